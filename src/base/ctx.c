@@ -1,0 +1,146 @@
+#include "base/ctx.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MESSAGE_SIZE = 1024 };
+
+struct kn_ctx {
+    char message[MESSAGE_SIZE];
+    kn_log_fn log;
+    void *log_user;
+    kn_progress_fn progress;
+    void *progress_user;
+    int threads; /* 0: all processors */
+    bool quiet;
+    atomic_int cancelled;         /* lock-free, so that a signal handler may set it */
+    atomic_long allocations_left; /* until one fails; 0: never */
+};
+
+kn_ctx *kn_ctx_new(void)
+{
+    return calloc(1, sizeof(kn_ctx));
+}
+
+void kn_ctx_free(kn_ctx *ctx)
+{
+    free(ctx);
+}
+
+const char *kn_message(const kn_ctx *ctx)
+{
+    return ctx->message;
+}
+
+void kn_set_log(kn_ctx *ctx, kn_log_fn log, void *user)
+{
+    ctx->log = log;
+    ctx->log_user = user;
+}
+
+void kn_set_progress(kn_ctx *ctx, kn_progress_fn progress, void *user)
+{
+    ctx->progress = progress;
+    ctx->progress_user = user;
+}
+
+void kn_set_threads(kn_ctx *ctx, int threads)
+{
+    ctx->threads = threads > 0 ? threads : 0;
+}
+
+int kn_threads(const kn_ctx *ctx)
+{
+    if (ctx->threads > 0)
+        return ctx->threads;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+void kn_cancel(kn_ctx *ctx)
+{
+    atomic_store(&ctx->cancelled, 1);
+}
+
+void kn_cancel_clear(kn_ctx *ctx)
+{
+    atomic_store(&ctx->cancelled, 0);
+}
+
+bool kn_cancelled(const kn_ctx *ctx)
+{
+    return atomic_load(&ctx->cancelled) != 0;
+}
+
+kn_status kn_check_cancel(kn_ctx *ctx)
+{
+    return kn_cancelled(ctx) ? kn_fail(ctx, KN_ERR_CANCELLED, "stopped on request") : KN_OK;
+}
+
+kn_status kn_fail(kn_ctx *ctx, kn_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(ctx->message, sizeof ctx->message, format, args);
+    va_end(args);
+    return status;
+}
+
+void kn_log(kn_ctx *ctx, kn_log_level level, const char *format, ...)
+{
+    if (!ctx->log || ctx->quiet)
+        return;
+    char line[MESSAGE_SIZE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    ctx->log(ctx->log_user, level, line);
+}
+
+void kn_tell(kn_ctx *ctx, const char *stage, ptrdiff_t done, ptrdiff_t total, double lml)
+{
+    if (!ctx->progress || ctx->quiet)
+        return;
+    kn_progress p = {stage, done, total, lml};
+    ctx->progress(ctx->progress_user, &p);
+}
+
+bool kn_hush(kn_ctx *ctx, bool quiet)
+{
+    bool was = ctx->quiet;
+    ctx->quiet = quiet;
+    return was;
+}
+
+void kn_fail_allocation(kn_ctx *ctx, long k)
+{
+    atomic_store(&ctx->allocations_left, k);
+}
+
+bool kn_allocation_fails(kn_ctx *ctx)
+{
+    long left = atomic_load(&ctx->allocations_left);
+    if (left <= 0)
+        return false;
+    atomic_store(&ctx->allocations_left, left - 1);
+    return left == 1;
+}
+
+const char *kn_status_name(kn_status status)
+{
+    static const char *const names[] = {"ok",     "argument",  "shape", "data",  "numeric",
+                                        "memory", "cancelled", "io",    "format"};
+    size_t i = (size_t)status;
+    return i < sizeof names / sizeof names[0] ? names[i] : "unknown";
+}
+
+const char *kn_version(void)
+{
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x)
+    return TEXT(KN_VERSION_MAJOR) "." TEXT(KN_VERSION_MINOR) "." TEXT(KN_VERSION_PATCH);
+}

@@ -1,0 +1,46 @@
+/* Matrix views over column-major doubles. A view may be passed by value; the elements are shared.
+ */
+#ifndef KN_BASE_MAT_H
+#define KN_BASE_MAT_H
+
+#include "base/mem.h"
+
+kn_status kn_mat_new(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_mat *out); /* zeroed */
+void kn_mat_clear(kn_mat *m); /* for a matrix from kn_mat_new or kn_mat_copy; {0} is fine */
+kn_status kn_mat_copy(kn_ctx *ctx, kn_mat from, kn_mat *out);
+void kn_mat_set(kn_mat to, kn_mat from);
+void kn_mat_zero(kn_mat m);
+
+static inline double *kn_col(kn_mat m, ptrdiff_t j)
+{
+    return m.data + j * m.ld;
+}
+
+static inline double kn_at(kn_mat m, ptrdiff_t i, ptrdiff_t j)
+{
+    return m.data[i + j * m.ld];
+}
+
+/* Rows i .. i+rows-1 of columns j .. j+cols-1. */
+static inline kn_mat kn_sub(kn_mat m, ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols)
+{
+    kn_mat s = {m.data + i + j * m.ld, rows, cols, m.ld};
+    return s;
+}
+
+static inline kn_mat kn_cols(kn_mat m, ptrdiff_t j, ptrdiff_t cols)
+{
+    return kn_sub(m, 0, j, m.rows, cols);
+}
+
+/* to = the rows of `from` named by index, in that order. */
+void kn_mat_rows(kn_mat from, const ptrdiff_t *index, kn_mat to);
+
+/* to (n x 1 or wider) = columns first.. of a view, as doubles. */
+void kn_view_block(kn_view from, ptrdiff_t first, kn_mat to);
+
+double kn_view_at(kn_view v, ptrdiff_t i, ptrdiff_t j);
+
+double kn_sumsq(kn_mat m); /* |M|_F^2 */
+
+#endif

@@ -1,0 +1,15 @@
+/* Checked memory: overflow-safe sizes, cache-line alignment, one sentence on failure. */
+#ifndef KN_BASE_MEM_H
+#define KN_BASE_MEM_H
+
+#include "base/ctx.h"
+
+/* *out = zeroed array of n elements; NULL with KN_OK when n is 0. Free with kn_free. */
+kn_status kn_alloc(kn_ctx *ctx, ptrdiff_t n, size_t element, void **out);
+void kn_free(void *p);
+
+kn_status kn_alloc_d(kn_ctx *ctx, ptrdiff_t n, double **out);
+kn_status kn_alloc_f(kn_ctx *ctx, ptrdiff_t n, float **out);
+kn_status kn_alloc_i(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t **out);
+
+#endif

@@ -1,0 +1,91 @@
+#include <lapacke.h>
+#include <limits.h>
+#include <math.h>
+
+#include "la/la.h"
+
+enum { DSYEVD_LIMIT = 32767 }; /* 1 + 6n + 2n^2 no longer fits a 32-bit integer */
+
+static kn_status check_finite(kn_ctx *ctx, kn_mat A)
+{
+    for (ptrdiff_t j = 0; j < A.cols; j++)
+        for (ptrdiff_t i = j; i < A.rows; i++)
+            if (!isfinite(kn_at(A, i, j)))
+                return kn_fail(ctx, KN_ERR_NUMERIC,
+                               "eigenproblem of size %td: entry (%td, %td) is not finite", A.rows,
+                               i + 1, j + 1);
+    return KN_OK;
+}
+
+static kn_status by_dsyevd(kn_ctx *ctx, kn_mat A, double *w)
+{
+    lapack_int n = (lapack_int)A.rows, ld = (lapack_int)A.ld, iwork_size, info;
+    double work_size, *work = NULL;
+    void *iwork = NULL;
+    kn_status status;
+
+    info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, A.data, ld, w, &work_size, -1,
+                               &iwork_size, -1);
+    if (info != 0)
+        return kn_fail(ctx, KN_ERR_NUMERIC, "dsyevd refused size %d (info %d)", (int)n, (int)info);
+    /* The query returns a rounded double; the exact need is 1 + 6n + 2n^2. */
+    ptrdiff_t lwork = 1 + 6 * (ptrdiff_t)n + 2 * (ptrdiff_t)n * n;
+    if ((ptrdiff_t)work_size > lwork)
+        lwork = (ptrdiff_t)work_size;
+    KN_TRY(kn_alloc_d(ctx, lwork, &work));
+    KN_TRY(kn_alloc(ctx, iwork_size, sizeof(lapack_int), &iwork));
+    info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, A.data, ld, w, work,
+                               (lapack_int)lwork, iwork, iwork_size);
+    if (info != 0)
+        status = kn_fail(ctx, KN_ERR_NUMERIC, "eigenproblem of size %d did not converge (info %d)",
+                         (int)n, (int)info);
+out:
+    kn_free(iwork);
+    kn_free(work);
+    return status;
+}
+
+static kn_status by_dsyevr(kn_ctx *ctx, kn_mat A, double *w)
+{
+    lapack_int n = (lapack_int)A.rows, found = 0, iwork_size = 0, info;
+    double work_size, *work = NULL;
+    void *iwork = NULL, *support = NULL;
+    kn_mat Q = {0};
+    kn_status status;
+
+    KN_TRY(kn_mat_new(ctx, n, n, &Q));
+    KN_TRY(kn_alloc(ctx, 2 * (ptrdiff_t)n, sizeof(lapack_int), &support));
+    LAPACKE_dsyevr_work(LAPACK_COL_MAJOR, 'V', 'A', 'L', n, A.data, (lapack_int)A.ld, 0, 0, 0, 0, 0,
+                        &found, w, Q.data, n, support, &work_size, -1, &iwork_size, -1);
+    KN_TRY(kn_alloc_d(ctx, (ptrdiff_t)work_size, &work));
+    KN_TRY(kn_alloc(ctx, iwork_size, sizeof(lapack_int), &iwork));
+    info = LAPACKE_dsyevr_work(LAPACK_COL_MAJOR, 'V', 'A', 'L', n, A.data, (lapack_int)A.ld, 0, 0,
+                               0, 0, 0, &found, w, Q.data, n, support, work, (lapack_int)work_size,
+                               iwork, iwork_size);
+    if (info != 0 || found != n)
+        status = kn_fail(ctx, KN_ERR_NUMERIC, "eigenproblem of size %d did not converge (info %d)",
+                         (int)n, (int)info);
+    else
+        kn_mat_set(A, Q);
+out:
+    kn_free(iwork);
+    kn_free(work);
+    kn_free(support);
+    kn_mat_clear(&Q);
+    return status;
+}
+
+kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w)
+{
+    if (A.rows != A.cols)
+        return kn_fail(ctx, KN_ERR_SHAPE, "eigenproblem of a %td x %td matrix", A.rows, A.cols);
+    if (A.rows == 0)
+        return KN_OK;
+    if (A.rows > INT_MAX / 4 || A.ld > INT_MAX)
+        return kn_fail(ctx, KN_ERR_SHAPE, "an eigenproblem of size %td is beyond LAPACK", A.rows);
+    /* LAPACK may loop for ever on NaN. */
+    kn_status status = check_finite(ctx, A);
+    if (status != KN_OK)
+        return status;
+    return A.rows < DSYEVD_LIMIT ? by_dsyevd(ctx, A, w) : by_dsyevr(ctx, A, w);
+}

@@ -1,0 +1,40 @@
+/* The only door to BLAS and LAPACK. Sizes are ptrdiff_t outside and checked or split inside.
+ * Symmetric matrices live in their lower triangle; the upper one is neither read nor trusted. */
+#ifndef KN_LA_LA_H
+#define KN_LA_LA_H
+
+#include "base/mat.h"
+
+typedef enum kn_trans { KN_N, KN_T } kn_trans;
+
+/* OpenBLAS keeps one thread count per process; every public call sets it to the context's. */
+void kn_la_use_threads(const kn_ctx *ctx);
+
+/* C = alpha op(A) op(B) + beta C */
+void kn_gemm(double alpha, kn_trans ta, kn_mat A, kn_trans tb, kn_mat B, double beta, kn_mat C);
+
+/* C = alpha A A' + beta C (KN_N) or alpha A' A + beta C (KN_T), lower triangle. */
+void kn_syrk(double alpha, kn_trans ta, kn_mat A, double beta, kn_mat C);
+
+void kn_mirror(kn_mat A); /* upper triangle = lower triangle */
+
+/* A = U diag(w) U', w ascending. A (lower triangle) is replaced by U. dsyevd; dsyevr from
+ * n = 32767, where dsyevd's 32-bit workspace size overflows. */
+kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w);
+
+/* A = L L', lower triangle replaced by L. `what` names the matrix in the message. */
+kn_status kn_chol(kn_ctx *ctx, kn_mat A, const char *what);
+
+/* B = B op(L)^-1 (right) or op(L)^-1 B (left), L lower triangular. */
+void kn_trsm_right(kn_trans t, kn_mat L, kn_mat B);
+void kn_trsm_left(kn_trans t, kn_mat L, kn_mat B);
+
+/* Pivoted Cholesky of an n x n positive semidefinite matrix given by its diagonal and a function
+ * for its columns; A ~ L L' with L n x rank. Stops when the trace of the residual is at most
+ * tol times the trace, at max_rank, or when no positive pivot is left. diag is overwritten by the
+ * residual's. Cost n rank^2 flops and rank columns; A is never formed. */
+typedef void (*kn_column_fn)(void *self, ptrdiff_t j, double *column);
+kn_status kn_pivoted_chol(kn_ctx *ctx, double *diag, kn_column_fn column, void *self, double tol,
+                          kn_mat L, ptrdiff_t *pivot, ptrdiff_t *rank, double *residual);
+
+#endif

@@ -1,0 +1,116 @@
+#include "ref/ref.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+kn_mat ref_new(ptrdiff_t rows, ptrdiff_t cols)
+{
+    double *d = calloc((size_t)(rows * cols) + 1, sizeof *d);
+    if (!d)
+        abort();
+    return (kn_mat){d, rows, cols, rows > 0 ? rows : 1};
+}
+
+int ref_chol(kn_mat A)
+{
+    for (ptrdiff_t j = 0; j < A.cols; j++) {
+        double d = kn_at(A, j, j);
+        for (ptrdiff_t k = 0; k < j; k++)
+            d -= kn_at(A, j, k) * kn_at(A, j, k);
+        if (!(d > 0))
+            return 0;
+        d = sqrt(d);
+        kn_col(A, j)[j] = d;
+        for (ptrdiff_t i = j + 1; i < A.rows; i++) {
+            double s = kn_at(A, i, j);
+            for (ptrdiff_t k = 0; k < j; k++)
+                s -= kn_at(A, i, k) * kn_at(A, j, k);
+            kn_col(A, j)[i] = s / d;
+        }
+    }
+    return 1;
+}
+
+static void forward(kn_mat L, double *x)
+{
+    for (ptrdiff_t i = 0; i < L.rows; i++) {
+        for (ptrdiff_t k = 0; k < i; k++)
+            x[i] -= kn_at(L, i, k) * x[k];
+        x[i] /= kn_at(L, i, i);
+    }
+}
+
+static void backward(kn_mat L, double *x)
+{
+    for (ptrdiff_t i = L.rows - 1; i >= 0; i--) {
+        for (ptrdiff_t k = i + 1; k < L.rows; k++)
+            x[i] -= kn_at(L, k, i) * x[k];
+        x[i] /= kn_at(L, i, i);
+    }
+}
+
+double ref_log_density(kn_mat S, const double *y)
+{
+    ptrdiff_t n = S.rows;
+    if (!ref_chol(S))
+        return NAN;
+    kn_mat x = ref_new(n, 1);
+    for (ptrdiff_t i = 0; i < n; i++)
+        x.data[i] = y[i];
+    forward(S, x.data);
+    double l = -0.5 * (double)n * log(2 * M_PI);
+    for (ptrdiff_t i = 0; i < n; i++)
+        l -= log(kn_at(S, i, i)) + 0.5 * x.data[i] * x.data[i];
+    free(x.data);
+    return l;
+}
+
+void ref_solve(kn_mat S, kn_mat y)
+{
+    if (!ref_chol(S))
+        abort();
+    for (ptrdiff_t j = 0; j < y.cols; j++) {
+        forward(S, kn_col(y, j));
+        backward(S, kn_col(y, j));
+    }
+}
+
+kn_mat ref_mul(int ta, kn_mat A, int tb, kn_mat B)
+{
+    ptrdiff_t n = ta ? A.cols : A.rows, k = ta ? A.rows : A.cols, m = tb ? B.rows : B.cols;
+    kn_mat C = ref_new(n, m);
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t j = 0; j < m; j++)
+            for (ptrdiff_t l = 0; l < k; l++)
+                kn_col(C, j)[i] +=
+                    (ta ? kn_at(A, l, i) : kn_at(A, i, l)) * (tb ? kn_at(B, j, l) : kn_at(B, l, j));
+    return C;
+}
+
+kn_mat ref_kron(kn_mat A, kn_mat B)
+{
+    kn_mat K = ref_new(A.rows * B.rows, A.cols * B.cols);
+    for (ptrdiff_t ja = 0; ja < A.cols; ja++)
+        for (ptrdiff_t ia = 0; ia < A.rows; ia++)
+            for (ptrdiff_t jb = 0; jb < B.cols; jb++)
+                for (ptrdiff_t ib = 0; ib < B.rows; ib++)
+                    kn_col(K, ja * B.cols + jb)[ia * B.rows + ib] =
+                        kn_at(A, ia, ja) * kn_at(B, ib, jb);
+    return K;
+}
+
+double ref_difference(kn_mat a, kn_mat b)
+{
+    double worst = 0, scale = 1;
+    if (a.rows != b.rows || a.cols != b.cols)
+        return INFINITY;
+    for (ptrdiff_t j = 0; j < b.cols; j++)
+        for (ptrdiff_t i = 0; i < b.rows; i++) {
+            double d = fabs(kn_at(a, i, j) - kn_at(b, i, j));
+            if (!(d <= worst))
+                worst = isnan(d) ? INFINITY : d;
+            if (fabs(kn_at(b, i, j)) > scale)
+                scale = fabs(kn_at(b, i, j));
+        }
+    return worst / scale;
+}

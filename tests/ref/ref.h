@@ -1,0 +1,23 @@
+/* Slow, obvious versions: plain loops, dense matrices, no BLAS. Row-major-free: all column-major.
+ */
+#ifndef KN_REF_H
+#define KN_REF_H
+
+#include "base/mat.h"
+
+/* Cholesky of a dense symmetric matrix by the textbook loop; returns 0 when not positive definite.
+ */
+int ref_chol(kn_mat A);
+/* ln N(y; 0, S); S is overwritten. NaN when S is not positive definite. */
+double ref_log_density(kn_mat S, const double *y);
+/* x = S^-1 y for each column of y, S overwritten by its factor. */
+void ref_solve(kn_mat S, kn_mat y);
+/* C = op(A) op(B) */
+kn_mat ref_mul(int ta, kn_mat A, int tb, kn_mat B);
+/* A (x) B */
+kn_mat ref_kron(kn_mat A, kn_mat B);
+kn_mat ref_new(ptrdiff_t rows, ptrdiff_t cols);
+/* largest |a - b| over max(1, largest |b|) */
+double ref_difference(kn_mat a, kn_mat b);
+
+#endif

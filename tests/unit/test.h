@@ -1,0 +1,53 @@
+/* What every unit test includes. */
+#ifndef KN_TEST_H
+#define KN_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ref/files.h"
+#include "ref/ref.h"
+
+/* |a - b| <= tol * max(1, |b|), with both numbers in the message. */
+#define assert_close(a, b, tol)                                                                    \
+    do {                                                                                           \
+        double a_ = (a), b_ = (b), t_ = (tol), s_ = fabs(b_) > 1 ? fabs(b_) : 1;                   \
+        if (!(fabs(a_ - b_) <= t_ * s_))                                                           \
+            fail_msg("%s = %.17g, expected %.17g, off by %.3g of %.3g allowed", #a, a_, b_,        \
+                     fabs(a_ - b_) / s_, t_);                                                      \
+    } while (0)
+
+#define assert_same(a, b, tol)                                                                     \
+    do {                                                                                           \
+        double d_ = ref_difference(a, b);                                                          \
+        if (!(d_ <= (tol)))                                                                        \
+            fail_msg("%s differs from %s by %.3g, allowed %.3g", #a, #b, d_, (double)(tol));       \
+    } while (0)
+
+#define assert_ok(ctx, call)                                                                       \
+    do {                                                                                           \
+        kn_status s_ = (call);                                                                     \
+        if (s_ != KN_OK)                                                                           \
+            fail_msg("%s: %s (%s)", #call, kn_message(ctx), kn_status_name(s_));                   \
+    } while (0)
+
+/* The call fails with this status and its message holds this text. */
+#define assert_refused(ctx, call, expected, text)                                                  \
+    do {                                                                                           \
+        kn_status s_ = (call);                                                                     \
+        if (s_ != (expected) || !strstr(kn_message(ctx), (text)))                                  \
+            fail_msg("%s: status %s, message '%s'; expected %s and '%s'", #call,                   \
+                     kn_status_name(s_), kn_message(ctx), kn_status_name(expected), (text));       \
+    } while (0)
+
+#endif

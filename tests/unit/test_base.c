@@ -1,0 +1,127 @@
+#include "test.h"
+
+#include "base/parallel.h"
+#include "base/rng.h"
+
+static void random_numbers_are_the_same_everywhere(void **state)
+{
+    (void)state;
+    kn_rng a, b;
+    kn_rng_init(&a, 1, 0);
+    kn_rng_init(&b, 1, 0);
+    for (int i = 0; i < 100; i++)
+        assert_true(kn_rng_next(&a) == kn_rng_next(&b));
+    kn_rng_init(&b, 1, 1);
+    assert_true(kn_rng_next(&a) != kn_rng_next(&b));
+}
+
+static void normal_numbers_have_unit_moments(void **state)
+{
+    (void)state;
+    kn_rng rng;
+    kn_rng_init(&rng, 3, 0);
+    double m1 = 0, m2 = 0, m4 = 0, n = 200000;
+    for (int i = 0; i < (int)n; i++) {
+        double x = kn_rng_normal(&rng);
+        m1 += x / n;
+        m2 += x * x / n;
+        m4 += x * x * x * x / n;
+    }
+    assert_close(m1, 0, 0.01);
+    assert_close(m2, 1, 0.02);
+    assert_close(m4, 3, 0.04);
+}
+
+static void a_permutation_holds_every_index_once(void **state)
+{
+    (void)state;
+    kn_rng rng;
+    kn_rng_init(&rng, 5, 0);
+    ptrdiff_t p[50];
+    int seen[50] = {0};
+    kn_rng_permutation(&rng, 50, p);
+    for (int i = 0; i < 50; i++)
+        seen[p[i]]++;
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(seen[i], 1);
+}
+
+static void an_impossible_size_is_a_sentence(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_mat m;
+    void *p;
+    assert_refused(ctx, kn_mat_new(ctx, PTRDIFF_MAX / 4, 8, &m), KN_ERR_MEMORY, "cannot exist");
+    assert_refused(ctx, kn_alloc(ctx, -1, 8, &p), KN_ERR_MEMORY, "cannot exist");
+    kn_fail_allocation(ctx, 2);
+    assert_ok(ctx, kn_mat_new(ctx, 2, 2, &m));
+    kn_mat_clear(&m);
+    assert_refused(ctx, kn_mat_new(ctx, 2, 2, &m), KN_ERR_MEMORY, "out of memory");
+    assert_null(m.data);
+    assert_ok(ctx, kn_mat_new(ctx, 2, 2, &m));
+    kn_mat_clear(&m);
+    kn_ctx_free(ctx);
+}
+
+static void a_view_reads_rows_columns_and_floats(void **state)
+{
+    (void)state;
+    double rows[6] = {1, 2, 3, 4, 5, 6};
+    float floats[6] = {1, 2, 3, 4, 5, 6};
+    double out[4];
+    kn_mat m = kn_mat_cols(out, 2, 2);
+    kn_view_block(kn_view_rows(rows, 2, 3), 1, m);
+    assert_true(out[0] == 2 && out[1] == 5 && out[2] == 3 && out[3] == 6);
+    kn_view_block(kn_view_rows_f32(floats, 2, 3), 1, m);
+    assert_true(out[0] == 2 && out[1] == 5 && out[2] == 3 && out[3] == 6);
+    kn_view_block(kn_view_cols(rows, 2, 3), 1, m);
+    assert_true(out[0] == 3 && out[1] == 4 && out[2] == 5 && out[3] == 6);
+}
+
+static void add_one(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    for (ptrdiff_t i = first; i < last; i++)
+        ((int *)self)[i]++;
+}
+
+static void a_parallel_loop_visits_every_item_once(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    for (int threads = 1; threads <= 4; threads++) {
+        int visits[1000] = {0};
+        kn_set_threads(ctx, threads);
+        kn_parallel(ctx, 1000, 7, add_one, visits);
+        for (int i = 0; i < 1000; i++)
+            assert_int_equal(visits[i], 1);
+    }
+    kn_parallel(ctx, 0, 7, add_one, NULL);
+    kn_ctx_free(ctx);
+}
+
+static void cancelling_is_seen_and_can_be_taken_back(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    assert_ok(ctx, kn_check_cancel(ctx));
+    kn_cancel(ctx);
+    assert_refused(ctx, kn_check_cancel(ctx), KN_ERR_CANCELLED, "stopped");
+    kn_cancel_clear(ctx);
+    assert_ok(ctx, kn_check_cancel(ctx));
+    kn_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_numbers_are_the_same_everywhere),
+        cmocka_unit_test(normal_numbers_have_unit_moments),
+        cmocka_unit_test(a_permutation_holds_every_index_once),
+        cmocka_unit_test(an_impossible_size_is_a_sentence),
+        cmocka_unit_test(a_view_reads_rows_columns_and_floats),
+        cmocka_unit_test(a_parallel_loop_visits_every_item_once),
+        cmocka_unit_test(cancelling_is_seen_and_can_be_taken_back),
+    };
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}

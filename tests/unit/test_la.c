@@ -1,0 +1,177 @@
+#include "test.h"
+
+#include "base/rng.h"
+#include "la/la.h"
+#include "la/vec.h"
+
+static kn_ctx *ctx;
+static kn_rng rng;
+
+static kn_mat noise(ptrdiff_t rows, ptrdiff_t cols)
+{
+    kn_mat m = ref_new(rows, cols);
+    for (ptrdiff_t i = 0; i < rows * cols; i++)
+        m.data[i] = kn_rng_normal(&rng);
+    return m;
+}
+
+static const int SIZES[] = {1, 2, 3, 5, 20};
+enum { N_SIZES = 5 };
+
+static void products_match_plain_loops(void **state)
+{
+    (void)state;
+    for (int a = 0; a < N_SIZES; a++)
+        for (int b = 0; b < N_SIZES; b++)
+            for (int t = 0; t < 4; t++) {
+                int n = SIZES[a], m = SIZES[b], k = SIZES[(a + b) % N_SIZES];
+                kn_trans ta = t & 1 ? KN_T : KN_N, tb = t & 2 ? KN_T : KN_N;
+                kn_mat A = ta == KN_N ? noise(n, k) : noise(k, n);
+                kn_mat B = tb == KN_N ? noise(k, m) : noise(m, k);
+                kn_mat C = noise(n, m), E = ref_mul(ta, A, tb, B);
+                for (ptrdiff_t i = 0; i < n * m; i++)
+                    E.data[i] = 2 * E.data[i] + 3 * C.data[i];
+                kn_gemm(2, ta, A, tb, B, 3, C);
+                assert_same(C, E, 1e-14);
+                free(A.data), free(B.data), free(C.data), free(E.data);
+            }
+}
+
+static void a_symmetric_product_fills_the_lower_triangle(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        kn_mat A = noise(7, 4), C = ref_new(t ? 4 : 7, t ? 4 : 7), E = ref_mul(t, A, !t, A);
+        kn_syrk(1, t ? KN_T : KN_N, A, 0, C);
+        kn_mirror(C);
+        assert_same(C, E, 1e-14);
+        free(A.data), free(C.data), free(E.data);
+    }
+}
+
+static void eigenvectors_rebuild_the_matrix(void **state)
+{
+    (void)state;
+    for (int s = 0; s < N_SIZES; s++) {
+        ptrdiff_t n = SIZES[s];
+        kn_mat A = noise(n, n), S = ref_mul(0, A, 1, A), U = ref_mul(0, A, 1, A);
+        double w[20];
+        assert_ok(ctx, kn_eig(ctx, U, w));
+        kn_mat D = ref_new(n, n), I = ref_new(n, n);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            kn_col(I, i)[i] = 1;
+            for (ptrdiff_t j = 0; j < n; j++)
+                kn_col(D, j)[i] = kn_at(U, i, j) * w[j];
+            assert_true(i == 0 || w[i] >= w[i - 1]);
+        }
+        kn_mat R = ref_mul(0, D, 1, U), Q = ref_mul(1, U, 0, U);
+        assert_same(R, S, 1e-13);
+        assert_same(Q, I, 1e-13);
+        free(A.data), free(S.data), free(U.data), free(D.data), free(I.data), free(R.data);
+        free(Q.data);
+    }
+}
+
+static void an_eigenproblem_with_nan_is_refused(void **state)
+{
+    (void)state;
+    kn_mat A = noise(3, 3);
+    double w[3];
+    A.data[1] = NAN;
+    assert_refused(ctx, kn_eig(ctx, A, w), KN_ERR_NUMERIC, "entry (2, 1)");
+    free(A.data);
+}
+
+static void cholesky_and_triangular_solves_agree_with_the_matrix(void **state)
+{
+    (void)state;
+    kn_mat A = noise(6, 9), S = ref_mul(0, A, 1, A), L = ref_mul(0, A, 1, A), X = noise(6, 2);
+    kn_mat Y = ref_mul(0, S, 0, X), Yt = ref_mul(1, X, 0, S);
+    assert_ok(ctx, kn_chol(ctx, L, "test"));
+    kn_trsm_left(KN_N, L, Y);
+    kn_trsm_left(KN_T, L, Y);
+    assert_same(Y, X, 1e-11);
+    kn_trsm_right(KN_T, L, Yt);
+    kn_trsm_right(KN_N, L, Yt);
+    kn_mat Xt = ref_new(2, 6);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 2; j++)
+            kn_col(Xt, i)[j] = kn_at(X, i, j);
+    assert_same(Yt, Xt, 1e-11);
+    S.data[0] = -1;
+    assert_refused(ctx, kn_chol(ctx, S, "the test matrix"), KN_ERR_NUMERIC,
+                   "the test matrix is not positive definite");
+    free(A.data), free(S.data), free(L.data), free(X.data), free(Y.data), free(Yt.data);
+    free(Xt.data);
+}
+
+static void column_of(void *self, ptrdiff_t j, double *column)
+{
+    kn_mat *A = self;
+    memcpy(column, kn_col(*A, j), (size_t)A->rows * sizeof(double));
+}
+
+static void pivoted_cholesky_finds_the_rank_and_the_matrix(void **state)
+{
+    (void)state;
+    kn_mat A = noise(15, 4), S = ref_mul(0, A, 1, A), L = ref_new(15, 15);
+    double diag[15], residual;
+    ptrdiff_t pivot[15], rank;
+    for (int i = 0; i < 15; i++)
+        diag[i] = kn_at(S, i, i);
+    assert_ok(ctx, kn_pivoted_chol(ctx, diag, column_of, &S, 1e-13, L, pivot, &rank, &residual));
+    assert_int_equal(rank, 4);
+    assert_true(residual <= 1e-13);
+    kn_mat R = ref_mul(0, kn_cols(L, 0, rank), 1, kn_cols(L, 0, rank));
+    assert_same(R, S, 1e-13);
+    diag[3] = NAN;
+    assert_refused(ctx, kn_pivoted_chol(ctx, diag, column_of, &S, 0, L, pivot, &rank, &residual),
+                   KN_ERR_NUMERIC, "entry 4");
+    free(A.data), free(S.data), free(L.data), free(R.data);
+}
+
+static void vector_functions_match_the_scalar_ones(void **state)
+{
+    (void)state;
+    double x[37], g[37], y[37], e[37], s = 0, sx = 0, sl = 0, d = 0;
+    for (int i = 0; i < 37; i++) {
+        x[i] = fabs(kn_rng_normal(&rng)) * pow(10, i % 5 - 2);
+        g[i] = kn_rng_normal(&rng);
+        y[i] = e[i] = g[i];
+        e[i] += 1.5 * exp(-x[i] / 0.7);
+        s += g[i] * exp(-x[i] / 0.7);
+        sx += g[i] * x[i] * exp(-x[i] / 0.7);
+        sl += log(x[i] + 0.25);
+        d += g[i] * x[i];
+    }
+    double a, b;
+    kn_vec_add_exp(37, x, 0.7, 1.5, y);
+    for (int i = 0; i < 37; i++)
+        assert_close(y[i], e[i], 1e-15);
+    kn_vec_dot_exp(37, g, x, 0.7, &a, &b);
+    assert_close(a, s, 1e-14);
+    assert_close(b, sx, 1e-14);
+    assert_close(kn_vec_sum_log_shift(37, x, 0.25), sl, 1e-14);
+    assert_close(kn_vec_dot(37, g, x), d, 1e-14);
+    double far[3] = {0, 1e6, 1e300}, k[3] = {0};
+    kn_vec_add_exp(3, far, 1.0, 1.0, k);
+    assert_true(k[0] == 1 && k[1] < 1e-300 && k[2] < 1e-300);
+}
+
+int main(void)
+{
+    ctx = kn_ctx_new();
+    kn_rng_init(&rng, 11, 0);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_match_plain_loops),
+        cmocka_unit_test(a_symmetric_product_fills_the_lower_triangle),
+        cmocka_unit_test(eigenvectors_rebuild_the_matrix),
+        cmocka_unit_test(an_eigenproblem_with_nan_is_refused),
+        cmocka_unit_test(cholesky_and_triangular_solves_agree_with_the_matrix),
+        cmocka_unit_test(pivoted_cholesky_finds_the_rank_and_the_matrix),
+        cmocka_unit_test(vector_functions_match_the_scalar_ones),
+    };
+    int failed = cmocka_run_group_tests_name("la", tests, NULL, NULL);
+    kn_ctx_free(ctx);
+    return failed;
+}
