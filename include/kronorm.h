@@ -234,9 +234,13 @@ typedef struct kn_fit_info {
 KN_API void kn_model_info_sized(const kn_model *model, kn_fit_info *info, size_t size);
 #define kn_model_info(model, info) kn_model_info_sized((model), (info), sizeof(kn_fit_info))
 
-/* Parameters by name, as views into the model, valid while it lives. c d: component variances;
- * B: T x P basis in standardised units of the responses kept; kept: their indices. */
+/* Arrays by name, as views into the model, valid while it lives; data NULL for an unknown name.
+ * Standardised units: X N x F, U N x rank, r, A rank x P, c d of each component, B T_kept x P,
+ * noise; and x_mean x_sd y_mean y_sd, which lead back to the original ones. */
 KN_API kn_view kn_model_array(const kn_model *model, const char *name);
+
+/* The responses in use: their number, and their indices among all in *index. */
+KN_API ptrdiff_t kn_model_kept(const kn_model *model, const ptrdiff_t **index);
 
 /* ---- maps --------------------------------------------------------------------------------- */
 

@@ -80,3 +80,44 @@ double kn_vec_dot(ptrdiff_t n, const double *x, const double *y)
         s += x[i] * y[i];
     return s;
 }
+
+KN_CLONES
+void kn_vec_add_sqdiff(ptrdiff_t n, const double *x, double c, double *y)
+{
+#pragma omp simd
+    for (ptrdiff_t i = 0; i < n; i++)
+        y[i] += (x[i] - c) * (x[i] - c);
+}
+
+KN_CLONES
+kn_spectrum kn_vec_spectrum(ptrdiff_t n, const double *r, const double *a2, double c, double d)
+{
+    double log_k = 0, quad = 0, inv = 0, r_inv = 0, sq = 0, r_sq = 0;
+#pragma omp simd reduction(+ : log_k, quad, inv, r_inv, sq, r_sq)
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double k = c * r[i] + d, v = 1.0 / k, q = a2[i] * v;
+        log_k += log(k);
+        quad += q;
+        inv += v;
+        r_inv += r[i] * v;
+        sq += q * v;
+        r_sq += r[i] * q * v;
+    }
+    return (kn_spectrum){log_k, quad, inv, r_inv, sq, r_sq};
+}
+
+KN_CLONES
+kn_profile_sums kn_vec_profile(ptrdiff_t n, const double *r, const double *a2, double delta)
+{
+    double q0 = 0, q1 = 0, q2 = 0, su = 0, suu = 0;
+#pragma omp simd reduction(+ : q0, q1, q2, su, suu)
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double v = 1.0 / (r[i] + delta), u = delta * v, q = a2[i] * v;
+        q0 += q;
+        q1 += q * u;
+        q2 += q * u * u;
+        su += u;
+        suu += u * (1 - u);
+    }
+    return (kn_profile_sums){q0, q1, q2, su, suu};
+}

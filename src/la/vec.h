@@ -17,4 +17,23 @@ double kn_vec_sum_log_shift(ptrdiff_t n, const double *x, double s); /* sum ln(x
 
 double kn_vec_dot(ptrdiff_t n, const double *x, const double *y);
 
+/* y_i += (x_i - c)^2 */
+void kn_vec_add_sqdiff(ptrdiff_t n, const double *x, double c, double *y);
+
+/* One component of a Gaussian with eigenvalues k_i = c r_i + d and squared coefficients a2_i:
+ * everything that values and gradients of its likelihood are made of. */
+typedef struct kn_spectrum {
+    double log_k;      /* sum ln k */
+    double quad;       /* sum a2/k */
+    double inv, r_inv; /* sum 1/k, sum r/k */
+    double sq, r_sq;   /* sum a2/k^2, sum r a2/k^2 */
+} kn_spectrum;
+kn_spectrum kn_vec_spectrum(ptrdiff_t n, const double *r, const double *a2, double c, double d);
+
+/* The sums of METHOD 1b at ratio delta: u = delta/(r+delta), q_k = sum a2 u^k/(r+delta). */
+typedef struct kn_profile_sums {
+    double q0, q1, q2, u, uu; /* uu = sum u(1-u) */
+} kn_profile_sums;
+kn_profile_sums kn_vec_profile(ptrdiff_t n, const double *r, const double *a2, double delta);
+
 #endif

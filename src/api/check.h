@@ -1,0 +1,12 @@
+/* Checks that every public call makes of its arguments. */
+#ifndef KN_API_CHECK_H
+#define KN_API_CHECK_H
+
+#include "model/model.h"
+
+/* Data present, sizes positive and within what BLAS can count. */
+kn_status kn_check_view(kn_ctx *ctx, kn_view v, const char *name);
+/* Y has the samples and responses the model was trained on. */
+kn_status kn_check_training(kn_ctx *ctx, const kn_model *model, kn_view Y);
+
+#endif

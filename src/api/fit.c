@@ -1,0 +1,238 @@
+/* kn_fit: every argument is checked here, once; below this line they are right. */
+#include <math.h>
+#include <string.h>
+
+#include "api/check.h"
+#include "base/clock.h"
+#include "la/la.h"
+
+enum { LEAST_SAMPLES = 3 };
+
+void kn_fit_options_init_sized(kn_fit_options *options, size_t size)
+{
+    kn_fit_options o = {.size = size,
+                        .restarts = 0,
+                        .max_evals = -1,
+                        .rho = NAN,
+                        .length = NAN,
+                        .standardise = 1,
+                        .folds = 10,
+                        .seed = 1};
+    memcpy(options, &o, size < sizeof o ? size : sizeof o);
+}
+
+/* A caller compiled against an older header has a shorter struct: what it lacks gets defaults. */
+static kn_status read_options(kn_ctx *ctx, const kn_fit_options *given, kn_fit_options *o)
+{
+    kn_fit_options_init(o);
+    if (!given)
+        return KN_OK;
+    if (given->size < offsetof(kn_fit_options, noise) || given->size > sizeof *o)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "fit options of %zu bytes, expected at most %zu: call kn_fit_options_init",
+                       given->size, sizeof *o);
+    memcpy(o, given, given->size);
+    return KN_OK;
+}
+
+static kn_status check_enums(kn_ctx *ctx, const kn_fit_options *o)
+{
+    struct {
+        const char *name;
+        int value, last;
+    } e[] = {{"method", (int)o->method, KN_KRONPROD},
+             {"noise", (int)o->noise, KN_NOISE_ISO},
+             {"likelihood", (int)o->likelihood, KN_PAPER},
+             {"optimiser", (int)o->optimiser, KN_LBFGS},
+             {"task_scale", (int)o->task_scale, KN_TASK_SCALE_SQRTN}};
+    for (size_t i = 0; i < sizeof e / sizeof *e; i++)
+        if (e[i].value < 0 || e[i].value > e[i].last)
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is %d, expected 0 to %d", e[i].name,
+                           e[i].value, e[i].last);
+    return KN_OK;
+}
+
+static kn_status check_options(kn_ctx *ctx, const kn_fit_options *o)
+{
+    kn_status status = check_enums(ctx, o);
+    if (status != KN_OK)
+        return status;
+    unsigned all = KN_LINEAR | KN_SE | KN_ISO;
+    bool iso = o->noise == KN_NOISE_ISO;
+    if (o->sample_kernel & ~all || o->task_kernel & ~all)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "kernels are sums of linear, se and iso");
+    if (o->sample_kernel && !(o->sample_kernel & (KN_LINEAR | KN_SE)))
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "the sample kernel has neither linear nor se: covariates would have no say");
+    if (!iso && (o->sample_kernel & KN_ISO))
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "structured noise takes sample kernels linear and se; "
+                       "iso is what its noise already models");
+    if (!iso && o->task_kernel)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "a task kernel needs iso noise");
+    if (!iso && o->task_scale != KN_TASK_SCALE_NONE)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "a task scale needs iso noise");
+    if (!iso && o->likelihood == KN_PAPER)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "the paper's likelihood needs iso noise");
+    if (!iso && o->optimiser != KN_NESTED)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "joint optimisers (tnewton, lbfgs) need iso noise");
+    if (!iso && o->theta)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "theta is for iso noise; structured noise starts from rho and length");
+    if (o->components < 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "components is %d, expected 1 or more, or 0 for auto",
+                       o->components);
+    if (o->folds < 0 || o->folds == 1)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "folds is %d, expected 0 or at least 2", o->folds);
+    if (o->restarts < 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "restarts is %d, expected 0 or more", o->restarts);
+    if (o->max_evals < -1)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "max_evals is %d, expected -1 or more", o->max_evals);
+    if (!(o->max_seconds >= 0))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "max_seconds is %g, expected 0 or more",
+                       o->max_seconds);
+    if (!isnan(o->rho) && !(o->rho >= 0 && o->rho <= 1))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "rho is %g, expected 0 to 1", o->rho);
+    if (!isnan(o->length) && !(o->length > 0 && isfinite(o->length)))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "length is %g, expected a positive number", o->length);
+    return KN_OK;
+}
+
+static kn_status check_theta(kn_ctx *ctx, const kn_fit_options *o, const kn_spec *spec)
+{
+    if (!o->theta)
+        return KN_OK;
+    int n = kn_spec_n_theta(spec);
+    if (o->n_theta != n)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "theta has %d values, these kernels have %d parameters", o->n_theta, n);
+    for (int i = 0; i < n; i++)
+        if (!(o->theta[i] >= kn_theta_lower && o->theta[i] <= kn_theta_upper))
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "theta value %d is %g, expected %g to %g", i + 1,
+                           o->theta[i], kn_theta_lower, kn_theta_upper);
+    return KN_OK;
+}
+
+static kn_status check_data(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *o)
+{
+    kn_status status;
+    KN_TRY(kn_check_view(ctx, X, "covariates"));
+    KN_TRY(kn_check_view(ctx, Y, "responses"));
+    if (X.rows != Y.rows)
+        return kn_fail(ctx, KN_ERR_SHAPE, "covariates have %td rows, responses %td", X.rows,
+                       Y.rows);
+    if (X.rows < LEAST_SAMPLES)
+        return kn_fail(ctx, KN_ERR_DATA, "%td samples, expected at least %d", X.rows,
+                       LEAST_SAMPLES);
+    if (o->basis.data) {
+        KN_TRY(kn_check_view(ctx, o->basis, "basis"));
+        if (o->basis.rows != Y.cols)
+            return kn_fail(ctx, KN_ERR_SHAPE,
+                           "the basis has %td rows, expected %td, one a response", o->basis.rows,
+                           Y.cols);
+        if (o->basis.cols > Y.cols)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "the basis has %td columns, at most %td responses can have",
+                           o->basis.cols, Y.cols);
+        if (o->components && o->components != o->basis.cols)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "components is %d, but the basis given has %td columns", o->components,
+                           o->basis.cols);
+    }
+out:
+    return status;
+}
+
+static kn_spec spec_of(const kn_fit_options *o, ptrdiff_t F)
+{
+    bool iso = o->noise == KN_NOISE_ISO;
+    kn_spec spec = {.noise = o->noise,
+                    .likelihood = o->likelihood,
+                    .sample_kernel = o->sample_kernel,
+                    .task_kernel = o->task_kernel,
+                    .task_scale = o->task_scale,
+                    .F = F};
+    if (spec.sample_kernel == KN_KERNEL_DEFAULT)
+        spec.sample_kernel = KN_LINEAR | KN_SE | (iso ? KN_ISO : 0u);
+    if (iso && spec.task_kernel == KN_KERNEL_DEFAULT)
+        spec.task_kernel = KN_LINEAR | KN_ISO;
+    return spec;
+}
+
+kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *options, kn_model **model)
+{
+    kn_status status;
+    kn_fit_options o;
+    kn_mat Xs = {0};
+    kn_model *m = NULL;
+    void *memory = NULL;
+    *model = NULL;
+    KN_TRY(read_options(ctx, options, &o));
+    KN_TRY(check_options(ctx, &o));
+    KN_TRY(check_data(ctx, X, Y, &o));
+    kn_spec spec = spec_of(&o, X.cols);
+    KN_TRY(check_theta(ctx, &o, &spec));
+    kn_la_use_threads(ctx);
+
+    KN_TRY(kn_alloc(ctx, 1, sizeof *m, &memory));
+    m = memory;
+    m->seed = o.seed;
+    m->folds = o.folds;
+    m->info = (kn_fit_info){.size = sizeof m->info,
+                            .method = o.method,
+                            .noise = o.noise,
+                            .likelihood = o.likelihood,
+                            .n_samples = X.rows,
+                            .n_covariates = X.cols,
+                            .n_responses = Y.cols,
+                            .rho = NAN,
+                            .length = NAN};
+    KN_TRY(kn_xscale_new(ctx, X, o.standardise, &m->x));
+    KN_TRY(kn_mat_new(ctx, X.rows, X.cols, &Xs));
+    KN_TRY(kn_xscale_apply(ctx, &m->x, X, Xs));
+    KN_TRY(kn_scaling_new(ctx, Y, o.standardise, &m->y));
+    m->info.n_constant_x = m->x.n_constant;
+    m->info.n_left_out = m->y.n_all - m->y.n_kept;
+    if (m->y.n_kept == 0) {
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "all %td responses are constant or not finite: nothing to model", Y.cols);
+        goto out;
+    }
+    if (m->info.n_left_out > 0)
+        kn_log(ctx, KN_LOG_WARNING, "%td of %td responses are constant or not finite and left out",
+               m->info.n_left_out, Y.cols);
+    if (m->x.n_constant > 0)
+        kn_log(ctx, KN_LOG_WARNING, "%td of %td covariates are constant", m->x.n_constant, X.cols);
+
+    kn_responses responses = kn_responses_of(Y, &m->y);
+    kn_gp_options go = {.components = o.components, .basis = o.basis, .folds = o.folds};
+    go.search =
+        (kn_search_options){.optimiser = o.optimiser,
+                            .restarts = o.restarts,
+                            .seed = o.seed,
+                            .limits = {.evals_left = o.max_evals,
+                                       .deadline =
+                                           o.max_seconds > 0 ? kn_clock() + o.max_seconds : 0},
+                            .optimise = o.max_evals != 0,
+                            .rho = o.rho,
+                            .length = o.length,
+                            .theta = o.theta};
+    KN_TRY(kn_smtgpr_fit(ctx, Xs, &responses, &spec, &go, &m->gp, &m->info));
+    m->info.converged = m->info.stop == KN_STOP_CONVERGED;
+    *model = m;
+out:
+    kn_mat_clear(&Xs);
+    if (status != KN_OK)
+        kn_model_free(m);
+    return status;
+}
+
+void kn_model_free(kn_model *model)
+{
+    if (!model)
+        return;
+    kn_xscale_clear(&model->x);
+    kn_scaling_clear(&model->y);
+    kn_gp_clear(&model->gp);
+    kn_free(model);
+}

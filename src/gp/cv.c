@@ -1,0 +1,156 @@
+/* Cross-validated maps: each fold predicted by a model whose mean, basis and component variances
+ * come from the other folds; scaling of responses and covariates, (rho, length) or theta held
+ * [METHOD 5b]. */
+#include <math.h>
+
+#include "gp/folds.h"
+#include "gp/gp.h"
+#include "la/la.h"
+
+/* The fold's components at the parameters held: latent model of its training rows. For iso noise
+ * the fold's basis is rotated by its own U_C, so that one basis serves mean and variance. */
+static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_mat *rotate,
+                            kn_latent *out)
+{
+    kn_status status;
+    kn_pairs pairs = {0};
+    kn_engine e = {0};
+    kn_mat X = {0}, rotated = {0};
+    double lml;
+    KN_TRY(kn_mat_new(ctx, f->n_train, gp->F, &X));
+    kn_mat_rows(gp->latent.X, f->train, X);
+    KN_TRY(kn_pairs_within(ctx, X, gp->latent.R0.kernels, &pairs));
+    /* E has no part in predictions at fixed parameters: the complement is left out. */
+    KN_TRY(kn_engine_new(ctx, &gp->spec, &pairs, f->Z_train, gp->T, 0, 1, gp->N, &e));
+    if (gp->spec.noise == KN_NOISE_ISO) {
+        double theta[KN_MAX_THETA];
+        kn_spec_join(&gp->spec, gp->latent.R0.theta, gp->inside, theta);
+        KN_TRY(kn_engine_joint(ctx, &e, theta, &lml, NULL));
+        if (f->US.data && !e.iso.diagonal) {
+            KN_TRY(kn_mat_copy(ctx, f->US, &rotated));
+            kn_gemm(1, KN_N, rotated, KN_N, e.iso.UC, 0, f->US);
+        }
+        if (!f->US.data && (gp->UC.data || !e.iso.diagonal)) { /* B U_C,f = (B U_C) U_C' U_C,f */
+            KN_TRY(kn_mat_copy(ctx, e.iso.UC, rotate));
+            if (gp->UC.data)
+                kn_gemm(1, KN_T, gp->UC, KN_N, e.iso.UC, 0, *rotate);
+        }
+    } else {
+        KN_TRY(kn_engine_at(ctx, &e, gp->latent.R0.theta, &lml));
+    }
+    kn_mat *A = gp->spec.noise == KN_NOISE_ISO ? &e.iso.A : &e.A0;
+    KN_TRY(kn_latent_new(ctx, &X, &e.R0, A, e.c, e.d, gp->latent.iso, out));
+out:
+    kn_mat_clear(&rotated);
+    kn_mat_clear(&X);
+    kn_engine_clear(&e);
+    kn_pairs_clear(&pairs);
+    return status;
+}
+
+static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_part *part, double *clamped)
+{
+    kn_status status;
+    kn_latent model = {0};
+    kn_mat Xs = {0};
+    KN_TRY(fold_model(ctx, gp, f, &part->rotate, &model));
+    KN_TRY(kn_mat_new(ctx, f->n_test, gp->F, &Xs));
+    kn_mat_rows(gp->latent.X, f->test, Xs);
+    part->n = f->n_test;
+    part->n_train = f->n_train;
+    KN_TRY(kn_mat_new(ctx, f->n_test, model.A.cols, &part->mean));
+    KN_TRY(kn_mat_new(ctx, f->n_test, model.A.cols, &part->var));
+    KN_TRY(kn_latent_predict(ctx, &model, Xs, part->mean, part->var, clamped));
+    part->rows = f->test;
+    part->train = f->train;
+    part->US = f->US;
+    f->test = f->train = NULL; /* taken over */
+    f->US = kn_mat_none();
+out:
+    kn_mat_clear(&Xs);
+    kn_latent_clear(&model);
+    return status;
+}
+
+/* The se task kernel sees the signs of components [METHOD 9.10]: give each fold's the sign that
+ * makes the largest entry of its basis positive, as the full model's have. */
+static kn_status fold_signs(kn_ctx *ctx, const kn_responses *Y, kn_fold *f)
+{
+    kn_status status;
+    kn_mat y = {0}, train = {0}, B = {0};
+    double *top = NULL;
+    ptrdiff_t width = Y->T < KN_BLOCK ? Y->T : KN_BLOCK, P = f->US.cols;
+    KN_TRY(kn_mat_new(ctx, Y->N, width, &y));
+    KN_TRY(kn_mat_new(ctx, f->n_train, width, &train));
+    KN_TRY(kn_mat_new(ctx, width, P, &B));
+    KN_TRY(kn_alloc_d(ctx, P, &top));
+    for (ptrdiff_t first = 0; first < Y->T; first += KN_BLOCK) {
+        ptrdiff_t n = Y->T - first < KN_BLOCK ? Y->T - first : KN_BLOCK;
+        kn_responses_block(ctx, Y, first, kn_cols(y, 0, n));
+        kn_mat_rows(kn_cols(y, 0, n), f->train, kn_cols(train, 0, n));
+        kn_mat b = kn_sub(B, 0, 0, n, P); /* columns of US sum to zero: no need to centre */
+        kn_gemm(1, KN_T, kn_cols(train, 0, n), KN_N, f->US, 0, b);
+        for (ptrdiff_t p = 0; p < P; p++)
+            for (ptrdiff_t j = 0; j < n; j++)
+                if (fabs(kn_at(b, j, p)) > fabs(top[p]))
+                    top[p] = kn_at(b, j, p);
+    }
+    for (ptrdiff_t p = 0; p < P; p++)
+        for (ptrdiff_t i = 0; top[p] < 0 && i < f->n_train; i++) {
+            kn_col(f->US, p)[i] *= -1;
+            kn_col(f->Z_train, p)[i] *= -1;
+        }
+out:
+    kn_free(top);
+    kn_mat_clear(&B);
+    kn_mat_clear(&train);
+    kn_mat_clear(&y);
+    return status;
+}
+
+kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, const kn_gram *gram,
+                   int folds, const int *fold, kn_gp_maps *out)
+{
+    kn_status status = KN_OK;
+    kn_gram own = {0};
+    kn_mat Z = {0}, rotated = {0};
+    kn_fold f = {0};
+    void *part = NULL;
+    *out = (kn_gp_maps){.gp = gp, .Y = *Y, .n = gp->N};
+    KN_TRY(kn_alloc(ctx, folds, sizeof(kn_part), &part));
+    out->part = part;
+    out->n_parts = folds;
+    if (gp->pca && !gram) {
+        KN_TRY(kn_gram_new(ctx, Y, &own));
+        gram = &own;
+    }
+    if (!gp->pca) {
+        KN_TRY(kn_mat_new(ctx, gp->N, gp->P, &Z));
+        KN_TRY(kn_gp_coordinates(ctx, gp, Y, Z));
+        if (gp->UC.data) { /* task features are the coordinates before the rotation by U_C */
+            KN_TRY(kn_mat_copy(ctx, Z, &rotated));
+            kn_gemm(1, KN_N, rotated, KN_T, gp->UC, 0, Z);
+        }
+    }
+    for (int k = 0; k < folds; k++) {
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_fold_rows(ctx, gp->N, fold, k, &f));
+        if (gp->pca)
+            KN_TRY(kn_fold_pca(ctx, gram, gp->P, &f));
+        else
+            KN_TRY(kn_fold_given(ctx, Z, &f));
+        if (gp->pca && gp->spec.noise == KN_NOISE_ISO && (gp->spec.task_kernel & KN_SE))
+            KN_TRY(fold_signs(ctx, Y, &f));
+        KN_TRY(fold_part(ctx, gp, &f, &out->part[k], &out->clamped));
+        kn_fold_clear(&f);
+        kn_tell(ctx, "cross-validation", k + 1, folds, NAN);
+    }
+out:
+    kn_fold_clear(&f);
+    kn_mat_clear(&rotated);
+    kn_mat_clear(&Z);
+    kn_gram_clear(&own);
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}

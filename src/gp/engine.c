@@ -1,0 +1,286 @@
+#include "gp/engine.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "gp/profile.h"
+#include "la/la.h"
+
+static const double LN_2PI = 1.8378770664093455;
+static const double EMPTY_COMPLEMENT = 1e-10; /* of |Y|^2, METHOD 2 */
+const double kn_theta_lower = -10, kn_theta_upper = 5;
+
+int kn_spec_n_theta(const kn_spec *spec)
+{
+    return kn_kernel_n_params(spec->task_kernel) + kn_kernel_n_params(spec->sample_kernel) + 1;
+}
+
+void kn_spec_theta_name(const kn_spec *spec, int i, char *name, size_t size)
+{
+    int task = kn_kernel_n_params(spec->task_kernel);
+    int sample = kn_kernel_n_params(spec->sample_kernel);
+    if (i < task)
+        kn_kernel_param_name(spec->task_kernel, 'C', i, name, size);
+    else if (i < task + sample)
+        kn_kernel_param_name(spec->sample_kernel, 'R', i - task, name, size);
+    else
+        strncpy(name, "noise", size);
+}
+
+/* theta = [task, R0's, R.iso, noise];  inside = [task, R.iso, noise] */
+static void sizes(const kn_spec *spec, size_t *task, size_t *r0, size_t *rest)
+{
+    *task = (size_t)kn_kernel_n_params(spec->task_kernel);
+    *r0 = (size_t)kn_kernel_n_params(kn_spec_r0(spec));
+    *rest = (spec->sample_kernel & KN_ISO ? 1u : 0u) + 1u;
+}
+
+void kn_spec_join(const kn_spec *spec, const double *r0, const double *inside, double *theta)
+{
+    size_t n_task, n_r0, n_rest;
+    sizes(spec, &n_task, &n_r0, &n_rest);
+    memcpy(theta, inside, n_task * sizeof *theta);
+    memcpy(theta + n_task, r0, n_r0 * sizeof *theta);
+    memcpy(theta + n_task + n_r0, inside + n_task, n_rest * sizeof *theta);
+}
+
+void kn_spec_split(const kn_spec *spec, const double *theta, double *r0, double *inside)
+{
+    size_t n_task, n_r0, n_rest;
+    sizes(spec, &n_task, &n_r0, &n_rest);
+    memcpy(inside, theta, n_task * sizeof *theta);
+    memcpy(r0, theta + n_task, n_r0 * sizeof *theta);
+    memcpy(inside + n_task, theta + n_task + n_r0, n_rest * sizeof *theta);
+}
+
+void kn_engine_clear(kn_engine *e)
+{
+    kn_pairs_clear(&e->pairs);
+    kn_decomp_clear(&e->R0);
+    kn_mat_clear(&e->A0);
+    kn_mat_clear(&e->A2);
+    kn_mat_clear(&e->M);
+    kn_mat_clear(&e->V);
+    kn_mat_clear(&e->H);
+    kn_free(e->c);
+    kn_free(e->d);
+    kn_free(e->lml);
+    kn_free(e->w);
+    kn_iso_clear(&e->iso);
+    *e = (kn_engine){0};
+}
+
+kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, kn_pairs *pairs, kn_mat Z, ptrdiff_t T,
+                        double E, double total, ptrdiff_t N_ref, kn_engine *out)
+{
+    enum { WIDE = 128 }; /* columns of V: slices of that many keep dsyrk at full speed */
+    kn_status status;
+    ptrdiff_t N = Z.rows, P = Z.cols;
+    *out = (kn_engine){
+        .spec = *spec, .kernels = kn_spec_r0(spec), .N = N, .T = T, .P = P, .Z = Z, .E = E};
+    out->complement = P < T && E > EMPTY_COMPLEMENT * total;
+    out->s2 = out->complement ? E / ((double)N * (double)(T - P)) : 0;
+    out->pairs = *pairs;
+    *pairs = (kn_pairs){0};
+    KN_TRY(kn_decomp_new(ctx, N, out->kernels, &out->R0));
+    KN_TRY(kn_mat_new(ctx, N, P, &out->A0));
+    KN_TRY(kn_mat_new(ctx, N, P, &out->M));
+    KN_TRY(kn_mat_new(ctx, N, P > WIDE ? P : WIDE, &out->V));
+    KN_TRY(kn_mat_new(ctx, N, N, &out->H));
+    KN_TRY(kn_alloc_d(ctx, P, &out->c));
+    KN_TRY(kn_alloc_d(ctx, P, &out->d));
+    KN_TRY(kn_alloc_d(ctx, P, &out->lml));
+    KN_TRY(kn_alloc_d(ctx, N, &out->w));
+    if (spec->noise == KN_NOISE_ISO) {
+        double scale = sqrt((double)N_ref / (double)N);
+        if (spec->task_scale == KN_TASK_SCALE_SQRTN)
+            scale /= sqrt((double)N_ref);
+        KN_TRY(kn_iso_new(ctx, Z, T, E, spec->likelihood, spec->task_kernel,
+                          (spec->sample_kernel & KN_ISO) != 0, scale, &out->iso));
+    } else {
+        KN_TRY(kn_mat_new(ctx, N, P, &out->A2));
+    }
+out:
+    if (status != KN_OK)
+        kn_engine_clear(out);
+    return status;
+}
+
+/* LML = sum_p LML_p - N(T-P)/2 (ln(2 pi s2) + 1), at s2 = E/(N(T-P))            [METHOD 1b] */
+static kn_status structured(kn_ctx *ctx, kn_engine *e, double *lml)
+{
+    for (ptrdiff_t p = 0; p < e->P; p++)
+        for (ptrdiff_t i = 0; i < e->N; i++)
+            kn_col(e->A2, p)[i] = kn_at(e->A0, i, p) * kn_at(e->A0, i, p);
+    kn_status status = kn_profile(ctx, e->R0.m, e->R0.r, 0, e->A2, NULL, e->c, e->d, e->lml);
+    if (status != KN_OK)
+        return status;
+    *lml =
+        e->complement ? -0.5 * (double)e->N * (double)(e->T - e->P) * (LN_2PI + log(e->s2) + 1) : 0;
+    for (ptrdiff_t p = 0; p < e->P; p++)
+        *lml += e->lml[p];
+    return KN_OK;
+}
+
+/* M = A c^1/2/(c r + d), w_i = sum_p c/(c r_i + d): the envelope gradient's factors [SCALE 2] */
+static void structured_outer(kn_engine *e)
+{
+    memset(e->w, 0, (size_t)e->N * sizeof *e->w);
+    for (ptrdiff_t p = 0; p < e->P; p++) {
+        double c = e->c[p], d = e->d[p], root = sqrt(c);
+        for (ptrdiff_t i = 0; i < e->N; i++) {
+            double v = 1 / (c * e->R0.r[i] + d);
+            kn_col(e->M, p)[i] = kn_at(e->A0, i, p) * root * v;
+            e->w[i] += c * v;
+        }
+    }
+}
+
+static kn_status inside_objective(void *self, kn_ctx *ctx, const double *x, double *value,
+                                  double *grad)
+{
+    kn_engine *e = self;
+    e->inner_evals++;
+    return kn_iso_eval(ctx, &e->iso, e->R0.r, e->A0, x, value, grad);
+}
+
+void kn_engine_inside_start(const kn_engine *e, int which, double *x)
+{
+    static const double share[KN_INSIDE_STARTS] = {0.3, 0.05,
+                                                   0.7}; /* of the variance that is signal */
+    int k = 0;
+    double N = (double)e->N, P = (double)e->P, linear = 0, energy = kn_sumsq(e->Z);
+    double v = energy / (N * P);
+    if (e->spec.task_kernel & KN_LINEAR)
+        for (ptrdiff_t p = 0; p < e->P; p++)
+            linear += kn_at(e->iso.tasks.dot, p, p) / P;
+    if (e->spec.task_kernel & KN_LINEAR)
+        x[k++] = 0.5 * log(share[which] * v / linear);
+    if (e->spec.task_kernel & KN_SE) {
+        double d2 = 0, n = 0;
+        for (ptrdiff_t p = 0; p < e->P; p++)
+            for (ptrdiff_t q = p + 1; q < e->P; q++, n++)
+                d2 += kn_at(e->iso.tasks.d2, q, p);
+        x[k++] = 0.5 * log(0.1 * v);
+        x[k++] = n > 0 && d2 > 0 ? 0.5 * log(d2 / n) : 0;
+    }
+    if (e->spec.task_kernel & KN_ISO)
+        x[k++] = 0.5 * log(0.05 * v);
+    if (e->spec.sample_kernel & KN_ISO)
+        x[k++] = 0.5 * log(which == 2 ? 0.1 : 0.5);
+    double s2 = e->complement && e->spec.likelihood == KN_EXACT ? e->s2 : (1 - share[which]) * v;
+    x[k++] = 0.5 * log(s2);
+}
+
+static kn_status maximise_inside(kn_ctx *ctx, kn_engine *e, double *lml)
+{
+    double lower[KN_MAX_THETA], upper[KN_MAX_THETA];
+    kn_optimum best = {.value = -INFINITY};
+    kn_optimise_options o = {.algorithm = KN_LBFGS,
+                             .n = e->iso.n_inside,
+                             .lower = lower,
+                             .upper = upper,
+                             .unit = (double)e->N,
+                             .f_tolerance = 1e-9};
+    for (int i = 0; i < o.n; i++) {
+        lower[i] = kn_theta_lower;
+        upper[i] = kn_theta_upper;
+    }
+    int from = e->warm ? -1 : 0, to = e->warm && !e->thorough ? 0 : KN_INSIDE_STARTS;
+    for (int start = from; start < to; start++) {
+        kn_limits limits = {.evals_left = 500};
+        kn_optimum here = {0};
+        if (start < 0)
+            memcpy(here.x, e->inside, sizeof here.x);
+        else
+            kn_engine_inside_start(e, start, here.x);
+        kn_status status = kn_maximise(ctx, &o, &limits, inside_objective, e, &here);
+        if (status != KN_OK)
+            return status;
+        if (here.value > best.value)
+            best = here;
+    }
+    memcpy(e->inside, best.x, sizeof e->inside);
+    e->warm = true;
+    /* The last evaluation need not be the best: leave the state of the one that is. */
+    return kn_iso_eval(ctx, &e->iso, e->R0.r, e->A0, e->inside, lml, NULL);
+}
+
+static void copy_iso_state(kn_engine *e)
+{
+    for (ptrdiff_t p = 0; p < e->P; p++) {
+        e->c[p] = e->iso.c[p];
+        e->d[p] = e->iso.c[p] * e->iso.iso + e->iso.s2;
+    }
+    e->s2 = e->iso.s2;
+}
+
+static kn_status decompose(kn_ctx *ctx, kn_engine *e, const double *r0)
+{
+    kn_status status = kn_decomp_compute(ctx, &e->R0, &e->pairs, r0);
+    if (status != KN_OK)
+        return status;
+    e->evals++;
+    kn_gemm(1, KN_T, e->R0.U, KN_N, e->Z, 0, e->A0); /* A0 = U'Z   m x P */
+    return KN_OK;
+}
+
+kn_status kn_engine_at(kn_ctx *ctx, kn_engine *e, const double *r0, double *lml)
+{
+    kn_status status = decompose(ctx, e, r0);
+    return status == KN_OK ? structured(ctx, e, lml) : status;
+}
+
+kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, double rho, double length, double *lml,
+                           double *g)
+{
+    double r0[KN_R0_MAX_PARAMS], g0[KN_R0_MAX_PARAMS];
+    kn_theta_of_rho(e->kernels, e->spec.F, rho, length, r0);
+    kn_status status = decompose(ctx, e, r0);
+    if (status != KN_OK)
+        return status;
+    if (e->spec.noise == KN_NOISE_STRUCTURED) {
+        status = structured(ctx, e, lml);
+    } else {
+        status = maximise_inside(ctx, e, lml);
+        if (status == KN_OK)
+            copy_iso_state(e);
+    }
+    if (status != KN_OK || !g)
+        return status;
+    if (e->spec.noise == KN_NOISE_STRUCTURED)
+        structured_outer(e);
+    else
+        kn_iso_outer(&e->iso, e->R0.r, e->M, e->w);
+    kn_decomp_gradient(&e->R0, &e->pairs, e->M, e->w, e->V, e->H, g0);
+    /* lin = 1/2 ln((1-rho)/F), se = 1/2 ln rho: chain rule to (logit rho, ln length) */
+    g[0] = g[1] = 0;
+    int k = 0;
+    if (e->kernels & KN_LINEAR)
+        g[0] -= 0.5 * rho * g0[k++];
+    if (e->kernels & KN_SE) {
+        g[0] += 0.5 * (1 - rho) * g0[k++];
+        g[1] = g0[k++];
+    }
+    return KN_OK;
+}
+
+kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double *lml, double *g)
+{
+    double r0[KN_R0_MAX_PARAMS], g0[KN_R0_MAX_PARAMS], inside[KN_MAX_THETA], gi[KN_MAX_THETA];
+    kn_spec_split(&e->spec, theta, r0, inside);
+    kn_status status = decompose(ctx, e, r0);
+    if (status != KN_OK)
+        return status;
+    status = kn_iso_eval(ctx, &e->iso, e->R0.r, e->A0, inside, lml, g ? gi : NULL);
+    if (status != KN_OK)
+        return status;
+    memcpy(e->inside, inside, sizeof e->inside);
+    copy_iso_state(e);
+    if (!g)
+        return KN_OK;
+    kn_iso_outer(&e->iso, e->R0.r, e->M, e->w);
+    kn_decomp_gradient(&e->R0, &e->pairs, e->M, e->w, e->V, e->H, g0);
+    kn_spec_join(&e->spec, g0, gi, g);
+    return KN_OK;
+}

@@ -1,0 +1,75 @@
+/* One likelihood, ready to be evaluated: samples, coordinates and work space, allocated once.
+ * The engine evaluates at (rho, length), everything else maximised inside [SCALE 2, nested], or,
+ * for iso noise, at all parameters given [joint]. */
+#ifndef KN_GP_ENGINE_H
+#define KN_GP_ENGINE_H
+
+#include "gp/iso.h"
+#include "gp/optimise.h"
+
+typedef struct kn_spec { /* what the likelihood is; the same for subsamples and folds */
+    kn_noise noise;
+    kn_likelihood likelihood;
+    unsigned sample_kernel; /* with KN_ISO where R has that term */
+    unsigned task_kernel;
+    kn_task_scale task_scale;
+    ptrdiff_t F;
+} kn_spec;
+
+typedef struct kn_engine {
+    kn_spec spec;
+    unsigned kernels; /* of R0: sample_kernel without iso */
+    ptrdiff_t N, T, P;
+    kn_mat Z;        /* view, N x P */
+    double E;        /* energy outside the basis */
+    bool complement; /* it is modelled: P < T and E is more than rounding [METHOD 2] */
+    kn_pairs pairs;
+    kn_decomp R0;
+    kn_mat A0;          /* U'Z */
+    kn_mat A2, M, V, H; /* work */
+    double *c, *d, *lml, *w;
+    double s2;                   /* of the complement */
+    kn_iso iso;                  /* iso noise only */
+    double inside[KN_MAX_THETA]; /* its best inside parameters so far: the next warm start */
+    bool warm;                   /* inside holds a start */
+    bool thorough;               /* try the cold starts besides the warm one */
+    int evals, inner_evals;
+} kn_engine;
+
+/* Z must outlive the engine; pairs are taken over. N_ref: the sample size that task features are
+ * scaled to, so that folds and subsamples see the same C [METHOD 5b]. */
+kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, kn_pairs *pairs, kn_mat Z, ptrdiff_t T,
+                        double E, double total, ptrdiff_t N_ref, kn_engine *out);
+void kn_engine_clear(kn_engine *e);
+
+/* LML at (rho, length) and its derivatives with respect to (logit rho, ln length) [SCALE 2].
+ * Leaves c, d (and for iso the inside parameters) at their maximum. g may be NULL. */
+kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, double rho, double length, double *lml,
+                           double *g);
+
+/* Structured noise at R0's own parameters, as a fold holds them. */
+kn_status kn_engine_at(kn_ctx *ctx, kn_engine *e, const double *r0, double *lml);
+
+/* iso: LML and gradient at theta = [task, sample, noise], the order of METHOD 1a. */
+kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double *lml, double *g);
+/* Starts for the inside parameters: the variance per component split between signal and noise in
+ * several proportions, the noise also from the energy outside the basis. which < KN_INSIDE_STARTS.
+ */
+enum { KN_INSIDE_STARTS = 3 };
+void kn_engine_inside_start(const kn_engine *e, int which, double *inside);
+
+int kn_spec_n_theta(const kn_spec *spec);
+void kn_spec_theta_name(const kn_spec *spec, int i, char *name, size_t size);
+
+/* theta of iso noise from R0's parameters and the inside ones. */
+void kn_spec_join(const kn_spec *spec, const double *r0, const double *inside, double *theta);
+void kn_spec_split(const kn_spec *spec, const double *theta, double *r0, double *inside);
+
+static inline unsigned kn_spec_r0(const kn_spec *spec)
+{
+    return spec->sample_kernel & ~(unsigned)KN_ISO;
+}
+
+extern const double kn_theta_lower, kn_theta_upper; /* [-10, 5], METHOD 1a */
+
+#endif

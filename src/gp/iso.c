@@ -1,0 +1,186 @@
+#include "gp/iso.h"
+
+#include <math.h>
+
+#include "la/la.h"
+#include "la/vec.h"
+
+static const double LN_2PI = 1.8378770664093455;
+
+void kn_iso_clear(kn_iso *s)
+{
+    kn_pairs_clear(&s->tasks);
+    kn_mat_clear(&s->UC);
+    kn_mat_clear(&s->A);
+    kn_mat_clear(&s->A2);
+    kn_mat_clear(&s->GC);
+    kn_mat_clear(&s->S);
+    kn_free(s->c);
+    kn_free(s->gc);
+    *s = (kn_iso){0};
+}
+
+/* Off-diagonal entries below this share of the largest are rounding of the eigenvectors behind Z.
+ */
+static bool is_diagonal(kn_mat S)
+{
+    static const double NEGLIGIBLE = 1e-13;
+    for (ptrdiff_t j = 0; j < S.cols; j++)
+        for (ptrdiff_t i = j + 1; i < S.rows; i++)
+            if (fabs(kn_at(S, i, j)) > NEGLIGIBLE * fabs(kn_at(S, 0, 0)))
+                return false;
+    return true;
+}
+
+kn_status kn_iso_new(kn_ctx *ctx, kn_mat Z, ptrdiff_t T, double E, kn_likelihood likelihood,
+                     unsigned task_kernel, bool sample_iso, double feature_scale, kn_iso *out)
+{
+    kn_status status;
+    kn_mat features = {0};
+    ptrdiff_t N = Z.rows, P = Z.cols;
+    *out = (kn_iso){.likelihood = likelihood,
+                    .task_kernel = task_kernel,
+                    .sample_iso = sample_iso,
+                    .N = N,
+                    .T = T,
+                    .P = P,
+                    .E = E};
+    out->n_inside = kn_kernel_n_params(task_kernel) + (sample_iso ? 1 : 0) + 1;
+    KN_TRY(kn_mat_new(ctx, P, N, &features)); /* rows are tasks */
+    for (ptrdiff_t p = 0; p < P; p++)
+        for (ptrdiff_t i = 0; i < N; i++)
+            kn_col(features, i)[p] = feature_scale * kn_at(Z, i, p);
+    KN_TRY(kn_pairs_within(ctx, features, task_kernel, &out->tasks));
+    out->diagonal =
+        !(task_kernel & KN_SE) && (!(task_kernel & KN_LINEAR) || is_diagonal(out->tasks.dot));
+    KN_TRY(kn_alloc_d(ctx, P, &out->c));
+    KN_TRY(kn_alloc_d(ctx, P, &out->gc));
+    KN_TRY(kn_mat_new(ctx, N, P, &out->A));
+    KN_TRY(kn_mat_new(ctx, N, P, &out->A2));
+    KN_TRY(kn_mat_new(ctx, P, P, &out->UC));
+    for (ptrdiff_t p = 0; p < P; p++)
+        kn_col(out->UC, p)[p] = 1;
+    if (!out->diagonal) {
+        KN_TRY(kn_mat_new(ctx, P, P, &out->GC));
+        KN_TRY(kn_mat_new(ctx, P, P, &out->S));
+    }
+out:
+    kn_mat_clear(&features);
+    if (status != KN_OK)
+        kn_iso_clear(out);
+    return status;
+}
+
+/* c, U_C and A = U'Z U_C at the task parameters. */
+static kn_status decompose_tasks(kn_ctx *ctx, kn_iso *s, kn_mat A0, const double *theta)
+{
+    if (s->diagonal) {
+        int k = 0;
+        double linear = s->task_kernel & KN_LINEAR ? exp(2 * theta[k++]) : 0;
+        double iso = s->task_kernel & KN_ISO ? exp(2 * theta[k]) : 0;
+        for (ptrdiff_t p = 0; p < s->P; p++)
+            s->c[p] = (linear > 0 ? linear * kn_at(s->tasks.dot, p, p) : 0) + iso;
+        kn_mat_set(s->A, A0);
+        return KN_OK;
+    }
+    kn_kernel_fill(s->task_kernel, theta, &s->tasks, s->UC);
+    kn_status status = kn_eig(ctx, s->UC, s->c);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t p = 0; p < s->P; p++)
+        if (s->c[p] < 0)
+            s->c[p] = 0; /* positive semidefinite up to rounding */
+    kn_gemm(1, KN_N, A0, KN_N, s->UC, 0, s->A);
+    return KN_OK;
+}
+
+/* G_C = 1/2 U_C (Yt' diag(r + iso) Yt - diag(b)) U_C', left in s->S     [METHOD 3] */
+static void task_contraction(kn_iso *s, const double *r)
+{
+    kn_mat Yt = s->A2; /* no longer needed as squares */
+    for (ptrdiff_t p = 0; p < s->P; p++) {
+        double c = s->c[p], d = c * s->iso + s->s2;
+        for (ptrdiff_t i = 0; i < s->A.rows; i++)
+            kn_col(Yt, p)[i] = kn_at(s->A, i, p) * sqrt(r[i] + s->iso) / (c * r[i] + d);
+    }
+    kn_syrk(0.5, KN_T, Yt, 0, s->S);
+    for (ptrdiff_t p = 0; p < s->P; p++) {
+        double c = s->c[p], d = c * s->iso + s->s2, b = 0;
+        for (ptrdiff_t i = 0; i < s->A.rows; i++)
+            b += (r[i] + s->iso) / (c * r[i] + d);
+        kn_col(s->S, p)[p] -= 0.5 * b;
+    }
+    kn_mirror(s->S);
+    kn_gemm(1, KN_N, s->UC, KN_N, s->S, 0, s->GC); /* U_C S, and then (U_C S) U_C' in S's place */
+    kn_gemm(1, KN_N, s->GC, KN_T, s->UC, 0, s->S);
+}
+
+kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const double *inside,
+                      double *lml, double *g)
+{
+    int n_task = kn_kernel_n_params(s->task_kernel);
+    double noise = inside[s->n_inside - 1], N = (double)s->N, T = (double)s->T, P = (double)s->P;
+    double outside = N * (T - P); /* dimensions the basis does not see */
+    kn_status status = decompose_tasks(ctx, s, A0, inside);
+    if (status != KN_OK)
+        return status;
+    s->iso = s->sample_iso ? exp(2 * inside[n_task]) : 0;
+    s->s2 = exp(2 * noise);
+    for (ptrdiff_t p = 0; p < s->P; p++)
+        for (ptrdiff_t i = 0; i < s->A.rows; i++)
+            kn_col(s->A2, p)[i] = kn_at(s->A, i, p) * kn_at(s->A, i, p);
+
+    double sum = 0, d_iso = 0, d_s2 = 0;
+    for (ptrdiff_t p = 0; p < s->P; p++) {
+        double c = s->c[p];
+        kn_spectrum k = kn_vec_spectrum(s->A.rows, r, kn_col(s->A2, p), c, c * s->iso + s->s2);
+        sum += k.log_k + k.quad;
+        d_s2 += 0.5 * (k.sq - k.inv);
+        d_iso += 0.5 * c * (k.sq - k.inv);
+        s->gc[p] = 0.5 * (k.r_sq + s->iso * k.sq - k.r_inv - s->iso * k.inv);
+    }
+    if (s->likelihood == KN_EXACT) {
+        *lml = -0.5 * (N * T * LN_2PI + sum + outside * 2 * noise + s->E / s->s2);
+        d_s2 += 0.5 * (s->E / s->s2 - outside) / s->s2;
+    } else {
+        *lml = -0.5 * (N * P * LN_2PI + sum);
+    }
+    if (!g)
+        return KN_OK;
+    if (s->diagonal) { /* dC/dtheta is diagonal too */
+        int k = 0;
+        double linear = 0, trace = 0;
+        for (ptrdiff_t p = 0; p < s->P; p++) {
+            trace += s->gc[p];
+            if (s->task_kernel & KN_LINEAR)
+                linear += s->gc[p] * kn_at(s->tasks.dot, p, p);
+        }
+        if (s->task_kernel & KN_LINEAR) {
+            g[k] = 2 * exp(2 * inside[k]) * linear;
+            k++;
+        }
+        if (s->task_kernel & KN_ISO)
+            g[k] = 2 * exp(2 * inside[k]) * trace;
+    } else {
+        task_contraction(s, r);
+        kn_kernel_gradient(s->task_kernel, inside, &s->tasks, s->S, g);
+    }
+    if (s->sample_iso)
+        g[n_task] = 2 * s->iso * d_iso;
+    g[s->n_inside - 1] = 2 * s->s2 * d_s2;
+    return KN_OK;
+}
+
+void kn_iso_outer(const kn_iso *s, const double *r, kn_mat M, double *w)
+{
+    for (ptrdiff_t i = 0; i < M.rows; i++)
+        w[i] = 0;
+    for (ptrdiff_t p = 0; p < s->P; p++) {
+        double c = s->c[p], d = c * s->iso + s->s2, root = sqrt(c);
+        for (ptrdiff_t i = 0; i < M.rows; i++) {
+            double v = 1 / (c * r[i] + d);
+            kn_col(M, p)[i] = kn_at(s->A, i, p) * root * v;
+            w[i] += c * v;
+        }
+    }
+}

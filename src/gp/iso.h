@@ -1,0 +1,44 @@
+/* The paper's likelihood and its exact form with isotropic noise                 [METHOD 1a, 2, 3]
+ *
+ *     vec(Z) ~ N(0, C (x) (R0 + iso I) + s2 I)    and, exact, N(0, s2) outside the basis
+ *
+ * evaluated with the decomposition of R0 at hand. Parameters "inside" are those that leave R0's
+ * eigenvectors alone: the task kernel's, R's iso term, the noise. */
+#ifndef KN_GP_ISO_H
+#define KN_GP_ISO_H
+
+#include "gp/decomp.h"
+
+typedef struct kn_iso {
+    kn_likelihood likelihood;
+    unsigned task_kernel;
+    bool sample_iso; /* R has an iso term */
+    ptrdiff_t N, T, P;
+    double E;       /* energy outside the basis; METHOD 1 */
+    kn_pairs tasks; /* P x P products and distances of the columns of Z */
+    bool diagonal;  /* C is diagonal for every theta: linear + iso over principal components */
+    int n_inside;
+    /* state after an evaluation */
+    kn_mat UC; /* P x P eigenvectors of C; identity when diagonal */
+    double *c; /* P     eigenvalues of C */
+    kn_mat A;  /* m x P U' Z U_C */
+    double iso, s2;
+    /* work */
+    kn_mat A2, GC, S;
+    double *gc;
+} kn_iso;
+
+/* Z N x P. Task features are the columns of Z times `feature_scale`. */
+kn_status kn_iso_new(kn_ctx *ctx, kn_mat Z, ptrdiff_t T, double E, kn_likelihood likelihood,
+                     unsigned task_kernel, bool sample_iso, double feature_scale, kn_iso *out);
+void kn_iso_clear(kn_iso *s);
+
+/* LML at the inside parameters [C..., R.diag, noise] given r (m) and A0 = U'Z; gradient with
+ * respect to them when g is not NULL. Leaves the state that prediction and iso_outer need. */
+kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const double *inside,
+                      double *lml, double *g);
+
+/* M = Yt c^1/2 (m x P) and w_i = sum_p c_p/L_ip for kn_decomp_gradient, at the last state. */
+void kn_iso_outer(const kn_iso *s, const double *r, kn_mat M, double *w);
+
+#endif

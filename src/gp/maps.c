@@ -1,0 +1,234 @@
+/* From latent predictions to responses: mean = mean_lat B', variance = v_lat (B.^2)' [METHOD 1b, 4]
+ */
+#include <math.h>
+
+#include "gp/gp.h"
+#include "la/la.h"
+
+static void part_clear(kn_part *p)
+{
+    kn_free(p->rows);
+    kn_free(p->train);
+    kn_mat_clear(&p->mean);
+    kn_mat_clear(&p->var);
+    kn_mat_clear(&p->US);
+    kn_mat_clear(&p->rotate);
+}
+
+void kn_gp_maps_clear(kn_gp_maps *maps)
+{
+    for (int k = 0; k < maps->n_parts; k++)
+        part_clear(&maps->part[k]);
+    kn_free(maps->part);
+    *maps = (kn_gp_maps){0};
+}
+
+static kn_status one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_maps *out)
+{
+    kn_status status;
+    void *part;
+    *out = (kn_gp_maps){.gp = gp, .n = n};
+    KN_TRY(kn_alloc(ctx, 1, sizeof(kn_part), &part));
+    out->part = part;
+    out->n_parts = 1;
+    out->part[0].n = n;
+    KN_TRY(kn_mat_new(ctx, n, gp->P, &out->part[0].mean));
+    KN_TRY(kn_mat_new(ctx, n, gp->P, &out->part[0].var));
+out:
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out)
+{
+    kn_status status;
+    KN_TRY(one_part(ctx, gp, Xs.rows, out));
+    KN_TRY(kn_latent_predict(ctx, &gp->latent, Xs, out->part[0].mean, out->part[0].var,
+                             &out->clamped));
+out:
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z)
+{
+    kn_status status;
+    kn_mat block = {0};
+    KN_TRY(kn_mat_new(ctx, Y->N, Y->T < KN_BLOCK ? Y->T : KN_BLOCK, &block));
+    for (ptrdiff_t j = 0; j < Y->T; j += KN_BLOCK) {
+        kn_mat y = kn_cols(block, 0, Y->T - j < KN_BLOCK ? Y->T - j : KN_BLOCK);
+        KN_TRY(kn_check_cancel(ctx));
+        kn_responses_block(ctx, Y, j, y);
+        kn_gemm(1, KN_N, y, KN_N, kn_sub(gp->B, j, 0, y.cols, gp->P), j > 0, Z);
+    }
+out:
+    kn_mat_clear(&block);
+    return status;
+}
+
+kn_status kn_gp_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)
+{
+    kn_status status;
+    kn_mat Z = {0};
+    KN_TRY(one_part(ctx, gp, gp->N, out));
+    KN_TRY(kn_mat_new(ctx, gp->N, gp->P, &Z));
+    KN_TRY(kn_gp_coordinates(ctx, gp, Y, Z));
+    KN_TRY(kn_latent_loo(ctx, &gp->latent, Z, out->part[0].mean, out->part[0].var, &out->clamped));
+out:
+    kn_mat_clear(&Z);
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+/* Work space for one block of responses of one part. */
+typedef struct block_work {
+    kn_mat y;     /* N x count standardised responses (folds only) */
+    kn_mat train; /* n_train x count, centred */
+    kn_mat B, B2; /* count x P */
+    kn_mat mean, var;
+} block_work;
+
+static void block_work_clear(block_work *w)
+{
+    kn_mat_clear(&w->y);
+    kn_mat_clear(&w->train);
+    kn_mat_clear(&w->B);
+    kn_mat_clear(&w->B2);
+    kn_mat_clear(&w->mean);
+    kn_mat_clear(&w->var);
+}
+
+static kn_status block_work_new(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t count, block_work *w)
+{
+    kn_status status;
+    ptrdiff_t n = 0, n_train = 0, P = 0;
+    bool folds = false;
+    for (int k = 0; k < maps->n_parts; k++) {
+        const kn_part *p = &maps->part[k];
+        n = p->n > n ? p->n : n;
+        P = p->mean.cols > P ? p->mean.cols : P;
+        n_train = p->n_train > n_train ? p->n_train : n_train;
+        folds = folds || p->train;
+    }
+    *w = (block_work){0};
+    if (folds) {
+        KN_TRY(kn_mat_new(ctx, maps->Y.N, count, &w->y));
+        KN_TRY(kn_mat_new(ctx, n_train, count, &w->train));
+    }
+    KN_TRY(kn_mat_new(ctx, count, P, &w->B));
+    KN_TRY(kn_mat_new(ctx, count, P, &w->B2));
+    KN_TRY(kn_mat_new(ctx, n, count, &w->mean));
+    KN_TRY(kn_mat_new(ctx, n, count, &w->var));
+out:
+    if (status != KN_OK)
+        block_work_clear(w);
+    return status;
+}
+
+/* Centres the training rows of the block and returns the basis of the part for these responses.
+ * The fold's mean is left in mean's columns. */
+static kn_mat part_basis(const kn_gp *gp, const kn_part *p, const block_work *w, ptrdiff_t first,
+                         kn_mat mean)
+{
+    ptrdiff_t count = mean.cols, P = p->mean.cols;
+    kn_mat B = kn_sub(w->B, 0, 0, count, P);
+    if (!p->train) {
+        kn_mat_zero(mean);
+        return kn_sub(gp->B, first, 0, count, P);
+    }
+    kn_mat train = kn_sub(w->train, 0, 0, p->n_train, count);
+    kn_mat_rows(w->y, p->train, train);
+    for (ptrdiff_t j = 0; j < count; j++) {
+        double *t = kn_col(train, j), mu = 0;
+        for (ptrdiff_t i = 0; i < train.rows; i++)
+            mu += t[i] / (double)train.rows;
+        for (ptrdiff_t i = 0; i < train.rows; i++)
+            t[i] -= mu;
+        for (ptrdiff_t i = 0; i < mean.rows; i++)
+            kn_col(mean, j)[i] = mu;
+    }
+    if (!p->US.data && !p->rotate.data)
+        return kn_sub(gp->B, first, 0, count, P);
+    if (!p->US.data) {
+        kn_gemm(1, KN_N, kn_sub(gp->B, first, 0, count, P), KN_N, p->rotate, 0, B);
+        return B;
+    }
+    kn_gemm(1, KN_T, train, KN_N, p->US, 0, B); /* B_f = (Y_tr - 1 mu')' U S^-1 */
+    return B;
+}
+
+static void put_rows(const kn_part *p, kn_mat from, kn_mat to)
+{
+    for (ptrdiff_t j = 0; j < to.cols; j++)
+        for (ptrdiff_t i = 0; i < p->n; i++)
+            kn_col(to, j)[p->rows ? p->rows[i] : i] = kn_at(from, i, j);
+}
+
+kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
+                           kn_mat var)
+{
+    kn_status status;
+    block_work w;
+    ptrdiff_t count = mean.data ? mean.cols : var.cols;
+    KN_TRY(block_work_new(ctx, maps, count, &w));
+    if (w.y.data)
+        kn_responses_block(ctx, &maps->Y, first, w.y);
+    for (int k = 0; k < maps->n_parts; k++) {
+        const kn_part *p = &maps->part[k];
+        ptrdiff_t P = p->mean.cols;
+        kn_mat m = kn_sub(w.mean, 0, 0, p->n, count), v = kn_sub(w.var, 0, 0, p->n, count);
+        kn_mat B = part_basis(maps->gp, p, &w, first, m), B2 = kn_sub(w.B2, 0, 0, count, P);
+        if (mean.data) {
+            kn_gemm(1, KN_N, p->mean, KN_T, B, 1, m);
+            put_rows(p, m, mean);
+        }
+        if (var.data) {
+            for (ptrdiff_t q = 0; q < P; q++)
+                for (ptrdiff_t j = 0; j < count; j++)
+                    kn_col(B2, q)[j] = kn_at(B, j, q) * kn_at(B, j, q);
+            kn_gemm(1, KN_N, p->var, KN_T, B2, 0, v);
+            put_rows(p, v, var);
+        }
+    }
+out:
+    block_work_clear(&w);
+    return status;
+}
+
+kn_status kn_gp_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J, kn_mat model,
+                           kn_mat noise)
+{
+    kn_status status;
+    kn_mat BJ = {0}, scaled = {0};
+    kn_gp_maps maps = {0};
+    ptrdiff_t n = model.data ? model.rows : noise.rows, P = gp->P;
+    KN_TRY(kn_gp_predict(ctx, gp, x, &maps));
+    KN_TRY(kn_mat_new(ctx, n, P, &BJ));
+    KN_TRY(kn_mat_new(ctx, n, P, &scaled));
+    for (ptrdiff_t p = 0; p < P; p++)
+        for (ptrdiff_t j = 0; j < n; j++) {
+            kn_col(BJ, p)[j] = kn_at(gp->B, J[j], p);
+            kn_col(scaled, p)[j] = kn_at(gp->B, J[j], p) * kn_at(maps.part[0].var, 0, p);
+        }
+    if (model.data)
+        kn_gemm(1, KN_N, scaled, KN_T, BJ, 0, model);
+    if (noise.data) {
+        kn_mat_zero(noise);
+        if (gp->spec.noise == KN_NOISE_STRUCTURED) {
+            for (ptrdiff_t p = 0; p < P; p++)
+                for (ptrdiff_t j = 0; j < n; j++)
+                    kn_col(scaled, p)[j] = kn_at(BJ, j, p) * gp->latent.d[p];
+            kn_gemm(1, KN_N, scaled, KN_T, BJ, 0, noise);
+        }
+        for (ptrdiff_t j = 0; j < n; j++)
+            kn_col(noise, j)[j] = gp->noise[J[j]];
+    }
+out:
+    kn_gp_maps_clear(&maps);
+    kn_mat_clear(&scaled);
+    kn_mat_clear(&BJ);
+    return status;
+}

@@ -1,0 +1,93 @@
+/* Noise variance of each response, and how the cross-validated maps are calibrated [METHOD 1d] */
+#include <math.h>
+
+#include "gp/gp.h"
+#include "la/la.h"
+
+static const double FLOOR = 0.05; /* of the in-sample noise: held-out moments can be negative */
+static const double LN_2PI = 1.8378770664093455;
+
+/* in_sample_j = (B.^2 d + psi)_j, psi_j = |y_j - (ZB')_j|^2 / N, for the block y (N x count) */
+static void in_sample(const kn_gp *gp, kn_mat B, kn_mat y, kn_mat Z, kn_mat work, double *out)
+{
+    double N = (double)gp->N;
+    kn_mat_set(work, y);
+    if (gp->P < gp->T)
+        kn_gemm(-1, KN_N, Z, KN_T, B, 1, work); /* y - Z B' */
+    else
+        kn_mat_zero(work); /* the basis spans everything */
+    for (ptrdiff_t j = 0; j < y.cols; j++) {
+        out[j] = kn_sumsq(kn_cols(work, j, 1)) / N;
+        for (ptrdiff_t p = 0; p < gp->P; p++)
+            out[j] += kn_at(B, j, p) * kn_at(B, j, p) * gp->latent.d[p];
+    }
+}
+
+typedef struct totals {
+    double z2, loss, inside, n;
+} totals;
+
+/* Adds the calibration of one response: trivial model mean 0, variance 1 [METHOD 8]. */
+static void add_calibration(totals *t, kn_mat y, kn_mat mean, kn_mat var, ptrdiff_t j, double noise)
+{
+    for (ptrdiff_t i = 0; i < y.rows; i++) {
+        double e = kn_at(y, i, j) - kn_at(mean, i, j), v = kn_at(var, i, j) + noise;
+        double z2 = e * e / v, y2 = kn_at(y, i, j) * kn_at(y, i, j);
+        t->z2 += z2;
+        t->loss += 0.5 * (LN_2PI + log(v) + z2) - 0.5 * (LN_2PI + y2);
+        t->inside += z2 < 1.959963984540054 * 1.959963984540054;
+        t->n++;
+    }
+}
+
+kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
+                          kn_cv_summary *summary)
+{
+    kn_status status;
+    kn_mat y = {0}, mean = {0}, var = {0}, work = {0}, Z = {0};
+    ptrdiff_t width = Y->T < KN_BLOCK ? Y->T : KN_BLOCK;
+    bool structured = gp->spec.noise == KN_NOISE_STRUCTURED;
+    totals t = {0};
+    KN_TRY(kn_mat_new(ctx, Y->N, width, &y));
+    KN_TRY(kn_mat_new(ctx, Y->N, width, &mean));
+    KN_TRY(kn_mat_new(ctx, Y->N, width, &var));
+    KN_TRY(kn_mat_new(ctx, Y->N, width, &work));
+    KN_TRY(kn_mat_new(ctx, Y->N, gp->P, &Z));
+    kn_gemm(1, KN_N, gp->latent.R0.U, KN_N, gp->latent.A, 0, Z); /* Z = U A */
+    for (ptrdiff_t first = 0; first < Y->T; first += KN_BLOCK) {
+        ptrdiff_t n = Y->T - first < KN_BLOCK ? Y->T - first : KN_BLOCK;
+        kn_mat yb = kn_cols(y, 0, n), mb = kn_cols(mean, 0, n), vb = kn_cols(var, 0, n);
+        double *noise = gp->noise + first;
+        if (cv) /* without it this pass is short, and finishes what a cancelled fit has found */
+            KN_TRY(kn_check_cancel(ctx));
+        kn_responses_block(ctx, Y, first, yb);
+        if (structured)
+            in_sample(gp, kn_sub(gp->B, first, 0, n, gp->P), yb, Z, kn_cols(work, 0, n), noise);
+        else
+            for (ptrdiff_t j = 0; j < n; j++)
+                noise[j] = gp->s2;
+        if (!cv)
+            continue;
+        KN_TRY(kn_gp_maps_block(ctx, cv, first, mb, vb));
+        for (ptrdiff_t j = 0; j < n; j++) {
+            double moment = 0;
+            for (ptrdiff_t i = 0; i < Y->N; i++) {
+                double e = kn_at(yb, i, j) - kn_at(mb, i, j);
+                moment += (e * e - kn_at(vb, i, j)) / (double)Y->N;
+            }
+            if (structured)
+                noise[j] = fmax(moment, FLOOR * noise[j]);
+            add_calibration(&t, yb, mb, vb, j, noise[j]);
+        }
+        kn_tell(ctx, "reference", first + n, Y->T, NAN);
+    }
+    if (cv)
+        *summary = (kn_cv_summary){cv->n_parts, t.z2 / t.n, t.loss / t.n, t.inside / t.n};
+out:
+    kn_mat_clear(&Z);
+    kn_mat_clear(&work);
+    kn_mat_clear(&var);
+    kn_mat_clear(&mean);
+    kn_mat_clear(&y);
+    return status;
+}

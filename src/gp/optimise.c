@@ -1,0 +1,120 @@
+#include "gp/optimise.h"
+
+#include <math.h>
+#include <nlopt.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+/* A projected gradient below this, per sample, is a maximum for every practical purpose: the
+ * likelihood could rise by its square only. */
+static const double CONVERGED = 1e-5;
+
+typedef struct run {
+    kn_ctx *ctx;
+    const kn_optimise_options *o;
+    kn_limits *limits;
+    kn_objective_fn f;
+    void *self;
+    kn_optimum *best;
+    nlopt_opt opt;
+    kn_status status;
+    kn_stop stop;
+    bool stopped;
+} run;
+
+static double stop_with(run *r, kn_stop why)
+{
+    r->stop = why;
+    r->stopped = true;
+    nlopt_force_stop(r->opt);
+    return r->best->evals > 0 ? r->best->value / r->o->unit : 0;
+}
+
+static double objective(unsigned n, const double *x, double *grad, void *data)
+{
+    run *r = data;
+    double value, g[KN_MAX_DIM];
+    if (kn_cancelled(r->ctx))
+        return stop_with(r, KN_STOP_CANCELLED);
+    if (r->limits->evals_left == 0)
+        return stop_with(r, KN_STOP_MAX_EVALS);
+    if (r->limits->deadline > 0 && kn_clock() > r->limits->deadline)
+        return stop_with(r, KN_STOP_MAX_SECONDS);
+    r->status = r->f(r->self, r->ctx, x, &value, g);
+    if (r->status != KN_OK)
+        return stop_with(r, KN_STOP_LINE_SEARCH);
+    if (r->limits->evals_left > 0)
+        r->limits->evals_left--;
+    if (!isfinite(value)) {
+        /* outside the numbers' range: worse than anything, and flat, so a line search turns back */
+        if (grad)
+            memset(grad, 0, n * sizeof *grad);
+        return -HUGE_VAL;
+    }
+    if (r->best->evals++ == 0 || value > r->best->value) {
+        r->best->value = value;
+        memcpy(r->best->x, x, n * sizeof *x);
+        memcpy(r->best->grad, g, n * sizeof *g);
+    }
+    if (grad)
+        for (unsigned i = 0; i < n; i++)
+            grad[i] = g[i] / r->o->unit;
+    if (r->o->stage)
+        kn_tell(r->ctx, r->o->stage, r->best->evals, 0, r->best->value);
+    return value / r->o->unit;
+}
+
+double kn_projected_gradient(int n, const double *x, const double *g, const double *lower,
+                             const double *upper)
+{
+    double worst = 0;
+    for (int i = 0; i < n; i++) {
+        double slack = 1e-9 * (1 + fabs(x[i]));
+        bool pushing =
+            (g[i] < 0 && x[i] <= lower[i] + slack) || (g[i] > 0 && x[i] >= upper[i] - slack);
+        if (!pushing && fabs(g[i]) > worst)
+            worst = fabs(g[i]);
+    }
+    return worst;
+}
+
+kn_status kn_maximise(kn_ctx *ctx, const kn_optimise_options *o, kn_limits *limits,
+                      kn_objective_fn f, void *self, kn_optimum *best)
+{
+    double x[KN_MAX_DIM], value;
+    run r = {.ctx = ctx, .o = o, .limits = limits, .f = f, .self = self, .best = best};
+    best->evals = 0;
+    for (int i = 0; i < o->n; i++)
+        x[i] = fmin(fmax(best->x[i], o->lower[i]), o->upper[i]);
+    r.opt =
+        nlopt_create(o->algorithm == KN_TNEWTON ? NLOPT_LD_TNEWTON_PRECOND_RESTART : NLOPT_LD_LBFGS,
+                     (unsigned)o->n);
+    if (!r.opt)
+        return kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the optimiser");
+    nlopt_set_max_objective(r.opt, objective, &r);
+    nlopt_set_lower_bounds(r.opt, o->lower);
+    nlopt_set_upper_bounds(r.opt, o->upper);
+    nlopt_set_ftol_abs(r.opt, o->f_tolerance / o->unit);
+    nlopt_set_xtol_rel(r.opt, 1e-10);
+    nlopt_result result = nlopt_optimize(r.opt, x, &value);
+    nlopt_destroy(r.opt);
+    if (r.status != KN_OK)
+        return r.status;
+    if (result == NLOPT_OUT_OF_MEMORY)
+        return kn_fail(ctx, KN_ERR_MEMORY, "out of memory in the optimiser");
+    if (best->evals == 0 && r.stopped && r.stop == KN_STOP_CANCELLED)
+        return kn_check_cancel(ctx);
+    if (best->evals == 0)
+        return kn_fail(ctx, KN_ERR_NUMERIC,
+                       "the likelihood is not finite at the start of the optimisation");
+    best->projected =
+        kn_projected_gradient(o->n, best->x, best->grad, o->lower, o->upper) / o->unit;
+    if (r.stopped)
+        best->stop = r.stop;
+    else if (result > 0 || best->projected < CONVERGED)
+        best->stop = KN_STOP_CONVERGED;
+    else
+        best->stop = KN_STOP_LINE_SEARCH;
+    return KN_OK;
+}

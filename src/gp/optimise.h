@@ -1,0 +1,46 @@
+/* Maximising a function with gradient inside a box, by NLopt, with honest bookkeeping: the best
+ * point seen is kept, limits and cancellation stop at once, and the reason is reported. */
+#ifndef KN_GP_OPTIMISE_H
+#define KN_GP_OPTIMISE_H
+
+#include "base/ctx.h"
+
+enum { KN_MAX_DIM = KN_MAX_THETA };
+
+/* *value and grad (n) at x. A status other than KN_OK ends the optimisation with it. */
+typedef kn_status (*kn_objective_fn)(void *self, kn_ctx *ctx, const double *x, double *value,
+                                     double *grad);
+
+typedef struct kn_limits {
+    int evals_left;  /* -1: no limit; counted down */
+    double deadline; /* kn_clock time; 0: none */
+} kn_limits;
+
+typedef struct kn_optimise_options {
+    kn_optimiser algorithm; /* KN_LBFGS or KN_TNEWTON */
+    int n;
+    const double *lower, *upper;
+    double unit;        /* the objective is divided by this (N): the optimiser sees values near 1 */
+    double f_tolerance; /* absolute change of the undivided objective that ends the search */
+    const char *stage;  /* progress is told under this name; NULL: none */
+} kn_optimise_options;
+
+typedef struct kn_optimum {
+    double x[KN_MAX_DIM];
+    double value;
+    double grad[KN_MAX_DIM];
+    double projected; /* largest entry of the projected gradient, per unit */
+    int evals;
+    kn_stop stop;
+} kn_optimum;
+
+/* Starts at *best->x. On return the best point met, even when it was stopped; KN_ERR_CANCELLED
+ * only when nothing was evaluated. */
+kn_status kn_maximise(kn_ctx *ctx, const kn_optimise_options *o, kn_limits *limits,
+                      kn_objective_fn f, void *self, kn_optimum *best);
+
+/* Largest gradient entry that does not push against a bound. */
+double kn_projected_gradient(int n, const double *x, const double *g, const double *lower,
+                             const double *upper);
+
+#endif

@@ -1,0 +1,16 @@
+/* The one-dimensional problem behind structured noise and STGPR: for z ~ N(0, c R0 + d I) with
+ * R0 = U diag(r) U' known, the best c and d. With delta = d/c the scale c has a closed form, and
+ * LML(ln delta) is searched on a grid and finished by safeguarded Newton           [METHOD 1b] */
+#ifndef KN_GP_PROFILE_H
+#define KN_GP_PROFILE_H
+
+#include "base/mat.h"
+
+/* For each column of A2 (m x P, squares of A = U'Z): c, d and LML. `zeros` directions have r = 0
+ * and hold rest[p] of the energy (rest may be NULL when zeros is 0). A component best explained
+ * by noise alone gets c = 0, d = |z|^2/N. Columns run in parallel; results do not depend on the
+ * number of threads. */
+kn_status kn_profile(kn_ctx *ctx, ptrdiff_t m, const double *r, ptrdiff_t zeros, kn_mat A2,
+                     const double *rest, double *c, double *d, double *lml);
+
+#endif

@@ -1,0 +1,33 @@
+/* The responses Y as the engine sees them: N x T standardised doubles, by blocks of columns, from
+ * whatever the caller holds. Responses that cannot be modelled are left out here, once.
+ * Nothing above this file knows the caller's type, order or units. */
+#ifndef KN_GP_RESPONSES_H
+#define KN_GP_RESPONSES_H
+
+#include "base/mat.h"
+
+enum { KN_BLOCK = 2048 }; /* responses per block [SCALE 4] */
+
+typedef struct kn_scaling { /* of the T_all responses the caller has; NaN mean where left out */
+    ptrdiff_t n_all, n_kept;
+    ptrdiff_t *kept;   /* indices of the responses in use, ascending */
+    double *mean, *sd; /* n_kept: removed and divided by; 0 and 1 when not standardising */
+} kn_scaling;
+
+/* Means and population standard deviations of the responses [METHOD, shapes]; constant and
+ * non-finite ones are left out. Reads Y once. */
+kn_status kn_scaling_new(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out);
+void kn_scaling_clear(kn_scaling *s);
+
+typedef struct kn_responses {
+    kn_view Y;
+    const kn_scaling *scaling;
+    ptrdiff_t N, T; /* T counts the responses in use */
+} kn_responses;
+
+kn_responses kn_responses_of(kn_view Y, const kn_scaling *scaling);
+
+/* block (N x count) = standardised responses first .. first + count - 1 of those in use. */
+void kn_responses_block(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat block);
+
+#endif
