@@ -47,7 +47,7 @@ static kn_status fit_fold(kn_ctx *ctx, kn_mat X, const kn_gram *gram, const kn_s
     kn_mat_rows(X, f->rows.train, Xt);
     kn_mat_rows(X, f->rows.test, Xs);
     KN_TRY(kn_pairs_within(ctx, Xt, kn_spec_r0(spec), &pairs));
-    KN_TRY(kn_engine_new(ctx, spec, &pairs, f->rows.Z_train, T, 0, 1, X.rows, &e));
+    KN_TRY(kn_engine_new(ctx, spec, &pairs, f->rows.Z_train, T, 0, 1, X.rows, NULL, &e));
     KN_TRY(kn_engine_at(ctx, &e, r0, &lml));
     KN_TRY(kn_alloc_d(ctx, P, &f->d));
     KN_TRY(kn_alloc_d(ctx, P, &f->s2));
@@ -224,7 +224,7 @@ static kn_status likelihoods(kn_ctx *ctx, kn_mat X, const kn_gram *gram, const k
         for (ptrdiff_t i = 0; i < N; i++)
             kn_col(Z, p)[i] = kn_at(gram->U, i, p) * sqrt(gram->s2[p]);
     KN_TRY(kn_pairs_within(ctx, X, kn_spec_r0(spec), &pairs));
-    KN_TRY(kn_engine_new(ctx, spec, &pairs, Z, T, 0, 1, N, &e));
+    KN_TRY(kn_engine_new(ctx, spec, &pairs, Z, T, 0, 1, N, NULL, &e));
     KN_TRY(kn_engine_at(ctx, &e, r0, &lml));
     for (ptrdiff_t i = 0; i < N; i++)
         total += gram->s2[i];

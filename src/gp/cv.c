@@ -21,7 +21,7 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_mat *ro
     kn_mat_rows(gp->latent.X, f->train, X);
     KN_TRY(kn_pairs_within(ctx, X, gp->latent.R0.kernels, &pairs));
     /* E has no part in predictions at fixed parameters: the complement is left out. */
-    KN_TRY(kn_engine_new(ctx, &gp->spec, &pairs, f->Z_train, gp->T, 0, 1, gp->N, &e));
+    KN_TRY(kn_engine_new(ctx, &gp->spec, &pairs, f->Z_train, gp->T, 0, 1, gp->N, NULL, &e));
     if (gp->spec.noise == KN_NOISE_ISO) {
         double theta[KN_MAX_THETA];
         kn_spec_join(&gp->spec, gp->latent.R0.theta, gp->inside, theta);

@@ -71,7 +71,8 @@ void kn_engine_clear(kn_engine *e)
 }
 
 kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, kn_pairs *pairs, kn_mat Z, ptrdiff_t T,
-                        double E, double total, ptrdiff_t N_ref, kn_engine *out)
+                        double E, double total, ptrdiff_t N_ref, const kn_pairs *tasks,
+                        kn_engine *out)
 {
     enum { WIDE = 128 }; /* columns of V: slices of that many keep dsyrk at full speed */
     kn_status status;
@@ -80,6 +81,7 @@ kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, kn_pairs *pairs, kn_ma
         .spec = *spec, .kernels = kn_spec_r0(spec), .N = N, .T = T, .P = P, .Z = Z, .E = E};
     out->complement = P < T && E > EMPTY_COMPLEMENT * total;
     out->s2 = out->complement ? E / ((double)N * (double)(T - P)) : 0;
+    out->inside_tolerance = 1e-8;
     out->pairs = *pairs;
     *pairs = (kn_pairs){0};
     KN_TRY(kn_decomp_new(ctx, N, out->kernels, &out->R0));
@@ -96,7 +98,7 @@ kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, kn_pairs *pairs, kn_ma
         if (spec->task_scale == KN_TASK_SCALE_SQRTN)
             scale /= sqrt((double)N_ref);
         KN_TRY(kn_iso_new(ctx, Z, T, E, spec->likelihood, spec->task_kernel,
-                          (spec->sample_kernel & KN_ISO) != 0, scale, &out->iso));
+                          (spec->sample_kernel & KN_ISO) != 0, scale, tasks, &out->iso));
     } else {
         KN_TRY(kn_mat_new(ctx, N, P, &out->A2));
     }
@@ -181,7 +183,7 @@ static kn_status maximise_inside(kn_ctx *ctx, kn_engine *e, double *lml)
                              .lower = lower,
                              .upper = upper,
                              .unit = (double)e->N,
-                             .f_tolerance = 1e-9};
+                             .f_tolerance = e->inside_tolerance};
     for (int i = 0; i < o.n; i++) {
         lower[i] = kn_theta_lower;
         upper[i] = kn_theta_upper;
@@ -221,6 +223,7 @@ static kn_status decompose(kn_ctx *ctx, kn_engine *e, const double *r0)
     if (status != KN_OK)
         return status;
     e->evals++;
+    e->iso.fresh = false;
     kn_gemm(1, KN_T, e->R0.U, KN_N, e->Z, 0, e->A0); /* A0 = U'Z   m x P */
     return KN_OK;
 }

@@ -32,14 +32,16 @@ typedef struct kn_engine {
     kn_iso iso;                  /* iso noise only */
     double inside[KN_MAX_THETA]; /* its best inside parameters so far: the next warm start */
     bool warm;                   /* inside holds a start */
+    double inside_tolerance;     /* nats */
     bool thorough;               /* try the cold starts besides the warm one */
     int evals, inner_evals;
 } kn_engine;
 
 /* Z must outlive the engine; pairs are taken over. N_ref: the sample size that task features are
- * scaled to, so that folds and subsamples see the same C [METHOD 5b]. */
+ * scaled to, so that folds see the same C [METHOD 5b]; `tasks`: as in kn_iso_new. */
 kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, kn_pairs *pairs, kn_mat Z, ptrdiff_t T,
-                        double E, double total, ptrdiff_t N_ref, kn_engine *out);
+                        double E, double total, ptrdiff_t N_ref, const kn_pairs *tasks,
+                        kn_engine *out);
 void kn_engine_clear(kn_engine *e);
 
 /* LML at (rho, length) and its derivatives with respect to (logit rho, ln length) [SCALE 2].

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/parallel.h"
 #include "la/la.h"
 #include "la/vec.h"
 
@@ -17,6 +18,7 @@ void kn_iso_clear(kn_iso *s)
     kn_mat_clear(&s->S);
     kn_free(s->c);
     kn_free(s->gc);
+    kn_free(s->part);
     *s = (kn_iso){0};
 }
 
@@ -32,11 +34,37 @@ static bool is_diagonal(kn_mat S)
     return true;
 }
 
+static kn_status task_pairs(kn_ctx *ctx, kn_mat Z, double scale, unsigned kernels, kn_pairs *out)
+{
+    kn_mat features = {0};
+    kn_status status = kn_mat_new(ctx, Z.cols, Z.rows, &features); /* rows are tasks */
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t p = 0; p < Z.cols; p++)
+        for (ptrdiff_t i = 0; i < Z.rows; i++)
+            kn_col(features, i)[p] = scale * kn_at(Z, i, p);
+    status = kn_pairs_within(ctx, features, kernels, out);
+    kn_mat_clear(&features);
+    return status;
+}
+
+static kn_status copy_pairs(kn_ctx *ctx, const kn_pairs *from, kn_pairs *out)
+{
+    kn_status status = KN_OK;
+    out->symmetric = from->symmetric;
+    if (from->dot.data)
+        KN_TRY(kn_mat_copy(ctx, from->dot, &out->dot));
+    if (from->d2.data)
+        KN_TRY(kn_mat_copy(ctx, from->d2, &out->d2));
+out:
+    return status;
+}
+
 kn_status kn_iso_new(kn_ctx *ctx, kn_mat Z, ptrdiff_t T, double E, kn_likelihood likelihood,
-                     unsigned task_kernel, bool sample_iso, double feature_scale, kn_iso *out)
+                     unsigned task_kernel, bool sample_iso, double feature_scale,
+                     const kn_pairs *tasks, kn_iso *out)
 {
     kn_status status;
-    kn_mat features = {0};
     ptrdiff_t N = Z.rows, P = Z.cols;
     *out = (kn_iso){.likelihood = likelihood,
                     .task_kernel = task_kernel,
@@ -46,15 +74,15 @@ kn_status kn_iso_new(kn_ctx *ctx, kn_mat Z, ptrdiff_t T, double E, kn_likelihood
                     .P = P,
                     .E = E};
     out->n_inside = kn_kernel_n_params(task_kernel) + (sample_iso ? 1 : 0) + 1;
-    KN_TRY(kn_mat_new(ctx, P, N, &features)); /* rows are tasks */
-    for (ptrdiff_t p = 0; p < P; p++)
-        for (ptrdiff_t i = 0; i < N; i++)
-            kn_col(features, i)[p] = feature_scale * kn_at(Z, i, p);
-    KN_TRY(kn_pairs_within(ctx, features, task_kernel, &out->tasks));
+    if (tasks)
+        KN_TRY(copy_pairs(ctx, tasks, &out->tasks));
+    else
+        KN_TRY(task_pairs(ctx, Z, feature_scale, task_kernel, &out->tasks));
     out->diagonal =
         !(task_kernel & KN_SE) && (!(task_kernel & KN_LINEAR) || is_diagonal(out->tasks.dot));
     KN_TRY(kn_alloc_d(ctx, P, &out->c));
     KN_TRY(kn_alloc_d(ctx, P, &out->gc));
+    KN_TRY(kn_alloc_d(ctx, 3 * P, &out->part));
     KN_TRY(kn_mat_new(ctx, N, P, &out->A));
     KN_TRY(kn_mat_new(ctx, N, P, &out->A2));
     KN_TRY(kn_mat_new(ctx, P, P, &out->UC));
@@ -65,7 +93,6 @@ kn_status kn_iso_new(kn_ctx *ctx, kn_mat Z, ptrdiff_t T, double E, kn_likelihood
         KN_TRY(kn_mat_new(ctx, P, P, &out->S));
     }
 out:
-    kn_mat_clear(&features);
     if (status != KN_OK)
         kn_iso_clear(out);
     return status;
@@ -80,7 +107,8 @@ static kn_status decompose_tasks(kn_ctx *ctx, kn_iso *s, kn_mat A0, const double
         double iso = s->task_kernel & KN_ISO ? exp(2 * theta[k]) : 0;
         for (ptrdiff_t p = 0; p < s->P; p++)
             s->c[p] = (linear > 0 ? linear * kn_at(s->tasks.dot, p, p) : 0) + iso;
-        kn_mat_set(s->A, A0);
+        if (!s->fresh)
+            kn_mat_set(s->A, A0);
         return KN_OK;
     }
     kn_kernel_fill(s->task_kernel, theta, &s->tasks, s->UC);
@@ -115,6 +143,26 @@ static void task_contraction(kn_iso *s, const double *r)
     kn_gemm(1, KN_N, s->GC, KN_T, s->UC, 0, s->S);
 }
 
+/* What each component adds to LML and to the derivatives by s2, iso and its own c. */
+typedef struct spectrum_job {
+    kn_iso *s;
+    const double *r;
+} spectrum_job;
+
+static void spectra(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    spectrum_job *job = self;
+    kn_iso *s = job->s;
+    for (ptrdiff_t p = first; p < last; p++) {
+        double c = s->c[p], *part = s->part + 3 * p;
+        kn_spectrum k = kn_vec_spectrum(s->A.rows, job->r, kn_col(s->A2, p), c, c * s->iso + s->s2);
+        part[0] = k.log_k + k.quad;
+        part[1] = 0.5 * (k.sq - k.inv);
+        part[2] = c * part[1];
+        s->gc[p] = 0.5 * (k.r_sq + s->iso * k.sq - k.r_inv - s->iso * k.inv);
+    }
+}
+
 kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const double *inside,
                       double *lml, double *g)
 {
@@ -126,18 +174,18 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
         return status;
     s->iso = s->sample_iso ? exp(2 * inside[n_task]) : 0;
     s->s2 = exp(2 * noise);
-    for (ptrdiff_t p = 0; p < s->P; p++)
+    for (ptrdiff_t p = 0; p < s->P && !s->fresh; p++)
         for (ptrdiff_t i = 0; i < s->A.rows; i++)
             kn_col(s->A2, p)[i] = kn_at(s->A, i, p) * kn_at(s->A, i, p);
+    s->fresh = s->diagonal; /* else A turns with C, and A2 is work space */
 
+    spectrum_job job = {s, r};
+    kn_parallel(ctx, s->P, 1 + 40000 / (s->A.rows + 1), spectra, &job);
     double sum = 0, d_iso = 0, d_s2 = 0;
-    for (ptrdiff_t p = 0; p < s->P; p++) {
-        double c = s->c[p];
-        kn_spectrum k = kn_vec_spectrum(s->A.rows, r, kn_col(s->A2, p), c, c * s->iso + s->s2);
-        sum += k.log_k + k.quad;
-        d_s2 += 0.5 * (k.sq - k.inv);
-        d_iso += 0.5 * c * (k.sq - k.inv);
-        s->gc[p] = 0.5 * (k.r_sq + s->iso * k.sq - k.r_inv - s->iso * k.inv);
+    for (ptrdiff_t p = 0; p < s->P; p++) { /* in order, whoever computed them */
+        sum += s->part[3 * p];
+        d_s2 += s->part[3 * p + 1];
+        d_iso += s->part[3 * p + 2];
     }
     if (s->likelihood == KN_EXACT) {
         *lml = -0.5 * (N * T * LN_2PI + sum + outside * 2 * noise + s->E / s->s2);

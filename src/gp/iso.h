@@ -23,14 +23,17 @@ typedef struct kn_iso {
     double *c; /* P     eigenvalues of C */
     kn_mat A;  /* m x P U' Z U_C */
     double iso, s2;
+    bool fresh; /* A and A2 belong to the decomposition at hand; a new one clears it */
     /* work */
     kn_mat A2, GC, S;
-    double *gc;
+    double *gc, *part;
 } kn_iso;
 
-/* Z N x P. Task features are the columns of Z times `feature_scale`. */
+/* Z N x P. Task features are the columns of Z times `feature_scale`, or those behind `tasks` when
+ * it is given: a subsample of the rows keeps the C of all of them. */
 kn_status kn_iso_new(kn_ctx *ctx, kn_mat Z, ptrdiff_t T, double E, kn_likelihood likelihood,
-                     unsigned task_kernel, bool sample_iso, double feature_scale, kn_iso *out);
+                     unsigned task_kernel, bool sample_iso, double feature_scale,
+                     const kn_pairs *tasks, kn_iso *out);
 void kn_iso_clear(kn_iso *s);
 
 /* LML at the inside parameters [C..., R.diag, noise] given r (m) and A0 = U'Z; gradient with

@@ -120,8 +120,8 @@ static kn_status block_work_new(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t c
     }
     KN_TRY(kn_mat_new(ctx, count, P, &w->B));
     KN_TRY(kn_mat_new(ctx, count, P, &w->B2));
-    KN_TRY(kn_mat_new(ctx, n, count, &w->mean));
-    KN_TRY(kn_mat_new(ctx, n, count, &w->var));
+    KN_TRY(kn_mat_new(ctx, folds ? n : 0, count, &w->mean));
+    KN_TRY(kn_mat_new(ctx, folds ? n : 0, count, &w->var));
 out:
     if (status != KN_OK)
         block_work_clear(w);
@@ -133,10 +133,11 @@ out:
 static kn_mat part_basis(const kn_gp *gp, const kn_part *p, const block_work *w, ptrdiff_t first,
                          kn_mat mean)
 {
-    ptrdiff_t count = mean.cols, P = p->mean.cols;
+    ptrdiff_t count = w->B.rows, P = p->mean.cols;
     kn_mat B = kn_sub(w->B, 0, 0, count, P);
     if (!p->train) {
-        kn_mat_zero(mean);
+        if (mean.data)
+            kn_mat_zero(mean);
         return kn_sub(gp->B, first, 0, count, P);
     }
     kn_mat train = kn_sub(w->train, 0, 0, p->n_train, count);
@@ -164,7 +165,7 @@ static void put_rows(const kn_part *p, kn_mat from, kn_mat to)
 {
     for (ptrdiff_t j = 0; j < to.cols; j++)
         for (ptrdiff_t i = 0; i < p->n; i++)
-            kn_col(to, j)[p->rows ? p->rows[i] : i] = kn_at(from, i, j);
+            kn_col(to, j)[p->rows[i]] = kn_at(from, i, j);
 }
 
 kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
@@ -179,18 +180,22 @@ kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first,
     for (int k = 0; k < maps->n_parts; k++) {
         const kn_part *p = &maps->part[k];
         ptrdiff_t P = p->mean.cols;
-        kn_mat m = kn_sub(w.mean, 0, 0, p->n, count), v = kn_sub(w.var, 0, 0, p->n, count);
+        /* a part that is all rows in order goes straight to its place */
+        kn_mat m = p->rows || !mean.data ? kn_sub(w.mean, 0, 0, p->n, count) : mean;
+        kn_mat v = p->rows || !var.data ? kn_sub(w.var, 0, 0, p->n, count) : var;
         kn_mat B = part_basis(maps->gp, p, &w, first, m), B2 = kn_sub(w.B2, 0, 0, count, P);
         if (mean.data) {
             kn_gemm(1, KN_N, p->mean, KN_T, B, 1, m);
-            put_rows(p, m, mean);
+            if (p->rows)
+                put_rows(p, m, mean);
         }
         if (var.data) {
             for (ptrdiff_t q = 0; q < P; q++)
                 for (ptrdiff_t j = 0; j < count; j++)
                     kn_col(B2, q)[j] = kn_at(B, j, q) * kn_at(B, j, q);
             kn_gemm(1, KN_N, p->var, KN_T, B2, 0, v);
-            put_rows(p, v, var);
+            if (p->rows)
+                put_rows(p, v, var);
         }
     }
 out:

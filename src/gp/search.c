@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/rng.h"
 
 enum { CELLS = 5, SUBSAMPLE_LEAST = 150 };
@@ -88,6 +89,12 @@ static kn_status outer_objective(void *self, kn_ctx *ctx, const double *x, doubl
     return status;
 }
 
+static bool stopped(const kn_ctx *ctx, const kn_limits *limits)
+{
+    return kn_cancelled(ctx) || limits->evals_left == 0 ||
+           (limits->deadline > 0 && kn_clock() > limits->deadline);
+}
+
 /* An engine on seeded rows: n = max(150, N/3) of them cost a 27th of an evaluation each. */
 static kn_status subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_mat *Z,
                            kn_engine *out)
@@ -105,7 +112,8 @@ static kn_status subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_ma
     KN_TRY(kn_pairs_subset(ctx, &e->pairs, index, n, &pairs));
     double share = (double)n / (double)N;
     KN_TRY(kn_engine_new(ctx, &e->spec, &pairs, *Z, e->T, e->E * share,
-                         e->complement ? e->E * share : INFINITY, N, out));
+                         e->complement ? e->E * share : INFINITY, N,
+                         e->spec.noise == KN_NOISE_ISO ? &e->iso.tasks : NULL, out));
 out:
     kn_pairs_clear(&pairs);
     kn_free(index);
@@ -127,45 +135,28 @@ static void keep_two(cell *best, cell c)
     }
 }
 
-/* The best two of 5 x 5 cells, on a subsample where that is cheaper. */
-static kn_status grid(kn_ctx *ctx, const space *s, const kn_search_options *o, cell best[2],
-                      kn_found *found)
+/* The best two of 5 x 5 cells. */
+static kn_status grid(kn_ctx *ctx, const space *s, cell best[2])
 {
     static const double rho[CELLS] = {0.05, 0.25, 0.5, 0.75, 0.95};
-    kn_status status = KN_OK;
-    kn_engine sub = {0};
-    kn_mat Z = {0};
-    bool smaller = s->e->N > SUBSAMPLE_LEAST;
-    kn_engine *e = smaller ? &sub : s->e;
-    int before = s->e->evals, done = 0;
-    int total = (s->has_rho ? CELLS : 1) * CELLS;
-    best[0].lml = best[1].lml = -INFINITY;
-    if (smaller)
-        KN_TRY(subsample(ctx, s->e, o->seed, &Z, &sub));
+    int done = 0, rows = s->has_rho ? CELLS : 1, k = s->n - 1;
+    best[0] = best[1] = (cell){.lml = -INFINITY};
     for (int l = 0; l < CELLS; l++)
-        for (int r = 0; r < (s->has_rho ? CELLS : 1); r++) {
-            int k = s->n - 1;
+        for (int r = 0; r < rows; r++) {
             double t = (l + 0.5) / CELLS;
             cell c = {.at = {s->has_rho ? rho[r] : 1,
                              exp(s->lower[k] + t * (s->upper[k] - s->lower[k]))}};
             if (kn_cancelled(ctx) && best[0].lml > -INFINITY)
-                goto out;
-            KN_TRY(kn_check_cancel(ctx));
-            KN_TRY(kn_engine_nested(ctx, e, c.at.rho, c.at.length, &c.lml, NULL));
+                return KN_OK;
+            kn_status status = kn_check_cancel(ctx);
+            if (status == KN_OK)
+                status = kn_engine_nested(ctx, s->e, c.at.rho, c.at.length, &c.lml, NULL);
+            if (status != KN_OK)
+                return status;
             keep_two(best, c);
-            kn_tell(ctx, "grid", ++done, total, NAN);
+            kn_tell(ctx, "grid", ++done, rows * CELLS, NAN);
         }
-out:
-    if (smaller)
-        found->evals_subsample += sub.evals;
-    else
-        found->evals_subsample += s->e->evals - before;
-    found->inner_evals += smaller ? sub.inner_evals : 0;
-    if (!smaller)
-        s->e->evals = before; /* these are counted as the grid's */
-    kn_engine_clear(&sub);
-    kn_mat_clear(&Z);
-    return status;
+    return KN_OK;
 }
 
 static void take(kn_found *found, point p, double lml, kn_stop stop, double projected)
@@ -177,7 +168,8 @@ static void take(kn_found *found, point p, double lml, kn_stop stop, double proj
     found->projected = projected;
 }
 
-static kn_status climb(kn_ctx *ctx, space *s, kn_limits *limits, point start, kn_found *found)
+static kn_status climb(kn_ctx *ctx, space *s, kn_limits *limits, point start, const char *stage,
+                       kn_found *found)
 {
     kn_optimise_options o = {.algorithm = KN_LBFGS,
                              .n = s->n,
@@ -185,7 +177,7 @@ static kn_status climb(kn_ctx *ctx, space *s, kn_limits *limits, point start, kn
                              .upper = s->upper,
                              .unit = (double)s->e->N,
                              .f_tolerance = F_TOLERANCE,
-                             .stage = "fit"};
+                             .stage = stage};
     kn_optimum best = {0};
     coordinates(s, start, best.x);
     s->e->warm = false;
@@ -195,15 +187,69 @@ static kn_status climb(kn_ctx *ctx, space *s, kn_limits *limits, point start, kn
     return status;
 }
 
+static bool same_place(const space *s, point a, point b)
+{
+    static const double APART = 0.3; /* in logit rho or ln length */
+    double x[2], y[2];
+    coordinates(s, a, x);
+    coordinates(s, b, y);
+    for (int i = 0; i < s->n; i++)
+        if (fabs(x[i] - y[i]) > APART)
+            return false;
+    return true;
+}
+
+/* Where to start on all rows: the best two cells, climbed on a subsample first where there are rows
+ * to spare. A climb there costs less than one evaluation here, and two that meet are one. */
+static kn_status starts(kn_ctx *ctx, const space *s, const kn_search_options *o, point at[2],
+                        int *n, kn_found *found)
+{
+    kn_status status = KN_OK;
+    kn_engine sub = {0};
+    kn_mat Z = {0};
+    space here = *s;
+    cell best[2];
+    int before = s->e->evals;
+    bool smaller = s->e->N > SUBSAMPLE_LEAST;
+    if (smaller) {
+        KN_TRY(subsample(ctx, s->e, o->seed, &Z, &sub));
+        here.e = &sub;
+    }
+    KN_TRY(grid(ctx, &here, best));
+    *n = best[1].lml > -INFINITY ? 2 : 1;
+    for (int k = 0; k < *n; k++) {
+        kn_found top = {.rho = best[k].at.rho, .length = best[k].at.length, .lml = -INFINITY};
+        kn_limits limits = {.evals_left = -1, .deadline = o->limits.deadline};
+        if (smaller && !kn_cancelled(ctx))
+            KN_TRY(climb(ctx, &here, &limits, best[k].at, NULL, &top));
+        at[k] = (point){top.rho, top.length};
+    }
+    if (smaller && *n == 2 && same_place(s, at[0], at[1]))
+        *n = 1;
+    if (smaller) {
+        found->evals_subsample += sub.evals;
+        found->inner_evals += sub.inner_evals;
+    } else { /* the grid's own, wherever it was */
+        found->evals_subsample += s->e->evals - before;
+        s->e->evals = before;
+    }
+out:
+    kn_engine_clear(&sub);
+    kn_mat_clear(&Z);
+    return status;
+}
+
 /* rho = 0 and rho = 1 exactly: the logistic never gets there. For rho = 1 the length is free. */
 static kn_status ends(kn_ctx *ctx, space *s, kn_limits *limits, kn_found *found)
 {
     for (int end = 0; end < 2; end++) {
         point p = {end, found->length};
         double lml;
-        if (kn_cancelled(ctx) || limits->evals_left == 0)
+        if (stopped(ctx, limits))
             return KN_OK;
+        s->e->thorough = true; /* the other end's inside parameters are no start for this one */
         kn_status status = kn_engine_nested(ctx, s->e, p.rho, p.length, &lml, NULL);
+        s->e->thorough = false;
         if (status != KN_OK)
             return status;
         if (limits->evals_left > 0)
@@ -217,7 +263,7 @@ static kn_status ends(kn_ctx *ctx, space *s, kn_limits *limits, kn_found *found)
             only.n = 1;
             only.lower[0] = s->lower[1];
             only.upper[0] = s->upper[1];
-            status = climb(ctx, &only, limits, p, found);
+            status = climb(ctx, &only, limits, p, "fit", found);
             if (status != KN_OK)
                 return status;
         }
@@ -236,7 +282,8 @@ static point middle(const space *s)
 static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_found *found)
 {
     space s;
-    cell best[2];
+    point at[2];
+    int n = 1;
     kn_limits limits = o->limits;
     kn_rng rng;
     kn_status status = space_new(ctx, e, &s);
@@ -253,20 +300,19 @@ static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, k
         take(found, start, -INFINITY, o->optimise ? KN_STOP_CONVERGED : KN_STOP_NOT_OPTIMISED, 0);
         return KN_OK;
     }
-    if (given) {
-        KN_TRY(climb(ctx, &s, &limits, start, found));
-    } else {
-        KN_TRY(grid(ctx, &s, o, best, found));
-        KN_TRY(climb(ctx, &s, &limits, best[0].at, found));
-        if (found->stop == KN_STOP_CONVERGED || found->stop == KN_STOP_LINE_SEARCH)
-            KN_TRY(climb(ctx, &s, &limits, best[1].at, found));
-    }
+    if (given)
+        at[0] = start;
+    else
+        KN_TRY(starts(ctx, &s, o, at, &n, found));
+    for (int k = 0; k < n; k++)
+        if (k == 0 || !stopped(ctx, &limits))
+            KN_TRY(climb(ctx, &s, &limits, at[k], "fit", found));
     kn_rng_init(&rng, o->seed, STREAM_RESTARTS);
-    for (int k = 0; k < o->restarts && !kn_cancelled(ctx) && limits.evals_left != 0; k++) {
+    for (int k = 0; k < o->restarts && !stopped(ctx, &limits); k++) {
         double x[2];
         for (int i = 0; i < s.n; i++)
             x[i] = s.lower[i] + kn_rng_uniform(&rng) * (s.upper[i] - s.lower[i]);
-        KN_TRY(climb(ctx, &s, &limits, point_of(&s, x), found));
+        KN_TRY(climb(ctx, &s, &limits, point_of(&s, x), "fit", found));
     }
     if (s.has_rho)
         KN_TRY(ends(ctx, &s, &limits, found));
@@ -323,7 +369,7 @@ static kn_status joint(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn
         memcpy(best.x, start, sizeof best.x);
         for (int i = 0; k > 0 && i < oo.n; i++)
             best.x[i] += kn_rng_normal(&rng);
-        if (k > 0 && (kn_cancelled(ctx) || limits.evals_left == 0))
+        if (k > 0 && stopped(ctx, &limits))
             break;
         KN_TRY(kn_maximise(ctx, &oo, &limits, joint_objective, e, &best));
         if (best.value > found->lml) {

@@ -25,7 +25,7 @@ static kn_status find(kn_ctx *ctx, kn_mat X, const kn_basis *basis, const kn_spe
     kn_status status;
     kn_pairs pairs = {0};
     KN_TRY(kn_pairs_within(ctx, X, kn_spec_r0(spec), &pairs));
-    KN_TRY(kn_engine_new(ctx, spec, &pairs, basis->Z, T, basis->E, basis->total, X.rows, e));
+    KN_TRY(kn_engine_new(ctx, spec, &pairs, basis->Z, T, basis->E, basis->total, X.rows, NULL, e));
     KN_TRY(kn_search(ctx, e, o, found));
 out:
     kn_pairs_clear(&pairs);

@@ -9,7 +9,7 @@
 extern double exp(double);
 #pragma omp declare simd notinbranch
 extern double log(double);
-#define KN_CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define KN_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #include <math.h>
 #define KN_CLONES

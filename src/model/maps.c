@@ -4,17 +4,6 @@
 
 #include <math.h>
 
-static void undo_scaling(const kn_scaling *s, ptrdiff_t k, ptrdiff_t n, const double *mean,
-                         const double *var, double *mean_out, double *var_out)
-{
-    for (ptrdiff_t i = 0; i < n; i++) {
-        if (mean_out)
-            mean_out[i] = mean[i] * s->sd[k] + s->mean[k];
-        if (var_out)
-            var_out[i] = var[i] * s->sd[k] * s->sd[k];
-    }
-}
-
 static void fill(kn_mat m, ptrdiff_t j, double value)
 {
     for (ptrdiff_t i = 0; m.data && i < m.rows; i++)
@@ -34,37 +23,47 @@ ptrdiff_t kn_kept_from(const kn_scaling *s, ptrdiff_t j)
     return lo;
 }
 
+/* The block for kept responses k .. k+w-1 when they are neighbours in the caller's numbering too:
+ * made in place and scaled there. */
+static kn_status in_place(kn_ctx *ctx, const kn_maps *maps, ptrdiff_t k, ptrdiff_t first,
+                          ptrdiff_t w, kn_mat mean, kn_mat variance)
+{
+    const kn_scaling *s = &maps->model->y;
+    ptrdiff_t at = s->kept[k] - first;
+    kn_mat m = mean.data ? kn_cols(mean, at, w) : mean;
+    kn_mat v = variance.data ? kn_cols(variance, at, w) : variance;
+    kn_status status = kn_gp_maps_block(ctx, &maps->maps, k, m, v);
+    for (ptrdiff_t j = 0; j < w && status == KN_OK; j++) {
+        double sd = s->sd[k + j], mu = s->mean[k + j];
+        for (ptrdiff_t i = 0; m.data && i < m.rows; i++)
+            kn_col(m, j)[i] = kn_at(m, i, j) * sd + mu;
+        for (ptrdiff_t i = 0; v.data && i < v.rows; i++)
+            kn_col(v, j)[i] *= sd * sd;
+    }
+    return status;
+}
+
 kn_status kn_model_maps_block(kn_ctx *ctx, const kn_maps *maps, ptrdiff_t first, ptrdiff_t count,
                               kn_mat mean, kn_mat variance)
 {
-    kn_status status = KN_OK;
     const kn_scaling *s = &maps->model->y;
-    kn_mat m = {0}, v = {0};
-    ptrdiff_t n = maps->maps.n, k0 = kn_kept_from(s, first), k1 = kn_kept_from(s, first + count);
-    for (ptrdiff_t j = 0; j < count; j++) {
-        fill(mean, j, NAN);
-        fill(variance, j, NAN);
-    }
-    for (ptrdiff_t k = k0; k < k1; k += KN_BLOCK) {
-        ptrdiff_t w = k1 - k < KN_BLOCK ? k1 - k : KN_BLOCK;
-        kn_mat_clear(&m);
-        kn_mat_clear(&v);
-        KN_TRY(kn_check_cancel(ctx));
-        if (mean.data)
-            KN_TRY(kn_mat_new(ctx, n, w, &m));
-        if (variance.data)
-            KN_TRY(kn_mat_new(ctx, n, w, &v));
-        if (!m.data && !v.data)
-            break;
-        KN_TRY(kn_gp_maps_block(ctx, &maps->maps, k, m, v));
-        for (ptrdiff_t j = 0; j < w; j++) {
-            ptrdiff_t out = s->kept[k + j] - first;
-            undo_scaling(s, k + j, n, m.data ? kn_col(m, j) : NULL, v.data ? kn_col(v, j) : NULL,
-                         m.data ? kn_col(mean, out) : NULL, v.data ? kn_col(variance, out) : NULL);
+    ptrdiff_t k0 = kn_kept_from(s, first), k1 = kn_kept_from(s, first + count);
+    if (k1 - k0 < count)
+        for (ptrdiff_t j = 0; j < count; j++) {
+            fill(mean, j, NAN);
+            fill(variance, j, NAN);
         }
+    if (!mean.data && !variance.data)
+        return KN_OK;
+    for (ptrdiff_t k = k0, w; k < k1; k += w) { /* runs of neighbours */
+        w = 1;
+        while (w < KN_BLOCK && k + w < k1 && s->kept[k + w] == s->kept[k] + w)
+            w++;
+        kn_status status = kn_check_cancel(ctx);
+        if (status == KN_OK)
+            status = in_place(ctx, maps, k, first, w, mean, variance);
+        if (status != KN_OK)
+            return status;
     }
-out:
-    kn_mat_clear(&m);
-    kn_mat_clear(&v);
-    return status;
+    return KN_OK;
 }

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/rng.h"
+
 kn_mat ref_new(ptrdiff_t rows, ptrdiff_t cols)
 {
     double *d = calloc((size_t)(rows * cols) + 1, sizeof *d);
@@ -113,4 +115,86 @@ double ref_difference(kn_mat a, kn_mat b)
                 scale = fabs(kn_at(b, i, j));
         }
     return worst / scale;
+}
+
+double ref_gp(kn_mat K, const double *y, kn_mat Ks, const double *kss, double *mean, double *var)
+{
+    size_t n = (size_t)K.rows;
+    long double *L = calloc(n * n, sizeof *L), *a = calloc(n, sizeof *a), *b = calloc(n, sizeof *b);
+    long double lml = -0.5L * (long double)n * logl(2 * 3.14159265358979323846264338L);
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = j; i < n; i++) {
+            long double s = kn_at(K, (ptrdiff_t)i, (ptrdiff_t)j);
+            for (size_t k = 0; k < j; k++)
+                s -= L[i + k * n] * L[j + k * n];
+            L[i + j * n] = i == j ? sqrtl(s) : s / L[j + j * n];
+        }
+    for (size_t i = 0; i < n; i++) { /* a = L^-1 y */
+        a[i] = y[i];
+        for (size_t k = 0; k < i; k++)
+            a[i] -= L[i + k * n] * a[k];
+        a[i] /= L[i + i * n];
+        lml -= logl(L[i + i * n]) + 0.5L * a[i] * a[i];
+    }
+    for (ptrdiff_t s = 0; s < Ks.rows; s++) {
+        long double m = 0, v = kss[s];
+        for (size_t i = 0; i < n; i++) { /* b = L^-1 k* */
+            b[i] = kn_at(Ks, s, (ptrdiff_t)i);
+            for (size_t k = 0; k < i; k++)
+                b[i] -= L[i + k * n] * b[k];
+            b[i] /= L[i + i * n];
+            m += b[i] * a[i];
+            v -= b[i] * b[i];
+        }
+        mean[s] = (double)m;
+        var[s] = (double)v;
+    }
+    free(L), free(a), free(b);
+    return (double)lml;
+}
+
+kn_mat ref_kernel(kn_mat X, kn_mat Y, const double theta[4], int same)
+{
+    kn_mat K = ref_new(X.rows, Y.rows);
+    for (ptrdiff_t i = 0; i < X.rows; i++)
+        for (ptrdiff_t j = 0; j < Y.rows; j++) {
+            double dot = 0, d2 = 0;
+            for (ptrdiff_t f = 0; f < X.cols; f++) {
+                double e = kn_at(X, i, f) - kn_at(Y, j, f);
+                dot += kn_at(X, i, f) * kn_at(Y, j, f);
+                d2 += e * e;
+            }
+            kn_col(K, j)[i] = exp(2 * theta[0]) * dot +
+                              exp(2 * theta[1]) * exp(-0.5 * d2 / exp(2 * theta[2])) +
+                              (same && i == j ? exp(2 * theta[3]) : 0);
+        }
+    return K;
+}
+
+kn_mat ref_normal(struct kn_rng *rng, ptrdiff_t rows, ptrdiff_t cols)
+{
+    kn_mat m = ref_new(rows, cols);
+    for (ptrdiff_t i = 0; i < rows * cols; i++)
+        m.data[i] = kn_rng_normal(rng);
+    return m;
+}
+
+/* Gram-Schmidt, twice */
+kn_mat ref_orthonormal(struct kn_rng *rng, ptrdiff_t rows, ptrdiff_t cols)
+{
+    kn_mat Q = ref_normal(rng, rows, cols);
+    for (int pass = 0; pass < 2; pass++)
+        for (ptrdiff_t j = 0; j < cols; j++) {
+            for (ptrdiff_t k = 0; k <= j; k++) {
+                double s = 0;
+                for (ptrdiff_t i = 0; i < rows; i++)
+                    s += kn_at(Q, i, j) * kn_at(Q, i, k);
+                for (ptrdiff_t i = 0; i < rows; i++)
+                    if (k < j)
+                        kn_col(Q, j)[i] -= s * kn_at(Q, i, k);
+                    else
+                        kn_col(Q, j)[i] /= sqrt(s);
+            }
+        }
+    return Q;
 }

@@ -20,4 +20,16 @@ kn_mat ref_new(ptrdiff_t rows, ptrdiff_t cols);
 /* largest |a - b| over max(1, largest |b|) */
 double ref_difference(kn_mat a, kn_mat b);
 
+/* A dense Gaussian process in long double: y ~ N(0, K). Ks (n* x n) and kss (n*) are the new
+ * points' covariances; mean and var (n*) their posterior. Ks may be empty. */
+double ref_gp(kn_mat K, const double *y, kn_mat Ks, const double *kss, double *mean, double *var);
+
+/* k(x_i, y_j) for log-sd parameters [lin, se_amp, se_len, iso]; iso only where same && i == j. */
+kn_mat ref_kernel(kn_mat X, kn_mat Y, const double theta[4], int same);
+
+/* rows x cols standard normal numbers; orthonormal columns when asked */
+struct kn_rng;
+kn_mat ref_normal(struct kn_rng *rng, ptrdiff_t rows, ptrdiff_t cols);
+kn_mat ref_orthonormal(struct kn_rng *rng, ptrdiff_t rows, ptrdiff_t cols);
+
 #endif

@@ -52,7 +52,7 @@ static void check_eigenvalues(inputs in, kn_mat theta, json_t *setting)
     kn_engine e;
     double lml;
     assert_ok(ctx, kn_pairs_within(ctx, in.X, 3, &pairs));
-    assert_ok(ctx, kn_engine_new(ctx, &spec, &pairs, Z, in.Y.cols, 1, 1, in.X.rows, &e));
+    assert_ok(ctx, kn_engine_new(ctx, &spec, &pairs, Z, in.Y.cols, 1, 1, in.X.rows, NULL, &e));
     assert_ok(ctx, kn_engine_joint(ctx, &e, theta.data, &lml, NULL));
     for (ptrdiff_t i = 0; i < e.N; i++)
         assert_close(e.R0.r[i] + e.iso.iso, eig_R.data[i], 1e-10);
@@ -172,9 +172,13 @@ static void iso_covariance_between_responses(void **state)
 /* A model at the fixed parameters of the golden file, without any fitting. */
 static kn_gp fixed_model(inputs in, json_t *expected)
 {
-    kn_gp gp = {.spec = {.noise = KN_NOISE_STRUCTURED, .sample_kernel = KN_LINEAR | KN_SE,
+    kn_gp gp = {.spec = {.noise = KN_NOISE_STRUCTURED,
+                         .sample_kernel = KN_LINEAR | KN_SE,
                          .F = in.X.cols},
-                .N = in.X.rows, .F = in.X.cols, .T = in.Y.cols, .P = in.B.cols};
+                .N = in.X.rows,
+                .F = in.X.cols,
+                .T = in.Y.cols,
+                .P = in.B.cols};
     kn_pairs pairs;
     kn_decomp R0;
     kn_mat X, A;
@@ -282,7 +286,7 @@ static void structured_profile(const char *dir)
     double total = kn_sumsq(in.Y);
     assert_ok(ctx, kn_pairs_within(ctx, in.X, 3, &pairs));
     assert_ok(ctx, kn_engine_new(ctx, &spec, &pairs, Z, in.Y.cols, total - kn_sumsq(Z), total,
-                                 in.X.rows, &e));
+                                 in.X.rows, NULL, &e));
     assert_ok(ctx, kn_engine_nested(ctx, &e, ref_number(expected, "rho"),
                                     ref_number(expected, "length"), &lml, g));
     assert_close(lml, ref_number(expected, "profile.lml"), 1e-9);
@@ -335,7 +339,8 @@ static void structured_folds(const char *dir)
     bool given = strcmp(json_string_value(json_object_get(expected, "basis")), "given") == 0;
     kn_gp_options o = {.components = in.B.cols, .folds = 0};
     o.search = (kn_search_options){.rho = ref_number(expected, "rho"),
-                                   .length = ref_number(expected, "length"), .seed = 1};
+                                   .length = ref_number(expected, "length"),
+                                   .seed = 1};
     if (given)
         o.basis = view(in.B);
     kn_gp gp;
