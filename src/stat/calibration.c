@@ -48,7 +48,7 @@ static kn_tally tally_of(const double *z, ptrdiff_t n)
     return t;
 }
 
-/* Moments of a union (Pebay 2008, SAND2008-6212, equations 2.1 and 2.9). */
+/* Moments of a union (Pebay 2008, SAND2008-6212). */
 static kn_tally joined(const kn_tally *a, const kn_tally *b)
 {
     if (a->n == 0 || b->n == 0)

@@ -1,4 +1,4 @@
-/* The trimmed top-fraction statistic of a z map [METHOD 8, K18 section 2.4].
+/* The trimmed top-fraction statistic of a z map [METHOD 8].
  *
  *     T = number of finite z,  k = max(1, floor(fraction T + 0.5)),  d = floor(k / 20)
  *     m = mean of the k largest |z| without the d largest and the d smallest of them
