@@ -118,7 +118,7 @@ kn_status kn_mask_default(kn_ctx *ctx, kn_images *images, kn_mask *out)
         merge(&ranges[0], &ranges[w], n);
     float *in = ranges[0].low;
     for (ptrdiff_t i = 0; i < n; i++)
-        in[i] = single ? isfinite(in[i]) : ranges[0].high[i] > in[i];
+        in[i] = (single ? isfinite(in[i]) : ranges[0].high[i] > in[i]) ? 1.0f : 0.0f;
     KN_TRY(collect(ctx, in, n, out));
     if (out->count == 0)
         status = kn_fail(ctx, KN_ERR_DATA, "%s: no voxel is finite in all images and varies",
