@@ -20,13 +20,11 @@ static void read_image(kn_ctx *ctx, const void *bytes, size_t n, ptrdiff_t memor
         for (ptrdiff_t v = volumes - 1, step = 0; step < 2 * volumes; v = (v + 1) % volumes, step++)
             if (kn_nifti_read(ctx, reader, &image, v, NULL, count, voxels) != KN_OK)
                 break;
-    kn_geometry again;
+    kn_geometry again; /* what a model would keep of it says the same */
     if (kn_geometry_from_header(ctx, "x", image.geometry.header, image.geometry.header_size,
                                 &again) != KN_OK ||
-        kn_geometry_compare(ctx, "x", &again, "y", &image.geometry) != KN_OK) {
-        /* float32 may lose what a double had, but only where NIfTI-2 becomes NIfTI-1: never */
+        kn_geometry_compare(ctx, "x", &again, "y", &image.geometry) != KN_OK)
         abort();
-    }
     kn_free(voxels);
     kn_nifti_reader_free(reader);
     kn_nifti_clear(&image);

@@ -31,7 +31,7 @@ def values(kind, shape):
     return x
 
 
-def make(cls, kind, endian, shape, slope, affine_by):
+def make(cls, kind, endian, shape, affine_by):
     """An image with its header set by hand, so that nibabel neither scales nor converts."""
     x = values(kind, shape)
     header = cls.header_class(endianness=endian)
@@ -98,7 +98,7 @@ for cls, kind, endian, (name, pair) in itertools.product(CLASSES, TYPES, "<>", l
         for old in ("x.nii", "x.nii.gz", "x.img", "x.img.gz", "x.hdr", "x.hdr.gz"):
             if os.path.exists(path(old)):
                 os.remove(path(old))
-        x, header = make(cls, kind, endian, shape, slope, by)
+        x, header = make(cls, kind, endian, shape, by)
         save(cls, x, header, slope, path(name), pair)
         what = (cls.__name__, kind, endian, name, slope, by, shape)
         compare(path(name), *what)
@@ -106,25 +106,25 @@ for cls, kind, endian, (name, pair) in itertools.product(CLASSES, TYPES, "<>", l
             compare(path(name), *what, "streamed", memory=1)
 
 for shape in [(5,), (5, 4), (5, 4, 3, 1, 1, 1, 1), (5, 4, 3, 2, 1, 1)]:  # other numbers of axes
-    x, header = make(nib.Nifti1Image, "i2", "<", shape, None, "s")
+    x, header = make(nib.Nifti1Image, "i2", "<", shape, "s")
     save(nib.Nifti1Image, x, header, None, path("axes.nii"), False)
     compare(path("axes.nii"), shape)
 
 for qfac, size in [(-1, [2, 3, 4]), (0, [2, 3, 4]), (1, [2, 0, 4])]:  # odd pixdim
-    x, header = make(nib.Nifti1Image, "f4", "<", (3, 3, 3), None, "q")
+    x, header = make(nib.Nifti1Image, "f4", "<", (3, 3, 3), "q")
     header["pixdim"][:4] = [qfac] + size
     save(nib.Nifti1Image, x, header, None, path("pixdim.nii"), False)
     compare(path("pixdim.nii"), qfac, size)
 
 # FreeSurfer's way to say 40000 vertices in NIfTI-1
-x, header = make(nib.Nifti1Image, "f4", ">", (5, 1, 1, 2), None, "s")
+x, header = make(nib.Nifti1Image, "f4", ">", (5, 1, 1, 2), "s")
 header["dim"][1], header["glmin"] = -1, 40000
 save(nib.Nifti1Image, rng.normal(size=(40000, 1, 1, 2)).astype("f4"), header, None,
      path("surface.nii.gz"), False)
 compare(path("surface.nii.gz"), "FreeSurfer")
 
 # several gzip members, and bytes after the last voxel
-x, header = make(nib.Nifti1Image, "f4", "<", (9, 8, 7, 3), None, "s")
+x, header = make(nib.Nifti1Image, "f4", "<", (9, 8, 7, 3), "s")
 save(nib.Nifti1Image, x, header, None, path("one.nii"), False)
 content = open(path("one.nii"), "rb").read()
 with open(path("members.nii.gz"), "wb") as f:
@@ -172,7 +172,7 @@ def rewritten(file, out, *what):
 
 for cls, by, endian, name in itertools.product(CLASSES, ["q", "s", "qs", ""], "<>",
                                                ["y.nii", "y.nii.gz"]):
-    x, header = make(cls, "f8", endian, (6, 5, 4, 3), None, by)
+    x, header = make(cls, "f8", endian, (6, 5, 4, 3), by)
     save(cls, x, header, (2, 1), path("x.nii"), False)
     rewritten(path("x.nii"), path(name), cls.__name__, by, endian, name)
     kind = nib.Nifti1Image if cls is nib.Nifti1Image else nib.Nifti2Image

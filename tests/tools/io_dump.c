@@ -59,8 +59,7 @@ out:
     return status;
 }
 
-/* copy IN OUT [3D]: every volume written again as float32, NaN outside the finite voxels of the
- * first volume */
+/* copy IN OUT [3D]: every volume written again as float32; a third word: one volume, as 3D */
 static kn_status do_copy(kn_ctx *ctx, char **word, json_t *answer)
 {
     kn_images *images = NULL;
