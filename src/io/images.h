@@ -1,0 +1,44 @@
+/* The images of a cohort, all of one geometry: a 4D file, or a .txt list of 3D files, one a line,
+ * `path` or `id<TAB>path`, relative to the list. */
+#ifndef KN_IO_IMAGES_H
+#define KN_IO_IMAGES_H
+
+#include "io/nifti.h"
+
+typedef struct kn_images kn_images;
+
+/* Reads every header and compares it with the first. `memory`: bytes for decompressing a 4D file
+ * whole, 0 for KN_NIFTI_MEMORY. */
+kn_status kn_images_open(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_images **out);
+void kn_images_free(kn_images *images);
+
+bool kn_images_is_name(const char *path); /* an image or a .txt list */
+
+ptrdiff_t kn_images_count(const kn_images *images); /* N */
+const kn_geometry *kn_images_geometry(const kn_images *images);
+bool kn_images_is_list(const kn_images *images);
+
+/* From the list, or sub-XXX where every line has exactly one such label; NULL: there are none.
+ * Ids are distinct. */
+const char *kn_images_id(const kn_images *images, ptrdiff_t i);
+const char *kn_images_path(const kn_images *images, ptrdiff_t i); /* of image i, for messages */
+
+/* out (count x n, rows one after the other) = voxels index[0..n-1] of images first .. first +
+ * count - 1, on the context's threads. The values do not depend on their number. index NULL: the
+ * first n voxels. A compressed 4D file keeps its place, and up to `memory` bytes, from call to
+ * call: ascending rows cost one decompression in all. */
+kn_status kn_images_read_rows(kn_ctx *ctx, kn_images *images, ptrdiff_t first, ptrdiff_t count,
+                              const ptrdiff_t *index, ptrdiff_t n, float *out);
+kn_status kn_images_read(kn_ctx *ctx, kn_images *images, const ptrdiff_t *index, ptrdiff_t n,
+                         float *out); /* all of them */
+
+/* ---- what the mask makers need ------------------------------------------------------------ */
+
+/* Each worker has a state of its own, `size` bytes at states + w * size; `take` sees every image
+ * once, in no particular order, as all its voxels. */
+typedef void (*kn_image_fn)(void *state, const float *voxels, ptrdiff_t n);
+int kn_images_workers(kn_ctx *ctx, const kn_images *images);
+kn_status kn_images_visit(kn_ctx *ctx, kn_images *images, kn_image_fn take, void *states,
+                          size_t size);
+
+#endif

@@ -1,0 +1,45 @@
+/* Tables with a header row: comma-separated (.csv) or tab-separated (.tsv).
+ *
+ * Cells stay the text they were, so that an 18-digit id is exact; what a text means is asked for
+ * cell by cell. Quoted fields, CRLF, a byte order mark and blank lines are understood. */
+#ifndef KN_IO_TABLE_H
+#define KN_IO_TABLE_H
+
+#include "io/number.h"
+#include "io/source.h"
+#include "io/writer.h"
+
+typedef struct kn_table kn_table;
+
+kn_status kn_table_read(kn_ctx *ctx, const char *path, kn_table **out); /* by its extension */
+kn_status kn_table_parse(kn_ctx *ctx, const char *name, char separator, const void *bytes,
+                         ptrdiff_t n, kn_table **out);
+void kn_table_free(kn_table *table);
+
+bool kn_table_is_name(const char *path); /* .csv or .tsv */
+
+const char *kn_table_path(const kn_table *table); /* as given, for messages */
+ptrdiff_t kn_table_rows(const kn_table *table);   /* without the header; at least 1 */
+ptrdiff_t kn_table_cols(const kn_table *table);
+const char *kn_table_name(const kn_table *table, ptrdiff_t col);
+bool kn_table_named(const kn_table *table, ptrdiff_t col); /* false: the header cell is blank */
+ptrdiff_t kn_table_find(const kn_table *table, const char *name); /* exact; -1 when absent */
+const char *kn_table_cell(const kn_table *table, ptrdiff_t row, ptrdiff_t col);
+kn_cell kn_table_number(const kn_table *table, ptrdiff_t row, ptrdiff_t col, double *out);
+
+/* Line of the file, from 1, on which the row starts: quoted newlines and blank lines count. */
+ptrdiff_t kn_table_line(const kn_table *table, ptrdiff_t row);
+
+/* ---- writing: cells from left to right, rows from top to bottom ---------------------------- */
+
+typedef struct kn_table_writer kn_table_writer;
+
+kn_status kn_table_writer_new(kn_ctx *ctx, const char *path, const kn_write_options *options,
+                              kn_table_writer **out);
+kn_status kn_table_writer_text(kn_ctx *ctx, kn_table_writer *writer, const char *text);
+kn_status kn_table_writer_number(kn_ctx *ctx, kn_table_writer *writer, double x); /* NaN: n/a */
+kn_status kn_table_writer_end_row(kn_ctx *ctx, kn_table_writer *writer);
+kn_status kn_table_writer_commit(kn_ctx *ctx, kn_table_writer *writer);
+void kn_table_writer_free(kn_table_writer *writer); /* what was not committed leaves no file */
+
+#endif

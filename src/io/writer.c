@@ -1,0 +1,222 @@
+#include "io/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "io/path.h"
+#include "io/source.h"
+
+enum { BUFFER = 1 << 16 };
+
+struct kn_writer {
+    char *path, *temporary;
+    unsigned char *buffer;
+    ptrdiff_t buffered;
+    ptrdiff_t end; /* of what is in the file, the buffer not counted */
+    int fd;
+    bool force, committed;
+};
+
+const char *kn_writer_path(const kn_writer *w)
+{
+    return w->path;
+}
+
+kn_status kn_writer_check(kn_ctx *ctx, const char *path, const kn_write_options *options)
+{
+    struct stat target, input;
+    bool exists = stat(path, &target) == 0;
+    if (!exists && errno != ENOENT)
+        return kn_fail_errno(ctx, path, "cannot be written", errno);
+    if (exists && S_ISDIR(target.st_mode))
+        return kn_fail(ctx, KN_ERR_IO, "%s: is a directory, expected a file name", path);
+    if (exists && !S_ISREG(target.st_mode))
+        return kn_fail(ctx, KN_ERR_IO, "%s: is a pipe or a device, expected a file name", path);
+    for (ptrdiff_t i = 0; exists && options && i < options->n_inputs; i++)
+        if (stat(options->inputs[i], &input) == 0 && input.st_dev == target.st_dev &&
+            input.st_ino == target.st_ino)
+            return kn_fail(ctx, KN_ERR_IO, "%s: is an input of this run, and is not replaced",
+                           path);
+    if (exists && !(options && options->force))
+        return kn_fail(ctx, KN_ERR_IO, "%s: exists already (use --force to replace it)", path);
+    char *folder;
+    kn_status status = kn_path_beside(ctx, path, ".", &folder);
+    if (status == KN_OK && access(folder, W_OK | X_OK) != 0)
+        status = kn_fail_errno(ctx, path, "cannot be written", errno);
+    kn_free(folder);
+    return status;
+}
+
+/* A hidden name next to the target that nobody has, made as the user's umask says. */
+static kn_status make_temporary(kn_ctx *ctx, kn_writer *w)
+{
+    enum { TRIES = 100 };
+    const char *slash = strrchr(w->path, '/');
+    size_t folder = slash ? (size_t)(slash - w->path) + 1 : 0;
+    size_t size = strlen(w->path) + 64;
+    void *p;
+    kn_status status = kn_alloc(ctx, (ptrdiff_t)size, 1, &p);
+    if (status != KN_OK)
+        return status;
+    w->temporary = p;
+    for (int i = 0; i < TRIES; i++) {
+        unsigned ticks = (unsigned)(long long)(kn_clock() * 1e6) + (unsigned)i;
+        snprintf(w->temporary, size, "%.*s.%.100s.%ld-%08x", (int)folder, w->path, w->path + folder,
+                 (long)getpid(), ticks);
+        w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (w->fd >= 0)
+            return KN_OK;
+        if (errno != EEXIST)
+            break;
+    }
+    status = kn_fail_errno(ctx, w->path, "cannot be written", errno);
+    kn_free(w->temporary);
+    w->temporary = NULL; /* not ours: _free must not remove it */
+    return status;
+}
+
+kn_status kn_writer_new(kn_ctx *ctx, const char *path, const kn_write_options *options,
+                        kn_writer **out)
+{
+    kn_writer *w = NULL;
+    void *p;
+    kn_status status;
+
+    *out = NULL;
+    KN_TRY(kn_writer_check(ctx, path, options));
+    KN_TRY(kn_alloc(ctx, 1, sizeof *w, &p));
+    w = p;
+    w->fd = -1;
+    w->force = options && options->force;
+    KN_TRY(kn_text_copy(ctx, path, strlen(path), &w->path));
+    KN_TRY(kn_alloc(ctx, BUFFER, 1, &p));
+    w->buffer = p;
+    KN_TRY(make_temporary(ctx, w));
+out:
+    if (status == KN_OK)
+        *out = w;
+    else
+        kn_writer_free(w);
+    return status;
+}
+
+static kn_status put(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const unsigned char *bytes,
+                     ptrdiff_t n)
+{
+    while (n > 0) {
+        ssize_t done = pwrite(w->fd, bytes, (size_t)n, (off_t)offset);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return kn_fail_errno(ctx, w->path, "cannot be written", errno);
+        bytes += done;
+        offset += done;
+        n -= done;
+    }
+    return KN_OK;
+}
+
+static kn_status flush(kn_ctx *ctx, kn_writer *w)
+{
+    kn_status status = put(ctx, w, w->end, w->buffer, w->buffered);
+    if (status == KN_OK) {
+        w->end += w->buffered;
+        w->buffered = 0;
+    }
+    return status;
+}
+
+kn_status kn_writer_write(kn_ctx *ctx, kn_writer *w, const void *bytes, ptrdiff_t n)
+{
+    kn_status status = KN_OK;
+    if (n > BUFFER - w->buffered)
+        KN_TRY(flush(ctx, w));
+    if (n >= BUFFER) {
+        KN_TRY(put(ctx, w, w->end, bytes, n));
+        w->end += n;
+    } else if (n > 0) {
+        memcpy(w->buffer + w->buffered, bytes, (size_t)n);
+        w->buffered += n;
+    }
+out:
+    return status;
+}
+
+kn_status kn_writer_patch(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const void *bytes,
+                          ptrdiff_t n)
+{
+    kn_status status;
+    KN_TRY(flush(ctx, w));
+    KN_TRY(put(ctx, w, offset, bytes, n));
+    if (offset + n > w->end)
+        w->end = offset + n;
+out:
+    return status;
+}
+
+/* Without force the name is given by link(2), which refuses a file that came into being
+ * meanwhile; a file system without hard links gets the older check and rename. */
+static kn_status take_name(kn_ctx *ctx, kn_writer *w)
+{
+    if (!w->force) {
+        if (link(w->temporary, w->path) == 0) {
+            unlink(w->temporary);
+            return KN_OK;
+        }
+        if (errno == EEXIST || access(w->path, F_OK) == 0)
+            return kn_fail(ctx, KN_ERR_IO, "%s: exists already (use --force to replace it)",
+                           w->path);
+    }
+    if (rename(w->temporary, w->path) != 0)
+        return kn_fail_errno(ctx, w->path, "cannot be written", errno);
+    return KN_OK;
+}
+
+kn_status kn_writer_commit(kn_ctx *ctx, kn_writer *w)
+{
+    char *folder = NULL;
+    kn_status status;
+
+    KN_TRY(kn_path_beside(ctx, w->path, ".", &folder));
+    KN_TRY(flush(ctx, w));
+    if (fsync(w->fd) != 0 && errno != EINVAL) { /* EINVAL: this file system has no such thing */
+        status = kn_fail_errno(ctx, w->path, "cannot be written", errno);
+        goto out;
+    }
+    int closed = close(w->fd);
+    w->fd = -1;
+    if (closed != 0) {
+        status = kn_fail_errno(ctx, w->path, "cannot be written", errno);
+        goto out;
+    }
+    KN_TRY(take_name(ctx, w));
+    w->committed = true;
+    int fd = open(folder, O_RDONLY | O_CLOEXEC);
+    if (fd >=
+        0) { /* the name too should survive a power cut; failing that the file is still whole */
+        fsync(fd);
+        close(fd);
+    }
+out:
+    kn_free(folder);
+    return status;
+}
+
+void kn_writer_free(kn_writer *w)
+{
+    if (!w)
+        return;
+    if (w->fd >= 0)
+        close(w->fd);
+    if (w->temporary && !w->committed)
+        unlink(w->temporary);
+    kn_free(w->temporary);
+    kn_free(w->path);
+    kn_free(w->buffer);
+    kn_free(w);
+}

@@ -1,0 +1,33 @@
+/* Output files that appear whole or not at all.
+ *
+ * Bytes go to a hidden file next to the place; commit makes them safe on disk and gives them their
+ * name in one step. Whatever happens before that, the place keeps what it had. */
+#ifndef KN_IO_WRITER_H
+#define KN_IO_WRITER_H
+
+#include "base/mem.h"
+
+typedef struct kn_write_options {
+    bool force;                /* an existing file may be replaced */
+    const char *const *inputs; /* files that were read: never replaced, force or not */
+    ptrdiff_t n_inputs;
+} kn_write_options;
+
+typedef struct kn_writer kn_writer;
+
+kn_status kn_writer_new(kn_ctx *ctx, const char *path, const kn_write_options *options,
+                        kn_writer **out); /* options may be NULL: no force, no inputs */
+kn_status kn_writer_write(kn_ctx *ctx, kn_writer *writer, const void *bytes, ptrdiff_t n);
+
+/* Overwrites bytes at `offset`, or leaves a gap to be filled later; the end for _write moves only
+ * when the patch reaches beyond it. */
+kn_status kn_writer_patch(kn_ctx *ctx, kn_writer *writer, ptrdiff_t offset, const void *bytes,
+                          ptrdiff_t n);
+kn_status kn_writer_commit(kn_ctx *ctx, kn_writer *writer); /* then only _free is allowed */
+void kn_writer_free(kn_writer *writer);                     /* not committed: removes the file */
+const char *kn_writer_path(const kn_writer *writer);
+
+/* What _new would refuse, asked before hours of work: existing, an input, no such directory. */
+kn_status kn_writer_check(kn_ctx *ctx, const char *path, const kn_write_options *options);
+
+#endif

@@ -1,0 +1,215 @@
+"""Images of every type, byte order, version, scaling and layout, written by nibabel, read by us;
+and ours, read by nibabel and checked by nifti_tool."""
+
+import gzip
+import itertools
+import os
+import shutil
+import subprocess
+
+import nibabel as nib
+import numpy as np
+
+from oracle import ask, check, done, path, refused, same
+
+rng = np.random.default_rng(2)
+TYPES = ["u1", "i1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
+CLASSES = [nib.Nifti1Image, nib.Nifti2Image]
+PAIRS = {nib.Nifti1Image: nib.Nifti1Pair, nib.Nifti2Image: nib.Nifti2Pair}
+OBLIQUE = np.array([[-1.9, 0.3, 0.1, 80.5], [0.25, 1.8, -0.4, -110.25], [0.05, 0.35, 2.1, -60.125],
+                    [0, 0, 0, 1]])
+
+
+def values(kind, shape):
+    if kind[0] == "f":
+        x = rng.normal(size=shape).astype(kind)
+        x.flat[1] = np.nan
+        return x
+    info = np.iinfo(kind)
+    x = rng.integers(info.min, info.max, shape, dtype=kind, endpoint=True)
+    x.flat[0] = info.min
+    return x
+
+
+def make(cls, kind, endian, shape, affine_by):
+    """An image with its header set by hand, so that nibabel neither scales nor converts."""
+    x = values(kind, shape)
+    header = cls.header_class(endianness=endian)
+    header.set_data_shape(shape)
+    header.set_data_dtype(np.dtype(kind).newbyteorder(endian))
+    rotation = OBLIQUE.copy()
+    if affine_by == "q":
+        header.set_qform(rotation, code=1, strip_shears=True)
+        header["sform_code"] = 0
+    elif affine_by == "s":
+        header.set_sform(rotation, code=4)
+        header["qform_code"] = 0
+    elif affine_by == "qs":
+        header.set_qform(np.diag([2, 3, 4, 1]), code=2)
+        header.set_sform(rotation, code=2)
+    else:
+        header["pixdim"][1:4] = [1.5, 2.5, 3.5]
+    header.set_xyzt_units("mm", "sec")
+    return x, header
+
+
+def save(cls, x, header, slope, file, pair):
+    """The bytes of header and voxels, written here; nibabel fills in offsets and magic."""
+    header = header.copy()
+    slope, inter = slope if slope else (np.nan, np.nan)
+    header["scl_slope"], header["scl_inter"] = slope, inter
+    raw = x.astype(x.dtype.newbyteorder(header.endianness)).tobytes(order="F")
+    version = 1 if cls is nib.Nifti1Image else 2
+    if pair:
+        magic = b"ni1" if version == 1 else b"ni2\0\r\n\032\n"
+        header["magic"], header["vox_offset"] = magic, 0
+        put(file.replace(".img", ".hdr"), bytes(header.binaryblock) + b"\0" * 4)
+        put(file, raw)
+    else:
+        magic = b"n+1" if version == 1 else b"n+2\0\r\n\032\n"
+        offset = 352 if version == 1 else 544
+        header["magic"], header["vox_offset"] = magic, offset
+        put(file, bytes(header.binaryblock) + b"\0" * 4 + raw)
+
+
+def put(file, content):
+    with (gzip.open(file, "wb", 1) if file.endswith(".gz") else open(file, "wb")) as f:
+        f.write(content)
+
+
+def compare(file, *what, memory=None):
+    image = nib.load(file)
+    a = ask("nifti", file, path("out"), *([memory] if memory is not None else []))
+    shape = tuple(a["dim"]) + ((a["volumes"],) if a["dims"] == 4 else ())
+    ours = np.fromfile(path("out"), "f4").reshape(shape, order="F")
+    theirs = image.get_fdata(dtype=np.float64)
+    while theirs.ndim < 3:
+        theirs = theirs[..., None]
+    with np.errstate(over="ignore"):
+        same(ours, theirs.reshape(shape, order="F").astype("f4"), *what)
+    affine = np.array(a["affine"]).reshape(4, 4)
+    check(np.allclose(affine, image.affine, rtol=1e-12, atol=1e-9), *what, affine, image.affine)
+
+
+layouts = [("x.nii", False), ("x.nii.gz", False), ("x.img", True), ("x.img.gz", True)]
+for cls, kind, endian, (name, pair) in itertools.product(CLASSES, TYPES, "<>", layouts):
+    for slope, by, shape in [(None, "q", (5, 4, 3)), ((0.37, -12.5), "s", (4, 3, 2, 5)),
+                             ((0, 0), "qs", (7, 1, 1, 6)), ((1, 128), "", (6, 5, 4, 1))]:
+        for old in ("x.nii", "x.nii.gz", "x.img", "x.img.gz", "x.hdr", "x.hdr.gz"):
+            if os.path.exists(path(old)):
+                os.remove(path(old))
+        x, header = make(cls, kind, endian, shape, by)
+        save(cls, x, header, slope, path(name), pair)
+        what = (cls.__name__, kind, endian, name, slope, by, shape)
+        compare(path(name), *what)
+        if name == "x.nii.gz":
+            compare(path(name), *what, "streamed", memory=1)
+
+for shape in [(5,), (5, 4), (5, 4, 3, 1, 1, 1, 1), (5, 4, 3, 2, 1, 1)]:  # other numbers of axes
+    x, header = make(nib.Nifti1Image, "i2", "<", shape, "s")
+    save(nib.Nifti1Image, x, header, None, path("axes.nii"), False)
+    compare(path("axes.nii"), shape)
+
+for qfac, size in [(-1, [2, 3, 4]), (0, [2, 3, 4]), (1, [2, 0, 4])]:  # odd pixdim
+    x, header = make(nib.Nifti1Image, "f4", "<", (3, 3, 3), "q")
+    header["pixdim"][:4] = [qfac] + size
+    save(nib.Nifti1Image, x, header, None, path("pixdim.nii"), False)
+    compare(path("pixdim.nii"), qfac, size)
+
+# FreeSurfer's way to say 40000 vertices in NIfTI-1
+x, header = make(nib.Nifti1Image, "f4", ">", (5, 1, 1, 2), "s")
+header["dim"][1], header["glmin"] = -1, 40000
+save(nib.Nifti1Image, rng.normal(size=(40000, 1, 1, 2)).astype("f4"), header, None,
+     path("surface.nii.gz"), False)
+compare(path("surface.nii.gz"), "FreeSurfer")
+
+# several gzip members, and bytes after the last voxel
+x, header = make(nib.Nifti1Image, "f4", "<", (9, 8, 7, 3), "s")
+save(nib.Nifti1Image, x, header, None, path("one.nii"), False)
+content = open(path("one.nii"), "rb").read()
+with open(path("members.nii.gz"), "wb") as f:
+    for i in range(0, len(content), 1000):
+        f.write(gzip.compress(content[i:i + 1000]))
+compare(path("members.nii.gz"), "members")
+compare(path("members.nii.gz"), "members streamed", memory=1)
+put(path("longer.nii.gz"), content + b"more")
+compare(path("longer.nii.gz"), "longer")
+put(path("longer.nii"), content + b"more")
+compare(path("longer.nii"), "longer")
+with open(path("tail.nii.gz"), "wb") as f:
+    f.write(gzip.compress(content) + b"\0" * 100)
+compare(path("tail.nii.gz"), "zeros after the last member")
+
+# types that are refused
+for code, name in [(32, "complex64"), (128, "RGB24"), (1536, "float128"), (1792, "complex128"),
+                   (2304, "RGBA32"), (0, "unknown")]:
+    header["datatype"] = code
+    save(nib.Nifti1Image, x, header, None, path("odd.nii"), False)
+    check(refused("nifti", path("odd.nii"), path("out")) ==
+          f"odd.nii: voxels of type {name} (code {code}), expected integers or floats of up to 64 "
+          "bits", name)
+
+# ---- what we write --------------------------------------------------------------------------
+
+tool = shutil.which("nifti_tool")
+
+
+def rewritten(file, out, *what):
+    ask("copy", file, out)
+    before, after = nib.load(file), nib.load(out)
+    check(after.get_data_dtype() == np.dtype("<f4"), *what, "type")
+    same(np.asarray(after.dataobj),
+         before.get_fdata().astype("f4").reshape(after.shape, order="F"), *what, "voxels")
+    same(after.affine, before.affine, *what, "affine")
+    for key in ("qform_code", "sform_code", "xyzt_units"):
+        check(before.header[key] == after.header[key], *what, key)
+    same(after.header["pixdim"][:4], before.header["pixdim"][:4], *what, "pixdim")
+    same(after.get_qform(), before.get_qform(), *what, "qform")
+    if tool and isinstance(after, nib.Nifti1Image) and not isinstance(after, nib.Nifti2Image):
+        run = subprocess.run([tool, "-check_hdr", "-infiles", out], capture_output=True, text=True)
+        check(run.returncode == 0 and "IS GOOD" in run.stdout, *what, run.stdout, run.stderr)
+
+
+for cls, by, endian, name in itertools.product(CLASSES, ["q", "s", "qs", ""], "<>",
+                                               ["y.nii", "y.nii.gz"]):
+    x, header = make(cls, "f8", endian, (6, 5, 4, 3), by)
+    save(cls, x, header, (2, 1), path("x.nii"), False)
+    rewritten(path("x.nii"), path(name), cls.__name__, by, endian, name)
+    kind = nib.Nifti1Image if cls is nib.Nifti1Image else nib.Nifti2Image
+    check(type(nib.load(path(name))) is kind, "version kept")
+
+rewritten(path("surface.nii.gz"), path("y.nii"), "surface")  # 40000 does not fit NIfTI-1
+check(isinstance(nib.load(path("y.nii")), nib.Nifti2Image), "NIfTI-2 for 40000")
+ask("copy", path("x.nii"), path("y.nii"))
+first = open(path("y.nii"), "rb").read()
+ask("copy", path("x.nii"), path("y.nii"))
+check(first == open(path("y.nii"), "rb").read(), "same bytes twice")
+check(refused("copy", path("x.nii"), path("x.nii")) ==
+      "x.nii: is an input of this run, and is not replaced", "input")
+
+# ---- cohorts --------------------------------------------------------------------------------
+
+cohort = rng.normal(size=(6, 5, 4, 8)).astype("f4")
+cohort[0, 0, 0] = 3          # constant
+cohort[1, 0, 0, 4] = np.nan  # missing in one
+cohort[2, 0, 0, 7] = np.inf
+expected = np.ones((6, 5, 4), bool)
+expected[:3, 0, 0] = False
+os.makedirs(path("sub"), exist_ok=True)
+with open(path("list.txt"), "w") as f:
+    for i in range(8):
+        nib.save(nib.Nifti1Image(cohort[..., i], OBLIQUE), path(f"sub/sub-{i:02}_ses-1_map.nii.gz"))
+        f.write(f"sub/sub-{i:02}_ses-1_map.nii.gz\r\n")
+nib.save(nib.Nifti1Image(cohort, OBLIQUE), path("cohort.nii.gz"))
+nib.save(nib.Nifti1Image(cohort, OBLIQUE), path("cohort.nii"))
+mask = rng.random((6, 5, 4)) > 0.5
+nib.save(nib.Nifti1Image(mask.astype("u1"), OBLIQUE), path("mask.nii.gz"))
+for source in ("list.txt", "cohort.nii.gz", "cohort.nii"):
+    for m, inside in (("default", expected), (path("mask.nii.gz"), mask)):
+        a = ask("images", path(source), m, path("out"))
+        index = np.flatnonzero(inside.ravel(order="F"))
+        check(a["voxels"] == len(index) and a["count"] == 8, source, m)
+        same(np.fromfile(path("out"), "f4").reshape(8, -1),
+             cohort.reshape(-1, 8, order="F")[index].T, source, m)
+        check(a["ids"] == ([f"sub-{i:02}" for i in range(8)] if source == "list.txt" else []), "ids")
+done()

@@ -1,0 +1,137 @@
+#include "scratch.h"
+
+#include "io/npy.h"
+
+/* A version 1.0 file of this literal and so many bytes of data. */
+static size_t make(const char *literal, size_t data, unsigned char *out)
+{
+    size_t n = strlen(literal);
+    memcpy(out, "\x93NUMPY\x01\x00", 8);
+    out[8] = (unsigned char)n;
+    out[9] = 0;
+    memcpy(out + 10, literal, n);
+    memset(out + 10 + n, 0, data);
+    return 10 + n + data;
+}
+
+static void rows_and_columns_are_where_they_should_be(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    unsigned char file[256];
+    float f[6] = {1, 2, 3, 4, 5, 6};
+    kn_npy npy;
+    static const char *const orders[2] = {
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n",
+        "{\"shape\": (2L, 3L), \"fortran_order\": True, \"descr\": \"<f4\"}"};
+    for (int i = 0; i < 2; i++) {
+        size_t n = make(orders[i], 24, file);
+        memcpy(file + n - 24, f, 24);
+        assert_ok(ctx, kn_npy_parse(ctx, "x.npy", file, (ptrdiff_t)n, &npy));
+        assert_int_equal(npy.view.rows, 2);
+        assert_int_equal(npy.view.cols, 3);
+        assert_int_equal(npy.view.type, KN_F32);
+        assert_true(kn_view_at(npy.view, 0, 1) == (i == 0 ? 2 : 3));
+        assert_true(kn_view_at(npy.view, 1, 2) == 6);
+        kn_npy_clear(&npy);
+    }
+    kn_ctx_free(ctx);
+}
+
+static void a_bad_array_is_a_sentence(void **state)
+{
+    (void)state;
+    static const char not_plain[] =
+        "x.npy: the header is not a plain array's 'descr', 'fortran_order' and 'shape'";
+    static const struct {
+        const char *literal;
+        size_t data;
+        kn_status status;
+        const char *sentence;
+    } cases[] = {
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000), }", 8,
+         KN_ERR_FORMAT, "x.npy: the header promises 8.0 TB of data, the file has 8 bytes"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807, 9), }", 8,
+         KN_ERR_FORMAT,
+         "x.npy: the header is not a plain array's 'descr', 'fortran_order' and 'shape'"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (900000000000000000, 9), }", 8,
+         KN_ERR_FORMAT, "x.npy: the header promises 64.8 EB of data, the file has 8 bytes"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", 15, KN_ERR_FORMAT,
+         "x.npy: the header promises 16 bytes of data, the file has 15 bytes"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", 17, KN_ERR_FORMAT,
+         "x.npy: the header promises 16 bytes of data, the file has 17 bytes"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3, 4), }", 192, KN_ERR_SHAPE,
+         "x.npy: an array of 3 dimensions, expected 1 or 2"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 4), }", 0, KN_ERR_SHAPE,
+         "x.npy: an array of 0 x 4 has no values"},
+        {"{'descr': '<f2', 'fortran_order': False, 'shape': (2,), }", 4, KN_ERR_FORMAT,
+         "x.npy: elements of type '<f2', expected float32, float64, an integer or bool"},
+        {"{'descr': '|f8', 'fortran_order': False, 'shape': (2,), }", 16, KN_ERR_FORMAT,
+         "x.npy: elements of type '|f8', expected float32, float64, an integer or bool"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2), }", 16, KN_ERR_FORMAT, not_plain},
+        {"{'descr': '<f8', 'fortran_order': 0, 'shape': (2,), }", 16, KN_ERR_FORMAT, not_plain},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (-2,), }", 16, KN_ERR_FORMAT,
+         not_plain},
+        {"{'descr': '<f8', 'fortran_order': False}", 16, KN_ERR_FORMAT, not_plain},
+        {"{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (2,)}", 16,
+         KN_ERR_FORMAT, not_plain},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), } x", 16, KN_ERR_FORMAT,
+         not_plain},
+        {"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }", 16, KN_ERR_FORMAT,
+         not_plain},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,)", 16, KN_ERR_FORMAT, not_plain},
+        {"", 16, KN_ERR_FORMAT, not_plain},
+    };
+    kn_ctx *ctx = kn_ctx_new();
+    unsigned char file[512];
+    kn_npy npy;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t n = make(cases[i].literal, cases[i].data, file);
+        assert_sentence(ctx, kn_npy_parse(ctx, "x.npy", file, (ptrdiff_t)n, &npy), cases[i].status,
+                        cases[i].sentence);
+        assert_null(npy.data);
+    }
+    size_t n = make("{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", 16, file);
+    file[6] = 4;
+    assert_sentence(ctx, kn_npy_parse(ctx, "x.npy", file, (ptrdiff_t)n, &npy), KN_ERR_FORMAT,
+                    "x.npy: .npy version 4.0, expected 1.0, 2.0 or 3.0");
+    file[6] = 2; /* two more bytes of length, which are those of the literal */
+    assert_refused(ctx, kn_npy_parse(ctx, "x.npy", file, (ptrdiff_t)n, &npy), KN_ERR_FORMAT,
+                   "bytes is not credible");
+    file[0] = 'x';
+    assert_sentence(ctx, kn_npy_parse(ctx, "x.npy", file, (ptrdiff_t)n, &npy), KN_ERR_FORMAT,
+                    "x.npy: does not start as a .npy file");
+    assert_sentence(ctx, kn_npy_parse(ctx, "x.npy", file, 5, &npy), KN_ERR_FORMAT,
+                    "x.npy: 5 bytes are too few for a .npy file");
+    assert_sentence(ctx, kn_npy_read(ctx, "none.npy", &npy), KN_ERR_IO,
+                    "none.npy: cannot be opened: no such file or directory");
+    kn_ctx_free(ctx);
+}
+
+static void what_is_written_is_read_back(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    double x[6] = {1, 2, 1.0 / 3, -0.0, NAN, INFINITY};
+    kn_npy npy;
+    assert_ok(ctx, kn_npy_write(ctx, "y.npy", kn_view_cols(x, 2, 3), KN_F64, NULL));
+    assert_ok(ctx, kn_npy_read(ctx, "y.npy", &npy));
+    for (int i = 0; i < 6; i++) {
+        double y = kn_view_at(npy.view, i % 2, i / 2);
+        assert_true(isnan(x[i]) ? isnan(y) : y == x[i] && signbit(y) == signbit(x[i]));
+    }
+    kn_npy_clear(&npy);
+    assert_sentence(ctx, kn_npy_write(ctx, "y.npy", kn_view_cols(x, 2, 3), KN_F32, NULL), KN_ERR_IO,
+                    "y.npy: exists already (use --force to replace it)");
+    kn_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_and_columns_are_where_they_should_be),
+        cmocka_unit_test(a_bad_array_is_a_sentence),
+        cmocka_unit_test(what_is_written_is_read_back),
+    };
+    return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
+}

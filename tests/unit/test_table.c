@@ -1,0 +1,246 @@
+#include "scratch.h"
+
+#include <locale.h>
+
+#include "io/table.h"
+
+static kn_status parse(kn_ctx *ctx, const char *text, kn_table **t)
+{
+    return kn_table_parse(ctx, "t.csv", ',', text, (ptrdiff_t)strlen(text), t);
+}
+
+static void cells_stay_the_text_they_were(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_table *t;
+    assert_ok(ctx, parse(ctx,
+                         "\xef\xbb\xbf"
+                         "id,a & b,lh-x,\r\n"
+                         "123456789012345678,\"x, \"\"y\"\"\",n/a,1\r\n"
+                         "007, spaced ,5\" tall,2\r\n",
+                         &t));
+    assert_int_equal(kn_table_rows(t), 2);
+    assert_int_equal(kn_table_cols(t), 4);
+    assert_string_equal(kn_table_name(t, 0), "id");
+    assert_string_equal(kn_table_cell(t, 0, 0), "123456789012345678");
+    assert_string_equal(kn_table_cell(t, 0, 1), "x, \"y\"");
+    assert_string_equal(kn_table_cell(t, 1, 0), "007");
+    assert_string_equal(kn_table_cell(t, 1, 1), " spaced ");
+    assert_string_equal(kn_table_cell(t, 1, 2), "5\" tall");
+    assert_int_equal(kn_table_find(t, "a & b"), 1);
+    assert_int_equal(kn_table_find(t, "lh-x"), 2);
+    assert_int_equal(kn_table_find(t, "LH-X"), -1);
+    assert_int_equal(kn_table_find(t, ""), -1);
+    assert_true(kn_table_named(t, 2));
+    assert_false(kn_table_named(t, 3));
+    assert_string_equal(kn_table_path(t), "t.csv");
+    kn_table_free(t);
+    kn_table_free(NULL);
+    kn_ctx_free(ctx);
+}
+
+static void a_row_knows_its_line(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_table *t;
+    assert_ok(ctx, parse(ctx, "\n\"a\nb\",c\n\n\n1,\"2\n\n3\"\r\n4,5\n\n6,7", &t));
+    assert_int_equal(kn_table_rows(t), 3);
+    assert_int_equal(kn_table_line(t, -1), 2);
+    assert_int_equal(kn_table_line(t, 0), 6);
+    assert_int_equal(kn_table_line(t, 1), 9);
+    assert_int_equal(kn_table_line(t, 2), 11);
+    kn_table_free(t);
+    assert_ok(ctx, parse(ctx, "a,b\r1,2\r3,4\r", &t)); /* the old Macintosh's line ends */
+    assert_int_equal(kn_table_rows(t), 2);
+    assert_int_equal(kn_table_line(t, 1), 3);
+    kn_table_free(t);
+    kn_ctx_free(ctx);
+}
+
+static void numbers_are_decimal_missing_or_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        kn_cell cell;
+        double value;
+    } cases[] = {
+        {"1", KN_CELL_NUMBER, 1},       {"-2.5e-3", KN_CELL_NUMBER, -2.5e-3},
+        {"+.5", KN_CELL_NUMBER, .5},    {"5.", KN_CELL_NUMBER, 5},
+        {" 7 ", KN_CELL_NUMBER, 7},     {"1E2", KN_CELL_NUMBER, 100},
+        {"1e-999", KN_CELL_NUMBER, 0},  {"0.1", KN_CELL_NUMBER, 0.1},
+        {"", KN_CELL_MISSING, 0},       {"  ", KN_CELL_MISSING, 0},
+        {"n/a", KN_CELL_MISSING, 0},    {"N/A", KN_CELL_MISSING, 0},
+        {"NA", KN_CELL_MISSING, 0},     {"NaN", KN_CELL_MISSING, 0},
+        {"nan", KN_CELL_MISSING, 0},    {"inf", KN_CELL_TEXT, 0},
+        {"-Infinity", KN_CELL_TEXT, 0}, {"1e999", KN_CELL_TEXT, 0},
+        {"0x10", KN_CELL_TEXT, 0},      {"1,5", KN_CELL_TEXT, 0},
+        {"12 years", KN_CELL_TEXT, 0},  {"1 2", KN_CELL_TEXT, 0},
+        {"1e", KN_CELL_TEXT, 0},        {".", KN_CELL_TEXT, 0},
+        {"-", KN_CELL_TEXT, 0},         {"e5", KN_CELL_TEXT, 0},
+        {"nan(1)", KN_CELL_TEXT, 0},    {"1d5", KN_CELL_TEXT, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double x;
+        if (kn_number_parse(cases[i].text, &x) != cases[i].cell)
+            fail_msg("'%s' is not taken as it should be", cases[i].text);
+        if (cases[i].cell == KN_CELL_NUMBER)
+            assert_true(x == cases[i].value);
+        else
+            assert_true(isnan(x));
+        assert_int_equal(kn_text_is_missing(cases[i].text), cases[i].cell == KN_CELL_MISSING);
+    }
+}
+
+static void numbers_do_not_depend_on_the_locale(void **state)
+{
+    (void)state;
+    char text[KN_NUMBER_SIZE];
+    double x;
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};
+    for (int i = 0; i < 3; i++)
+        setlocale(LC_ALL, names[i]); /* a machine without any of them tests less */
+    assert_int_equal(kn_number_parse("1.5", &x), KN_CELL_NUMBER);
+    assert_true(x == 1.5);
+    kn_number_text(0.1, text);
+    assert_string_equal(text, "0.1");
+    setlocale(LC_ALL, "C");
+}
+
+static void written_numbers_read_back_to_the_bit(void **state)
+{
+    (void)state;
+    static const double cases[] = {0,      1,       -1,   0.1,    1.0 / 3, 1e300,
+                                   5e-324, 123456., 1e15, 2.5e-8, 0x1p53,  -0.0};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[KN_NUMBER_SIZE];
+        double x;
+        kn_number_text(cases[i], text);
+        assert_int_equal(kn_number_parse(text, &x), KN_CELL_NUMBER);
+        assert_memory_equal(&x, &cases[i], sizeof x);
+    }
+    char text[KN_NUMBER_SIZE];
+    kn_number_text(NAN, text);
+    assert_string_equal(text, "n/a");
+}
+
+static void a_bad_table_is_a_sentence(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *sentence;
+    } cases[] = {
+        {"", "t.csv: the file is empty, expected a header and rows"},
+        {"\n\r\n\n", "t.csv: the file is empty, expected a header and rows"},
+        {"a,b\n", "t.csv: a header but no rows"},
+        {"a,b\n1,2\n3\n", "t.csv line 3: 1 fields, expected 2 as in the header"},
+        {"a,b\n1,2\n\n3,4,5\n", "t.csv line 4: 3 fields, expected 2 as in the header"},
+        {"a,b,a\n1,2,3\n", "t.csv line 1: columns 1 and 3 are both named 'a'"},
+        {"a,b\n1,\"2\n3,4\n", "t.csv line 2 column 2: a quote is never closed"},
+        {"a,b\n1,\"2\"3\n",
+         "t.csv line 2 column 2: text after a closing quote (a quote inside a quoted field is "
+         "written twice)"},
+    };
+    kn_ctx *ctx = kn_ctx_new();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        kn_table *t = (kn_table *)1;
+        assert_sentence(ctx, parse(ctx, cases[i].text, &t), KN_ERR_FORMAT, cases[i].sentence);
+        assert_null(t);
+    }
+    kn_table *t;
+    assert_sentence(ctx, kn_table_parse(ctx, "t.csv", ',', "a,b\n1\0,2\n", 9, &t), KN_ERR_FORMAT,
+                    "t.csv line 2: a NUL byte, expected plain text (UTF-16 must be saved as "
+                    "UTF-8)");
+    assert_sentence(ctx, kn_table_read(ctx, "t.xlsx", &t), KN_ERR_ARGUMENT,
+                    "t.xlsx: expected a table named .csv or .tsv");
+    assert_sentence(ctx, kn_table_read(ctx, "none.csv", &t), KN_ERR_IO,
+                    "none.csv: cannot be opened: no such file or directory");
+    kn_ctx_free(ctx);
+}
+
+static void a_file_too_large_is_refused_unread(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_table *t;
+    scratch_text("large.csv", "a\n1\n");
+    assert_int_equal(truncate("large.csv", 5000000000), 0); /* a hole: takes no space */
+    assert_sentence(ctx, kn_table_read(ctx, "large.csv", &t), KN_ERR_FORMAT,
+                    "large.csv: 5.0 GB of text is too large for a table (at most 4.3 GB)");
+    kn_ctx_free(ctx);
+}
+
+static void the_extension_chooses_the_separator(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_table *t;
+    scratch_text("t.tsv", "participant_id\tage\nsub-01\t\"1,5\"\n");
+    assert_ok(ctx, kn_table_read(ctx, "t.tsv", &t));
+    assert_int_equal(kn_table_cols(t), 2);
+    assert_string_equal(kn_table_cell(t, 0, 1), "1,5");
+    kn_table_free(t);
+    kn_ctx_free(ctx);
+}
+
+static void a_written_table_quotes_what_it_must(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_table_writer *w;
+    char text[256] = {0};
+    assert_ok(ctx, kn_table_writer_new(ctx, "out.csv", NULL, &w));
+    assert_ok(ctx, kn_table_writer_text(ctx, w, "id"));
+    assert_ok(ctx, kn_table_writer_text(ctx, w, "a,b"));
+    assert_ok(ctx, kn_table_writer_text(ctx, w, "say \"x\""));
+    assert_ok(ctx, kn_table_writer_end_row(ctx, w));
+    assert_ok(ctx, kn_table_writer_text(ctx, w, ""));
+    assert_ok(ctx, kn_table_writer_number(ctx, w, NAN));
+    assert_ok(ctx, kn_table_writer_number(ctx, w, 0.1));
+    assert_ok(ctx, kn_table_writer_end_row(ctx, w));
+    assert_ok(ctx, kn_table_writer_commit(ctx, w));
+    kn_table_writer_free(w);
+    scratch_read("out.csv", text, sizeof text - 1);
+    assert_string_equal(text, "id,\"a,b\",\"say \"\"x\"\"\"\n\"\",n/a,0.1\n");
+    kn_ctx_free(ctx);
+}
+
+/* Every allocation may fail: a sentence each time, and nothing leaks (the sanitizer looks). */
+static void running_out_of_memory_is_a_sentence(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    for (long k = 1;; k++) {
+        kn_table *t;
+        kn_fail_allocation(ctx, k);
+        kn_status s = parse(ctx, "a,b\n1,2\n", &t);
+        kn_fail_allocation(ctx, 0);
+        if (s == KN_OK) {
+            assert_true(k > 3);
+            kn_table_free(t);
+            break;
+        }
+        assert_int_equal(s, KN_ERR_MEMORY);
+        assert_null(t);
+    }
+    kn_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cells_stay_the_text_they_were),
+        cmocka_unit_test(a_row_knows_its_line),
+        cmocka_unit_test(numbers_are_decimal_missing_or_text),
+        cmocka_unit_test(numbers_do_not_depend_on_the_locale),
+        cmocka_unit_test(written_numbers_read_back_to_the_bit),
+        cmocka_unit_test(a_bad_table_is_a_sentence),
+        cmocka_unit_test(a_file_too_large_is_refused_unread),
+        cmocka_unit_test(the_extension_chooses_the_separator),
+        cmocka_unit_test(a_written_table_quotes_what_it_must),
+        cmocka_unit_test(running_out_of_memory_is_a_sentence),
+    };
+    return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
+}
