@@ -197,7 +197,8 @@ static int choose(kn_mat score, int steps, kn_fit_info *info)
         if (c->msll < info->curve[best].msll)
             best = l;
     }
-    info->nothing_predicted = info->curve[best].msll >= 0;
+    /* Pure noise lands just below zero by chance about as often as above: one standard error. */
+    info->nothing_predicted = info->curve[best].msll + info->curve[best].se >= 0;
     if (info->nothing_predicted)
         return 0;
     for (int l = 0; l < best; l++) {
