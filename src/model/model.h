@@ -1,10 +1,14 @@
-/* A model: the fitted process in standardised units, the scaling that leads there, and a record
- * of how it was made. Immutable once it leaves the library. */
+/* A model: the fitted process in standardised units, the scaling that leads there, where covariates
+ * and responses came from, what is normal, and a record of how it was made. Immutable once it
+ * leaves the library. */
 #ifndef KN_MODEL_MODEL_H
 #define KN_MODEL_MODEL_H
 
+#include "design/recipe.h"
 #include "design/scale.h"
 #include "gp/gp.h"
+#include "model/reference.h"
+#include "model/space.h"
 
 struct kn_model {
     kn_fit_info info;
@@ -13,6 +17,10 @@ struct kn_model {
     kn_gp gp;
     uint64_t seed; /* of the folds */
     int folds;
+    kn_reference reference;
+    kn_recipe recipe; /* n = 0: covariates were given as numbers */
+    kn_space space;   /* T = 0: responses were given as numbers */
+    char **ids;       /* n_samples training ids; NULL: none, or stripped */
 };
 
 /* Maps in the caller's numbering and units. */

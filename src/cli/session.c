@@ -1,0 +1,131 @@
+#include "cli/session.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum { BAR = 24, EXIT_SIGNAL = 130 };
+
+static struct {
+    kn_ctx *ctx; /* for the signal handler */
+    const char *command;
+    bool terminal, quiet, verbose, line_open;
+    char stage[32];
+    double stage_began, last_shown;
+} session;
+
+static void on_signal(int signal)
+{
+    if (session.ctx)
+        kn_cancel(session.ctx);
+    (void)signal;
+}
+
+static void close_line(void)
+{
+    if (session.line_open)
+        fputs("\r\033[K", stderr);
+    session.line_open = false;
+}
+
+static void on_log(void *user, kn_log_level level, const char *message)
+{
+    (void)user;
+    if (level < KN_LOG_WARNING && (session.quiet || (level == KN_LOG_DETAIL && !session.verbose)))
+        return;
+    if (level == KN_LOG_WARNING && session.quiet)
+        return;
+    close_line();
+    if (level == KN_LOG_WARNING)
+        fprintf(stderr, "kronorm %s: warning: %s\n", session.command, message);
+    else
+        fprintf(stderr, "%s\n", message);
+}
+
+static void time_left(double seconds, char *out, size_t size)
+{
+    if (!(seconds >= 0 && seconds < 360000))
+        snprintf(out, size, "--:--");
+    else if (seconds < 3600)
+        snprintf(out, size, "%02d:%02d", (int)seconds / 60, (int)seconds % 60);
+    else
+        snprintf(out, size, "%d:%02d:%02d", (int)seconds / 3600, (int)seconds / 60 % 60,
+                 (int)seconds % 60);
+}
+
+static void on_progress(void *user, const kn_progress *p)
+{
+    (void)user;
+    double now = kn_clock();
+    bool fresh = strcmp(session.stage, p->stage) != 0, last = p->total > 0 && p->done >= p->total;
+    if (fresh) {
+        snprintf(session.stage, sizeof session.stage, "%s", p->stage);
+        session.stage_began = now;
+    }
+    /* ten times a second on a terminal, once in ten seconds in a log */
+    if (!fresh && now - session.last_shown < (session.terminal ? 0.1 : 10) &&
+        !(last && session.terminal))
+        return;
+    if (!session.terminal && (p->total == 0 || last || (fresh && p->done < p->total / 4)) && !fresh)
+        return;
+    session.last_shown = now;
+    double spent = now - session.stage_began, rate = spent > 0 ? (double)p->done / spent : 0;
+    char left[32], lml[48] = "";
+    if (isfinite(p->lml))
+        snprintf(lml, sizeof lml, "  log-likelihood %.2f", p->lml);
+    if (!session.terminal) {
+        if (p->total > 0)
+            fprintf(stderr, "%s: %td of %td%s\n", p->stage, p->done, p->total, lml);
+        else
+            fprintf(stderr, "%s: evaluation %td%s\n", p->stage, p->done, lml);
+        return;
+    }
+    if (p->total > 0) {
+        int full = (int)(BAR * p->done / p->total);
+        time_left(rate > 0 ? (double)(p->total - p->done) / rate : NAN, left, sizeof left);
+        fprintf(stderr, "\r\033[K%-16s [%.*s%*s] %3d%%  %.3g/s  %s left%s", p->stage, full,
+                "########################", BAR - full, "", (int)(100 * p->done / p->total), rate,
+                left, lml);
+    } else {
+        fprintf(stderr, "\r\033[K%-16s evaluation %td  %.3g/s%s", p->stage, p->done, rate, lml);
+    }
+    fflush(stderr);
+    session.line_open = true;
+}
+
+kn_ctx *session_begin(const cli_common *common, const char *command)
+{
+    kn_ctx *ctx = kn_ctx_new();
+    if (!ctx) {
+        fputs("kronorm: out of memory\n", stderr);
+        return NULL;
+    }
+    session.ctx = ctx;
+    session.command = command;
+    session.quiet = common->quiet;
+    session.verbose = common->verbose;
+    session.terminal = isatty(STDERR_FILENO);
+    session.stage[0] = '\0';
+    kn_set_threads(ctx, common->threads);
+    kn_set_log(ctx, on_log, NULL);
+    if (!common->quiet)
+        kn_set_progress(ctx, on_progress, NULL);
+    struct sigaction act = {.sa_handler = on_signal};
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    return ctx;
+}
+
+int session_end(kn_ctx *ctx, kn_status status)
+{
+    close_line();
+    if (status != KN_OK)
+        fprintf(stderr, "kronorm: %s\n", kn_message(ctx));
+    session.ctx = NULL;
+    kn_ctx_free(ctx);
+    return status == KN_OK ? 0 : status == KN_ERR_CANCELLED ? EXIT_SIGNAL : 1;
+}

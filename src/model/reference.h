@@ -1,0 +1,34 @@
+/* What is normal: statistics of the training samples' own cross-validated maps, against which new
+ * ones are judged                                                           [METHOD 5b, 8, 8b] */
+#ifndef KN_MODEL_REFERENCE_H
+#define KN_MODEL_REFERENCE_H
+
+#include "gp/gp.h"
+#include "stat/deviance.h"
+#include "stat/gev.h"
+
+typedef struct kn_reference {
+    ptrdiff_t n;       /* samples; 0: there is no reference */
+    double top;        /* fraction of the statistic */
+    double *statistic; /* n  trimmed mean of the largest |z| */
+    bool has_gev;
+    kn_gev gev;
+    kn_gev gev_se;
+    bool gev_at_bound; /* the shape was held at the end of its range */
+    bool has_deviance;
+    kn_deviance deviance; /* of z, and of z with noise alone in the denominator */
+    kn_deviance deviance_noise;
+    double *extrapolation; /* n  model variance over noise variance, ascending */
+    float *z;              /* n x T row by row, cross-validated; NULL: not kept */
+} kn_reference;
+
+/* From the cross-validated maps, whose folds are fold[n]. What cannot be had from these data, such
+ * as an extreme value fit to nine samples, is left out with a warning. z is kept when keep_z. */
+kn_status kn_reference_make(kn_ctx *ctx, const kn_gp *gp, const kn_gp_maps *cv, const int *fold,
+                            int folds, double top, bool keep_z, kn_reference *out);
+void kn_reference_clear(kn_reference *r);
+
+/* Share of the model variance that is not R's iso term, for extrapolation: subtracts c_p iso. */
+double kn_reference_iso_share(const kn_gp *gp, ptrdiff_t j);
+
+#endif
