@@ -226,6 +226,7 @@ static kn_status check_places(kn_ctx *ctx, const kn_st_file *file, span *spans, 
 static kn_status place_data(kn_ctx *ctx, kn_st_file *file, const span *spans,
                             const unsigned char *data)
 {
+    static const int64_t nothing; /* an aligned place to point at */
     void *p;
     kn_status status;
     KN_TRY(kn_alloc(ctx, file->count, sizeof *file->copies, &p));
@@ -233,7 +234,9 @@ static kn_status place_data(kn_ctx *ctx, kn_st_file *file, const span *spans,
     for (ptrdiff_t i = 0; i < file->count; i++) {
         kn_st_tensor *t = &file->tensors[spans[i].tensor];
         t->data = data + spans[i].begin;
-        if (t->count == 0 || (uintptr_t)t->data % (uintptr_t)types[t->type].size == 0)
+        if (t->count == 0)
+            t->data = &nothing;
+        if ((uintptr_t)t->data % (uintptr_t)types[t->type].size == 0)
             continue;
         KN_TRY(kn_alloc(ctx, t->count, (size_t)types[t->type].size, &p));
         memcpy(p, t->data, (size_t)(spans[i].end - spans[i].begin));

@@ -37,6 +37,15 @@ static kn_status need_count(kn_ctx *ctx, const kn_st_file *file, const kn_st_ten
     return KN_OK;
 }
 
+static kn_status need_dimensions(kn_ctx *ctx, const kn_st_file *file, const kn_st_tensor *t,
+                                 int ndim)
+{
+    if (t->ndim != ndim)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' has %d dimensions, expected %d",
+                       kn_st_name(file), t->name, t->ndim, ndim);
+    return KN_OK;
+}
+
 /* "230", or "any" */
 static const char *size_text(ptrdiff_t size, char out[32])
 {
@@ -50,29 +59,27 @@ kn_status kn_st_read_mat(kn_ctx *ctx, const kn_st_file *file, const char *name, 
                          ptrdiff_t cols, kn_mat *out)
 {
     const kn_st_tensor *t;
+    kn_status status;
     *out = kn_mat_none();
-    kn_status status = kn_st_need(ctx, file, name, &t);
-    if (status != KN_OK)
-        return status;
+    KN_TRY(kn_st_need(ctx, file, name, &t));
     if (t->type != KN_ST_F64 && t->type != KN_ST_F32)
         return fail_type(ctx, file, t, "F64 or F32");
-    if (t->ndim != 2)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' has %d dimensions, expected 2",
-                       kn_st_name(file), name, t->ndim);
+    KN_TRY(need_dimensions(ctx, file, t, 2));
     if ((rows >= 0 && t->shape[0] != rows) || (cols >= 0 && t->shape[1] != cols)) {
         char r[32], c[32];
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' is %td x %td, expected %s x %s",
                        kn_st_name(file), name, t->shape[0], t->shape[1], size_text(rows, r),
                        size_text(cols, c));
     }
-    status = kn_mat_new(ctx, t->shape[0], t->shape[1], out);
-    if (status != KN_OK || t->count == 0) /* a side may be empty and the other astronomic */
-        return status;
+    KN_TRY(kn_mat_new(ctx, t->shape[0], t->shape[1], out));
+    if (t->count == 0) /* one side may be empty and the other astronomic */
+        return KN_OK;
     kn_view values = {t->data,   t->type == KN_ST_F32 ? KN_F32 : KN_F64,
                       out->rows, out->cols,
                       out->cols, 1};
     kn_view_block(values, 0, *out);
-    return KN_OK;
+out:
+    return status;
 }
 
 kn_status kn_st_read_doubles(kn_ctx *ctx, const kn_st_file *file, const char *name, ptrdiff_t n,
@@ -135,8 +142,9 @@ kn_status kn_st_read_text(kn_ctx *ctx, const kn_st_file *file, const char *name,
     kn_status status;
     *out = NULL;
     KN_TRY(kn_st_need(ctx, file, name, &t));
-    if (t->type != KN_ST_U8 || t->ndim != 1)
-        return fail_type(ctx, file, t, "a text, U8 of one dimension");
+    if (t->type != KN_ST_U8)
+        return fail_type(ctx, file, t, "U8");
+    KN_TRY(need_dimensions(ctx, file, t, 1));
     if (t->count > 0 && memchr(t->data, 0, (size_t)t->count))
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' is not a text, it holds a 0 byte",
                        kn_st_name(file), name);
