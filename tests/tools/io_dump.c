@@ -12,6 +12,7 @@
 #include "io/nifti_write.h"
 #include "io/npy.h"
 #include "io/table.h"
+#include "model/safetensors.h"
 
 static void put_file(const char *path, const void *bytes, size_t n)
 {
@@ -180,14 +181,67 @@ out:
     return status;
 }
 
+/* Adds what `t` holds to the writer; matrices through memory in columns, kept in *M and in a file.
+ */
+static kn_status copy_tensor(kn_ctx *ctx, const kn_st_file *file, const kn_st_tensor *t,
+                             const char *prefix, kn_mat *M, kn_st_writer *w)
+{
+    char path[8192];
+    if (t->ndim != 2 || (t->type != KN_ST_F64 && t->type != KN_ST_F32))
+        return kn_st_add(ctx, w, t->name, t->type, t->ndim, t->shape, t->data);
+    kn_status status = kn_st_read_mat(ctx, file, t->name, t->shape[0], t->shape[1], M);
+    if (status != KN_OK)
+        return status;
+    snprintf(path, sizeof path, "%s.%s", prefix, t->name);
+    put_file(path, M->data, (size_t)t->count * sizeof(double));
+    return kn_st_add_mat(ctx, w, t->name, *M, t->type);
+}
+
+/* tensors IN OUT RAW: names, types and shapes; the file written again; matrices in RAW.name */
+static kn_status do_tensors(kn_ctx *ctx, char **word, json_t *answer)
+{
+    kn_st_file *file = NULL;
+    kn_st_writer *w = NULL;
+    kn_mat *mats = NULL;
+    void *p;
+    json_t *tensors = json_object(), *metadata = json_object();
+    kn_write_options options = {.force = true};
+    kn_status status;
+    KN_TRY(kn_st_open(ctx, word[1], &file));
+    KN_TRY(kn_st_writer_new(ctx, &w));
+    for (ptrdiff_t i = 0; i < kn_st_metadata_count(file); i++) {
+        const char *key, *value;
+        kn_st_metadata_at(file, i, &key, &value);
+        json_object_set_new(metadata, key, json_string(value));
+        KN_TRY(kn_st_set_metadata(ctx, w, key, value));
+    }
+    KN_TRY(kn_alloc(ctx, kn_st_count(file), sizeof *mats, &p));
+    mats = p;
+    for (ptrdiff_t i = 0; i < kn_st_count(file); i++) {
+        const kn_st_tensor *t = kn_st_at(file, i);
+        json_t *about = json_pack("[s]", kn_st_type_name(t->type));
+        for (int k = 0; k < t->ndim; k++)
+            json_array_append_new(about, json_integer(t->shape[k]));
+        json_object_set_new(tensors, t->name, about);
+        KN_TRY(copy_tensor(ctx, file, t, word[3], &mats[i], w));
+    }
+    KN_TRY(kn_st_write(ctx, w, word[2], &options));
+out:
+    json_object_set_new(answer, "tensors", tensors);
+    json_object_set_new(answer, "metadata", metadata);
+    for (ptrdiff_t i = 0; mats && i < kn_st_count(file); i++)
+        kn_mat_clear(&mats[i]);
+    kn_free(mats);
+    kn_st_writer_free(w);
+    kn_st_close(file);
+    return status;
+}
+
 static const struct {
     const char *name;
     kn_status (*run)(kn_ctx *, char **, json_t *);
-} commands[] = {{"nifti", do_nifti},
-                {"copy", do_copy},
-                {"images", do_images},
-                {"npy", do_npy},
-                {"table", do_table}};
+} commands[] = {{"nifti", do_nifti}, {"copy", do_copy},   {"images", do_images},
+                {"npy", do_npy},     {"table", do_table}, {"tensors", do_tensors}};
 
 int main(void)
 {

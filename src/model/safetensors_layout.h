@@ -1,0 +1,18 @@
+/* What the reader and the writer of safetensors files agree on. */
+#ifndef KN_MODEL_SAFETENSORS_LAYOUT_H
+#define KN_MODEL_SAFETENSORS_LAYOUT_H
+
+#include "io/bytes.h"
+#include "model/safetensors.h"
+
+_Static_assert(!KN_BIG_ENDIAN, "mapped arrays are used in place: the host must be little-endian");
+
+#define KN_ST_METADATA_KEY "__metadata__"
+
+enum { KN_ST_START = 8, KN_ST_MAX_HEADER = 100000000 }; /* bytes; the format's own limit */
+
+/* Elements and bytes of a shape; false when a size is negative or the product has no ptrdiff_t. */
+bool kn_st_size_of(kn_st_type type, int ndim, const ptrdiff_t *shape, ptrdiff_t *count,
+                   ptrdiff_t *bytes);
+
+#endif
