@@ -159,6 +159,7 @@ typedef struct kn_fit_options {
     int standardise;    /* 1: covariates and responses to mean 0, sd 1, undone in predictions */
     int folds;          /* 10: cross-validated reference; 0: none, noise from the training fit */
     uint64_t seed;      /* 1 */
+    double top;         /* 0.05: share of the responses behind the abnormality statistic */
 } kn_fit_options;
 
 KN_API void kn_fit_options_init_sized(kn_fit_options *options, size_t size);
@@ -274,6 +275,88 @@ KN_API kn_status kn_model_noise(kn_ctx *ctx, const kn_model *model, double *nois
 KN_API kn_status kn_covariance(kn_ctx *ctx, const kn_model *model, kn_view x,
                                const ptrdiff_t *responses, ptrdiff_t count, kn_mat model_cov,
                                kn_mat noise_cov);
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* A model is one safetensors file, laid out in docs/formats.md; written whole or not at all. */
+KN_API kn_status kn_model_save(kn_ctx *ctx, const kn_model *model, const char *path, int force);
+KN_API kn_status kn_model_open(kn_ctx *ctx, const char *path, kn_model **model);
+
+/* Where covariates and responses are: tables, images, arrays, matched row by row by id. NULL means
+ * the default of `kronorm fit --help`. */
+typedef enum kn_missing_policy {
+    KN_ON_MISSING_ERROR,
+    KN_ON_MISSING_DROP,
+    KN_ON_MISSING_MEAN
+} kn_missing_policy;
+
+typedef struct kn_inputs {
+    const char *covariates;  /* .csv or .tsv */
+    const char *responses;   /* .nii .nii.gz .hdr 4D, .txt list of 3D images, .csv .tsv, .npy */
+    const char *mask;        /* NIfTI */
+    const char *id;          /* column with the ids */
+    const char *use;         /* covariates: "age,sex,site" */
+    const char *categorical; /* numeric columns that are categories */
+    const char *targets;     /* response columns of a table: "lh_*,rh_*" */
+    kn_missing_policy missing;
+    int match_common; /* 1: use the ids that both sides have; 0: all must match */
+} kn_inputs;
+
+typedef struct kn_fit_job {
+    size_t size; /* sizeof(kn_fit_job) */
+    kn_inputs in;
+    kn_fit_options fit;
+    const char *basis;  /* .npy, T x P; NULL: principal components */
+    const char *output; /* the model file; a log goes beside it, output.log.json */
+    int force;
+    int strip_ids; /* 1: no ids in the model, and no maps of the training samples */
+} kn_fit_job;
+
+/* Reads, fits, writes. *model is also returned when it is not NULL. */
+KN_API kn_status kn_fit_files(kn_ctx *ctx, const kn_fit_job *job, kn_model **model);
+
+typedef enum kn_format {
+    KN_FORMAT_TRAINED = 0,
+    KN_FORMAT_NII = 1,
+    KN_FORMAT_CSV = 2,
+    KN_FORMAT_NPY = 3
+} kn_format;
+
+enum { KN_WRITE_Z = 1, KN_WRITE_YHAT = 2, KN_WRITE_YS2_MODEL = 4 };
+
+typedef struct kn_apply_job { /* predict, or score when in.responses is given */
+    size_t size;
+    const char *model;
+    kn_inputs in;
+    const char *output; /* a folder */
+    unsigned write;     /* KN_WRITE_...; 0: z when scoring, yhat and ys2_model otherwise */
+    kn_format format;
+    int split; /* 1: one file per sample */
+    int force;
+    const char *label;     /* "group=patient": rows that count as abnormal */
+    const char *reference; /* "cv" (default), "loo" or "group=control" */
+    int plain_training;    /* 1: score training samples as if they were new */
+} kn_apply_job;
+
+typedef struct kn_apply_result {
+    ptrdiff_t n_samples, n_in_training, n_abnormal, n_extrapolated;
+    double r2, msll, z2; /* means over responses, of the samples not abnormal */
+    double auc_top, auc_deviance, auc_deviance_noise; /* NaN without a label */
+    double auc_low[3], auc_high[3];                   /* 95 % intervals, same order */
+    ptrdiff_t n_files;
+} kn_apply_result;
+
+KN_API kn_status kn_apply_files(kn_ctx *ctx, const kn_apply_job *job, kn_apply_result *result);
+
+/* What is in a model, as JSON text (free with kn_text_free); log: its timings, or NULL. */
+KN_API kn_status kn_model_describe(kn_ctx *ctx, const char *path, char **json);
+KN_API void kn_text_free(char *text);
+
+/* How this library was built: "kronorm 0.1.0; OpenBLAS ...", the core in use, and the core to ask
+ * for in OPENBLAS_CORETYPE when OpenBLAS does not know the processor (NULL: it does). */
+KN_API const char *kn_build_blas(void);
+KN_API const char *kn_build_core(void);
+KN_API const char *kn_build_better_core(void);
 
 #ifdef __cplusplus
 }

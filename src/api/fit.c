@@ -5,6 +5,7 @@
 #include "api/check.h"
 #include "base/clock.h"
 #include "la/la.h"
+#include "model/file.h"
 
 enum { LEAST_SAMPLES = 3 };
 
@@ -231,8 +232,6 @@ void kn_model_free(kn_model *model)
 {
     if (!model)
         return;
-    kn_xscale_clear(&model->x);
-    kn_scaling_clear(&model->y);
-    kn_gp_clear(&model->gp);
+    kn_model_clear(model);
     kn_free(model);
 }

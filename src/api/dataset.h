@@ -1,0 +1,37 @@
+/* Covariates and responses of some samples, read from files and matched row by row. */
+#ifndef KN_API_DATASET_H
+#define KN_API_DATASET_H
+
+#include "io/images.h"
+#include "io/npy.h"
+#include "io/table.h"
+#include "model/model.h"
+
+typedef struct kn_dataset {
+    ptrdiff_t n;
+    kn_table *covariates;
+    ptrdiff_t *covariate_row; /* n: row of the covariate table of each sample */
+    const char **id;          /* n texts of the table or list; NULL: there are none */
+    kn_recipe recipe;         /* training only; a model has its own */
+    kn_mat X;                 /* n x F, not standardised */
+    kn_view Y;                /* n x T; data NULL when no responses were asked for */
+    kn_space space;           /* of the responses */
+    /* what keeps the above alive */
+    kn_table *responses;
+    kn_images *images;
+    kn_npy npy;
+    float *values;
+    kn_mat table_values;
+} kn_dataset;
+
+/* model NULL: a training set, whose recipe and space are learned. Else the model's recipe and space
+ * are applied; in->responses may then be NULL. */
+kn_status kn_dataset_read(kn_ctx *ctx, const kn_inputs *in, const kn_model *model, kn_dataset *out);
+void kn_dataset_clear(kn_dataset *d);
+
+/* rows[i] = cell of "COLUMN=VALUE" in the covariates is VALUE. Refuses a column that is not there,
+ * and a value that nobody has. `option` names it in the message. */
+kn_status kn_dataset_flag(kn_ctx *ctx, const kn_dataset *d, const char *option, const char *text,
+                          bool *rows);
+
+#endif

@@ -1,0 +1,21 @@
+/* A model as one file: safetensors arrays and one JSON record in the metadata. It suffices to
+ * predict and score on another machine [METHOD 4]. Its bytes depend on the model alone: timings are
+ * not in it. Layout in docs/formats.md. */
+#ifndef KN_MODEL_FILE_H
+#define KN_MODEL_FILE_H
+
+#include "io/writer.h"
+#include "model/model.h"
+
+enum { KN_MODEL_FORMAT = 1 }; /* raised when an older program could misread the file */
+
+kn_status kn_model_write(kn_ctx *ctx, const kn_model *model, const char *path,
+                         const kn_write_options *options);
+/* Every size is checked against the others before use. A newer format is refused. */
+kn_status kn_model_read(kn_ctx *ctx, const char *path, kn_model **out);
+kn_status kn_model_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
+                         kn_model **out);
+
+void kn_model_clear(kn_model *model);
+
+#endif

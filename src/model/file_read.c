@@ -1,0 +1,361 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/file.h"
+#include "model/info_json.h"
+#include "model/safetensors.h"
+
+void kn_model_clear(kn_model *m)
+{
+    kn_names_free(m->ids, m->info.n_samples);
+    kn_space_clear(&m->space);
+    kn_recipe_clear(&m->recipe);
+    kn_reference_clear(&m->reference);
+    kn_xscale_clear(&m->x);
+    kn_scaling_clear(&m->y);
+    kn_gp_clear(&m->gp);
+}
+
+static kn_status bad(kn_ctx *ctx, const kn_st_file *f, const char *what)
+{
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: %s is missing or not what it should be", kn_st_name(f),
+                   what);
+}
+
+static kn_status check_format(kn_ctx *ctx, const kn_st_file *f)
+{
+    const char *format = kn_st_metadata(f, "format");
+    const char *version = kn_st_metadata(f, "format_version");
+    if (!format || strcmp(format, "kronorm model") != 0)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s is a safetensors file, but not a kronorm model",
+                       kn_st_name(f));
+    char *end;
+    long v = version ? strtol(version, &end, 10) : 0;
+    if (v < 1 || *end)
+        return bad(ctx, f, "format_version");
+    if (v > KN_MODEL_FORMAT)
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s has format version %ld, this kronorm %s reads up to %d: a newer kronorm "
+                       "wrote it",
+                       kn_st_name(f), v, kn_version(), KN_MODEL_FORMAT);
+    return KN_OK;
+}
+
+/* A JSON array of n texts from the metadata. */
+static kn_status read_texts(kn_ctx *ctx, const kn_st_file *f, const char *key, ptrdiff_t n,
+                            char ***out)
+{
+    kn_status status = KN_OK;
+    const char *text = kn_st_metadata(f, key);
+    const char **words = NULL;
+    void *memory = NULL;
+    json_t *array = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    *out = NULL;
+    if (!json_is_array(array) || json_array_size(array) != (size_t)n) {
+        json_decref(array);
+        return bad(ctx, f, key);
+    }
+    KN_TRY(kn_alloc(ctx, n, sizeof *words, &memory));
+    words = memory;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        words[i] = json_string_value(json_array_get(array, (size_t)i));
+        if (!words[i]) {
+            status = bad(ctx, f, key);
+            goto out;
+        }
+    }
+    KN_TRY(kn_names_copy(ctx, words, n, out));
+out:
+    kn_free(memory);
+    json_decref(array);
+    return status;
+}
+
+/* n ascending indices below limit */
+static kn_status read_indices(kn_ctx *ctx, const kn_st_file *f, const char *name, ptrdiff_t n,
+                              ptrdiff_t limit, ptrdiff_t **out, ptrdiff_t *count)
+{
+    int64_t *raw = NULL;
+    kn_status status = kn_st_read_i64(ctx, f, name, n, &raw, count);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t i = 0; i < *count; i++)
+        if (raw[i] < 0 || raw[i] >= limit || (i > 0 && raw[i] <= raw[i - 1])) {
+            kn_free(raw);
+            return bad(ctx, f, name);
+        }
+    *out = (ptrdiff_t *)raw; /* the same 64-bit integers, see kn_model_write */
+    return KN_OK;
+}
+
+static kn_status read_positive(kn_ctx *ctx, const kn_st_file *f, const char *name, ptrdiff_t n,
+                               bool zero, double **out)
+{
+    kn_status status = kn_st_read_doubles(ctx, f, name, n, out, NULL);
+    for (ptrdiff_t i = 0; status == KN_OK && i < n; i++)
+        if (!isfinite((*out)[i]) || (*out)[i] < 0 || (!zero && (*out)[i] == 0))
+            return bad(ctx, f, name);
+    return status;
+}
+
+static bool finite_matrix(kn_mat m)
+{
+    for (ptrdiff_t j = 0; j < m.cols; j++)
+        for (ptrdiff_t i = 0; i < m.rows; i++)
+            if (!isfinite(kn_at(m, i, j)))
+                return false;
+    return true;
+}
+
+static kn_status read_matrix(kn_ctx *ctx, const kn_st_file *f, const char *name, ptrdiff_t rows,
+                             ptrdiff_t cols, kn_mat *out)
+{
+    kn_status status = kn_st_read_mat(ctx, f, name, rows, cols, out);
+    if (status == KN_OK && !finite_matrix(*out))
+        return bad(ctx, f, name);
+    return status;
+}
+
+static double number(json_t *object, const char *key)
+{
+    json_t *v = json_object_get(object, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static kn_status read_kernel(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_gp *gp)
+{
+    json_t *k = json_object_get(record, "kernel"), *r0 = json_object_get(k, "r0");
+    json_t *inside = json_object_get(k, "inside");
+    json_int_t sample = json_integer_value(json_object_get(k, "sample_kernel"));
+    json_int_t task = json_integer_value(json_object_get(k, "task_kernel"));
+    json_int_t scale = json_integer_value(json_object_get(k, "task_scale"));
+    if (sample < 1 || sample > 7 || !(sample & 3) || task < 0 || task > 7 || scale < 0 ||
+        scale > 1 || json_array_size(r0) != KN_R0_MAX_PARAMS ||
+        json_array_size(inside) != KN_MAX_THETA)
+        return bad(ctx, f, "'kernel'");
+    gp->spec.sample_kernel = (unsigned)sample;
+    gp->spec.task_kernel = (unsigned)task;
+    gp->spec.task_scale = (kn_task_scale)scale;
+    for (size_t i = 0; i < KN_R0_MAX_PARAMS; i++) {
+        json_t *v = json_array_get(r0, i); /* null is -infinity: that term is off */
+        gp->latent.R0.theta[i] = json_is_number(v) ? json_number_value(v) : -INFINITY;
+    }
+    for (size_t i = 0; i < KN_MAX_THETA; i++)
+        gp->inside[i] = json_number_value(json_array_get(inside, i));
+    gp->latent.iso = number(k, "iso");
+    gp->s2 = number(k, "s2");
+    gp->pca = json_is_true(json_object_get(k, "pca"));
+    if (!(gp->latent.iso >= 0) || !(gp->s2 >= 0))
+        return bad(ctx, f, "'kernel'");
+    gp->latent.R0.kernels = kn_spec_r0(&gp->spec);
+    return KN_OK;
+}
+
+static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
+{
+    kn_status status;
+    kn_gp *gp = &m->gp;
+    const kn_fit_info *info = &m->info;
+    gp->method = info->method;
+    gp->spec.noise = info->noise;
+    gp->spec.likelihood = info->likelihood;
+    gp->spec.F = gp->F = info->n_covariates;
+    gp->N = info->n_samples;
+    gp->T = m->y.n_kept;
+    gp->P = info->n_components;
+    KN_TRY(read_kernel(ctx, f, record, gp));
+    gp->latent.R0.N = gp->N;
+    gp->latent.R0.m = info->rank;
+    KN_TRY(read_matrix(ctx, f, "X", gp->N, gp->F, &gp->latent.X));
+    KN_TRY(read_matrix(ctx, f, "U", gp->N, info->rank, &gp->latent.R0.U));
+    KN_TRY(read_positive(ctx, f, "r", info->rank, true, &gp->latent.R0.r));
+    KN_TRY(read_matrix(ctx, f, "A", info->rank, gp->P, &gp->latent.A));
+    KN_TRY(read_positive(ctx, f, "c", gp->P, true, &gp->latent.c));
+    KN_TRY(read_positive(ctx, f, "d", gp->P, true, &gp->latent.d));
+    KN_TRY(read_matrix(ctx, f, "B", gp->T, gp->P, &gp->B));
+    if (kn_st_find(f, "U_C"))
+        KN_TRY(read_matrix(ctx, f, "U_C", gp->P, gp->P, &gp->UC));
+    KN_TRY(read_positive(ctx, f, "noise", gp->T, true, &gp->noise));
+out:
+    return status;
+}
+
+static kn_status read_scaling(kn_ctx *ctx, const kn_st_file *f, kn_model *m)
+{
+    kn_status status;
+    m->y.n_all = m->info.n_responses;
+    m->x.F = m->info.n_covariates;
+    KN_TRY(read_indices(ctx, f, "kept", -1, m->y.n_all, &m->y.kept, &m->y.n_kept));
+    if (m->y.n_kept < 1)
+        return bad(ctx, f, "kept");
+    KN_TRY(kn_st_read_doubles(ctx, f, "y_mean", m->y.n_kept, &m->y.mean, NULL));
+    KN_TRY(read_positive(ctx, f, "y_sd", m->y.n_kept, false, &m->y.sd));
+    KN_TRY(kn_st_read_doubles(ctx, f, "x_mean", m->x.F, &m->x.mean, NULL));
+    KN_TRY(read_positive(ctx, f, "x_sd", m->x.F, false, &m->x.sd));
+    m->x.n_constant = m->info.n_constant_x;
+out:
+    return status;
+}
+
+static kn_status read_deviance(kn_ctx *ctx, const kn_st_file *f, const char *suffix, ptrdiff_t T,
+                               kn_deviance *d)
+{
+    kn_status status;
+    char name[64];
+    d->T = T;
+#define NAME(stem) (snprintf(name, sizeof name, "deviance%s_%s", suffix, stem), name)
+    KN_TRY(kn_st_read_doubles(ctx, f, NAME("lam"), -1, &d->lam, &d->K));
+    KN_TRY(read_matrix(ctx, f, NAME("Q"), T, d->K, &d->Q));
+    KN_TRY(read_positive(ctx, f, NAME("psi"), T, false, &d->psi));
+    KN_TRY(kn_st_read_doubles(ctx, f, NAME("ref"), -1, &d->ref, &d->n_ref));
+#undef NAME
+    KN_TRY(kn_deviance_prepare(ctx, d));
+out:
+    return status;
+}
+
+static kn_status read_reference(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
+{
+    kn_status status = KN_OK;
+    kn_reference *r = &m->reference;
+    json_t *j = json_object_get(record, "reference"), *gev = json_object_get(j, "gev");
+    json_int_t n = json_integer_value(json_object_get(j, "samples"));
+    if (!json_is_object(j) || (n != 0 && n != m->info.n_samples))
+        return bad(ctx, f, "'reference'");
+    if (n == 0)
+        return KN_OK;
+    r->n = (ptrdiff_t)n;
+    r->top = number(j, "top");
+    if (!(r->top > 0 && r->top <= 1))
+        return bad(ctx, f, "'reference'");
+    KN_TRY(kn_st_read_doubles(ctx, f, "statistic", r->n, &r->statistic, NULL));
+    KN_TRY(kn_st_read_doubles(ctx, f, "extrapolation", r->n, &r->extrapolation, NULL));
+    r->has_gev = json_is_object(gev);
+    if (r->has_gev) {
+        r->gev = (kn_gev){number(gev, "shape"), number(gev, "location"), number(gev, "scale")};
+        r->gev_se =
+            (kn_gev){number(gev, "shape_se"), number(gev, "location_se"), number(gev, "scale_se")};
+        r->gev_at_bound = json_is_true(json_object_get(gev, "at_bound"));
+        if (!isfinite(r->gev.xi) || !isfinite(r->gev.mu) || !(r->gev.sigma > 0))
+            return bad(ctx, f, "'gev'");
+    }
+    if (json_is_true(json_object_get(j, "deviance"))) {
+        KN_TRY(read_deviance(ctx, f, "", m->gp.T, &r->deviance));
+        KN_TRY(read_deviance(ctx, f, "_noise", m->gp.T, &r->deviance_noise));
+        r->has_deviance = true;
+    }
+    const kn_st_tensor *z = kn_st_find(f, "z_cv");
+    if (z) {
+        if (z->type != KN_ST_F32 || z->ndim != 2 || z->shape[0] != r->n || z->shape[1] != m->gp.T)
+            return bad(ctx, f, "z_cv");
+        KN_TRY(kn_alloc_f(ctx, z->count, &r->z));
+        memcpy(r->z, z->data, (size_t)z->count * sizeof *r->z);
+    }
+out:
+    return status;
+}
+
+static kn_status read_space(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
+{
+    kn_status status = KN_OK;
+    kn_space *s = &m->space;
+    const char *kind = json_string_value(json_object_get(record, "space"));
+    ptrdiff_t T = m->info.n_responses, count;
+    if (!kind)
+        return bad(ctx, f, "'space'");
+    if (strcmp(kind, "table") == 0) {
+        s->kind = KN_SPACE_TABLE;
+        KN_TRY(read_texts(ctx, f, "responses", T, &s->name));
+        s->T = T;
+    } else if (strcmp(kind, "image") == 0) {
+        const kn_st_tensor *h;
+        KN_TRY(kn_st_need(ctx, f, "nifti_header", &h));
+        if (h->type != KN_ST_U8)
+            return bad(ctx, f, "nifti_header");
+        KN_TRY(kn_geometry_from_header(ctx, kn_st_name(f), h->data, h->count, &s->geometry));
+        const ptrdiff_t *dim = s->geometry.dim;
+        KN_TRY(read_indices(ctx, f, "voxels", T, dim[0] * dim[1] * dim[2], &s->voxel, &count));
+        s->kind = KN_SPACE_IMAGE;
+        s->T = T;
+    } else if (strcmp(kind, "none") != 0) {
+        return bad(ctx, f, "'space'");
+    }
+out:
+    return status;
+}
+
+static kn_status check_sizes(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info *i)
+{
+    if (i->n_samples < 1 || i->n_covariates < 1 || i->n_responses < 1 || i->rank < 1 ||
+        i->rank > i->n_samples || i->n_components < 1)
+        return bad(ctx, f, "a size");
+    return KN_OK;
+}
+
+static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
+{
+    kn_status status;
+    kn_model *m = NULL;
+    void *memory = NULL;
+    json_t *record = NULL;
+    const char *text;
+    *out = NULL;
+    KN_TRY(check_format(ctx, f));
+    KN_TRY(kn_st_need_metadata(ctx, f, "record", &text));
+    record = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_object(record)) {
+        status = bad(ctx, f, "'record'");
+        goto out;
+    }
+    KN_TRY(kn_alloc(ctx, 1, sizeof *m, &memory));
+    m = memory;
+    KN_TRY(kn_info_from_json(ctx, kn_st_name(f), record, &m->info));
+    KN_TRY(check_sizes(ctx, f, &m->info));
+    m->seed = (uint64_t)json_integer_value(json_object_get(record, "seed"));
+    m->folds = (int)json_integer_value(json_object_get(record, "folds"));
+    KN_TRY(read_scaling(ctx, f, m));
+    KN_TRY(read_process(ctx, f, record, m));
+    KN_TRY(read_reference(ctx, f, record, m));
+    KN_TRY(read_space(ctx, f, record, m));
+    if (kn_st_metadata(f, "ids"))
+        KN_TRY(read_texts(ctx, f, "ids", m->info.n_samples, &m->ids));
+    json_t *recipe = json_object_get(record, "recipe");
+    if (json_is_object(recipe)) {
+        KN_TRY(kn_recipe_from_json(ctx, kn_st_name(f), recipe, &m->recipe));
+        if (kn_recipe_width(&m->recipe) != m->info.n_covariates)
+            status = bad(ctx, f, "'recipe'");
+    }
+out:
+    json_decref(record);
+    if (status != KN_OK && m) {
+        kn_model_clear(m);
+        kn_free(m);
+        m = NULL;
+    }
+    *out = m;
+    return status;
+}
+
+kn_status kn_model_read(kn_ctx *ctx, const char *path, kn_model **out)
+{
+    kn_st_file *f = NULL;
+    *out = NULL;
+    kn_status status = kn_st_open(ctx, path, &f);
+    if (status == KN_OK)
+        status = assemble(ctx, f, out);
+    kn_st_close(f);
+    return status;
+}
+
+kn_status kn_model_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
+                         kn_model **out)
+{
+    kn_st_file *f = NULL;
+    *out = NULL;
+    kn_status status = kn_st_parse(ctx, name, bytes, n, &f);
+    if (status == KN_OK)
+        status = assemble(ctx, f, out);
+    kn_st_close(f);
+    return status;
+}

@@ -1,0 +1,181 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/file.h"
+#include "model/info_json.h"
+#include "model/safetensors.h"
+
+static kn_status out_of_memory(kn_ctx *ctx)
+{
+    return kn_fail(ctx, KN_ERR_MEMORY, "out of memory while writing the model");
+}
+
+static kn_status add_doubles(kn_ctx *ctx, kn_st_writer *w, const char *name, const double *data,
+                             ptrdiff_t n)
+{
+    return kn_st_add(ctx, w, name, KN_ST_F64, 1, &n, data);
+}
+
+/* Texts as one JSON array: they may hold anything, newlines too. */
+static kn_status add_texts(kn_ctx *ctx, kn_st_writer *w, const char *name, char **text, ptrdiff_t n)
+{
+    json_t *array = json_array();
+    for (ptrdiff_t i = 0; array && i < n; i++)
+        json_array_append_new(array, json_string(text[i]));
+    bool whole = array && json_array_size(array) == (size_t)n;
+    char *dump = whole ? json_dumps(array, JSON_COMPACT) : NULL;
+    json_decref(array);
+    if (!whole)
+        return kn_fail(ctx, KN_ERR_DATA, "%s hold text that is not UTF-8", name);
+    if (!dump)
+        return out_of_memory(ctx);
+    kn_status status = kn_st_set_metadata(ctx, w, name, dump);
+    free(dump);
+    return status;
+}
+
+static json_t *reference_json(const kn_reference *r)
+{
+    json_t *gev =
+        r->has_gev
+            ? json_pack("{s:o s:o s:o s:o s:o s:o s:b}", "shape", kn_json_number(r->gev.xi),
+                        "location", kn_json_number(r->gev.mu), "scale",
+                        kn_json_number(r->gev.sigma), "shape_se", kn_json_number(r->gev_se.xi),
+                        "location_se", kn_json_number(r->gev_se.mu), "scale_se",
+                        kn_json_number(r->gev_se.sigma), "at_bound", r->gev_at_bound)
+            : json_null();
+    return json_pack("{s:I s:o s:o s:b}", "samples", (json_int_t)r->n, "top",
+                     kn_json_number(r->top), "gev", gev, "deviance", r->has_deviance);
+}
+
+static json_t *spec_json(const kn_gp *gp)
+{
+    json_t *r0 = json_array(), *inside = json_array();
+    for (int k = 0; k < KN_R0_MAX_PARAMS; k++)
+        json_array_append_new(r0, kn_json_number(gp->latent.R0.theta[k]));
+    for (int k = 0; k < KN_MAX_THETA; k++)
+        json_array_append_new(inside, kn_json_number(gp->inside[k]));
+    return json_pack("{s:i s:i s:i s:o s:o s:o s:o s:b}", "sample_kernel",
+                     (int)gp->spec.sample_kernel, "task_kernel", (int)gp->spec.task_kernel,
+                     "task_scale", (int)gp->spec.task_scale, "r0", r0, "inside", inside, "iso",
+                     kn_json_number(gp->latent.iso), "s2", kn_json_number(gp->s2), "pca", gp->pca);
+}
+
+static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
+{
+    static const char *const kinds[] = {"none", "table", "image"};
+    kn_status status;
+    json_t *record = kn_info_to_json(&m->info);
+    char *dump = NULL;
+    if (!record)
+        return out_of_memory(ctx);
+    json_object_set_new(record, "seed", json_integer((json_int_t)m->seed));
+    json_object_set_new(record, "folds", json_integer(m->folds));
+    json_object_set_new(record, "kernel", spec_json(&m->gp));
+    json_object_set_new(record, "reference", reference_json(&m->reference));
+    json_object_set_new(record, "space", json_string(kinds[m->space.kind]));
+    json_object_set_new(record, "recipe",
+                        m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());
+    dump = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(record);
+    if (!dump)
+        return out_of_memory(ctx);
+    KN_TRY(kn_st_set_metadata(ctx, w, "format", "kronorm model"));
+    KN_TRY(kn_st_set_metadata(ctx, w, "format_version", "1"));
+    KN_TRY(kn_st_set_metadata(ctx, w, "software", kn_version()));
+    KN_TRY(kn_st_set_metadata(ctx, w, "record", dump));
+out:
+    free(dump);
+    return status;
+}
+
+static kn_status add_process(kn_ctx *ctx, const kn_gp *gp, kn_st_writer *w)
+{
+    kn_status status;
+    ptrdiff_t P = gp->latent.A.cols;
+    KN_TRY(kn_st_add_mat(ctx, w, "X", gp->latent.X, KN_ST_F64));
+    KN_TRY(kn_st_add_mat(ctx, w, "U", gp->latent.R0.U, KN_ST_F64));
+    KN_TRY(add_doubles(ctx, w, "r", gp->latent.R0.r, gp->latent.R0.m));
+    KN_TRY(kn_st_add_mat(ctx, w, "A", gp->latent.A, KN_ST_F64));
+    KN_TRY(add_doubles(ctx, w, "c", gp->latent.c, P));
+    KN_TRY(add_doubles(ctx, w, "d", gp->latent.d, P));
+    KN_TRY(kn_st_add_mat(ctx, w, "B", gp->B, KN_ST_F64));
+    if (gp->UC.data)
+        KN_TRY(kn_st_add_mat(ctx, w, "U_C", gp->UC, KN_ST_F64));
+out:
+    return status;
+}
+
+static kn_status add_deviance(kn_ctx *ctx, const kn_deviance *d, const char *suffix,
+                              kn_st_writer *w)
+{
+    kn_status status;
+    char name[64];
+#define NAME(stem) (snprintf(name, sizeof name, "deviance%s_%s", suffix, stem), name)
+    KN_TRY(kn_st_add_mat(ctx, w, NAME("Q"), d->Q, KN_ST_F64));
+    KN_TRY(add_doubles(ctx, w, NAME("lam"), d->lam, d->K));
+    KN_TRY(add_doubles(ctx, w, NAME("psi"), d->psi, d->T));
+    KN_TRY(add_doubles(ctx, w, NAME("ref"), d->ref, d->n_ref));
+#undef NAME
+out:
+    return status;
+}
+
+static kn_status add_reference(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
+{
+    kn_status status = KN_OK;
+    const kn_reference *r = &m->reference;
+    if (r->n == 0)
+        return KN_OK;
+    KN_TRY(add_doubles(ctx, w, "statistic", r->statistic, r->n));
+    KN_TRY(add_doubles(ctx, w, "extrapolation", r->extrapolation, r->n));
+    if (r->has_deviance) {
+        KN_TRY(add_deviance(ctx, &r->deviance, "", w));
+        KN_TRY(add_deviance(ctx, &r->deviance_noise, "_noise", w));
+    }
+    if (r->z && m->ids) { /* a training sample scored again gets these */
+        ptrdiff_t shape[2] = {r->n, m->gp.T};
+        KN_TRY(kn_st_add(ctx, w, "z_cv", KN_ST_F32, 2, shape, r->z));
+    }
+out:
+    return status;
+}
+
+static kn_status add_space(kn_ctx *ctx, const kn_space *s, kn_st_writer *w)
+{
+    kn_status status = KN_OK;
+    if (s->kind == KN_SPACE_TABLE)
+        KN_TRY(add_texts(ctx, w, "responses", s->name, s->T));
+    if (s->kind == KN_SPACE_IMAGE) {
+        ptrdiff_t size = s->geometry.header_size;
+        KN_TRY(kn_st_add(ctx, w, "nifti_header", KN_ST_U8, 1, &size, s->geometry.header));
+        KN_TRY(kn_st_add(ctx, w, "voxels", KN_ST_I64, 1, &s->T, s->voxel));
+    }
+out:
+    return status;
+}
+
+kn_status kn_model_write(kn_ctx *ctx, const kn_model *m, const char *path,
+                         const kn_write_options *options)
+{
+    _Static_assert(sizeof(ptrdiff_t) == 8, "indices are written as 64-bit integers");
+    kn_status status;
+    kn_st_writer *w = NULL;
+    KN_TRY(kn_st_writer_new(ctx, &w));
+    KN_TRY(add_record(ctx, m, w));
+    if (m->ids)
+        KN_TRY(add_texts(ctx, w, "ids", m->ids, m->info.n_samples));
+    KN_TRY(add_process(ctx, &m->gp, w));
+    KN_TRY(add_doubles(ctx, w, "noise", m->gp.noise, m->gp.T));
+    KN_TRY(kn_st_add(ctx, w, "kept", KN_ST_I64, 1, &m->y.n_kept, m->y.kept));
+    KN_TRY(add_doubles(ctx, w, "y_mean", m->y.mean, m->y.n_kept));
+    KN_TRY(add_doubles(ctx, w, "y_sd", m->y.sd, m->y.n_kept));
+    KN_TRY(add_doubles(ctx, w, "x_mean", m->x.mean, m->x.F));
+    KN_TRY(add_doubles(ctx, w, "x_sd", m->x.sd, m->x.F));
+    KN_TRY(add_reference(ctx, m, w));
+    KN_TRY(add_space(ctx, &m->space, w));
+    KN_TRY(kn_st_write(ctx, w, path, options));
+out:
+    kn_st_writer_free(w);
+    return status;
+}
