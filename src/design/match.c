@@ -182,9 +182,10 @@ static kn_status check_all(kn_ctx *ctx, const side *a, const side *b)
         return KN_OK;
     if (na > 0 && nb > 0)
         snprintf(more, sizeof more, ", and %td the other way round", nb);
-    return kn_fail(ctx, KN_ERR_DATA, "%s: %td ids are not in %s: %s%s (use --match common)",
-                   na > 0 ? a->path : b->path, na > 0 ? na : nb, na > 0 ? b->path : a->path,
-                   na > 0 ? of_a.text : of_b.text, more);
+    ptrdiff_t n = na > 0 ? na : nb;
+    return kn_fail(ctx, KN_ERR_DATA, "%s: %td %s not in %s: %s%s (use --match common)",
+                   na > 0 ? a->path : b->path, n, n == 1 ? "id is" : "ids are",
+                   na > 0 ? b->path : a->path, na > 0 ? of_a.text : of_b.text, more);
 }
 
 /* ---- matching ------------------------------------------------------------------------------ */
