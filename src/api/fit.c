@@ -18,7 +18,8 @@ void kn_fit_options_init_sized(kn_fit_options *options, size_t size)
                         .length = NAN,
                         .standardise = 1,
                         .folds = 10,
-                        .seed = 1};
+                        .seed = 1,
+                        .top = 0.05};
     memcpy(options, &o, size < sizeof o ? size : sizeof o);
 }
 
@@ -92,6 +93,8 @@ static kn_status check_options(kn_ctx *ctx, const kn_fit_options *o)
     if (!(o->max_seconds >= 0))
         return kn_fail(ctx, KN_ERR_ARGUMENT, "max_seconds is %g, expected 0 or more",
                        o->max_seconds);
+    if (!(o->top > 0 && o->top <= 1))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "top is %g, expected above 0 and up to 1", o->top);
     if (!isnan(o->rho) && !(o->rho >= 0 && o->rho <= 1))
         return kn_fail(ctx, KN_ERR_ARGUMENT, "rho is %g, expected 0 to 1", o->rho);
     if (!isnan(o->length) && !(o->length > 0 && isfinite(o->length)))
@@ -160,6 +163,33 @@ static kn_spec spec_of(const kn_fit_options *o, ptrdiff_t F)
     return spec;
 }
 
+/* What is normal, from the training samples' own cross-validated maps. The z themselves are kept
+ * up to this size: a training sample scored again is owed its cross-validated map. */
+static kn_status make_reference(kn_ctx *ctx, const kn_responses *Y, double top, kn_model *m)
+{
+    static const double MOST_KEPT = 1e9; /* bytes */
+    kn_status status;
+    kn_gp_maps cv = {0};
+    void *fold = NULL;
+    double t0 = kn_clock();
+    int folds = m->info.cv.folds;
+    KN_TRY(kn_alloc(ctx, m->gp.N, sizeof(int), &fold));
+    kn_folds_deal(m->gp.N, folds, m->seed, fold);
+    KN_TRY(kn_gp_cv(ctx, &m->gp, Y, NULL, folds, fold, &cv));
+    bool keep = 4.0 * (double)m->gp.N * (double)m->gp.T <= MOST_KEPT;
+    KN_TRY(kn_reference_make(ctx, &m->gp, &cv, fold, folds, top, keep, &m->reference));
+    m->info.seconds_reference += kn_clock() - t0;
+out:
+    if (status == KN_ERR_CANCELLED) { /* the model stands; only its reference is missing */
+        m->info.stop = KN_STOP_CANCELLED;
+        m->info.converged = 0;
+        status = KN_OK;
+    }
+    kn_free(fold);
+    kn_gp_maps_clear(&cv);
+    return status;
+}
+
 kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *options, kn_model **model)
 {
     kn_status status;
@@ -220,6 +250,8 @@ kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *option
                             .theta = o.theta};
     KN_TRY(kn_smtgpr_fit(ctx, Xs, &responses, &spec, &go, &m->gp, &m->info));
     m->info.converged = m->info.stop == KN_STOP_CONVERGED;
+    if (m->info.cv.folds > 0)
+        KN_TRY(make_reference(ctx, &responses, o.top, m));
     *model = m;
 out:
     kn_mat_clear(&Xs);

@@ -42,7 +42,8 @@ ptrdiff_t kn_column_find(const kn_table *table, const char *name)
     return col;
 }
 
-/* Levenshtein's distance without regard to case; only the first characters of long names count. */
+/* Letters to take out and put in to make b of a, without regard to case: what two names share
+ * counts for more than their being of one length. Of long names only the start is looked at. */
 static int distance(const char *a, const char *b)
 {
     enum { MOST = 48 };
@@ -55,7 +56,7 @@ static int distance(const char *a, const char *b)
         row[0] = i;
         for (int j = 1; j <= m; j++) {
             int same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
-            int best = diagonal + !same;
+            int best = diagonal + (same ? 0 : 2);
             diagonal = row[j];
             if (row[j] + 1 < best)
                 best = row[j] + 1;

@@ -79,7 +79,8 @@ static kn_status read_levels(const reader *r, const json_t *json, kn_levels *out
     size_t n = json_array_size(json);
     char text[KN_LEVEL_SIZE], before[KN_LEVEL_SIZE];
     if (n < 2 || n > KN_LEVELS_MOST)
-        return refuse(r, "expected 2 to 50 levels");
+        return kn_fail(r->ctx, KN_ERR_FORMAT, "%s: covariate %td: %zu levels, expected 2 to %d",
+                       r->file, r->k + 1, n, KN_LEVELS_MOST);
     out->numbers = all_numbers(json);
     for (size_t i = 0; i < n; i++) {
         const char *level = cell_text(json_array_get(json, i), out->numbers, text);
