@@ -1,0 +1,61 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "model/safetensors.h"
+
+/* Every way to read a tensor; a copy is no larger than eight times the file. */
+static void read_tensor(kn_ctx *ctx, const kn_st_file *file, const kn_st_tensor *t)
+{
+    kn_mat M;
+    double *d;
+    int64_t *k;
+    char *text;
+    ptrdiff_t n;
+    bool number = t->type == KN_ST_F64 || t->type == KN_ST_F32;
+    if (kn_st_find(file, t->name) != t)
+        abort(); /* names are unique */
+    if ((kn_st_read_mat(ctx, file, t->name, -1, -1, &M) == KN_OK) != (number && t->ndim == 2))
+        abort();
+    if ((kn_st_read_doubles(ctx, file, t->name, -1, &d, &n) == KN_OK) != number)
+        abort();
+    if (M.data && memcmp(&M.data[t->count - 1], &d[n - 1], sizeof *d) != 0)
+        abort(); /* the last element is last in either order */
+    if ((kn_st_read_i64(ctx, file, t->name, t->count, &k, &n) == KN_OK) == number)
+        abort();
+    if (kn_st_read_text(ctx, file, t->name, &text) == KN_OK && (ptrdiff_t)strlen(text) != t->count)
+        abort();
+    kn_mat_clear(&M);
+    kn_free(d);
+    kn_free(k);
+    kn_free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    enum { MOST = 64 }; /* tensors looked at; finding one takes as many steps */
+    kn_ctx *ctx = kn_ctx_new();
+    kn_st_file *file;
+    if (kn_st_parse(ctx, "x.safetensors", data, (ptrdiff_t)size, &file) == KN_OK) {
+        ptrdiff_t bytes = 0;
+        for (ptrdiff_t i = 0; i < kn_st_count(file); i++) {
+            const kn_st_tensor *t = kn_st_at(file, i);
+            bytes += t->count * kn_st_type_size(t->type);
+            if (i < MOST)
+                read_tensor(ctx, file, t);
+        }
+        if (bytes > (ptrdiff_t)size - 8)
+            abort(); /* every byte is in one tensor at most */
+        for (ptrdiff_t i = 0; i < kn_st_metadata_count(file) && i < MOST; i++) {
+            const char *key, *value;
+            kn_st_metadata_at(file, i, &key, &value);
+            if (kn_st_metadata(file, key) != value)
+                abort();
+        }
+        kn_st_close(file);
+    } else if (file || kn_message(ctx)[0] == '\0') {
+        abort();
+    }
+    kn_ctx_free(ctx);
+    return 0;
+}
