@@ -38,12 +38,12 @@ static kn_status write_log(kn_ctx *ctx, const kn_fit_job *job, const kn_fit_info
     char path[4096];
     kn_writer *w = NULL;
     kn_status status;
-    json_t *log = json_pack("{s:s s:s s:s s:s s:i s:{s:o s:o s:o}}", "software", kn_version(),
-                            "blas", kn_la_config(), "core", kn_la_core(), "model", job->output,
-                            "threads", kn_threads(ctx), "seconds", "basis",
-                            kn_json_number(info->seconds_basis), "fit",
-                            kn_json_number(info->seconds_fit), "reference",
-                            kn_json_number(info->seconds_reference));
+    json_t *log =
+        json_pack("{s:s s:s s:s s:s s:i s:{s:o s:o s:o}}", "software", kn_version(), "blas",
+                  kn_la_config(), "core", kn_la_core(), "model", job->output, "threads",
+                  kn_threads(ctx), "seconds", "basis", kn_json_number(info->seconds_basis), "fit",
+                  kn_json_number(info->seconds_fit), "reference",
+                  kn_json_number(info->seconds_reference));
     char *text = log ? json_dumps(log, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
     json_decref(log);
     if (!text)
@@ -86,8 +86,7 @@ kn_status kn_fit_files(kn_ctx *ctx, const kn_fit_job *job, kn_model **out)
         KN_TRY(kn_npy_read(ctx, job->basis, &basis));
         fit.basis = basis.view;
     }
-    kn_log(ctx, KN_LOG_INFO, "%td samples, %td covariates, %td responses", d.n, d.X.cols,
-           d.Y.cols);
+    kn_log(ctx, KN_LOG_INFO, "%td samples, %td covariates, %td responses", d.n, d.X.cols, d.Y.cols);
     KN_TRY(kn_fit(ctx, kn_view_cols(d.X.data, d.n, d.X.cols), d.Y, &fit, &m));
     kn_model_info(m, &info);
     if (info.stop == KN_STOP_CANCELLED) { /* half a fit is no model to leave behind */
@@ -114,7 +113,8 @@ out:
     return status;
 }
 
-/* ---- describing -------------------------------------------------------------------------------- */
+/* ---- describing --------------------------------------------------------------------------------
+ */
 
 static json_t *column(const double *x, ptrdiff_t n)
 {
@@ -155,19 +155,17 @@ kn_status kn_model_describe(kn_ctx *ctx, const char *path, char **text)
                                       column(m->gp.latent.c, m->gp.P), "d",
                                       column(m->gp.latent.d, m->gp.P)));
     json_object_set_new(j, "gev",
-                        r->has_gev ? json_pack("{s:o s:o s:o s:b}", "shape",
-                                               kn_json_number(r->gev.xi), "location",
-                                               kn_json_number(r->gev.mu), "scale",
-                                               kn_json_number(r->gev.sigma), "at_bound",
-                                               r->gev_at_bound)
-                                   : json_null());
+                        r->has_gev
+                            ? json_pack("{s:o s:o s:o s:b}", "shape", kn_json_number(r->gev.xi),
+                                        "location", kn_json_number(r->gev.mu), "scale",
+                                        kn_json_number(r->gev.sigma), "at_bound", r->gev_at_bound)
+                            : json_null());
     json_object_set_new(j, "reference_samples", json_integer(r->n));
     json_object_set_new(j, "deviance_components",
                         r->has_deviance ? json_integer(r->deviance.K) : json_null());
     json_object_set_new(j, "responses_kind", json_string(kinds[m->space.kind]));
     json_object_set_new(j, "has_ids", json_boolean(m->ids != NULL));
-    json_object_set_new(j, "recipe",
-                        m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());
+    json_object_set_new(j, "recipe", m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());
     add_log(path, j);
     *text = json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     json_decref(j);

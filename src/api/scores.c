@@ -1,0 +1,269 @@
+#include "api/scores.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "model/maps.h"
+#include "stat/extrapolation.h"
+#include "stat/order.h"
+#include "stat/top.h"
+
+void kn_scores_clear(kn_scores *s)
+{
+    double **columns[] = {&s->extrapolation,  &s->statistic,        &s->probability,
+                          &s->p_upper,        &s->deviance,         &s->deviance_p,
+                          &s->deviance_noise, &s->deviance_noise_p, &s->extrapolation_pct};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        kn_free(*columns[i]);
+    kn_free(s->training);
+    kn_free(s->abnormal);
+    kn_free(s->use);
+    kn_free(s->normals);
+    kn_mat_clear(&s->metrics);
+    kn_calibrator_clear(&s->calibrator);
+    *s = (kn_scores){0};
+}
+
+/* Which of the training samples each id is. */
+static void find_training(const kn_model *m, const kn_dataset *d, bool plain, ptrdiff_t *training)
+{
+    for (ptrdiff_t i = 0; i < d->n; i++) {
+        training[i] = -1;
+        for (ptrdiff_t t = 0; !plain && m->ids && d->id && t < m->info.n_samples; t++)
+            if (strcmp(d->id[i], m->ids[t]) == 0) {
+                training[i] = t;
+                break;
+            }
+    }
+}
+
+static kn_status new_flags(kn_ctx *ctx, ptrdiff_t n, bool **out)
+{
+    void *memory;
+    kn_status status = kn_alloc(ctx, n, sizeof **out, &memory);
+    *out = memory;
+    return status;
+}
+
+kn_status kn_scores_new(kn_ctx *ctx, const kn_apply_job *job, const kn_model *model,
+                        const kn_dataset *d, const char *const *id, kn_scores *s)
+{
+    kn_status status;
+    ptrdiff_t n = d->n;
+    *s = (kn_scores){.model = model,
+                     .n = n,
+                     .T = model->info.n_responses,
+                     .id = id,
+                     .labelled = job->label != NULL,
+                     .began = kn_clock()};
+    KN_TRY(kn_alloc_i(ctx, n, &s->training));
+    KN_TRY(new_flags(ctx, n, &s->abnormal));
+    KN_TRY(new_flags(ctx, n, &s->use));
+    KN_TRY(kn_mat_new(ctx, s->T, KN_N_METRICS, &s->metrics));
+    KN_TRY(kn_calibrator_init(ctx, &s->calibrator));
+    double **columns[] = {&s->extrapolation,  &s->statistic,        &s->probability,
+                          &s->p_upper,        &s->deviance,         &s->deviance_p,
+                          &s->deviance_noise, &s->deviance_noise_p, &s->extrapolation_pct};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        KN_TRY(kn_alloc_d(ctx, n, columns[i]));
+    find_training(model, d, job->plain_training != 0, s->training);
+    if (job->label)
+        KN_TRY(kn_dataset_flag(ctx, d, "label", job->label, s->abnormal));
+    if (job->reference && strcmp(job->reference, "cv") != 0) {
+        if (strcmp(job->reference, "loo") == 0) {
+            status =
+                kn_fail(ctx, KN_ERR_ARGUMENT,
+                        "--reference loo needs the training responses, which a model file does "
+                        "not hold; use cv or COLUMN=VALUE");
+            goto out;
+        }
+        KN_TRY(new_flags(ctx, n, &s->normals));
+        KN_TRY(kn_dataset_flag(ctx, d, "reference", job->reference, s->normals));
+    }
+    ptrdiff_t normal = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        s->use[i] = !s->abnormal[i];
+        normal += s->use[i];
+    }
+    if (s->labelled && normal == 0)
+        status = kn_fail(ctx, KN_ERR_DATA, "every row has %s: there is nobody to compare with",
+                         job->label);
+out:
+    if (status != KN_OK)
+        kn_scores_clear(s);
+    return status;
+}
+
+kn_status kn_scores_add(kn_ctx *ctx, kn_scores *s, ptrdiff_t first, kn_mat y, kn_mat mean,
+                        kn_mat var, kn_mat z, const double *noise)
+{
+    kn_status status;
+    const kn_model *m = s->model;
+    double *mean0 = NULL, *var0 = NULL, *sd = NULL;
+    kn_mat model_var = {0};
+    ptrdiff_t count = y.cols;
+    KN_TRY(kn_alloc_d(ctx, count, &mean0));
+    KN_TRY(kn_alloc_d(ctx, count, &var0));
+    KN_TRY(kn_alloc_d(ctx, count, &sd));
+    KN_TRY(kn_mat_copy(ctx, var, &model_var));
+    for (ptrdiff_t j = 0; j < count; j++)
+        mean0[j] = var0[j] = sd[j] = NAN;
+    ptrdiff_t k1 = kn_kept_from(&m->y, first + count);
+    for (ptrdiff_t k = kn_kept_from(&m->y, first); k < k1; k++) {
+        ptrdiff_t j = m->y.kept[k] - first;
+        double iso = kn_reference_iso_share(&m->gp, k);
+        mean0[j] = m->y.mean[k];
+        sd[j] = m->y.sd[k];
+        var0[j] = sd[j] * sd[j];
+        for (ptrdiff_t i = 0; i < s->n; i++)
+            kn_col(model_var, j)[i] = fmax(kn_at(var, i, j) - iso * var0[j], 0);
+    }
+    kn_metrics(ctx, y, mean, var, noise, mean0, var0, s->use,
+               kn_sub(s->metrics, first, 0, count, KN_N_METRICS));
+    KN_TRY(kn_calibrator_add(ctx, &s->calibrator, z, s->use, kn_mat_none()));
+    kn_extrapolation_add(model_var, noise, sd, s->extrapolation, &s->noise_sum);
+out:
+    kn_mat_clear(&model_var);
+    kn_free(sd);
+    kn_free(var0);
+    kn_free(mean0);
+    return status;
+}
+
+/* z maps held as floats over all responses, seen as those in use. */
+typedef struct float_maps {
+    const kn_model *model;
+    const float *z;
+    ptrdiff_t T;
+} float_maps;
+
+static kn_status float_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t count, kn_mat z)
+{
+    float_maps *f = self;
+    for (ptrdiff_t j = 0; j < count; j++) {
+        ptrdiff_t at = f->model->y.kept[first + j];
+        for (ptrdiff_t i = 0; i < z.rows; i++)
+            kn_col(z, j)[i] = (double)f->z[i * f->T + at];
+    }
+    return kn_check_cancel(ctx);
+}
+
+static kn_status deviances(kn_ctx *ctx, kn_scores *s, const kn_deviance *d, const float *z,
+                           double *dev, double *p)
+{
+    float_maps maps = {s->model, z, s->T};
+    kn_z_source source = {&maps, s->n, s->model->gp.T, float_block};
+    kn_status status = kn_deviance_score(ctx, d, &source, dev);
+    for (ptrdiff_t i = 0; status == KN_OK && i < s->n; i++) {
+        if (s->training[i] >= 0) /* judged by a model made without it */
+            dev[i] = d->ref[s->training[i]];
+        p[i] = kn_deviance_p(d, dev[i]);
+    }
+    return status;
+}
+
+static kn_status statistics(kn_ctx *ctx, kn_scores *s, const float *z)
+{
+    double *row = NULL;
+    const kn_reference *r = &s->model->reference;
+    kn_status status = kn_alloc_d(ctx, s->T, &row);
+    for (ptrdiff_t i = 0; status == KN_OK && i < s->n; i++)
+        s->statistic[i] = kn_top_f(z + i * s->T, 1, s->T, r->n > 0 ? r->top : 0.05, row);
+    kn_free(row);
+    return status;
+}
+
+/* Rows of --reference COLUMN=VALUE take the place of the model's own reference. */
+static kn_status own_reference(kn_ctx *ctx, kn_scores *s)
+{
+    kn_status status;
+    double *m = NULL, *dev = NULL, *noise = NULL;
+    kn_gev_estimate e;
+    ptrdiff_t n = 0;
+    KN_TRY(kn_alloc_d(ctx, s->n, &m));
+    KN_TRY(kn_alloc_d(ctx, s->n, &dev));
+    KN_TRY(kn_alloc_d(ctx, s->n, &noise));
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        if (s->normals[i] && isfinite(s->statistic[i])) {
+            m[n] = s->statistic[i];
+            dev[n] = s->deviance[i];
+            noise[n++] = s->deviance_noise[i];
+        }
+    KN_TRY(kn_gev_fit(ctx, m, n, &e));
+    s->gev = e.gev;
+    s->has_gev = true;
+    kn_sort(dev, n);
+    kn_sort(noise, n);
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        s->deviance_p[i] = kn_rank_p(dev, n, s->deviance[i]);
+        s->deviance_noise_p[i] = kn_rank_p(noise, n, s->deviance_noise[i]);
+    }
+out:
+    kn_free(m);
+    kn_free(dev);
+    kn_free(noise);
+    return status;
+}
+
+static kn_status detection(kn_ctx *ctx, kn_scores *s)
+{
+    const double *score[3] = {s->statistic, s->deviance, s->deviance_noise};
+    for (int k = 0; k < 3; k++) {
+        kn_status status = kn_auc_of(ctx, score[k], s->abnormal, s->n, &s->auc[k]);
+        s->has_auc[k] = status == KN_OK;
+        if (status != KN_OK && status != KN_ERR_DATA)
+            return status;
+    }
+    return KN_OK;
+}
+
+kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s, const float *z, const float *z_noise,
+                           kn_apply_result *result)
+{
+    kn_status status;
+    const kn_reference *r = &s->model->reference;
+    KN_TRY(statistics(ctx, s, z));
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        s->deviance[i] = s->deviance_p[i] = s->deviance_noise[i] = s->deviance_noise_p[i] = NAN;
+    if (r->has_deviance) {
+        KN_TRY(deviances(ctx, s, &r->deviance, z, s->deviance, s->deviance_p));
+        KN_TRY(
+            deviances(ctx, s, &r->deviance_noise, z_noise, s->deviance_noise, s->deviance_noise_p));
+    }
+    s->has_gev = r->has_gev;
+    s->gev = r->gev;
+    if (s->normals)
+        KN_TRY(own_reference(ctx, s));
+    kn_extrapolation_ratio(s->extrapolation, s->n, s->noise_sum);
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        bool known = s->has_gev && isfinite(s->statistic[i]);
+        s->probability[i] = known ? kn_gev_cdf(s->gev, s->statistic[i]) : NAN;
+        s->p_upper[i] = known ? kn_gev_upper(s->gev, s->statistic[i]) : NAN;
+        s->extrapolation_pct[i] = kn_percentile(r->extrapolation, r->n, s->extrapolation[i]);
+        result->n_extrapolated += s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN;
+        result->n_in_training += s->training[i] >= 0;
+        result->n_abnormal += s->abnormal[i];
+    }
+    /* one in a hundred is expected beyond the 99th percentile */
+    if (result->n_extrapolated > 1 + s->n / 50)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td samples have covariates far from training (extrapolation_pct above 99): "
+               "their z are small by ignorance, not by health; see deviance_noise",
+               result->n_extrapolated, s->n);
+    if (s->labelled)
+        KN_TRY(detection(ctx, s));
+    kn_metrics_mean(s->metrics, s->mean_metrics);
+    kn_calibrator_result(&s->calibrator, s->calibration);
+    result->r2 = s->mean_metrics[KN_METRIC_R2];
+    result->msll = s->mean_metrics[KN_METRIC_MSLL];
+    result->z2 = s->calibration[KN_CALIBRATION_Z2];
+    double *auc[3] = {&result->auc_top, &result->auc_deviance, &result->auc_deviance_noise};
+    for (int k = 0; k < 3; k++) {
+        *auc[k] = s->has_auc[k] ? s->auc[k].auc : NAN;
+        result->auc_low[k] = s->has_auc[k] ? s->auc[k].low : NAN;
+        result->auc_high[k] = s->has_auc[k] ? s->auc[k].high : NAN;
+    }
+out:
+    return status;
+}

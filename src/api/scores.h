@@ -1,0 +1,50 @@
+/* From z maps to tables: abnormality per sample, metrics per response, a summary of both
+ * [METHOD 8, 8b]. */
+#ifndef KN_API_SCORES_H
+#define KN_API_SCORES_H
+
+#include "api/dataset.h"
+#include "stat/auc.h"
+#include "stat/calibration.h"
+#include "stat/metrics.h"
+
+typedef struct kn_scores {
+    const kn_model *model;
+    ptrdiff_t n, T;
+    const char *const *id;
+    ptrdiff_t *training;  /* n: which training sample this is; -1: a new one */
+    bool *abnormal, *use; /* n: labelled; counts for metrics and calibration */
+    bool *normals;        /* n: the reference by --reference COLUMN=VALUE; NULL: the model's */
+    bool labelled;
+    kn_mat metrics; /* T x KN_N_METRICS */
+    kn_calibrator calibrator;
+    double *extrapolation, noise_sum; /* n */
+    /* made by _finish */
+    double *statistic, *probability, *p_upper, *deviance, *deviance_p, *deviance_noise,
+        *deviance_noise_p, *extrapolation_pct; /* n each */
+    kn_auc auc[3];                             /* top, deviance, deviance_noise */
+    bool has_auc[3];
+    bool has_gev;
+    kn_gev gev;
+    double mean_metrics[KN_N_METRICS], calibration[KN_N_CALIBRATION];
+    double began;
+} kn_scores;
+
+kn_status kn_scores_new(kn_ctx *ctx, const kn_apply_job *job, const kn_model *model,
+                        const kn_dataset *d, const char *const *id, kn_scores *out);
+void kn_scores_clear(kn_scores *s);
+
+/* One block of responses first ..: all n x count, noise of its responses. */
+kn_status kn_scores_add(kn_ctx *ctx, kn_scores *s, ptrdiff_t first, kn_mat y, kn_mat mean,
+                        kn_mat var, kn_mat z, const double *noise);
+
+/* z, z_noise: n x T floats, row by row; z_noise may be NULL. */
+kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s, const float *z, const float *z_noise,
+                           kn_apply_result *result);
+
+kn_status kn_scores_check(kn_ctx *ctx, const char *dir, const kn_write_options *options);
+/* abnormality.tsv, metrics.tsv, summary.json */
+kn_status kn_scores_write(kn_ctx *ctx, const kn_scores *s, const char *dir,
+                          const kn_write_options *options, const kn_apply_result *result);
+
+#endif
