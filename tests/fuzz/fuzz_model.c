@@ -44,8 +44,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (i < MOST)
                 read_tensor(ctx, file, t);
         }
-        if (bytes > (ptrdiff_t)size - 8)
-            abort(); /* every byte is in one tensor at most */
+        uint64_t header;
+        memcpy(&header, data, sizeof header);
+        if ((uint64_t)bytes != size - sizeof header - header)
+            abort(); /* every byte is in one tensor */
         for (ptrdiff_t i = 0; i < kn_st_metadata_count(file) && i < MOST; i++) {
             const char *key, *value;
             kn_st_metadata_at(file, i, &key, &value);
