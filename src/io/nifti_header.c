@@ -346,3 +346,11 @@ ptrdiff_t kn_nifti_header_encode(const kn_nifti_header *h, ptrdiff_t volumes,
     snprintf((char *)out + (large ? V2_DESCRIP : V1_DESCRIP), DESCRIP_SIZE, "%s", description);
     return (large ? KN_NIFTI2_SIZE : KN_NIFTI1_SIZE) + EXTENDER;
 }
+
+void kn_nifti_header_set_type(unsigned char *encoded, int code)
+{
+    bool large = kn_load32(encoded, KN_BIG_ENDIAN) == KN_NIFTI2_SIZE;
+    int bits = 8 * kn_voxel_type_find(code)->bytes;
+    kn_store16(encoded + (large ? V2_DATATYPE : V1_DATATYPE), (uint16_t)code, KN_BIG_ENDIAN);
+    kn_store16(encoded + (large ? V2_BITPIX : V1_BITPIX), (uint16_t)bits, KN_BIG_ENDIAN);
+}

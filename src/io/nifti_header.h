@@ -34,6 +34,8 @@ kn_status kn_nifti_header_parse(kn_ctx *ctx, const char *name, const unsigned ch
  * bytes to write, up to the first voxel, are returned. volumes 0: a 3D image. */
 ptrdiff_t kn_nifti_header_encode(const kn_nifti_header *header, ptrdiff_t volumes,
                                  const char *description, unsigned char *out);
+/* Makes encoded bytes say that voxels are stored as `code`, one of KN_VOXEL_*. */
+void kn_nifti_header_set_type(unsigned char *encoded, int code);
 
 ptrdiff_t kn_nifti_voxels(const kn_nifti_header *header);    /* of one volume; no overflow */
 ptrdiff_t kn_nifti_data_size(const kn_nifti_header *header); /* bytes of all volumes; neither */
