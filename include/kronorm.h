@@ -159,6 +159,7 @@ typedef struct kn_fit_options {
     int standardise;    /* 1: covariates and responses to mean 0, sd 1, undone in predictions */
     int folds;          /* 10: cross-validated reference; 0: none, noise from the training fit */
     uint64_t seed;      /* 1 */
+    int plain;          /* STGPR: fit each response alone, all parameters free; slow */
     double top;         /* 0.05: share of the responses behind the abnormality statistic */
 } kn_fit_options;
 
@@ -347,6 +348,22 @@ typedef struct kn_apply_result {
 } kn_apply_result;
 
 KN_API kn_status kn_apply_files(kn_ctx *ctx, const kn_apply_job *job, kn_apply_result *result);
+
+typedef enum kn_simulation { KN_SIMULATE_COHORT = 0, KN_SIMULATE_MIYAWAKI = 1 } kn_simulation;
+
+typedef struct kn_simulate_job { /* a study with known truth, as real files on disk */
+    size_t size;
+    kn_simulation kind;
+    int large;          /* 0: small; 1: a cohort at 2 mm, or all of the experiment's runs */
+    ptrdiff_t samples;  /* cohort: normals; 0: 120 */
+    ptrdiff_t patients; /* cohort; negative: 20 */
+    double strength;    /* of the abnormality; NaN: the default */
+    uint64_t seed;
+    const char *output; /* a folder */
+    int force;
+} kn_simulate_job;
+
+KN_API kn_status kn_simulate_files(kn_ctx *ctx, const kn_simulate_job *job);
 
 /* What is in a model, as JSON text (free with kn_text_free); log: its timings, or NULL. */
 KN_API kn_status kn_model_describe(kn_ctx *ctx, const char *path, char **json);
