@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/cohort.h"
+#include "sim/miyawaki.h"
 
 int main(int argc, char **argv)
 {
@@ -30,6 +31,19 @@ int main(int argc, char **argv)
         if (status == KN_OK)
             printf("{\"voxels\": %td, \"train\": %td, \"lesion_voxels\": %td, \"r2\": %.6g}\n",
                    s.voxels, s.train, s.lesion_voxels, s.r2);
+    }
+    if (strcmp(argv[1], "miyawaki") == 0) {
+        kn_miyawaki_options o;
+        kn_miyawaki_summary s;
+        kn_miyawaki_options_init(&o);
+        o.dir = argv[2];
+        o.size = small ? KN_MIYAWAKI_SMALL : KN_MIYAWAKI_FULL;
+        o.seed = strtoull(argv[4], NULL, 10);
+        o.strength = atof(argv[5]);
+        status = kn_sim_miyawaki(ctx, &o, &s);
+        if (status == KN_OK)
+            printf("{\"voxels\": %td, \"random_rows\": %td, \"figure_rows\": %td, \"r2\": %.6g}\n",
+                   s.voxels, s.random_rows, s.figure_rows, s.r2);
     }
     if (status != KN_OK)
         fprintf(stderr, "%s\n", kn_message(ctx));

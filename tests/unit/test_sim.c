@@ -5,8 +5,12 @@
 
 #include "io/images.h"
 #include "io/mask.h"
+#include "io/nifti.h"
 #include "io/table.h"
 #include "sim/cohort.h"
+#include "sim/miyawaki.h"
+#include "sim/patterns.h"
+#include "sim/retinotopy.h"
 
 enum { SAMPLES = 15, PATIENTS = 4, COHORT_FILES = SAMPLES + PATIENTS + 10 };
 
@@ -254,6 +258,200 @@ static void a_failure_leaves_nothing_behind(void **state)
     kn_ctx_free(ctx);
 }
 
+/* ---- the experiment ------------------------------------------------------------------------ */
+
+enum { RUNS = 4 + 2, MIYAWAKI_FILES = 2 * RUNS + 39 + 5 };
+
+static kn_miyawaki_options small_miyawaki(const char *dir)
+{
+    kn_miyawaki_options o;
+    kn_miyawaki_options_init(&o);
+    o.size = KN_MIYAWAKI_SMALL;
+    o.dir = dir;
+    return o;
+}
+
+static void miyawaki_is_the_same_for_any_number_of_threads(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_miyawaki_options o = small_miyawaki("one");
+    kn_set_threads(ctx, 1);
+    assert_ok(ctx, kn_sim_miyawaki(ctx, &o, NULL));
+    o.dir = "two";
+    kn_set_threads(ctx, 2);
+    assert_ok(ctx, kn_sim_miyawaki(ctx, &o, NULL));
+    assert_int_equal(folder_compare("one", "two"), MIYAWAKI_FILES);
+    assert_int_equal(folder_files("two"), MIYAWAKI_FILES);
+    folder_remove("one");
+    folder_remove("two");
+    kn_ctx_free(ctx);
+}
+
+/* The run has a scan for each row of its labels, float64, 0 outside the mask alone; *lit and *rows
+ * count pixels and rows that are not rest. */
+static void check_run(kn_ctx *ctx, const char *kind, int number, ptrdiff_t scans, ptrdiff_t *rows,
+                      ptrdiff_t *lit)
+{
+    enum { ROOM = 1 << 17, VOXELS = 12 * 12 * 6 };
+    static char text[ROOM];
+    static float voxels[VOXELS];
+    char name[64];
+    kn_nifti image;
+    kn_nifti_reader *reader;
+    ptrdiff_t lines = 0, inside = 0;
+
+    snprintf(name, sizeof name, "miyawaki/label/data_%s_run%02d_label.csv", kind, number);
+    text[scratch_read(name, text, ROOM - 1)] = '\0';
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), lines++) {
+        int cells = 0, rest = 0;
+        for (char *p = line, *end; *p; p = *end ? end + 1 : end, cells++) {
+            long x = strtol(p, &end, 10);
+            assert_true(end > p && (*end == ',' || *end == '\0') && x >= -1 && x <= 1);
+            rest += x < 0;
+            *lit += x > 0;
+        }
+        assert_int_equal(cells, KN_PIXELS);
+        assert_true(rest == 0 || rest == KN_PIXELS);
+        *rows += rest == 0;
+    }
+    assert_int_equal(lines, scans);
+
+    snprintf(name, sizeof name, "miyawaki/func/data_%s_run%02d.nii.gz", kind, number);
+    assert_ok(ctx, kn_nifti_open(ctx, name, &image));
+    assert_int_equal(image.header.volumes, scans);
+    assert_int_equal(image.header.type->code, KN_VOXEL_FLOAT64);
+    assert_int_equal(kn_nifti_voxels(&image.header), VOXELS);
+    assert_ok(ctx, kn_nifti_reader_new(ctx, KN_NIFTI_MEMORY, &reader));
+    assert_ok(ctx, kn_nifti_read(ctx, reader, &image, scans - 1, NULL, VOXELS, voxels));
+    for (int v = 0; v < VOXELS; v++)
+        inside += voxels[v] != 0;
+    assert_int_equal(inside, 200);
+    kn_nifti_reader_free(reader);
+    kn_nifti_clear(&image);
+}
+
+static void miyawaki_has_the_layout_of_the_public_set(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_miyawaki_options o = small_miyawaki("miyawaki");
+    kn_miyawaki_summary s;
+    kn_mask mask = {0};
+    ptrdiff_t rows[2] = {0}, lit[2] = {0};
+    assert_ok(ctx, kn_sim_miyawaki(ctx, &o, &s));
+    for (int i = 1; i <= s.random_runs; i++)
+        check_run(ctx, "random", i, 73, &rows[0], &lit[0]);
+    for (int i = 1; i <= s.figure_runs; i++)
+        check_run(ctx, "figure", i, 133, &rows[1], &lit[1]);
+    assert_int_equal(s.random_runs, 4);
+    assert_int_equal(s.figure_runs, 2);
+    assert_int_equal(rows[0], s.random_rows);
+    assert_int_equal(rows[1], s.figure_rows);
+    assert_int_equal(rows[0], 4 * 10 * 3);
+    assert_int_equal(rows[1], 2 * 10 * 6);
+    for (int k = 0; k < 2; k++) /* the mean fill of what is on the screen is the same in both */
+        assert_int_equal(lit[k], 40 * rows[k]);
+    assert_close(s.random_fill, 0.4, 1e-12);
+    assert_close(s.figure_fill, 0.4, 1e-12);
+    assert_true(s.r2 > 0.05 && s.r2 < 0.2);
+    assert_ok(ctx, kn_mask_read(ctx, "miyawaki/mask/mask.nii.gz", NULL, NULL, &mask));
+    assert_int_equal(mask.count, 200);
+    kn_mask_clear(&mask);
+    folder_remove("miyawaki");
+    kn_ctx_free(ctx);
+}
+
+static void the_full_mask_has_5438_voxels_in_areas_and_bands(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_nifti_header grid;
+    kn_visual_voxel *voxel;
+    ptrdiff_t T, areas[2][KN_AREAS] = {{0}}, bands[2][KN_BANDS] = {{0}};
+    kn_miyawaki_grid(KN_MIYAWAKI_FULL, &grid, &T);
+    assert_int_equal(grid.dim[0], 64);
+    assert_int_equal(grid.dim[1], 64);
+    assert_int_equal(grid.dim[2], 30);
+    assert_int_equal(T, 5438);
+    assert_ok(ctx, kn_retinotopy_new(ctx, &grid, T, &voxel));
+    for (ptrdiff_t i = 0; i < T; i++) {
+        const kn_visual_voxel *v = &voxel[i];
+        assert_true(i == 0 || v->index > voxel[i - 1].index);
+        assert_true(v->index >= 0 && v->index < 64 * 64 * 30);
+        assert_true(v->width > 0.4 && v->width < 4);
+        if (v->hemisphere == 0) /* the left one sees the right half */
+            assert_true(v->place[0] < 0 && v->col >= 4.5);
+        else
+            assert_true(v->place[0] > 0 && v->col <= 4.5);
+        areas[v->hemisphere][v->area]++;
+        bands[v->hemisphere][v->band]++;
+    }
+    for (int h = 0; h < 2; h++) {
+        for (int a = 0; a < KN_AREAS; a++)
+            assert_true(areas[h][a] > T / 20);
+        for (int b = 0; b < KN_BANDS; b++)
+            assert_true(bands[h][b] > T / 30);
+    }
+    kn_free(voxel);
+    assert_refused(ctx, kn_retinotopy_new(ctx, &grid, 64 * 64 * 30 + 1, &voxel), KN_ERR_ARGUMENT,
+                   "122881 voxels of 122880");
+    kn_ctx_free(ctx);
+}
+
+static void random_patterns_are_as_full_as_figures(void **state)
+{
+    (void)state;
+    unsigned char x[KN_FIGURES][KN_PIXELS], y[KN_PIXELS];
+    kn_rng rng;
+    int sum = 0;
+    kn_rng_init(&rng, 1, 1);
+    for (int f = 0; f < KN_FIGURES; f++) {
+        int lit = 0, random = 0;
+        kn_pattern_figure(f, x[f]);
+        kn_pattern_random(&rng, kn_pattern_fill(f), y);
+        for (int i = 0; i < KN_PIXELS; i++) {
+            lit += x[f][i];
+            random += y[i];
+        }
+        assert_int_equal(lit, kn_pattern_fill(f));
+        assert_int_equal(random, lit);
+        sum += lit;
+        for (int g = 0; g < f; g++) /* no figure is another one */
+            assert_int_not_equal(memcmp(x[f], x[g], KN_PIXELS), 0);
+    }
+    assert_int_equal(sum, 40 * KN_FIGURES);
+}
+
+static void miyawaki_failures_leave_nothing_behind(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_miyawaki_options o = small_miyawaki("miyawaki");
+    assert_int_equal(mkdir("miyawaki", 0777), 0);
+    assert_int_equal(mkdir("miyawaki/README", 0777), 0);
+    assert_sentence(ctx, kn_sim_miyawaki(ctx, &o, NULL), KN_ERR_IO,
+                    "miyawaki: is not empty (use --force to write there)");
+    o.force = true;
+    assert_sentence(ctx, kn_sim_miyawaki(ctx, &o, NULL), KN_ERR_IO,
+                    "miyawaki/README: is a directory, expected a file name");
+    assert_int_equal(folder_files("miyawaki"), 0);
+    assert_int_not_equal(access("miyawaki/func", F_OK), 0);
+    folder_remove("miyawaki");
+    o.strength = -1;
+    assert_sentence(ctx, kn_sim_miyawaki(ctx, &o, NULL), KN_ERR_ARGUMENT,
+                    "abnormality of strength -1, expected 0 or more");
+    o.strength = 0.3;
+    for (long k = 1; k < 18; k++) {
+        kn_fail_allocation(ctx, k);
+        kn_status status = kn_sim_miyawaki(ctx, &o, NULL);
+        assert_int_equal(status, KN_ERR_MEMORY);
+        assert_int_not_equal(access("miyawaki", F_OK), 0);
+    }
+    kn_fail_allocation(ctx, 0);
+    kn_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +461,11 @@ int main(void)
         cmocka_unit_test(a_folder_with_something_in_it_is_refused),
         cmocka_unit_test(folders_that_cannot_be_are_sentences),
         cmocka_unit_test(a_failure_leaves_nothing_behind),
+        cmocka_unit_test(miyawaki_is_the_same_for_any_number_of_threads),
+        cmocka_unit_test(miyawaki_has_the_layout_of_the_public_set),
+        cmocka_unit_test(the_full_mask_has_5438_voxels_in_areas_and_bands),
+        cmocka_unit_test(random_patterns_are_as_full_as_figures),
+        cmocka_unit_test(miyawaki_failures_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
 }
