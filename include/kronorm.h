@@ -143,10 +143,12 @@ typedef struct kn_fit_options {
     size_t size;              /* sizeof(kn_fit_options) as the caller was compiled; set by _init */
     kn_method method;         /* KN_SMTGPR */
     int components;           /* P, or KN_COMPONENTS_AUTO (the default) */
-    kn_noise noise;           /* KN_NOISE_STRUCTURED; the paper's model is KN_NOISE_ISO */
+    kn_noise noise;           /* KN_NOISE_STRUCTURED; the paper's model is KN_NOISE_ISO, which
+                               * MT-Kronprod implies */
     kn_likelihood likelihood; /* KN_EXACT; KN_PAPER with iso noise only */
     unsigned sample_kernel;   /* sum of kernels on covariates; default linear + se (iso: + iso) */
-    unsigned task_kernel;     /* sum of kernels on components (iso only); default linear + iso */
+    unsigned task_kernel;     /* sum of kernels on components or, MT-Kronprod, responses (iso only);
+                               * default linear + iso */
     kn_task_scale task_scale; /* divide task features by sqrt(N), iso only */
     kn_view basis;            /* T x P basis of your own; data NULL: principal components */
     kn_optimiser optimiser;   /* KN_NESTED; the joint ones need iso noise */
@@ -159,6 +161,7 @@ typedef struct kn_fit_options {
     int standardise;    /* 1: covariates and responses to mean 0, sd 1, undone in predictions */
     int folds;          /* 10: cross-validated reference; 0: none, noise from the training fit */
     uint64_t seed;      /* 1 */
+    int plain; /* STGPR: fit each response alone, all parameters free; slow. theta: start of all */
 } kn_fit_options;
 
 KN_API void kn_fit_options_init_sized(kn_fit_options *options, size_t size);

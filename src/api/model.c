@@ -21,10 +21,10 @@ kn_view kn_model_array(const kn_model *model, const char *name)
         const double *data;
         ptrdiff_t rows, cols;
     } arrays[] = {
-        {"c", gp->latent.c, gp->P, 1},
-        {"d", gp->latent.d, gp->P, 1},
+        {"c", gp->latent.c, gp->latent.A.cols, 1},
+        {"d", gp->latent.d, gp->latent.A.cols, 1},
         {"B", gp->B.data, gp->T, gp->P},
-        {"A", gp->latent.A.data, gp->latent.R0.m, gp->P},
+        {"A", gp->latent.A.data, gp->latent.R0.m, gp->latent.A.cols},
         {"U", gp->latent.R0.U.data, gp->N, gp->latent.R0.m},
         {"r", gp->latent.R0.r, gp->latent.R0.m, 1},
         {"X", gp->latent.X.data, gp->N, gp->F},

@@ -53,7 +53,8 @@ kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const k
     KN_TRY(kn_mat_new(ctx, Y->N, width, &var));
     KN_TRY(kn_mat_new(ctx, Y->N, width, &work));
     KN_TRY(kn_mat_new(ctx, Y->N, gp->P, &Z));
-    kn_gemm(1, KN_N, gp->latent.R0.U, KN_N, gp->latent.A, 0, Z); /* Z = U A */
+    if (structured)
+        kn_gemm(1, KN_N, gp->latent.R0.U, KN_N, gp->latent.A, 0, Z); /* Z = U A */
     for (ptrdiff_t first = 0; first < Y->T; first += KN_BLOCK) {
         ptrdiff_t n = Y->T - first < KN_BLOCK ? Y->T - first : KN_BLOCK;
         kn_mat yb = kn_cols(y, 0, n), mb = kn_cols(mean, 0, n), vb = kn_cols(var, 0, n);
