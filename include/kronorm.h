@@ -239,7 +239,10 @@ KN_API void kn_model_info_sized(const kn_model *model, kn_fit_info *info, size_t
 
 /* Arrays by name, as views into the model, valid while it lives; data NULL for an unknown name.
  * Standardised units: X N x F, U N x rank, r, A rank x P, c d of each component, B T_kept x P,
- * noise; and x_mean x_sd y_mean y_sd, which lead back to the original ones. */
+ * noise; and x_mean x_sd y_mean y_sd, which lead back to the original ones. MT-Kronprod: c, d and A
+ * have one component more than B, for all directions outside it. STGPR: cells n x 2 (rho, length),
+ * and for each response cell (a row of cells), c, d, delta = d/c, lml, alpha N x T_kept: the mean
+ * is R0* alpha. */
 KN_API kn_view kn_model_array(const kn_model *model, const char *name);
 
 /* The responses in use: their number, and their indices among all in *index. */

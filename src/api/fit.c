@@ -279,7 +279,7 @@ kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *option
                             .length = o.length,
                             .theta = o.theta};
     static const fit_fn fits[] = {
-        [KN_SMTGPR] = kn_smtgpr_fit, [KN_STGPR] = kn_smtgpr_fit, [KN_KRONPROD] = kn_kronprod_fit};
+        [KN_SMTGPR] = kn_smtgpr_fit, [KN_STGPR] = kn_stgpr_fit, [KN_KRONPROD] = kn_kronprod_fit};
     KN_TRY(fits[o.method](ctx, Xs, &responses, &spec, &go, &m->gp, &m->info));
     m->info.converged = m->info.stop == KN_STOP_CONVERGED;
     *model = m;

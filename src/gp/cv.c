@@ -133,12 +133,14 @@ out:
 kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, const kn_gram *gram,
                    int folds, const int *fold, kn_gp_maps *out)
 {
+    if (gp->method == KN_STGPR)
+        return kn_stgpr_cv(ctx, gp, Y, folds, fold, out);
     kn_status status = KN_OK;
     kn_gram own = {0};
     kn_mat Z = {0}, rotated = {0};
     kn_fold f = {0};
     void *part = NULL;
-    *out = (kn_gp_maps){.gp = gp, .Y = *Y, .n = gp->N};
+    *out = (kn_gp_maps){.gp = gp, .Y = *Y, .n = gp->N, .folds = folds};
     KN_TRY(kn_alloc(ctx, folds, sizeof(kn_part), &part));
     out->part = part;
     out->n_parts = folds;

@@ -8,6 +8,7 @@ void kn_gp_clear(kn_gp *gp)
     kn_latent_clear(&gp->latent);
     kn_mat_clear(&gp->B);
     kn_mat_clear(&gp->UC);
+    kn_stgpr_clear(&gp->stgpr);
     kn_free(gp->noise);
     *gp = (kn_gp){0};
 }

@@ -6,6 +6,7 @@
 #include "gp/basis.h"
 #include "gp/latent.h"
 #include "gp/search.h"
+#include "gp/stgpr.h"
 
 typedef struct kn_gp {
     kn_method method;
@@ -20,6 +21,7 @@ typedef struct kn_gp {
     bool pca;  /* the basis came from the responses and is found again in each fold */
     double s2; /* noise outside the basis (structured), everywhere (iso) */
     double inside[KN_MAX_THETA]; /* iso: parameters that do not belong to R0 */
+    kn_stgpr stgpr;              /* STGPR: of all above only N, F, T and latent.X are used */
     double *noise;               /* T  noise variance of each response [METHOD 1d] */
 } kn_gp;
 
@@ -40,6 +42,9 @@ kn_status kn_smtgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_s
 kn_status kn_kronprod_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
                           const kn_gp_options *o, kn_gp *gp, kn_fit_info *info);
 
+kn_status kn_stgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
+                       const kn_gp_options *o, kn_gp *gp, kn_fit_info *info);
+
 /* ---- maps: mean and model variance for some samples, by blocks of responses ------------------ */
 
 /* Samples that share a basis: all of them in a prediction, one fold in cross-validation. */
@@ -59,10 +64,21 @@ typedef struct kn_gp_maps {
     const kn_gp *gp;
     kn_responses Y; /* cross-validation only */
     ptrdiff_t n;    /* samples */
+    int folds;      /* cross-validation only */
     int n_parts;
     kn_part *part;
-    double clamped; /* largest relative step by which a variance fell below zero */
+    struct kn_stgpr_maps *stgpr; /* STGPR: instead of parts */
+    double clamped;              /* largest relative step by which a variance fell below zero */
 } kn_gp_maps;
+
+/* STGPR's part in the functions below [stgpr_maps.c] */
+kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out);
+kn_status kn_stgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
+kn_status kn_stgpr_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, int folds,
+                      const int *fold, kn_gp_maps *out);
+kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
+                              kn_mat var);
+void kn_stgpr_maps_free(struct kn_stgpr_maps *maps);
 
 kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out);
 /* Z = Y B   N x P, reading Y once */

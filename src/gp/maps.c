@@ -20,6 +20,7 @@ void kn_gp_maps_clear(kn_gp_maps *maps)
     for (int k = 0; k < maps->n_parts; k++)
         part_clear(&maps->part[k]);
     kn_free(maps->part);
+    kn_stgpr_maps_free(maps->stgpr);
     *maps = (kn_gp_maps){0};
 }
 
@@ -42,6 +43,8 @@ out:
 
 kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out)
 {
+    if (gp->method == KN_STGPR)
+        return kn_stgpr_predict(ctx, gp, Xs, out);
     kn_status status;
     KN_TRY(one_part(ctx, gp, Xs.rows, out));
     KN_TRY(kn_latent_predict(ctx, &gp->latent, Xs, out->part[0].mean, out->part[0].var,
@@ -70,6 +73,8 @@ out:
 
 kn_status kn_gp_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)
 {
+    if (gp->method == KN_STGPR)
+        return kn_stgpr_loo(ctx, gp, Y, out);
     kn_status status;
     kn_mat Z = {0};
     KN_TRY(one_part(ctx, gp, gp->N, out));
@@ -197,6 +202,8 @@ static void add(kn_mat from, kn_mat to)
 kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
                            kn_mat var)
 {
+    if (maps->stgpr)
+        return kn_stgpr_maps_block(ctx, maps, first, mean, var);
     kn_status status;
     block_work w;
     ptrdiff_t count = mean.data ? mean.cols : var.cols;
@@ -234,9 +241,37 @@ out:
     return status;
 }
 
+/* STGPR's responses are independent: diagonal both. */
+static kn_status diagonal_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
+                                     kn_mat model, kn_mat noise)
+{
+    kn_status status;
+    kn_gp_maps maps = {0};
+    ptrdiff_t n = model.data ? model.rows : noise.rows;
+    KN_TRY(kn_gp_predict(ctx, gp, x, &maps));
+    if (model.data)
+        kn_mat_zero(model);
+    if (noise.data)
+        kn_mat_zero(noise);
+    for (ptrdiff_t j = 0; j < n; j++) {
+        double v;
+        if (model.data) {
+            KN_TRY(kn_gp_maps_block(ctx, &maps, J[j], kn_mat_none(), kn_mat_cols(&v, 1, 1)));
+            kn_col(model, j)[j] = v;
+        }
+        if (noise.data)
+            kn_col(noise, j)[j] = gp->noise[J[j]];
+    }
+out:
+    kn_gp_maps_clear(&maps);
+    return status;
+}
+
 kn_status kn_gp_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J, kn_mat model,
                            kn_mat noise)
 {
+    if (gp->method == KN_STGPR)
+        return diagonal_covariance(ctx, gp, x, J, model, noise);
     kn_status status;
     kn_mat BJ = {0}, scaled = {0};
     kn_gp_maps maps = {0};
