@@ -56,18 +56,16 @@ int main(int argc, char **argv)
     o.method = KN_STGPR;
     if (all || argv[1][0] == 's')
         run(ctx, &d, "STGPR", o, true);
-    double theta[9] = {-4, -0.5, -2, -2.65, -0.35, 2, -1, -0.5};
     o.method = KN_KRONPROD;
     if (all || argv[1][0] == 'k') {
         run(ctx, &d, "MT-Kronprod linear+iso", o, true);
+        static const double theta[] = {-4, -2, -2.65, -0.35, 2, -1, -0.5};
         o.theta = theta;
         o.n_theta = 7;
-        theta[2] = -2.65, theta[3] = -0.35, theta[4] = 2, theta[5] = -1, theta[6] = -0.5;
-        theta[1] = -2;
         o.max_evals = 0;
         run(ctx, &d, "MT-Kronprod, one evaluation", o, false);
     }
-    double full[9] = {-4, -1, 3.5, -2, -2.65, -0.35, 2, -1, -0.5};
+    static const double full[] = {-4, -1, 3.5, -2, -2.65, -0.35, 2, -1, -0.5};
     o.task_kernel = o.sample_kernel = KN_LINEAR | KN_SE | KN_ISO;
     o.theta = full;
     o.n_theta = 9;

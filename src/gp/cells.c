@@ -3,9 +3,9 @@
  * 8 x 8 cells and rho = 0 and 1 are evaluated for every response: one eigenproblem, one product
  * U'Y, one profile each. Then the step is halved round the best cell of each response that has
  * something to gain, and each new cell is evaluated for the responses that ask. METHOD 7 halves
- * twice; this halves three times, since two left too many responses more than 0.1 nat below their
- * optimum. In the end responses move to cells that others use where that costs next to nothing:
- * predictions pay per cell. */
+ * twice; measured over 4 x 100 simulated responses (test_stgpr, KN_SEED 1 to 4) two halvings left
+ * 395 within 0.1 nat of their own optimum, three 397. In the end responses move to cells that
+ * others use where that costs next to nothing: predictions pay per cell. */
 #include <math.h>
 
 #include "base/clock.h"

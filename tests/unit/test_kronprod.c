@@ -160,8 +160,15 @@ static void every_kernel_matches_the_dense_gaussian(void **state)
             ptrdiff_t N = p.X.rows, T = p.Y.cols, ns = p.Xs.rows;
             double theta[9], off = -INFINITY;
             int n = random_theta(task, 7, theta), i = 0;
-            double tc[4] = {task & 1 ? theta[i++] : off, task & 2 ? theta[i++] : off,
-                            task & 2 ? theta[i++] : 0, task & 4 ? theta[i++] : off};
+            double tc[4] = {off, off, 0, off};
+            if (task & KN_LINEAR)
+                tc[0] = theta[i++];
+            if (task & KN_SE) {
+                tc[1] = theta[i++];
+                tc[2] = theta[i++];
+            }
+            if (task & KN_ISO)
+                tc[3] = theta[i++];
             double s2 = exp(2 * theta[n - 1]);
             kn_mat Yt = ref_new(T, N), R = ref_kernel(p.X, p.X, theta + i, 1);
             for (ptrdiff_t a = 0; a < N; a++)
