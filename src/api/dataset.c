@@ -26,6 +26,27 @@ void kn_dataset_clear(kn_dataset *d)
     *d = (kn_dataset){0};
 }
 
+kn_status kn_dataset_files(kn_ctx *ctx, const kn_inputs *in, const kn_dataset *d, const char *other,
+                           const char ***files, ptrdiff_t *n)
+{
+    const char *const named[] = {in->covariates, in->responses, in->mask, other};
+    enum { N_NAMED = sizeof named / sizeof *named };
+    ptrdiff_t images =
+        d && d->images && kn_images_is_list(d->images) ? kn_images_count(d->images) : 0;
+    void *memory;
+    *n = 0;
+    kn_status status = kn_alloc(ctx, N_NAMED + images, sizeof **files, &memory);
+    *files = memory;
+    if (status != KN_OK)
+        return status;
+    for (int i = 0; i < N_NAMED; i++)
+        if (named[i])
+            (*files)[(*n)++] = named[i];
+    for (ptrdiff_t i = 0; i < images; i++)
+        (*files)[(*n)++] = kn_images_path(d->images, i);
+    return KN_OK;
+}
+
 static bool same_file(const char *a, const char *b)
 {
     struct stat x, y;

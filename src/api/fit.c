@@ -54,7 +54,7 @@ static kn_status check_enums(kn_ctx *ctx, const kn_fit_options *o)
     return KN_OK;
 }
 
-static kn_status check_options(kn_ctx *ctx, const kn_fit_options *o)
+kn_status kn_check_fit_options(kn_ctx *ctx, const kn_fit_options *o)
 {
     kn_status status = check_enums(ctx, o);
     if (status != KN_OK)
@@ -199,7 +199,7 @@ kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *option
     void *memory = NULL;
     *model = NULL;
     KN_TRY(read_options(ctx, options, &o));
-    KN_TRY(check_options(ctx, &o));
+    KN_TRY(kn_check_fit_options(ctx, &o));
     KN_TRY(check_data(ctx, X, Y, &o));
     kn_spec spec = spec_of(&o, X.cols);
     KN_TRY(check_theta(ctx, &o, &spec));
