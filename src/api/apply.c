@@ -164,7 +164,7 @@ static void use_cross_validated(const work *w, ptrdiff_t first, kn_mat z)
     ptrdiff_t k0 = kn_kept_from(&m->y, first), k1 = kn_kept_from(&m->y, first + z.cols);
     for (ptrdiff_t i = 0; i < z.rows; i++) {
         ptrdiff_t t = w->scores.training[i];
-        if (t < 0 || !r->z)
+        if (t < 0 || w->scores.plain || !r->z)
             continue;
         for (ptrdiff_t k = k0; k < k1; k++) {
             double *at = &kn_col(z, m->y.kept[k] - first)[i];
