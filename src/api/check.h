@@ -4,6 +4,8 @@
 
 #include "model/model.h"
 
+enum { KN_LEAST_SAMPLES = 3 }; /* to fit */
+
 /* Data present, sizes positive and within what BLAS can count. */
 kn_status kn_check_view(kn_ctx *ctx, kn_view v, const char *name);
 /* Y has the samples and responses the model was trained on. */

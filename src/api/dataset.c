@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/check.h"
 #include "design/match.h"
 #include "design/select.h"
 #include "io/mask.h"
@@ -336,6 +337,11 @@ kn_status kn_dataset_read(kn_ctx *ctx, const kn_inputs *in, const kn_model *mode
     kn_match_side side = {in->responses, side_ids.n, side_ids.id, side_ids.line};
     KN_TRY(kn_match_rows(ctx, d->covariates, id_col, apart ? &side : NULL,
                          in->match_common ? KN_MATCH_COMMON : KN_MATCH_ALL, &match));
+    if (!model && match.n < KN_LEAST_SAMPLES) {
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: %td samples with responses, expected at least %d",
+                         in->covariates, match.n, KN_LEAST_SAMPLES);
+        goto out;
+    }
     KN_TRY(order_rows(ctx, &match, &r));
     KN_TRY(take_ids(ctx, &match, &r, d));
     KN_TRY(choose_columns(ctx, in, model, id_col, response_id_col, d, &selection, &ro));

@@ -7,8 +7,6 @@
 #include "la/la.h"
 #include "model/file.h"
 
-enum { LEAST_SAMPLES = 3 };
-
 void kn_fit_options_init_sized(kn_fit_options *options, size_t size)
 {
     kn_fit_options o = {.size = size,
@@ -125,9 +123,9 @@ static kn_status check_data(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_opti
     if (X.rows != Y.rows)
         return kn_fail(ctx, KN_ERR_SHAPE, "covariates have %td rows, responses %td", X.rows,
                        Y.rows);
-    if (X.rows < LEAST_SAMPLES)
+    if (X.rows < KN_LEAST_SAMPLES)
         return kn_fail(ctx, KN_ERR_DATA, "%td samples, expected at least %d", X.rows,
-                       LEAST_SAMPLES);
+                       KN_LEAST_SAMPLES);
     if (o->basis.data) {
         KN_TRY(kn_check_view(ctx, o->basis, "basis"));
         if (o->basis.rows != Y.cols)
