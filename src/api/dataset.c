@@ -139,17 +139,20 @@ static kn_status order_rows(kn_ctx *ctx, const kn_match *m, rows *out)
     return KN_OK;
 }
 
-static kn_status take_ids(kn_ctx *ctx, const kn_match *m, const rows *r, kn_dataset *d)
+/* Rows that matched by position still have the covariates' names. */
+static kn_status take_ids(kn_ctx *ctx, const kn_match *m, ptrdiff_t id_col, const rows *r,
+                          kn_dataset *d)
 {
     void *memory;
-    if (!m->id)
+    if (!m->id && id_col < 0)
         return KN_OK;
     kn_status status = kn_alloc(ctx, r->n, sizeof *d->id, &memory);
     if (status != KN_OK)
         return status;
     d->id = memory;
     for (ptrdiff_t i = 0; i < r->n; i++)
-        d->id[i] = m->id[r->pair[3 * i + 2]];
+        d->id[i] = m->id ? m->id[r->pair[3 * i + 2]]
+                         : kn_table_cell(d->covariates, r->pair[3 * i + 1], id_col);
     return KN_OK;
 }
 
@@ -343,7 +346,7 @@ kn_status kn_dataset_read(kn_ctx *ctx, const kn_inputs *in, const kn_model *mode
         goto out;
     }
     KN_TRY(order_rows(ctx, &match, &r));
-    KN_TRY(take_ids(ctx, &match, &r, d));
+    KN_TRY(take_ids(ctx, &match, id_col, &r, d));
     KN_TRY(choose_columns(ctx, in, model, id_col, response_id_col, d, &selection, &ro));
     if (!model) {
         ro.responses = (const char *const *)selection.name;

@@ -1,9 +1,11 @@
+#include <cblas.h>
 #include <lapacke.h>
 #include <limits.h>
 #include <math.h>
 
 #include "la/la.h"
 
+enum { ONE_THREAD = 256 };     /* up to this size a second thread costs more than it brings */
 enum { DSYEVD_LIMIT = 32767 }; /* 1 + 6n + 2n^2 no longer fits a 32-bit integer */
 
 static kn_status check_finite(kn_ctx *ctx, kn_mat A)
@@ -87,5 +89,11 @@ kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w)
     kn_status status = check_finite(ctx, A);
     if (status != KN_OK)
         return status;
-    return A.rows < DSYEVD_LIMIT ? by_dsyevd(ctx, A, w) : by_dsyevr(ctx, A, w);
+    int threads = openblas_get_num_threads();
+    if (A.rows <= ONE_THREAD && threads > 1)
+        openblas_set_num_threads(1);
+    status = A.rows < DSYEVD_LIMIT ? by_dsyevd(ctx, A, w) : by_dsyevr(ctx, A, w);
+    if (A.rows <= ONE_THREAD && threads > 1)
+        openblas_set_num_threads(threads);
+    return status;
 }

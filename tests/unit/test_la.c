@@ -28,7 +28,7 @@ static void products_match_plain_loops(void **state)
                 kn_trans ta = t & 1 ? KN_T : KN_N, tb = t & 2 ? KN_T : KN_N;
                 kn_mat A = ta == KN_N ? noise(n, k) : noise(k, n);
                 kn_mat B = tb == KN_N ? noise(k, m) : noise(m, k);
-                kn_mat C = noise(n, m), E = ref_mul(ta, A, tb, B);
+                kn_mat C = noise(n, m), E = ref_mul(ta == KN_T, A, tb == KN_T, B);
                 for (ptrdiff_t i = 0; i < n * m; i++)
                     E.data[i] = 2 * E.data[i] + 3 * C.data[i];
                 kn_gemm(2, ta, A, tb, B, 3, C);

@@ -35,6 +35,18 @@ static int seeds_that_reach_the_optimum(kn_likelihood likelihood, kn_optimiser o
         o.standardise = 0;
         o.folds = 0;
         o.seed = (uint64_t)seed;
+        kn_rng rng;
+        double theta[9];
+        kn_rng_init(&rng, o.seed, 1);
+        if (optimiser != KN_NESTED) { /* a random start, as the paper's code has */
+            for (int i = 0; i < 9; i++)
+                theta[i] = kn_rng_normal(&rng);
+            o.theta = theta;
+            o.n_theta = 9;
+        } else if (seed > 10) { /* half of them without the grid, from anywhere */
+            o.rho = kn_rng_uniform(&rng);
+            o.length = exp(3 * kn_rng_uniform(&rng) - 1);
+        }
         assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &model));
         kn_model_info(model, &info);
         double shortfall = best - (info.lml - constant);

@@ -1,0 +1,185 @@
+/* What an abnormality probability promises: 5 % of healthy people below 5 %, lesions found, no
+ * detection where there is nothing to detect. */
+#include "test.h"
+
+#include "base/rng.h"
+#include "model/model.h"
+#include "stat/auc.h"
+#include "stat/npm.h"
+#include "stat/top.h"
+
+static kn_ctx *ctx;
+
+enum { T = 120, SHARED = 6 };
+
+static kn_view view(kn_mat m)
+{
+    return kn_view_cols(m.data, m.rows, m.cols);
+}
+
+/* People of one population: age and sex effects, correlated noise, white noise; the last `patients`
+ * have a focal lesion of that strength. */
+typedef struct population {
+    kn_mat age_effect, sex_effect, loadings; /* T x 1, T x 1, T x SHARED */
+} population;
+
+static population new_population(kn_rng *rng)
+{
+    population p = {ref_new(T, 1), ref_new(T, 1), ref_new(T, SHARED)};
+    double a = 6.28 * kn_rng_uniform(rng), b = 6.28 * kn_rng_uniform(rng);
+    for (int j = 0; j < T; j++) {
+        p.age_effect.data[j] = 0.6 * sin(a + 0.05 * j);
+        p.sex_effect.data[j] = 0.2 * cos(b + 0.08 * j);
+        for (int k = 0; k < SHARED; k++)
+            kn_col(p.loadings, k)[j] = 0.35 * sin(a * (k + 1) + 0.02 * (k + 2) * j);
+    }
+    return p;
+}
+
+static void free_population(population p)
+{
+    free(p.age_effect.data), free(p.sex_effect.data), free(p.loadings.data);
+}
+
+static void people(kn_rng *rng, population p, ptrdiff_t n, ptrdiff_t patients, double lesion,
+                   kn_mat *X, kn_mat *Y)
+{
+    *X = ref_new(n, 2);
+    *Y = ref_new(n, T);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double age = 2 * kn_rng_uniform(rng) - 1, sex = kn_rng_uniform(rng) < 0.5, s[SHARED];
+        X->data[i] = age;
+        kn_col(*X, 1)[i] = sex;
+        for (int k = 0; k < SHARED; k++)
+            s[k] = kn_rng_normal(rng);
+        for (int j = 0; j < T; j++) {
+            double y = p.age_effect.data[j] * (age + age * age) + p.sex_effect.data[j] * sex;
+            for (int k = 0; k < SHARED; k++)
+                y += kn_at(p.loadings, j, k) * s[k];
+            y += 0.7 * kn_rng_normal(rng);
+            if (i >= n - patients && j >= 40 && j < 50)
+                y -= lesion;
+            kn_col(*Y, j)[i] = y;
+        }
+    }
+}
+
+typedef struct scored {
+    double *statistic, *p_top, *deviance, *p_deviance; /* n each */
+} scored;
+
+static void free_scored(scored s)
+{
+    free(s.statistic), free(s.p_top), free(s.deviance), free(s.p_deviance);
+}
+
+static scored score(kn_model *m, kn_mat X, kn_mat Y)
+{
+    ptrdiff_t n = X.rows;
+    kn_maps *maps;
+    kn_mat mean = ref_new(n, T), var = ref_new(n, T), z = ref_new(n, T);
+    double noise[T], work[T];
+    scored s = {calloc((size_t)n, 8), calloc((size_t)n, 8), calloc((size_t)n, 8),
+                calloc((size_t)n, 8)};
+    assert_ok(ctx, kn_predict(ctx, m, view(X), &maps));
+    assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, mean, var));
+    assert_ok(ctx, kn_model_noise(ctx, m, noise));
+    kn_npm(Y, mean, var, noise, z);
+    assert_true(m->reference.has_gev && m->reference.has_deviance);
+    kn_z_source source = kn_z_from_mat(&z);
+    assert_ok(ctx, kn_deviance_score(ctx, &m->reference.deviance, &source, s.deviance));
+    for (ptrdiff_t i = 0; i < n; i++) {
+        s.statistic[i] = kn_top(z.data + i, z.ld, T, 0.05, work);
+        s.p_top[i] = kn_gev_upper(m->reference.gev, s.statistic[i]);
+        s.p_deviance[i] = kn_deviance_p(&m->reference.deviance, s.deviance[i]);
+    }
+    kn_maps_free(maps);
+    free(mean.data), free(var.data), free(z.data);
+    return s;
+}
+
+static void five_percent_of_healthy_people_are_below_five_percent(void **state)
+{
+    (void)state;
+    enum { COHORTS = 20, FRESH = 1000 };
+    double top = 0, deviance = 0;
+    for (int k = 0; k < COHORTS; k++) {
+        kn_rng rng;
+        kn_rng_init(&rng, 100 + (uint64_t)k, 0);
+        population p = new_population(&rng);
+        kn_mat X, Y, Xs, Ys;
+        kn_fit_options o;
+        kn_model *m;
+        people(&rng, p, 150, 0, 0, &X, &Y);
+        people(&rng, p, FRESH, 0, 0, &Xs, &Ys);
+        kn_fit_options_init(&o);
+        assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &m));
+        scored s = score(m, Xs, Ys);
+        for (int i = 0; i < FRESH; i++) {
+            top += (s.p_top[i] < 0.05) / (double)(COHORTS * FRESH);
+            deviance += (s.p_deviance[i] < 0.05) / (double)(COHORTS * FRESH);
+        }
+        free_scored(s);
+        kn_model_free(m);
+        free_population(p);
+        free(X.data), free(Y.data), free(Xs.data), free(Ys.data);
+    }
+    if (!(top > 0.02 && top < 0.08 && deviance > 0.02 && deviance < 0.08))
+        fail_msg("false positives at 5 %%: top %.4f, deviance %.4f", top, deviance);
+}
+
+static void detect(double lesion, kn_auc *top, kn_auc *deviance)
+{
+    kn_rng rng;
+    kn_rng_init(&rng, 7, 0);
+    population p = new_population(&rng);
+    kn_mat X, Y, Xs, Ys;
+    kn_fit_options o;
+    kn_model *m;
+    bool abnormal[160] = {0};
+    people(&rng, p, 200, 0, 0, &X, &Y);
+    people(&rng, p, 160, 60, lesion, &Xs, &Ys);
+    for (int i = 100; i < 160; i++)
+        abnormal[i] = true;
+    kn_fit_options_init(&o);
+    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &m));
+    scored s = score(m, Xs, Ys);
+    assert_ok(ctx, kn_auc_of(ctx, s.statistic, abnormal, 160, top));
+    assert_ok(ctx, kn_auc_of(ctx, s.deviance, abnormal, 160, deviance));
+    free_scored(s);
+    kn_model_free(m);
+    free_population(p);
+    free(X.data), free(Y.data), free(Xs.data), free(Ys.data);
+}
+
+static void a_focal_lesion_is_found_by_both(void **state)
+{
+    (void)state;
+    kn_auc top, deviance;
+    detect(2, &top, &deviance);
+    assert_true(top.low > 0.5);
+    assert_true(deviance.low > 0.5);
+    assert_true(deviance.auc > 0.9);
+}
+
+static void patients_who_are_normal_are_not_found(void **state)
+{
+    (void)state;
+    kn_auc top, deviance;
+    detect(0, &top, &deviance);
+    assert_true(top.low <= 0.5 && top.high >= 0.5);
+    assert_true(deviance.low <= 0.5 && deviance.high >= 0.5);
+}
+
+int main(void)
+{
+    ctx = kn_ctx_new();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(five_percent_of_healthy_people_are_below_five_percent),
+        cmocka_unit_test(a_focal_lesion_is_found_by_both),
+        cmocka_unit_test(patients_who_are_normal_are_not_found),
+    };
+    int failed = cmocka_run_group_tests_name("abnormality", tests, NULL, NULL);
+    kn_ctx_free(ctx);
+    return failed;
+}
