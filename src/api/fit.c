@@ -57,6 +57,9 @@ kn_status kn_check_fit_options(kn_ctx *ctx, const kn_fit_options *o)
     kn_status status = check_enums(ctx, o);
     if (status != KN_OK)
         return status;
+    if (o->method != KN_SMTGPR) /* rather than smtgpr under another name */
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "method %s is not in this version, only smtgpr",
+                       o->method == KN_STGPR ? "stgpr" : "kronprod");
     unsigned all = KN_LINEAR | KN_SE | KN_ISO;
     bool iso = o->noise == KN_NOISE_ISO;
     if (o->sample_kernel & ~all || o->task_kernel & ~all)
