@@ -29,7 +29,8 @@ typedef struct work {
     double *noise_d;                 /* T, original units */
     kn_scores scores;
     kn_write_options options;
-    const char *inputs[4];
+    const char **inputs;
+    kn_made made;
     kn_mapfile maps;
 } work;
 
@@ -45,6 +46,8 @@ static void work_clear(work *w)
     kn_free(w->z_noise);
     kn_free(w->noise);
     kn_free(w->noise_d);
+    kn_free(w->inputs);
+    kn_made_clear(&w->made);
 }
 
 static kn_status name_rows(kn_ctx *ctx, work *w)
@@ -75,9 +78,10 @@ static kn_status check_outputs(kn_ctx *ctx, work *w)
     } maps[] = {{KN_WRITE_Z, "z"}, {KN_WRITE_YHAT, "yhat"}, {KN_WRITE_YS2_MODEL, "ys2_model"}};
     const kn_apply_job *job = w->job;
     kn_status status = KN_OK;
-    if (mkdir(job->output, 0777) != 0 && errno != EEXIST)
-        return kn_fail(ctx, KN_ERR_IO, "%s: the folder cannot be made: %s", job->output,
-                       strerror(errno));
+    if (mkdir(job->output, 0777) == 0)
+        KN_TRY(kn_made_add(ctx, &w->made, job->output));
+    else if (errno != EEXIST)
+        return kn_fail_errno(ctx, job->output, "cannot be made", errno);
     for (int i = 0; i < 3; i++)
         if (w->write & maps[i].bit)
             KN_TRY(kn_mapfile_check(ctx, &w->maps, maps[i].name, w->d.n, false));
@@ -111,12 +115,10 @@ static kn_status prepare(kn_ctx *ctx, const kn_apply_job *job, work *w)
     KN_TRY(kn_mapfile_format(ctx, &w->model->space, job->format, &format));
     KN_TRY(kn_dataset_read(ctx, &job->in, w->model, &w->d));
     KN_TRY(name_rows(ctx, w));
-    const char *inputs[] = {job->model, job->in.covariates, job->in.responses};
-    ptrdiff_t n = 0;
-    for (int i = 0; i < 3; i++)
-        if (inputs[i])
-            w->inputs[n++] = inputs[i];
-    w->options = (kn_write_options){job->force != 0, w->inputs, n};
+    KN_TRY(kn_dataset_files(ctx, &job->in, &w->d, job->model, &w->inputs, &w->options.n_inputs));
+    w->options.inputs = w->inputs;
+    w->options.force = job->force != 0;
+    w->options.made = &w->made;
     w->maps = (kn_mapfile){.dir = job->output,
                            .format = format,
                            .space = &w->model->space,
@@ -162,7 +164,7 @@ static void use_cross_validated(const work *w, ptrdiff_t first, kn_mat z)
     ptrdiff_t k0 = kn_kept_from(&m->y, first), k1 = kn_kept_from(&m->y, first + z.cols);
     for (ptrdiff_t i = 0; i < z.rows; i++) {
         ptrdiff_t t = w->scores.training[i];
-        if (t < 0 || !r->z)
+        if (t < 0 || w->scores.plain || !r->z)
             continue;
         for (ptrdiff_t k = k0; k < k1; k++) {
             double *at = &kn_col(z, m->y.kept[k] - first)[i];
@@ -247,6 +249,8 @@ kn_status kn_apply_files(kn_ctx *ctx, const kn_apply_job *job, kn_apply_result *
         result->n_files += 3;
     }
 out:
+    if (status != KN_OK)
+        kn_made_remove(&w.made);
     work_clear(&w);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/check.h"
 #include "design/match.h"
 #include "design/select.h"
 #include "io/mask.h"
@@ -24,6 +25,27 @@ void kn_dataset_clear(kn_dataset *d)
     kn_free(d->values);
     kn_mat_clear(&d->table_values);
     *d = (kn_dataset){0};
+}
+
+kn_status kn_dataset_files(kn_ctx *ctx, const kn_inputs *in, const kn_dataset *d, const char *other,
+                           const char ***files, ptrdiff_t *n)
+{
+    const char *const named[] = {in->covariates, in->responses, in->mask, other};
+    enum { N_NAMED = sizeof named / sizeof *named };
+    ptrdiff_t images =
+        d && d->images && kn_images_is_list(d->images) ? kn_images_count(d->images) : 0;
+    void *memory;
+    *n = 0;
+    kn_status status = kn_alloc(ctx, N_NAMED + images, sizeof **files, &memory);
+    *files = memory;
+    if (status != KN_OK)
+        return status;
+    for (int i = 0; i < N_NAMED; i++)
+        if (named[i])
+            (*files)[(*n)++] = named[i];
+    for (ptrdiff_t i = 0; i < images; i++)
+        (*files)[(*n)++] = kn_images_path(d->images, i);
+    return KN_OK;
 }
 
 static bool same_file(const char *a, const char *b)
@@ -318,6 +340,11 @@ kn_status kn_dataset_read(kn_ctx *ctx, const kn_inputs *in, const kn_model *mode
     kn_match_side side = {in->responses, side_ids.n, side_ids.id, side_ids.line};
     KN_TRY(kn_match_rows(ctx, d->covariates, id_col, apart ? &side : NULL,
                          in->match_common ? KN_MATCH_COMMON : KN_MATCH_ALL, &match));
+    if (!model && match.n < KN_LEAST_SAMPLES) {
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: %td samples with responses, expected at least %d",
+                         in->covariates, match.n, KN_LEAST_SAMPLES);
+        goto out;
+    }
     KN_TRY(order_rows(ctx, &match, &r));
     KN_TRY(take_ids(ctx, &match, id_col, &r, d));
     KN_TRY(choose_columns(ctx, in, model, id_col, response_id_col, d, &selection, &ro));

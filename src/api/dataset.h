@@ -29,6 +29,11 @@ typedef struct kn_dataset {
 kn_status kn_dataset_read(kn_ctx *ctx, const kn_inputs *in, const kn_model *model, kn_dataset *out);
 void kn_dataset_clear(kn_dataset *d);
 
+/* Every file behind it, and `other` (NULL: none): what no output may replace. Free with kn_free;
+ * the texts belong to `in` and `d`. d NULL: those that `in` names. */
+kn_status kn_dataset_files(kn_ctx *ctx, const kn_inputs *in, const kn_dataset *d, const char *other,
+                           const char ***files, ptrdiff_t *n);
+
 /* rows[i] = cell of "COLUMN=VALUE" in the covariates is VALUE. Refuses a column that is not there,
  * and a value that nobody has. `option` names it in the message. */
 kn_status kn_dataset_flag(kn_ctx *ctx, const kn_dataset *d, const char *option, const char *text,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/check.h"
 #include "api/dataset.h"
 #include "la/core.h"
 #include "model/file.h"
@@ -59,6 +60,23 @@ out:
     return status;
 }
 
+/* The model and its log can be written, and on top of no input. d NULL: nothing is read yet. */
+static kn_status check_outputs(kn_ctx *ctx, const kn_fit_job *job, const kn_dataset *d)
+{
+    char log[4096];
+    const char **files = NULL;
+    kn_write_options wo = {.force = job->force != 0};
+    kn_status status;
+    KN_TRY(kn_dataset_files(ctx, &job->in, d, job->basis, &files, &wo.n_inputs));
+    wo.inputs = files;
+    KN_TRY(kn_writer_check(ctx, job->output, &wo));
+    log_path(job->output, log, sizeof log);
+    KN_TRY(kn_writer_check(ctx, log, &wo));
+out:
+    kn_free(files);
+    return status;
+}
+
 kn_status kn_fit_files(kn_ctx *ctx, const kn_fit_job *job, kn_model **out)
 {
     kn_status status;
@@ -66,22 +84,20 @@ kn_status kn_fit_files(kn_ctx *ctx, const kn_fit_job *job, kn_model **out)
     kn_npy basis = {0};
     kn_model *m = NULL;
     kn_fit_info info;
+    kn_made made = {0};
+    kn_write_options wo = {.made = &made};
     if (out)
         *out = NULL;
     if (!job || job->size != sizeof *job || !job->in.covariates || !job->in.responses ||
         !job->output)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "a fit needs covariates, responses, an output and its own size");
-    const char *inputs[] = {job->in.covariates, job->in.responses, job->in.mask, job->basis};
-    const char *read[4];
-    ptrdiff_t n_read = 0;
-    for (int i = 0; i < 4; i++)
-        if (inputs[i])
-            read[n_read++] = inputs[i];
-    kn_write_options wo = {.force = job->force != 0, .inputs = read, .n_inputs = n_read};
-    KN_TRY(kn_writer_check(ctx, job->output, &wo)); /* before hours of work */
-    KN_TRY(kn_dataset_read(ctx, &job->in, NULL, &d));
     kn_fit_options fit = job->fit;
+    wo.force = job->force != 0;
+    KN_TRY(kn_check_fit_options(ctx, &fit));
+    KN_TRY(check_outputs(ctx, job, NULL)); /* before hours of work */
+    KN_TRY(kn_dataset_read(ctx, &job->in, NULL, &d));
+    KN_TRY(check_outputs(ctx, job, &d));
     if (job->basis) {
         KN_TRY(kn_npy_read(ctx, job->basis, &basis));
         fit.basis = basis.view;
@@ -99,14 +115,16 @@ kn_status kn_fit_files(kn_ctx *ctx, const kn_fit_job *job, kn_model **out)
     d.space = (kn_space){0};
     if (d.id && !job->strip_ids)
         KN_TRY(kn_names_copy(ctx, d.id, d.n, &m->ids));
-    KN_TRY(kn_model_write(ctx, m, job->output, &wo));
-    wo.force = true; /* the log belongs to the model just written */
     KN_TRY(write_log(ctx, job, &info, &wo));
+    KN_TRY(kn_model_write(ctx, m, job->output, &wo)); /* last: with it the log has a meaning */
     if (out) {
         *out = m;
         m = NULL;
     }
 out:
+    if (status != KN_OK)
+        kn_made_remove(&made);
+    kn_made_clear(&made);
     kn_model_free(m);
     kn_npy_clear(&basis);
     kn_dataset_clear(&d);

@@ -7,8 +7,6 @@
 #include "la/la.h"
 #include "model/file.h"
 
-enum { LEAST_SAMPLES = 3 };
-
 void kn_fit_options_init_sized(kn_fit_options *options, size_t size)
 {
     kn_fit_options o = {.size = size,
@@ -104,7 +102,7 @@ static kn_status check_method(kn_ctx *ctx, const kn_fit_options *o)
     }
 }
 
-static kn_status check_options(kn_ctx *ctx, const kn_fit_options *o)
+kn_status kn_check_fit_options(kn_ctx *ctx, const kn_fit_options *o)
 {
     kn_status status = check_enums(ctx, o);
     if (status == KN_OK)
@@ -177,9 +175,9 @@ static kn_status check_data(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_opti
     if (X.rows != Y.rows)
         return kn_fail(ctx, KN_ERR_SHAPE, "covariates have %td rows, responses %td", X.rows,
                        Y.rows);
-    if (X.rows < LEAST_SAMPLES)
+    if (X.rows < KN_LEAST_SAMPLES)
         return kn_fail(ctx, KN_ERR_DATA, "%td samples, expected at least %d", X.rows,
-                       LEAST_SAMPLES);
+                       KN_LEAST_SAMPLES);
     if (o->basis.data) {
         KN_TRY(kn_check_view(ctx, o->basis, "basis"));
         if (o->basis.rows != Y.cols)
@@ -255,7 +253,7 @@ kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *option
     KN_TRY(read_options(ctx, options, &o));
     if (o.method == KN_KRONPROD)
         o.noise = KN_NOISE_ISO; /* the only noise it has */
-    KN_TRY(check_options(ctx, &o));
+    KN_TRY(kn_check_fit_options(ctx, &o));
     KN_TRY(check_data(ctx, X, Y, &o));
     kn_spec spec = spec_of(&o, X.cols);
     KN_TRY(check_theta(ctx, &o, &spec));

@@ -26,11 +26,11 @@ void kn_scores_clear(kn_scores *s)
 }
 
 /* Which of the training samples each id is. */
-static void find_training(const kn_model *m, const kn_dataset *d, bool plain, ptrdiff_t *training)
+static void find_training(const kn_model *m, const kn_dataset *d, ptrdiff_t *training)
 {
     for (ptrdiff_t i = 0; i < d->n; i++) {
         training[i] = -1;
-        for (ptrdiff_t t = 0; !plain && m->ids && d->id && t < m->info.n_samples; t++)
+        for (ptrdiff_t t = 0; m->ids && d->id && t < m->info.n_samples; t++)
             if (strcmp(d->id[i], m->ids[t]) == 0) {
                 training[i] = t;
                 break;
@@ -56,6 +56,7 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_apply_job *job, const kn_model *mo
                      .T = model->info.n_responses,
                      .id = id,
                      .labelled = job->label != NULL,
+                     .plain = job->plain_training != 0,
                      .began = kn_clock()};
     KN_TRY(kn_alloc_i(ctx, n, &s->training));
     KN_TRY(new_flags(ctx, n, &s->abnormal));
@@ -67,7 +68,7 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_apply_job *job, const kn_model *mo
                           &s->deviance_noise, &s->deviance_noise_p, &s->extrapolation_pct};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         KN_TRY(kn_alloc_d(ctx, n, columns[i]));
-    find_training(model, d, job->plain_training != 0, s->training);
+    find_training(model, d, s->training);
     if (job->label)
         KN_TRY(kn_dataset_flag(ctx, d, "label", job->label, s->abnormal));
     if (job->reference && strcmp(job->reference, "cv") != 0) {
@@ -156,7 +157,7 @@ static kn_status deviances(kn_ctx *ctx, kn_scores *s, const kn_deviance *d, cons
     kn_z_source source = {&maps, s->n, s->model->gp.T, float_block};
     kn_status status = kn_deviance_score(ctx, d, &source, dev);
     for (ptrdiff_t i = 0; status == KN_OK && i < s->n; i++) {
-        if (s->training[i] >= 0) /* judged by a model made without it */
+        if (s->training[i] >= 0 && !s->plain) /* judged by a model made without it */
             dev[i] = d->ref[s->training[i]];
         p[i] = kn_deviance_p(d, dev[i]);
     }

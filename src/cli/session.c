@@ -117,6 +117,8 @@ kn_ctx *session_begin(const cli_common *common, const char *command)
     struct sigaction act = {.sa_handler = on_signal};
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGHUP, &act, NULL);
+    signal(SIGXFSZ, SIG_IGN); /* a file too large for its limit is an error like a full disk */
     return ctx;
 }
 
@@ -127,5 +129,10 @@ int session_end(kn_ctx *ctx, kn_status status)
         fprintf(stderr, "kronorm: %s\n", kn_message(ctx));
     session.ctx = NULL;
     kn_ctx_free(ctx);
-    return status == KN_OK ? 0 : status == KN_ERR_CANCELLED ? EXIT_SIGNAL : 1;
+    switch (status) {
+    case KN_OK: return 0;
+    case KN_ERR_ARGUMENT: return 2; /* the options, not the data */
+    case KN_ERR_CANCELLED: return EXIT_SIGNAL;
+    default: return 1;
+    }
 }

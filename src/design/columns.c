@@ -68,8 +68,7 @@ static int distance(const char *a, const char *b)
     return row[m];
 }
 
-kn_status kn_column_unknown(kn_ctx *ctx, kn_status status, const kn_table *table, const char *name,
-                            const char *why)
+kn_status kn_column_unknown(kn_ctx *ctx, const kn_table *table, const char *name, const char *why)
 {
     enum { LOOKED_AT = 10000 }; /* columns: a sentence is not worth more */
     ptrdiff_t closest[KN_NAMES_LISTED], n = 0;
@@ -94,8 +93,9 @@ kn_status kn_column_unknown(kn_ctx *ctx, kn_status status, const kn_table *table
     kn_listing list = {.most = KN_NAMES_LISTED};
     for (ptrdiff_t k = 0; k < n; k++)
         kn_listing_add(&list, kn_table_name(table, closest[k]));
-    return kn_fail(ctx, status, "%s: no column '%s' %s; the closest are %s", kn_table_path(table),
-                   kn_clipped(name).text, why, n > 0 ? list.text : "without a name");
+    return kn_fail(ctx, KN_ERR_DATA, "%s: no column '%s' %s; the closest are %s",
+                   kn_table_path(table), kn_clipped(name).text, why,
+                   n > 0 ? list.text : "without a name");
 }
 
 kn_census kn_column_census(const kn_table *table, ptrdiff_t col, const ptrdiff_t *rows, ptrdiff_t n)

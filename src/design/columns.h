@@ -16,8 +16,7 @@ bool kn_same_name(const char *a, const char *b); /* but for the spaces around th
 ptrdiff_t kn_column_find(const kn_table *table, const char *name);
 
 /* Fails with the sentence "FILE: no column 'NAME' WHY; the closest are a, b, c". */
-kn_status kn_column_unknown(kn_ctx *ctx, kn_status status, const kn_table *table, const char *name,
-                            const char *why);
+kn_status kn_column_unknown(kn_ctx *ctx, const kn_table *table, const char *name, const char *why);
 
 /* What the cells of a column are, over rows[0..n-1] (NULL: rows 0..n-1). */
 typedef struct kn_census {

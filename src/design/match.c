@@ -24,7 +24,7 @@ static kn_status find_option(kn_ctx *ctx, const kn_table *table, const char *nam
     *col = kn_column_find(table, name);
     if (*col >= 0)
         return KN_OK;
-    return kn_column_unknown(ctx, KN_ERR_ARGUMENT, table, name, "as --id asks for");
+    return kn_column_unknown(ctx, table, name, "as --id asks for");
 }
 
 kn_status kn_match_id_columns(kn_ctx *ctx, const char *option, const kn_table *covariates,

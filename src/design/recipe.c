@@ -140,8 +140,7 @@ static kn_status find_columns(const job *a, ptrdiff_t *col)
         const char *name = a->recipe->column[k].name;
         col[k] = kn_column_find(a->table, name);
         if (col[k] < 0)
-            return kn_column_unknown(a->ctx, KN_ERR_DATA, a->table, name,
-                                     "which the model was fitted with");
+            return kn_column_unknown(a->ctx, a->table, name, "which the model was fitted with");
     }
     return KN_OK;
 }

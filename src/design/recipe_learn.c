@@ -41,8 +41,7 @@ static kn_status names_by_use(kn_ctx *ctx, const kn_table *table, const kn_recip
     for (ptrdiff_t k = 0; k < use->n; k++) {
         ptrdiff_t col = kn_column_find(table, use->name[k]);
         if (col < 0)
-            return kn_column_unknown(ctx, KN_ERR_ARGUMENT, table, use->name[k],
-                                     "as --use asks for");
+            return kn_column_unknown(ctx, table, use->name[k], "as --use asks for");
         const char *why = barred(table, o, col);
         if (why)
             return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: --use %s: it %s and cannot be a covariate",
@@ -138,7 +137,7 @@ static kn_status start(lesson *l, const kn_recipe_options *o)
     for (ptrdiff_t c = 0; c < categorical.n; c++) {
         ptrdiff_t col = kn_column_find(l->table, categorical.name[c]), k = 0;
         if (col < 0) {
-            status = kn_column_unknown(l->ctx, KN_ERR_ARGUMENT, l->table, categorical.name[c],
+            status = kn_column_unknown(l->ctx, l->table, categorical.name[c],
                                        "as --categorical asks for");
             goto out;
         }

@@ -62,7 +62,7 @@ static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_select_option
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "%s: --targets %s matches only the id, covariates and labels",
                        kn_table_path(table), kn_clipped(pattern).text);
-    return kn_column_unknown(ctx, KN_ERR_ARGUMENT, table, pattern, "as --targets asks for");
+    return kn_column_unknown(ctx, table, pattern, "as --targets asks for");
 }
 
 static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
@@ -125,8 +125,7 @@ kn_status kn_select_named(kn_ctx *ctx, const kn_table *table, const char *const 
     for (ptrdiff_t k = 0; k < n; k++) {
         ptrdiff_t col = kn_column_find(table, names[k]);
         if (col < 0) {
-            status = kn_column_unknown(ctx, KN_ERR_DATA, table, names[k],
-                                       "which is a response of the model");
+            status = kn_column_unknown(ctx, table, names[k], "which is a response of the model");
             goto out;
         }
         KN_TRY(append(ctx, table, col, out));

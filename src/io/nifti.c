@@ -172,7 +172,7 @@ kn_status kn_nifti_open(kn_ctx *ctx, const char *path, kn_nifti *out)
 
     *out = (kn_nifti){0};
     if (name == N_NAMES)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
+        return kn_fail(ctx, KN_ERR_FORMAT,
                        "%s: expected an image named .nii, .nii.gz, .hdr or .img", path);
     KN_TRY(kn_text_copy(ctx, path, strlen(path), &out->path));
     KN_TRY(partner(ctx, path, names[name].ending, names[name].header, &out->data_path));

@@ -272,7 +272,7 @@ kn_status kn_table_read(kn_ctx *ctx, const char *path, kn_table **out)
 
     *out = NULL;
     if (!kn_table_is_name(path))
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: expected a table named .csv or .tsv", path);
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: expected a table named .csv or .tsv", path);
     KN_TRY(kn_source_open(ctx, path, &source));
     if (source.size > MAX_BYTES) {
         status = check_bytes(ctx, path, NULL, source.size);

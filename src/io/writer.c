@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "io/grow.h"
 #include "io/path.h"
 #include "io/source.h"
 
@@ -20,7 +21,33 @@ struct kn_writer {
     ptrdiff_t end; /* of what is in the file, the buffer not counted */
     int fd;
     bool force, committed;
+    kn_made *made;
 };
+
+kn_status kn_made_add(kn_ctx *ctx, kn_made *made, const char *path)
+{
+    void *array = made->path;
+    kn_status status = kn_grow(ctx, made->n + 1, sizeof *made->path, &array, &made->capacity);
+    made->path = array;
+    if (status == KN_OK)
+        status = kn_text_copy(ctx, path, strlen(path), &made->path[made->n]);
+    made->n += status == KN_OK;
+    return status;
+}
+
+void kn_made_remove(const kn_made *made)
+{
+    for (ptrdiff_t i = made->n; i-- > 0;)
+        remove(made->path[i]);
+}
+
+void kn_made_clear(kn_made *made)
+{
+    for (ptrdiff_t i = 0; i < made->n; i++)
+        kn_free(made->path[i]);
+    kn_free(made->path);
+    *made = (kn_made){0};
+}
 
 const char *kn_writer_path(const kn_writer *w)
 {
@@ -93,6 +120,7 @@ kn_status kn_writer_new(kn_ctx *ctx, const char *path, const kn_write_options *o
     w = p;
     w->fd = -1;
     w->force = options && options->force;
+    w->made = options ? options->made : NULL;
     KN_TRY(kn_text_copy(ctx, path, strlen(path), &w->path));
     KN_TRY(kn_alloc(ctx, BUFFER, 1, &p));
     w->buffer = p;
@@ -194,7 +222,14 @@ kn_status kn_writer_commit(kn_ctx *ctx, kn_writer *w)
         status = kn_fail_errno(ctx, w->path, "cannot be written", errno);
         goto out;
     }
-    KN_TRY(take_name(ctx, w));
+    if (w->made) /* before it is there: to note it may fail */
+        KN_TRY(kn_made_add(ctx, w->made, w->path));
+    status = take_name(ctx, w);
+    if (status != KN_OK) {
+        if (w->made)
+            kn_free(w->made->path[--w->made->n]);
+        goto out;
+    }
     w->committed = true;
     int fd = open(folder, O_RDONLY | O_CLOEXEC);
     if (fd >=

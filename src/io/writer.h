@@ -7,10 +7,21 @@
 
 #include "base/mem.h"
 
+/* What a run has put on disk, in order, so that a run that fails can take it away again. */
+typedef struct kn_made {
+    char **path;
+    ptrdiff_t n, capacity;
+} kn_made;
+
+kn_status kn_made_add(kn_ctx *ctx, kn_made *made, const char *path);
+void kn_made_remove(const kn_made *made); /* the latest first; a folder goes if it is empty */
+void kn_made_clear(kn_made *made);        /* forgets, and leaves the files */
+
 typedef struct kn_write_options {
     bool force;                /* an existing file may be replaced */
     const char *const *inputs; /* files that were read: never replaced, force or not */
     ptrdiff_t n_inputs;
+    kn_made *made; /* NULL, or where committed files are noted */
 } kn_write_options;
 
 typedef struct kn_writer kn_writer;

@@ -307,7 +307,9 @@ static kn_status read_space(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn
         KN_TRY(read_indices(ctx, f, "voxels", T, dim[0] * dim[1] * dim[2], &s->voxel, &count));
         s->kind = KN_SPACE_IMAGE;
         s->T = T;
-    } else if (strcmp(kind, "none") != 0) {
+    } else if (strcmp(kind, "none") == 0) {
+        s->T = T;
+    } else {
         return bad(ctx, f, "'space'");
     }
 out:

@@ -60,10 +60,10 @@ static void id_columns_go_by_their_usual_names(void **state)
     kn_table *c = table_of(ctx, "participant_id\tage\n1\t2\n"), *r = table_of(ctx, "y\tz\n1\t2\n");
     ptrdiff_t c_col, r_col;
     assert_sentence(
-        ctx, kn_match_id_columns(ctx, "code", c, NULL, &c_col, &r_col), KN_ERR_ARGUMENT,
+        ctx, kn_match_id_columns(ctx, "code", c, NULL, &c_col, &r_col), KN_ERR_DATA,
         "c.tsv: no column 'code' as --id asks for; the closest are age, participant_id");
     assert_sentence(ctx, kn_match_id_columns(ctx, "participant_id", c, r, &c_col, &r_col),
-                    KN_ERR_ARGUMENT,
+                    KN_ERR_DATA,
                     "c.tsv: no column 'participant_id' as --id asks for; the closest are y, z");
     assert_int_equal(c_col, -1);
     kn_table_free(c);

@@ -215,7 +215,7 @@ static void files_that_are_not_images_are_sentences(void **state)
     kn_ctx *ctx = kn_ctx_new();
     kn_nifti image;
     size_t n = cube();
-    assert_sentence(ctx, kn_nifti_open(ctx, "x.mgz", &image), KN_ERR_ARGUMENT,
+    assert_sentence(ctx, kn_nifti_open(ctx, "x.mgz", &image), KN_ERR_FORMAT,
                     "x.mgz: expected an image named .nii, .nii.gz, .hdr or .img");
     assert_sentence(ctx, kn_nifti_open(ctx, "none.nii", &image), KN_ERR_IO,
                     "none.nii: cannot be opened: no such file or directory");

@@ -97,7 +97,9 @@ static void a_wrong_choice_is_a_sentence(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         kn_select_options o = options(cases[i].targets);
         kn_selection s = {.n = 7};
-        assert_sentence(ctx, kn_select(ctx, t, &o, &s), KN_ERR_ARGUMENT, cases[i].sentence);
+        bool unknown = strstr(cases[i].sentence, "no column");
+        assert_sentence(ctx, kn_select(ctx, t, &o, &s), unknown ? KN_ERR_DATA : KN_ERR_ARGUMENT,
+                        cases[i].sentence);
         assert_int_equal(s.n, 0);
         assert_null(s.col);
     }

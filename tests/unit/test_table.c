@@ -153,7 +153,7 @@ static void a_bad_table_is_a_sentence(void **state)
     assert_sentence(ctx, kn_table_parse(ctx, "t.csv", ',', "a,b\n1\0,2\n", 9, &t), KN_ERR_FORMAT,
                     "t.csv line 2: a NUL byte, expected plain text (UTF-16 must be saved as "
                     "UTF-8)");
-    assert_sentence(ctx, kn_table_read(ctx, "t.xlsx", &t), KN_ERR_ARGUMENT,
+    assert_sentence(ctx, kn_table_read(ctx, "t.xlsx", &t), KN_ERR_FORMAT,
                     "t.xlsx: expected a table named .csv or .tsv");
     assert_sentence(ctx, kn_table_read(ctx, "none.csv", &t), KN_ERR_IO,
                     "none.csv: cannot be opened: no such file or directory");

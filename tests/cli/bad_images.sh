@@ -1,0 +1,101 @@
+#!/bin/sh
+# Images that are not what they should be: one sentence, exit code 1, nothing left behind.
+. "$(dirname "$0")/lib.sh"
+make_images
+first=$(head -n 1 study/train_images.txt | cut -f 1)
+gunzip -c "study/images/$first.nii.gz" >whole.nii
+sed 's,images/,study/images/,' study/train_images.txt >list.txt
+
+with() { # another image: list.txt has it in the place of the third
+    sed "3s,	.*,	$1," list.txt >odd.txt
+}
+fit() { # promise, sentence, options ...
+    promise=$1 sentence=$2
+    shift 2
+    refused "$promise" "$sentence" fit -c study/train_participants.tsv -o m.safetensors "$@"
+}
+
+cp whole.nii scan.mgz
+with scan.mgz
+fit "a wrong extension in a list" \
+    "odd.txt line 3: scan.mgz: expected an image named .nii, .nii.gz, .hdr or .img" -y odd.txt
+fit "a wrong extension" "scan.mgz: unknown kind of responses, expected .nii, .nii.gz, .hdr, .txt (a list of images), .csv, .tsv or .npy" -y scan.mgz
+with lost.nii.gz
+fit "an image that is not there" \
+    "odd.txt line 3: lost.nii.gz: cannot be opened: no such file or directory" -y odd.txt
+fit "a list that is not there" "lost.txt: cannot be opened: no such file or directory" -y lost.txt
+echo hello >text.nii
+with text.nii
+fit "text in the place of an image" "odd.txt line 3: text.nii: 6 bytes are too few for a NIfTI header" -y odd.txt
+
+head -c 352 whole.nii >header.nii
+with header.nii
+fit "a header without data" \
+    "odd.txt line 3: header.nii: the header promises 38.8 kB, the file has 352 bytes" -y odd.txt
+gzip -c header.nii >header.nii.gz
+with header.nii.gz
+fit "a compressed header without data" \
+    "odd.txt line 3: header.nii.gz: the header promises 38.8 kB, the decompressed file has 352 bytes" \
+    -y odd.txt
+head -c 5000 "study/images/$first.nii.gz" >cut.nii.gz
+with cut.nii.gz
+fit "a compressed image cut short" \
+    "odd.txt line 3: cut.nii.gz: the compressed data end too early: the file was cut short" -y odd.txt
+
+head -c 352 whole.nii >huge.nii
+patch huge.nii 40 '\003\000\350\003\350\003\224\021' # 1000 x 1000 x 4500 floats
+head -c 25 /dev/zero >>huge.nii
+promise="377 bytes that ask for 18 GB are refused before the memory is asked for"
+refused_small() { # as a shell with 1 GB of memory
+    (ulimit -v 1000000 && "$KRONORM" fit -c study/train_participants.tsv -o m.safetensors -q "$@") \
+        >"$logs/out" 2>"$logs/err"
+    code=$?
+    if [ $code -eq 1 ] && grep -q 'the header promises 18.0 GB' "$logs/err"; then
+        ok "$promise: $*"
+    else
+        not_ok "$promise" "$*"
+    fi
+}
+fit "a header that promises more than the file has" \
+    "huge.nii: the header promises 18.0 GB, the file has 377 bytes" -y huge.nii
+refused_small -y huge.nii
+refused_small -y list.txt -m huge.nii
+gzip -k huge.nii
+refused_small -y huge.nii.gz
+
+cp whole.nii shape.nii
+patch shape.nii 42 '\023\000'
+with shape.nii
+fit "an image of another shape" \
+    "odd.txt line 3: shape.nii: 19 x 24 x 20 voxels, expected 20 x 24 x 20 as in study/images/$first.nii.gz" \
+    -y odd.txt
+fit "a mask of another shape" "shape.nii: 19 x 24 x 20 voxels, expected 20 x 24 x 20 as in list.txt" \
+    -y list.txt -m shape.nii
+cp whole.nii moved.nii
+patch moved.nii 292 '\000\000\000\101'
+with moved.nii
+fit "an image of another affine" \
+    "odd.txt line 3: moved.nii: row 1 column 4 of the affine is 8, expected 76 as in study/images/$first.nii.gz" \
+    -y odd.txt
+fit "a mask of another space" \
+    "moved.nii: row 1 column 4 of the affine is 8, expected 76 as in list.txt" -y list.txt -m moved.nii
+(head -c 352 whole.nii && head -c 38400 /dev/zero) >empty.nii
+fit "an empty mask" "empty.nii: the mask is empty: no voxel is other than 0" -y list.txt -m empty.nii
+fit "a mask that is no image" "list.txt: expected an image named .nii, .nii.gz, .hdr or .img" \
+    -y list.txt -m list.txt
+head -n 1 list.txt | cat list.txt - >twice.txt
+fit "an id twice in a list" "twice.txt line 20: $first was on line 1 already" -y twice.txt
+
+works "the images themselves are fine" fit -c study/train_participants.tsv -y list.txt \
+    -m study/mask.nii.gz -o model.safetensors -q
+sed 's,images/,study/images/,' study/test_images.txt >new.txt
+sed '2s,	.*,	moved.nii,' new.txt >odd.txt
+refused "a new image of another affine" \
+    "odd.txt line 2: moved.nii: row 1 column 4 of the affine is 8, expected 76 as in $(head -n 1 new.txt | cut -f 2)" \
+    score model.safetensors -c study/test_participants.tsv -y odd.txt -o scored
+head -n 2 study/test_participants.tsv >one.tsv
+printf '%s\tmoved.nii\n' "$(tail -n 1 one.tsv | cut -f 1)" >one.txt
+refused "a new image that is not in the model's space" \
+    "one.txt: row 1 column 4 of the affine is 8, expected 76 as in the model" \
+    score model.safetensors -c one.tsv -y one.txt -o scored
+done_testing

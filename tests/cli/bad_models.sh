@@ -1,0 +1,40 @@
+#!/bin/sh
+# Model files that are not what they should be: one sentence, exit code 1, from every command.
+. "$(dirname "$0")/lib.sh"
+make_tables
+"$KRONORM" fit -c people.csv -y thickness.csv -o model.safetensors -q
+
+bad() { # promise, file, sentence without the file's name
+    refused "$1: info" "$2$3" info "$2"
+    refused "$1: info --json" "$2$3" info "$2" --json
+    refused "$1: predict" "$2$3" predict "$2" -c people.csv -o out
+    refused "$1: score" "$2$3" score "$2" -c people.csv -y thickness.csv -o out
+}
+size=$(wc -c <model.safetensors)
+header=$(od -An -tu8 -N8 model.safetensors | tr -d ' ')
+head -c 1000 model.safetensors >cut.safetensors
+bad "cut in the header" cut.safetensors ": the file ends after 1000 bytes, in a header of $header bytes"
+head -c $((size - 1)) model.safetensors >cut.safetensors
+bad "cut by a byte" cut.safetensors ": the file ends after $((size - 1)) of $size bytes"
+head -c 4 model.safetensors >cut.safetensors
+bad "cut to nothing" cut.safetensors ": is not a safetensors file: 4 bytes are too few for one"
+cp people.csv table.safetensors
+bad "not a safetensors file" table.safetensors ": is not a safetensors file"
+sed 's/"format":"kronorm model"/"format":"another thing"/' model.safetensors >other.safetensors
+bad "another program's file" other.safetensors " is a safetensors file, but not a kronorm model"
+sed 's/"format_version":"1"/"format_version":"2"/' model.safetensors >newer.safetensors
+version=$("$KRONORM" --version)
+bad "a newer format" newer.safetensors \
+    " has format version 2, this $version reads up to 1: a newer kronorm wrote it"
+bad "not there" lost.safetensors ": cannot be opened: no such file or directory"
+mkdir folder
+bad "a folder" folder ": is a directory, expected a file"
+
+# The second array begins before the first has ended.
+sed 's/"data_offsets":\[960,13760\]/"data_offsets":[952,13752]/' model.safetensors >over.safetensors
+cmp -s model.safetensors over.safetensors && not_ok "the layout this test knows" "U is elsewhere"
+bad "overlapping offsets" over.safetensors ": tensor 'U' overlaps 'X'"
+sed 's/"data_offsets":\[960,/"data_offsets":[952,/' model.safetensors >long.safetensors
+bad "offsets that do not fit the shape" long.safetensors \
+    ": tensor 'U' has 12808 bytes, its shape and dtype need 12800"
+done_testing

@@ -1,0 +1,91 @@
+#!/bin/sh
+# Tables that are not what they should be: one sentence, exit code 1, nothing left behind.
+. "$(dirname "$0")/lib.sh"
+make_tables
+
+fit() { # promise, sentence, options ...
+    promise=$1 sentence=$2
+    shift 2
+    refused "$promise" "$sentence" fit -y thickness.csv -o m.safetensors "$@"
+}
+
+cp people.csv people.xlsx
+fit "a wrong extension" "people.xlsx: expected a table named .csv or .tsv" -c people.xlsx
+fit "a table that is not there" "lost.csv: cannot be opened: no such file or directory" -c lost.csv
+: >nothing.csv
+fit "an empty file" "nothing.csv: the file is empty, expected a header and rows" -c nothing.csv
+head -n 1 people.csv >header.csv
+fit "a header alone" "header.csv: a header but no rows" -c header.csv
+sed '17s/,[0-9]*,/,young,/' people.csv >text.csv
+fit "text in a numeric covariate" "text.csv line 17: age is 'young', expected a number as in most rows (or name the column in --categorical)" -c text.csv
+sed '9s/,[0-9.]*,/,thick,/' thickness.csv >text.csv
+refused "text in a response" "text.csv line 9: lh_a is 'thick', expected a number" \
+    fit -c people.csv -y text.csv -o m.safetensors
+sed '5s/$/,9/' people.csv >ragged.csv
+fit "a row too long" "ragged.csv line 5: 5 fields, expected 4 as in the header" -c ragged.csv
+sed '5s/,[^,]*$//' people.csv >ragged.csv
+fit "a row too short" "ragged.csv line 5: 3 fields, expected 4 as in the header" -c ragged.csv
+sed '1s/sex/age/' people.csv >names.csv
+fit "a name twice in the header" "names.csv line 1: columns 2 and 3 are both named 'age'" -c names.csv
+sed '2,$s/^s/p/' people.csv >others.csv
+fit "no ids in common" \
+    "others.csv and thickness.csv have no ids in common: the first are p01 and s01" -c others.csv
+fit "no ids in common, and --match common" \
+    "others.csv and thickness.csv have no ids in common: the first are p01 and s01" \
+    -c others.csv --match common
+sed '3s/^s02/s01/' people.csv >doubled.csv
+fit "an id twice" "doubled.csv: id s01 is on lines 2 and 3, expected once" -c doubled.csv
+fit "an id twice, and --match common" "doubled.csv: id s01 is on lines 2 and 3, expected once" \
+    -c doubled.csv --match common
+sed '/^s0[12],/d' people.csv >fewer.csv
+fit "ids without covariates" \
+    "thickness.csv: 2 ids are not in fewer.csv: s01, s02 (use --match common)" -c fewer.csv
+works "--match common takes those that both have" \
+    fit -c fewer.csv -y thickness.csv --match common -o common.safetensors
+check "... and says how many" grep -q '^  samples 38,' "$logs/out"
+head -n 3 people.csv >two.csv
+fit "fewer samples than 3" "two.csv: 2 samples with responses, expected at least 3" \
+    -c two.csv --match common
+sed '6s/,[0-9]*,/,n\/a,/' people.csv >missing.csv
+fit "a missing covariate" "missing.csv line 6: age is 'n/a', expected a number (use --missing drop)" \
+    -c missing.csv
+fit "a column that is not there" \
+    "people.csv: no column 'agee' as --use asks for; the closest are age, sex, site, participant_id" \
+    -c people.csv --use agee
+fit "a response that is not there" \
+    "thickness.csv: no column 'th_*' as --targets asks for; the closest are lh_a, lh_b, rh_a, rh_b, participant_id" \
+    -c people.csv --targets 'th_*'
+misused "one file for both, without --use" \
+    ": regions.csv: covariates and responses are one file, name the covariates with --use" \
+    fit -c regions.csv -y regions.csv -o m.safetensors
+misused "a column on both sides" \
+    ": regions.csv: --targets age: it is a covariate or a label and cannot be a response" \
+    fit -c regions.csv -y regions.csv --use age --targets age -o m.safetensors
+
+works "the tables themselves are fine" fit -c people.csv -y thickness.csv -o model.safetensors -q
+score() { # promise, sentence, options ...
+    promise=$1 sentence=$2
+    shift 2
+    refused "$promise" "$sentence" score model.safetensors -o scored "$@"
+}
+sed '4s/,[AB]$/,Q/' people.csv >unseen.csv
+score "a category that training did not have" \
+    "unseen.csv line 4: site is 'Q', a level that training did not have (it had A, B)" \
+    -c unseen.csv -y thickness.csv
+cut -d, -f1,3- people.csv >noage.csv
+score "a covariate that is not there" \
+    "noage.csv: no column 'age' which the model was fitted with; the closest are sex, site, participant_id" \
+    -c noage.csv -y thickness.csv
+cut -d, -f1-3 thickness.csv >half.csv
+score "a response that is not there to be scored" \
+    "half.csv: no column 'rh_a' which is a response of the model; the closest are lh_a, lh_b, participant_id" \
+    -c people.csv -y half.csv
+score "a label column that is not there" "people.csv has no column 'group' for --label" \
+    -c people.csv -y thickness.csv --label group=patient
+score "a label that nobody has" "people.csv: nobody has site 'C', which --label asks for" \
+    -c people.csv -y thickness.csv --label site=C
+misused "a label without a value" ": --label is 'site', expected COLUMN=VALUE" \
+    score model.safetensors -c people.csv -y thickness.csv -o scored --label site
+misused "images from a table" ": --format nii needs a model trained on images; this one has no geometry" \
+    score model.safetensors -c people.csv -y thickness.csv -o scored --format nii
+done_testing

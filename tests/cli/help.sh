@@ -1,0 +1,70 @@
+#!/bin/sh
+# Help, versions, and what wrong usage gets.
+. "$(dirname "$0")/lib.sh"
+
+example() { # command, its example
+    kronorm "$1" --help
+    check "$1 --help exits with 0 and nothing on stderr" test $code -eq 0 -a ! -s "$logs/err"
+    check "$1 --help has an example" grep -qxF "  $2" "$logs/out"
+    for option in --threads --seed --force --quiet --verbose --version --help; do
+        grep -q -e "$option" "$logs/out" || { not_ok "$1 has $option" "$option"; return; }
+    done
+    ok "$1 --help lists the common options"
+    check "$1 --help fits in 100 columns but for its examples" \
+        awk '/^Example/ { exit } length > 100 { print; bad = 1 } END { exit bad }' "$logs/out"
+    kronorm "$1" --version
+    check "$1 --version" grep -qx 'kronorm [0-9]*\.[0-9]*\.[0-9]*' "$logs/out"
+}
+example fit "kronorm fit -c participants.tsv --use age,sex,site -y images.txt -m mask.nii.gz -o model.safetensors"
+example predict "kronorm predict model.safetensors -c new_participants.tsv -o predicted"
+example score "kronorm score model.safetensors -c test_participants.tsv -y test_images.txt --label group=patient -o scored"
+example simulate "kronorm simulate --kind cohort --samples 120 --patients 20 -o study"
+example info "kronorm info model.safetensors --json"
+
+kronorm --help
+check "kronorm --help lists the commands" \
+    test $code -eq 0 -a "$(grep -cE '^  (fit|predict|score|simulate|info) ' "$logs/out")" -eq 5
+kronorm
+check "kronorm alone prints them on stderr and exits with 2" \
+    test $code -eq 2 -a -s "$logs/err" -a ! -s "$logs/out"
+kronorm info --build
+check "info --build names BLAS, core and threads" \
+    test "$(grep -cE '^(kronorm|BLAS|core|threads) ' "$logs/out")" -eq 4
+
+misused "an unknown command" ": there is no command 'fitt' (see 'kronorm --help')" fitt
+misused "an unknown option" " fit: there is no option --covariate (see 'kronorm fit --help')" fit --covariate
+misused "no covariates" " fit: -c, --covariates is needed (see 'kronorm fit --help')" fit
+misused "no responses" " fit: -y, --responses is needed (see 'kronorm fit --help')" fit -c a.csv
+misused "no output" " fit: -o, --output is needed (see 'kronorm fit --help')" fit -c a.csv -y b.csv
+misused "no model" " score: a model file is needed (see 'kronorm score --help')" score -c a.csv -o d
+misused "a stray word" " fit: 'b.csv' belongs to no option (see 'kronorm fit --help')" fit -c a.csv b.csv
+misused "a word that is no choice" \
+    " fit: --noise is 'white', expected structured|iso (see 'kronorm fit --help')" fit --noise white
+misused "a number that is none" \
+    " fit: --folds is 'ten', expected a whole number (see 'kronorm fit --help')" fit --folds ten
+misused "a map that is none" \
+    " score: --write is 'z,w', expected some of z,yhat,ys2_model (see 'kronorm score --help')" \
+    score m -c a.csv -y b.csv -o d --write z,w
+misused "z without responses" ": z maps need responses: use score" predict m -c a.csv -o d --write z
+F="fit -c a.csv -y b.csv -o m"
+misused "components that are no number" \
+    " fit: --components is 'many', expected a number from 1 or auto (see 'kronorm fit --help')" \
+    $F -P many
+misused "a kernel that is none" \
+    " fit: --sample-kernel is 'rbf', expected a sum of linear, se and iso, such as linear+se (see 'kronorm fit --help')" \
+    $F --sample-kernel rbf
+misused "a preset that is none" \
+    " fit: --preset is 'best', expected paper (see 'kronorm fit --help')" $F --preset best
+misused "components for stgpr" \
+    " fit: --method stgpr fits every response alone: --components has no meaning (see 'kronorm fit --help')" \
+    $F --method stgpr -P 3
+misused "the paper's likelihood with structured noise" ": the paper's likelihood needs iso noise" \
+    $F --likelihood paper
+misused "one fold" ": folds is 1, expected 0 or at least 2" $F --folds 1
+misused "a share above 1" ": top is 2, expected above 0 and up to 1" $F --top 2
+misused "patients of an experiment" \
+    " simulate: --samples and --patients are for --kind cohort (see 'kronorm simulate --help')" \
+    simulate --kind miyawaki --patients 3 -o d
+misused "no model for info" \
+    " info: one model file is needed, or --build (see 'kronorm info --help')" info
+done_testing

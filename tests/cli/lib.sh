@@ -1,0 +1,113 @@
+# What the command-line tests share. Each script is one meson test that speaks TAP: a line
+# `ok N - promise` for each promise. It starts in an empty folder of its own; KRONORM is the command.
+set -u
+export LC_ALL=C
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/kn-cli-XXXXXX")
+logs=$(mktemp -d "${TMPDIR:-/tmp}/kn-cli-XXXXXX")
+trap 'rm -rf "$work" "$logs"' EXIT
+cd "$work" || exit 1
+promises=0
+
+ok() { # promise
+    promises=$((promises + 1))
+    echo "ok $promises - $1"
+}
+
+not_ok() { # promise, why
+    promises=$((promises + 1))
+    echo "not ok $promises - $1"
+    printf '%s\n' "$2" "exit code ${code:-}" "$(cat "$logs/out" "$logs/err" 2>/dev/null)" |
+        sed 's/^/# /'
+}
+
+skip() { # promise, why
+    promises=$((promises + 1))
+    echo "ok $promises - $1 # SKIP $2"
+}
+
+done_testing() { echo "1..$promises"; }
+
+# Runs the command; its exit code is in $code, what it said in $logs/out and $logs/err.
+kronorm() {
+    "$KRONORM" "$@" >"$logs/out" 2>"$logs/err" </dev/null
+    code=$?
+}
+
+check() { # promise, command that must succeed ...
+    promise=$1
+    shift
+    if "$@" >"$logs/check" 2>&1; then ok "$promise"; else not_ok "$promise" "$* $(cat "$logs/check")"; fi
+}
+
+works() { # promise, arguments of kronorm ...
+    promise=$1
+    shift
+    kronorm "$@"
+    if [ $code -eq 0 ]; then ok "$promise"; else not_ok "$promise" "kronorm $*"; fi
+}
+
+# Everything in the folder: a file that was only touched is another one.
+tree() { find . -type d -print -o -printf '%p %s %T@\n' | sort; }
+
+fails() { # promise, exit code, the whole of stderr, arguments ...
+    promise=$1 expected=$2 sentence=$3
+    shift 3
+    tree >"$logs/before"
+    kronorm "$@" -q
+    tree >"$logs/after"
+    if [ $code -ne "$expected" ]; then
+        not_ok "$promise" "expected exit code $expected: kronorm $*"
+    elif [ "$(cat "$logs/err")" != "$sentence" ] || [ -s "$logs/out" ]; then
+        not_ok "$promise" "expected $sentence"
+    elif ! cmp -s "$logs/before" "$logs/after"; then
+        not_ok "$promise" "something was left behind: $(diff "$logs/before" "$logs/after")"
+    else
+        ok "$promise"
+    fi
+}
+
+refused() { # promise, sentence, arguments ...: bad data, exit code 1, nothing left behind
+    promise=$1 sentence=$2
+    shift 2
+    fails "$promise" 1 "kronorm: $sentence" "$@"
+}
+
+misused() { # promise, sentence, arguments ...: wrong usage, exit code 2
+    promise=$1 sentence=$2
+    shift 2
+    fails "$promise" 2 "kronorm$sentence" "$@"
+}
+
+# ---- data -------------------------------------------------------------------------------------
+
+# 40 people: regions.csv is all in one, people.csv and thickness.csv are its two halves.
+make_tables() {
+    awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
+        BEGIN {
+            x = 3
+            print "participant_id,age,sex,site,lh_a,lh_b,rh_a,rh_b"
+            for (i = 1; i <= 40; i++) {
+                age = 20 + int(50 * u()); sex = u() < 0.5 ? "F" : "M"; e = u()
+                printf "s%02d,%d,%s,%s,%.4f,%.4f,%.4f,%.4f\n", i, age, sex, i % 2 ? "A" : "B",
+                    3 - 0.010 * age + 0.1 * e + 0.05 * u(), 2.5 - 0.005 * age + 0.1 * e + 0.05 * u(),
+                    3.1 - 0.012 * age + 0.1 * e + 0.05 * u(), 2.2 + 0.1 * u()
+            }
+        }' >regions.csv
+    cut -d, -f1-4 regions.csv >people.csv
+    cut -d, -f1,5- regions.csv >thickness.csv
+}
+
+# 24 healthy people, 19 of them in the training lists, and 4 patients.
+make_images() { "$KRONORM" simulate --samples 24 --patients 4 -o study -q; }
+
+# column NAME of a table, without its name
+column() { # file, name
+    awk -v name="$2" -F "$(case $1 in *.tsv) printf '\t' ;; *) printf , ;; esac)" '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' "$1"
+}
+
+# bytes written over those at an offset
+patch() { # file, offset, printf format
+    printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}

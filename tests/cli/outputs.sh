@@ -1,0 +1,120 @@
+#!/bin/sh
+# Outputs appear whole or not at all, never over another file unasked, never over an input.
+. "$(dirname "$0")/lib.sh"
+make_tables
+make_images
+list=study/train_images.txt people=study/train_participants.tsv
+
+works "fit writes a model" fit -c $people -y $list -o model.safetensors
+check "... and its log, and nothing else" test "$(ls -A | grep -c '^model')" -eq 2
+refused "an existing model is kept" "model.safetensors: exists already (use --force to replace it)" \
+    fit -c $people -y $list -o model.safetensors
+works "--force replaces it" fit -c $people -y $list -o model.safetensors --force -q
+: >lone.safetensors.log.json
+refused "an existing log is kept" "lone.safetensors.log.json: exists already (use --force to replace it)" \
+    fit -c $people -y $list -o lone.safetensors
+S="score model.safetensors -c study/test_participants.tsv -y study/test_images.txt"
+works "score makes its folder" $S -o scored -q
+check "... with four files" test "$(ls -A scored | tr '\n' ' ')" = \
+    "abnormality.tsv metrics.tsv summary.json z.nii.gz "
+refused "an existing map is kept" "scored/z.nii.gz: exists already (use --force to replace it)" $S -o scored
+mkdir half
+: >half/summary.json
+refused "an existing table is kept" "half/summary.json: exists already (use --force to replace it)" $S -o half
+works "--force replaces them" $S -o scored --force -q
+mkdir ready
+works "an empty folder will do" $S -o ready -q
+refused "a folder in a folder that is not there" \
+    "no/such: cannot be made: no such file or directory" $S -o no/such
+refused "a model in a folder that is not there" \
+    "no/m.safetensors: cannot be written: no such file or directory" \
+    fit -c $people -y $list -o no/m.safetensors
+refused "a model in the place of a folder" "study: is a directory, expected a file name" \
+    fit -c $people -y $list -o study
+refused "simulate keeps a folder that is not empty" "study: is not empty (use --force to write there)" \
+    simulate -o study
+
+# the names below a regular file cannot be written by anybody, root included
+refused "an unwritable place for a model" \
+    "people.csv/m.safetensors: cannot be written: not a directory" \
+    fit -c $people -y $list -o people.csv/m.safetensors
+refused "an unwritable place for maps" "people.csv/z.nii.gz: cannot be written: not a directory" \
+    $S -o people.csv
+refused "an unwritable place for a folder" "people.csv/out: cannot be made: not a directory" \
+    $S -o people.csv/out
+refused "an unwritable place for a study" "people.csv/out: cannot be made: not a directory" \
+    simulate -o people.csv/out
+promise="an unwritable folder"
+if [ "$(id -u)" -eq 0 ]; then
+    skip "$promise" "root may write anywhere"
+else
+    mkdir locked
+    chmod a-w locked
+    refused "$promise" "locked/m.safetensors: cannot be written: permission denied" \
+        fit -c $people -y $list -o locked/m.safetensors
+fi
+
+cp people.csv keep.csv
+refused "a model on top of the covariates" "people.csv: is an input of this run, and is not replaced" \
+    fit -c people.csv -y thickness.csv -o people.csv --force
+refused "a model on top of the responses" \
+    "./thickness.csv: is an input of this run, and is not replaced" \
+    fit -c people.csv -y thickness.csv -o ./thickness.csv --force
+refused "a model on top of the mask" \
+    "study/mask.nii.gz: is an input of this run, and is not replaced" \
+    fit -c $people -y $list -m study/mask.nii.gz -o study/mask.nii.gz --force
+image=study/$(tail -n 1 $list | cut -f 2)
+refused "a model on top of an image of the list" "$image: is an input of this run, and is not replaced" \
+    fit -c $people -y $list -o "$image" --force
+ln people.csv alias.csv
+refused "a model on top of another name of an input" \
+    "alias.csv: is an input of this run, and is not replaced" \
+    fit -c people.csv -y thickness.csv -o alias.csv --force
+mkdir inside
+cp thickness.csv inside/z.csv
+"$KRONORM" fit -c people.csv -y thickness.csv -o table.safetensors -q
+refused "maps on top of the responses" "inside/z.csv: is an input of this run, and is not replaced" \
+    score table.safetensors -c people.csv -y inside/z.csv -o inside --force
+check "the inputs are as they were" cmp people.csv keep.csv
+
+# A file size limit stands in for a disk that is full: the same path in the program.
+limited() { # promise, blocks of 512 bytes, the file that does not fit, arguments ...
+    promise=$1 blocks=$2 file=$3
+    shift 3
+    tree >"$logs/before"
+    (ulimit -f "$blocks" && exec "$KRONORM" "$@" -q) >"$logs/out" 2>"$logs/err"
+    code=$?
+    tree >"$logs/after"
+    if [ $code -eq 1 ] && cmp -s "$logs/before" "$logs/after" &&
+        [ "$(cat "$logs/err")" = "kronorm: $file: cannot be written: file too large" ]; then
+        ok "$promise"
+    else
+        not_ok "$promise" "$(diff "$logs/before" "$logs/after")"
+    fi
+}
+limited "no room for the model" 40 m.safetensors fit -c $people -y $list -o m.safetensors
+limited "no room for the maps: no folder either" 40 out/z.nii.gz $S -o out
+limited "no room for the metrics: the maps go too" 800 out/metrics.tsv $S -o out
+limited "no room in a folder that was there" 40 ready/yhat.nii.gz $S -o ready --write yhat --force
+promise="a full disk"
+mkdir disk
+if mount -t tmpfs -o size=64k tmpfs disk 2>/dev/null; then
+    trap 'umount "$work/disk"; rm -rf "$work" "$logs"' EXIT
+    refused "$promise: fit" "disk/m.safetensors: cannot be written: no space left on device" \
+        fit -c $people -y $list -o disk/m.safetensors
+    refused "$promise: score" "disk/out/z.nii.gz: cannot be written: no space left on device" \
+        $S -o disk/out
+    kronorm simulate -o disk/study -q
+    check "$promise: simulate" test $code -eq 1 -a "$(wc -l <"$logs/err")" -eq 1 -a -z "$(ls -A disk)"
+else
+    skip "$promise" "mounting a small one needs root"
+fi
+
+works "--quiet prints nothing: fit" fit -c $people -y $list -o quiet.safetensors --quiet
+check "... on stdout or stderr" test ! -s "$logs/out" -a ! -s "$logs/err"
+works "--quiet prints nothing: score" $S -o quiet --quiet
+check "... on stdout or stderr, either" test ! -s "$logs/out" -a ! -s "$logs/err"
+works "--verbose tells more" fit -c $people -y $list -o verbose.safetensors --verbose
+check "... on stderr" grep -q '19 images of [0-9]* voxels' "$logs/err"
+check "a log has no escape codes" sh -c "! grep -q '$(printf '\033')' $logs/err"
+done_testing

@@ -1,0 +1,202 @@
+"""What the command writes, as nibabel, numpy, nifti_tool and a 20-line reader of safetensors see it.
+
+Speaks TAP: a line for each promise."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+try:
+    import nibabel as nib
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+from safetensors_read import read
+
+program = os.path.abspath(sys.argv[1])
+promises = 0
+
+
+def check(condition, promise):
+    global promises
+    promises += 1
+    print(f"{'ok' if condition else 'not ok'} {promises} - {promise}")
+
+
+def close(a, b, promise, tolerance=1e-5):
+    """Within the tolerance where both are numbers, and NaN in the same places."""
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    same = a.shape == b.shape and np.array_equal(np.isnan(a), np.isnan(b))
+    check(same and np.nanmax(np.abs(a - b)) <= tolerance, promise)
+
+
+def kronorm(*words):
+    subprocess.run([program, *words, "-q"], check=True)
+
+
+def table(path):
+    with open(path, newline="") as f:
+        return list(csv.reader(f, delimiter="\t" if path.endswith(".tsv") else ","))
+
+
+def data(path):
+    return np.asarray(nib.load(path).dataobj)
+
+
+def rows_of(name, ids):
+    """Images of a list in the order of the ids."""
+    with open(name) as f:
+        paths = dict(line.rstrip("\n").split("\t") for line in f)
+    return [os.path.join(os.path.dirname(name), paths[i]) for i in ids]
+
+
+def headers(folder):
+    images = [os.path.join(folder, f) for f in sorted(os.listdir(folder)) if f.endswith(".nii.gz")]
+    if not shutil.which("nifti_tool"):
+        print("# no nifti_tool: headers are checked by nibabel alone")
+        return
+    for image in images:
+        run = subprocess.run(["nifti_tool", "-check_hdr", "-infiles", image], capture_output=True,
+                             text=True)
+        check(run.returncode == 0 and "FAILURE" not in run.stdout,
+              f"nifti_tool accepts {os.path.basename(image)}")
+
+
+def images():
+    kronorm("simulate", "--samples", "30", "--patients", "4", "-o", "study")
+    kronorm("fit", "-c", "study/train_participants.tsv", "-y", "study/train_images.txt", "-m",
+            "study/mask.nii.gz", "-o", "m.safetensors")
+    kronorm("score", "m.safetensors", "-c", "study/test_participants.tsv", "-y",
+            "study/test_images.txt", "--write", "z,yhat,ys2_model", "-o", "out")
+    people = [r[0] for r in table("out/abnormality.tsv")[1:]]
+    source = nib.load(rows_of("study/test_images.txt", people)[0])
+    mask = data("study/mask.nii.gz") != 0
+    y = np.stack([data(p) for p in rows_of("study/test_images.txt", people)], -1)
+    maps = {}
+    for name in ("z", "yhat", "ys2_model", "ys2_noise"):
+        image = nib.load(f"out/{name}.nii.gz")
+        maps[name] = np.asarray(image.dataobj)
+        check(np.array_equal(image.affine, source.affine), f"{name} has the affine of the images")
+        check(image.get_data_dtype() == np.float32, f"{name} is of floats")
+        check(image.header.get_zooms()[:3] == source.header.get_zooms()[:3], f"{name} has their voxel size")
+        shape = source.shape + ((len(people),) if name != "ys2_noise" else ())
+        check(image.shape == shape, f"{name} has shape {shape}")
+        check(not maps[name][~mask].any(), f"{name} is 0 outside the mask")
+    headers("out")
+    scale = np.sqrt(maps["ys2_model"] + maps["ys2_noise"][..., None])
+    z = np.where(mask[..., None], (y - maps["yhat"]) / np.where(mask[..., None], scale, 1), 0)
+    close(maps["z"], z, "z is (y - yhat) / sqrt(ys2_model + ys2_noise) to 1e-5")
+
+    kronorm("score", "m.safetensors", "-c", "study/test_participants.tsv", "-y",
+            "study/test_images.txt", "--split", "-o", "split")
+    for i, name in enumerate(people):
+        image = nib.load(f"split/{name}_z.nii.gz")
+        if image.shape != source.shape or not np.array_equal(np.asarray(image.dataobj),
+                                                             maps["z"][..., i]):
+            check(False, f"{name}_z.nii.gz is volume {i} of z.nii.gz")
+            break
+    else:
+        check(True, "--split files are the volumes of the joint one")
+    headers("split")
+    order = np.flatnonzero(mask.ravel(order="F"))
+    kronorm("score", "m.safetensors", "-c", "study/test_participants.tsv", "-y",
+            "study/test_images.txt", "--format", "npy", "-o", "npy")
+    array = np.load("npy/z.npy")
+    flat = maps["z"].reshape(-1, len(people), order="F")[order].T
+    check(array.dtype == np.float32 and np.array_equal(array, flat),
+          "--format npy: people x voxels, x fastest")
+    kronorm("score", "m.safetensors", "-c", "study/test_participants.tsv", "-y",
+            "study/test_images.txt", "--format", "csv", "-o", "csv")
+    rows = table("csv/z.csv")
+    check(rows[0] == ["participant_id"] + [f"voxel_{v}" for v in order], "--format csv: its header")
+    check([r[0] for r in rows[1:]] == people, "--format csv: its people")
+    close([[float(x) for x in r[1:]] for r in rows[1:]], array, "--format csv: the same z", 0)
+
+    # the same images as one 4D file, of the other kinds NIfTI knows
+    for name, kind in (("four.nii", nib.Nifti1Image), ("four2.nii.gz", nib.Nifti2Image),
+                       ("four.img", nib.Nifti1Pair)):
+        nib.save(kind(y, source.affine), name)
+    people_rows = table("study/test_participants.tsv")
+    by_id = {r[0]: r for r in people_rows}
+    with open("ordered.tsv", "w") as f:
+        for r in [people_rows[0]] + [by_id[p] for p in people]:
+            f.write("\t".join(r) + "\n")
+    for name in ("four.nii", "four2.nii.gz", "four.hdr"):
+        kronorm("score", "m.safetensors", "-c", "ordered.tsv", "-y", name, "-o", f"of_{name}")
+        close(data(f"of_{name}/z.nii.gz"), maps["z"], f"the same z from {name}", 0)
+
+
+def model():
+    t, metadata = read("m.safetensors")
+    record = json.loads(metadata["record"])
+    N, F, T = record["n_samples"], record["n_covariates"], record["n_responses"]
+    P, M = record["n_components"], record["rank"]
+    check(metadata["format"] == "kronorm model" and metadata["format_version"] == "1",
+          "the model says what it is")
+    check(set(metadata) == {"format", "format_version", "software", "record", "ids"},
+          "the model's metadata are the documented ones")
+    K, Kn = len(t["deviance_lam"]), len(t["deviance_noise_lam"])
+    shapes = {"X": (N, F), "U": (N, M), "r": (M,), "A": (M, P), "c": (P,), "d": (P,), "B": (T, P),
+              "noise": (T,), "kept": (T,), "y_mean": (T,), "y_sd": (T,), "x_mean": (F,),
+              "x_sd": (F,), "statistic": (N,), "extrapolation": (N,), "z_cv": (N, T),
+              "deviance_Q": (T, K), "deviance_lam": (K,), "deviance_psi": (T,),
+              "deviance_ref": (N,), "deviance_noise_Q": (T, Kn), "deviance_noise_lam": (Kn,),
+              "deviance_noise_psi": (T,), "deviance_noise_ref": (N,), "voxels": (T,)}
+    for name, shape in shapes.items():
+        check(name in t and t[name].shape == shape, f"{name} is {' x '.join(map(str, shape))}")
+    check(set(t) == set(shapes) | {"nifti_header"}, "there is nothing undocumented")
+    ids = json.loads(metadata["ids"])
+    check(sorted(ids) == sorted(r[0] for r in table("study/train_participants.tsv")[1:]),
+          "ids are those of training")
+    y = np.stack([data(p) for p in rows_of("study/train_images.txt", ids)], -1)
+    y = y.reshape(-1, len(ids), order="F")[t["voxels"]].T
+    close(t["y_mean"], y.mean(0), "y_mean is the mean of the images")
+    close(t["B"].T @ t["B"], np.eye(P), "B is orthonormal", 1e-10)
+    close(t["X"].mean(0), np.zeros(F), "X is standardised", 1e-10)
+    image = nib.Nifti1Image.from_bytes(t["nifti_header"].tobytes() + bytes(4 + 4 * 20 * 24 * 20))
+    check(np.array_equal(image.affine, nib.load("study/mask.nii.gz").affine),
+          "nifti_header holds the geometry")
+    kronorm("score", "m.safetensors", "-c", "study/train_participants.tsv", "-y",
+            "study/train_images.txt", "-o", "train", "--format", "npy")
+    people = [r[0] for r in table("train/abnormality.tsv")[1:]]
+    check(all(r[1] == "1" for r in table("train/abnormality.tsv")[1:]), "in_training is 1")
+    close(np.load("train/z.npy"), t["z_cv"][[ids.index(p) for p in people]],
+          "training ids scored again get their z_cv", 0)
+    kronorm("fit", "-c", "study/train_participants.tsv", "-y", "study/train_images.txt",
+            "--strip-ids", "-o", "bare.safetensors")
+    t, metadata = read("bare.safetensors")
+    check("ids" not in metadata and "z_cv" not in t, "--strip-ids: neither ids nor z_cv")
+    log = json.load(open("m.safetensors.log.json"))
+    check(set(log) == {"software", "blas", "core", "model", "threads", "seconds"}, "the log's keys")
+    check(set(log["seconds"]) == {"basis", "fit", "reference"}, "the log's timings")
+
+
+def summary():
+    s = json.load(open("out/summary.json"))
+    check(set(s) == {"metrics", "calibration", "AUC", "gev", "counts", "warnings", "seconds",
+                     "software"}, "summary.json has its keys")
+    rows = table("out/metrics.tsv")
+    means = np.mean([[float(x) for x in r[1:]] for r in rows[1:]], 0)
+    close([s["metrics"][k] for k in rows[0][1:]], means, "its metrics are the means of metrics.tsv", 1e-8)
+    run = subprocess.run([program, "info", "m.safetensors", "--json"], capture_output=True, check=True)
+    info = json.loads(run.stdout)
+    keys = """format_version method noise likelihood n_samples n_covariates n_responses n_components
+        rank lml evaluations converged theta gradient noise_variance components_curve cv gev seconds
+        software""".split()
+    for key in keys:
+        check(key in info, f"info --json has {key}")
+
+
+with tempfile.TemporaryDirectory(prefix="kn-cli-") as folder:
+    os.chdir(folder)
+    images()
+    model()
+    summary()
+    os.chdir("/")
+print(f"1..{promises}")
