@@ -215,8 +215,8 @@ static void draw_series(drawing *d, const struct series *s, int k, const curve *
     int q = (int)c->quantity;
     for (ptrdiff_t i = 0; i < d->n; i++) {
         const kn_group *g = &d->group[i];
-        if (g->run.split != d->split || g->run.method != s->method || g->run.variant != s->variant ||
-            !drawable(d, g->mean[q]))
+        if (g->run.split != d->split || g->run.method != s->method ||
+            g->run.variant != s->variant || !drawable(d, g->mean[q]))
             continue;
         double y = height(d, g->mean[q]);
         if (g->run.components == 0) {
@@ -284,8 +284,7 @@ static void draw_legend(drawing *d, double top)
         kn_svg_text(&d->svg, x + 30, y + 4, SMALL, "start", false, text);
         x += 54 + 6.6 * (double)strlen(text);
     }
-    kn_svg_text(&d->svg, x, y + 4, SMALL, "start", false,
-                "Bars: standard deviation over repeats");
+    kn_svg_text(&d->svg, x, y + 4, SMALL, "start", false, "Bars: standard deviation over repeats");
 }
 
 kn_status kn_figure_write(kn_ctx *ctx, const kn_results *r, const char *path)

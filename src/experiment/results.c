@@ -13,8 +13,8 @@
 const char *const kn_method_name[KN_N_METHODS] = {"smtgpr", "stgpr", "kronprod"};
 const char *const kn_variant_name[KN_N_VARIANTS] = {"paper", "iso-exact", "default"};
 const char *const kn_quantity_name[KN_N_QUANTITIES] = {
-    "R2",           "rho2", "rho2_all",    "MSLL",        "z2",             "AUC_top",
-    "AUC_deviance", "lml",  "evaluations", "seconds_fit", "seconds_predict"};
+    "R2",  "rho2",        "rho2_all",    "MSLL",           "z2", "AUC_top", "AUC_deviance",
+    "lml", "evaluations", "seconds_fit", "seconds_predict"};
 
 void kn_results_clear(kn_results *r)
 {
@@ -143,15 +143,15 @@ static json_t *number(double x)
 static json_t *group_json(const kn_group *g)
 {
     const kn_run *u = &g->run;
-    json_t *j = json_pack("{s:s s:s s:s s:o s:i}", "method", kn_method_name[u->method], "variant",
-                          kn_variant_name[u->variant], "split", kn_split_name[u->split],
-                          "components",
-                          u->components > 0 ? json_integer(u->components) : json_null(), "repeats",
-                          u->repeat);
+    json_t *j =
+        json_pack("{s:s s:s s:s s:o s:i}", "method", kn_method_name[u->method], "variant",
+                  kn_variant_name[u->variant], "split", kn_split_name[u->split], "components",
+                  u->components > 0 ? json_integer(u->components) : json_null(), "repeats",
+                  u->repeat);
     for (int q = 0; j && q < KN_N_QUANTITIES; q++)
-        json_object_set_new(
-            j, kn_quantity_name[q],
-            json_pack("{s:o s:o}", "mean", number(g->mean[q]), "sd", number(g->sd[q])));
+        json_object_set_new(j, kn_quantity_name[q],
+                            json_pack("{s:o s:o}", "mean", number(g->mean[q]), "sd",
+                                      number(g->sd[q])));
     return j;
 }
 

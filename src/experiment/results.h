@@ -12,19 +12,20 @@ typedef enum kn_variant {
     KN_N_VARIANTS
 } kn_variant;
 
-typedef enum kn_quantity { /* columns of results.tsv, in this order */
-    KN_Q_R2,               /* these five: mean over voxels, on test scans of random patterns ... */
-    KN_Q_RHO2,
-    KN_Q_RHO2_ALL, /* ... but this one on all test scans, figures included */
-    KN_Q_MSLL,
-    KN_Q_Z2,
-    KN_Q_AUC_TOP, /* figures against test scans of random patterns */
-    KN_Q_AUC_DEVIANCE,
-    KN_Q_LML,
-    KN_Q_EVALUATIONS,
-    KN_Q_SECONDS_FIT, /* basis and parameters; the reference is not in it */
-    KN_Q_SECONDS_PREDICT,
-    KN_N_QUANTITIES
+typedef enum kn_quantity {          /* columns of results.tsv, in this order */
+                           KN_Q_R2, /* these five: mean over voxels, on test scans of random
+                                       patterns ... */
+                           KN_Q_RHO2,
+                           KN_Q_RHO2_ALL, /* ... but this one on all test scans, figures included */
+                           KN_Q_MSLL,
+                           KN_Q_Z2,
+                           KN_Q_AUC_TOP, /* figures against test scans of random patterns */
+                           KN_Q_AUC_DEVIANCE,
+                           KN_Q_LML,
+                           KN_Q_EVALUATIONS,
+                           KN_Q_SECONDS_FIT, /* basis and parameters; the reference is not in it */
+                           KN_Q_SECONDS_PREDICT,
+                           KN_N_QUANTITIES
 } kn_quantity;
 
 extern const char *const kn_method_name[KN_N_METHODS];
@@ -56,7 +57,7 @@ const kn_result *kn_results_find(const kn_results *r, const kn_run *run); /* NUL
 
 /* Runs that differ in their repeat alone: a place in results.json and in the figure. */
 typedef struct kn_group {
-    kn_run run; /* repeat: how many there are */
+    kn_run run;                                        /* repeat: how many there are */
     double mean[KN_N_QUANTITIES], sd[KN_N_QUANTITIES]; /* divisor n - 1; NaN for a single one */
 } kn_group;
 

@@ -39,7 +39,8 @@ static kn_status check_header(kn_ctx *ctx, const kn_table *t)
 {
     bool same = kn_table_cols(t) == N_KEYS + KN_N_QUANTITIES;
     for (int c = 0; same && c < N_KEYS + KN_N_QUANTITIES; c++)
-        same = strcmp(kn_table_name(t, c), c < N_KEYS ? KEYS[c] : kn_quantity_name[c - N_KEYS]) == 0;
+        same =
+            strcmp(kn_table_name(t, c), c < N_KEYS ? KEYS[c] : kn_quantity_name[c - N_KEYS]) == 0;
     return same ? KN_OK
                 : kn_fail(ctx, KN_ERR_FORMAT,
                           "%s line 1: the columns are not those of this version; --force starts "

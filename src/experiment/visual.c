@@ -17,7 +17,7 @@ static const char *const KIND[2] = {"random", "figure"};
 typedef struct run {
     int kind, number;
     char func[PATH], label[PATH];
-    kn_mat labels; /* scans x pixels */
+    kn_mat labels;  /* scans x pixels */
     ptrdiff_t rows; /* that are not rest, after the shift */
 } run;
 
@@ -106,8 +106,8 @@ static kn_status find_runs(kn_ctx *ctx, loader *l, kn_visual *v)
         v->runs[u->kind] = last[u->kind];
         const char *kind = KIND[u->kind];
         int n = snprintf(u->func, PATH, "%s/func/data_%s_run%02d.nii.gz", l->dir, kind, u->number);
-        int m = snprintf(u->label, PATH, "%s/label/data_%s_run%02d_label.csv", l->dir, kind,
-                         u->number);
+        int m =
+            snprintf(u->label, PATH, "%s/label/data_%s_run%02d_label.csv", l->dir, kind, u->number);
         if (n >= PATH || m >= PATH)
             return kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", l->dir);
         const char *needed[2] = {u->func, u->label};
@@ -168,9 +168,9 @@ static kn_status read_labels(kn_ctx *ctx, loader *l, run *u, ptrdiff_t scans)
     for (ptrdiff_t t = 0; t < rows; t++) {
         for (ptrdiff_t j = 0; j < cols; j++)
             if (kn_table_number(table, t, j, &kn_col(u->labels, j)[t]) != KN_CELL_NUMBER) {
-                status = kn_fail(ctx, KN_ERR_DATA,
-                                 "%s line %td column %td: '%s', expected a number", u->label,
-                                 kn_table_line(table, t), j + 1, kn_table_cell(table, t, j));
+                status =
+                    kn_fail(ctx, KN_ERR_DATA, "%s line %td column %td: '%s', expected a number",
+                            u->label, kn_table_line(table, t), j + 1, kn_table_cell(table, t, j));
                 goto out;
             }
         KN_TRY(check_row(ctx, u, table, t));

@@ -68,9 +68,9 @@ static void on_row(int terminator, void *self)
     if (t->rows < 0)
         t->cols = p->fields;
     if (p->fields != t->cols) {
-        p->status = kn_fail(p->ctx, KN_ERR_FORMAT,
-                            "%s line %td: %td fields, expected %td as in the %s", t->path,
-                            p->row_line, p->fields, t->cols, p->bare ? "first row" : "header");
+        p->status =
+            kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: %td fields, expected %td as in the %s",
+                    t->path, p->row_line, p->fields, t->cols, p->bare ? "first row" : "header");
         return;
     }
     void *line = t->line;
