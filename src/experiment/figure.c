@@ -142,13 +142,14 @@ static void y_tick(drawing *d, double value)
     kn_svg_text(&d->svg, d->left - 6, y + 4, SMALL, "end", false, text);
 }
 
-/* Steps of 1, 2 or 5 times a power of ten: four to eight of them. */
+/* Steps of 1, 2 or 5 times a power of ten, four to eight of them; the quotient of whole numbers
+ * prints as the decimal it is. */
 static void linear_ticks(drawing *d)
 {
     double range = d->y.high - d->y.low, power = pow(10, floor(log10(range / 4)));
     double rest = range / 4 / power, step = power * (rest >= 5 ? 5 : rest >= 2 ? 2 : 1);
     for (double k = ceil(d->y.low / step); k * step <= d->y.high; k++)
-        y_tick(d, round(k * step / power) * power); /* multiples of `power`, exact in decimal */
+        y_tick(d, power < 1 ? round(k * step / power) / round(1 / power) : k * step);
 }
 
 static void log_ticks(drawing *d)
@@ -247,7 +248,7 @@ static void draw_panel(drawing *d, const struct panel *p)
     kn_svg_text(&d->svg, d->left, d->top - 12, LARGE, "start", false, p->title);
     kn_svg_text(&d->svg, d->left + PANEL_WIDTH / 2.0, bottom + 36, SMALL, "middle", false,
                 "basis functions (components)");
-    kn_svg_text(&d->svg, d->left - 46, d->top + PANEL_HEIGHT / 2.0, SMALL, "middle", true, p->unit);
+    kn_svg_text(&d->svg, d->left - 52, d->top + PANEL_HEIGHT / 2.0, SMALL, "middle", true, p->unit);
     for (int c = 0; c < p->n; c++)
         for (int k = 0; k < N_SERIES; k++)
             draw_series(d, &SERIES[k], k, &p->curve[c]);
