@@ -38,7 +38,7 @@ static kn_status read_job(kn_ctx *ctx, const kn_reproduce_job *job, plan *p)
                 .methods = job->methods ? job->methods : all,
                 .variants = job->variants ? job->variants : all,
                 .splits = job->splits ? job->splits : KN_SPLIT_SCAN};
-    if (p->repeats < 0 || p->n_components < 0)
+    if (p->repeats < 0 || p->n_components < 1)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is %d, expected 1 or more",
                        p->repeats < 0 ? "repeats" : "n_components",
                        p->repeats < 0 ? p->repeats : p->n_components);

@@ -285,7 +285,12 @@ static void draw_legend(drawing *d, double top)
         kn_svg_text(&d->svg, x + 30, y + 4, SMALL, "start", false, text);
         x += 54 + 6.6 * (double)strlen(text);
     }
-    kn_svg_text(&d->svg, x, y + 4, SMALL, "start", false, "Bars: standard deviation over repeats");
+    bool bars = false;
+    for (ptrdiff_t i = 0; i < d->n; i++)
+        bars = bars || d->group[i].run.repeat > 1;
+    if (bars)
+        kn_svg_text(&d->svg, x, y + 4, SMALL, "start", false,
+                    "Bars: standard deviation over repeats");
 }
 
 kn_status kn_figure_write(kn_ctx *ctx, const kn_results *r, const char *path)

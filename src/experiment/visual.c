@@ -10,7 +10,7 @@
 #include "io/mask.h"
 #include "io/table.h"
 
-enum { PATH = 4096, MOST_RUNS = 99, LEAST_SCANS = 3 }; /* two points are always on a line */
+enum { PATH = 4096, LEAST_SCANS = 3 }; /* two points are always on a line */
 static const double REST = -1;
 static const char *const KIND[2] = {"random", "figure"};
 
