@@ -137,7 +137,7 @@ static void y_tick(drawing *d, double value)
     static const kn_pen GRID = {"#e4e4e4", 1, NULL};
     char text[KN_NUMBER_SIZE];
     double y = height(d, value);
-    kn_number_text(value, text);
+    kn_number_text(value + 0.0, text); /* -0 becomes 0 */
     kn_svg_line(&d->svg, d->left, y, d->left + PANEL_WIDTH, y, GRID);
     kn_svg_text(&d->svg, d->left - 6, y + 4, SMALL, "end", false, text);
 }
