@@ -45,9 +45,14 @@ fit "a compressed image cut short" \
 head -c 352 whole.nii >huge.nii
 patch huge.nii 40 '\003\000\350\003\350\003\224\021' # 1000 x 1000 x 4500 floats
 head -c 25 /dev/zero >>huge.nii
-promise="377 bytes that ask for 18 GB are refused before the memory is asked for"
-refused_small() { # as a shell with 1 GB of memory
-    (ulimit -v 1000000 && "$KRONORM" fit -c study/train_participants.tsv -o m.safetensors -q "$@") \
+export OPENBLAS_NUM_THREADS=1 # its buffers count too
+refused_small() { # as a shell with 4 GB of memory
+    promise="377 bytes that ask for 18 GB are refused before the memory is asked for"
+    if ! (ulimit -v 4000000 && "$KRONORM" --version) >/dev/null 2>&1; then
+        skip "$promise: $*" "the command does not start in 4 GB, as under a sanitizer"
+        return
+    fi
+    (ulimit -v 4000000 && "$KRONORM" fit -c study/train_participants.tsv -o m.safetensors -q "$@") \
         >"$logs/out" 2>"$logs/err"
     code=$?
     if [ $code -eq 1 ] && grep -q 'the header promises 18.0 GB' "$logs/err"; then

@@ -21,6 +21,13 @@ example score "kronorm score model.safetensors -c test_participants.tsv -y test_
 example simulate "kronorm simulate --kind cohort --samples 120 --patients 20 -o study"
 example info "kronorm info model.safetensors --json"
 
+for c in fit predict score simulate info; do
+    kronorm $c --man
+    check "$c has a manual page with an example and its exit codes" test \
+        "$(grep -cE '^\.(TH KRONORM|SH (OPTIONS|EXAMPLE|EXIT STATUS))' "$logs/out")" -eq 4
+    kronorm $c --completion
+    check "$c offers its options to the shell" grep -q "^$c: .*--force.*--help" "$logs/out"
+done
 kronorm --help
 check "kronorm --help lists the commands" \
     test $code -eq 0 -a "$(grep -cE '^  (fit|predict|score|simulate|info) ' "$logs/out")" -eq 5
