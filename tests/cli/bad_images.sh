@@ -88,6 +88,8 @@ fit "a mask of another space" \
 fit "an empty mask" "empty.nii: the mask is empty: no voxel is other than 0" -y list.txt -m empty.nii
 fit "a mask that is no image" "list.txt: expected an image named .nii, .nii.gz, .hdr or .img" \
     -y list.txt -m list.txt
+misused "target columns of images" ": --targets is for tables, list.txt is none" \
+    fit -c study/train_participants.tsv -y list.txt --targets 'lh_*' -o m.safetensors
 head -n 1 list.txt | cat list.txt - >twice.txt
 fit "an id twice in a list" "twice.txt line 20: $first was on line 1 already" -y twice.txt
 
