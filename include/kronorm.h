@@ -143,10 +143,12 @@ typedef struct kn_fit_options {
     size_t size;              /* sizeof(kn_fit_options) as the caller was compiled; set by _init */
     kn_method method;         /* KN_SMTGPR */
     int components;           /* P, or KN_COMPONENTS_AUTO (the default) */
-    kn_noise noise;           /* KN_NOISE_STRUCTURED; the paper's model is KN_NOISE_ISO */
+    kn_noise noise;           /* KN_NOISE_STRUCTURED; the paper's model is KN_NOISE_ISO, which
+                               * MT-Kronprod implies */
     kn_likelihood likelihood; /* KN_EXACT; KN_PAPER with iso noise only */
     unsigned sample_kernel;   /* sum of kernels on covariates; default linear + se (iso: + iso) */
-    unsigned task_kernel;     /* sum of kernels on components (iso only); default linear + iso */
+    unsigned task_kernel;     /* sum of kernels on components or, MT-Kronprod, responses (iso only);
+                               * default linear + iso */
     kn_task_scale task_scale; /* divide task features by sqrt(N), iso only */
     kn_view basis;            /* T x P basis of your own; data NULL: principal components */
     kn_optimiser optimiser;   /* KN_NESTED; the joint ones need iso noise */
@@ -159,8 +161,8 @@ typedef struct kn_fit_options {
     int standardise;    /* 1: covariates and responses to mean 0, sd 1, undone in predictions */
     int folds;          /* 10: cross-validated reference; 0: none, noise from the training fit */
     uint64_t seed;      /* 1 */
-    int plain;          /* STGPR: fit each response alone, all parameters free; slow */
-    double top;         /* 0.05: share of the responses behind the abnormality statistic */
+    int plain;  /* STGPR: fit each response alone, all parameters free; slow. theta: start of all */
+    double top; /* 0.05: share of the responses behind the abnormality statistic */
 } kn_fit_options;
 
 KN_API void kn_fit_options_init_sized(kn_fit_options *options, size_t size);
@@ -238,7 +240,10 @@ KN_API void kn_model_info_sized(const kn_model *model, kn_fit_info *info, size_t
 
 /* Arrays by name, as views into the model, valid while it lives; data NULL for an unknown name.
  * Standardised units: X N x F, U N x rank, r, A rank x P, c d of each component, B T_kept x P,
- * noise; and x_mean x_sd y_mean y_sd, which lead back to the original ones. */
+ * noise; and x_mean x_sd y_mean y_sd, which lead back to the original ones. MT-Kronprod: c, d and A
+ * have one component more than B, for all directions outside it. STGPR: cells n x 2 (rho, length),
+ * and for each response cell (a row of cells), c, d, delta = d/c, lml, alpha N x T_kept: the mean
+ * is R0* alpha. */
 KN_API kn_view kn_model_array(const kn_model *model, const char *name);
 
 /* The responses in use: their number, and their indices among all in *index. */

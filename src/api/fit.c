@@ -52,14 +52,63 @@ static kn_status check_enums(kn_ctx *ctx, const kn_fit_options *o)
     return KN_OK;
 }
 
+/* What one method has no use for: named, and said why. */
+typedef struct misfit {
+    bool set;
+    const char *option, *reason;
+} misfit;
+
+static kn_status refuse_misfits(kn_ctx *ctx, const char *method, const misfit *m, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (m[i].set)
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "%s has no use for %s: %s", method, m[i].option,
+                           m[i].reason);
+    return KN_OK;
+}
+
+static kn_status check_method(kn_ctx *ctx, const kn_fit_options *o)
+{
+    static const char alone[] = "each response is modelled alone";
+    const misfit kronprod[] = {
+        {o->components != 0, "components", "every response is its own task"},
+        {o->basis.data != NULL, "basis", "its basis is the identity"},
+        {o->likelihood == KN_PAPER, "likelihood paper", "without a basis it is the exact one"},
+        {o->plain != 0, "plain", "it is STGPR's"},
+    };
+    const misfit stgpr[] = {
+        {o->components != 0, "components", alone},
+        {o->basis.data != NULL, "basis", alone},
+        {o->noise == KN_NOISE_ISO, "noise iso", alone},
+        {o->likelihood == KN_PAPER, "likelihood paper", alone},
+        {o->task_kernel != 0, "task_kernel", alone},
+        {o->task_scale != KN_TASK_SCALE_NONE, "task_scale", alone},
+        {o->optimiser != KN_NESTED && !o->plain, "a joint optimiser",
+         "responses share cells of (rho, length); plain fits each one alone"},
+        {o->theta != NULL && !o->plain, "theta",
+         "it starts from rho and length; plain takes theta"},
+        {o->restarts > 0 && !o->plain, "restarts", "its cells cover the whole range"},
+        {o->plain && isfinite(o->rho), "rho", "a plain fit starts from theta"},
+        {o->plain && isfinite(o->length), "length", "a plain fit starts from theta"},
+    };
+    const misfit smtgpr[] = {
+        {o->plain != 0, "plain", "it is STGPR's"},
+    };
+    switch (o->method) {
+    case KN_KRONPROD:
+        return refuse_misfits(ctx, "MT-Kronprod", kronprod, sizeof kronprod / sizeof *kronprod);
+    case KN_STGPR: return refuse_misfits(ctx, "STGPR", stgpr, sizeof stgpr / sizeof *stgpr);
+    default: return refuse_misfits(ctx, "S-MTGPR", smtgpr, sizeof smtgpr / sizeof *smtgpr);
+    }
+}
+
 kn_status kn_check_fit_options(kn_ctx *ctx, const kn_fit_options *o)
 {
     kn_status status = check_enums(ctx, o);
+    if (status == KN_OK)
+        status = check_method(ctx, o);
     if (status != KN_OK)
         return status;
-    if (o->method != KN_SMTGPR) /* rather than smtgpr under another name */
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "method %s is not in this version, only smtgpr",
-                       o->method == KN_STGPR ? "stgpr" : "kronprod");
     unsigned all = KN_LINEAR | KN_SE | KN_ISO;
     bool iso = o->noise == KN_NOISE_ISO;
     if (o->sample_kernel & ~all || o->task_kernel & ~all)
@@ -77,9 +126,9 @@ kn_status kn_check_fit_options(kn_ctx *ctx, const kn_fit_options *o)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "a task scale needs iso noise");
     if (!iso && o->likelihood == KN_PAPER)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "the paper's likelihood needs iso noise");
-    if (!iso && o->optimiser != KN_NESTED)
+    if (!iso && o->optimiser != KN_NESTED && o->method != KN_STGPR)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "joint optimisers (tnewton, lbfgs) need iso noise");
-    if (!iso && o->theta)
+    if (!iso && o->theta && o->method != KN_STGPR)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "theta is for iso noise; structured noise starts from rho and length");
     if (o->components < 0)
@@ -156,7 +205,8 @@ static kn_spec spec_of(const kn_fit_options *o, ptrdiff_t F)
                     .sample_kernel = o->sample_kernel,
                     .task_kernel = o->task_kernel,
                     .task_scale = o->task_scale,
-                    .F = F};
+                    .F = F,
+                    .kronprod = o->method == KN_KRONPROD};
     if (spec.sample_kernel == KN_KERNEL_DEFAULT)
         spec.sample_kernel = KN_LINEAR | KN_SE | (iso ? KN_ISO : 0u);
     if (iso && spec.task_kernel == KN_KERNEL_DEFAULT)
@@ -166,19 +216,17 @@ static kn_spec spec_of(const kn_fit_options *o, ptrdiff_t F)
 
 /* What is normal, from the training samples' own cross-validated maps. The z themselves are kept
  * up to this size: a training sample scored again is owed its cross-validated map. */
-static kn_status make_reference(kn_ctx *ctx, const kn_responses *Y, double top, kn_model *m)
+static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, double top, kn_model *m)
 {
     static const double MOST_KEPT = 1e9; /* bytes */
     kn_status status;
-    kn_gp_maps cv = {0};
     void *fold = NULL;
     double t0 = kn_clock();
-    int folds = m->info.cv.folds;
     KN_TRY(kn_alloc(ctx, m->gp.N, sizeof(int), &fold));
+    int folds = m->info.cv.folds;
     kn_folds_deal(m->gp.N, folds, m->seed, fold);
-    KN_TRY(kn_gp_cv(ctx, &m->gp, Y, NULL, folds, fold, &cv));
     bool keep = 4.0 * (double)m->gp.N * (double)m->gp.T <= MOST_KEPT;
-    KN_TRY(kn_reference_make(ctx, &m->gp, &cv, fold, folds, top, keep, &m->reference));
+    KN_TRY(kn_reference_make(ctx, &m->gp, cv, fold, folds, top, keep, &m->reference));
     m->info.seconds_reference += kn_clock() - t0;
 out:
     if (status == KN_ERR_CANCELLED) { /* the model stands; only its reference is missing */
@@ -187,9 +235,11 @@ out:
         status = KN_OK;
     }
     kn_free(fold);
-    kn_gp_maps_clear(&cv);
     return status;
 }
+
+typedef kn_status (*fit_fn)(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
+                            const kn_gp_options *o, kn_gp *gp, kn_fit_info *info);
 
 kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *options, kn_model **model)
 {
@@ -197,9 +247,12 @@ kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *option
     kn_fit_options o;
     kn_mat Xs = {0};
     kn_model *m = NULL;
+    kn_gp_maps cv = {0};
     void *memory = NULL;
     *model = NULL;
     KN_TRY(read_options(ctx, options, &o));
+    if (o.method == KN_KRONPROD)
+        o.noise = KN_NOISE_ISO; /* the only noise it has */
     KN_TRY(kn_check_fit_options(ctx, &o));
     KN_TRY(check_data(ctx, X, Y, &o));
     kn_spec spec = spec_of(&o, X.cols);
@@ -237,7 +290,11 @@ kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *option
         kn_log(ctx, KN_LOG_WARNING, "%td of %td covariates are constant", m->x.n_constant, X.cols);
 
     kn_responses responses = kn_responses_of(Y, &m->y);
-    kn_gp_options go = {.components = o.components, .basis = o.basis, .folds = o.folds};
+    kn_gp_options go = {.components = o.components,
+                        .basis = o.basis,
+                        .folds = o.folds,
+                        .plain = o.plain,
+                        .cv = &cv};
     go.search =
         (kn_search_options){.optimiser = o.optimiser,
                             .restarts = o.restarts,
@@ -249,12 +306,15 @@ kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *option
                             .rho = o.rho,
                             .length = o.length,
                             .theta = o.theta};
-    KN_TRY(kn_smtgpr_fit(ctx, Xs, &responses, &spec, &go, &m->gp, &m->info));
+    static const fit_fn fits[] = {
+        [KN_SMTGPR] = kn_smtgpr_fit, [KN_STGPR] = kn_stgpr_fit, [KN_KRONPROD] = kn_kronprod_fit};
+    KN_TRY(fits[o.method](ctx, Xs, &responses, &spec, &go, &m->gp, &m->info));
     m->info.converged = m->info.stop == KN_STOP_CONVERGED;
     if (m->info.cv.folds > 0)
-        KN_TRY(make_reference(ctx, &responses, o.top, m));
+        KN_TRY(make_reference(ctx, &cv, o.top, m));
     *model = m;
 out:
+    kn_gp_maps_clear(&cv);
     kn_mat_clear(&Xs);
     if (status != KN_OK)
         kn_model_free(m);

@@ -16,17 +16,23 @@ kn_view kn_model_array(const kn_model *model, const char *name)
 {
     const kn_gp *gp = &model->gp;
     const kn_scaling *y = &model->y;
+    bool stgpr = gp->method == KN_STGPR;
     struct {
         const char *name;
         const double *data;
         ptrdiff_t rows, cols;
     } arrays[] = {
-        {"c", gp->latent.c, gp->P, 1},
-        {"d", gp->latent.d, gp->P, 1},
+        {"c", stgpr ? gp->stgpr.c : gp->latent.c, stgpr ? gp->T : gp->latent.A.cols, 1},
+        {"d", stgpr ? gp->stgpr.d : gp->latent.d, stgpr ? gp->T : gp->latent.A.cols, 1},
         {"B", gp->B.data, gp->T, gp->P},
-        {"A", gp->latent.A.data, gp->latent.R0.m, gp->P},
+        {"A", gp->latent.A.data, gp->latent.R0.m, gp->latent.A.cols},
         {"U", gp->latent.R0.U.data, gp->N, gp->latent.R0.m},
         {"r", gp->latent.R0.r, gp->latent.R0.m, 1},
+        {"cells", gp->stgpr.cells.data, gp->stgpr.cells.rows, 2},
+        {"cell", gp->stgpr.cell, gp->T, 1},
+        {"delta", gp->stgpr.delta, gp->T, 1},
+        {"alpha", gp->stgpr.alpha.data, gp->N, gp->T},
+        {"lml", gp->stgpr.lml, gp->T, 1},
         {"X", gp->latent.X.data, gp->N, gp->F},
         {"noise", gp->noise, gp->T, 1},
         {"x_mean", model->x.mean, model->x.F, 1},
@@ -35,7 +41,7 @@ kn_view kn_model_array(const kn_model *model, const char *name)
         {"y_sd", y->sd, y->n_kept, 1},
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        if (strcmp(name, arrays[i].name) == 0)
+        if (strcmp(name, arrays[i].name) == 0 && arrays[i].data)
             return kn_view_cols(arrays[i].data, arrays[i].rows, arrays[i].cols);
     return kn_view_cols(NULL, 0, 0);
 }

@@ -66,11 +66,10 @@ static void on_progress(void *user, const kn_progress *p)
         snprintf(session.stage, sizeof session.stage, "%s", p->stage);
         session.stage_began = now;
     }
-    /* ten times a second on a terminal, once in ten seconds in a log */
-    if (!fresh && now - session.last_shown < (session.terminal ? 0.1 : 10) &&
-        !(last && session.terminal))
-        return;
-    if (!session.terminal && (p->total == 0 || last || (fresh && p->done < p->total / 4)) && !fresh)
+    /* ten times a second on a terminal; a line every ten seconds in a log, none for short work */
+    double wait = session.terminal ? 0.1 : 10;
+    bool due = now - session.last_shown >= wait || (session.terminal && (fresh || last));
+    if (!due)
         return;
     session.last_shown = now;
     double spent = now - session.stage_began, rate = spent > 0 ? (double)p->done / spent : 0;
@@ -110,6 +109,7 @@ kn_ctx *session_begin(const cli_common *common, const char *command)
     session.verbose = common->verbose;
     session.terminal = isatty(STDERR_FILENO);
     session.stage[0] = '\0';
+    session.last_shown = kn_clock();
     kn_set_threads(ctx, common->threads);
     kn_set_log(ctx, on_log, NULL);
     if (!common->quiet)

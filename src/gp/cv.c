@@ -3,8 +3,8 @@
  * [METHOD 5b]. */
 #include <math.h>
 
+#include "gp/fit.h"
 #include "gp/folds.h"
-#include "gp/gp.h"
 #include "la/la.h"
 
 /* The fold's components at the parameters held: latent model of its training rows. For iso noise
@@ -30,21 +30,41 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_mat *ro
             KN_TRY(kn_mat_copy(ctx, f->US, &rotated));
             kn_gemm(1, KN_N, rotated, KN_N, e.iso.UC, 0, f->US);
         }
-        if (!f->US.data && (gp->UC.data || !e.iso.diagonal)) { /* B U_C,f = (B U_C) U_C' U_C,f */
+        if (!f->US.data && gp->UC.data) { /* B U_C,f = (B U_C) U_C' U_C,f */
             KN_TRY(kn_mat_copy(ctx, e.iso.UC, rotate));
-            if (gp->UC.data)
-                kn_gemm(1, KN_T, gp->UC, KN_N, e.iso.UC, 0, *rotate);
+            kn_gemm(1, KN_T, gp->UC, KN_N, e.iso.UC, 0, *rotate);
+        } else if (!f->US.data && !e.iso.diagonal) {
+            *rotate = e.iso.UC;
+            e.iso.UC = kn_mat_none();
         }
     } else {
         KN_TRY(kn_engine_at(ctx, &e, gp->latent.R0.theta, &lml));
     }
-    kn_mat *A = gp->spec.noise == KN_NOISE_ISO ? &e.iso.A : &e.A0;
-    KN_TRY(kn_latent_new(ctx, &X, &e.R0, A, e.c, e.d, gp->latent.iso, out));
+    KN_TRY(kn_fit_latent(ctx, &X, &e, out));
 out:
     kn_mat_clear(&rotated);
     kn_mat_clear(&X);
     kn_engine_clear(&e);
     kn_pairs_clear(&pairs);
+    return status;
+}
+
+/* MT-Kronprod with se: U_C is T x T and the held-out maps are not, so these are kept instead.
+ * mean = mean_lat U_C', variance = v_lat (U_C.^2)' */
+static kn_status to_responses(kn_ctx *ctx, kn_part *part)
+{
+    kn_status status;
+    kn_mat latent = {0}, UC = part->rotate;
+    KN_TRY(kn_mat_copy(ctx, part->mean, &latent));
+    kn_gemm(1, KN_N, latent, KN_T, UC, 0, part->mean);
+    kn_mat_set(latent, part->var);
+    for (ptrdiff_t i = 0; i < UC.rows * UC.cols; i++)
+        UC.data[i] *= UC.data[i];
+    kn_gemm(1, KN_N, latent, KN_T, UC, 0, part->var);
+    part->direct = true;
+    kn_mat_clear(&part->rotate);
+out:
+    kn_mat_clear(&latent);
     return status;
 }
 
@@ -61,6 +81,8 @@ static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_part *pa
     KN_TRY(kn_mat_new(ctx, f->n_test, model.A.cols, &part->mean));
     KN_TRY(kn_mat_new(ctx, f->n_test, model.A.cols, &part->var));
     KN_TRY(kn_latent_predict(ctx, &model, Xs, part->mean, part->var, clamped));
+    if (gp->spec.kronprod && !gp->complement_component)
+        KN_TRY(to_responses(ctx, part));
     part->rows = f->test;
     part->train = f->train;
     part->US = f->US;
@@ -111,12 +133,14 @@ out:
 kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, const kn_gram *gram,
                    int folds, const int *fold, kn_gp_maps *out)
 {
+    if (gp->method == KN_STGPR)
+        return kn_stgpr_cv(ctx, gp, Y, folds, fold, out);
     kn_status status = KN_OK;
     kn_gram own = {0};
     kn_mat Z = {0}, rotated = {0};
     kn_fold f = {0};
     void *part = NULL;
-    *out = (kn_gp_maps){.gp = gp, .Y = *Y, .n = gp->N};
+    *out = (kn_gp_maps){.gp = gp, .Y = *Y, .n = gp->N, .folds = folds};
     KN_TRY(kn_alloc(ctx, folds, sizeof(kn_part), &part));
     out->part = part;
     out->n_parts = folds;
@@ -126,7 +150,10 @@ kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, const kn
     }
     if (!gp->pca) {
         KN_TRY(kn_mat_new(ctx, gp->N, gp->P, &Z));
-        KN_TRY(kn_gp_coordinates(ctx, gp, Y, Z));
+        if (gp->spec.kronprod)
+            kn_responses_block(ctx, Y, 0, Z);
+        else
+            KN_TRY(kn_gp_coordinates(ctx, gp, Y, Z));
         if (gp->UC.data) { /* task features are the coordinates before the rotation by U_C */
             KN_TRY(kn_mat_copy(ctx, Z, &rotated));
             kn_gemm(1, KN_N, rotated, KN_T, gp->UC, 0, Z);

@@ -98,7 +98,8 @@ kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, kn_pairs *pairs, kn_ma
         if (spec->task_scale == KN_TASK_SCALE_SQRTN)
             scale /= sqrt((double)N_ref);
         KN_TRY(kn_iso_new(ctx, Z, T, E, spec->likelihood, spec->task_kernel,
-                          (spec->sample_kernel & KN_ISO) != 0, scale, tasks, &out->iso));
+                          (spec->sample_kernel & KN_ISO) != 0, spec->kronprod, scale, tasks,
+                          &out->iso));
     } else {
         KN_TRY(kn_mat_new(ctx, N, P, &out->A2));
     }
@@ -151,11 +152,11 @@ void kn_engine_inside_start(const kn_engine *e, int which, double *x)
     static const double share[KN_INSIDE_STARTS] = {0.3, 0.05,
                                                    0.7}; /* of the variance that is signal */
     int k = 0;
-    double N = (double)e->N, P = (double)e->P, linear = 0, energy = kn_sumsq(e->Z);
-    double v = energy / (N * P);
+    double N = (double)e->N, linear = 0, energy = kn_sumsq(e->Z);
+    double dims = (double)(e->spec.kronprod ? e->T : e->P), v = energy / (N * dims);
     if (e->spec.task_kernel & KN_LINEAR)
         for (ptrdiff_t p = 0; p < e->P; p++)
-            linear += kn_at(e->iso.tasks.dot, p, p) / P;
+            linear += kn_at(e->iso.tasks.dot, p, p) / dims;
     if (e->spec.task_kernel & KN_LINEAR)
         x[k++] = 0.5 * log(share[which] * v / linear);
     if (e->spec.task_kernel & KN_SE) {

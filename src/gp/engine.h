@@ -14,6 +14,7 @@ typedef struct kn_spec { /* what the likelihood is; the same for subsamples and 
     unsigned task_kernel;
     kn_task_scale task_scale;
     ptrdiff_t F;
+    bool kronprod; /* MT-Kronprod: the basis stands for the identity [METHOD 1c] */
 } kn_spec;
 
 typedef struct kn_engine {

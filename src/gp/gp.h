@@ -6,17 +6,22 @@
 #include "gp/basis.h"
 #include "gp/latent.h"
 #include "gp/search.h"
+#include "gp/stgpr.h"
 
 typedef struct kn_gp {
     kn_method method;
     kn_spec spec;
     ptrdiff_t N, F, T, P;
     kn_latent latent; /* the components; see latent.h */
-    kn_mat B;         /* T x P basis; for iso noise already times U_C */
-    kn_mat UC;        /* P x P  that rotation; none when C is diagonal */
-    bool pca;         /* the basis came from the responses and is found again in each fold */
-    double s2;        /* noise outside the basis (structured), everywhere (iso) */
+    /* MT-Kronprod: one more component stands for all directions outside B [METHOD 1c]; its mean is
+     * zero and its variance weighs 1 - |row j of B|^2 in response j */
+    bool complement_component;
+    kn_mat B;  /* T x P basis; for iso noise already times U_C */
+    kn_mat UC; /* P x P  that rotation; none when C is diagonal */
+    bool pca;  /* the basis came from the responses and is found again in each fold */
+    double s2; /* noise outside the basis (structured), everywhere (iso) */
     double inside[KN_MAX_THETA]; /* iso: parameters that do not belong to R0 */
+    kn_stgpr stgpr;              /* STGPR: of all above only N, F, T and latent.X are used */
     double *noise;               /* T  noise variance of each response [METHOD 1d] */
 } kn_gp;
 
@@ -24,14 +29,22 @@ void kn_gp_clear(kn_gp *gp);
 
 typedef struct kn_gp_options {
     kn_search_options search;
-    ptrdiff_t components; /* 0: auto */
-    kn_view basis;        /* data NULL: principal components */
-    int folds;            /* of the reference; 0: none */
+    ptrdiff_t components;  /* 0: auto */
+    kn_view basis;         /* data NULL: principal components */
+    int folds;             /* of the reference; 0: none */
+    struct kn_gp_maps *cv; /* NULL, or where the cross-validated maps go when they were made */
+    bool plain;            /* STGPR: each response alone */
 } kn_gp_options;
 
 /* X N x F standardised. Fills the parts of info that belong to the fit. */
 kn_status kn_smtgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
                         const kn_gp_options *o, kn_gp *gp, kn_fit_info *info);
+
+kn_status kn_kronprod_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
+                          const kn_gp_options *o, kn_gp *gp, kn_fit_info *info);
+
+kn_status kn_stgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
+                       const kn_gp_options *o, kn_gp *gp, kn_fit_info *info);
 
 /* ---- maps: mean and model variance for some samples, by blocks of responses ------------------ */
 
@@ -39,7 +52,8 @@ kn_status kn_smtgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_s
 typedef struct kn_part {
     ptrdiff_t n;
     ptrdiff_t *rows;  /* which rows of the maps these are; NULL: 0 .. n-1 */
-    kn_mat mean, var; /* n x P, latent */
+    kn_mat mean, var; /* n x P (+ 1 with a complement component), latent ... */
+    bool direct;      /* ... or n x T, of the responses themselves */
     /* a fold's own basis B_f = (Y_tr - 1 mu')' U S^-1, made block by block      [METHOD 5b] */
     ptrdiff_t n_train;
     ptrdiff_t *train; /* rows of Y; NULL: the model's basis as it is, no mean to re-estimate */
@@ -51,10 +65,21 @@ typedef struct kn_gp_maps {
     const kn_gp *gp;
     kn_responses Y; /* cross-validation only */
     ptrdiff_t n;    /* samples */
+    int folds;      /* cross-validation only */
     int n_parts;
     kn_part *part;
-    double clamped; /* largest relative step by which a variance fell below zero */
+    struct kn_stgpr_maps *stgpr; /* STGPR: instead of parts */
+    double clamped;              /* largest relative step by which a variance fell below zero */
 } kn_gp_maps;
+
+/* STGPR's part in the functions below [stgpr_maps.c] */
+kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out);
+kn_status kn_stgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
+kn_status kn_stgpr_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, int folds,
+                      const int *fold, kn_gp_maps *out);
+kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
+                              kn_mat var);
+void kn_stgpr_maps_free(struct kn_stgpr_maps *maps);
 
 kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out);
 /* Z = Y B   N x P, reading Y once */

@@ -61,7 +61,7 @@ out:
 }
 
 kn_status kn_iso_new(kn_ctx *ctx, kn_mat Z, ptrdiff_t T, double E, kn_likelihood likelihood,
-                     unsigned task_kernel, bool sample_iso, double feature_scale,
+                     unsigned task_kernel, bool sample_iso, bool kronprod, double feature_scale,
                      const kn_pairs *tasks, kn_iso *out)
 {
     kn_status status;
@@ -69,6 +69,7 @@ kn_status kn_iso_new(kn_ctx *ctx, kn_mat Z, ptrdiff_t T, double E, kn_likelihood
     *out = (kn_iso){.likelihood = likelihood,
                     .task_kernel = task_kernel,
                     .sample_iso = sample_iso,
+                    .kronprod = kronprod,
                     .N = N,
                     .T = T,
                     .P = P,
@@ -78,8 +79,8 @@ kn_status kn_iso_new(kn_ctx *ctx, kn_mat Z, ptrdiff_t T, double E, kn_likelihood
         KN_TRY(copy_pairs(ctx, tasks, &out->tasks));
     else
         KN_TRY(task_pairs(ctx, Z, feature_scale, task_kernel, &out->tasks));
-    out->diagonal =
-        !(task_kernel & KN_SE) && (!(task_kernel & KN_LINEAR) || is_diagonal(out->tasks.dot));
+    out->diagonal = !(task_kernel & KN_SE) &&
+                    (kronprod || !(task_kernel & KN_LINEAR) || is_diagonal(out->tasks.dot));
     KN_TRY(kn_alloc_d(ctx, P, &out->c));
     KN_TRY(kn_alloc_d(ctx, P, &out->gc));
     KN_TRY(kn_alloc_d(ctx, 3 * P, &out->part));
@@ -107,6 +108,7 @@ static kn_status decompose_tasks(kn_ctx *ctx, kn_iso *s, kn_mat A0, const double
         double iso = s->task_kernel & KN_ISO ? exp(2 * theta[k]) : 0;
         for (ptrdiff_t p = 0; p < s->P; p++)
             s->c[p] = (linear > 0 ? linear * kn_at(s->tasks.dot, p, p) : 0) + iso;
+        s->c0 = iso;
         if (!s->fresh)
             kn_mat_set(s->A, A0);
         return KN_OK;
@@ -163,6 +165,20 @@ static void spectra(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
+/* The T - P dimensions outside the basis of MT-Kronprod: no energy, eigenvalues
+ * L0_n = c0 (r_n + iso) + s2.                                                     [METHOD 1c] */
+static kn_spectrum flat_spectrum(const kn_iso *s, const double *r)
+{
+    kn_spectrum k = {0};
+    for (ptrdiff_t i = 0; i < s->A.rows; i++) {
+        double L0 = s->c0 * (r[i] + s->iso) + s->s2;
+        k.log_k += log(L0);
+        k.inv += 1 / L0;
+        k.r_inv += r[i] / L0;
+    }
+    return k;
+}
+
 kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const double *inside,
                       double *lml, double *g)
 {
@@ -181,13 +197,20 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
 
     spectrum_job job = {s, r};
     kn_parallel(ctx, s->P, 1 + 40000 / (s->A.rows + 1), spectra, &job);
-    double sum = 0, d_iso = 0, d_s2 = 0;
+    double sum = 0, d_iso = 0, d_s2 = 0, d_c0 = 0;
     for (ptrdiff_t p = 0; p < s->P; p++) { /* in order, whoever computed them */
         sum += s->part[3 * p];
         d_s2 += s->part[3 * p + 1];
         d_iso += s->part[3 * p + 2];
     }
-    if (s->likelihood == KN_EXACT) {
+    if (s->kronprod) {
+        kn_spectrum k = flat_spectrum(s, r);
+        sum += (T - P) * k.log_k;
+        d_s2 -= 0.5 * (T - P) * k.inv;
+        d_iso -= 0.5 * (T - P) * s->c0 * k.inv;
+        d_c0 = -0.5 * (T - P) * (k.r_inv + s->iso * k.inv);
+        *lml = -0.5 * (N * T * LN_2PI + sum);
+    } else if (s->likelihood == KN_EXACT) {
         *lml = -0.5 * (N * T * LN_2PI + sum + outside * 2 * noise + s->E / s->s2);
         d_s2 += 0.5 * (s->E / s->s2 - outside) / s->s2;
     } else {
@@ -197,7 +220,7 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
         return KN_OK;
     if (s->diagonal) { /* dC/dtheta is diagonal too */
         int k = 0;
-        double linear = 0, trace = 0;
+        double linear = 0, trace = d_c0;
         for (ptrdiff_t p = 0; p < s->P; p++) {
             trace += s->gc[p];
             if (s->task_kernel & KN_LINEAR)
@@ -231,4 +254,6 @@ void kn_iso_outer(const kn_iso *s, const double *r, kn_mat M, double *w)
             w[i] += c * v;
         }
     }
+    for (ptrdiff_t i = 0; s->kronprod && i < M.rows; i++)
+        w[i] += (double)(s->T - s->P) * s->c0 / (s->c0 * (r[i] + s->iso) + s->s2);
 }

@@ -17,6 +17,7 @@ typedef struct kn_iso {
     double E;       /* energy outside the basis; METHOD 1 */
     kn_pairs tasks; /* P x P products and distances of the columns of Z */
     bool diagonal;  /* C is diagonal for every theta: linear + iso over principal components */
+    bool kronprod;  /* outside the basis C goes on as c0 I: covariance c0 R + s2 I [METHOD 1c] */
     int n_inside;
     /* state after an evaluation */
     kn_mat UC; /* P x P eigenvectors of C; identity when diagonal */
@@ -24,15 +25,18 @@ typedef struct kn_iso {
     kn_mat A;  /* m x P U' Z U_C */
     double iso, s2;
     bool fresh; /* A and A2 belong to the decomposition at hand; a new one clears it */
+    double c0;  /* iso term of C: its eigenvalue outside the basis (kronprod) */
     /* work */
     kn_mat A2, GC, S;
     double *gc, *part;
 } kn_iso;
 
 /* Z N x P. Task features are the columns of Z times `feature_scale`, or those behind `tasks` when
- * it is given: a subsample of the rows keeps the C of all of them. */
+ * it is given: a subsample of the rows keeps the C of all of them. kronprod: the task features are
+ * the columns of Y and Z holds all of its energy, in principal components unless C has an se term.
+ */
 kn_status kn_iso_new(kn_ctx *ctx, kn_mat Z, ptrdiff_t T, double E, kn_likelihood likelihood,
-                     unsigned task_kernel, bool sample_iso, double feature_scale,
+                     unsigned task_kernel, bool sample_iso, bool kronprod, double feature_scale,
                      const kn_pairs *tasks, kn_iso *out);
 void kn_iso_clear(kn_iso *s);
 
@@ -41,7 +45,8 @@ void kn_iso_clear(kn_iso *s);
 kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const double *inside,
                       double *lml, double *g);
 
-/* M = Yt c^1/2 (m x P) and w_i = sum_p c_p/L_ip for kn_decomp_gradient, at the last state. */
+/* M = Yt c^1/2 (m x P) and w_i = sum_p c_p/L_ip (kronprod: + (T-P) c0/L0_i) for kn_decomp_gradient,
+ * at the last state. */
 void kn_iso_outer(const kn_iso *s, const double *r, kn_mat M, double *w);
 
 #endif

@@ -40,7 +40,7 @@ out:
     return status;
 }
 
-static double at_least_zero(double v, double scale, double *clamped)
+double kn_at_least_zero(double v, double scale, double *clamped)
 {
     if (v >= 0)
         return v;
@@ -103,7 +103,7 @@ kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, kn_mat m
         for (ptrdiff_t p = 0; p < P; p++)
             for (ptrdiff_t k = 0; k < n; k++) {
                 double c = l->c[p], prior = c * (self[k] + l->iso);
-                kn_col(v, p)[k] = at_least_zero(prior - c * c * kn_at(v, k, p), prior, clamped);
+                kn_col(v, p)[k] = kn_at_least_zero(prior - c * c * kn_at(v, k, p), prior, clamped);
             }
     }
 out:
@@ -137,7 +137,7 @@ kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_mat Z, kn_mat mean, 
         for (ptrdiff_t i = 0; i < N; i++) {
             double k = kn_at(variance, i, p), v = 1 / k - l->d[p] + l->c[p] * l->iso;
             kn_col(mean, p)[i] = kn_at(Z, i, p) - kn_at(mean, i, p) / k;
-            kn_col(variance, p)[i] = at_least_zero(v, 1 / k, clamped);
+            kn_col(variance, p)[i] = kn_at_least_zero(v, 1 / k, clamped);
         }
 out:
     kn_mat_clear(&Yt);

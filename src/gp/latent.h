@@ -29,6 +29,9 @@ void kn_latent_clear(kn_latent *l);
 kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, kn_mat mean,
                             kn_mat variance, double *clamped);
 
+/* A variance below zero is rounding: it becomes 0, and the step relative to the scale is noted. */
+double kn_at_least_zero(double v, double scale, double *clamped);
+
 /* Each training sample from the others, in closed form [METHOD 5]: k_ip = sum_n U_in^2/k_np,
  * q = U (A./k), residual q/k, variance 1/k - d + c iso. mean = z - q/k, N x P each. */
 kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_mat Z, kn_mat mean, kn_mat variance,

@@ -46,14 +46,15 @@ kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const k
     kn_status status;
     kn_mat y = {0}, mean = {0}, var = {0}, work = {0}, Z = {0};
     ptrdiff_t width = Y->T < KN_BLOCK ? Y->T : KN_BLOCK;
-    bool structured = gp->spec.noise == KN_NOISE_STRUCTURED;
+    bool structured = gp->spec.noise == KN_NOISE_STRUCTURED && gp->method != KN_STGPR;
     totals t = {0};
     KN_TRY(kn_mat_new(ctx, Y->N, width, &y));
     KN_TRY(kn_mat_new(ctx, Y->N, width, &mean));
     KN_TRY(kn_mat_new(ctx, Y->N, width, &var));
     KN_TRY(kn_mat_new(ctx, Y->N, width, &work));
     KN_TRY(kn_mat_new(ctx, Y->N, gp->P, &Z));
-    kn_gemm(1, KN_N, gp->latent.R0.U, KN_N, gp->latent.A, 0, Z); /* Z = U A */
+    if (structured)
+        kn_gemm(1, KN_N, gp->latent.R0.U, KN_N, gp->latent.A, 0, Z); /* Z = U A */
     for (ptrdiff_t first = 0; first < Y->T; first += KN_BLOCK) {
         ptrdiff_t n = Y->T - first < KN_BLOCK ? Y->T - first : KN_BLOCK;
         kn_mat yb = kn_cols(y, 0, n), mb = kn_cols(mean, 0, n), vb = kn_cols(var, 0, n);
@@ -65,7 +66,7 @@ kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const k
             in_sample(gp, kn_sub(gp->B, first, 0, n, gp->P), yb, Z, kn_cols(work, 0, n), noise);
         else
             for (ptrdiff_t j = 0; j < n; j++)
-                noise[j] = gp->s2;
+                noise[j] = gp->method == KN_STGPR ? gp->stgpr.d[first + j] : gp->s2;
         if (!cv)
             continue;
         KN_TRY(kn_gp_maps_block(ctx, cv, first, mb, vb));
@@ -82,7 +83,7 @@ kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const k
         kn_tell(ctx, "reference", first + n, Y->T, NAN);
     }
     if (cv)
-        *summary = (kn_cv_summary){cv->n_parts, t.z2 / t.n, t.loss / t.n, t.inside / t.n};
+        *summary = (kn_cv_summary){cv->folds, t.z2 / t.n, t.loss / t.n, t.inside / t.n};
 out:
     kn_mat_clear(&Z);
     kn_mat_clear(&work);

@@ -16,6 +16,7 @@ static double grid_t(int g)
 }
 
 typedef struct problem {
+    double nats; /* what may be left to gain */
     ptrdiff_t m, zeros;
     const double *r, *rest;
     kn_mat A2;
@@ -56,6 +57,9 @@ static double newton(const problem *pr, ptrdiff_t p, double lo, double t, double
             lo = t;
         else
             hi = t;
+        /* left to gain: by the parabola, or at most by the slope as far as the bracket goes */
+        if ((h < 0 && -0.5 * g * g / h < pr->nats) || fabs(g) * (hi - lo) < pr->nats)
+            return t;
         double next = h < 0 ? t - g / h : NAN;
         if (!(next > lo && next < hi))
             next = 0.5 * (lo + hi);
@@ -106,10 +110,23 @@ static void components(void *self, ptrdiff_t first, ptrdiff_t last)
 kn_status kn_profile(kn_ctx *ctx, ptrdiff_t m, const double *r, ptrdiff_t zeros, kn_mat A2,
                      const double *rest, double *c, double *d, double *lml)
 {
+    return kn_profile_within(ctx, 0, m, r, zeros, A2, rest, c, d, lml);
+}
+
+kn_status kn_profile_within(kn_ctx *ctx, double nats, ptrdiff_t m, const double *r, ptrdiff_t zeros,
+                            kn_mat A2, const double *rest, double *c, double *d, double *lml)
+{
     kn_status status;
     kn_mat inverse = {0};
-    problem pr = {
-        .m = m, .zeros = zeros, .r = r, .rest = rest, .A2 = A2, .c = c, .d = d, .lml = lml};
+    problem pr = {.nats = nats,
+                  .m = m,
+                  .zeros = zeros,
+                  .r = r,
+                  .rest = rest,
+                  .A2 = A2,
+                  .c = c,
+                  .d = d,
+                  .lml = lml};
     KN_TRY(kn_mat_new(ctx, m, GRID, &inverse));
     KN_TRY(kn_mat_new(ctx, A2.cols, GRID, &pr.Q0));
     for (int g = 0; g < GRID; g++) {

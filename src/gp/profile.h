@@ -13,4 +13,8 @@
 kn_status kn_profile(kn_ctx *ctx, ptrdiff_t m, const double *r, ptrdiff_t zeros, kn_mat A2,
                      const double *rest, double *c, double *d, double *lml);
 
+/* The same up to `nats` of LML: for comparing cells, which needs no more. */
+kn_status kn_profile_within(kn_ctx *ctx, double nats, ptrdiff_t m, const double *r, ptrdiff_t zeros,
+                            kn_mat A2, const double *rest, double *c, double *d, double *lml);
+
 #endif

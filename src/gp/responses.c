@@ -82,6 +82,7 @@ kn_responses kn_responses_of(kn_view Y, const kn_scaling *scaling)
 typedef struct block_job {
     const kn_responses *Y;
     ptrdiff_t first;
+    const ptrdiff_t *index; /* NULL: first, first + 1, ... */
     kn_mat block;
 } block_job;
 
@@ -94,7 +95,7 @@ static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t i0 = 0; i0 < Y.rows; i0 += ROWS) {
         ptrdiff_t i1 = i0 + ROWS < Y.rows ? i0 + ROWS : Y.rows;
         for (ptrdiff_t j = from; j < to; j++) {
-            ptrdiff_t k = job->first + j;
+            ptrdiff_t k = job->index ? job->index[j] : job->first + j;
             double mean = s->mean[k], scale = 1 / s->sd[k], *out = kn_col(job->block, j);
             for (ptrdiff_t i = i0; i < i1; i++)
                 out[i] = (kn_view_at(Y, i, s->kept[k]) - mean) * scale;
@@ -104,6 +105,12 @@ static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 
 void kn_responses_block(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat block)
 {
-    block_job job = {Y, first, block};
+    block_job job = {Y, first, NULL, block};
+    kn_parallel(ctx, block.cols, 1 + 100000 / (block.rows + 1), fill_columns, &job);
+}
+
+void kn_responses_columns(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *index, kn_mat block)
+{
+    block_job job = {Y, 0, index, block};
     kn_parallel(ctx, block.cols, 1 + 100000 / (block.rows + 1), fill_columns, &job);
 }

@@ -29,5 +29,7 @@ kn_responses kn_responses_of(kn_view Y, const kn_scaling *scaling);
 
 /* block (N x count) = standardised responses first .. first + count - 1 of those in use. */
 void kn_responses_block(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat block);
+/* block (N x count) = those named. */
+void kn_responses_columns(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *index, kn_mat block);
 
 #endif

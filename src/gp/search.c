@@ -50,26 +50,39 @@ static void coordinates(const space *s, point p, double *x)
         x[k] = fmin(fmax(log(p.length), s->lower[k]), s->upper[k]);
 }
 
-/* l in [max(0.1 med, nn/2), 20 med]                                       [SCALE 2, METHOD 9.12] */
+kn_status kn_box_new(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernels, kn_box *out)
+{
+    kn_distances d;
+    *out =
+        (kn_box){.has_length = (kernels & KN_SE) != 0, .rho = {-RHO_BOUND, RHO_BOUND}, .median = 1};
+    out->has_rho = out->has_length && (kernels & KN_LINEAR);
+    if (!out->has_length)
+        return KN_OK;
+    kn_status status = kn_pairs_distances(ctx, pairs, &d);
+    if (status != KN_OK)
+        return status;
+    if (!(d.median > 0))
+        return kn_fail(ctx, KN_ERR_DATA, "covariates do not differ between samples");
+    out->length[0] = log(fmax(0.1 * d.median, 0.5 * d.nearest));
+    out->length[1] = log(20 * d.median);
+    out->median = d.median;
+    return KN_OK;
+}
+
 static kn_status space_new(kn_ctx *ctx, kn_engine *e, space *s)
 {
-    *s = (space){.e = e, .has_length = (e->kernels & KN_SE) != 0};
-    s->has_rho = s->has_length && (e->kernels & KN_LINEAR);
+    kn_box box;
+    kn_status status = kn_box_new(ctx, &e->pairs, e->kernels, &box);
+    *s = (space){.e = e, .has_rho = box.has_rho, .has_length = box.has_length};
     if (s->has_rho) {
-        s->lower[s->n] = -RHO_BOUND;
-        s->upper[s->n++] = RHO_BOUND;
+        s->lower[s->n] = box.rho[0];
+        s->upper[s->n++] = box.rho[1];
     }
     if (s->has_length) {
-        kn_distances d;
-        kn_status status = kn_pairs_distances(ctx, &e->pairs, &d);
-        if (status != KN_OK)
-            return status;
-        if (!(d.median > 0))
-            return kn_fail(ctx, KN_ERR_DATA, "covariates do not differ between samples");
-        s->lower[s->n] = log(fmax(0.1 * d.median, 0.5 * d.nearest));
-        s->upper[s->n++] = log(20 * d.median);
+        s->lower[s->n] = box.length[0];
+        s->upper[s->n++] = box.length[1];
     }
-    return KN_OK;
+    return status;
 }
 
 static kn_status outer_objective(void *self, kn_ctx *ctx, const double *x, double *value,

@@ -24,6 +24,16 @@ typedef struct kn_found {
     double projected; /* per sample */
 } kn_found;
 
+/* Where (logit rho, ln length) may go: |logit rho| <= 7, rho = 0 and 1 besides;
+ * length in [max(0.1 med, nn/2), 20 med]                               [SCALE 2, METHOD 9.12] */
+typedef struct kn_box {
+    bool has_rho, has_length; /* both kernels; the se kernel */
+    double rho[2];            /* logit */
+    double length[2];         /* ln */
+    double median;            /* distance between samples; 1 without se */
+} kn_box;
+kn_status kn_box_new(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernels, kn_box *out);
+
 /* On return the engine stands at the point found (c, d, decomposition, state of iso). */
 kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_found *found);
 

@@ -3,34 +3,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "gp/folds.h"
-#include "gp/gp.h"
+#include "gp/fit.h"
 #include "la/la.h"
 
 enum { PILOT_COMPONENTS = 25 }; /* at which (rho, length) of the components curve is fitted */
-
-void kn_gp_clear(kn_gp *gp)
-{
-    kn_latent_clear(&gp->latent);
-    kn_mat_clear(&gp->B);
-    kn_mat_clear(&gp->UC);
-    kn_free(gp->noise);
-    *gp = (kn_gp){0};
-}
-
-/* The parameters for the basis at hand; the engine is left at the point found. */
-static kn_status find(kn_ctx *ctx, kn_mat X, const kn_basis *basis, const kn_spec *spec,
-                      const kn_search_options *o, ptrdiff_t T, kn_engine *e, kn_found *found)
-{
-    kn_status status;
-    kn_pairs pairs = {0};
-    KN_TRY(kn_pairs_within(ctx, X, kn_spec_r0(spec), &pairs));
-    KN_TRY(kn_engine_new(ctx, spec, &pairs, basis->Z, T, basis->E, basis->total, X.rows, NULL, e));
-    KN_TRY(kn_search(ctx, e, o, found));
-out:
-    kn_pairs_clear(&pairs);
-    return status;
-}
 
 /* METHOD 2: principal components of standardised responses number at most N - 1. */
 static kn_status check_components(kn_ctx *ctx, const kn_gram *gram, const kn_responses *Y,
@@ -90,7 +66,7 @@ static kn_status search_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
         for (ptrdiff_t i = 0; i < Y->N; i++)
             kn_col(pilot.Z, p)[i] = kn_at(gram->U, i, p) * sqrt(gram->s2[p]);
     pilot.total = 1; /* and no complement: constant in (rho, length) */
-    KN_TRY(find(ctx, X, &pilot, &pilot_spec, &so, Y->T, &e, &found));
+    KN_TRY(kn_fit_search(ctx, X, &pilot, &pilot_spec, &so, Y->T, &e, &found));
     info->evaluations += found.evals;
     info->evaluations_subsample += found.evals_subsample;
     KN_TRY(kn_choose_components(ctx, X, Y, gram, spec, found.rho, found.length, so.seed, info, P));
@@ -117,70 +93,10 @@ static kn_status assemble(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_basis *basis, 
     }
     gp->s2 = e->s2;
     memcpy(gp->inside, e->inside, sizeof gp->inside);
-    KN_TRY(kn_latent_new(ctx, &own_X, &e->R0, iso ? &e->iso.A : &e->A0, e->c, e->d,
-                         iso ? e->iso.iso : 0, &gp->latent));
+    KN_TRY(kn_fit_latent(ctx, &own_X, e, &gp->latent));
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
 out:
     kn_mat_clear(&own_X);
-    return status;
-}
-
-static void record(const kn_gp *gp, const kn_found *found, const kn_engine *e,
-                   const kn_basis *basis, kn_fit_info *info)
-{
-    info->n_components = gp->P;
-    info->rank = gp->latent.R0.m;
-    info->lml = found->lml;
-    info->evaluations += found->evals;
-    info->evaluations_subsample += found->evals_subsample;
-    info->evaluations_inner += found->inner_evals;
-    info->stop = found->stop;
-    info->projected_gradient = found->projected;
-    info->rho = info->length = NAN;
-    info->complement = basis->total > 0 ? basis->E / basis->total : 0;
-    info->complement_empty = gp->P < gp->T && !e->complement;
-    info->basis_orthonormalised = basis->orthonormalised;
-    if (gp->spec.noise == KN_NOISE_STRUCTURED) {
-        info->rho = found->rho;
-        info->length = found->length;
-    } else {
-        info->n_theta = kn_spec_n_theta(&gp->spec);
-        for (int i = 0; i < info->n_theta; i++) {
-            info->theta[i] = found->theta[i];
-            info->gradient[i] = found->gradient[i];
-            kn_spec_theta_name(&gp->spec, i, info->theta_name[i], sizeof info->theta_name[i]);
-        }
-    }
-}
-
-/* Cross-validated reference and noise. A fit that was cancelled, or is now, keeps the in-sample
- * noise and says so. */
-static kn_status reference(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gram *gram,
-                           const kn_gp_options *o, kn_fit_info *info)
-{
-    kn_status status = KN_OK;
-    kn_gp_maps cv = {0};
-    void *fold = NULL;
-    int folds = o->folds < gp->N ? o->folds : (int)gp->N;
-    if (folds >= 2 && info->stop != KN_STOP_CANCELLED) {
-        KN_TRY(kn_alloc(ctx, gp->N, sizeof(int), &fold));
-        kn_folds_deal(gp->N, folds, o->search.seed, fold);
-        status = kn_gp_cv(ctx, gp, Y, gram->G.data ? gram : NULL, folds, fold, &cv);
-        if (status == KN_OK)
-            status = kn_gp_set_noise(ctx, gp, Y, &cv, &info->cv);
-        if (status != KN_OK && status != KN_ERR_CANCELLED)
-            goto out;
-        if (status == KN_ERR_CANCELLED)
-            info->stop = KN_STOP_CANCELLED;
-        info->clamped = fmax(info->clamped, cv.clamped);
-    }
-    if (info->cv.folds == 0)
-        KN_TRY(kn_gp_set_noise(ctx, gp, Y, NULL, NULL));
-    for (ptrdiff_t j = 0; j < gp->T; j++)
-        info->noise_variance += gp->noise[j] / (double)gp->T;
-out:
-    kn_free(fold);
-    kn_gp_maps_clear(&cv);
     return status;
 }
 
@@ -212,12 +128,12 @@ kn_status kn_smtgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_s
     }
     KN_TRY(check_complement(ctx, spec, &basis, &gram, Y->T));
     t1 = kn_clock();
-    KN_TRY(find(ctx, X, &basis, spec, &o->search, Y->T, &e, &found));
+    KN_TRY(kn_fit_search(ctx, X, &basis, spec, &o->search, Y->T, &e, &found));
     KN_TRY(assemble(ctx, X, &e, &basis, gp));
-    record(gp, &found, &e, &basis, info);
+    kn_fit_record(gp, &found, &e, &basis, info);
     kn_engine_clear(&e);
     t2 = kn_clock();
-    KN_TRY(reference(ctx, gp, Y, &gram, o, info));
+    KN_TRY(kn_fit_reference(ctx, gp, Y, &gram, o, info));
     info->seconds_basis = t1 - t0;
     info->seconds_fit = t2 - t1;
     info->seconds_reference = kn_clock() - t2;

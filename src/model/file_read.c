@@ -146,10 +146,35 @@ static kn_status read_kernel(kn_ctx *ctx, const kn_st_file *f, json_t *record, k
     gp->latent.iso = number(k, "iso");
     gp->s2 = number(k, "s2");
     gp->pca = json_is_true(json_object_get(k, "pca"));
+    gp->complement_component = json_is_true(json_object_get(k, "complement_component"));
     if (!(gp->latent.iso >= 0) || !(gp->s2 >= 0))
         return bad(ctx, f, "'kernel'");
     gp->latent.R0.kernels = kn_spec_r0(&gp->spec);
     return KN_OK;
+}
+
+static kn_status read_cells(kn_ctx *ctx, const kn_st_file *f, kn_gp *gp)
+{
+    kn_status status;
+    kn_stgpr *s = &gp->stgpr;
+    KN_TRY(read_matrix(ctx, f, "cells", -1, 2, &s->cells));
+    KN_TRY(read_positive(ctx, f, "cell", gp->T, true, &s->cell));
+    KN_TRY(read_positive(ctx, f, "c", gp->T, true, &s->c));
+    KN_TRY(read_positive(ctx, f, "d", gp->T, true, &s->d));
+    KN_TRY(kn_st_read_doubles(ctx, f, "lml", gp->T, &s->lml, NULL));
+    KN_TRY(read_matrix(ctx, f, "alpha", gp->N, gp->T, &s->alpha));
+    KN_TRY(kn_alloc_d(ctx, gp->T, &s->delta));
+    for (ptrdiff_t j = 0; j < gp->T; j++) {
+        if (s->cell[j] >= (double)s->cells.rows || s->cell[j] != floor(s->cell[j]))
+            return bad(ctx, f, "cell");
+        s->delta[j] = s->c[j] > 0 ? s->d[j] / s->c[j] : INFINITY;
+    }
+    for (ptrdiff_t k = 0; k < s->cells.rows; k++)
+        if (!(kn_at(s->cells, k, 0) >= 0 && kn_at(s->cells, k, 0) <= 1 &&
+              kn_at(s->cells, k, 1) > 0))
+            return bad(ctx, f, "cells");
+out:
+    return status;
 }
 
 static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
@@ -161,22 +186,26 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     gp->spec.noise = info->noise;
     gp->spec.likelihood = info->likelihood;
     gp->spec.F = gp->F = info->n_covariates;
+    gp->spec.kronprod = gp->method == KN_KRONPROD;
     gp->N = info->n_samples;
     gp->T = m->y.n_kept;
     gp->P = info->n_components;
     KN_TRY(read_kernel(ctx, f, record, gp));
+    KN_TRY(read_matrix(ctx, f, "X", gp->N, gp->F, &gp->latent.X));
+    KN_TRY(read_positive(ctx, f, "noise", gp->T, true, &gp->noise));
+    if (gp->method == KN_STGPR)
+        return read_cells(ctx, f, gp);
+    ptrdiff_t P = gp->P + gp->complement_component;
     gp->latent.R0.N = gp->N;
     gp->latent.R0.m = info->rank;
-    KN_TRY(read_matrix(ctx, f, "X", gp->N, gp->F, &gp->latent.X));
     KN_TRY(read_matrix(ctx, f, "U", gp->N, info->rank, &gp->latent.R0.U));
     KN_TRY(read_positive(ctx, f, "r", info->rank, true, &gp->latent.R0.r));
-    KN_TRY(read_matrix(ctx, f, "A", info->rank, gp->P, &gp->latent.A));
-    KN_TRY(read_positive(ctx, f, "c", gp->P, true, &gp->latent.c));
-    KN_TRY(read_positive(ctx, f, "d", gp->P, true, &gp->latent.d));
+    KN_TRY(read_matrix(ctx, f, "A", info->rank, P, &gp->latent.A));
+    KN_TRY(read_positive(ctx, f, "c", P, true, &gp->latent.c));
+    KN_TRY(read_positive(ctx, f, "d", P, true, &gp->latent.d));
     KN_TRY(read_matrix(ctx, f, "B", gp->T, gp->P, &gp->B));
     if (kn_st_find(f, "U_C"))
         KN_TRY(read_matrix(ctx, f, "U_C", gp->P, gp->P, &gp->UC));
-    KN_TRY(read_positive(ctx, f, "noise", gp->T, true, &gp->noise));
 out:
     return status;
 }
@@ -290,7 +319,7 @@ out:
 static kn_status check_sizes(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info *i)
 {
     if (i->n_samples < 1 || i->n_covariates < 1 || i->n_responses < 1 || i->rank < 1 ||
-        i->rank > i->n_samples || i->n_components < 1)
+        i->rank > i->n_samples || (i->n_components < 1 && i->method != KN_STGPR))
         return bad(ctx, f, "a size");
     return KN_OK;
 }

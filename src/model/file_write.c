@@ -55,10 +55,11 @@ static json_t *spec_json(const kn_gp *gp)
         json_array_append_new(r0, kn_json_number(gp->latent.R0.theta[k]));
     for (int k = 0; k < KN_MAX_THETA; k++)
         json_array_append_new(inside, kn_json_number(gp->inside[k]));
-    return json_pack("{s:i s:i s:i s:o s:o s:o s:o s:b}", "sample_kernel",
+    return json_pack("{s:i s:i s:i s:o s:o s:o s:o s:b s:b}", "sample_kernel",
                      (int)gp->spec.sample_kernel, "task_kernel", (int)gp->spec.task_kernel,
                      "task_scale", (int)gp->spec.task_scale, "r0", r0, "inside", inside, "iso",
-                     kn_json_number(gp->latent.iso), "s2", kn_json_number(gp->s2), "pca", gp->pca);
+                     kn_json_number(gp->latent.iso), "s2", kn_json_number(gp->s2), "pca", gp->pca,
+                     "complement_component", gp->complement_component);
 }
 
 static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
@@ -86,6 +87,23 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     KN_TRY(kn_st_set_metadata(ctx, w, "record", dump));
 out:
     free(dump);
+    return status;
+}
+
+/* alpha = (R0 + delta I)^-1 y / c needs no eigenvectors, whose signs no two machines agree on; in
+ * single precision it is as large as the responses were. */
+static kn_status add_cells(kn_ctx *ctx, const kn_gp *gp, kn_st_writer *w)
+{
+    kn_status status;
+    const kn_stgpr *s = &gp->stgpr;
+    KN_TRY(kn_st_add_mat(ctx, w, "X", gp->latent.X, KN_ST_F64));
+    KN_TRY(kn_st_add_mat(ctx, w, "cells", s->cells, KN_ST_F64));
+    KN_TRY(add_doubles(ctx, w, "cell", s->cell, gp->T));
+    KN_TRY(add_doubles(ctx, w, "c", s->c, gp->T));
+    KN_TRY(add_doubles(ctx, w, "d", s->d, gp->T));
+    KN_TRY(add_doubles(ctx, w, "lml", s->lml, gp->T));
+    KN_TRY(kn_st_add_mat(ctx, w, "alpha", s->alpha, KN_ST_F32));
+out:
     return status;
 }
 
@@ -165,7 +183,7 @@ kn_status kn_model_write(kn_ctx *ctx, const kn_model *m, const char *path,
     KN_TRY(add_record(ctx, m, w));
     if (m->ids)
         KN_TRY(add_texts(ctx, w, "ids", m->ids, m->info.n_samples));
-    KN_TRY(add_process(ctx, &m->gp, w));
+    KN_TRY(m->gp.method == KN_STGPR ? add_cells(ctx, &m->gp, w) : add_process(ctx, &m->gp, w));
     KN_TRY(add_doubles(ctx, w, "noise", m->gp.noise, m->gp.T));
     KN_TRY(kn_st_add(ctx, w, "kept", KN_ST_I64, 1, &m->y.n_kept, m->y.kept));
     KN_TRY(add_doubles(ctx, w, "y_mean", m->y.mean, m->y.n_kept));

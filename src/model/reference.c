@@ -21,10 +21,17 @@ void kn_reference_clear(kn_reference *r)
 
 double kn_reference_iso_share(const kn_gp *gp, ptrdiff_t j)
 {
-    double sum = 0;
-    for (ptrdiff_t p = 0; gp->latent.iso > 0 && p < gp->P; p++)
-        sum += kn_at(gp->B, j, p) * kn_at(gp->B, j, p) * gp->latent.c[p] * gp->latent.iso;
-    return sum;
+    double sum = 0, row = 0;
+    if (!(gp->latent.iso > 0))
+        return 0;
+    for (ptrdiff_t p = 0; p < gp->P; p++) {
+        double b2 = kn_at(gp->B, j, p) * kn_at(gp->B, j, p);
+        sum += b2 * gp->latent.c[p];
+        row += b2;
+    }
+    if (gp->complement_component)
+        sum += (1 - row) * gp->latent.c[gp->P];
+    return sum * gp->latent.iso;
 }
 
 /* z of the cross-validated maps, block by block: from the float copy, or made again. */

@@ -1,0 +1,112 @@
+/* MT-Kronprod: iso noise with the identity as basis, task features the rows of Y'   [METHOD 1c]
+ *
+ * A task kernel of linear and iso needs no T x T eigenproblem: D = exp(2a) Y'Y + c0 I has the right
+ * singular vectors of Y as eigenvectors, and c0 everywhere else. With se the T x T problem stays:
+ * T^3 for every evaluation. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gp/fit.h"
+#include "la/la.h"
+
+enum { MOST_DENSE = 10000 };
+
+/* Measured on two cores [SCALE 1]: dsyevd 0.085 ns T^3, three products of 2 T^3 flops at 113 GF/s.
+ */
+static double dense_seconds(double T)
+{
+    return (0.085e-9 + 6 / 113e9) * T * T * T;
+}
+
+/* Products, distances, U_D, two work matrices, dsyevd's two: T x T doubles. */
+static double dense_gigabytes(double T)
+{
+    return 7 * 8e-9 * T * T;
+}
+
+static kn_status check_dense(kn_ctx *ctx, ptrdiff_t T)
+{
+    double GB = dense_gigabytes((double)T), s = dense_seconds((double)T);
+    if (T > MOST_DENSE)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "MT-Kronprod with se in the task kernel needs a %td x %td eigenproblem: "
+                       "%.0f GB and about %.0f s for each evaluation; the limit is %d responses "
+                       "(linear and iso have none)",
+                       T, T, GB, s, MOST_DENSE);
+    if (s > 1)
+        kn_log(ctx, KN_LOG_INFO,
+               "se in the task kernel: %.1f GB and about %.0f s for each evaluation", GB, s);
+    return KN_OK;
+}
+
+/* All principal components, which hold all of Y. */
+static kn_status span(kn_ctx *ctx, const kn_responses *Y, kn_gram *gram, kn_basis *basis)
+{
+    kn_status status;
+    KN_TRY(kn_gram_new(ctx, Y, gram));
+    KN_TRY(kn_basis_pca(ctx, Y, gram, gram->rank, basis));
+out:
+    return status;
+}
+
+/* The identity: Z = Y, and B is left out until U_D takes its place. */
+static kn_status identity(kn_ctx *ctx, const kn_responses *Y, kn_basis *basis)
+{
+    kn_status status;
+    KN_TRY(check_dense(ctx, Y->T));
+    KN_TRY(kn_mat_new(ctx, Y->N, Y->T, &basis->Z));
+    kn_responses_block(ctx, Y, 0, basis->Z);
+    basis->total = kn_sumsq(basis->Z);
+out:
+    return status;
+}
+
+kn_status kn_kronprod_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
+                          const kn_gp_options *o, kn_gp *gp, kn_fit_info *info)
+{
+    kn_status status;
+    bool dense = (spec->task_kernel & KN_SE) != 0;
+    kn_gram gram = {0};
+    kn_basis basis = {0};
+    kn_engine e = {0};
+    kn_mat own_X = {0};
+    kn_found found;
+    double t0 = kn_clock(), t1, t2;
+    *gp = (kn_gp){.method = KN_KRONPROD,
+                  .spec = *spec,
+                  .N = X.rows,
+                  .F = X.cols,
+                  .T = Y->T,
+                  .pca = !dense,
+                  .complement_component = !dense};
+    KN_TRY(dense ? identity(ctx, Y, &basis) : span(ctx, Y, &gram, &basis));
+    gp->P = basis.Z.cols;
+    basis.E = 0; /* rounding of the small components that were left out */
+    t1 = kn_clock();
+    KN_TRY(kn_fit_search(ctx, X, &basis, spec, &o->search, Y->T, &e, &found));
+    kn_mat *B = dense ? &e.iso.UC : &basis.B;
+    gp->B = *B;
+    *B = kn_mat_none();
+    gp->s2 = e.s2;
+    memcpy(gp->inside, e.inside, sizeof gp->inside);
+    KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
+    KN_TRY(kn_mat_copy(ctx, X, &own_X));
+    KN_TRY(kn_fit_latent(ctx, &own_X, &e, &gp->latent));
+    kn_fit_record(gp, &found, &e, &basis, info);
+    kn_engine_clear(&e);
+    kn_basis_clear(&basis);
+    t2 = kn_clock();
+    KN_TRY(kn_fit_reference(ctx, gp, Y, &gram, o, info));
+    info->seconds_basis = t1 - t0;
+    info->seconds_fit = t2 - t1;
+    info->seconds_reference = kn_clock() - t2;
+out:
+    kn_mat_clear(&own_X);
+    kn_engine_clear(&e);
+    kn_basis_clear(&basis);
+    kn_gram_clear(&gram);
+    if (status != KN_OK)
+        kn_gp_clear(gp);
+    return status;
+}

@@ -1,0 +1,263 @@
+/* STGPR: responses to cells, cells to predictions                                    [METHOD 7] */
+#include "gp/stgpr.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "gp/fit.h"
+#include "gp/profile.h"
+#include "la/la.h"
+
+void kn_stgpr_clear(kn_stgpr *s)
+{
+    kn_mat_clear(&s->cells);
+    kn_mat_clear(&s->alpha);
+    kn_free(s->cell);
+    kn_free(s->c);
+    kn_free(s->delta);
+    kn_free(s->d);
+    kn_free(s->lml);
+    *s = (kn_stgpr){0};
+}
+
+kn_status kn_stgpr_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T, kn_stgpr *out)
+{
+    kn_status status;
+    *out = (kn_stgpr){0};
+    KN_TRY(kn_alloc_d(ctx, T, &out->cell));
+    KN_TRY(kn_alloc_d(ctx, T, &out->c));
+    KN_TRY(kn_alloc_d(ctx, T, &out->delta));
+    KN_TRY(kn_alloc_d(ctx, T, &out->d));
+    KN_TRY(kn_alloc_d(ctx, T, &out->lml));
+    KN_TRY(kn_mat_new(ctx, N, T, &out->alpha));
+out:
+    if (status != KN_OK)
+        kn_stgpr_clear(out);
+    return status;
+}
+
+void kn_cell_groups_clear(kn_cell_groups *g)
+{
+    kn_free(g->order);
+    kn_free(g->start);
+    *g = (kn_cell_groups){0};
+}
+
+kn_status kn_cell_groups_new(kn_ctx *ctx, const kn_stgpr *s, ptrdiff_t first, ptrdiff_t count,
+                             kn_cell_groups *out)
+{
+    kn_status status;
+    ptrdiff_t n = s->cells.rows;
+    *out = (kn_cell_groups){0};
+    KN_TRY(kn_alloc_i(ctx, count, &out->order));
+    KN_TRY(kn_alloc_i(ctx, n + 2, &out->start));
+    for (ptrdiff_t j = first; j < first + count; j++) /* counting sort, stable */
+        out->start[(ptrdiff_t)s->cell[j] + 2]++;
+    for (ptrdiff_t k = 2; k < n + 2; k++)
+        out->start[k] += out->start[k - 1];
+    for (ptrdiff_t j = first; j < first + count; j++)
+        out->order[out->start[(ptrdiff_t)s->cell[j] + 1]++] = j;
+out:
+    if (status != KN_OK)
+        kn_cell_groups_clear(out);
+    return status;
+}
+
+void kn_cell_work_clear(kn_cell_work *w)
+{
+    kn_decomp_clear(&w->R0);
+    kn_mat_clear(&w->Y);
+    kn_mat_clear(&w->A);
+    kn_mat_clear(&w->A2);
+    kn_free(w->c);
+    kn_free(w->d);
+    kn_free(w->lml);
+    *w = (kn_cell_work){0};
+}
+
+kn_status kn_cell_work_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t F, unsigned kernels, ptrdiff_t width,
+                           kn_cell_work *out)
+{
+    kn_status status;
+    *out = (kn_cell_work){.kernels = kernels, .F = F, .width = width};
+    KN_TRY(kn_decomp_new(ctx, N, kernels, &out->R0));
+    KN_TRY(kn_mat_new(ctx, N, width, &out->Y));
+    KN_TRY(kn_mat_new(ctx, N, width, &out->A));
+    KN_TRY(kn_mat_new(ctx, N, width, &out->A2));
+    KN_TRY(kn_alloc_d(ctx, width, &out->c));
+    KN_TRY(kn_alloc_d(ctx, width, &out->d));
+    KN_TRY(kn_alloc_d(ctx, width, &out->lml));
+out:
+    if (status != KN_OK)
+        kn_cell_work_clear(out);
+    return status;
+}
+
+kn_status kn_cell_decompose(kn_ctx *ctx, kn_cell_work *w, const kn_pairs *pairs, double rho,
+                            double length)
+{
+    double theta[KN_R0_MAX_PARAMS];
+    kn_theta_of_rho(w->kernels, w->F, rho, length, theta);
+    return kn_decomp_compute(ctx, &w->R0, pairs, theta);
+}
+
+kn_status kn_cell_fit(kn_ctx *ctx, kn_cell_work *w, kn_mat Y, double nats)
+{
+    kn_mat A = kn_cols(w->A, 0, Y.cols), A2 = kn_cols(w->A2, 0, Y.cols);
+    kn_gemm(1, KN_T, w->R0.U, KN_N, Y, 0, A); /* A = U'Y   m x n */
+    for (ptrdiff_t j = 0; j < Y.cols; j++)
+        for (ptrdiff_t i = 0; i < w->R0.m; i++)
+            kn_col(A2, j)[i] = kn_at(A, i, j) * kn_at(A, i, j);
+    return kn_profile_within(ctx, nats, w->R0.m, w->R0.r, w->R0.N - w->R0.m, A2, NULL, w->c, w->d,
+                             w->lml);
+}
+
+void kn_cell_alpha(kn_cell_work *w, ptrdiff_t n, kn_mat alpha)
+{
+    kn_mat A = kn_cols(w->A, 0, n);
+    for (ptrdiff_t j = 0; j < n; j++) {
+        double c = w->c[j], d = w->d[j];
+        for (ptrdiff_t i = 0; i < w->R0.m; i++)
+            kn_col(A, j)[i] *= c / (c * w->R0.r[i] + d);
+    }
+    kn_gemm(1, KN_N, w->R0.U, KN_N, A, 0, alpha);
+}
+
+/* Some responses of one cell, whose decomposition is at hand. */
+static kn_status finish_responses(kn_ctx *ctx, kn_cell_work *w, const ptrdiff_t *J, ptrdiff_t n,
+                                  bool held, kn_stgpr *s)
+{
+    kn_mat Y = kn_cols(w->Y, 0, n), alpha = kn_cols(w->A2, 0, n);
+    for (ptrdiff_t j = 0; j < n; j++)
+        kn_mat_set(kn_cols(Y, j, 1), kn_cols(s->alpha, J[j], 1));
+    kn_status status = KN_OK;
+    if (held)
+        kn_gemm(1, KN_T, w->R0.U, KN_N, Y, 0, kn_cols(w->A, 0, n));
+    else
+        status = kn_cell_fit(ctx, w, Y, 0);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t j = 0; j < n; j++) {
+        ptrdiff_t t = J[j];
+        if (held) {
+            w->c[j] = s->c[t];
+            w->d[j] = s->d[t];
+            continue;
+        }
+        s->c[t] = w->c[j];
+        s->d[t] = w->d[j];
+        s->delta[t] = w->c[j] > 0 ? w->d[j] / w->c[j] : INFINITY;
+        s->lml[t] = w->lml[j];
+    }
+    kn_cell_alpha(w, n, alpha);
+    for (ptrdiff_t j = 0; j < n; j++)
+        kn_mat_set(kn_cols(s->alpha, J[j], 1), kn_cols(alpha, j, 1));
+    return KN_OK;
+}
+
+kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernels, ptrdiff_t F,
+                          bool held, kn_stgpr *s, int *evals)
+{
+    kn_status status;
+    kn_cell_groups g = {0};
+    kn_cell_work w = {0};
+    ptrdiff_t T = s->alpha.cols, width = T < KN_BLOCK ? T : KN_BLOCK;
+    KN_TRY(kn_cell_groups_new(ctx, s, 0, T, &g));
+    KN_TRY(kn_cell_work_new(ctx, s->alpha.rows, F, kernels, width, &w));
+    for (ptrdiff_t k = 0; k < s->cells.rows; k++) {
+        ptrdiff_t from = g.start[k], to = g.start[k + 1];
+        if (from == to)
+            continue;
+        KN_TRY(kn_cell_decompose(ctx, &w, pairs, kn_at(s->cells, k, 0), kn_at(s->cells, k, 1)));
+        ++*evals;
+        for (ptrdiff_t j = from; j < to; j += width)
+            KN_TRY(
+                finish_responses(ctx, &w, g.order + j, to - j < width ? to - j : width, held, s));
+        kn_tell(ctx, "cells", k + 1, s->cells.rows, NAN);
+    }
+out:
+    kn_cell_work_clear(&w);
+    kn_cell_groups_clear(&g);
+    return status;
+}
+
+/* Each response alone, all parameters free. */
+static kn_status plain(kn_ctx *ctx, kn_mat X, const kn_search_options *o, kn_gp *gp,
+                       kn_fit_info *info)
+{
+    kn_status status;
+    kn_pairs pairs = {0}, own = {0};
+    kn_mat theta = {0}, grad = {0};
+    kn_found found = {0};
+    kn_stgpr *s = &gp->stgpr;
+    unsigned kernels = kn_spec_r0(&gp->spec);
+    int n = kn_kernel_n_params(kernels) + 1, evals = 0;
+    KN_TRY(kn_pairs_within(ctx, X, kernels, &pairs));
+    KN_TRY(kn_pairs_within(ctx, X, kernels, &own));
+    KN_TRY(kn_mat_new(ctx, gp->T, n, &theta));
+    KN_TRY(kn_mat_new(ctx, gp->T, n, &grad));
+    for (int i = 0; o->theta && i < n; i++)
+        for (ptrdiff_t j = 0; j < gp->T; j++)
+            kn_col(theta, i)[j] = o->theta[i];
+    KN_TRY(kn_plain_fit(ctx, &own, kernels, gp->F, s->alpha, o, false, theta, o->theta != NULL,
+                        s->lml, grad, &found));
+    KN_TRY(kn_plain_cells(ctx, kernels, gp->F, theta, s));
+    KN_TRY(kn_stgpr_finish(ctx, &pairs, kernels, gp->F, true, s, &evals));
+    info->evaluations = found.evals + evals;
+    info->stop = found.stop;
+    info->projected_gradient = found.projected;
+out:
+    kn_mat_clear(&grad);
+    kn_mat_clear(&theta);
+    kn_pairs_clear(&own);
+    kn_pairs_clear(&pairs);
+    return status;
+}
+
+static kn_status by_cells(kn_ctx *ctx, kn_mat X, const kn_search_options *o, kn_gp *gp,
+                          kn_fit_info *info)
+{
+    kn_status status;
+    kn_pairs pairs = {0};
+    unsigned kernels = kn_spec_r0(&gp->spec);
+    kn_cell_search search = {.limits = o->limits,
+                             .rho = o->rho,
+                             .length = o->length,
+                             .optimise = o->optimise};
+    KN_TRY(kn_pairs_within(ctx, X, kernels, &pairs));
+    KN_TRY(kn_cells_choose(ctx, &pairs, kernels, gp->F, &search, &gp->stgpr));
+    KN_TRY(kn_stgpr_finish(ctx, &pairs, kernels, gp->F, false, &gp->stgpr, &search.evals));
+    info->evaluations = search.evals;
+    info->stop = search.stop;
+    info->projected_gradient = NAN;
+out:
+    kn_pairs_clear(&pairs);
+    return status;
+}
+
+kn_status kn_stgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
+                       const kn_gp_options *o, kn_gp *gp, kn_fit_info *info)
+{
+    kn_status status;
+    double t0 = kn_clock(), t1;
+    *gp = (kn_gp){.method = KN_STGPR, .spec = *spec, .N = X.rows, .F = X.cols, .T = Y->T};
+    KN_TRY(kn_stgpr_new(ctx, gp->N, gp->T, &gp->stgpr));
+    KN_TRY(kn_mat_copy(ctx, X, &gp->latent.X));
+    KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
+    kn_responses_block(ctx, Y, 0, gp->stgpr.alpha);
+    KN_TRY(o->plain ? plain(ctx, X, &o->search, gp, info) : by_cells(ctx, X, &o->search, gp, info));
+    info->rank = gp->N;
+    info->lml = 0;
+    for (ptrdiff_t j = 0; j < gp->T; j++) {
+        info->lml += gp->stgpr.lml[j];
+        gp->noise[j] = gp->stgpr.d[j];
+    }
+    t1 = kn_clock();
+    KN_TRY(kn_fit_reference(ctx, gp, Y, NULL, o, info));
+    info->seconds_fit = t1 - t0;
+    info->seconds_reference = kn_clock() - t1;
+out:
+    if (status != KN_OK)
+        kn_gp_clear(gp);
+    return status;
+}
