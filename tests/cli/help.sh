@@ -65,6 +65,9 @@ misused "a preset that is none" \
 misused "components for stgpr" \
     " fit: --method stgpr fits every response alone: --components has no meaning (see 'kronorm fit --help')" \
     $F --method stgpr -P 3
+misused "a basis for kronprod" \
+    " fit: --method kronprod has iso noise and no basis: --basis has no meaning (see 'kronorm fit --help')" \
+    $F --method kronprod --basis pca
 misused "the paper's likelihood with structured noise" ": the paper's likelihood needs iso noise" \
     $F --likelihood paper
 misused "one fold" ": folds is 1, expected 0 or at least 2" $F --folds 1
