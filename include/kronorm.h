@@ -370,6 +370,42 @@ typedef struct kn_simulate_job { /* a study with known truth, as real files on d
 
 KN_API kn_status kn_simulate_files(kn_ctx *ctx, const kn_simulate_job *job);
 
+enum { /* of S-MTGPR, to be added up: the paper's settings; its model with the exact likelihood and
+        * the nested optimiser; structured noise */
+       KN_VARIANT_PAPER = 1,
+       KN_VARIANT_ISO_EXACT = 2,
+       KN_VARIANT_DEFAULT = 4
+};
+enum { /* what stays together between training and test, to be added up */
+       KN_SPLIT_SCAN = 1,
+       KN_SPLIT_PATTERN = 2
+};
+
+typedef struct kn_reproduce_job { /* the paper's experiment */
+    size_t size;
+    const char *data;      /* a folder in the layout of the Miyawaki 2008 data set */
+    const char *output;    /* a folder, made if need be: results.tsv, results.json, figure.svg */
+    int repeats;           /* 0: 10 */
+    const int *components; /* numbers for S-MTGPR, n_components of them; NULL: the paper's seven.
+                              More than the data have becomes the most they have */
+    int n_components;
+    unsigned methods;  /* 1 << KN_SMTGPR | ...; 0: all three */
+    unsigned variants; /* KN_VARIANT_... of S-MTGPR; 0: all three */
+    unsigned splits;   /* KN_SPLIT_...; 0: scan */
+    uint64_t seed;
+    int force; /* 1: start again; 0: runs that are in output/results.tsv are not run again */
+} kn_reproduce_job;
+
+typedef struct kn_reproduce_result {
+    ptrdiff_t n_runs;    /* asked for */
+    ptrdiff_t n_resumed; /* of them found finished */
+} kn_reproduce_result;
+
+/* results.tsv is written anew, whole, after each run: stopped at any moment it holds the finished
+ * ones, and the same call takes up from there. */
+KN_API kn_status kn_reproduce_files(kn_ctx *ctx, const kn_reproduce_job *job,
+                                    kn_reproduce_result *result);
+
 /* What is in a model, as JSON text (free with kn_text_free); log: its timings, or NULL. */
 KN_API kn_status kn_model_describe(kn_ctx *ctx, const char *path, char **json);
 KN_API void kn_text_free(char *text);

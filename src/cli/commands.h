@@ -7,5 +7,6 @@ int cmd_predict(int argc, char **argv);
 int cmd_score(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
+int cmd_reproduce(int argc, char **argv);
 
 #endif

@@ -15,6 +15,7 @@ static const struct {
     {"predict", "model + covariates -> mean and variance maps", cmd_predict},
     {"score", "model + covariates + responses -> z maps, abnormality, metrics", cmd_score},
     {"simulate", "a cohort with known truth, as real files on disk", cmd_simulate},
+    {"reproduce", "the paper's experiment on such files: table and figure", cmd_reproduce},
     {"info", "what is in a model, or how this program was built", cmd_info},
 };
 enum { N_COMMANDS = sizeof COMMANDS / sizeof *COMMANDS };

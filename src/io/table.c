@@ -17,6 +17,7 @@ struct kn_table {
     ptrdiff_t *line;   /* of each row, the header's first */
     ptrdiff_t *sorted; /* named columns in order of their names */
     ptrdiff_t rows, cols, n_named;
+    ptrdiff_t head; /* rows of header: 1, or 0 for a bare table */
 };
 
 /* What the callbacks of libcsv share. */
@@ -27,6 +28,7 @@ typedef struct parse {
     ptrdiff_t cells, cells_room, lines_room; /* cells so far; room for starts and lines */
     ptrdiff_t fields;                        /* of the row being read */
     ptrdiff_t row_line, line;                /* where it started; where we are */
+    bool bare;                               /* the first row is data already */
     kn_status status;
 } parse;
 
@@ -67,8 +69,8 @@ static void on_row(int terminator, void *self)
         t->cols = p->fields;
     if (p->fields != t->cols) {
         p->status =
-            kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: %td fields, expected %td as in the header",
-                    t->path, p->row_line, p->fields, t->cols);
+            kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: %td fields, expected %td as in the %s",
+                    t->path, p->row_line, p->fields, t->cols, p->bare ? "first row" : "header");
         return;
     }
     void *line = t->line;
@@ -220,8 +222,8 @@ static kn_status check_bytes(kn_ctx *ctx, const char *name, const char *text, pt
     return KN_OK;
 }
 
-kn_status kn_table_parse(kn_ctx *ctx, const char *name, char separator, const void *bytes,
-                         ptrdiff_t n, kn_table **out)
+static kn_status parse_table(kn_ctx *ctx, const char *name, char separator, bool bare,
+                             const void *bytes, ptrdiff_t n, kn_table **out)
 {
     const char *text = bytes;
     kn_table *t = NULL;
@@ -242,11 +244,14 @@ kn_status kn_table_parse(kn_ctx *ctx, const char *name, char separator, const vo
      * apart. */
     KN_TRY(kn_alloc(ctx, n + 2, 1, &memory));
     t->text = memory;
-    parse p = {.ctx = ctx, .table = t};
+    parse p = {.ctx = ctx, .table = t, .bare = bare};
     KN_TRY(parse_lines(&p, separator, text, n));
+    t->head = bare ? 0 : 1;
     if (t->rows < 0)
-        status = kn_fail(ctx, KN_ERR_FORMAT, "%s: the file is empty, expected a header and rows",
-                         t->path);
+        status = kn_fail(ctx, KN_ERR_FORMAT, "%s: the file is empty, expected %s", t->path,
+                         bare ? "rows" : "a header and rows");
+    else if (bare)
+        t->rows++; /* what was taken for the header is the first of them */
     else if (t->rows == 0)
         status = kn_fail(ctx, KN_ERR_FORMAT, "%s: a header but no rows", t->path);
     else
@@ -259,12 +264,18 @@ out:
     return status;
 }
 
+kn_status kn_table_parse(kn_ctx *ctx, const char *name, char separator, const void *bytes,
+                         ptrdiff_t n, kn_table **out)
+{
+    return parse_table(ctx, name, separator, false, bytes, n, out);
+}
+
 bool kn_table_is_name(const char *path)
 {
     return kn_path_ends(path, ".csv") || kn_path_ends(path, ".tsv");
 }
 
-kn_status kn_table_read(kn_ctx *ctx, const char *path, kn_table **out)
+static kn_status read_table(kn_ctx *ctx, const char *path, bool bare, kn_table **out)
 {
     kn_source source = {.fd = -1};
     void *bytes = NULL;
@@ -280,12 +291,22 @@ kn_status kn_table_read(kn_ctx *ctx, const char *path, kn_table **out)
     }
     KN_TRY(kn_alloc(ctx, source.size, 1, &bytes));
     KN_TRY(kn_source_read(ctx, &source, 0, source.size, bytes));
-    status =
-        kn_table_parse(ctx, path, kn_path_ends(path, ".tsv") ? '\t' : ',', bytes, source.size, out);
+    status = parse_table(ctx, path, kn_path_ends(path, ".tsv") ? '\t' : ',', bare, bytes,
+                         source.size, out);
 out:
     kn_free(bytes);
     kn_source_close(&source);
     return status;
+}
+
+kn_status kn_table_read(kn_ctx *ctx, const char *path, kn_table **out)
+{
+    return read_table(ctx, path, false, out);
+}
+
+kn_status kn_table_read_bare(kn_ctx *ctx, const char *path, kn_table **out)
+{
+    return read_table(ctx, path, true, out);
 }
 
 void kn_table_free(kn_table *t)
@@ -317,12 +338,12 @@ ptrdiff_t kn_table_cols(const kn_table *t)
 
 const char *kn_table_cell(const kn_table *t, ptrdiff_t row, ptrdiff_t col)
 {
-    return t->text + t->start[(row + 1) * t->cols + col];
+    return t->text + t->start[(row + t->head) * t->cols + col];
 }
 
 const char *kn_table_name(const kn_table *t, ptrdiff_t col)
 {
-    return kn_table_cell(t, -1, col);
+    return t->head ? kn_table_cell(t, -1, col) : "";
 }
 
 bool kn_table_named(const kn_table *t, ptrdiff_t col)
@@ -354,5 +375,5 @@ kn_cell kn_table_number(const kn_table *t, ptrdiff_t row, ptrdiff_t col, double 
 
 ptrdiff_t kn_table_line(const kn_table *t, ptrdiff_t row)
 {
-    return t->line[row + 1];
+    return t->line[row + t->head];
 }

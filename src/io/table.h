@@ -14,6 +14,8 @@ typedef struct kn_table kn_table;
 kn_status kn_table_read(kn_ctx *ctx, const char *path, kn_table **out); /* by its extension */
 kn_status kn_table_parse(kn_ctx *ctx, const char *name, char separator, const void *bytes,
                          ptrdiff_t n, kn_table **out);
+/* A file without a header: every row is data, and no column has a name. */
+kn_status kn_table_read_bare(kn_ctx *ctx, const char *path, kn_table **out);
 void kn_table_free(kn_table *table);
 
 bool kn_table_is_name(const char *path); /* .csv or .tsv */
