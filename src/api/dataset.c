@@ -82,6 +82,16 @@ static kn_status open_responses(kn_ctx *ctx, const kn_inputs *in, kn_dataset *d)
                    path);
 }
 
+/* Options that other kinds of responses would silently ignore. */
+static kn_status check_kind(kn_ctx *ctx, const kn_inputs *in, const kn_dataset *d)
+{
+    if (in->mask && !d->images)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "--mask is for images, %s is none", in->responses);
+    if (in->targets && !d->responses)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "--targets is for tables, %s is none", in->responses);
+    return KN_OK;
+}
+
 typedef struct ids {
     const char **id;
     ptrdiff_t *line, n;
@@ -331,6 +341,7 @@ kn_status kn_dataset_read(kn_ctx *ctx, const kn_inputs *in, const kn_model *mode
     KN_TRY(kn_table_read(ctx, in->covariates, &d->covariates));
     if (in->responses)
         KN_TRY(open_responses(ctx, in, d));
+    KN_TRY(check_kind(ctx, in, d));
     bool two_tables = d->responses && d->responses != d->covariates;
     KN_TRY(kn_match_id_columns(ctx, in->id, d->covariates, two_tables ? d->responses : NULL,
                                &id_col, &response_id_col));

@@ -27,6 +27,7 @@ typedef struct kn_scores {
     bool has_auc[3];
     bool has_gev;
     kn_gev gev;
+    bool seen_as_new; /* training samples had to be scored as if they were new */
     double mean_metrics[KN_N_METRICS], calibration[KN_N_CALIBRATION];
     double began;
 } kn_scores;

@@ -124,6 +124,8 @@ static json_t *summary(const kn_scores *s, const kn_apply_result *result)
         json_object_set_new(calibration, kn_calibration_name[k], kn_json_number(s->calibration[k]));
     if (result->n_extrapolated > 1 + s->n / 50)
         json_array_append_new(warnings, json_string("covariates far from training"));
+    if (s->seen_as_new)
+        json_array_append_new(warnings, json_string("training samples scored as if they were new"));
     if (!s->has_gev)
         json_array_append_new(warnings, json_string("no extreme value reference"));
     json_t *gev = s->has_gev

@@ -71,8 +71,11 @@ static int word_index(const char *words, const char *text)
 
 static json_t *cv_to_json(const kn_cv_summary *cv)
 {
-    return json_pack("{s:i s:o s:o s:o}", "folds", cv->folds, "z2", kn_json_number(cv->z2), "msll",
-                     kn_json_number(cv->msll), "coverage95", kn_json_number(cv->coverage95));
+    bool made = cv->folds > 0;
+    return json_pack("{s:i s:o s:o s:o}", "folds", cv->folds, "z2",
+                     kn_json_number(made ? cv->z2 : NAN), "msll",
+                     kn_json_number(made ? cv->msll : NAN), "coverage95",
+                     kn_json_number(made ? cv->coverage95 : NAN));
 }
 
 json_t *kn_info_to_json(const kn_fit_info *info)

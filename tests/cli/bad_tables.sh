@@ -58,6 +58,8 @@ fit "a response that is not there" \
 misused "one file for both, without --use" \
     ": regions.csv: covariates and responses are one file, name the covariates with --use" \
     fit -c regions.csv -y regions.csv -o m.safetensors
+misused "a mask for a table" ": --mask is for images, thickness.csv is none" \
+    fit -c people.csv -y thickness.csv -m mask.nii -o m.safetensors
 misused "a column on both sides" \
     ": regions.csv: --targets age: it is a covariate or a label and cannot be a response" \
     fit -c regions.csv -y regions.csv --use age --targets age -o m.safetensors

@@ -14,7 +14,7 @@ close() { # file, file: tables of the same texts, and numbers within 1e-6
               if (!same) { print FNR, i, was[i], $i; bad = 1; exit 1 } } }
         END { exit bad || FNR != n }' "$1" "$2"
 }
-for m in structured iso; do
+for m in structured iso stgpr kronprod; do
     works "the $m model loads" info "$golden/$m.safetensors" --json
     check "... as format version 1" grep -q '"format_version": 1,' "$logs/out"
     works "... and scores" score "$golden/$m.safetensors" -c "$golden/new.csv" -y "$golden/new.csv" \

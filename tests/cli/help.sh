@@ -21,6 +21,13 @@ example score "kronorm score model.safetensors -c test_participants.tsv -y test_
 example simulate "kronorm simulate --kind cohort --samples 120 --patients 20 -o study"
 example info "kronorm info model.safetensors --json"
 
+for c in fit predict score simulate info; do
+    kronorm $c --man
+    check "$c has a manual page with an example and its exit codes" test \
+        "$(grep -cE '^\.(TH KRONORM|SH (OPTIONS|EXAMPLE|EXIT STATUS))' "$logs/out")" -eq 4
+    kronorm $c --completion
+    check "$c offers its options to the shell" grep -q "^$c: .*--force.*--help" "$logs/out"
+done
 kronorm --help
 check "kronorm --help lists the commands" \
     test $code -eq 0 -a "$(grep -cE '^  (fit|predict|score|simulate|info) ' "$logs/out")" -eq 5
@@ -58,6 +65,9 @@ misused "a preset that is none" \
 misused "components for stgpr" \
     " fit: --method stgpr fits every response alone: --components has no meaning (see 'kronorm fit --help')" \
     $F --method stgpr -P 3
+misused "a basis for kronprod" \
+    " fit: --method kronprod has iso noise and no basis: --basis has no meaning (see 'kronorm fit --help')" \
+    $F --method kronprod --basis pca
 misused "the paper's likelihood with structured noise" ": the paper's likelihood needs iso noise" \
     $F --likelihood paper
 misused "one fold" ": folds is 1, expected 0 or at least 2" $F --folds 1
