@@ -233,6 +233,7 @@ typedef struct kn_fit_info {
     kn_curve_point curve[KN_MAX_CURVE];
     kn_cv_summary cv;
     double seconds_basis, seconds_fit, seconds_reference;
+    kn_cv_summary loo; /* leave-one-out in closed form, folds = N: optimistic, the basis saw all */
 } kn_fit_info;
 
 KN_API void kn_model_info_sized(const kn_model *model, kn_fit_info *info, size_t size);

@@ -216,7 +216,8 @@ static kn_spec spec_of(const kn_fit_options *o, ptrdiff_t F)
 
 /* What is normal, from the training samples' own cross-validated maps. The z themselves are kept
  * up to this size: a training sample scored again is owed its cross-validated map. */
-static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, double top, kn_model *m)
+static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y,
+                                double top, kn_model *m)
 {
     static const double MOST_KEPT = 1e9; /* bytes */
     kn_status status;
@@ -227,6 +228,7 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, double top, k
     kn_folds_deal(m->gp.N, folds, m->seed, fold);
     bool keep = 4.0 * (double)m->gp.N * (double)m->gp.T <= MOST_KEPT;
     KN_TRY(kn_reference_make(ctx, &m->gp, cv, fold, folds, top, keep, &m->reference));
+    KN_TRY(kn_reference_loo(ctx, &m->gp, Y, &m->reference, &m->info.loo));
     m->info.seconds_reference += kn_clock() - t0;
 out:
     if (status == KN_ERR_CANCELLED) { /* the model stands; only its reference is missing */
@@ -311,7 +313,7 @@ kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *option
     KN_TRY(fits[o.method](ctx, Xs, &responses, &spec, &go, &m->gp, &m->info));
     m->info.converged = m->info.stop == KN_STOP_CONVERGED;
     if (m->info.cv.folds > 0)
-        KN_TRY(make_reference(ctx, &cv, o.top, m));
+        KN_TRY(make_reference(ctx, &cv, &responses, o.top, m));
     *model = m;
 out:
     kn_gp_maps_clear(&cv);

@@ -71,14 +71,14 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_apply_job *job, const kn_model *mo
     find_training(model, d, s->training);
     if (job->label)
         KN_TRY(kn_dataset_flag(ctx, d, "label", job->label, s->abnormal));
-    if (job->reference && strcmp(job->reference, "cv") != 0) {
-        if (strcmp(job->reference, "loo") == 0) {
-            status =
-                kn_fail(ctx, KN_ERR_ARGUMENT,
-                        "--reference loo needs the training responses, which a model file does "
-                        "not hold; use cv or COLUMN=VALUE");
-            goto out;
-        }
+    s->loo = job->reference && strcmp(job->reference, "loo") == 0;
+    if (s->loo && !model->reference.has_loo_gev) {
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "%s has no leave-one-out reference; use --reference cv or COLUMN=VALUE",
+                         job->model);
+        goto out;
+    }
+    if (job->reference && !s->loo && strcmp(job->reference, "cv") != 0) {
         KN_TRY(new_flags(ctx, n, &s->normals));
         KN_TRY(kn_dataset_flag(ctx, d, "reference", job->reference, s->normals));
     }
@@ -233,7 +233,7 @@ kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s, const float *z, const floa
             deviances(ctx, s, &r->deviance_noise, z_noise, s->deviance_noise, s->deviance_noise_p));
     }
     s->has_gev = r->has_gev;
-    s->gev = r->gev;
+    s->gev = s->loo ? r->loo_gev : r->gev;
     if (s->normals)
         KN_TRY(own_reference(ctx, s));
     kn_extrapolation_ratio(s->extrapolation, s->n, s->noise_sum);

@@ -16,6 +16,7 @@ typedef struct kn_scores {
     bool *abnormal, *use; /* n: labelled; counts for metrics and calibration */
     bool *normals;        /* n: the reference by --reference COLUMN=VALUE; NULL: the model's */
     bool labelled;
+    bool loo;       /* the statistic's law from leave-one-out: optimistic */
     bool plain;     /* a training sample is scored as if it were new */
     kn_mat metrics; /* T x KN_N_METRICS */
     kn_calibrator calibrator;

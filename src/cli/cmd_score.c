@@ -39,9 +39,9 @@ int cmd_score(int argc, char **argv)
          "rows that count as abnormal: adds AUC; metrics are then "
          "over the others",
          &job.label, NULL},
-        {CLI_TEXT, "reference", 0, "cv|COLUMN=VALUE",
-         "whom the probabilities refer to; default cv, the "
-         "training sample by cross-validation",
+        {CLI_TEXT, "reference", 0, "cv|loo|COLUMN=VALUE",
+         "whom the probabilities refer to: the training sample by cross-validation (default) or, "
+         "optimistic, by leave-one-out; or these rows",
          &job.reference, NULL},
         {CLI_CHOICE, "training-rows", 0, "cv|plain",
          "what a scored training id gets: its "

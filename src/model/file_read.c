@@ -244,11 +244,22 @@ out:
     return status;
 }
 
+static kn_status read_gev(kn_ctx *ctx, const kn_st_file *f, json_t *j, bool *has, kn_gev *out)
+{
+    *has = json_is_object(j);
+    if (!*has)
+        return KN_OK;
+    *out = (kn_gev){number(j, "shape"), number(j, "location"), number(j, "scale")};
+    if (!isfinite(out->xi) || !isfinite(out->mu) || !(out->sigma > 0))
+        return bad(ctx, f, "'gev'");
+    return KN_OK;
+}
+
 static kn_status read_reference(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status = KN_OK;
     kn_reference *r = &m->reference;
-    json_t *j = json_object_get(record, "reference"), *gev = json_object_get(j, "gev");
+    json_t *j = json_object_get(record, "reference");
     json_int_t n = json_integer_value(json_object_get(j, "samples"));
     if (!json_is_object(j) || (n != 0 && n != m->info.n_samples))
         return bad(ctx, f, "'reference'");
@@ -260,15 +271,13 @@ static kn_status read_reference(kn_ctx *ctx, const kn_st_file *f, json_t *record
         return bad(ctx, f, "'reference'");
     KN_TRY(kn_st_read_doubles(ctx, f, "statistic", r->n, &r->statistic, NULL));
     KN_TRY(kn_st_read_doubles(ctx, f, "extrapolation", r->n, &r->extrapolation, NULL));
-    r->has_gev = json_is_object(gev);
-    if (r->has_gev) {
-        r->gev = (kn_gev){number(gev, "shape"), number(gev, "location"), number(gev, "scale")};
-        r->gev_se =
-            (kn_gev){number(gev, "shape_se"), number(gev, "location_se"), number(gev, "scale_se")};
-        r->gev_at_bound = json_is_true(json_object_get(gev, "at_bound"));
-        if (!isfinite(r->gev.xi) || !isfinite(r->gev.mu) || !(r->gev.sigma > 0))
-            return bad(ctx, f, "'gev'");
-    }
+    KN_TRY(read_gev(ctx, f, json_object_get(j, "gev"), &r->has_gev, &r->gev));
+    KN_TRY(read_gev(ctx, f, json_object_get(j, "gev_loo"), &r->has_loo_gev, &r->loo_gev));
+    json_t *se = json_object_get(j, "gev_se"); /* NaN where the fit is not regular */
+    r->gev_se = (kn_gev){number(se, "shape"), number(se, "location"), number(se, "scale")};
+    r->gev_at_bound = json_is_true(json_object_get(j, "at_bound"));
+    if (kn_st_find(f, "statistic_loo"))
+        KN_TRY(kn_st_read_doubles(ctx, f, "statistic_loo", r->n, &r->loo_statistic, NULL));
     if (json_is_true(json_object_get(j, "deviance"))) {
         KN_TRY(read_deviance(ctx, f, "", m->gp.T, &r->deviance));
         KN_TRY(read_deviance(ctx, f, "_noise", m->gp.T, &r->deviance_noise));

@@ -34,18 +34,19 @@ static kn_status add_texts(kn_ctx *ctx, kn_st_writer *w, const char *name, char 
     return status;
 }
 
+static json_t *gev_json(bool has, kn_gev g)
+{
+    return has ? json_pack("{s:o s:o s:o}", "shape", kn_json_number(g.xi), "location",
+                           kn_json_number(g.mu), "scale", kn_json_number(g.sigma))
+               : json_null();
+}
+
 static json_t *reference_json(const kn_reference *r)
 {
-    json_t *gev =
-        r->has_gev
-            ? json_pack("{s:o s:o s:o s:o s:o s:o s:b}", "shape", kn_json_number(r->gev.xi),
-                        "location", kn_json_number(r->gev.mu), "scale",
-                        kn_json_number(r->gev.sigma), "shape_se", kn_json_number(r->gev_se.xi),
-                        "location_se", kn_json_number(r->gev_se.mu), "scale_se",
-                        kn_json_number(r->gev_se.sigma), "at_bound", r->gev_at_bound)
-            : json_null();
-    return json_pack("{s:I s:o s:o s:b}", "samples", (json_int_t)r->n, "top",
-                     kn_json_number(r->top), "gev", gev, "deviance", r->has_deviance);
+    return json_pack("{s:I s:o s:o s:o s:b s:o s:b}", "samples", (json_int_t)r->n, "top",
+                     kn_json_number(r->top), "gev", gev_json(r->has_gev, r->gev), "gev_se",
+                     gev_json(r->has_gev, r->gev_se), "at_bound", r->gev_at_bound, "gev_loo",
+                     gev_json(r->has_loo_gev, r->loo_gev), "deviance", r->has_deviance);
 }
 
 static json_t *spec_json(const kn_gp *gp)
@@ -147,6 +148,8 @@ static kn_status add_reference(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
         return KN_OK;
     KN_TRY(add_doubles(ctx, w, "statistic", r->statistic, r->n));
     KN_TRY(add_doubles(ctx, w, "extrapolation", r->extrapolation, r->n));
+    if (r->loo_statistic)
+        KN_TRY(add_doubles(ctx, w, "statistic_loo", r->loo_statistic, r->n));
     if (r->has_deviance) {
         KN_TRY(add_deviance(ctx, &r->deviance, "", w));
         KN_TRY(add_deviance(ctx, &r->deviance_noise, "_noise", w));

@@ -109,6 +109,7 @@ json_t *kn_info_to_json(const kn_fit_info *info)
     json_object_set_new(j, "gradient", gradient);
     json_object_set_new(j, "components_curve", curve);
     json_object_set_new(j, "cv", cv_to_json(&info->cv));
+    json_object_set_new(j, "loo", cv_to_json(&info->loo));
     return j;
 }
 
@@ -183,6 +184,13 @@ static kn_status read_curve(kn_ctx *ctx, const char *file, json_t *json, kn_fit_
     return KN_OK;
 }
 
+static kn_cv_summary cv_of(json_t *j)
+{
+    return (kn_cv_summary){(int)json_integer_value(json_object_get(j, "folds")),
+                           real_of(json_object_get(j, "z2")), real_of(json_object_get(j, "msll")),
+                           real_of(json_object_get(j, "coverage95"))};
+}
+
 kn_status kn_info_from_json(kn_ctx *ctx, const char *file, json_t *json, kn_fit_info *info)
 {
     kn_status status = KN_OK;
@@ -191,11 +199,8 @@ kn_status kn_info_from_json(kn_ctx *ctx, const char *file, json_t *json, kn_fit_
         KN_TRY(read_field(ctx, file, json, &FIELDS[i], (char *)info + FIELDS[i].at));
     KN_TRY(read_theta(ctx, file, json, info));
     KN_TRY(read_curve(ctx, file, json, info));
-    json_t *cv = json_object_get(json, "cv");
-    info->cv =
-        (kn_cv_summary){(int)json_integer_value(json_object_get(cv, "folds")),
-                        real_of(json_object_get(cv, "z2")), real_of(json_object_get(cv, "msll")),
-                        real_of(json_object_get(cv, "coverage95"))};
+    info->cv = cv_of(json_object_get(json, "cv"));
+    info->loo = cv_of(json_object_get(json, "loo")); /* absent in the first models: zeros */
 out:
     return status;
 }

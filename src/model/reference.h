@@ -19,7 +19,10 @@ typedef struct kn_reference {
     kn_deviance deviance; /* of z, and of z with noise alone in the denominator */
     kn_deviance deviance_noise;
     double *extrapolation; /* n  model variance over noise variance, ascending */
-    float *z;              /* n x T row by row, cross-validated; NULL: not kept */
+    double *loo_statistic; /* n  the same by leave-one-out in closed form; NULL: not made */
+    bool has_loo_gev;
+    kn_gev loo_gev;
+    float *z; /* n x T row by row, cross-validated; NULL: not kept */
 } kn_reference;
 
 /* From the cross-validated maps, whose folds are fold[n]. What cannot be had from these data, such
@@ -27,6 +30,11 @@ typedef struct kn_reference {
 kn_status kn_reference_make(kn_ctx *ctx, const kn_gp *gp, const kn_gp_maps *cv, const int *fold,
                             int folds, double top, bool keep_z, kn_reference *out);
 void kn_reference_clear(kn_reference *r);
+
+/* The statistic by leave-one-out in closed form [METHOD 5], with its own extreme value fit, and how
+ * those maps are calibrated. Optimistic: basis and parameters have seen every sample. */
+kn_status kn_reference_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_reference *r,
+                           kn_cv_summary *summary);
 
 /* Share of the model variance that is not R's iso term, for extrapolation: subtracts c_p iso. */
 double kn_reference_iso_share(const kn_gp *gp, ptrdiff_t j);
