@@ -19,9 +19,10 @@ example fit "kronorm fit -c participants.tsv --use age,sex,site -y images.txt -m
 example predict "kronorm predict model.safetensors -c new_participants.tsv -o predicted"
 example score "kronorm score model.safetensors -c test_participants.tsv -y test_images.txt --label group=patient -o scored"
 example simulate "kronorm simulate --kind cohort --samples 120 --patients 20 -o study"
+example reproduce "kronorm reproduce --data visual --methods smtgpr --repeats 2 -o results"
 example info "kronorm info model.safetensors --json"
 
-for c in fit predict score simulate info; do
+for c in fit predict score simulate reproduce info; do
     kronorm $c --man
     check "$c has a manual page with an example and its exit codes" test \
         "$(grep -cE '^\.(TH KRONORM|SH (OPTIONS|EXAMPLE|EXIT STATUS))' "$logs/out")" -eq 4
@@ -30,7 +31,7 @@ for c in fit predict score simulate info; do
 done
 kronorm --help
 check "kronorm --help lists the commands" \
-    test $code -eq 0 -a "$(grep -cE '^  (fit|predict|score|simulate|info) ' "$logs/out")" -eq 5
+    test $code -eq 0 -a "$(grep -cE '^  (fit|predict|score|simulate|reproduce|info) ' "$logs/out")" -eq 6
 kronorm
 check "kronorm alone prints them on stderr and exits with 2" \
     test $code -eq 2 -a -s "$logs/err" -a ! -s "$logs/out"
