@@ -163,8 +163,8 @@ static void use_cross_validated(const work *w, ptrdiff_t first, kn_mat z)
     const kn_reference *r = &m->reference;
     ptrdiff_t k0 = kn_kept_from(&m->y, first), k1 = kn_kept_from(&m->y, first + z.cols);
     for (ptrdiff_t i = 0; i < z.rows; i++) {
-        ptrdiff_t t = w->scores.training[i];
-        if (t < 0 || w->scores.plain || !r->z)
+        ptrdiff_t t = w->scores.cv_row[i];
+        if (t < 0)
             continue;
         for (ptrdiff_t k = k0; k < k1; k++) {
             double *at = &kn_col(z, m->y.kept[k] - first)[i];

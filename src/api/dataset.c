@@ -1,5 +1,6 @@
 #include "api/dataset.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,9 +161,14 @@ static kn_status take_ids(kn_ctx *ctx, const kn_match *m, ptrdiff_t id_col, cons
     if (status != KN_OK)
         return status;
     d->id = memory;
-    for (ptrdiff_t i = 0; i < r->n; i++)
+    for (ptrdiff_t i = 0; i < r->n; i++) {
         d->id[i] = m->id ? m->id[r->pair[3 * i + 2]]
                          : kn_table_cell(d->covariates, r->pair[3 * i + 1], id_col);
+        if (!kn_recipe_text_ok(d->id[i])) /* a model file could not hold it */
+            return kn_fail(ctx, KN_ERR_DATA, "%s line %td: the id is not UTF-8 text",
+                           kn_table_path(d->covariates),
+                           kn_table_line(d->covariates, r->pair[3 * i + 1]));
+    }
     return KN_OK;
 }
 
@@ -252,6 +258,48 @@ static kn_status read_array(kn_ctx *ctx, const rows *r, kn_dataset *d)
     return KN_OK;
 }
 
+/* The default mask over the images in use only: finite in all of them, and not constant. */
+static kn_status mask_of_rows(kn_ctx *ctx, const kn_dataset *d, const rows *r, kn_mask *out)
+{
+    kn_status status;
+    const ptrdiff_t *dim = kn_images_geometry(d->images)->dim;
+    ptrdiff_t V = dim[0] * dim[1] * dim[2];
+    float *first = NULL, *image = NULL;
+    void *memory = NULL;
+    bool *varies = NULL;
+    KN_TRY(kn_alloc_f(ctx, V, &first));
+    KN_TRY(kn_alloc_f(ctx, V, &image));
+    KN_TRY(kn_alloc(ctx, V, sizeof *varies, &memory));
+    varies = memory;
+    for (ptrdiff_t i = 0; i < r->n; i++) {
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_images_read_rows(ctx, d->images, r->pair[3 * i], 1, NULL, V, image));
+        for (ptrdiff_t v = 0; v < V; v++) {
+            if (i == 0)
+                first[v] = image[v];
+            varies[v] = varies[v] || image[v] != first[v];
+            if (!isfinite(image[v]))
+                first[v] = NAN; /* out, whatever the others are */
+        }
+        kn_tell(ctx, "mask", i + 1, r->n, NAN);
+    }
+    KN_TRY(kn_alloc_i(ctx, V, &out->index));
+    for (ptrdiff_t v = 0; v < V; v++)
+        if (isfinite(first[v]) && (varies[v] || r->n == 1))
+            out->index[out->count++] = v;
+    if (out->count == 0)
+        status =
+            kn_fail(ctx, KN_ERR_DATA,
+                    "no voxel is finite in all %td images in use and different between them", r->n);
+out:
+    kn_free(memory);
+    kn_free(image);
+    kn_free(first);
+    if (status != KN_OK)
+        kn_mask_clear(out);
+    return status;
+}
+
 static kn_status read_images(kn_ctx *ctx, const kn_inputs *in, const kn_model *model, const rows *r,
                              kn_dataset *d)
 {
@@ -268,8 +316,10 @@ static kn_status read_images(kn_ctx *ctx, const kn_inputs *in, const kn_model *m
     } else {
         if (in->mask)
             KN_TRY(kn_mask_read(ctx, in->mask, in->responses, &d->space.geometry, &mask));
-        else
+        else if (r->n == kn_images_count(d->images))
             KN_TRY(kn_mask_default(ctx, d->images, &mask));
+        else
+            KN_TRY(mask_of_rows(ctx, d, r, &mask));
         d->space.voxel = mask.index;
         d->space.T = mask.count;
     }
@@ -284,7 +334,7 @@ static kn_status read_images(kn_ctx *ctx, const kn_inputs *in, const kn_model *m
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(kn_images_read_rows(ctx, d->images, r->pair[3 * i], run, d->space.voxel, T,
                                    d->values + i * T));
-        kn_tell(ctx, "reading", i + run, r->n, __builtin_nan(""));
+        kn_tell(ctx, "reading", i + run, r->n, NAN);
     }
     d->Y = kn_view_rows_f32(d->values, r->n, T);
 out:

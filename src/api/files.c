@@ -94,6 +94,8 @@ kn_status kn_fit_files(kn_ctx *ctx, const kn_fit_job *job, kn_model **out)
                        "a fit needs covariates, responses, an output and its own size");
     kn_fit_options fit = job->fit;
     wo.force = job->force != 0;
+    if (fit.method == KN_KRONPROD)
+        fit.noise = KN_NOISE_ISO; /* as kn_fit does */
     KN_TRY(kn_check_fit_options(ctx, &fit));
     KN_TRY(check_outputs(ctx, job, NULL)); /* before hours of work */
     KN_TRY(kn_dataset_read(ctx, &job->in, NULL, &d));

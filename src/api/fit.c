@@ -265,6 +265,7 @@ kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *option
     m = memory;
     m->seed = o.seed;
     m->folds = o.folds;
+    m->reference.top = o.top;
     m->info = (kn_fit_info){.size = sizeof m->info,
                             .method = o.method,
                             .noise = o.noise,

@@ -17,6 +17,8 @@ void kn_scores_clear(kn_scores *s)
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         kn_free(*columns[i]);
     kn_free(s->training);
+    kn_free(s->cv_row);
+    kn_free(s->measured);
     kn_free(s->abnormal);
     kn_free(s->use);
     kn_free(s->normals);
@@ -36,6 +38,37 @@ static void find_training(const kn_model *m, const kn_dataset *d, ptrdiff_t *tra
                 break;
             }
     }
+}
+
+/* Are the responses of row i those that training sample t had? By the sum of the standardised
+ * values, which any change but a contrived one moves by more than rounding. */
+static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t t)
+{
+    double sum = 0, T = (double)m->gp.T;
+    if (!m->reference.y_sum)
+        return true; /* a model of the first days: nothing to compare with */
+    for (ptrdiff_t k = 0; k < m->gp.T; k++)
+        sum += (kn_view_at(Y, i, m->y.kept[k]) - m->y.mean[k]) / m->y.sd[k];
+    return fabs(sum - m->reference.y_sum[t]) <= 1e-5 * sqrt(T) + 1e-9 * T;
+}
+
+/* Who gets a stored z: training samples whose data are the same, unless asked otherwise. */
+static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_dataset *d)
+{
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        ptrdiff_t t = s->training[i];
+        s->cv_row[i] = -1;
+        if (t < 0 || s->plain || !s->model->reference.z)
+            continue;
+        if (same_responses(s->model, d->Y, i, t))
+            s->cv_row[i] = t;
+        else
+            s->n_changed++;
+    }
+    if (s->n_changed > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td samples have ids of training but other responses: they are scored as new",
+               s->n_changed);
 }
 
 static kn_status new_flags(kn_ctx *ctx, ptrdiff_t n, bool **out)
@@ -59,6 +92,8 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_apply_job *job, const kn_model *mo
                      .plain = job->plain_training != 0,
                      .began = kn_clock()};
     KN_TRY(kn_alloc_i(ctx, n, &s->training));
+    KN_TRY(kn_alloc_i(ctx, n, &s->cv_row));
+    KN_TRY(new_flags(ctx, n, &s->measured));
     KN_TRY(new_flags(ctx, n, &s->abnormal));
     KN_TRY(new_flags(ctx, n, &s->use));
     KN_TRY(kn_mat_new(ctx, s->T, KN_N_METRICS, &s->metrics));
@@ -69,6 +104,7 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_apply_job *job, const kn_model *mo
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         KN_TRY(kn_alloc_d(ctx, n, columns[i]));
     find_training(model, d, s->training);
+    choose_stored(ctx, s, d);
     if (job->label)
         KN_TRY(kn_dataset_flag(ctx, d, "label", job->label, s->abnormal));
     s->loo = job->reference && strcmp(job->reference, "loo") == 0;
@@ -85,6 +121,7 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_apply_job *job, const kn_model *mo
     ptrdiff_t normal = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
         s->use[i] = !s->abnormal[i];
+        s->measured[i] = s->use[i] && s->cv_row[i] < 0;
         normal += s->use[i];
     }
     if (s->labelled && normal == 0)
@@ -114,13 +151,13 @@ kn_status kn_scores_add(kn_ctx *ctx, kn_scores *s, ptrdiff_t first, kn_mat y, kn
     for (ptrdiff_t k = kn_kept_from(&m->y, first); k < k1; k++) {
         ptrdiff_t j = m->y.kept[k] - first;
         double iso = kn_reference_iso_share(&m->gp, k);
-        mean0[j] = m->y.mean[k];
+        mean0[j] = m->y.mean0[k];
         sd[j] = m->y.sd[k];
-        var0[j] = sd[j] * sd[j];
+        var0[j] = m->y.sd0[k] * m->y.sd0[k];
         for (ptrdiff_t i = 0; i < s->n; i++)
-            kn_col(model_var, j)[i] = fmax(kn_at(var, i, j) - iso * var0[j], 0);
+            kn_col(model_var, j)[i] = fmax(kn_at(var, i, j) - iso * sd[j] * sd[j], 0);
     }
-    kn_metrics(ctx, y, mean, var, noise, mean0, var0, s->use,
+    kn_metrics(ctx, y, mean, var, noise, mean0, var0, s->measured,
                kn_sub(s->metrics, first, 0, count, KN_N_METRICS));
     KN_TRY(kn_calibrator_add(ctx, &s->calibrator, z, s->use, kn_mat_none()));
     kn_extrapolation_add(model_var, noise, sd, s->extrapolation, &s->noise_sum);
@@ -157,8 +194,8 @@ static kn_status deviances(kn_ctx *ctx, kn_scores *s, const kn_deviance *d, cons
     kn_z_source source = {&maps, s->n, s->model->gp.T, float_block};
     kn_status status = kn_deviance_score(ctx, d, &source, dev);
     for (ptrdiff_t i = 0; status == KN_OK && i < s->n; i++) {
-        if (s->training[i] >= 0 && !s->plain) /* judged by a model made without it */
-            dev[i] = d->ref[s->training[i]];
+        if (s->cv_row[i] >= 0 && isfinite(dev[i])) /* judged by a model made without it */
+            dev[i] = d->ref[s->cv_row[i]];
         p[i] = kn_deviance_p(d, dev[i]);
     }
     return status;
@@ -170,7 +207,7 @@ static kn_status statistics(kn_ctx *ctx, kn_scores *s, const float *z)
     const kn_reference *r = &s->model->reference;
     kn_status status = kn_alloc_d(ctx, s->T, &row);
     for (ptrdiff_t i = 0; status == KN_OK && i < s->n; i++)
-        s->statistic[i] = kn_top_f(z + i * s->T, 1, s->T, r->n > 0 ? r->top : 0.05, row);
+        s->statistic[i] = kn_top_f(z + i * s->T, 1, s->T, r->top, row);
     kn_free(row);
     return status;
 }
@@ -179,31 +216,27 @@ static kn_status statistics(kn_ctx *ctx, kn_scores *s, const float *z)
 static kn_status own_reference(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
-    double *m = NULL, *dev = NULL, *noise = NULL;
+    const double *value[3] = {s->statistic, s->deviance, s->deviance_noise};
+    double *sorted[3] = {NULL, NULL, NULL};
+    ptrdiff_t n[3] = {0, 0, 0};
     kn_gev_estimate e;
-    ptrdiff_t n = 0;
-    KN_TRY(kn_alloc_d(ctx, s->n, &m));
-    KN_TRY(kn_alloc_d(ctx, s->n, &dev));
-    KN_TRY(kn_alloc_d(ctx, s->n, &noise));
-    for (ptrdiff_t i = 0; i < s->n; i++)
-        if (s->normals[i] && isfinite(s->statistic[i])) {
-            m[n] = s->statistic[i];
-            dev[n] = s->deviance[i];
-            noise[n++] = s->deviance_noise[i];
-        }
-    KN_TRY(kn_gev_fit(ctx, m, n, &e));
+    for (int k = 0; k < 3; k++) {
+        KN_TRY(kn_alloc_d(ctx, s->n, &sorted[k]));
+        for (ptrdiff_t i = 0; i < s->n; i++)
+            if (s->normals[i] && isfinite(value[k][i]))
+                sorted[k][n[k]++] = value[k][i];
+        kn_sort(sorted[k], n[k]);
+    }
+    KN_TRY(kn_gev_fit(ctx, sorted[0], n[0], &e));
     s->gev = e.gev;
     s->has_gev = true;
-    kn_sort(dev, n);
-    kn_sort(noise, n);
     for (ptrdiff_t i = 0; i < s->n; i++) {
-        s->deviance_p[i] = kn_rank_p(dev, n, s->deviance[i]);
-        s->deviance_noise_p[i] = kn_rank_p(noise, n, s->deviance_noise[i]);
+        s->deviance_p[i] = n[1] > 0 ? kn_rank_p(sorted[1], n[1], s->deviance[i]) : NAN;
+        s->deviance_noise_p[i] = n[2] > 0 ? kn_rank_p(sorted[2], n[2], s->deviance_noise[i]) : NAN;
     }
 out:
-    kn_free(m);
-    kn_free(dev);
-    kn_free(noise);
+    for (int k = 0; k < 3; k++)
+        kn_free(sorted[k]);
     return status;
 }
 
@@ -247,7 +280,7 @@ kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s, const float *z, const floa
         result->n_abnormal += s->abnormal[i];
     }
     /* one in a hundred is expected beyond the 99th percentile */
-    if (result->n_extrapolated > 1 + s->n / 50)
+    if (result->n_extrapolated > s->n / 50)
         kn_log(ctx, KN_LOG_WARNING,
                "%td of %td samples have covariates far from training (extrapolation_pct above 99): "
                "their z are small by ignorance, not by health; see deviance_noise",

@@ -122,7 +122,7 @@ static json_t *summary(const kn_scores *s, const kn_apply_result *result)
         json_object_set_new(metrics, kn_metric_name[k], kn_json_number(s->mean_metrics[k]));
     for (int k = 0; k < KN_N_CALIBRATION; k++)
         json_object_set_new(calibration, kn_calibration_name[k], kn_json_number(s->calibration[k]));
-    if (result->n_extrapolated > 1 + s->n / 50)
+    if (result->n_extrapolated > s->n / 50)
         json_array_append_new(warnings, json_string("covariates far from training"));
     if (s->seen_as_new)
         json_array_append_new(warnings, json_string("training samples scored as if they were new"));

@@ -133,7 +133,8 @@ int cmd_fit(int argc, char **argv)
         {CLI_CHOICE, "optimiser", 0, "nested|tnewton|lbfgs",
          "default nested; the others need iso noise", &optimiser, &given_optimiser},
         {CLI_INT, "restarts", 0, "K", "further starts; default 0", &job.fit.restarts, NULL},
-        {CLI_INT, "max-evals", 0, "K", "at most so many evaluations; 0: evaluate at the start only",
+        {CLI_INT, "max-evals", 0, "K",
+         "at most so many evaluations at full size in each search; 0: evaluate at the start only",
          &job.fit.max_evals, NULL},
         {CLI_TEXT, "theta", 0, "v1,...",
          "start of iso noise: log sd of task terms, sample terms, "

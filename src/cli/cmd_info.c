@@ -20,11 +20,15 @@ static void print_model(const char *path, const kn_fit_info *i)
 {
     static const char *const methods[] = {"smtgpr", "stgpr", "kronprod"};
     static const char *const noises[] = {"structured", "iso"};
-    printf("%s\n  method %s, noise %s, likelihood %s\n", path, methods[i->method], noises[i->noise],
-           i->likelihood == KN_PAPER ? "paper" : "exact");
+    printf("%s\n  method %s", path, methods[i->method]);
+    if (i->method != KN_STGPR)
+        printf(", noise %s, likelihood %s", noises[i->noise],
+               i->likelihood == KN_PAPER ? "paper" : "exact");
+    printf("\n");
     printf("  samples %td, covariates %td, responses %td (%td left out)\n", i->n_samples,
            i->n_covariates, i->n_responses, i->n_left_out);
-    printf("  components %td, rank of R %td\n", i->n_components, i->rank);
+    if (i->method != KN_STGPR)
+        printf("  components %td, rank of R %td\n", i->n_components, i->rank);
     printf("  log-likelihood %.4f, %s, %d evaluations\n", i->lml,
            i->converged ? "converged" : "not converged", i->evaluations);
     if (isfinite(i->rho))

@@ -17,8 +17,9 @@ static void report(const kn_apply_job *job, const kn_apply_result *r)
     printf("  mean z^2 %.3f%s\n", r->z2, job->label ? " of those not labelled" : "");
     for (int k = 0; job->label && k < 3; k++)
         if (isfinite(auc[k]))
-            printf("  AUC for %s by %s %.3f (%.3f to %.3f)\n", job->label, names[k], auc[k],
-                   r->auc_low[k], r->auc_high[k]);
+            printf(isfinite(r->auc_low[k]) ? "  AUC for %s by %s %.3f (%.3f to %.3f)\n"
+                                           : "  AUC for %s by %s %.3f\n",
+                   job->label, names[k], auc[k], r->auc_low[k], r->auc_high[k]);
     printf("  abnormality.tsv, metrics.tsv, summary.json and maps: %td files\n", r->n_files);
 }
 

@@ -76,8 +76,9 @@ static double gram_of_columns(kn_mat B, kn_mat out)
     for (ptrdiff_t j = 0; j < out.cols; j++)
         for (ptrdiff_t i = j; i < out.rows; i++) {
             double e = fabs(kn_at(out, i, j) - (i == j));
-            if (!(e <= worst))
-                worst = e;
+            if (isnan(e))
+                return NAN;
+            worst = fmax(worst, e);
         }
     return worst;
 }

@@ -271,7 +271,7 @@ kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, double rho, double length,
 
 kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double *lml, double *g)
 {
-    double r0[KN_R0_MAX_PARAMS], g0[KN_R0_MAX_PARAMS], inside[KN_MAX_THETA], gi[KN_MAX_THETA];
+    double r0[KN_R0_MAX_PARAMS], g0[KN_R0_MAX_PARAMS], inside[KN_MAX_THETA] = {0}, gi[KN_MAX_THETA];
     kn_spec_split(&e->spec, theta, r0, inside);
     kn_status status = decompose(ctx, e, r0);
     if (status != KN_OK)

@@ -55,7 +55,7 @@ static void inverse_spectrum(const kn_latent *l, kn_mat inverse, kn_mat weights)
     for (ptrdiff_t p = 0; p < l->A.cols; p++) {
         double c = l->c[p], d = l->d[p];
         for (ptrdiff_t i = 0; i < l->R0.m; i++) {
-            double v = 1 / (c * l->R0.r[i] + d);
+            double k = c * l->R0.r[i] + d, v = k > 0 ? 1 / k : 0; /* 0: no energy at all */
             kn_col(inverse, p)[i] = v;
             if (weights.data)
                 kn_col(weights, p)[i] = kn_at(l->A, i, p) * c * v;

@@ -5,7 +5,6 @@
 #include "la/la.h"
 
 static const double FLOOR = 0.05; /* of the in-sample noise: held-out moments can be negative */
-static const double LN_2PI = 1.8378770664093455;
 
 /* in_sample_j = (B.^2 d + psi)_j, psi_j = |y_j - (ZB')_j|^2 / N, for the block y (N x count) */
 static void in_sample(const kn_gp *gp, kn_mat B, kn_mat y, kn_mat Z, kn_mat work, double *out)
@@ -27,14 +26,16 @@ typedef struct totals {
     double z2, loss, inside, n;
 } totals;
 
-/* Adds the calibration of one response: trivial model mean 0, variance 1 [METHOD 8]. */
-static void add_calibration(totals *t, kn_mat y, kn_mat mean, kn_mat var, ptrdiff_t j, double noise)
+/* Adds the calibration of one response; the trivial model has its mean and sd [METHOD 8], which
+ * are 0 and 1 when responses are standardised. */
+static void add_calibration(totals *t, kn_mat y, kn_mat mean, kn_mat var, ptrdiff_t j, double noise,
+                            double mean0, double sd0)
 {
     for (ptrdiff_t i = 0; i < y.rows; i++) {
         double e = kn_at(y, i, j) - kn_at(mean, i, j), v = kn_at(var, i, j) + noise;
-        double z2 = e * e / v, y2 = kn_at(y, i, j) * kn_at(y, i, j);
+        double z2 = e * e / v, e0 = (kn_at(y, i, j) - mean0) / sd0;
         t->z2 += z2;
-        t->loss += 0.5 * (LN_2PI + log(v) + z2) - 0.5 * (LN_2PI + y2);
+        t->loss += 0.5 * (log(v) + z2 - 2 * log(sd0) - e0 * e0);
         t->inside += z2 < 1.959963984540054 * 1.959963984540054;
         t->n++;
     }
@@ -78,7 +79,9 @@ kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const k
             }
             if (structured)
                 noise[j] = fmax(moment, FLOOR * noise[j]);
-            add_calibration(&t, yb, mb, vb, j, noise[j]);
+            const kn_scaling *s = Y->scaling;
+            double sd = s->sd[first + j], mean0 = (s->mean0[first + j] - s->mean[first + j]) / sd;
+            add_calibration(&t, yb, mb, vb, j, noise[j], mean0, s->sd0[first + j] / sd);
         }
         kn_tell(ctx, "reference", first + n, Y->T, NAN);
     }

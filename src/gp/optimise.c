@@ -21,6 +21,7 @@ typedef struct run {
     kn_status status;
     kn_stop stop;
     bool stopped;
+    int calls;
 } run;
 
 static double stop_with(run *r, kn_stop why)
@@ -37,10 +38,12 @@ static double objective(unsigned n, const double *x, double *grad, void *data)
     double value, g[KN_MAX_DIM];
     if (kn_cancelled(r->ctx))
         return stop_with(r, KN_STOP_CANCELLED);
-    if (r->limits->evals_left == 0)
+    /* Limits are looked at from the second evaluation on: there is always one point to keep. */
+    if (r->calls > 0 && r->limits->evals_left == 0)
         return stop_with(r, KN_STOP_MAX_EVALS);
-    if (r->limits->deadline > 0 && kn_clock() > r->limits->deadline)
+    if (r->calls > 0 && r->limits->deadline > 0 && kn_clock() > r->limits->deadline)
         return stop_with(r, KN_STOP_MAX_SECONDS);
+    r->calls++;
     r->status = r->f(r->self, r->ctx, x, &value, g);
     if (r->status != KN_OK)
         return stop_with(r, KN_STOP_LINE_SEARCH);

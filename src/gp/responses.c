@@ -12,6 +12,8 @@ void kn_scaling_clear(kn_scaling *s)
     kn_free(s->kept);
     kn_free(s->mean);
     kn_free(s->sd);
+    kn_free(s->mean0);
+    kn_free(s->sd0);
     *s = (kn_scaling){0};
 }
 
@@ -55,6 +57,8 @@ kn_status kn_scaling_new(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *o
     KN_TRY(kn_alloc_i(ctx, Y.cols, &out->kept));
     KN_TRY(kn_alloc_d(ctx, Y.cols, &out->mean));
     KN_TRY(kn_alloc_d(ctx, Y.cols, &out->sd));
+    KN_TRY(kn_alloc_d(ctx, Y.cols, &out->mean0));
+    KN_TRY(kn_alloc_d(ctx, Y.cols, &out->sd0));
     kn_parallel(ctx, Y.cols, 512, moments, &job);
     for (ptrdiff_t j = 0; j < Y.cols; j++) {
         bool finite = isfinite(job.mean[j]) && isfinite(job.sd[j]);
@@ -62,6 +66,8 @@ kn_status kn_scaling_new(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *o
             continue;
         ptrdiff_t k = out->n_kept++;
         out->kept[k] = j;
+        out->mean0[k] = job.mean[j];
+        out->sd0[k] = job.sd[j];
         out->mean[k] = standardise ? job.mean[j] : 0;
         out->sd[k] = standardise ? job.sd[j] : 1;
     }

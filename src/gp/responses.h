@@ -10,8 +10,9 @@ enum { KN_BLOCK = 2048 }; /* responses per block [SCALE 4] */
 
 typedef struct kn_scaling { /* of the T_all responses the caller has; NaN mean where left out */
     ptrdiff_t n_all, n_kept;
-    ptrdiff_t *kept;   /* indices of the responses in use, ascending */
-    double *mean, *sd; /* n_kept: removed and divided by; 0 and 1 when not standardising */
+    ptrdiff_t *kept;     /* indices of the responses in use, ascending */
+    double *mean, *sd;   /* n_kept: removed and divided by; 0 and 1 when not standardising */
+    double *mean0, *sd0; /* n_kept: of the responses themselves: the trivial model [METHOD 8] */
 } kn_scaling;
 
 /* Means and population standard deviations of the responses [METHOD, shapes]; constant and

@@ -15,6 +15,7 @@ static const double F_TOLERANCE = 1e-5; /* nats */
 typedef struct space {
     kn_engine *e;
     bool has_rho, has_length;
+    bool warm; /* the engine holds inside parameters to start from */
     int n;
     double lower[2], upper[2];
 } space;
@@ -193,7 +194,7 @@ static kn_status climb(kn_ctx *ctx, space *s, kn_limits *limits, point start, co
                              .stage = stage};
     kn_optimum best = {0};
     coordinates(s, start, best.x);
-    s->e->warm = false;
+    s->e->warm = s->warm;
     kn_status status = kn_maximise(ctx, &o, limits, outer_objective, s, &best);
     if (status == KN_OK && best.value > found->lml)
         take(found, point_of(s, best.x), best.value, best.stop, best.projected);
@@ -292,6 +293,36 @@ static point middle(const space *s)
     return p;
 }
 
+/* theta as a start of the nested search: R0 = scale ((1-rho) XX'/F + rho SE), and the scale goes to
+ * C, where nested keeps it. */
+static point from_theta(kn_engine *e, const double *theta, point otherwise)
+{
+    double r0[KN_R0_MAX_PARAMS] = {0}, linear = 0, se = 0;
+    int k = 0, n_task = kn_kernel_n_params(e->spec.task_kernel);
+    point p = otherwise;
+    kn_spec_split(&e->spec, theta, r0, e->inside);
+    if (e->kernels & KN_LINEAR)
+        linear = (double)e->spec.F * exp(2 * r0[k++]);
+    if (e->kernels & KN_SE) {
+        se = exp(2 * r0[k]);
+        p.length = exp(r0[k + 1]);
+    }
+    p.rho = se / (linear + se);
+    double shift = 0.5 * log(linear + se);
+    k = 0;
+    if (e->spec.task_kernel & KN_LINEAR)
+        e->inside[k++] += shift;
+    if (e->spec.task_kernel & KN_SE) {
+        e->inside[k] += shift;
+        k += 2;
+    }
+    if (e->spec.task_kernel & KN_ISO)
+        e->inside[k] += shift;
+    if (e->spec.sample_kernel & KN_ISO)
+        e->inside[n_task] -= shift;
+    return p;
+}
+
 static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_found *found)
 {
     space s;
@@ -308,6 +339,10 @@ static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, k
         start.rho = o->rho;
     if (isfinite(o->length))
         start.length = o->length;
+    if (o->theta && e->spec.noise == KN_NOISE_ISO) {
+        start = from_theta(e, o->theta, start);
+        s.warm = given = true;
+    }
     found->lml = -INFINITY;
     if (!o->optimise || s.n == 0) { /* a linear kernel alone has nothing outside to search */
         take(found, start, -INFINITY, o->optimise ? KN_STOP_CONVERGED : KN_STOP_NOT_OPTIMISED, 0);
@@ -354,9 +389,23 @@ static kn_status joint_start(kn_ctx *ctx, kn_engine *e, double *theta)
     return KN_OK;
 }
 
+/* The start given, or one in the middle of things, inside the bounds. */
+static kn_status start_of(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, double *theta)
+{
+    kn_status status = KN_OK;
+    int n = kn_spec_n_theta(&e->spec);
+    if (o->theta)
+        memcpy(theta, o->theta, (size_t)n * sizeof *theta);
+    else
+        status = joint_start(ctx, e, theta);
+    for (int i = 0; i < n; i++)
+        theta[i] = fmin(fmax(theta[i], kn_theta_lower), kn_theta_upper);
+    return status;
+}
+
 static kn_status joint(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_found *found)
 {
-    double lower[KN_MAX_THETA], upper[KN_MAX_THETA], start[KN_MAX_THETA];
+    double lower[KN_MAX_THETA], upper[KN_MAX_THETA], start[KN_MAX_THETA] = {0};
     kn_limits limits = o->limits;
     kn_rng rng;
     kn_status status = KN_OK;
@@ -371,10 +420,7 @@ static kn_status joint(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn
         lower[i] = kn_theta_lower;
         upper[i] = kn_theta_upper;
     }
-    if (o->theta)
-        memcpy(start, o->theta, (size_t)oo.n * sizeof *start);
-    else
-        KN_TRY(joint_start(ctx, e, start));
+    KN_TRY(start_of(ctx, e, o, start));
     found->lml = -INFINITY;
     kn_rng_init(&rng, o->seed, STREAM_RESTARTS);
     for (int k = 0; k <= o->restarts; k++) {
@@ -415,8 +461,7 @@ kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_fo
         if (o->optimise) {
             KN_TRY(joint(ctx, e, o, found));
         } else {
-            memcpy(found->theta, o->theta,
-                   (size_t)kn_spec_n_theta(&e->spec) * sizeof *found->theta);
+            KN_TRY(start_of(ctx, e, o, found->theta));
             found->stop = KN_STOP_NOT_OPTIMISED;
         }
     } else {

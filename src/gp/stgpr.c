@@ -118,7 +118,7 @@ void kn_cell_alpha(kn_cell_work *w, ptrdiff_t n, kn_mat alpha)
     for (ptrdiff_t j = 0; j < n; j++) {
         double c = w->c[j], d = w->d[j];
         for (ptrdiff_t i = 0; i < w->R0.m; i++)
-            kn_col(A, j)[i] *= c / (c * w->R0.r[i] + d);
+            kn_col(A, j)[i] *= c > 0 ? c / (c * w->R0.r[i] + d) : 0;
     }
     kn_gemm(1, KN_N, w->R0.U, KN_N, A, 0, alpha);
 }

@@ -147,7 +147,7 @@ static void ahead_variances(ahead *a, const kn_cell_work *w, ptrdiff_t n, double
     kn_mat v = kn_cols(a->var, 0, n), inverse = kn_cols(a->inverse, 0, n);
     for (ptrdiff_t j = 0; j < n; j++)
         for (ptrdiff_t i = 0; i < w->R0.m; i++)
-            kn_col(inverse, j)[i] = 1 / (w->c[j] * w->R0.r[i] + w->d[j]);
+            kn_col(inverse, j)[i] = w->c[j] > 0 ? 1 / (w->c[j] * w->R0.r[i] + w->d[j]) : 0;
     kn_gemm(1, KN_N, a->RU, KN_N, inverse, 0, v);
     for (ptrdiff_t j = 0; j < n; j++)
         for (ptrdiff_t i = 0; i < v.rows; i++) {

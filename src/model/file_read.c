@@ -220,6 +220,10 @@ static kn_status read_scaling(kn_ctx *ctx, const kn_st_file *f, kn_model *m)
         return bad(ctx, f, "kept");
     KN_TRY(kn_st_read_doubles(ctx, f, "y_mean", m->y.n_kept, &m->y.mean, NULL));
     KN_TRY(read_positive(ctx, f, "y_sd", m->y.n_kept, false, &m->y.sd));
+    bool own = kn_st_find(f, "y_trivial_sd") != NULL; /* the first models had the scaling only */
+    KN_TRY(kn_st_read_doubles(ctx, f, own ? "y_trivial_mean" : "y_mean", m->y.n_kept, &m->y.mean0,
+                              NULL));
+    KN_TRY(read_positive(ctx, f, own ? "y_trivial_sd" : "y_sd", m->y.n_kept, false, &m->y.sd0));
     KN_TRY(kn_st_read_doubles(ctx, f, "x_mean", m->x.F, &m->x.mean, NULL));
     KN_TRY(read_positive(ctx, f, "x_sd", m->x.F, false, &m->x.sd));
     m->x.n_constant = m->info.n_constant_x;
@@ -228,7 +232,7 @@ out:
 }
 
 static kn_status read_deviance(kn_ctx *ctx, const kn_st_file *f, const char *suffix, ptrdiff_t T,
-                               kn_deviance *d)
+                               ptrdiff_t n_ref, kn_deviance *d)
 {
     kn_status status;
     char name[64];
@@ -237,7 +241,7 @@ static kn_status read_deviance(kn_ctx *ctx, const kn_st_file *f, const char *suf
     KN_TRY(kn_st_read_doubles(ctx, f, NAME("lam"), -1, &d->lam, &d->K));
     KN_TRY(read_matrix(ctx, f, NAME("Q"), T, d->K, &d->Q));
     KN_TRY(read_positive(ctx, f, NAME("psi"), T, false, &d->psi));
-    KN_TRY(kn_st_read_doubles(ctx, f, NAME("ref"), -1, &d->ref, &d->n_ref));
+    KN_TRY(kn_st_read_doubles(ctx, f, NAME("ref"), n_ref, &d->ref, &d->n_ref));
 #undef NAME
     KN_TRY(kn_deviance_prepare(ctx, d));
 out:
@@ -263,12 +267,14 @@ static kn_status read_reference(kn_ctx *ctx, const kn_st_file *f, json_t *record
     json_int_t n = json_integer_value(json_object_get(j, "samples"));
     if (!json_is_object(j) || (n != 0 && n != m->info.n_samples))
         return bad(ctx, f, "'reference'");
+    r->top = number(j, "top");
+    if (n == 0 && r->top == 0)
+        r->top = 0.05; /* models of the first days kept it only with a reference */
+    if (!(r->top > 0 && r->top <= 1))
+        return bad(ctx, f, "'reference'");
     if (n == 0)
         return KN_OK;
     r->n = (ptrdiff_t)n;
-    r->top = number(j, "top");
-    if (!(r->top > 0 && r->top <= 1))
-        return bad(ctx, f, "'reference'");
     KN_TRY(kn_st_read_doubles(ctx, f, "statistic", r->n, &r->statistic, NULL));
     KN_TRY(kn_st_read_doubles(ctx, f, "extrapolation", r->n, &r->extrapolation, NULL));
     KN_TRY(read_gev(ctx, f, json_object_get(j, "gev"), &r->has_gev, &r->gev));
@@ -276,11 +282,13 @@ static kn_status read_reference(kn_ctx *ctx, const kn_st_file *f, json_t *record
     json_t *se = json_object_get(j, "gev_se"); /* NaN where the fit is not regular */
     r->gev_se = (kn_gev){number(se, "shape"), number(se, "location"), number(se, "scale")};
     r->gev_at_bound = json_is_true(json_object_get(j, "at_bound"));
+    if (kn_st_find(f, "y_sum"))
+        KN_TRY(kn_st_read_doubles(ctx, f, "y_sum", r->n, &r->y_sum, NULL));
     if (kn_st_find(f, "statistic_loo"))
         KN_TRY(kn_st_read_doubles(ctx, f, "statistic_loo", r->n, &r->loo_statistic, NULL));
     if (json_is_true(json_object_get(j, "deviance"))) {
-        KN_TRY(read_deviance(ctx, f, "", m->gp.T, &r->deviance));
-        KN_TRY(read_deviance(ctx, f, "_noise", m->gp.T, &r->deviance_noise));
+        KN_TRY(read_deviance(ctx, f, "", m->gp.T, r->n, &r->deviance));
+        KN_TRY(read_deviance(ctx, f, "_noise", m->gp.T, r->n, &r->deviance_noise));
         r->has_deviance = true;
     }
     const kn_st_tensor *z = kn_st_find(f, "z_cv");

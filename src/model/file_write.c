@@ -148,6 +148,8 @@ static kn_status add_reference(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
         return KN_OK;
     KN_TRY(add_doubles(ctx, w, "statistic", r->statistic, r->n));
     KN_TRY(add_doubles(ctx, w, "extrapolation", r->extrapolation, r->n));
+    if (r->y_sum)
+        KN_TRY(add_doubles(ctx, w, "y_sum", r->y_sum, r->n));
     if (r->loo_statistic)
         KN_TRY(add_doubles(ctx, w, "statistic_loo", r->loo_statistic, r->n));
     if (r->has_deviance) {
@@ -191,6 +193,10 @@ kn_status kn_model_write(kn_ctx *ctx, const kn_model *m, const char *path,
     KN_TRY(kn_st_add(ctx, w, "kept", KN_ST_I64, 1, &m->y.n_kept, m->y.kept));
     KN_TRY(add_doubles(ctx, w, "y_mean", m->y.mean, m->y.n_kept));
     KN_TRY(add_doubles(ctx, w, "y_sd", m->y.sd, m->y.n_kept));
+    if (m->y.mean0) {
+        KN_TRY(add_doubles(ctx, w, "y_trivial_mean", m->y.mean0, m->y.n_kept));
+        KN_TRY(add_doubles(ctx, w, "y_trivial_sd", m->y.sd0, m->y.n_kept));
+    }
     KN_TRY(add_doubles(ctx, w, "x_mean", m->x.mean, m->x.F));
     KN_TRY(add_doubles(ctx, w, "x_sd", m->x.sd, m->x.F));
     KN_TRY(add_reference(ctx, m, w));

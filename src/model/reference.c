@@ -13,6 +13,7 @@ void kn_reference_clear(kn_reference *r)
 {
     kn_free(r->statistic);
     kn_free(r->loo_statistic);
+    kn_free(r->y_sum);
     kn_free(r->extrapolation);
     kn_free(r->z);
     kn_deviance_clear(&r->deviance);
@@ -89,6 +90,9 @@ static kn_status first_pass(kn_ctx *ctx, const kn_gp *gp, const kn_gp_maps *cv, 
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(kn_gp_maps_block(ctx, cv, first, mb, vb));
         kn_responses_block(ctx, &cv->Y, first, yb);
+        for (ptrdiff_t j = 0; j < w; j++)
+            for (ptrdiff_t i = 0; i < r->n; i++)
+                r->y_sum[i] += kn_at(yb, i, j);
         kn_npm(yb, mb, vb, gp->noise + first, yb);
         kn_top_stream_add(ctx, &top, yb);
         for (ptrdiff_t j = 0; j < w; j++) {
@@ -172,6 +176,7 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_gp *gp, const kn_gp_maps *cv, 
     *out = (kn_reference){.n = gp->N, .top = top};
     KN_TRY(kn_alloc_d(ctx, out->n, &out->statistic));
     KN_TRY(kn_alloc_d(ctx, out->n, &out->extrapolation));
+    KN_TRY(kn_alloc_d(ctx, out->n, &out->y_sum));
     if (keep_z)
         KN_TRY(kn_alloc_f(ctx, out->n * gp->T, &out->z));
     KN_TRY(first_pass(ctx, gp, cv, out, &finite));
@@ -193,19 +198,23 @@ typedef struct loo_totals {
     double z2, loss, inside, n;
 } loo_totals;
 
-/* y becomes z; the trivial model of the loss has mean 0 and variance 1 [METHOD 8]. */
-static void loo_block(kn_mat y, kn_mat mean, kn_mat var, const double *noise, loo_totals *t)
+/* y becomes z; the trivial model has each response's own mean and sd [METHOD 8]. */
+static void loo_block(const kn_scaling *s, ptrdiff_t first, kn_mat y, kn_mat mean, kn_mat var,
+                      const double *noise, loo_totals *t)
 {
     static const double Z95 = 1.959963984540054;
-    for (ptrdiff_t j = 0; j < y.cols; j++)
+    for (ptrdiff_t j = 0; j < y.cols; j++) {
+        double sd = s->sd[first + j], sd0 = s->sd0[first + j] / sd;
+        double mean0 = (s->mean0[first + j] - s->mean[first + j]) / sd;
         for (ptrdiff_t i = 0; i < y.rows; i++) {
-            double v = kn_at(var, i, j) + noise[j], y0 = kn_at(y, i, j);
-            double z2 = (y0 - kn_at(mean, i, j)) * (y0 - kn_at(mean, i, j)) / v;
+            double v = kn_at(var, i, j) + noise[j], e0 = (kn_at(y, i, j) - mean0) / sd0;
+            double e = kn_at(y, i, j) - kn_at(mean, i, j), z2 = e * e / v;
             t->z2 += z2;
-            t->loss += 0.5 * (log(v) + z2 - y0 * y0);
+            t->loss += 0.5 * (log(v) + z2 - 2 * log(sd0) - e0 * e0);
             t->inside += z2 < Z95 * Z95;
             t->n++;
         }
+    }
     kn_npm(y, mean, var, noise, y);
 }
 
@@ -231,7 +240,7 @@ kn_status kn_reference_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, 
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(kn_gp_maps_block(ctx, &loo, first, mb, vb));
         kn_responses_block(ctx, Y, first, yb);
-        loo_block(yb, mb, vb, gp->noise + first, &t);
+        loo_block(Y->scaling, first, yb, mb, vb, gp->noise + first, &t);
         kn_top_stream_add(ctx, &top, yb);
         kn_tell(ctx, "leave-one-out", first + w, gp->T, NAN);
     }

@@ -19,6 +19,7 @@ typedef struct kn_reference {
     kn_deviance deviance; /* of z, and of z with noise alone in the denominator */
     kn_deviance deviance_noise;
     double *extrapolation; /* n  model variance over noise variance, ascending */
+    double *y_sum; /* n  sum of the standardised responses: tells whether data are the same */
     double *loo_statistic; /* n  the same by leave-one-out in closed form; NULL: not made */
     bool has_loo_gev;
     kn_gev loo_gev;

@@ -32,4 +32,10 @@ check "twice the same study" diff -r sim1 sim2
 check "the log says when and how fast, the model does not" sh -c \
     "grep -q seconds one.safetensors.log.json && ! grep -q seconds one.safetensors"
 check "no path is in the model" sh -c "! grep -q -e study -e '$work' one.safetensors"
+for m in "--noise iso -P 3" "--method kronprod" "--method stgpr" "--preset paper -P 3 --max-evals 3"; do
+    for i in 1 2; do
+        "$KRONORM" $F $m -c people.csv -y thickness.csv -o again$i.safetensors --force
+    done
+    check "twice the same with $m" cmp again1.safetensors again2.safetensors
+done
 done_testing

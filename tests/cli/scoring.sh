@@ -120,4 +120,12 @@ check "abnormality.tsv has its columns" test "$(head -n 1 own/abnormality.tsv | 
     "participant_id in_training statistic probability p_upper deviance deviance_p deviance_noise deviance_noise_p extrapolation extrapolation_pct"
 check "metrics.tsv has its columns" test "$(head -n 1 own/metrics.tsv | tr '\t' ' ')" = \
     "response R2 rho rho2 RMSE SMSE EXPV MSLL z2"
+works "joint optimisers may be told not to optimise" fit -c old_people.csv -y old_thickness.csv -P 2 \
+    --preset paper --max-evals 0 -o start.safetensors
+
+awk -F, -v OFS=, 'NR > 1 { for (i = 2; i <= NF; i++) $i += 20 } 1' old_thickness.csv >moved.csv
+works "a training id with other data is scored as new" score model.safetensors -c old_people.csv \
+    -y moved.csv -o moved
+check "... with a warning" grep -q 'ids of training but other responses' "$logs/err"
+check "... and found" awk -F '\t' 'NR > 1 && !($3 > 5) { exit 1 }' moved/abnormality.tsv
 done_testing

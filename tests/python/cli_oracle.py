@@ -144,7 +144,7 @@ def model():
     K, Kn = len(t["deviance_lam"]), len(t["deviance_noise_lam"])
     shapes = {"X": (N, F), "U": (N, M), "r": (M,), "A": (M, P), "c": (P,), "d": (P,), "B": (T, P),
               "noise": (T,), "kept": (T,), "y_mean": (T,), "y_sd": (T,), "x_mean": (F,),
-              "x_sd": (F,), "statistic": (N,), "statistic_loo": (N,), "extrapolation": (N,), "z_cv": (N, T),
+              "x_sd": (F,), "statistic": (N,), "statistic_loo": (N,), "y_sum": (N,), "y_trivial_mean": (T,), "y_trivial_sd": (T,), "extrapolation": (N,), "z_cv": (N, T),
               "deviance_Q": (T, K), "deviance_lam": (K,), "deviance_psi": (T,),
               "deviance_ref": (N,), "deviance_noise_Q": (T, Kn), "deviance_noise_lam": (Kn,),
               "deviance_noise_psi": (T,), "deviance_noise_ref": (N,), "voxels": (T,)}
