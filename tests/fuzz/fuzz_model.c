@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "model/file.h"
 #include "model/safetensors.h"
 
 /* Every way to read a tensor; a copy is no larger than eight times the file. */
@@ -31,6 +32,30 @@ static void read_tensor(kn_ctx *ctx, const kn_st_file *file, const kn_st_tensor 
     kn_free(text);
 }
 
+/* A file that passes as a model must also work as one: prediction reads every array of it. */
+static void use_model(kn_ctx *ctx, const uint8_t *data, size_t size)
+{
+    enum { MOST = 64 };
+    kn_model *model;
+    kn_maps *maps;
+    kn_fit_info info;
+    double x[MOST] = {0}, out[MOST];
+    if (kn_model_parse(ctx, "x.safetensors", data, (ptrdiff_t)size, &model) != KN_OK) {
+        if (model || kn_message(ctx)[0] == '\0')
+            abort();
+        return;
+    }
+    kn_model_info(model, &info);
+    if (info.n_covariates <= MOST && info.n_responses <= MOST &&
+        kn_predict(ctx, model, kn_view_rows(x, 1, info.n_covariates), &maps) == KN_OK) {
+        kn_mat m = kn_mat_cols(out, 1, info.n_responses);
+        kn_maps_block(ctx, maps, 0, info.n_responses, m, kn_mat_none());
+        kn_maps_block(ctx, maps, 0, info.n_responses, kn_mat_none(), m);
+        kn_maps_free(maps);
+    }
+    kn_model_free(model);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     enum { MOST = 64 }; /* tensors looked at; finding one takes as many steps */
@@ -55,6 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 abort();
         }
         kn_st_close(file);
+        use_model(ctx, data, size);
     } else if (file || kn_message(ctx)[0] == '\0') {
         abort();
     }
