@@ -37,7 +37,6 @@ static kn_status write_log(kn_ctx *ctx, const kn_fit_job *job, const kn_fit_info
                            const kn_write_options *options)
 {
     char path[4096];
-    kn_writer *w = NULL;
     kn_status status;
     json_t *log =
         json_pack("{s:s s:s s:s s:s s:i s:{s:o s:o s:o}}", "software", kn_version(), "blas",
@@ -50,12 +49,7 @@ static kn_status write_log(kn_ctx *ctx, const kn_fit_job *job, const kn_fit_info
     if (!text)
         return kn_fail(ctx, KN_ERR_MEMORY, "out of memory while writing the log");
     log_path(job->output, path, sizeof path);
-    KN_TRY(kn_writer_new(ctx, path, options, &w));
-    KN_TRY(kn_writer_write(ctx, w, text, (ptrdiff_t)strlen(text)));
-    KN_TRY(kn_writer_write(ctx, w, "\n", 1));
-    KN_TRY(kn_writer_commit(ctx, w));
-out:
-    kn_writer_free(w);
+    status = kn_write_text(ctx, path, text, options);
     free(text);
     return status;
 }

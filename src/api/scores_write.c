@@ -147,18 +147,12 @@ static kn_status write_summary(kn_ctx *ctx, const kn_scores *s, const char *path
                                const kn_write_options *options, const kn_apply_result *result)
 {
     kn_status status;
-    kn_writer *w = NULL;
     json_t *j = summary(s, result);
     char *text = j ? json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;
     json_decref(j);
     if (!text)
         return kn_fail(ctx, KN_ERR_MEMORY, "out of memory while writing %s", path);
-    KN_TRY(kn_writer_new(ctx, path, options, &w));
-    KN_TRY(kn_writer_write(ctx, w, text, (ptrdiff_t)strlen(text)));
-    KN_TRY(kn_writer_write(ctx, w, "\n", 1));
-    KN_TRY(kn_writer_commit(ctx, w));
-out:
-    kn_writer_free(w);
+    status = kn_write_text(ctx, path, text, options);
     free(text);
     return status;
 }

@@ -159,7 +159,6 @@ static kn_status write_summary(kn_ctx *ctx, const kn_results *r, const char *pat
 {
     const kn_write_options options = {.force = true};
     kn_status status;
-    kn_writer *w = NULL;
     kn_group *group = NULL;
     ptrdiff_t n;
     char *text = NULL, fingerprint[24];
@@ -178,12 +177,8 @@ static kn_status write_summary(kn_ctx *ctx, const kn_results *r, const char *pat
         status = kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory", path);
         goto out;
     }
-    KN_TRY(kn_writer_new(ctx, path, &options, &w));
-    KN_TRY(kn_writer_write(ctx, w, text, (ptrdiff_t)strlen(text)));
-    KN_TRY(kn_writer_write(ctx, w, "\n", 1));
-    KN_TRY(kn_writer_commit(ctx, w));
+    KN_TRY(kn_write_text(ctx, path, text, &options));
 out:
-    kn_writer_free(w);
     free(text);
     json_decref(root);
     json_decref(list);

@@ -255,3 +255,17 @@ void kn_writer_free(kn_writer *w)
     kn_free(w->buffer);
     kn_free(w);
 }
+
+kn_status kn_write_text(kn_ctx *ctx, const char *path, const char *text,
+                        const kn_write_options *options)
+{
+    kn_status status;
+    kn_writer *w = NULL;
+    KN_TRY(kn_writer_new(ctx, path, options, &w));
+    KN_TRY(kn_writer_write(ctx, w, text, (ptrdiff_t)strlen(text)));
+    KN_TRY(kn_writer_write(ctx, w, "\n", 1));
+    KN_TRY(kn_writer_commit(ctx, w));
+out:
+    kn_writer_free(w);
+    return status;
+}

@@ -41,4 +41,8 @@ const char *kn_writer_path(const kn_writer *writer);
 /* What _new would refuse, asked before hours of work: existing, an input, no such directory. */
 kn_status kn_writer_check(kn_ctx *ctx, const char *path, const kn_write_options *options);
 
+/* A whole text file, a newline added. */
+kn_status kn_write_text(kn_ctx *ctx, const char *path, const char *text,
+                        const kn_write_options *options);
+
 #endif

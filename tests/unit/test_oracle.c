@@ -193,6 +193,62 @@ static void structured_matches_the_dense_gaussian(void **state)
         }
 }
 
+/* Components at given c and d, far beyond what a fit would choose. */
+static void components_match_dense_gaussians_at_any_noise(void **state)
+{
+    (void)state;
+    for (int k = 0; k < N_SHAPES; k++)
+        for (int n = -8; n <= 4; n += 2) {
+            problem p = random_problem(SHAPES[k]);
+            double c = exp(kn_rng_normal(&rng)), d = pow(10, n), clamped = 0;
+            double r0[4] = {0.5 * log(0.7 / p.s.F), 0.5 * log(0.3), 0.2, -INFINITY};
+            kn_mat R = ref_kernel(p.X, p.X, r0, 1), Rs = ref_kernel(p.Xs, p.X, r0, 0);
+            kn_mat Rss = ref_kernel(p.Xs, p.Xs, r0, 1), z = ref_normal(&rng, p.s.N, 1);
+            kn_mat em = ref_new(p.s.Ns, 1), ev = ref_new(p.s.Ns, 1);
+            kn_mat mean = ref_new(p.s.Ns, 1), var = ref_new(p.s.Ns, 1);
+            double *kss = calloc((size_t)p.s.Ns, sizeof *kss);
+            for (int i = 0; i < p.s.N * p.s.N; i++)
+                R.data[i] *= c;
+            for (int i = 0; i < p.s.N; i++)
+                kn_col(R, i)[i] += d;
+            for (int i = 0; i < p.s.Ns * p.s.N; i++)
+                Rs.data[i] *= c;
+            for (int i = 0; i < p.s.Ns; i++)
+                kss[i] = c * kn_at(Rss, i, i);
+            double lml = ref_gp(R, z.data, Rs, kss, em.data, ev.data);
+
+            kn_pairs pairs;
+            kn_decomp R0;
+            kn_latent latent;
+            kn_mat X, A, UZ;
+            assert_ok(ctx, kn_pairs_within(ctx, p.X, 3, &pairs));
+            assert_ok(ctx, kn_decomp_new(ctx, p.s.N, 3, &R0));
+            assert_ok(ctx, kn_decomp_compute(ctx, &R0, &pairs, r0));
+            UZ = ref_mul(1, R0.U, 0, z);
+            double mine = -0.5 * p.s.N * log(2 * M_PI);
+            for (int i = 0; i < p.s.N; i++) {
+                double e = c * R0.r[i] + d;
+                mine -= 0.5 * (log(e) + UZ.data[i] * UZ.data[i] / e);
+            }
+            assert_ok(ctx, kn_mat_copy(ctx, p.X, &X));
+            assert_ok(ctx, kn_mat_copy(ctx, UZ, &A));
+            assert_ok(ctx, kn_latent_new(ctx, &X, &R0, &A, &c, &d, 0, &latent));
+            assert_ok(ctx, kn_latent_predict(ctx, &latent, p.Xs, mean, var, &clamped));
+            double tol = fmax(1e-10, 100 * DBL_EPSILON * c * p.s.N / d);
+            assert_close(mine, lml, tol);
+            assert_same(mean, em, tol);
+            assert_same(var, ev, tol);
+            for (int i = 0; i < p.s.Ns; i++)
+                assert_true(var.data[i] >= 0);
+            assert_true(clamped <= tol);
+            kn_latent_clear(&latent);
+            kn_pairs_clear(&pairs);
+            free(R.data), free(Rs.data), free(Rss.data), free(z.data), free(em.data), free(ev.data);
+            free(mean.data), free(var.data), free(UZ.data), free(kss);
+            free_problem(p);
+        }
+}
+
 /* LML at theta for central differences */
 static double lml_at(problem p, kn_fit_options o)
 {
@@ -302,8 +358,6 @@ static void leave_one_out_equals_refitting_without_the_sample(void **state)
             kn_mat mean = ref_new(p.s.N, p.s.T), var = ref_new(p.s.N, p.s.T);
             assert_ok(ctx, kn_maps_block(ctx, maps, 0, p.s.T, mean, var));
             /* the components are independent: leave the row out of each */
-            kn_gp *gp = NULL;
-            (void)gp;
             kn_view c = kn_model_array(model, "c"), d = kn_model_array(model, "d");
             kn_view Bv = kn_model_array(model, "B");
             kn_mat B = {(double *)Bv.data, Bv.rows, Bv.cols, Bv.rows};
@@ -537,6 +591,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(iso_matches_the_dense_gaussian),
         cmocka_unit_test(structured_matches_the_dense_gaussian),
+        cmocka_unit_test(components_match_dense_gaussians_at_any_noise),
         cmocka_unit_test(joint_gradient_matches_central_differences),
         cmocka_unit_test(nested_gradient_matches_central_differences),
         cmocka_unit_test(leave_one_out_equals_refitting_without_the_sample),
