@@ -21,10 +21,10 @@ static inline double kn_at(kn_mat m, ptrdiff_t i, ptrdiff_t j)
     return m.data[i + j * m.ld];
 }
 
-/* Rows i .. i+rows-1 of columns j .. j+cols-1. */
+/* Rows i .. i+rows-1 of columns j .. j+cols-1; of nothing, nothing. */
 static inline kn_mat kn_sub(kn_mat m, ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols)
 {
-    kn_mat s = {m.data + i + j * m.ld, rows, cols, m.ld};
+    kn_mat s = {m.data ? m.data + i + j * m.ld : NULL, rows, cols, m.ld};
     return s;
 }
 
