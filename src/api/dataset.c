@@ -78,8 +78,8 @@ static kn_status open_responses(kn_ctx *ctx, const kn_inputs *in, kn_dataset *d)
     if (kn_images_is_name(path))
         return kn_images_open(ctx, path, 0, &d->images);
     return kn_fail(ctx, KN_ERR_FORMAT,
-                   "%s: unknown kind of responses, expected .nii, .nii.gz, .hdr, .txt (a list of "
-                   "images), .csv, .tsv or .npy",
+                   "%s: unknown kind of responses, expected .nii, .nii.gz, .hdr, .mgh, .mgz, .txt "
+                   "(a list of images), .csv, .tsv or .npy",
                    path);
 }
 
