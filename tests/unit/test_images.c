@@ -152,7 +152,7 @@ static void the_odd_image_is_named(void **state)
                     "odd.txt line 2: none.nii: cannot be opened: no such file or directory");
     assert_sentence(
         ctx, kn_images_open(ctx, "cohort.zip", 0, &images), KN_ERR_FORMAT,
-        "cohort.zip: expected an image (.nii, .nii.gz, .hdr, .mgh, .mgz) or a .txt list of "
+        "cohort.zip: expected an image (.nii, .nii.gz, .hdr, .mgh, .mgz, .gii) or a .txt list of "
         "images");
     kn_ctx_free(ctx);
 }
