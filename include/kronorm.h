@@ -298,11 +298,11 @@ typedef enum kn_missing_policy {
 } kn_missing_policy;
 
 typedef struct kn_inputs {
-    const char *covariates; /* .csv or .tsv */
-    const char *responses;  /* .nii .hdr .mgz .gii of 4D, .txt list of 3D images, .csv .tsv, .npy */
-    const char *mask;       /* an image */
-    const char *id;         /* column with the ids */
-    const char *use;        /* covariates: "age,sex,site" */
+    const char *covariates;  /* .csv or .tsv */
+    const char *responses;   /* an image of 4D, a .txt list of 3D images, .csv .tsv, .npy */
+    const char *mask;        /* an image */
+    const char *id;          /* column with the ids */
+    const char *use;         /* covariates: "age,sex,site" */
     const char *categorical; /* numeric columns that are categories */
     const char *targets;     /* response columns of a table: "lh_*,rh_*" */
     kn_missing_policy missing;

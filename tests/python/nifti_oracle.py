@@ -1,11 +1,13 @@
 """Images of every type, byte order, version, scaling and layout, written by nibabel, read by us;
 and ours, read by nibabel and checked by nifti_tool."""
 
+import base64
 import gzip
 import itertools
 import os
 import shutil
 import subprocess
+import zlib
 
 import nibabel as nib
 import numpy as np
@@ -159,6 +161,39 @@ a = ask("nifti", path("nowhere.mgh.gz"), path("out"))
 check(a["dim"] == [4, 3, 2] and a["volumes"] == 5, "mgh.gz", a)
 check(a["affine"] == [-1, 0, 0, 2, 0, 0, 1, -1, 0, -1, 0, 1.5, 0, 0, 0, 1], "default affine", a)
 same(np.fromfile(path("out"), "f4"), nib.load(path("x.mgh")).get_fdata().ravel(order="F"), "mgh.gz")
+
+# GIFTI: every type, encoding, byte order and index order
+gifti_codes = {"f4": "NIFTI_TYPE_FLOAT32", "i4": "NIFTI_TYPE_INT32", "u1": "NIFTI_TYPE_UINT8"}
+for kind, encoding, endian, shape, order in itertools.product(
+        gifti_codes, [1, 2, 3], ["little", "big"], [(40,), (7, 3)], "CF"):
+    arrays = [values(kind, shape) for _ in range(2)]
+    data = [nib.gifti.GiftiDataArray(x, intent="NIFTI_INTENT_SHAPE", datatype=gifti_codes[kind],
+                                     encoding=encoding, ordering=order) for x in arrays]
+    text = nib.gifti.GiftiImage(darrays=data).to_xml()
+    if endian == "big" and encoding != 1:  # nibabel writes this machine's order
+        for x in arrays:
+            raw, other = x.tobytes(order), x.astype(x.dtype.newbyteorder(">")).tobytes(order)
+            if encoding == 3:
+                raw, other = zlib.compress(raw), zlib.compress(other)
+            check(base64.b64encode(raw) in text, "written by nibabel")
+            text = text.replace(base64.b64encode(raw), base64.b64encode(other))
+        text = text.replace(b"LittleEndian", b"BigEndian")
+    for name in ("x.gii", "x.gii.gz"):
+        put(path(name), text)
+        what = kind, encoding, endian, shape, order, name
+        a = ask("gifti", path(name), path("out"))["arrays"]
+        ours = np.fromfile(path("out"), "f8").reshape((2,) + shape)
+        check([x["dtype"] for x in a] == [np.dtype(kind).name] * 2, *what)
+        if encoding == 1:  # nibabel writes text row by row, whatever the order, and few digits
+            if order == "C":
+                check(np.allclose(ours, np.array(arrays, "f8"), rtol=1e-5, atol=1e-5,
+                                  equal_nan=True), *what)
+        else:
+            same(ours, np.array(arrays, "f8"), *what)
+        if shape == (40,) and encoding > 1:
+            a = ask("nifti", path(name), path("out"))
+            check(a["dim"] == [40, 1, 1] and a["volumes"] == 2, *what, a)
+            same(np.fromfile(path("out"), "f4").reshape(2, 40), np.array(arrays).astype("f4"), *what)
 
 # types that are refused
 for code, name in [(32, "complex64"), (128, "RGB24"), (1536, "float128"), (1792, "complex128"),
