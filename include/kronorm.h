@@ -299,8 +299,8 @@ typedef enum kn_missing_policy {
 
 typedef struct kn_inputs {
     const char *covariates;  /* .csv or .tsv */
-    const char *responses;   /* .nii .nii.gz .hdr 4D, .txt list of 3D images, .csv .tsv, .npy */
-    const char *mask;        /* NIfTI */
+    const char *responses;   /* an image of 4D, a .txt list of 3D images, .csv .tsv, .npy */
+    const char *mask;        /* an image */
     const char *id;          /* column with the ids */
     const char *use;         /* covariates: "age,sex,site" */
     const char *categorical; /* numeric columns that are categories */

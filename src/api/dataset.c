@@ -77,10 +77,11 @@ static kn_status open_responses(kn_ctx *ctx, const kn_inputs *in, kn_dataset *d)
         return kn_npy_read(ctx, path, &d->npy);
     if (kn_images_is_name(path))
         return kn_images_open(ctx, path, 0, &d->images);
-    return kn_fail(ctx, KN_ERR_FORMAT,
-                   "%s: unknown kind of responses, expected .nii, .nii.gz, .hdr, .txt (a list of "
-                   "images), .csv, .tsv or .npy",
-                   path);
+    return kn_fail(
+        ctx, KN_ERR_FORMAT,
+        "%s: unknown kind of responses, expected .nii, .nii.gz, .hdr, .mgh, .mgz, .gii, .txt "
+        "(a list of images), .csv, .tsv or .npy",
+        path);
 }
 
 /* Options that other kinds of responses would silently ignore. */

@@ -39,8 +39,9 @@ int cli_begin(const cli_command *command, int argc, char **argv, cli_common *com
      "responses",                                                                                  \
      'y',                                                                                          \
      "FILE",                                                                                       \
-     "4D .nii, .nii.gz or .hdr; .txt list of 3D images (path, or id TAB path); .csv or .tsv; "     \
-     ".npy",                                                                                       \
+     "4D .nii, .nii.gz, .hdr, .mgh, .mgz or .gii; .txt list of 3D images (path, or id TAB path); " \
+     ".csv "                                                                                       \
+     "or .tsv; .npy",                                                                              \
      &(in).responses,                                                                              \
      NULL},                                                                                        \
     {                                                                                              \

@@ -89,9 +89,11 @@ kn_status kn_images_open(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_ima
 
     *out = NULL;
     if (!kn_images_is_name(path))
-        return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: expected an image (.nii, .nii.gz, .hdr) or a .txt list of images",
-                       path);
+        return kn_fail(
+            ctx, KN_ERR_FORMAT,
+            "%s: expected an image (.nii, .nii.gz, .hdr, .mgh, .mgz, .gii) or a .txt list of "
+            "images",
+            path);
     KN_TRY(kn_alloc(ctx, 1, sizeof *images, &p));
     images = p;
     images->memory = memory > 0 ? memory : KN_NIFTI_MEMORY;
@@ -166,10 +168,11 @@ typedef struct reading {
     size_t state_size;
 } reading;
 
-/* One compressed file has one order in which it can be read: one worker, whose reader is kept. */
+/* One compressed file has one order in which it can be read: one worker, whose reader is kept. XML
+ * is read whole. */
 static bool in_one_stream(const kn_images *images)
 {
-    return !kn_images_is_list(images) && images->file[0].gzip;
+    return !kn_images_is_list(images) && (images->file[0].gzip || images->file[0].gifti);
 }
 
 int kn_images_workers(kn_ctx *ctx, const kn_images *images)

@@ -4,17 +4,31 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/gifti.h"
 #include "io/gzip.h"
+#include "io/mgh.h"
 #include "io/path.h"
+
+typedef kn_status (*parse_fn)(kn_ctx *ctx, const char *name, const unsigned char *bytes,
+                              ptrdiff_t n, kn_nifti_header *out);
 
 /* Where the two halves are when a file of this name is given; NULL: in the file itself. */
 static const struct {
     const char *ending, *header, *data;
-    bool pair; /* may be one */
+    bool pair;      /* may be one */
+    parse_fn parse; /* NULL: GIFTI, which has no header of its own */
 } names[] = {
-    {".nii.gz", NULL, NULL, false},  {".nii", NULL, NULL, false},
-    {".hdr.gz", NULL, ".img", true}, {".hdr", NULL, ".img", true},
-    {".img.gz", ".hdr", NULL, true}, {".img", ".hdr", NULL, true},
+    {".nii.gz", NULL, NULL, false, kn_nifti_header_parse},
+    {".nii", NULL, NULL, false, kn_nifti_header_parse},
+    {".hdr.gz", NULL, ".img", true, kn_nifti_header_parse},
+    {".hdr", NULL, ".img", true, kn_nifti_header_parse},
+    {".img.gz", ".hdr", NULL, true, kn_nifti_header_parse},
+    {".img", ".hdr", NULL, true, kn_nifti_header_parse},
+    {".mgh", NULL, NULL, false, kn_mgh_header_parse},
+    {".mgz", NULL, NULL, false, kn_mgh_header_parse},
+    {".mgh.gz", NULL, NULL, false, kn_mgh_header_parse},
+    {".gii", NULL, NULL, false, NULL},
+    {".gii.gz", NULL, NULL, false, NULL},
 };
 enum { N_NAMES = sizeof names / sizeof names[0] };
 
@@ -116,23 +130,43 @@ static kn_status check_size(kn_ctx *ctx, const kn_source *source, bool gzip,
     return status;
 }
 
+/* All of a GIFTI file is read to know what it holds, and again for its values, so that a list of
+ * them needs no memory. */
+static kn_status open_gifti(kn_ctx *ctx, const kn_source *source, kn_nifti *image)
+{
+    kn_gifti gifti = {0};
+    kn_status status;
+    image->gifti = true;
+    KN_TRY(kn_gifti_read_source(ctx, source, image->data_path != NULL, &gifti));
+    KN_TRY(kn_gifti_header(ctx, source->name, &gifti, &image->header));
+out:
+    kn_gifti_clear(&gifti);
+    return status;
+}
+
 kn_status kn_nifti_open_memory(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
                                kn_nifti *out)
 {
     unsigned char head[KN_NIFTI2_SIZE];
     kn_source source = kn_source_of(name, bytes, n);
     ptrdiff_t got;
+    int kind = find_name(name);
+    parse_fn parse = kind < N_NAMES ? names[kind].parse : kn_nifti_header_parse;
     kn_status status;
 
     *out = (kn_nifti){.memory = source.memory, .memory_size = n};
     KN_TRY(kn_text_copy(ctx, name, strlen(name), &out->path));
-    KN_TRY(first_bytes(ctx, &source, head, &got, &out->gzip));
-    KN_TRY(kn_nifti_header_parse(ctx, name, head, got, &out->header));
-    if (out->header.pair) {
-        status = kn_fail(ctx, KN_ERR_FORMAT, "%s: its data are in another file", name);
-        goto out;
+    if (!parse) {
+        KN_TRY(open_gifti(ctx, &source, out));
+    } else {
+        KN_TRY(first_bytes(ctx, &source, head, &got, &out->gzip));
+        KN_TRY(parse(ctx, name, head, got, &out->header));
+        if (out->header.pair) {
+            status = kn_fail(ctx, KN_ERR_FORMAT, "%s: its data are in another file", name);
+            goto out;
+        }
+        KN_TRY(check_size(ctx, &source, out->gzip, &out->header));
     }
-    KN_TRY(check_size(ctx, &source, out->gzip, &out->header));
     KN_TRY(kn_geometry_of(ctx, name, &out->header, &out->geometry));
 out:
     if (status != KN_OK)
@@ -173,15 +207,20 @@ kn_status kn_nifti_open(kn_ctx *ctx, const char *path, kn_nifti *out)
     *out = (kn_nifti){0};
     if (name == N_NAMES)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: expected an image named .nii, .nii.gz, .hdr or .img", path);
+                       "%s: expected an image named .nii, .nii.gz, .hdr, .img, .mgh, .mgz or .gii",
+                       path);
     KN_TRY(kn_text_copy(ctx, path, strlen(path), &out->path));
     KN_TRY(partner(ctx, path, names[name].ending, names[name].header, &out->data_path));
     KN_TRY(kn_source_open(ctx, out->data_path, &source));
-    KN_TRY(first_bytes(ctx, &source, head, &got, &out->gzip));
-    KN_TRY(kn_nifti_header_parse(ctx, source.name, head, got, &out->header));
-    if (out->header.pair)
-        KN_TRY(open_pair(ctx, name, out, &source));
-    KN_TRY(check_size(ctx, &source, out->gzip, &out->header));
+    if (!names[name].parse) {
+        KN_TRY(open_gifti(ctx, &source, out));
+    } else {
+        KN_TRY(first_bytes(ctx, &source, head, &got, &out->gzip));
+        KN_TRY(names[name].parse(ctx, source.name, head, got, &out->header));
+        if (out->header.pair)
+            KN_TRY(open_pair(ctx, name, out, &source));
+        KN_TRY(check_size(ctx, &source, out->gzip, &out->header));
+    }
     KN_TRY(kn_geometry_of(ctx, path, &out->header, &out->geometry));
 out:
     kn_source_close(&source);

@@ -1,4 +1,5 @@
-/* NIfTI images: .nii, .nii.gz, pairs .hdr/.img (each perhaps .gz), and what nifti_header reads.
+/* Images: NIfTI as .nii, .nii.gz, pairs .hdr/.img (each perhaps .gz), and what nifti_header reads;
+ * FreeSurfer's .mgh and .mgz; GIFTI's .gii and .gii.gz with one value a vertex.
  *
  * Opening reads the header and makes sure that the data it promises are there, before anything
  * large is allocated. Voxels come as float32 in file order, x fastest, scaled. */
@@ -13,18 +14,20 @@ typedef struct kn_nifti {
     char *data_path; /* where the voxels are; NULL: in memory */
     const unsigned char *memory;
     ptrdiff_t memory_size;
-    bool gzip; /* the data file is compressed, whatever its name */
+    bool gzip;  /* the data file is compressed, whatever its name */
+    bool gifti; /* the values are in XML, compressed or not */
     kn_nifti_header header;
     kn_geometry geometry;
 } kn_nifti;
 
 kn_status kn_nifti_open(kn_ctx *ctx, const char *path, kn_nifti *out);
-/* The bytes of a .nii or .nii.gz, which must outlive the image. */
+/* The bytes of a file, which must outlive the image: by its name .mgh, .mgz or .gii, else a NIfTI
+ * file that is not half of a pair. */
 kn_status kn_nifti_open_memory(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
                                kn_nifti *out);
 void kn_nifti_clear(kn_nifti *image); /* {0} is fine */
 
-bool kn_nifti_is_name(const char *path); /* .nii .nii.gz .hdr .hdr.gz .img .img.gz */
+bool kn_nifti_is_name(const char *path); /* .nii .hdr .img .mgh .gii, each perhaps .gz; .mgz */
 
 /* ---- voxels ------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "io/gifti.h"
 #include "io/grow.h"
 #include "io/gzip.h"
 #include "io/nifti.h"
@@ -152,6 +153,33 @@ out:
     return status;
 }
 
+/* ---- XML ---------------------------------------------------------------------------------- */
+
+static kn_status read_gifti(kn_ctx *ctx, kn_nifti_reader *r, const kn_nifti *image)
+{
+    kn_source source = {.fd = -1};
+    kn_gifti gifti = {0};
+    kn_nifti_header h;
+    ptrdiff_t size = kn_nifti_data_size(&image->header) / image->header.volumes;
+    kn_status status;
+
+    KN_TRY(open_data(ctx, image, &source));
+    KN_TRY(kn_gifti_read_source(ctx, &source, image->data_path != NULL, &gifti));
+    KN_TRY(kn_gifti_header(ctx, image->path, &gifti, &h));
+    if (h.type != image->header.type || h.dim[0] != image->header.dim[0] ||
+        h.volumes != image->header.volumes) {
+        status = changed(ctx, image);
+        goto out;
+    }
+    KN_TRY(kn_reserve(ctx, kn_nifti_data_size(&h), &r->raw, &r->raw_room));
+    for (ptrdiff_t v = 0; v < h.volumes; v++)
+        memcpy((unsigned char *)r->raw + v * size, gifti.array[v].data, (size_t)size);
+out:
+    kn_gifti_clear(&gifti);
+    kn_source_close(&source);
+    return status;
+}
+
 /* ---- one volume --------------------------------------------------------------------------- */
 
 /* Brings the bytes that hold the volume into r->raw; *start is where its block starts there. */
@@ -168,6 +196,11 @@ static kn_status fetch(kn_ctx *ctx, kn_nifti_reader *r, const kn_nifti *image, p
     if (r->whole == image)
         return KN_OK;
     r->whole = NULL;
+    if (image->gifti) {
+        KN_TRY(read_gifti(ctx, r, image));
+        r->whole = h->volumes > 1 ? image : NULL;
+        goto out;
+    }
     if (!image->gzip) {
         KN_TRY(read_plain(ctx, r, image, *start, size));
         *start = 0;

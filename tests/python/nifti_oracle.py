@@ -1,11 +1,13 @@
 """Images of every type, byte order, version, scaling and layout, written by nibabel, read by us;
 and ours, read by nibabel and checked by nifti_tool."""
 
+import base64
 import gzip
 import itertools
 import os
 import shutil
 import subprocess
+import zlib
 
 import nibabel as nib
 import numpy as np
@@ -88,7 +90,8 @@ def compare(file, *what, memory=None):
     with np.errstate(over="ignore"):
         same(ours, theirs.reshape(shape, order="F").astype("f4"), *what)
     affine = np.array(a["affine"]).reshape(4, 4)
-    check(np.allclose(affine, image.affine, rtol=1e-12, atol=1e-9), *what, affine, image.affine)
+    near = (1e-6, 1e-5) if isinstance(image, nib.MGHImage) else (1e-12, 1e-9)  # stored as floats
+    check(np.allclose(affine, image.affine, *near), *what, affine, image.affine)
 
 
 layouts = [("x.nii", False), ("x.nii.gz", False), ("x.img", True), ("x.img.gz", True)]
@@ -139,6 +142,58 @@ compare(path("longer.nii"), "longer")
 with open(path("tail.nii.gz"), "wb") as f:
     f.write(gzip.compress(content) + b"\0" * 100)
 compare(path("tail.nii.gz"), "zeros after the last member")
+
+# FreeSurfer's format: every type, with and without orientation, with bytes after the voxels
+for kind, shape, name in itertools.product(["u1", "i4", "f4", "i2"], [(5, 4, 3), (4, 3, 2, 5)],
+                                           ["x.mgh", "x.mgz"]):
+    image = nib.MGHImage(values(kind, shape), OBLIQUE)
+    nib.save(image, path(name))
+    compare(path(name), kind, shape, name)
+    compare(path(name), kind, shape, name, "streamed", memory=1)
+    ask("copy", path(name), path("y.nii"))
+    before, after = nib.load(path(name)), nib.load(path("y.nii"))
+    same(np.asarray(after.dataobj), before.get_fdata().astype("f4").reshape(after.shape), name)
+    check(np.allclose(after.affine, before.affine, rtol=1e-6), kind, shape, name, "copied affine")
+content = bytearray(open(path("x.mgh"), "rb").read())
+content[28:30] = b"\0\0"
+put(path("nowhere.mgh.gz"), content)  # FreeSurfer's default, coronal: nibabel has y and z negated
+a = ask("nifti", path("nowhere.mgh.gz"), path("out"))
+check(a["dim"] == [4, 3, 2] and a["volumes"] == 5, "mgh.gz", a)
+check(a["affine"] == [-1, 0, 0, 2, 0, 0, 1, -1, 0, -1, 0, 1.5, 0, 0, 0, 1], "default affine", a)
+same(np.fromfile(path("out"), "f4"), nib.load(path("x.mgh")).get_fdata().ravel(order="F"), "mgh.gz")
+
+# GIFTI: every type, encoding, byte order and index order
+gifti_codes = {"f4": "NIFTI_TYPE_FLOAT32", "i4": "NIFTI_TYPE_INT32", "u1": "NIFTI_TYPE_UINT8"}
+for kind, encoding, endian, shape, order in itertools.product(
+        gifti_codes, [1, 2, 3], ["little", "big"], [(40,), (7, 3)], "CF"):
+    arrays = [values(kind, shape) for _ in range(2)]
+    data = [nib.gifti.GiftiDataArray(x, intent="NIFTI_INTENT_SHAPE", datatype=gifti_codes[kind],
+                                     encoding=encoding, ordering=order) for x in arrays]
+    text = nib.gifti.GiftiImage(darrays=data).to_xml()
+    if endian == "big" and encoding != 1:  # nibabel writes this machine's order
+        for x in arrays:
+            raw, other = x.tobytes(order), x.astype(x.dtype.newbyteorder(">")).tobytes(order)
+            if encoding == 3:
+                raw, other = zlib.compress(raw), zlib.compress(other)
+            check(base64.b64encode(raw) in text, "written by nibabel")
+            text = text.replace(base64.b64encode(raw), base64.b64encode(other))
+        text = text.replace(b"LittleEndian", b"BigEndian")
+    for name in ("x.gii", "x.gii.gz"):
+        put(path(name), text)
+        what = kind, encoding, endian, shape, order, name
+        a = ask("gifti", path(name), path("out"))["arrays"]
+        ours = np.fromfile(path("out"), "f8").reshape((2,) + shape)
+        check([x["dtype"] for x in a] == [np.dtype(kind).name] * 2, *what)
+        if encoding == 1:  # nibabel writes text row by row, whatever the order, and few digits
+            if order == "C":
+                check(np.allclose(ours, np.array(arrays, "f8"), rtol=1e-5, atol=1e-5,
+                                  equal_nan=True), *what)
+        else:
+            same(ours, np.array(arrays, "f8"), *what)
+        if shape == (40,) and encoding > 1:
+            a = ask("nifti", path(name), path("out"))
+            check(a["dim"] == [40, 1, 1] and a["volumes"] == 2, *what, a)
+            same(np.fromfile(path("out"), "f4").reshape(2, 40), np.array(arrays).astype("f4"), *what)
 
 # types that are refused
 for code, name in [(32, "complex64"), (128, "RGB24"), (1536, "float128"), (1792, "complex128"),
@@ -204,12 +259,19 @@ nib.save(nib.Nifti1Image(cohort, OBLIQUE), path("cohort.nii.gz"))
 nib.save(nib.Nifti1Image(cohort, OBLIQUE), path("cohort.nii"))
 mask = rng.random((6, 5, 4)) > 0.5
 nib.save(nib.Nifti1Image(mask.astype("u1"), OBLIQUE), path("mask.nii.gz"))
-for source in ("list.txt", "cohort.nii.gz", "cohort.nii"):
-    for m, inside in (("default", expected), (path("mask.nii.gz"), mask)):
+os.makedirs(path("fs"), exist_ok=True)
+with open(path("fs.txt"), "w") as f:
+    for i in range(8):
+        nib.save(nib.MGHImage(cohort[..., i], OBLIQUE), path(f"fs/sub-{i:02}.mgz"))
+        f.write(f"fs/sub-{i:02}.mgz\n")
+nib.save(nib.MGHImage(cohort, OBLIQUE), path("cohort.mgz"))
+nib.save(nib.MGHImage(mask.astype("u1"), OBLIQUE), path("mask.mgh"))
+for source in ("list.txt", "cohort.nii.gz", "cohort.nii", "fs.txt", "cohort.mgz"):
+    for m, inside in (("default", expected), (path("mask.nii.gz"), mask), (path("mask.mgh"), mask)):
         a = ask("images", path(source), m, path("out"))
         index = np.flatnonzero(inside.ravel(order="F"))
         check(a["voxels"] == len(index) and a["count"] == 8, source, m)
         same(np.fromfile(path("out"), "f4").reshape(8, -1),
              cohort.reshape(-1, 8, order="F")[index].T, source, m)
-        check(a["ids"] == ([f"sub-{i:02}" for i in range(8)] if source == "list.txt" else []), "ids")
+        check(a["ids"] == ([f"sub-{i:02}" for i in range(8)] if source.endswith(".txt") else []), "ids")
 done()

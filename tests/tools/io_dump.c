@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/gifti.h"
 #include "io/images.h"
 #include "io/mask.h"
 #include "io/nifti_write.h"
@@ -57,6 +58,35 @@ out:
     kn_free(out);
     kn_nifti_reader_free(reader);
     kn_nifti_clear(&image);
+    return status;
+}
+
+/* gifti IN OUT: all arrays one after the other, as doubles */
+static kn_status do_gifti(kn_ctx *ctx, char **word, json_t *answer)
+{
+    kn_gifti gifti = {0};
+    json_t *arrays = json_array();
+    double *out = NULL;
+    ptrdiff_t total = 0, at = 0;
+    kn_status status;
+    KN_TRY(kn_gifti_read(ctx, word[1], &gifti));
+    for (ptrdiff_t i = 0; i < gifti.count; i++)
+        total += gifti.array[i].dim[0] * gifti.array[i].dim[1];
+    KN_TRY(kn_alloc_d(ctx, total, &out));
+    for (ptrdiff_t i = 0; i < gifti.count; i++) {
+        const kn_gifti_array *a = &gifti.array[i];
+        ptrdiff_t n = a->dim[0] * a->dim[1];
+        a->type->doubles[0](a->data, n, out + at);
+        at += n;
+        json_array_append_new(arrays, json_pack("{s:s, s:s, s:i, s:[I,I]}", "intent", a->intent,
+                                                "dtype", a->type->name, "dims", a->dims, "dim",
+                                                (json_int_t)a->dim[0], (json_int_t)a->dim[1]));
+    }
+    put_file(word[2], out, (size_t)total * sizeof *out);
+out:
+    json_object_set_new(answer, "arrays", arrays);
+    kn_free(out);
+    kn_gifti_clear(&gifti);
     return status;
 }
 
@@ -240,8 +270,9 @@ out:
 static const struct {
     const char *name;
     kn_status (*run)(kn_ctx *, char **, json_t *);
-} commands[] = {{"nifti", do_nifti}, {"copy", do_copy},   {"images", do_images},
-                {"npy", do_npy},     {"table", do_table}, {"tensors", do_tensors}};
+} commands[] = {{"nifti", do_nifti},    {"gifti", do_gifti}, {"copy", do_copy},
+                {"images", do_images},  {"npy", do_npy},     {"table", do_table},
+                {"tensors", do_tensors}};
 
 int main(void)
 {

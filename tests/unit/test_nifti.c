@@ -209,14 +209,96 @@ static void a_compressed_file_cut_short_is_a_sentence(void **state)
     kn_ctx_free(ctx);
 }
 
+/* 2 x 2 x 2 shorts 1 .. 8, twice as high each frame, 2 mm, x to the left. */
+static size_t mgh(int frames)
+{
+    enum { OFFSET = 284 };
+    const int dims[4] = {2, 2, 2, frames};
+    static const float about[15] = {2, 2, 2, -1, 0, 0, 0, 0, -1, 0, 1, 0, 10, 20, 30};
+    memset(file, 0, OFFSET);
+    kn_store32(file, 1, !KN_BIG_ENDIAN);
+    for (int i = 0; i < 4; i++)
+        kn_store32(file + 4 + 4 * i, (uint32_t)dims[i], !KN_BIG_ENDIAN);
+    kn_store32(file + 20, 4, !KN_BIG_ENDIAN);
+    kn_store16(file + 28, 1, !KN_BIG_ENDIAN);
+    for (int i = 0; i < 15; i++)
+        kn_store_f32(file + 30 + 4 * i, about[i], !KN_BIG_ENDIAN);
+    for (int i = 0; i < 8 * frames; i++)
+        kn_store16(file + OFFSET + 2 * i, (uint16_t)((i % 8 + 1) << i / 8), !KN_BIG_ENDIAN);
+    return OFFSET + 16 * (size_t)frames;
+}
+
+static void an_mgh_file_is_an_image(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_nifti image;
+    kn_nifti_reader *reader;
+    kn_geometry again;
+    static const double affine[3][4] = {{-2, 0, 0, 12}, {0, 0, 2, 18}, {0, -2, 0, 32}};
+    float out[8];
+    size_t n = mgh(3), m = image_gzip(file, n, packed);
+    scratch_file("x.mgh", file, n);
+    scratch_file("x.mgz", packed, m);
+    static const char *const names[2] = {"x.mgh", "x.mgz"};
+    for (int f = 0; f < 2; f++) {
+        assert_ok(ctx, kn_nifti_open(ctx, names[f], &image));
+        assert_ok(ctx, kn_nifti_reader_new(ctx, KN_NIFTI_MEMORY, &reader));
+        assert_int_equal(image.header.volumes, 3);
+        assert_memory_equal(image.geometry.affine, affine, sizeof affine);
+        assert_ok(ctx, kn_nifti_read(ctx, reader, &image, 2, NULL, 8, out));
+        for (int i = 0; i < 8; i++)
+            assert_true(out[i] == (float)(4 * (i + 1)));
+        assert_ok(ctx, kn_geometry_from_header(ctx, "x", image.geometry.header,
+                                               image.geometry.header_size, &again));
+        assert_ok(ctx, kn_geometry_compare(ctx, "x", &again, "y", &image.geometry));
+        kn_nifti_reader_free(reader);
+        kn_nifti_clear(&image);
+    }
+    kn_ctx_free(ctx);
+}
+
+static void a_bad_mgh_file_is_a_sentence(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_nifti image;
+    ptrdiff_t n = (ptrdiff_t)mgh(1);
+    assert_sentence(ctx, kn_nifti_open_memory(ctx, "x.mgh", file, 283, &image), KN_ERR_FORMAT,
+                    "x.mgh: 283 bytes are too few for an MGH header");
+    assert_sentence(ctx, kn_nifti_open_memory(ctx, "x.mgh", file, n - 1, &image), KN_ERR_FORMAT,
+                    "x.mgh: the header promises 300 bytes, the file has 299 bytes");
+    file[3] = 2;
+    assert_sentence(ctx, kn_nifti_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
+                    "x.mgh: is not an MGH file");
+    mgh(1);
+    file[23] = 2;
+    assert_sentence(ctx, kn_nifti_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
+                    "x.mgh: voxels of type 2, expected 0 (uchar), 1 (int), 3 (float), 4 (short) or "
+                    "10 (ushort)");
+    mgh(1);
+    memset(file + 8, 0xff, 4);
+    assert_sentence(ctx, kn_nifti_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
+                    "x.mgh: dimension 2 has length -1");
+    mgh(1);
+    memset(file + 4, 0x7f, 16);
+    assert_refused(ctx, kn_nifti_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
+                   "voxels cannot exist");
+    mgh(1);
+    memset(file + 30, 0x7f, 60);
+    assert_refused(ctx, kn_nifti_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
+                   "of the affine is not finite");
+    kn_ctx_free(ctx);
+}
+
 static void files_that_are_not_images_are_sentences(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     kn_nifti image;
     size_t n = cube();
-    assert_sentence(ctx, kn_nifti_open(ctx, "x.mgz", &image), KN_ERR_FORMAT,
-                    "x.mgz: expected an image named .nii, .nii.gz, .hdr or .img");
+    assert_sentence(ctx, kn_nifti_open(ctx, "x.mnc", &image), KN_ERR_FORMAT,
+                    "x.mnc: expected an image named .nii, .nii.gz, .hdr, .img, .mgh, .mgz or .gii");
     assert_sentence(ctx, kn_nifti_open(ctx, "none.nii", &image), KN_ERR_IO,
                     "none.nii: cannot be opened: no such file or directory");
     assert_int_equal(mkdir("folder.nii", 0755), 0);
@@ -346,6 +428,8 @@ int main(void)
         cmocka_unit_test(a_bad_header_is_a_sentence),
         cmocka_unit_test(a_promise_of_gigabytes_is_refused_at_once),
         cmocka_unit_test(a_compressed_file_cut_short_is_a_sentence),
+        cmocka_unit_test(an_mgh_file_is_an_image),
+        cmocka_unit_test(a_bad_mgh_file_is_a_sentence),
         cmocka_unit_test(files_that_are_not_images_are_sentences),
         cmocka_unit_test(geometries_are_compared_to_a_thousandth_of_a_millimetre),
         cmocka_unit_test(what_is_written_is_read_back),

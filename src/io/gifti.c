@@ -1,0 +1,377 @@
+#include "io/gifti.h"
+
+#include <expat.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "io/bytes.h"
+#include "io/gifti_values.h"
+#include "io/grow.h"
+#include "io/gzip.h"
+#include "io/path.h"
+
+enum {
+    PIECE = 1 << 16, /* bytes of XML at a time */
+    MAX_DEPTH = 32,
+    MAX_DIMS = 6,
+    AT_ARRAY = 2, /* GIFTI, DataArray, Data */
+    AT_DATA = 3
+};
+
+typedef struct parser {
+    kn_ctx *ctx;
+    const kn_source *source;
+    bool others;
+    XML_Parser xml;
+    kn_status status;
+    int depth;
+    bool in_array, in_data;
+    kn_gifti_form form; /* of the array that is open */
+    char *text;
+    ptrdiff_t length, room;
+    kn_gifti *out;
+} parser;
+
+static void stop(parser *p, kn_status status)
+{
+    p->status = status;
+    XML_StopParser(p->xml, XML_FALSE);
+}
+
+/* ---- attributes --------------------------------------------------------------------------- */
+
+typedef struct word {
+    const char *text;
+    int value;
+} word;
+
+static const word types[] = {{"NIFTI_TYPE_FLOAT32", KN_VOXEL_FLOAT32},
+                             {"NIFTI_TYPE_INT32", KN_VOXEL_INT32},
+                             {"NIFTI_TYPE_UINT8", KN_VOXEL_UINT8},
+                             {NULL, 0}};
+static const word encodings[] = {{"ASCII", KN_GIFTI_ASCII},
+                                 {"GIFTI_ENCODING_ASCII", KN_GIFTI_ASCII},
+                                 {"Base64Binary", KN_GIFTI_BASE64},
+                                 {"GIFTI_ENCODING_B64BIN", KN_GIFTI_BASE64},
+                                 {"GZipBase64Binary", KN_GIFTI_ZLIB},
+                                 {"GIFTI_ENCODING_B64GZ", KN_GIFTI_ZLIB},
+                                 {"ExternalFileBinary", KN_GIFTI_EXTERNAL},
+                                 {"GIFTI_ENCODING_EXTBIN", KN_GIFTI_EXTERNAL},
+                                 {NULL, 0}};
+static const word endians[] = {{"LittleEndian", 0},
+                               {"GIFTI_ENDIAN_LITTLE", 0},
+                               {"BigEndian", 1},
+                               {"GIFTI_ENDIAN_BIG", 1},
+                               {NULL, 0}};
+static const word orders[] = {{"RowMajorOrder", 0},
+                              {"GIFTI_IND_ORD_ROW_MAJOR", 0},
+                              {"ColumnMajorOrder", 1},
+                              {"GIFTI_IND_ORD_COL_MAJOR", 1},
+                              {NULL, 0}};
+
+static const char *find(const char **attributes, const char *name)
+{
+    for (int i = 0; attributes[i]; i += 2)
+        if (strcmp(attributes[i], name) == 0)
+            return attributes[i + 1];
+    return NULL;
+}
+
+static kn_status bad_attribute(const parser *p, const char *name, const char *value)
+{
+    if (!value)
+        return kn_fail(p->ctx, KN_ERR_FORMAT, "%s: data array %td has no %s", p->source->name,
+                       p->out->count, name);
+    return kn_fail(p->ctx, KN_ERR_FORMAT, "%s: data array %td has %s %.40s, which is not read",
+                   p->source->name, p->out->count, name, value);
+}
+
+static kn_status take_word(const parser *p, const char **attributes, const char *name,
+                           const word *words, int *out)
+{
+    const char *value = find(attributes, name);
+    for (const word *w = words; value && w->text; w++)
+        if (strcmp(w->text, value) == 0) {
+            *out = w->value;
+            return KN_OK;
+        }
+    return bad_attribute(p, name, value);
+}
+
+/* Digits only, so that no sign, space or locale matters. */
+static bool whole(const char *text, ptrdiff_t *out)
+{
+    *out = 0;
+    if (!text || !*text)
+        return false;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9' || *out > PTRDIFF_MAX / 1024)
+            return false;
+        *out = *out * 10 + (*text - '0');
+    }
+    return true;
+}
+
+static kn_status take_dims(const parser *p, const char **attributes, kn_gifti_array *array)
+{
+    ptrdiff_t dims, d[MAX_DIMS] = {1, 1, 1, 1, 1, 1};
+    const char *value = find(attributes, "Dimensionality");
+    if (!whole(value, &dims) || dims < 1 || dims > MAX_DIMS)
+        return bad_attribute(p, "Dimensionality", value);
+    for (int i = 0; i < dims; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "Dim%d", i);
+        value = find(attributes, name);
+        if (!whole(value, &d[i]) || d[i] < 1 || (i > 1 && d[i] > 1))
+            return bad_attribute(p, name, value);
+    }
+    if (d[0] > PTRDIFF_MAX / 64 / d[1])
+        return kn_fail(p->ctx, KN_ERR_FORMAT, "%s: data array %td: %td x %td numbers cannot exist",
+                       p->source->name, p->out->count, d[0], d[1]);
+    array->dims = dims > 1 ? 2 : 1;
+    array->dim[0] = d[0];
+    array->dim[1] = d[1];
+    return KN_OK;
+}
+
+/* ---- elements ----------------------------------------------------------------------------- */
+
+static kn_status start_array(parser *p, const char **attributes)
+{
+    void *arrays = p->out->array;
+    int type, encoding, big, columns;
+    kn_status status;
+
+    status = kn_grow(p->ctx, p->out->count + 1, sizeof *p->out->array, &arrays, &p->out->room);
+    p->out->array = arrays;
+    if (status != KN_OK)
+        return status;
+    kn_gifti_array *array = &p->out->array[p->out->count++];
+    p->in_array = true;
+    p->length = 0;
+    const char *intent = find(attributes, "Intent");
+    snprintf(array->intent, sizeof array->intent, "%s", intent ? intent : "");
+    KN_TRY(take_word(p, attributes, "DataType", types, &type));
+    KN_TRY(take_word(p, attributes, "Encoding", encodings, &encoding));
+    KN_TRY(take_word(p, attributes, "Endian", endians, &big));
+    KN_TRY(take_word(p, attributes, "ArrayIndexingOrder", orders, &columns));
+    KN_TRY(take_dims(p, attributes, array));
+    array->type = kn_voxel_type_find(type);
+    p->form = (kn_gifti_form){.encoding = (kn_gifti_encoding)encoding,
+                              .swapped = (big != 0) != KN_BIG_ENDIAN,
+                              .columns = columns != 0};
+    if (p->form.encoding == KN_GIFTI_EXTERNAL) {
+        const char *name = find(attributes, "ExternalFileName");
+        const char *offset = find(attributes, "ExternalFileOffset");
+        if (offset && *offset && !whole(offset, &p->form.offset))
+            return bad_attribute(p, "ExternalFileOffset", offset);
+        if (name)
+            KN_TRY(kn_text_copy(p->ctx, name, strlen(name), &p->form.external));
+    }
+out:
+    return status;
+}
+
+static void XMLCALL on_start(void *self, const char *name, const char **attributes)
+{
+    parser *p = self;
+    if (p->status != KN_OK)
+        return;
+    p->depth++;
+    if (p->depth == 1 && strcmp(name, "GIFTI") != 0)
+        stop(p, kn_fail(p->ctx, KN_ERR_FORMAT, "%s: is not a GIFTI file", p->source->name));
+    else if (p->depth > MAX_DEPTH)
+        stop(p, kn_fail(p->ctx, KN_ERR_FORMAT, "%s: elements are nested more than %d deep",
+                        p->source->name, MAX_DEPTH));
+    else if (p->depth == AT_ARRAY && strcmp(name, "DataArray") == 0) {
+        kn_status status = start_array(p, attributes);
+        if (status != KN_OK)
+            stop(p, status);
+    } else if (p->depth == AT_DATA && p->in_array && strcmp(name, "Data") == 0)
+        p->in_data = true;
+}
+
+static void XMLCALL on_text(void *self, const char *text, int n)
+{
+    parser *p = self;
+    if (p->status != KN_OK || !p->in_data)
+        return;
+    void *room = p->text;
+    kn_status status = kn_grow(p->ctx, p->length + n + 1, 1, &room, &p->room);
+    p->text = room;
+    if (status != KN_OK) {
+        stop(p, status);
+        return;
+    }
+    memcpy(p->text + p->length, text, (size_t)n);
+    p->length += n;
+    p->text[p->length] = '\0';
+}
+
+static void XMLCALL on_end(void *self, const char *name)
+{
+    parser *p = self;
+    (void)name;
+    if (p->status != KN_OK)
+        return;
+    if (p->depth == AT_DATA)
+        p->in_data = false;
+    if (p->depth == AT_ARRAY && p->in_array) {
+        char none[1] = "";
+        kn_status status = kn_gifti_decode(p->ctx, p->source->name, p->out->count, p->others,
+                                           &p->form, p->length > 0 ? p->text : none, p->length,
+                                           &p->out->array[p->out->count - 1]);
+        kn_free(p->form.external);
+        p->form.external = NULL;
+        p->in_array = false;
+        if (status != KN_OK)
+            stop(p, status);
+    }
+    p->depth--;
+}
+
+static void XMLCALL on_entity(void *self, const char *name, int parameter, const char *value,
+                              int length, const char *base, const char *system, const char *public,
+                              const char *notation)
+{
+    parser *p = self;
+    (void)name, (void)parameter, (void)value, (void)length;
+    (void)base, (void)system, (void)public, (void)notation;
+    if (p->status == KN_OK)
+        stop(p, kn_fail(p->ctx, KN_ERR_FORMAT, "%s: declares entities, which are not read",
+                        p->source->name));
+}
+
+/* ---- the file ----------------------------------------------------------------------------- */
+
+static kn_status xml_failure(const parser *p)
+{
+    enum XML_Error error = XML_GetErrorCode(p->xml);
+    if (p->status != KN_OK)
+        return p->status;
+    switch (error) {
+    case XML_ERROR_NO_MEMORY:
+        return kn_fail(p->ctx, KN_ERR_MEMORY, "%s: out of memory for its XML", p->source->name);
+    case XML_ERROR_NO_ELEMENTS:
+    case XML_ERROR_UNCLOSED_TOKEN:
+    case XML_ERROR_UNCLOSED_CDATA_SECTION:
+    case XML_ERROR_PARTIAL_CHAR:
+        return kn_fail(p->ctx, KN_ERR_FORMAT, "%s: the XML ends too early: the file was cut short",
+                       p->source->name);
+    default:
+        return kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %lu: is not XML: %s", p->source->name,
+                       (unsigned long)XML_GetCurrentLineNumber(p->xml), XML_ErrorString(error));
+    }
+}
+
+/* Feeds all of the source to the parser, piece by piece. */
+static kn_status feed(parser *p)
+{
+    kn_gunzip *g = NULL;
+    unsigned char head[2];
+    ptrdiff_t size = p->source->size, at = 0, n = size < 2 ? size : 2;
+    bool last = false;
+    kn_status status;
+
+    KN_TRY(kn_source_read(p->ctx, p->source, 0, n, head));
+    if (kn_is_gzip(head, n)) {
+        KN_TRY(kn_gunzip_new(p->ctx, &g));
+        KN_TRY(kn_gunzip_start(p->ctx, g, p->source));
+    }
+    while (!last) {
+        KN_TRY(kn_check_cancel(p->ctx));
+        void *piece = XML_GetBuffer(p->xml, PIECE);
+        if (!piece) {
+            status = xml_failure(p);
+            goto out;
+        }
+        if (g) {
+            KN_TRY(kn_gunzip_read(p->ctx, g, PIECE, piece, &n));
+        } else {
+            n = size - at < PIECE ? size - at : PIECE;
+            KN_TRY(kn_source_read(p->ctx, p->source, at, n, piece));
+            at += n;
+        }
+        last = n < PIECE;
+        if (XML_ParseBuffer(p->xml, (int)n, last) != XML_STATUS_OK) {
+            status = xml_failure(p);
+            goto out;
+        }
+    }
+out:
+    kn_gunzip_free(g);
+    return status;
+}
+
+kn_status kn_gifti_read_source(kn_ctx *ctx, const kn_source *source, bool others, kn_gifti *out)
+{
+    parser p = {.ctx = ctx, .source = source, .others = others, .status = KN_OK, .out = out};
+    kn_status status;
+
+    *out = (kn_gifti){0};
+    p.xml = XML_ParserCreate(NULL);
+    if (!p.xml)
+        return kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for its XML", source->name);
+    XML_SetUserData(p.xml, &p);
+    XML_SetElementHandler(p.xml, on_start, on_end);
+    XML_SetCharacterDataHandler(p.xml, on_text);
+    XML_SetEntityDeclHandler(p.xml, on_entity);
+    status = feed(&p);
+    XML_ParserFree(p.xml);
+    kn_free(p.text);
+    kn_free(p.form.external);
+    if (status != KN_OK)
+        kn_gifti_clear(out);
+    return status;
+}
+
+kn_status kn_gifti_read(kn_ctx *ctx, const char *path, kn_gifti *out)
+{
+    kn_source source = {.fd = -1};
+    kn_status status;
+    *out = (kn_gifti){0};
+    KN_TRY(kn_source_open(ctx, path, &source));
+    KN_TRY(kn_gifti_read_source(ctx, &source, true, out));
+out:
+    kn_source_close(&source);
+    return status;
+}
+
+void kn_gifti_clear(kn_gifti *gifti)
+{
+    for (ptrdiff_t i = 0; i < gifti->count; i++)
+        kn_free(gifti->array[i].data);
+    kn_free(gifti->array);
+    *gifti = (kn_gifti){0};
+}
+
+/* ---- as an image -------------------------------------------------------------------------- */
+
+kn_status kn_gifti_header(kn_ctx *ctx, const char *name, const kn_gifti *gifti, kn_nifti_header *h)
+{
+    const kn_gifti_array *first = gifti->array;
+    *h = (kn_nifti_header){.version = 1, .pixdim = {1, 1, 1, 1}, .slope = 1, .inter = -0.0};
+    if (gifti->count == 0)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: has no data arrays", name);
+    for (ptrdiff_t i = 0; i < gifti->count; i++) {
+        const kn_gifti_array *a = &gifti->array[i];
+        if (a->dim[1] > 1)
+            return kn_fail(ctx, KN_ERR_SHAPE,
+                           "%s: data array %td is %td x %td, expected one value a vertex", name,
+                           i + 1, a->dim[0], a->dim[1]);
+        if (a->dim[0] != first->dim[0])
+            return kn_fail(ctx, KN_ERR_SHAPE,
+                           "%s: data array %td has %td values, expected %td as in the first", name,
+                           i + 1, a->dim[0], first->dim[0]);
+        if (a->type != first->type)
+            return kn_fail(ctx, KN_ERR_FORMAT,
+                           "%s: data array %td is of type %s, expected %s as in the first", name,
+                           i + 1, a->type->name, first->type->name);
+    }
+    h->type = first->type;
+    h->dim[0] = first->dim[0];
+    h->dim[1] = h->dim[2] = 1;
+    h->volumes = gifti->count;
+    h->dims = gifti->count > 1 ? 4 : 3;
+    return KN_OK;
+}
