@@ -32,6 +32,23 @@ static void passes(bench *b, const bench_data *d, ptrdiff_t P)
     kn_scaling_clear(&scaling);
 }
 
+/* The basis as a fit makes it, whatever way it chooses for this many samples. */
+static void basis(bench *b, const bench_data *d, int P)
+{
+    kn_fit_options o;
+    bench_job j;
+    kn_fit_options_init(&o);
+    o.components = P;
+    o.folds = 0;
+    o.rho = 0.2;
+    o.length = 2;
+    o.max_evals = 0;
+    bench_run(b, d, &o, &j);
+    double N = (double)d->Y.rows, T = (double)d->Y.cols;
+    row(b, "basis in a fit", d->Y.rows, d->Y.cols, j.info.seconds_basis,
+        N * N * T + 2 * N * T * P + bench_eig_flops(N), 4 * N * T);
+}
+
 static void job(bench *b, const bench_data *d, int P)
 {
     double N = (double)d->Y.rows, T = (double)d->Y.cols, Ns = (double)d->Xs.rows, p = P;
@@ -55,7 +72,9 @@ int main(int argc, char **argv)
     bench_data d;
     bench_begin(&b, argc, argv, "large_t",
                 "How fast are many responses read? A cohort of N = 600 in float32, F = 8, P = 50, "
-                "500 new samples; bytes are those of Y, or of the maps, once. s/GB is for them.");
+                "500 new samples; then the basis of N = 3000. Bytes are those of Y, or of the "
+                "maps, once; flops "
+                "those of the Gram matrix, also where a range finder takes its place.");
     bench_table(&b, "step             |  N|     T|     s|  s/GB| GFLOP|GFLOP/s|of DGEMM|  GB/s|"
                     "of memory|peak MB");
     for (int k = 0; k < 2; k++) {
@@ -65,5 +84,8 @@ int main(int argc, char **argv)
         job(&b, &d, (int)bench_size(&b, 50, 3));
         bench_free(&d);
     }
+    bench_cohort(&b, bench_size(&b, 3000, 40), bench_size(&b, T[0], 100), 8, 0, &d);
+    basis(&b, &d, (int)bench_size(&b, 50, 3));
+    bench_free(&d);
     return bench_end(&b);
 }

@@ -37,7 +37,7 @@ static void take_cells(void *self, ptrdiff_t first, ptrdiff_t last)
 static double cells(bench *b, const kn_pairs *pairs, kn_mat Y, ptrdiff_t F, int workers,
                     int threads)
 {
-    cells_job j = {b, pairs, Y, b->quick ? 2 : 16, workers < MOST ? workers : MOST, {0}, {{0}}};
+    cells_job j = {b, pairs, Y, b->quick ? 2 : 8, workers < MOST ? workers : MOST, {0}, {{0}}};
     double s;
     for (int w = 0; w < j.workers; w++) {
         j.ctx[w] = kn_ctx_new();
