@@ -172,7 +172,7 @@ kn_status kn_fold_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold *f)
     KN_TRY(centred_gram(ctx, gram->G, f, &Gc));
     KN_TRY(kn_alloc_d(ctx, n, &s2));
     KN_TRY(kn_eig(ctx, Gc, s2)); /* ascending */
-    double noise = s2[n - 1] * DBL_EPSILON * (double)(n > 8 ? n : 8);
+    double noise = fmax(gram->noise, s2[n - 1] * DBL_EPSILON * (double)(n > 8 ? n : 8));
     ptrdiff_t rank = 0;
     while (rank < n && rank < P && s2[n - 1 - rank] > noise)
         rank++;
