@@ -137,6 +137,15 @@ kn_status kn_gram_new(kn_ctx *ctx, const kn_responses *Y, kn_gram *out)
     return kn_gram_made(ctx, Y, kn_gram_precision(Y), out);
 }
 
+kn_status kn_gram_coordinates(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_mat *Z)
+{
+    kn_status status = kn_mat_new(ctx, gram->U.rows, P, Z);
+    for (ptrdiff_t p = 0; status == KN_OK && p < P; p++)
+        for (ptrdiff_t i = 0; i < Z->rows; i++)
+            kn_col(*Z, p)[i] = kn_at(gram->U, i, p) * sqrt(gram->s2[p]);
+    return status;
+}
+
 void kn_basis_clear(kn_basis *b)
 {
     kn_mat_clear(&b->B);

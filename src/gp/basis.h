@@ -19,6 +19,8 @@ kn_status kn_gram_new(kn_ctx *ctx, const kn_responses *Y, kn_gram *out);
 kn_status kn_gram_made(kn_ctx *ctx, const kn_responses *Y, kn_type made, kn_gram *out);
 kn_type kn_gram_precision(const kn_responses *Y); /* what kn_gram_new takes */
 void kn_gram_clear(kn_gram *g);
+/* Z = U_P diag(s): coordinates in the leading P components, without their basis. */
+kn_status kn_gram_coordinates(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_mat *Z);
 
 typedef struct kn_basis {
     kn_mat B;             /* T x P, B'B = I */

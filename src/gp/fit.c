@@ -85,7 +85,7 @@ void kn_fit_record(const kn_gp *gp, const kn_found *found, const kn_engine *e,
 }
 
 kn_status kn_fit_reference(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gram *gram,
-                           const kn_gp_options *o, kn_fit_info *info)
+                           kn_heldout *held, const kn_gp_options *o, kn_fit_info *info)
 {
     kn_status status = KN_OK;
     kn_gp_maps cv = {0};
@@ -95,7 +95,8 @@ kn_status kn_fit_reference(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const 
     if (folds > 0 && gp->N >= 2 && info->stop != KN_STOP_CANCELLED) {
         KN_TRY(kn_alloc(ctx, gp->N, sizeof(int), &fold));
         KN_TRY(kn_folds_deal(ctx, gp->N, o->groups, o->search.seed, &folds, fold));
-        status = kn_gp_cv(ctx, gp, Y, gram && gram->G.data ? gram : NULL, folds, fold, &cv);
+        status = held ? kn_gp_cv_heldout(ctx, gp, Y, held, &cv)
+                      : kn_gp_cv(ctx, gp, Y, gram && gram->G.data ? gram : NULL, folds, fold, &cv);
         if (status == KN_OK)
             status = kn_gp_set_noise(ctx, gp, Y, &cv, &info->cv);
         if (status != KN_OK && status != KN_ERR_CANCELLED)

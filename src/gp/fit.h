@@ -15,9 +15,10 @@ kn_status kn_fit_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out);
 void kn_fit_record(const kn_gp *gp, const kn_found *found, const kn_engine *e,
                    const kn_basis *basis, kn_fit_info *info);
 
-/* Cross-validated reference and noise; gram may be NULL. A fit that was cancelled, or is now, keeps
+/* Cross-validated reference and noise; gram may be NULL; held: what the reference is made of, its
+ * basis taken over, or NULL. A fit that was cancelled, or is now, keeps
  * the in-sample noise and says so. */
 kn_status kn_fit_reference(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gram *gram,
-                           const kn_gp_options *o, kn_fit_info *info);
+                           kn_heldout *held, const kn_gp_options *o, kn_fit_info *info);
 
 #endif

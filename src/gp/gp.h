@@ -4,6 +4,7 @@
 #define KN_GP_GP_H
 
 #include "gp/basis.h"
+#include "gp/heldout.h"
 #include "gp/latent.h"
 #include "gp/search.h"
 #include "gp/stgpr.h"
@@ -60,6 +61,9 @@ typedef struct kn_part {
     ptrdiff_t *train; /* rows of Y; NULL: the model's basis as it is, no mean to re-estimate */
     kn_mat US;        /* n_train x P; none: the model's basis with the fold's mean */
     kn_mat rotate;    /* P x P  from the model's U_C to the fold's, for a basis that is held */
+    /* or, of a held-out set, that basis and mean as they are */
+    kn_mat B;   /* T x P */
+    double *mu; /* T */
 } kn_part;
 
 typedef struct kn_gp_maps {
@@ -94,6 +98,11 @@ kn_status kn_gp_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_m
 kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, const kn_gram *gram,
                    int folds, const int *fold, kn_gp_maps *out);
 
+/* The same of one held-out set, whose basis is taken over: its first P components are the model's
+ * number of them. */
+kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_heldout *held,
+                           kn_gp_maps *out);
+
 /* mean, var: n x count, each may be absent. Standardised units. */
 kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
                            kn_mat var);
@@ -123,9 +132,10 @@ kn_status kn_gp_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff
  */
 
 /* METHOD 2, "components auto". The engine-independent part: given (rho, length) it fills the
- * curve and returns the number of components to use. */
+ * curve and returns the number of components to use. By folds of the Gram matrix, or by `held`. */
 kn_status kn_choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_gram *gram,
-                               const kn_spec *spec, double rho, double length,
-                               const kn_gp_options *o, kn_fit_info *info, ptrdiff_t *P);
+                               const kn_heldout *held, const kn_spec *spec, double rho,
+                               double length, const kn_gp_options *o, kn_fit_info *info,
+                               ptrdiff_t *P);
 
 #endif

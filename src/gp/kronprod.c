@@ -97,7 +97,7 @@ kn_status kn_kronprod_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn
     kn_engine_clear(&e);
     kn_basis_clear(&basis);
     t2 = kn_clock();
-    KN_TRY(kn_fit_reference(ctx, gp, Y, &gram, o, info));
+    KN_TRY(kn_fit_reference(ctx, gp, Y, &gram, NULL, o, info));
     info->seconds_basis = t1 - t0;
     info->seconds_fit = t2 - t1;
     info->seconds_reference = kn_clock() - t2;

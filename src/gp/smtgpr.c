@@ -9,10 +9,8 @@
 enum { PILOT_COMPONENTS = 25 }; /* at which (rho, length) of the components curve is fitted */
 
 /* METHOD 2: principal components of standardised responses number at most N - 1. */
-static kn_status check_components(kn_ctx *ctx, const kn_gram *gram, const kn_responses *Y,
-                                  ptrdiff_t P)
+static kn_status check_components(kn_ctx *ctx, ptrdiff_t most, const kn_responses *Y, ptrdiff_t P)
 {
-    ptrdiff_t most = gram->rank;
     if (P < 1)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "components is %td, expected 1 to %td", P, most);
     if (P > most)
@@ -44,38 +42,93 @@ static kn_status check_complement(kn_ctx *ctx, const kn_spec *spec, const kn_bas
                    P, works);
 }
 
+/* (rho, length) at a few components, then the curve at these. */
 static kn_status search_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
-                                   const kn_gram *gram, const kn_spec *spec, const kn_gp_options *o,
-                                   kn_fit_info *info, ptrdiff_t *P)
+                                   const kn_gram *gram, const kn_heldout *held, const kn_spec *spec,
+                                   const kn_gp_options *o, kn_fit_info *info, ptrdiff_t *P)
 {
     kn_status status;
     kn_spec pilot_spec = *spec;
-    kn_basis pilot = {0};
+    kn_basis pilot = {.total = 1}; /* no complement: constant in (rho, length) */
+    kn_mat Xt = {0};
     kn_engine e = {0};
     kn_found found;
     kn_search_options so = o->search;
-    ptrdiff_t most = gram->rank < (Y->N - 1) / 2 ? gram->rank : (Y->N - 1) / 2;
+    ptrdiff_t most = held ? held->basis.Z.cols : gram->rank;
+    most = most < (Y->N - 1) / 2 ? most : (Y->N - 1) / 2;
     most = most < PILOT_COMPONENTS ? most : PILOT_COMPONENTS;
     pilot_spec.noise = KN_NOISE_STRUCTURED;
     pilot_spec.sample_kernel = kn_spec_r0(spec);
     so.optimiser = KN_NESTED;
     so.theta = NULL;
     /* only Z is needed of the pilot: coordinates without the T x P basis */
-    KN_TRY(kn_mat_new(ctx, Y->N, most, &pilot.Z));
-    for (ptrdiff_t p = 0; p < most; p++)
-        for (ptrdiff_t i = 0; i < Y->N; i++)
-            kn_col(pilot.Z, p)[i] = kn_at(gram->U, i, p) * sqrt(gram->s2[p]);
-    pilot.total = 1; /* and no complement: constant in (rho, length) */
-    KN_TRY(kn_fit_search(ctx, X, &pilot, &pilot_spec, &so, Y->T, &e, &found));
+    if (held) {
+        KN_TRY(kn_mat_copy(ctx, kn_cols(held->basis.Z, 0, most), &pilot.Z));
+        KN_TRY(kn_mat_new(ctx, held->rows.n_train, X.cols, &Xt));
+        kn_mat_rows(X, held->rows.train, Xt);
+    } else {
+        KN_TRY(kn_gram_coordinates(ctx, gram, most, &pilot.Z));
+    }
+    KN_TRY(
+        kn_fit_search(ctx, held ? Xt : X, &pilot, &pilot_spec, &so, Y->T, &e, &found));
     info->evaluations += found.evals;
     info->evaluations_subsample += found.evals_subsample;
     pilot_spec = *spec;
     pilot_spec.rank = e.spec.rank; /* as it turned out */
     pilot_spec.rank_auto = false;
-    KN_TRY(kn_choose_components(ctx, X, Y, gram, &pilot_spec, found.rho, found.length, o, info, P));
+    KN_TRY(kn_choose_components(ctx, X, Y, gram, held, &pilot_spec, found.rho, found.length, o,
+                                info, P));
 out:
     kn_engine_clear(&e);
+    kn_mat_clear(&Xt);
     kn_basis_clear(&pilot);
+    return status;
+}
+
+/* Principal components by the Gram matrix, as many as asked for or as the curve says. */
+static kn_status gram_basis(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
+                            const kn_gp_options *o, kn_gram *gram, kn_basis *basis, ptrdiff_t *P,
+                            kn_fit_info *info)
+{
+    kn_status status;
+    KN_TRY(kn_gram_new(ctx, Y, gram));
+    if (*P == 0)
+        KN_TRY(search_components(ctx, X, Y, gram, NULL, spec, o, info, P));
+    KN_TRY(check_components(ctx, gram->rank, Y, *P));
+    KN_TRY(kn_basis_pca(ctx, Y, gram, *P, basis));
+out:
+    return status;
+}
+
+/* The same for many samples, where no N x N matrix is made: first of those not held out, then,
+ * beginning with these, of all. */
+static kn_status range_basis(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
+                             const kn_gp_options *o, kn_heldout *held, kn_basis *basis,
+                             ptrdiff_t *P, kn_fit_info *info)
+{
+    enum { CURVE = 140 }; /* the ladder's end here: the range finder's cost grows with it */
+    kn_status status = KN_OK;
+    void *fold = NULL;
+    kn_range_info range;
+    kn_range_options ro = {.passes = KN_RANGE_PASSES, .seed = o->search.seed};
+    int once = KN_HELD_OUT_ONCE;
+    ptrdiff_t most = CURVE < Y->T ? CURVE : Y->T;
+    if (*P == 0 || o->folds > 0) {
+        KN_TRY(kn_alloc(ctx, Y->N, sizeof(int), &fold));
+        KN_TRY(kn_folds_deal(ctx, Y->N, o->groups, o->search.seed, &once, fold));
+        KN_TRY(kn_heldout_new(ctx, Y, fold, *P == 0 ? most : *P, o->search.seed, held));
+        ro.start = held->basis.B;
+        ro.passes = 1;
+    }
+    if (*P == 0)
+        KN_TRY(search_components(ctx, X, Y, NULL, held, spec, o, info, P));
+    if (ro.start.data)
+        ro.start = kn_cols(ro.start, 0, *P < ro.start.cols ? *P : ro.start.cols);
+    KN_TRY(kn_basis_range(ctx, Y, *P, &ro, basis, NULL, &range));
+    KN_TRY(check_components(ctx, basis->B.cols, Y, *P));
+    info->basis_residual = range.residual;
+out:
+    kn_free(fold);
     return status;
 }
 
@@ -110,6 +163,7 @@ kn_status kn_smtgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_s
 {
     kn_status status = KN_OK;
     kn_gram gram = {0};
+    kn_heldout held = {0};
     kn_basis basis = {0};
     kn_engine e = {0};
     kn_found found;
@@ -121,12 +175,10 @@ kn_status kn_smtgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_s
                   .T = Y->T,
                   .P = o->components,
                   .pca = !o->basis.data};
-    if (gp->pca) {
-        KN_TRY(kn_gram_new(ctx, Y, &gram));
-        if (gp->P == 0)
-            KN_TRY(search_components(ctx, X, Y, &gram, spec, o, info, &gp->P));
-        KN_TRY(check_components(ctx, &gram, Y, gp->P));
-        KN_TRY(kn_basis_pca(ctx, Y, &gram, gp->P, &basis));
+    if (gp->pca && gp->N > KN_MANY) {
+        KN_TRY(range_basis(ctx, X, Y, spec, o, &held, &basis, &gp->P, info));
+    } else if (gp->pca) {
+        KN_TRY(gram_basis(ctx, X, Y, spec, o, &gram, &basis, &gp->P, info));
     } else {
         KN_TRY(kn_basis_given(ctx, Y, o->basis, &basis));
         gp->P = basis.B.cols;
@@ -138,7 +190,7 @@ kn_status kn_smtgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_s
     kn_fit_record(gp, &found, &e, &basis, info);
     kn_engine_clear(&e);
     t2 = kn_clock();
-    KN_TRY(kn_fit_reference(ctx, gp, Y, &gram, o, info));
+    KN_TRY(kn_fit_reference(ctx, gp, Y, &gram, held.mean ? &held : NULL, o, info));
     info->seconds_basis = t1 - t0;
     info->seconds_fit = t2 - t1;
     info->seconds_reference = kn_clock() - t2;
@@ -146,6 +198,7 @@ out:
     kn_engine_clear(&e);
     kn_basis_clear(&basis);
     kn_gram_clear(&gram);
+    kn_heldout_clear(&held);
     if (status != KN_OK)
         kn_gp_clear(gp);
     return status;

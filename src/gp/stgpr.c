@@ -253,7 +253,7 @@ kn_status kn_stgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_sp
         gp->noise[j] = gp->stgpr.d[j];
     }
     t1 = kn_clock();
-    KN_TRY(kn_fit_reference(ctx, gp, Y, NULL, o, info));
+    KN_TRY(kn_fit_reference(ctx, gp, Y, NULL, NULL, o, info));
     info->seconds_fit = t1 - t0;
     info->seconds_reference = kn_clock() - t1;
 out:
