@@ -65,7 +65,10 @@ typedef struct kn_gp_maps {
     const kn_gp *gp;
     kn_responses Y; /* cross-validation only */
     ptrdiff_t n;    /* samples */
-    int folds;      /* cross-validation only */
+    /* cross-validation of some of the training samples: which row of Y each map is, ascending;
+     * NULL: all of them, in order */
+    ptrdiff_t *sample;
+    int folds; /* cross-validation only */
     int n_parts;
     kn_part *part;
     struct kn_stgpr_maps *stgpr; /* STGPR: instead of parts */
@@ -93,6 +96,8 @@ kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, const kn
 /* mean, var: n x count, each may be absent. Standardised units. */
 kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
                            kn_mat var);
+/* Cross-validation: the standardised responses that belong to the maps, block n x count. */
+kn_status kn_gp_maps_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat block);
 void kn_gp_maps_clear(kn_gp_maps *maps);
 
 /* Seeded folds of nearly equal size. */
