@@ -223,10 +223,11 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_resp
     kn_status status;
     void *fold = NULL;
     double t0 = kn_clock();
-    KN_TRY(kn_alloc(ctx, m->gp.N, sizeof(int), &fold));
-    int folds = m->info.cv.folds;
-    kn_folds_deal(m->gp.N, folds, m->seed, fold);
-    bool keep = 4.0 * (double)m->gp.N * (double)m->gp.T <= MOST_KEPT;
+    enum { FOLDS = 10 }; /* of the deviance, where the maps come from one held-out set */
+    int folds = cv->sample ? FOLDS : m->info.cv.folds;
+    KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
+    kn_folds_deal(cv->n, folds, m->seed, fold);
+    bool keep = 4.0 * (double)cv->n * (double)m->gp.T <= MOST_KEPT;
     KN_TRY(kn_reference_make(ctx, &m->gp, cv, fold, folds, top, keep, &m->reference));
     KN_TRY(kn_reference_loo(ctx, &m->gp, Y, &m->reference, &m->info.loo));
     m->info.seconds_reference += kn_clock() - t0;

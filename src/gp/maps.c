@@ -318,6 +318,35 @@ out:
     return status;
 }
 
+static kn_status select_rows(kn_ctx *ctx, const ptrdiff_t *sample, ptrdiff_t n, kn_mat *m)
+{
+    kn_mat all = *m;
+    kn_status status = kn_mat_new(ctx, n, all.cols, m);
+    if (status == KN_OK)
+        kn_mat_rows(all, sample, *m);
+    kn_mat_clear(&all);
+    return status;
+}
+
+kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const kn_responses *Y,
+                            const ptrdiff_t *sample, ptrdiff_t n)
+{
+    kn_status status;
+    if (maps->stgpr || maps->n_parts != 1 || maps->part[0].rows)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "maps of some samples exist for the multi-task "
+                       "methods only");
+    KN_TRY(select_rows(ctx, sample, n, &maps->part[0].mean));
+    KN_TRY(select_rows(ctx, sample, n, &maps->part[0].var));
+    KN_TRY(kn_alloc_i(ctx, n, &maps->sample));
+    for (ptrdiff_t i = 0; i < n; i++)
+        maps->sample[i] = sample[i];
+    maps->Y = *Y;
+    maps->n = maps->part[0].n = n;
+out:
+    return status;
+}
+
 /* STGPR's responses are independent: diagonal both. */
 static kn_status diagonal_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
                                      kn_mat model, kn_mat noise)

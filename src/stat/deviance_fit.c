@@ -113,7 +113,6 @@ static kn_status allocate(kn_ctx *ctx, fitter *f)
     }
     KN_TRY(kn_alloc_d(ctx, f->T, &f->ss));
     KN_TRY(kn_mat_new(ctx, f->N, f->N, &f->G));
-    KN_TRY(kn_mat_new(ctx, f->T, f->Kmax, &f->Q));
     KN_TRY(kn_mat_new(ctx, f->block, f->folds, &f->fold_ss));
     KN_TRY(kn_deviance_pass_new(ctx, f));
 out:
@@ -233,6 +232,8 @@ kn_status kn_deviance_turn(kn_ctx *ctx, fitter *f)
                              "deviance: the eigenproblem of fold %d did not converge (info %d)", p,
                              d.failed[p]);
     kn_mat_clear(&f->G);
+    if (status == KN_OK)
+        status = kn_mat_new(ctx, f->T, f->Kmax, &f->Q);
 out:
     for (int w = 0; w < workers; w++) {
         if (d.work)
