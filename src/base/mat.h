@@ -41,6 +41,9 @@ void kn_view_block(kn_view from, ptrdiff_t first, kn_mat to);
 
 double kn_view_at(kn_view v, ptrdiff_t i, ptrdiff_t j);
 
+/* out[n] = rows first .. first + n - 1 of column j, as doubles. */
+void kn_view_run(kn_view v, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j, double *out);
+
 double kn_sumsq(kn_mat m); /* |M|_F^2 */
 
 #endif

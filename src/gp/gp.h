@@ -98,6 +98,9 @@ kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first,
                            kn_mat var);
 /* Cross-validation: the standardised responses that belong to the maps, block n x count. */
 kn_status kn_gp_maps_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat block);
+/* kn_gp_maps_y and kn_gp_maps_block, reading the responses once. */
+kn_status kn_gp_maps_with_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
+                            kn_mat mean, kn_mat var);
 /* Keeps the maps of the n samples named, of leave-one-out maps of all; Y as in kn_gp_maps_y. */
 kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const kn_responses *Y,
                             const ptrdiff_t *sample, ptrdiff_t n);

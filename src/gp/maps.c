@@ -111,7 +111,8 @@ typedef struct block_work {
     ptrdiff_t first;
     kn_mat mean, var;      /* where the results go */
     part_factors *factors; /* n_parts */
-    kn_mat y;              /* N x count standardised responses (folds only) */
+    kn_mat y;              /* N x count standardised responses (folds only) ... */
+    kn_mat own_y;          /* ... made here, unless the caller has them */
     int workers;
     struct chunk_work { /* one worker's */
         kn_mat B, B2;   /* CHUNK x (P + 1) */
@@ -132,7 +133,7 @@ static void block_work_clear(block_work *w)
     }
     kn_free(w->factors);
     kn_free(w->chunk);
-    kn_mat_clear(&w->y);
+    kn_mat_clear(&w->own_y);
 }
 
 static ptrdiff_t basis_size(const kn_gp_maps *maps, const kn_part *p)
@@ -179,8 +180,11 @@ static kn_status block_work_new(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t c
         folds = folds || p->train;
         KN_TRY(make_factors(ctx, maps, p, &w->factors[k]));
     }
-    if (folds)
-        KN_TRY(kn_mat_new(ctx, maps->Y.N, count, &w->y));
+    if (folds && !w->y.data) {
+        KN_TRY(kn_mat_new(ctx, maps->Y.N, count, &w->own_y));
+        kn_responses_block(ctx, &maps->Y, w->first, w->own_y);
+        w->y = w->own_y;
+    }
     for (int k = 0; k < w->workers; k++) {
         KN_TRY(kn_mat_new(ctx, width, P + 1, &w->chunk[k].B));
         KN_TRY(kn_mat_new(ctx, width, P + 1, &w->chunk[k].B2));
@@ -282,20 +286,34 @@ static void chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
             part_chunk(w, k, at, last - at < CHUNK ? last - at : CHUNK, &w->chunk[worker]);
 }
 
-kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
-                           kn_mat var)
+/* y: none, or the responses of the block, all rows. */
+static kn_status make_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
+                            kn_mat mean, kn_mat var)
 {
     if (maps->stgpr)
         return kn_stgpr_maps_block(ctx, maps, first, mean, var);
     kn_status status;
-    block_work w = {.maps = maps, .first = first, .mean = mean, .var = var};
+    block_work w = {.maps = maps, .first = first, .mean = mean, .var = var, .y = y};
     ptrdiff_t count = mean.data ? mean.cols : var.cols;
     KN_TRY(block_work_new(ctx, maps, count, &w));
-    if (w.y.data)
-        kn_responses_block(ctx, &maps->Y, first, w.y);
     kn_la_parallel(ctx, count, CHUNK, chunks, &w);
 out:
     block_work_clear(&w);
+    return status;
+}
+
+kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
+                           kn_mat var)
+{
+    return make_block(ctx, maps, first, kn_mat_none(), mean, var);
+}
+
+kn_status kn_gp_maps_with_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
+                            kn_mat mean, kn_mat var)
+{
+    kn_status status = kn_gp_maps_y(ctx, maps, first, y);
+    if (status == KN_OK)
+        status = make_block(ctx, maps, first, maps->sample ? kn_mat_none() : y, mean, var);
     return status;
 }
 

@@ -103,8 +103,9 @@ static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
         for (ptrdiff_t j = from; j < to; j++) {
             ptrdiff_t k = job->index ? job->index[j] : job->first + j;
             double mean = s->mean[k], scale = 1 / s->sd[k], *out = kn_col(job->block, j);
+            kn_view_run(Y, i0, i1 - i0, s->kept[k], out + i0);
             for (ptrdiff_t i = i0; i < i1; i++)
-                out[i] = (kn_view_at(Y, i, s->kept[k]) - mean) * scale;
+                out[i] = (out[i] - mean) * scale;
         }
     }
 }

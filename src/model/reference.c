@@ -56,8 +56,9 @@ ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t)
 
 /* ---- walks over the cross-validated maps ------------------------------------------------------
  *
- * Two walks, each making mean and variance of every response once: the first for everything that is
- * a sum over responses, zz' of both deviances included, the second for the deviances. */
+ * Two walks over the responses: the first for everything that is a sum over them, zz' of both
+ * deviances included, the second for the deviances. Where z is kept, z by noise alone is kept for
+ * as long, and the second walk need not make mean and variance again. */
 
 enum { ROWS = 32, COLUMNS = 16 }; /* dealt out to the threads at a time */
 
@@ -71,6 +72,7 @@ typedef struct walk {
     kn_top_stream top;
     double noise_sum;
     kn_deviance_fitter *deviance[2]; /* of z and of z by noise alone; NULL: not to be had */
+    float *z_noise;                  /* n x T by columns; NULL: not kept */
     bool noiseless;                  /* some z by noise alone are undefined */
 } walk;
 
@@ -82,6 +84,7 @@ static void walk_clear(walk *w)
     kn_mat_clear(&w->mean);
     kn_mat_clear(&w->var);
     kn_free(w->iso);
+    kn_free(w->z_noise);
     kn_top_stream_clear(&w->top);
 }
 
@@ -96,22 +99,8 @@ static kn_status walk_new(kn_ctx *ctx, const kn_gp *gp, const kn_gp_maps *cv, kn
     KN_TRY(kn_mat_new(ctx, r->n, width, &w->mean));
     KN_TRY(kn_mat_new(ctx, r->n, width, &w->var));
     KN_TRY(kn_alloc_d(ctx, width, &w->iso));
-out:
-    return status;
-}
-
-/* The block from `first`: y, mean, var. */
-static kn_status fetch(kn_ctx *ctx, walk *w, ptrdiff_t first, kn_mat *y, kn_mat *mean, kn_mat *var)
-{
-    kn_status status;
-    ptrdiff_t n = w->gp->T - first < KN_BLOCK ? w->gp->T - first : KN_BLOCK;
-    w->first = first;
-    *y = kn_cols(w->y, 0, n);
-    *mean = kn_cols(w->mean, 0, n);
-    *var = kn_cols(w->var, 0, n);
-    KN_TRY(kn_check_cancel(ctx));
-    KN_TRY(kn_gp_maps_block(ctx, w->cv, first, *mean, *var));
-    KN_TRY(kn_gp_maps_y(ctx, w->cv, first, *y));
+    if (r->z)
+        KN_TRY(kn_alloc_f(ctx, r->n * gp->T, &w->z_noise));
 out:
     return status;
 }
@@ -120,6 +109,13 @@ typedef struct block_job {
     walk *w;
     kn_mat y, mean, var;
 } block_job;
+
+static block_job set_block(walk *w, ptrdiff_t first)
+{
+    ptrdiff_t n = w->gp->T - first < KN_BLOCK ? w->gp->T - first : KN_BLOCK;
+    w->first = first;
+    return (block_job){w, kn_cols(w->y, 0, n), kn_cols(w->mean, 0, n), kn_cols(w->var, 0, n)};
+}
 
 /* y_sum and extrapolation of some samples. */
 static void sum_rows(void *self, ptrdiff_t from, ptrdiff_t to)
@@ -144,6 +140,30 @@ static void make_z(void *self, ptrdiff_t from, ptrdiff_t to)
     ptrdiff_t n = to - from;
     kn_npm_both(kn_cols(b->y, from, n), kn_cols(b->mean, from, n), kn_cols(b->var, from, n),
                 b->w->gp->noise + b->w->first + from);
+    for (ptrdiff_t j = from; b->w->z_noise && j < to; j++) {
+        float *kept = b->w->z_noise + (b->w->first + j) * b->w->r->n;
+        const double *z = kn_col(b->mean, j);
+        for (ptrdiff_t i = 0; i < b->w->r->n; i++)
+            kept[i] = (float)z[i];
+    }
+}
+
+/* Both again from what was kept. */
+static void recall_z(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    block_job *b = self;
+    ptrdiff_t n = b->w->r->n, T = b->w->gp->T, first = b->w->first;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const float *row = b->w->r->z + i * T + first;
+        for (ptrdiff_t j = from; j < to; j++)
+            kn_col(b->y, j)[i] = (double)row[j];
+    }
+    for (ptrdiff_t j = from; j < to; j++) {
+        const float *kept = b->w->z_noise + (first + j) * n;
+        double *z = kn_col(b->mean, j);
+        for (ptrdiff_t i = 0; i < n; i++)
+            z[i] = (double)kept[i];
+    }
 }
 
 static void keep_rows(void *self, ptrdiff_t from, ptrdiff_t to)
@@ -183,8 +203,9 @@ static kn_status no_deviance(kn_ctx *ctx, kn_status status, walk *w)
 static kn_status first_block(kn_ctx *ctx, walk *w, ptrdiff_t first)
 {
     kn_status status;
-    block_job b = {.w = w};
-    KN_TRY(fetch(ctx, w, first, &b.y, &b.mean, &b.var));
+    block_job b = set_block(w, first);
+    KN_TRY(kn_check_cancel(ctx));
+    KN_TRY(kn_gp_maps_with_y(ctx, w->cv, first, b.y, b.mean, b.var));
     for (ptrdiff_t j = 0; j < b.y.cols; j++) {
         w->iso[j] = kn_reference_iso_share(w->gp, first + j);
         w->noise_sum += w->gp->noise[first + j];
@@ -228,9 +249,11 @@ static kn_status second_walk(kn_ctx *ctx, walk *w)
     for (int k = 0; k < 2; k++)
         KN_TRY(kn_deviance_turn(ctx, w->deviance[k]));
     for (ptrdiff_t first = 0; first < w->gp->T; first += KN_BLOCK) {
-        block_job b = {.w = w};
-        KN_TRY(fetch(ctx, w, first, &b.y, &b.mean, &b.var));
-        kn_parallel(ctx, b.y.cols, COLUMNS, make_z, &b);
+        block_job b = set_block(w, first);
+        KN_TRY(kn_check_cancel(ctx));
+        if (!w->z_noise)
+            KN_TRY(kn_gp_maps_with_y(ctx, w->cv, first, b.y, b.mean, b.var));
+        kn_parallel(ctx, b.y.cols, COLUMNS, w->z_noise ? recall_z : make_z, &b);
         kn_deviance_second(ctx, w->deviance[0], first, b.y);
         kn_deviance_second(ctx, w->deviance[1], first, b.mean);
         kn_tell(ctx, "deviance", first + b.y.cols, w->gp->T, NAN);
@@ -292,7 +315,7 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_gp *gp, const kn_gp_maps *cv, 
     KN_TRY(walk_new(ctx, gp, cv, out, &w));
     for (int k = 0; k < 2 && status == KN_OK; k++)
         status = kn_deviance_fitter_new(ctx, out->n, gp->T, width, fold, folds, KN_DEVIANCE_AUTO,
-                                        &w.deviance[k]);
+                                        KN_BY_SIZE, &w.deviance[k]);
     if (status != KN_OK)
         KN_TRY(no_deviance(ctx, status, &w));
     KN_TRY(first_walk(ctx, &w, &finite));
@@ -382,8 +405,7 @@ kn_status kn_reference_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, 
         loo_job b = {Y->scaling,          gp->noise + first,  first, kn_cols(y, 0, w),
                      kn_cols(mean, 0, w), kn_cols(var, 0, w), total};
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_gp_maps_block(ctx, &loo, first, b.mean, b.var));
-        KN_TRY(kn_gp_maps_y(ctx, &loo, first, b.y));
+        KN_TRY(kn_gp_maps_with_y(ctx, &loo, first, b.y, b.mean, b.var));
         kn_parallel(ctx, w, COLUMNS, loo_columns, &b);
         for (ptrdiff_t j = 0; j < w; j++) {
             t.z2 += b.total[j].z2;

@@ -7,7 +7,7 @@
 
 static const double PSI_FLOOR = 1e-6;   /* of the mean square of z */
 static const double LADDER_SHARE = 0.8; /* K stays below this share of N */
-static const double SINGLE_FROM = 4e9;  /* N^2 T: larger problems take their products in float */
+static const double SINGLE_FROM = 2e10; /* N (N + 2 folds K) T: larger problems in float */
 
 typedef kn_deviance_fitter fitter;
 typedef kn_deviance_part part;
@@ -120,7 +120,8 @@ out:
 }
 
 kn_status kn_deviance_fitter_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T, ptrdiff_t block,
-                                 const int *fold, int folds, ptrdiff_t K, fitter **out)
+                                 const int *fold, int folds, ptrdiff_t K, kn_precision precision,
+                                 fitter **out)
 {
     kn_status status;
     void *memory;
@@ -137,10 +138,11 @@ kn_status kn_deviance_fitter_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T, ptrdiff_
                   .block = block,
                   .folds = folds,
                   .automatic = K == KN_DEVIANCE_AUTO,
-                  .single = (double)N * (double)N * (double)T >= SINGLE_FROM,
                   .workers = kn_workers(ctx, N, 1)};
     KN_TRY(lay_out_folds(ctx, f, fold));
     KN_TRY(lay_out_ladder(ctx, f, K));
+    double work = (double)N * ((double)N + 2.0 * folds * (double)f->Kmax) * (double)T;
+    f->single = precision == KN_SINGLE || (precision == KN_BY_SIZE && work >= SINGLE_FROM);
     KN_TRY(allocate(ctx, f));
 out:
     if (status != KN_OK) {
@@ -369,7 +371,7 @@ kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, in
     kn_mat block = {0};
     ptrdiff_t width = kn_z_block_size(z);
     *out = (kn_deviance){0};
-    KN_TRY(kn_deviance_fitter_new(ctx, z->rows, z->cols, width, fold, folds, K, &f));
+    KN_TRY(kn_deviance_fitter_new(ctx, z->rows, z->cols, width, fold, folds, K, KN_BY_SIZE, &f));
     KN_TRY(kn_mat_new(ctx, z->rows, width, &block));
     for (int pass = 0; pass < 2; pass++) {
         for (ptrdiff_t first = 0; first < z->cols; first += width) {

@@ -2,15 +2,14 @@
  *
  * The work is dealt out whole, tiles of G in pass 1 and folds in pass 2, so that each BLAS call
  * runs on one thread and results do not depend on how many there are. Within a block, C is made
- * CHUNK responses at a time, which keeps it in cache for everything that follows from it. */
+ * 256 KB at a time, which keeps it in cache for everything that follows from it. */
 #include "stat/deviance_pass.h"
 
 #include <math.h>
 
+#include "la/clones.h"
 #include "la/single.h"
 #include "la/vec.h"
-
-enum { CHUNK = 256 };
 
 /* Tiles of G: enough of them for a few threads, none too small for the BLAS. */
 static ptrdiff_t tile_size(ptrdiff_t N)

@@ -1,6 +1,8 @@
 /* One text, two precisions: included twice by deviance_pass.c, which defines REAL, the matrix type
  * MAT and what works on it. Sums that leave a chunk are added up in double. No header guard. */
 
+enum { NAME(CHUNK) = 2048 / sizeof(REAL) }; /* responses */
+
 typedef struct NAME(scratch) { /* one worker's */
     MAT C, C2, Cs;             /* CHUNK x Kmax: C, its squares, C psi^-1/2 */
     MAT zs;                    /* held-out x CHUNK: z squared, then z psi^-1/2 */
@@ -50,15 +52,15 @@ static kn_status NAME(scratch_new)(kn_ctx *ctx, const kn_deviance_fitter *f, ptr
     ptrdiff_t side = tile_size(f->N), rows;
     side = side > f->Kmax ? side : f->Kmax;
     rows = side > most ? side : most;
-    KN_TRY(NEW(ctx, CHUNK, f->Kmax, &c->C));
-    KN_TRY(NEW(ctx, CHUNK, f->Kmax, &c->C2));
-    KN_TRY(NEW(ctx, CHUNK, f->Kmax, &c->Cs));
-    KN_TRY(NEW(ctx, most, CHUNK, &c->zs));
-    KN_TRY(NEW(ctx, CHUNK, f->n_stages, &c->psi));
-    KN_TRY(NEW(ctx, CHUNK, f->n_stages, &c->inverse));
+    KN_TRY(NEW(ctx, NAME(CHUNK), f->Kmax, &c->C));
+    KN_TRY(NEW(ctx, NAME(CHUNK), f->Kmax, &c->C2));
+    KN_TRY(NEW(ctx, NAME(CHUNK), f->Kmax, &c->Cs));
+    KN_TRY(NEW(ctx, most, NAME(CHUNK), &c->zs));
+    KN_TRY(NEW(ctx, NAME(CHUNK), f->n_stages, &c->psi));
+    KN_TRY(NEW(ctx, NAME(CHUNK), f->n_stages, &c->inverse));
     KN_TRY(NEW(ctx, rows, side > f->n_stages ? side : f->n_stages, &c->product));
-    KN_TRY(kn_alloc_d(ctx, CHUNK, &c->rest));
-    KN_TRY(kn_alloc_d(ctx, CHUNK, &c->column));
+    KN_TRY(kn_alloc_d(ctx, NAME(CHUNK), &c->rest));
+    KN_TRY(kn_alloc_d(ctx, NAME(CHUNK), &c->column));
 out:
     return status;
 }
@@ -181,7 +183,7 @@ static void NAME(project)(const kn_deviance_fitter *f, int p, ptrdiff_t at, MAT 
              SUB(s->V[p], pt->first, 0, below, f->Kmax), pt->first > 0, C);
 }
 
-static void NAME(square)(MAT from, MAT to)
+KN_CLONES static void NAME(square)(MAT from, MAT to)
 {
     for (ptrdiff_t j = 0; j < to.cols; j++) {
         const REAL *a = COL(from, j);
@@ -191,7 +193,7 @@ static void NAME(square)(MAT from, MAT to)
     }
 }
 
-static void NAME(add_product)(MAT product, bool lower, kn_mat sum)
+KN_CLONES static void NAME(add_product)(MAT product, bool lower, kn_mat sum)
 {
     for (ptrdiff_t j = 0; j < sum.cols; j++) {
         const REAL *a = COL(product, j);
@@ -199,6 +201,32 @@ static void NAME(add_product)(MAT product, bool lower, kn_mat sum)
         for (ptrdiff_t i = lower ? j : 0; i < sum.rows; i++)
             b[i] += (double)a[i];
     }
+}
+
+KN_CLONES static void NAME(scale_rows)(MAT from, const REAL *scale, MAT to)
+{
+    for (ptrdiff_t k = 0; k < to.cols; k++) {
+        const REAL *a = COL(from, k);
+        REAL *b = COL(to, k);
+        for (ptrdiff_t j = 0; j < to.rows; j++)
+            b[j] = a[j] * scale[j];
+    }
+}
+
+KN_CLONES static void NAME(scale_columns)(MAT from, const REAL *scale, MAT to)
+{
+    for (ptrdiff_t j = 0; j < to.cols; j++) {
+        const REAL *a = COL(from, j);
+        REAL *b = COL(to, j), f = scale[j];
+        for (ptrdiff_t i = 0; i < to.rows; i++)
+            b[i] = a[i] * f;
+    }
+}
+
+KN_CLONES static void NAME(subtract)(const REAL *a, ptrdiff_t n, double *b)
+{
+    for (ptrdiff_t j = 0; j < n; j++)
+        b[j] -= (double)a[j];
 }
 
 /* psi of every K for n responses from C2, and sum ln psi. */
@@ -216,8 +244,7 @@ static void NAME(make_psi)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrd
     for (int l = 0; l < f->n_stages; l++) {
         double dof = (double)(pt->n - f->ladder[l]);
         for (; k < f->ladder[l]; k++)
-            for (ptrdiff_t j = 0; j < n; j++)
-                rest[j] -= (double)COL(c->C2, k)[j];
+            NAME(subtract)(COL(c->C2, k), n, rest);
         for (ptrdiff_t j = 0; j < n; j++) {
             psi[j] = rest[j] / dof > pt->floor ? rest[j] / dof : pt->floor;
             COL(c->psi, l)[j] = (REAL)psi[j];
@@ -236,21 +263,11 @@ static void NAME(stage)(kn_deviance_fitter *f, int p, int l, NAME(scratch) * c, 
     ptrdiff_t K = f->ladder[l];
     MAT Cs = SUB(c->Cs, 0, 0, n, K), zs = SUB(c->zs, 0, 0, pt->count, n);
     MAT H = SUB(c->product, 0, 0, K, K), A = SUB(c->product, 0, 0, pt->count, K);
-    REAL scale[CHUNK];
+    REAL scale[NAME(CHUNK)];
     for (ptrdiff_t j = 0; j < n; j++)
         scale[j] = (REAL)sqrt((double)COL(c->inverse, l)[j]);
-    for (ptrdiff_t k = 0; k < K; k++) {
-        const REAL *from = COL(c->C, k);
-        REAL *to = COL(Cs, k);
-        for (ptrdiff_t j = 0; j < n; j++)
-            to[j] = from[j] * scale[j];
-    }
-    for (ptrdiff_t j = 0; j < n; j++) {
-        const REAL *from = COL(s->z, at + j) + pt->first;
-        REAL *to = COL(zs, j);
-        for (ptrdiff_t i = 0; i < pt->count; i++)
-            to[i] = from[i] * scale[j];
-    }
+    NAME(scale_rows)(c->C, scale, Cs);
+    NAME(scale_columns)(SUB(s->z, pt->first, at, pt->count, n), scale, zs);
     SYRK(1, KN_T, Cs, 0, H);
     NAME(add_product)(H, true, pt->H[l]);
     GEMM(1, KN_N, zs, KN_N, Cs, 0, A);
@@ -284,8 +301,8 @@ static void NAME(parts)(void *self, int worker, ptrdiff_t p, ptrdiff_t end)
     kn_deviance_fitter *f = b->f;
     NAME(scratch) *c = &((NAME(space) *)f->space)->scratch[worker];
     for (; p < end; p++)
-        for (ptrdiff_t at = 0; at < b->width; at += CHUNK) {
-            ptrdiff_t n = b->width - at < CHUNK ? b->width - at : CHUNK;
+        for (ptrdiff_t at = 0; at < b->width; at += NAME(CHUNK)) {
+            ptrdiff_t n = b->width - at < NAME(CHUNK) ? b->width - at : NAME(CHUNK);
             if (p < f->folds) {
                 NAME(chunk)(f, (int)p, c, at, n);
                 continue;
