@@ -240,10 +240,19 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_resp
 {
     static const double MOST_KEPT = 1e9; /* bytes */
     kn_status status;
+    void *fold = NULL;
     double t0 = kn_clock();
+    enum { FOLDS = 10 }; /* of the deviance, where the maps come from one held-out set */
+    int folds = FOLDS;
+    if (cv->sample) {
+        KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
+        KN_TRY(kn_folds_deal(ctx, cv->n, NULL, m->seed, &folds, fold));
+    }
     bool keep = 4.0 * (double)cv->n * (double)m->gp.T <= MOST_KEPT;
-    KN_TRY(kn_reference_make(ctx, &m->gp, cv, cv->fold, cv->folds, top, keep, &m->reference));
-    KN_TRY(kn_reference_loo(ctx, &m->gp, Y, &m->reference, &m->info.loo));
+    KN_TRY(kn_reference_make(ctx, &m->gp, cv, cv->sample ? fold : cv->fold,
+                             cv->sample ? folds : cv->folds, top, keep, &m->reference));
+    if (!cv->sample) /* of very many samples it would cost more than it tells */
+        KN_TRY(kn_reference_loo(ctx, &m->gp, Y, &m->reference, &m->info.loo));
     m->info.seconds_reference += kn_clock() - t0;
 out:
     if (status == KN_ERR_CANCELLED) { /* the model stands; only its reference is missing */
@@ -251,6 +260,7 @@ out:
         m->info.converged = 0;
         status = KN_OK;
     }
+    kn_free(fold);
     return status;
 }
 

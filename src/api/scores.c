@@ -40,8 +40,8 @@ static void find_training(const kn_model *m, const kn_dataset *d, ptrdiff_t *tra
     }
 }
 
-/* Are the responses of row i those that training sample t had? By the sum of the standardised
- * values, which any change but a contrived one moves by more than rounding. */
+/* Are the responses of row i those that the t-th sample of the reference had? By the sum of the
+ * standardised values, which any change but a contrived one moves by more than rounding. */
 static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t t)
 {
     double sum = 0, T = (double)m->gp.T;
@@ -56,7 +56,7 @@ static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t 
 static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_dataset *d)
 {
     for (ptrdiff_t i = 0; i < s->n; i++) {
-        ptrdiff_t t = s->training[i];
+        ptrdiff_t t = kn_reference_row(&s->model->reference, s->training[i]);
         s->cv_row[i] = -1;
         if (t < 0 || s->plain || !s->model->reference.z)
             continue;

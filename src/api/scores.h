@@ -12,7 +12,7 @@ typedef struct kn_scores {
     const kn_model *model;
     ptrdiff_t n, T;
     const char *const *id;
-    ptrdiff_t *cv_row;    /* n: the training sample whose stored z this one gets; -1: its own */
+    ptrdiff_t *cv_row;    /* n: the sample of the reference whose stored z this gets; -1: its own */
     ptrdiff_t *training;  /* n: which training sample this is; -1: a new one */
     bool *abnormal, *use; /* n: labelled; counts for metrics and calibration */
     bool *measured;       /* n: counts for metrics: a new prediction, not a stored z */

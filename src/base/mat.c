@@ -58,6 +58,22 @@ double kn_view_at(kn_view v, ptrdiff_t i, ptrdiff_t j)
     return v.type == KN_F32 ? (double)((const float *)v.data)[k] : ((const double *)v.data)[k];
 }
 
+void kn_view_run(kn_view v, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j, double *out)
+{
+    ptrdiff_t at = first * v.row_stride + j * v.col_stride, step = v.row_stride;
+    if (v.type == KN_F32) {
+        const float *from = (const float *)v.data + at;
+        for (ptrdiff_t i = 0; i < n; i++)
+            out[i] = (double)from[i * step];
+    } else if (step == 1) {
+        memcpy(out, (const double *)v.data + at, (size_t)n * sizeof(double));
+    } else {
+        const double *from = (const double *)v.data + at;
+        for (ptrdiff_t i = 0; i < n; i++)
+            out[i] = from[i * step];
+    }
+}
+
 /* Tiles keep both the strided side and the column side within cache lines already fetched. */
 void kn_view_block(kn_view from, ptrdiff_t first, kn_mat to)
 {
@@ -66,11 +82,8 @@ void kn_view_block(kn_view from, ptrdiff_t first, kn_mat to)
         for (ptrdiff_t j0 = 0; j0 < to.cols; j0 += TILE) {
             ptrdiff_t i1 = i0 + TILE < to.rows ? i0 + TILE : to.rows;
             ptrdiff_t j1 = j0 + TILE < to.cols ? j0 + TILE : to.cols;
-            for (ptrdiff_t j = j0; j < j1; j++) {
-                double *t = kn_col(to, j);
-                for (ptrdiff_t i = i0; i < i1; i++)
-                    t[i] = kn_view_at(from, i, first + j);
-            }
+            for (ptrdiff_t j = j0; j < j1; j++)
+                kn_view_run(from, i0, i1 - i0, first + j, kn_col(to, j) + i0);
         }
 }
 

@@ -41,6 +41,9 @@ void kn_view_block(kn_view from, ptrdiff_t first, kn_mat to);
 
 double kn_view_at(kn_view v, ptrdiff_t i, ptrdiff_t j);
 
+/* out[n] = rows first .. first + n - 1 of column j, as doubles. */
+void kn_view_run(kn_view v, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j, double *out);
+
 double kn_sumsq(kn_mat m); /* |M|_F^2 */
 
 /* The same in float32, where halving the bytes doubles the speed and 1e-7 is enough. */
@@ -60,7 +63,7 @@ static inline float *kn_fcol(kn_fmat m, ptrdiff_t j)
 
 static inline kn_fmat kn_fsub(kn_fmat m, ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols)
 {
-    kn_fmat s = {m.data + i + j * m.ld, rows, cols, m.ld};
+    kn_fmat s = {m.data ? m.data + i + j * m.ld : NULL, rows, cols, m.ld};
     return s;
 }
 

@@ -6,41 +6,72 @@
 enum { MAX_THREADS = 64 };
 
 typedef struct loop {
-    kn_item_fn fn;
+    kn_worker_fn fn;
     void *self;
     ptrdiff_t n, grain;
     atomic_ptrdiff_t next;
 } loop;
 
+typedef struct worker {
+    loop *loop;
+    int number;
+} worker;
+
 static void *work(void *arg)
 {
-    loop *l = arg;
+    worker *w = arg;
+    loop *l = w->loop;
     for (;;) {
         ptrdiff_t first = atomic_fetch_add(&l->next, l->grain);
         if (first >= l->n)
             return NULL;
         ptrdiff_t last = first + l->grain < l->n ? first + l->grain : l->n;
-        l->fn(l->self, first, last);
+        l->fn(l->self, w->number, first, last);
     }
+}
+
+int kn_workers(const kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain)
+{
+    grain = grain > 0 ? grain : 1;
+    ptrdiff_t chunks = n / grain + (n % grain > 0);
+    int threads = kn_threads(ctx) < MAX_THREADS ? kn_threads(ctx) : MAX_THREADS;
+    return threads < chunks ? threads : chunks > 0 ? (int)chunks : 1;
 }
 
 /* Threads live for one loop: starting one costs about 20 us, against milliseconds of work, and
  * nothing is left spinning to fight the BLAS for cores. */
-void kn_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_item_fn fn, void *self)
+void kn_parallel_workers(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn, void *self)
 {
     loop l = {.fn = fn, .self = self, .n = n, .grain = grain > 0 ? grain : 1};
     atomic_init(&l.next, 0);
-    ptrdiff_t chunks = (n + l.grain - 1) / l.grain;
-    int threads = kn_threads(ctx);
-    if (threads > MAX_THREADS)
-        threads = MAX_THREADS;
-    if (threads > chunks)
-        threads = (int)chunks;
+    int threads = kn_workers(ctx, n, grain), started = 0;
     pthread_t thread[MAX_THREADS];
-    int started = 0;
-    while (started < threads - 1 && pthread_create(&thread[started], NULL, work, &l) == 0)
+    worker workers[MAX_THREADS];
+    for (int i = 0; i < threads; i++)
+        workers[i] = (worker){&l, i};
+    while (started < threads - 1 &&
+           pthread_create(&thread[started], NULL, work, &workers[started + 1]) == 0)
         started++;
-    work(&l); /* a thread that could not be started is no failure: this one does its share */
+    work(&workers[0]); /* a thread that could not be started is no failure: this one does its share
+                        */
     for (int i = 0; i < started; i++)
         pthread_join(thread[i], NULL);
+}
+
+typedef struct plain_items {
+    kn_item_fn fn;
+    void *self;
+} plain_items;
+
+static void plain_item(void *self, int number, ptrdiff_t first, ptrdiff_t last)
+{
+    (void)number;
+    plain_items *p = self;
+    p->fn(p->self, first, last);
+}
+
+void kn_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_item_fn fn, void *self)
+{
+    plain_items p = {fn, self};
+    kn_parallel_workers(ctx, n, grain, plain_item, &p);
 }

@@ -10,4 +10,10 @@ typedef void (*kn_item_fn)(void *self, ptrdiff_t first, ptrdiff_t last); /* [fir
 /* Calls fn over [0, n) in chunks of `grain`; chunks are taken by whichever thread is free. */
 void kn_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_item_fn fn, void *self);
 
+/* The same for items that need work space: worker is below kn_workers, and no two calls at the
+ * same time have the same one. What an item writes must not depend on it. */
+typedef void (*kn_worker_fn)(void *self, int worker, ptrdiff_t first, ptrdiff_t last);
+int kn_workers(const kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain);
+void kn_parallel_workers(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn, void *self);
+
 #endif

@@ -228,7 +228,8 @@ static void score_work_clear(score_work *w)
     kn_free(w->loss);
 }
 
-/* score(i, l) = mean_j MSLL of sample i at ladder step l; every few blocks of very many responses */
+/* score(i, l) = mean_j MSLL of sample i at ladder step l; every few blocks of very many responses
+ */
 static kn_status score_all(kn_ctx *ctx, const kn_responses *Y, const fold_fit *fit, int folds,
                            int steps, kn_mat score)
 {

@@ -28,7 +28,7 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_mat *ro
             KN_TRY(kn_mat_copy(ctx, f->US, &rotated));
             kn_gemm(1, KN_N, rotated, KN_N, e.iso.UC, 0, f->US);
         }
-        if (!f->US.data && gp->UC.data) { /* B U_C,f = (B U_C) U_C' U_C,f */
+        if (!f->US.data && gp->UC.data && !gp->pca) { /* B U_C,f = (B U_C) U_C' U_C,f */
             KN_TRY(kn_mat_copy(ctx, e.iso.UC, rotate));
             kn_gemm(1, KN_T, gp->UC, KN_N, e.iso.UC, 0, *rotate);
         } else if (!f->US.data && !e.iso.diagonal) {
@@ -150,6 +150,55 @@ out:
     return status;
 }
 
+/* The fold's basis is the held-out set's: B_f, and for iso noise B_f U_C. */
+static kn_status take_basis(kn_ctx *ctx, kn_heldout *held, ptrdiff_t P, kn_part *part)
+{
+    kn_status status = KN_OK;
+    kn_mat B = kn_cols(held->basis.B, 0, P);
+    if (part->rotate.data) {
+        KN_TRY(kn_mat_new(ctx, B.rows, P, &part->B));
+        kn_gemm(1, KN_N, B, KN_N, part->rotate, 0, part->B);
+        kn_mat_clear(&part->rotate);
+    } else {
+        part->B = B;
+        held->basis.B = kn_mat_none();
+    }
+    part->mu = held->mean;
+    held->mean = NULL;
+out:
+    return status;
+}
+
+kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_heldout *held,
+                           kn_gp_maps *out)
+{
+    kn_status status;
+    void *memory;
+    kn_fold f = {.n_train = held->rows.n_train, .n_test = held->rows.n_test};
+    ptrdiff_t P = gp->P < held->basis.Z.cols ? gp->P : held->basis.Z.cols;
+    *out = (kn_gp_maps){.gp = gp, .Y = *Y, .folds = KN_HELD_OUT_ONCE, .n = f.n_test};
+    KN_TRY(kn_alloc(ctx, 1, sizeof(kn_part), &memory));
+    out->part = memory;
+    out->n_parts = 1;
+    KN_TRY(kn_alloc(ctx, out->n, sizeof(int), &memory));
+    out->fold = memory;
+    f.train = held->rows.train;
+    f.test = held->rows.test;
+    held->rows.train = held->rows.test = NULL;
+    KN_TRY(kn_mat_copy(ctx, kn_cols(held->basis.Z, 0, P), &f.Z_train));
+    KN_TRY(fold_part(ctx, gp, &f, &out->part[0], &out->clamped));
+    KN_TRY(take_basis(ctx, held, P, &out->part[0]));
+    out->sample = out->part[0].rows; /* the only part, and in order */
+    out->part[0].rows = NULL;
+    kn_free(out->part[0].train);
+    out->part[0].train = NULL;
+out:
+    kn_fold_clear(&f);
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
 kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, const kn_gram *gram,
                    int folds, const int *fold, kn_gp_maps *out)
 {
@@ -192,10 +241,6 @@ kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, const kn
         if (gp->pca && gp->spec.noise == KN_NOISE_ISO && (gp->spec.task_kernel & KN_SE))
             KN_TRY(fold_signs(ctx, Y, &f));
         KN_TRY(fold_part(ctx, gp, &f, &out->part[k], &out->clamped));
-        if (out->sample) { /* the only ones, and in order */
-            kn_free(out->part[k].rows);
-            out->part[k].rows = NULL;
-        }
         kn_fold_clear(&f);
         kn_tell(ctx, "cross-validation", k + 1, folds, NAN);
     }

@@ -10,6 +10,7 @@ void kn_gp_clear(kn_gp *gp)
     kn_mat_clear(&gp->UC);
     kn_stgpr_clear(&gp->stgpr);
     kn_free(gp->noise);
+    kn_free(gp->energy);
     *gp = (kn_gp){0};
 }
 

@@ -24,6 +24,7 @@ typedef struct kn_gp {
     double inside[KN_MAX_THETA]; /* iso: parameters that do not belong to R0 */
     kn_stgpr stgpr;              /* STGPR: of all above only N, F, T and latent.X are used */
     double *noise;               /* T  noise variance of each response [METHOD 1d] */
+    double *energy; /* P  |z_p|^2 of principal components of many samples, while fitting */
 } kn_gp;
 
 void kn_gp_clear(kn_gp *gp);
@@ -106,6 +107,14 @@ kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, 
 /* mean, var: n x count, each may be absent. Standardised units. */
 kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
                            kn_mat var);
+/* Cross-validation: the standardised responses that belong to the maps, block n x count. */
+kn_status kn_gp_maps_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat block);
+/* kn_gp_maps_y and kn_gp_maps_block, reading the responses once. */
+kn_status kn_gp_maps_with_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
+                            kn_mat mean, kn_mat var);
+/* Keeps the maps of the n samples named, of leave-one-out maps of all; Y as in kn_gp_maps_y. */
+kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const kn_responses *Y,
+                            const ptrdiff_t *sample, ptrdiff_t n);
 void kn_gp_maps_clear(kn_gp_maps *maps);
 
 /* Seeded folds of nearly equal size: fold[i] in 0 .. *folds-1. groups (or NULL): samples of one

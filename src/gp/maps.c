@@ -1,6 +1,7 @@
 /* From latent predictions to responses: mean = mean_lat B', variance = v_lat (B.^2)' [METHOD 1b, 4]
  */
 #include <math.h>
+#include <string.h>
 
 #include "gp/gp.h"
 #include "la/la.h"
@@ -13,6 +14,8 @@ static void part_clear(kn_part *p)
     kn_mat_clear(&p->var);
     kn_mat_clear(&p->US);
     kn_mat_clear(&p->rotate);
+    kn_mat_clear(&p->B);
+    kn_free(p->mu);
 }
 
 void kn_gp_maps_clear(kn_gp_maps *maps)
@@ -90,92 +93,146 @@ out:
     return status;
 }
 
-/* Work space for one block of responses of one part. */
+/* ---- blocks of responses ----------------------------------------------------------------------
+ *
+ * A fold's basis and mean are both products of the responses as they are:
+ *
+ *     [B_f mu] = Y' [US0 1_tr/n]     US0, 1_tr: zero in the rows held out
+ *     mean = [mean_lat 1] [B_f mu]'     variance = v_lat (B_f.^2)'
+ *
+ * (columns of U S^-1 sum to zero, so Y need not be centred first). Chunks of responses are dealt
+ * out to the threads. */
+
+enum { CHUNK = 256 }; /* responses at a time: [B_f mu] stays in cache */
+
+typedef struct part_factors {
+    kn_mat W;    /* N x (P + 1), or N x 1 for a basis that is held: [US0 1_tr/n]; none: no fold */
+    kn_mat mean; /* n x (P + 1)   [mean_lat 1] */
+} part_factors;
+
 typedef struct block_work {
-    kn_mat y;     /* N x count standardised responses (folds only) */
-    kn_mat train; /* n_train x count, centred */
-    kn_mat B, B2; /* count x P */
-    kn_mat mean, var;
+    const kn_gp_maps *maps;
+    ptrdiff_t first;
+    kn_mat mean, var;      /* where the results go */
+    part_factors *factors; /* n_parts */
+    kn_mat y;              /* N x count standardised responses (folds only) ... */
+    kn_mat own_y;          /* ... made here, unless the caller has them */
+    int workers;
+    struct chunk_work { /* one worker's */
+        kn_mat B, B2;   /* CHUNK x (P + 1) */
+        kn_mat rows;    /* n x CHUNK: rows of a part that are not neighbours in the maps */
+    } * chunk;
 } block_work;
 
 static void block_work_clear(block_work *w)
 {
-    kn_mat_clear(&w->y);
-    kn_mat_clear(&w->train);
-    kn_mat_clear(&w->B);
-    kn_mat_clear(&w->B2);
-    kn_mat_clear(&w->mean);
-    kn_mat_clear(&w->var);
+    for (int k = 0; w->factors && k < w->maps->n_parts; k++) {
+        kn_mat_clear(&w->factors[k].W);
+        kn_mat_clear(&w->factors[k].mean);
+    }
+    for (int k = 0; w->chunk && k < w->workers; k++) {
+        kn_mat_clear(&w->chunk[k].B);
+        kn_mat_clear(&w->chunk[k].B2);
+        kn_mat_clear(&w->chunk[k].rows);
+    }
+    kn_free(w->factors);
+    kn_free(w->chunk);
+    kn_mat_clear(&w->own_y);
+}
+
+static ptrdiff_t basis_size(const kn_gp_maps *maps, const kn_part *p)
+{
+    return p->direct ? 0 : p->mean.cols - maps->gp->complement_component;
+}
+
+static kn_status make_factors(kn_ctx *ctx, const kn_gp_maps *maps, const kn_part *p,
+                              part_factors *f)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t P = basis_size(maps, p), own = p->US.data ? P : 0;
+    if (!p->train && !p->mu)
+        return KN_OK;
+    if (p->train) {
+        KN_TRY(kn_mat_new(ctx, maps->Y.N, own + 1, &f->W));
+        for (ptrdiff_t q = 0; q <= own; q++)
+            for (ptrdiff_t i = 0; i < p->n_train; i++)
+                kn_col(f->W, q)[p->train[i]] =
+                    q < own ? kn_at(p->US, i, q) : 1 / (double)p->n_train;
+    }
+    if (p->direct)
+        return KN_OK;
+    KN_TRY(kn_mat_new(ctx, p->n, P + 1, &f->mean));
+    kn_mat_set(f->mean, kn_cols(p->mean, 0, P));
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        kn_col(f->mean, P)[i] = 1;
+out:
+    return status;
 }
 
 static kn_status block_work_new(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t count, block_work *w)
 {
     kn_status status;
-    ptrdiff_t n = 0, n_train = 0, P = 0;
+    void *memory;
+    ptrdiff_t rows = 0, P = 0, width = count < CHUNK ? count : CHUNK;
     bool folds = false;
+    w->workers = kn_workers(ctx, count, CHUNK);
+    KN_TRY(kn_alloc(ctx, maps->n_parts, sizeof *w->factors, &memory));
+    w->factors = memory;
+    KN_TRY(kn_alloc(ctx, w->workers, sizeof *w->chunk, &memory));
+    w->chunk = memory;
     for (int k = 0; k < maps->n_parts; k++) {
         const kn_part *p = &maps->part[k];
-        n = p->n > n ? p->n : n;
-        P = p->mean.cols > P && !p->direct ? p->mean.cols : P;
-        n_train = p->n_train > n_train ? p->n_train : n_train;
+        rows = p->rows && p->n > rows ? p->n : rows;
+        P = basis_size(maps, p) > P ? basis_size(maps, p) : P;
         folds = folds || p->train;
+        KN_TRY(make_factors(ctx, maps, p, &w->factors[k]));
     }
-    *w = (block_work){0};
-    if (folds) {
-        KN_TRY(kn_mat_new(ctx, maps->Y.N, count, &w->y));
-        KN_TRY(kn_mat_new(ctx, n_train, count, &w->train));
+    if (folds && !w->y.data) {
+        KN_TRY(kn_mat_new(ctx, maps->Y.N, count, &w->own_y));
+        kn_responses_block(ctx, &maps->Y, w->first, w->own_y);
+        w->y = w->own_y;
     }
-    KN_TRY(kn_mat_new(ctx, count, P, &w->B));
-    KN_TRY(kn_mat_new(ctx, count, P, &w->B2));
-    KN_TRY(kn_mat_new(ctx, folds ? n : 0, count, &w->mean));
-    KN_TRY(kn_mat_new(ctx, folds ? n : 0, count, &w->var));
+    for (int k = 0; k < w->workers; k++) {
+        KN_TRY(kn_mat_new(ctx, width, P + 1, &w->chunk[k].B));
+        KN_TRY(kn_mat_new(ctx, width, P + 1, &w->chunk[k].B2));
+        KN_TRY(kn_mat_new(ctx, rows, width, &w->chunk[k].rows));
+    }
 out:
-    if (status != KN_OK)
-        block_work_clear(w);
     return status;
 }
 
-/* Centres the training rows of the block and returns the basis of the part for these responses.
- * The fold's mean is left in mean's columns. */
-static kn_mat part_basis(const kn_gp *gp, const kn_part *p, const block_work *w, ptrdiff_t first,
-                         kn_mat mean)
+/* [B mu] (n x P + 1) of part k for n responses; without a fold the model's basis as it is. */
+static kn_mat part_basis(const block_work *w, int k, ptrdiff_t at, kn_mat B)
 {
-    ptrdiff_t count = w->B.rows, P = p->mean.cols - gp->complement_component;
-    kn_mat B = p->direct ? kn_mat_none() : kn_sub(w->B, 0, 0, count, P);
-    if (!p->train) {
-        if (mean.data)
-            kn_mat_zero(mean);
-        return kn_sub(gp->B, first, 0, count, P);
-    }
-    kn_mat train = kn_sub(w->train, 0, 0, p->n_train, count);
-    kn_mat_rows(w->y, p->train, train);
-    for (ptrdiff_t j = 0; j < count; j++) {
-        double *t = kn_col(train, j), mu = 0;
-        for (ptrdiff_t i = 0; i < train.rows; i++)
-            mu += t[i] / (double)train.rows;
-        for (ptrdiff_t i = 0; i < train.rows; i++)
-            t[i] -= mu;
-        for (ptrdiff_t i = 0; i < mean.rows; i++)
-            kn_col(mean, j)[i] = mu;
-    }
-    if (p->direct)
-        return B;
-    if (!p->US.data && !p->rotate.data)
-        return kn_sub(gp->B, first, 0, count, P);
-    if (!p->US.data) {
-        kn_gemm(1, KN_N, kn_sub(gp->B, first, 0, count, P), KN_N, p->rotate, 0, B);
+    const kn_gp_maps *maps = w->maps;
+    const kn_part *p = &maps->part[k];
+    ptrdiff_t n = B.rows, P = basis_size(maps, p);
+    kn_mat held = p->direct ? kn_mat_none() : kn_sub(maps->gp->B, w->first + at, 0, n, P);
+    if (p->mu) { /* a held-out set brings both */
+        kn_mat_set(kn_cols(B, 0, P), kn_sub(p->B, w->first + at, 0, n, P));
+        memcpy(kn_col(B, P), p->mu + w->first + at, (size_t)n * sizeof(double));
         return B;
     }
-    kn_gemm(1, KN_T, train, KN_N, p->US, 0, B); /* B_f = (Y_tr - 1 mu')' U S^-1 */
+    if (!p->train)
+        return held;
+    kn_mat inside = kn_cols(B, 0, P), W = w->factors[k].W;
+    kn_gemm(1, KN_T, kn_cols(w->y, at, n), KN_N, W, 0, kn_cols(B, P + 1 - W.cols, W.cols));
+    if (!p->US.data && p->rotate.data && !p->direct)
+        kn_gemm(1, KN_N, held, KN_N, p->rotate, 0, inside);
+    else if (!p->US.data && !p->direct)
+        kn_mat_set(inside, held);
     return B;
 }
 
 /* B2 = B.^2, count x P, and for a complement component 1 - |row j of B|^2 in one column more */
 static void variance_weights(kn_mat B, kn_mat B2)
 {
-    for (ptrdiff_t q = 0; q < B.cols; q++)
+    for (ptrdiff_t q = 0; q < B.cols; q++) {
+        const double *b = kn_col(B, q);
+        double *b2 = kn_col(B2, q);
         for (ptrdiff_t j = 0; j < B.rows; j++)
-            kn_col(B2, q)[j] = kn_at(B, j, q) * kn_at(B, j, q);
+            b2[j] = b[j] * b[j];
+    }
     if (B2.cols == B.cols)
         return;
     double *rest = kn_col(B2, B.cols);
@@ -189,57 +246,125 @@ static void variance_weights(kn_mat B, kn_mat B2)
 
 static void put_rows(const kn_part *p, kn_mat from, kn_mat to)
 {
-    for (ptrdiff_t j = 0; j < to.cols; j++)
+    for (ptrdiff_t j = 0; j < to.cols; j++) {
+        const double *f = kn_col(from, j);
+        double *t = kn_col(to, j);
         for (ptrdiff_t i = 0; i < p->n; i++)
-            kn_col(to, j)[p->rows[i]] = kn_at(from, i, j);
+            t[p->rows[i]] = f[i];
+    }
 }
 
-static void add(kn_mat from, kn_mat to)
+/* Mean and variance of part k for responses first + at ... A part that is all rows in order goes
+ * straight to its place. */
+static void part_chunk(const block_work *w, int k, ptrdiff_t at, ptrdiff_t n, struct chunk_work *c)
 {
-    for (ptrdiff_t j = 0; j < to.cols; j++)
-        for (ptrdiff_t i = 0; i < to.rows; i++)
-            kn_col(to, j)[i] += kn_at(from, i, j);
+    const kn_gp_maps *maps = w->maps;
+    const kn_part *p = &maps->part[k];
+    ptrdiff_t P = basis_size(maps, p);
+    kn_mat rows = kn_sub(c->rows, 0, 0, p->n, n), B = kn_sub(c->B, 0, 0, n, P + 1);
+    B = part_basis(w, k, at, B);
+    if (w->mean.data) {
+        kn_mat m = p->rows ? rows : kn_cols(w->mean, at, n);
+        if (p->direct) {
+            kn_mat_set(m, kn_cols(p->mean, w->first + at, n));
+            for (ptrdiff_t j = 0; j < n; j++)
+                for (ptrdiff_t i = 0; i < p->n; i++)
+                    kn_col(m, j)[i] += kn_at(B, j, 0);
+        } else {
+            kn_gemm(1, KN_N, w->factors[k].mean.data ? w->factors[k].mean : kn_cols(p->mean, 0, P),
+                    KN_T, B, 0, m);
+        }
+        if (p->rows)
+            put_rows(p, m, kn_cols(w->mean, at, n));
+    }
+    if (w->var.data) {
+        kn_mat v = p->rows ? rows : kn_cols(w->var, at, n);
+        if (p->direct) {
+            kn_mat_set(v, kn_cols(p->var, w->first + at, n));
+        } else {
+            kn_mat B2 = kn_sub(c->B2, 0, 0, n, p->var.cols);
+            variance_weights(kn_cols(B, 0, P), B2);
+            kn_gemm(1, KN_N, p->var, KN_T, B2, 0, v);
+        }
+        if (p->rows)
+            put_rows(p, v, kn_cols(w->var, at, n));
+    }
+}
+
+static void chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
+{
+    block_work *w = self;
+    for (ptrdiff_t at = first; at < last; at += CHUNK)
+        for (int k = 0; k < w->maps->n_parts; k++)
+            part_chunk(w, k, at, last - at < CHUNK ? last - at : CHUNK, &w->chunk[worker]);
+}
+
+/* y: none, or the responses of the block, all rows. */
+static kn_status make_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
+                            kn_mat mean, kn_mat var)
+{
+    if (maps->stgpr)
+        return kn_stgpr_maps_block(ctx, maps, first, mean, var);
+    kn_status status;
+    block_work w = {.maps = maps, .first = first, .mean = mean, .var = var, .y = y};
+    ptrdiff_t count = mean.data ? mean.cols : var.cols;
+    KN_TRY(block_work_new(ctx, maps, count, &w));
+    kn_la_parallel(ctx, count, CHUNK, chunks, &w);
+out:
+    block_work_clear(&w);
+    return status;
 }
 
 kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
                            kn_mat var)
 {
-    if (maps->stgpr)
-        return kn_stgpr_maps_block(ctx, maps, first, mean, var);
+    return make_block(ctx, maps, first, kn_mat_none(), mean, var);
+}
+
+kn_status kn_gp_maps_with_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
+                            kn_mat mean, kn_mat var)
+{
+    kn_status status = kn_gp_maps_y(ctx, maps, first, y);
+    if (status == KN_OK)
+        status = make_block(ctx, maps, first, maps->sample ? kn_mat_none() : y, mean, var);
+    return status;
+}
+
+kn_status kn_gp_maps_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat block)
+{
+    kn_responses rows = maps->Y;
+    if (maps->sample)
+        rows = kn_responses_rows(&maps->Y, maps->sample, maps->n);
+    kn_responses_block(ctx, &rows, first, block);
+    return KN_OK;
+}
+
+static kn_status select_rows(kn_ctx *ctx, const ptrdiff_t *sample, ptrdiff_t n, kn_mat *m)
+{
+    kn_mat all = *m;
+    kn_status status = kn_mat_new(ctx, n, all.cols, m);
+    if (status == KN_OK)
+        kn_mat_rows(all, sample, *m);
+    kn_mat_clear(&all);
+    return status;
+}
+
+kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const kn_responses *Y,
+                            const ptrdiff_t *sample, ptrdiff_t n)
+{
     kn_status status;
-    block_work w;
-    ptrdiff_t count = mean.data ? mean.cols : var.cols;
-    KN_TRY(block_work_new(ctx, maps, count, &w));
-    if (w.y.data)
-        kn_responses_block(ctx, &maps->Y, first, w.y);
-    for (int k = 0; k < maps->n_parts; k++) {
-        const kn_part *p = &maps->part[k];
-        /* a part that is all rows in order goes straight to its place */
-        kn_mat m = p->rows || !mean.data ? kn_sub(w.mean, 0, 0, p->n, count) : mean;
-        kn_mat v = p->rows || !var.data ? kn_sub(w.var, 0, 0, p->n, count) : var;
-        kn_mat B = part_basis(maps->gp, p, &w, first, m);
-        if (mean.data) {
-            if (p->direct)
-                add(kn_cols(p->mean, first, count), m);
-            else
-                kn_gemm(1, KN_N, kn_cols(p->mean, 0, B.cols), KN_T, B, 1, m);
-            if (p->rows)
-                put_rows(p, m, mean);
-        }
-        if (var.data) {
-            if (p->direct) {
-                kn_mat_set(v, kn_cols(p->var, first, count));
-            } else {
-                kn_mat B2 = kn_sub(w.B2, 0, 0, count, p->var.cols);
-                variance_weights(B, B2);
-                kn_gemm(1, KN_N, p->var, KN_T, B2, 0, v);
-            }
-            if (p->rows)
-                put_rows(p, v, var);
-        }
-    }
+    if (maps->stgpr || maps->n_parts != 1 || maps->part[0].rows)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "maps of some samples exist for the multi-task "
+                       "methods only");
+    KN_TRY(select_rows(ctx, sample, n, &maps->part[0].mean));
+    KN_TRY(select_rows(ctx, sample, n, &maps->part[0].var));
+    KN_TRY(kn_alloc_i(ctx, n, &maps->sample));
+    for (ptrdiff_t i = 0; i < n; i++)
+        maps->sample[i] = sample[i];
+    maps->Y = *Y;
+    maps->n = maps->part[0].n = n;
 out:
-    block_work_clear(&w);
     return status;
 }
 

@@ -69,8 +69,7 @@ static kn_status search_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
     } else {
         KN_TRY(kn_gram_coordinates(ctx, gram, most, &pilot.Z));
     }
-    KN_TRY(
-        kn_fit_search(ctx, held ? Xt : X, &pilot, &pilot_spec, &so, Y->T, &e, &found));
+    KN_TRY(kn_fit_search(ctx, held ? Xt : X, &pilot, &pilot_spec, &so, Y->T, &e, &found));
     info->evaluations += found.evals;
     info->evaluations_subsample += found.evals_subsample;
     pilot_spec = *spec;
@@ -184,6 +183,11 @@ kn_status kn_smtgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_s
         gp->P = basis.B.cols;
     }
     KN_TRY(check_complement(ctx, spec, &basis, &gram, Y->T));
+    if (gp->pca && gp->N > KN_MANY) {
+        KN_TRY(kn_alloc_d(ctx, gp->P, &gp->energy));
+        for (ptrdiff_t p = 0; p < gp->P; p++)
+            gp->energy[p] = kn_sumsq(kn_cols(basis.Z, p, 1));
+    }
     t1 = kn_clock();
     KN_TRY(kn_fit_search(ctx, X, &basis, spec, &o->search, Y->T, &e, &found));
     KN_TRY(assemble(ctx, X, &e, &basis, gp));

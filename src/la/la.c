@@ -22,6 +22,14 @@ void kn_la_use_threads(const kn_ctx *ctx)
     openblas_set_num_threads(kn_threads(ctx));
 }
 
+void kn_la_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn, void *self)
+{
+    int threads = openblas_get_num_threads();
+    openblas_set_num_threads(1);
+    kn_parallel_workers(ctx, n, grain, fn, self);
+    openblas_set_num_threads(threads);
+}
+
 static CBLAS_TRANSPOSE op(kn_trans t)
 {
     return t == KN_N ? CblasNoTrans : CblasTrans;

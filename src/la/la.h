@@ -4,11 +4,17 @@
 #define KN_LA_LA_H
 
 #include "base/mat.h"
+#include "base/parallel.h"
 
 typedef enum kn_trans { KN_N, KN_T } kn_trans;
 
 /* OpenBLAS keeps one thread count per process; every public call sets it to the context's. */
 void kn_la_use_threads(const kn_ctx *ctx);
+
+/* A loop whose items call the functions below: each product runs on the thread that asks for it.
+ * Many small products side by side, that is, instead of each cut up among threads that wait for one
+ * another; and the same bits for any thread count. Not to be nested. */
+void kn_la_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn, void *self);
 
 /* C = alpha op(A) op(B) + beta C */
 void kn_gemm(double alpha, kn_trans ta, kn_mat A, kn_trans tb, kn_mat B, double beta, kn_mat C);

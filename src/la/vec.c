@@ -1,6 +1,6 @@
 #include "la/vec.h"
 
-#include <stdlib.h> /* defines __GLIBC__ */
+#include "la/clones.h"
 
 /* glibc declares its vector exp and log to OpenMP only under -fopenmp, which would bring in a
  * thread runtime; declared here they work under -fopenmp-simd. Accuracy 4 ulp. */
@@ -9,15 +9,8 @@
 extern double exp(double);
 #pragma omp declare simd notinbranch
 extern double log(double);
-#define KN_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #include <math.h>
-#define KN_CLONES
-#endif
-
-#if defined(__SANITIZE_ADDRESS__) /* resolvers run before the sanitizer is ready */
-#undef KN_CLONES
-#define KN_CLONES
 #endif
 
 static const double SMALLEST = -700.0;

@@ -290,7 +290,7 @@ static kn_status read_reference(kn_ctx *ctx, const kn_st_file *f, json_t *record
     kn_reference *r = &m->reference;
     json_t *j = json_object_get(record, "reference");
     json_int_t n = json_integer_value(json_object_get(j, "samples"));
-    if (!json_is_object(j) || (n != 0 && n != m->info.n_samples))
+    if (!json_is_object(j) || n < 0 || n > m->info.n_samples)
         return bad(ctx, f, "'reference'");
     r->top = number(j, "top");
     if (n == 0 && r->top == 0)
@@ -300,6 +300,11 @@ static kn_status read_reference(kn_ctx *ctx, const kn_st_file *f, json_t *record
     if (n == 0)
         return KN_OK;
     r->n = (ptrdiff_t)n;
+    if (r->n < m->info.n_samples) {
+        ptrdiff_t count;
+        KN_TRY(
+            read_indices(ctx, f, "reference_sample", r->n, m->info.n_samples, &r->sample, &count));
+    }
     KN_TRY(kn_st_read_doubles(ctx, f, "statistic", r->n, &r->statistic, NULL));
     KN_TRY(kn_st_read_doubles(ctx, f, "extrapolation", r->n, &r->extrapolation, NULL));
     KN_TRY(read_gev(ctx, f, json_object_get(j, "gev"), &r->has_gev, &r->gev));

@@ -154,6 +154,8 @@ static kn_status add_reference(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     const kn_reference *r = &m->reference;
     if (r->n == 0)
         return KN_OK;
+    if (r->sample)
+        KN_TRY(kn_st_add(ctx, w, "reference_sample", KN_ST_I64, 1, &r->n, r->sample));
     KN_TRY(add_doubles(ctx, w, "statistic", r->statistic, r->n));
     KN_TRY(add_doubles(ctx, w, "extrapolation", r->extrapolation, r->n));
     if (r->y_sum)

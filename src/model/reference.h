@@ -9,6 +9,7 @@
 
 typedef struct kn_reference {
     ptrdiff_t n;       /* samples; 0: there is no reference */
+    ptrdiff_t *sample; /* n  which training sample each is, ascending; NULL: all, in order */
     double top;        /* fraction of the statistic */
     double *statistic; /* n  trimmed mean of the largest |z| */
     bool has_gev;
@@ -26,11 +27,16 @@ typedef struct kn_reference {
     float *z; /* n x T row by row, cross-validated; NULL: not kept */
 } kn_reference;
 
-/* From the cross-validated maps, whose folds are fold[n]. What cannot be had from these data, such
- * as an extreme value fit to nine samples, is left out with a warning. z is kept when keep_z. */
+/* From the cross-validated maps of all training samples, or of some. fold[n] deals those with maps
+ * among the folds over which the deviance is cross-fitted. What cannot be had from these data, such
+ * as an extreme value fit to nine samples, is left out with a warning. z is kept when keep_z. Two
+ * walks over the maps; see stat/deviance.h for the cost. */
 kn_status kn_reference_make(kn_ctx *ctx, const kn_gp *gp, const kn_gp_maps *cv, const int *fold,
                             int folds, double top, bool keep_z, kn_reference *out);
 void kn_reference_clear(kn_reference *r);
+
+/* Where training sample t is among the reference; -1: it has no cross-validated map, or t is -1. */
+ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t);
 
 /* The statistic by leave-one-out in closed form [METHOD 5], with its own extreme value fit, and how
  * those maps are calibrated. Optimistic: basis and parameters have seen every sample. */

@@ -10,4 +10,7 @@
  * (mean, v or noise NaN), or where the variance is not positive. */
 void kn_npm(kn_mat y, kn_mat mean, kn_mat v, const double *noise, kn_mat z);
 
+/* Both at once, in place: z with v in y, z without v in mean. */
+void kn_npm_both(kn_mat y, kn_mat mean, kn_mat v, const double *noise);
+
 #endif

@@ -86,8 +86,6 @@ typedef struct add_job {
 static void take(kn_top_stream *s, ptrdiff_t i, double a)
 {
     double *best = kn_col(s->best, i);
-    if (a < s->bar[i])
-        return;
     best[s->held[i]++] = a;
     if (s->held[i] < s->best.rows)
         return;
@@ -101,13 +99,20 @@ static void take(kn_top_stream *s, ptrdiff_t i, double a)
 static void add_rows(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     add_job *job = self;
+    kn_top_stream *s = job->stream;
+    for (ptrdiff_t i = first; i < last; i++)
+        s->finite[i] += job->z.cols;
     for (ptrdiff_t j = 0; j < job->z.cols; j++) {
         const double *z = kn_col(job->z, j);
-        for (ptrdiff_t i = first; i < last; i++)
-            if (isfinite(z[i])) {
-                job->stream->finite[i]++;
-                take(job->stream, i, fabs(z[i]));
-            }
+        for (ptrdiff_t i = first; i < last; i++) {
+            double a = fabs(z[i]);
+            if (a < s->bar[i]) /* most of them; never one that is missing */
+                continue;
+            if (isfinite(a))
+                take(s, i, a);
+            else
+                s->finite[i]--;
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 #include "test.h"
 
+#include <stdatomic.h>
+
 #include "base/parallel.h"
 #include "base/rng.h"
 
@@ -100,6 +102,44 @@ static void a_parallel_loop_visits_every_item_once(void **state)
     kn_ctx_free(ctx);
 }
 
+typedef struct crew {
+    int visits[1000];
+    atomic_int busy[64];
+    atomic_int clash;
+} crew;
+
+static void count_and_check(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
+{
+    crew *c = self;
+    if (atomic_fetch_add(&c->busy[worker], 1) != 0)
+        atomic_store(&c->clash, 1);
+    for (ptrdiff_t i = first; i < last; i++)
+        c->visits[i]++;
+    atomic_fetch_sub(&c->busy[worker], 1);
+}
+
+static void no_two_threads_share_a_workers_number(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    for (int threads = 1; threads <= 5; threads += 2)
+        for (ptrdiff_t grain = 1; grain <= 2000; grain *= 11) {
+            crew c = {0};
+            kn_set_threads(ctx, threads);
+            int workers = kn_workers(ctx, 1000, grain);
+            assert_true(workers >= 1 && workers <= threads);
+            kn_parallel_workers(ctx, 1000, grain, count_and_check, &c);
+            for (int i = 0; i < 1000; i++)
+                assert_int_equal(c.visits[i], 1);
+            for (int w = workers; w < 64; w++)
+                assert_int_equal(atomic_load(&c.busy[w]), 0);
+            assert_int_equal(atomic_load(&c.clash), 0);
+        }
+    assert_int_equal(kn_workers(ctx, 0, 1), 1);
+    kn_parallel_workers(ctx, 0, 1, count_and_check, NULL);
+    kn_ctx_free(ctx);
+}
+
 static void cancelling_is_seen_and_can_be_taken_back(void **state)
 {
     (void)state;
@@ -121,6 +161,7 @@ int main(void)
         cmocka_unit_test(an_impossible_size_is_a_sentence),
         cmocka_unit_test(a_view_reads_rows_columns_and_floats),
         cmocka_unit_test(a_parallel_loop_visits_every_item_once),
+        cmocka_unit_test(no_two_threads_share_a_workers_number),
         cmocka_unit_test(cancelling_is_seen_and_can_be_taken_back),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -285,6 +285,81 @@ static void a_fit_spans_its_blocks(void **state)
     free(z.data), free(fold);
 }
 
+/* Fed by the caller: blocks of `width`, in any order, by this precision. */
+static void feed(kn_mat z, const int *fold, int folds, ptrdiff_t width, kn_precision precision,
+                 kn_deviance *d)
+{
+    kn_deviance_fitter *f;
+    assert_ok(ctx, kn_deviance_fitter_new(ctx, z.rows, z.cols, width, fold, folds, KN_DEVIANCE_AUTO,
+                                          precision, &f));
+    for (ptrdiff_t j = (z.cols - 1) / width * width; j >= 0; j -= width) /* the last first */
+        assert_ok(ctx, kn_deviance_first(ctx, f, j,
+                                         kn_cols(z, j, z.cols - j < width ? z.cols - j : width)));
+    assert_ok(ctx, kn_deviance_turn(ctx, f));
+    for (ptrdiff_t j = 0; j < z.cols; j += width)
+        kn_deviance_second(ctx, f, j, kn_cols(z, j, z.cols - j < width ? z.cols - j : width));
+    assert_ok(ctx, kn_deviance_finish(ctx, f, d));
+    kn_deviance_fitter_free(f);
+}
+
+static void assert_agree(const kn_deviance *d, const kn_deviance *e, double tol)
+{
+    assert_int_equal(d->K, e->K);
+    assert_int_equal(d->n_ladder, e->n_ladder);
+    for (int l = 0; l < d->n_ladder; l++)
+        assert_close(d->density[l], e->density[l], tol);
+    for (ptrdiff_t i = 0; i < d->n_ref; i++)
+        assert_close(d->ref[i], e->ref[i], tol);
+    for (ptrdiff_t k = 0; k < d->K; k++)
+        assert_close(d->lam[k], e->lam[k], tol);
+    for (ptrdiff_t j = 0; j < d->T; j++)
+        assert_close(d->psi[j], e->psi[j], 10 * tol); /* what is left of ten times as much */
+    assert_close(d->logdet, e->logdet, tol);
+}
+
+static void blocks_may_be_fed_in_any_order_and_in_single_precision(void **state)
+{
+    (void)state;
+    enum { N = 90, T = 1100, FOLDS = 5 }; /* chunks, tiles and ladder all have remainders */
+    kn_mat z = cohort(N, T);
+    int fold[N];
+    deal(fold, N, FOLDS);
+    kn_z_source s = kn_z_from_mat(&z);
+    kn_deviance whole, fed, single;
+    assert_ok(ctx, kn_deviance_fit(ctx, &s, fold, FOLDS, KN_DEVIANCE_AUTO, &whole));
+    assert_int_equal(whole.n_ladder, 8);
+    assert_true(whole.K > 0);
+    feed(z, fold, FOLDS, 300, KN_BY_SIZE, &fed);
+    assert_agree(&fed, &whole, 1e-10);
+    feed(z, fold, FOLDS, T, KN_SINGLE, &single);
+    assert_agree(&single, &whole, 5e-6);
+    kn_deviance_clear(&whole), kn_deviance_clear(&fed), kn_deviance_clear(&single);
+    free(z.data);
+}
+
+static void threads_do_not_change_a_bit(void **state)
+{
+    (void)state;
+    enum { N = 70, T = 900, FOLDS = 5 };
+    kn_mat z = cohort(N, T);
+    int fold[N];
+    deal(fold, N, FOLDS);
+    for (int single = 0; single < 2; single++) {
+        kn_deviance one, many;
+        kn_set_threads(ctx, 1);
+        feed(z, fold, FOLDS, 256, single ? KN_SINGLE : KN_DOUBLE, &one);
+        kn_set_threads(ctx, 3);
+        feed(z, fold, FOLDS, 256, single ? KN_SINGLE : KN_DOUBLE, &many);
+        kn_set_threads(ctx, 0);
+        assert_int_equal(one.K, many.K);
+        assert_memory_equal(one.ref, many.ref, N * sizeof(double));
+        assert_memory_equal(one.psi, many.psi, T * sizeof(double));
+        assert_memory_equal(one.density, many.density, sizeof one.density);
+        kn_deviance_clear(&one), kn_deviance_clear(&many);
+    }
+    free(z.data);
+}
+
 static void p_counts_the_reference_at_or_above(void **state)
 {
     (void)state;
@@ -404,6 +479,8 @@ int main(void)
         cmocka_unit_test(a_samples_own_row_never_enters_its_reference),
         cmocka_unit_test(blocks_do_not_change_the_result),
         cmocka_unit_test(a_fit_spans_its_blocks),
+        cmocka_unit_test(blocks_may_be_fed_in_any_order_and_in_single_precision),
+        cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(p_counts_the_reference_at_or_above),
         cmocka_unit_test(a_deviance_is_rebuilt_from_its_saved_arrays),
         cmocka_unit_test(unusable_references_are_refused),

@@ -1,6 +1,7 @@
 #include "test.h"
 
 #include "base/rng.h"
+#include "la/eig_top.h"
 #include "la/la.h"
 #include "la/vec.h"
 
@@ -70,6 +71,65 @@ static void eigenvectors_rebuild_the_matrix(void **state)
         free(A.data), free(S.data), free(U.data), free(D.data), free(I.data), free(R.data);
         free(Q.data);
     }
+}
+
+/* Few vectors go another way than many; a rank below k is met in real data. */
+static void leading_eigenvectors_are_the_last_of_all(void **state)
+{
+    (void)state;
+    static const struct {
+        ptrdiff_t n, k, rank;
+    } cases[] = {{1, 1, 1}, {5, 0, 5}, {40, 3, 40}, {40, 30, 40}, {60, 12, 8}, {60, 40, 8}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        ptrdiff_t n = cases[c].n, k = cases[c].k;
+        kn_mat A = noise(n, cases[c].rank), S = ref_mul(0, A, 1, A), U = ref_mul(0, A, 1, A);
+        kn_mat V = ref_new(n, k), SV = ref_new(n, k), I = ref_new(k, k);
+        double w[60], s[60];
+        kn_eig_top_work work;
+        assert_ok(ctx, kn_eig(ctx, U, w));
+        assert_ok(ctx, kn_eig_top_new(ctx, n + 3, k, &work)); /* room for a larger one */
+        kn_mat_set(kn_sub(work.A, 0, 0, n, n), S);
+        assert_int_equal(kn_eig_top(&work, n, k, s, V), 0);
+        kn_gemm(1, KN_N, S, KN_N, V, 0, SV);
+        kn_gemm(1, KN_T, V, KN_N, V, 0, I);
+        for (ptrdiff_t j = 0; j < k; j++) {
+            assert_close(s[j], w[n - 1 - j], 1e-12);
+            for (ptrdiff_t i = 0; i < n; i++) /* S v = s v */
+                assert_close(kn_at(SV, i, j), s[j] * kn_at(V, i, j), 1e-10);
+            for (ptrdiff_t i = 0; i < k; i++)
+                assert_close(kn_at(I, i, j), i == j, 1e-12);
+        }
+        if (k > 0) {
+            kn_mat_set(kn_sub(work.A, 0, 0, n, n), S);
+            kn_col(work.A, 0)[n - 1] = NAN;
+            assert_int_equal(kn_eig_top(&work, n, k, s, V), -1);
+        }
+        kn_eig_top_clear(&work);
+        free(A.data), free(S.data), free(U.data), free(V.data), free(SV.data), free(I.data);
+    }
+}
+
+static void single_products_match_double_ones(void **state)
+{
+    (void)state;
+    kn_fmat A, C, G;
+    kn_mat Ad = noise(7, 5), Gd = ref_new(5, 5), Cd = ref_new(7, 7);
+    assert_ok(ctx, kn_fmat_new(ctx, 7, 5, &A));
+    assert_ok(ctx, kn_fmat_new(ctx, 7, 7, &C));
+    assert_ok(ctx, kn_fmat_new(ctx, 5, 5, &G));
+    for (ptrdiff_t i = 0; i < 35; i++)
+        A.data[i] = (float)Ad.data[i];
+    kn_gemm_f32(2, KN_N, A, KN_T, A, 0, C);
+    kn_syrk_f32(1, KN_T, A, 0, G);
+    kn_gemm(2, KN_N, Ad, KN_T, Ad, 0, Cd);
+    kn_syrk(1, KN_T, Ad, 0, Gd);
+    for (ptrdiff_t i = 0; i < 49; i++)
+        assert_close((double)C.data[i], Cd.data[i], 2e-6);
+    for (ptrdiff_t j = 0; j < 5; j++)
+        for (ptrdiff_t i = j; i < 5; i++)
+            assert_close((double)kn_fcol(G, j)[i], kn_at(Gd, i, j), 2e-6);
+    kn_fmat_clear(&A), kn_fmat_clear(&C), kn_fmat_clear(&G);
+    free(Ad.data), free(Gd.data), free(Cd.data);
 }
 
 static void an_eigenproblem_with_nan_is_refused(void **state)
@@ -166,6 +226,8 @@ int main(void)
         cmocka_unit_test(products_match_plain_loops),
         cmocka_unit_test(a_symmetric_product_fills_the_lower_triangle),
         cmocka_unit_test(eigenvectors_rebuild_the_matrix),
+        cmocka_unit_test(leading_eigenvectors_are_the_last_of_all),
+        cmocka_unit_test(single_products_match_double_ones),
         cmocka_unit_test(an_eigenproblem_with_nan_is_refused),
         cmocka_unit_test(cholesky_and_triangular_solves_agree_with_the_matrix),
         cmocka_unit_test(pivoted_cholesky_finds_the_rank_and_the_matrix),

@@ -1,0 +1,323 @@
+/* One text, two precisions: included twice by deviance_pass.c, which defines REAL, the matrix type
+ * MAT and what works on it. Sums that leave a chunk are added up in double. No header guard. */
+
+enum { NAME(CHUNK) = 2048 / sizeof(REAL) }; /* responses */
+
+typedef struct NAME(scratch) { /* one worker's */
+    MAT C, C2, Cs;             /* CHUNK x Kmax: C, its squares, C psi^-1/2 */
+    MAT zs;                    /* held-out x CHUNK: z squared, then z psi^-1/2 */
+    MAT psi, inverse;          /* CHUNK x stages */
+    MAT product;               /* a tile of G, C' Psi^-1 C, or z_te Psi^-1 C */
+    double *rest, *column;     /* CHUNK: residual sum of squares so far; psi of one K */
+} NAME(scratch);
+
+typedef struct NAME(space) {
+    MAT z;  /* N x block: rows in fold order (pass 2) */
+    MAT *V; /* folds + 1: n x Kmax */
+    NAME(scratch) * scratch;
+} NAME(space);
+
+typedef struct NAME(job) { /* one block */
+    kn_deviance_fitter *f;
+    ptrdiff_t first, width;
+    kn_mat given;
+} NAME(job);
+
+static void NAME(space_free)(kn_deviance_fitter *f)
+{
+    NAME(space) *s = f->space;
+    if (!s)
+        return;
+    for (int w = 0; s->scratch && w < f->workers; w++) {
+        NAME(scratch) *c = &s->scratch[w];
+        MAT *m[] = {&c->C, &c->C2, &c->Cs, &c->zs, &c->psi, &c->inverse, &c->product};
+        for (size_t i = 0; i < sizeof m / sizeof *m; i++)
+            CLEAR(m[i]);
+        kn_free(c->rest);
+        kn_free(c->column);
+    }
+    for (int p = 0; s->V && p <= f->folds; p++)
+        CLEAR(&s->V[p]);
+    kn_free(s->V);
+    kn_free(s->scratch);
+    CLEAR(&s->z);
+    kn_free(s);
+    f->space = NULL;
+}
+
+static kn_status NAME(scratch_new)(kn_ctx *ctx, const kn_deviance_fitter *f, ptrdiff_t most,
+                                   NAME(scratch) * c)
+{
+    kn_status status;
+    ptrdiff_t side = tile_size(f->N), rows;
+    side = side > f->Kmax ? side : f->Kmax;
+    rows = side > most ? side : most;
+    KN_TRY(NEW(ctx, NAME(CHUNK), f->Kmax, &c->C));
+    KN_TRY(NEW(ctx, NAME(CHUNK), f->Kmax, &c->C2));
+    KN_TRY(NEW(ctx, NAME(CHUNK), f->Kmax, &c->Cs));
+    KN_TRY(NEW(ctx, most, NAME(CHUNK), &c->zs));
+    KN_TRY(NEW(ctx, NAME(CHUNK), f->n_stages, &c->psi));
+    KN_TRY(NEW(ctx, NAME(CHUNK), f->n_stages, &c->inverse));
+    KN_TRY(NEW(ctx, rows, side > f->n_stages ? side : f->n_stages, &c->product));
+    KN_TRY(kn_alloc_d(ctx, NAME(CHUNK), &c->rest));
+    KN_TRY(kn_alloc_d(ctx, NAME(CHUNK), &c->column));
+out:
+    return status;
+}
+
+static kn_status NAME(space_new)(kn_ctx *ctx, kn_deviance_fitter *f)
+{
+    kn_status status;
+    NAME(space) * s;
+    void *memory;
+    ptrdiff_t most = 0; /* held-out rows of a fold */
+    for (int p = 0; p < f->folds; p++)
+        most = f->parts[p].count > most ? f->parts[p].count : most;
+    KN_TRY(kn_alloc(ctx, 1, sizeof *s, &f->space));
+    s = f->space;
+    KN_TRY(kn_alloc(ctx, f->workers, sizeof *s->scratch, &memory));
+    s->scratch = memory;
+    KN_TRY(kn_alloc(ctx, f->folds + 1, sizeof *s->V, &memory));
+    s->V = memory;
+    KN_TRY(NEW(ctx, f->N, f->block, &s->z));
+    for (int p = 0; p <= f->folds; p++)
+        KN_TRY(NEW(ctx, f->parts[p].n, f->Kmax, &s->V[p]));
+    for (int w = 0; w < f->workers; w++)
+        KN_TRY(NAME(scratch_new)(ctx, f, most, &s->scratch[w]));
+out:
+    return status;
+}
+
+static void NAME(put_vectors)(kn_deviance_fitter *f, int part, kn_mat V)
+{
+    NAME(space) *s = f->space;
+    for (ptrdiff_t k = 0; k < V.cols; k++)
+        for (ptrdiff_t i = 0; i < V.rows; i++)
+            COL(s->V[part], k)[i] = (REAL)kn_at(V, i, k);
+}
+
+/* ---- pass 1: G += zz'   N^2 width flops ------------------------------------------------------ */
+
+static void NAME(take_columns)(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    NAME(job) *b = self;
+    NAME(space) *s = b->f->space;
+    for (ptrdiff_t j = from; j < to; j++) {
+        const double *z = kn_col(b->given, j);
+        REAL *out = COL(s->z, j);
+        for (ptrdiff_t i = 0; i < b->f->N; i++)
+            out[i] = (REAL)z[i];
+        b->f->ss[b->first + j] = kn_vec_dot(b->f->N, z, z);
+    }
+}
+
+/* Tile t of the lower triangle, counted by rows of tiles. */
+static void NAME(tile)(void *self, int worker, ptrdiff_t t, ptrdiff_t end)
+{
+    NAME(job) *b = self;
+    NAME(space) *s = b->f->space;
+    ptrdiff_t N = b->f->N, side = tile_size(N);
+    for (; t < end; t++) {
+        ptrdiff_t row = 0;
+        while ((row + 1) * (row + 2) / 2 <= t)
+            row++;
+        ptrdiff_t i0 = row * side, j0 = (t - row * (row + 1) / 2) * side;
+        ptrdiff_t ni = N - i0 < side ? N - i0 : side, nj = N - j0 < side ? N - j0 : side;
+        MAT P = SUB(s->scratch[worker].product, 0, 0, ni, nj);
+        if (i0 == j0)
+            SYRK(1, KN_N, SUB(s->z, i0, 0, ni, b->width), 0, P);
+        else
+            GEMM(1, KN_N, SUB(s->z, i0, 0, ni, b->width), KN_T, SUB(s->z, j0, 0, nj, b->width), 0,
+                 P);
+        for (ptrdiff_t j = 0; j < nj; j++) {
+            double *g = kn_col(b->f->G, j0 + j) + i0;
+            for (ptrdiff_t i = i0 == j0 ? j : 0; i < ni; i++)
+                g[i] += (double)COL(P, j)[i];
+        }
+    }
+}
+
+static void NAME(gram)(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z)
+{
+    NAME(job) b = {f, first, z.cols, z};
+    ptrdiff_t tiles = (f->N + tile_size(f->N) - 1) / tile_size(f->N);
+    kn_parallel(ctx, z.cols, 1 + 50000 / f->N, NAME(take_columns), &b);
+    kn_la_parallel(ctx, tiles * (tiles + 1) / 2, 1, NAME(tile), &b);
+}
+
+/* ---- pass 2 ---------------------------------------------------------------------------------- */
+
+/* z in fold order, and each fold's sums of squares. */
+static void NAME(sort_columns)(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    NAME(job) *b = self;
+    kn_deviance_fitter *f = b->f;
+    NAME(space) *s = f->space;
+    for (ptrdiff_t j = from; j < to; j++) {
+        const double *z = kn_col(b->given, j);
+        REAL *out = COL(s->z, j);
+        for (int p = 0; p < f->folds; p++) {
+            double ss = 0;
+            ptrdiff_t last = f->parts[p].first + f->parts[p].count;
+            for (ptrdiff_t i = f->parts[p].first; i < last; i++) {
+                double v = z[f->order[i]];
+                ss += v * v;
+                out[i] = (REAL)v;
+            }
+            kn_col(f->fold_ss, p)[j] = ss;
+        }
+    }
+}
+
+/* C = z_tr' V   n x Kmax, from the rows above and below the held-out ones. */
+static void NAME(project)(const kn_deviance_fitter *f, int p, ptrdiff_t at, MAT C)
+{
+    const NAME(space) *s = f->space;
+    const kn_deviance_part *pt = &f->parts[p];
+    ptrdiff_t below = pt->n - pt->first;
+    if (pt->first > 0)
+        GEMM(1, KN_T, SUB(s->z, 0, at, pt->first, C.rows), KN_N,
+             SUB(s->V[p], 0, 0, pt->first, f->Kmax), 0, C);
+    if (below > 0)
+        GEMM(1, KN_T, SUB(s->z, pt->first + pt->count, at, below, C.rows), KN_N,
+             SUB(s->V[p], pt->first, 0, below, f->Kmax), pt->first > 0, C);
+}
+
+KN_CLONES static void NAME(square)(MAT from, MAT to)
+{
+    for (ptrdiff_t j = 0; j < to.cols; j++) {
+        const REAL *a = COL(from, j);
+        REAL *b = COL(to, j);
+        for (ptrdiff_t i = 0; i < to.rows; i++)
+            b[i] = a[i] * a[i];
+    }
+}
+
+KN_CLONES static void NAME(add_product)(MAT product, bool lower, kn_mat sum)
+{
+    for (ptrdiff_t j = 0; j < sum.cols; j++) {
+        const REAL *a = COL(product, j);
+        double *b = kn_col(sum, j);
+        for (ptrdiff_t i = lower ? j : 0; i < sum.rows; i++)
+            b[i] += (double)a[i];
+    }
+}
+
+KN_CLONES static void NAME(scale_rows)(MAT from, const REAL *scale, MAT to)
+{
+    for (ptrdiff_t k = 0; k < to.cols; k++) {
+        const REAL *a = COL(from, k);
+        REAL *b = COL(to, k);
+        for (ptrdiff_t j = 0; j < to.rows; j++)
+            b[j] = a[j] * scale[j];
+    }
+}
+
+KN_CLONES static void NAME(scale_columns)(MAT from, const REAL *scale, MAT to)
+{
+    for (ptrdiff_t j = 0; j < to.cols; j++) {
+        const REAL *a = COL(from, j);
+        REAL *b = COL(to, j), f = scale[j];
+        for (ptrdiff_t i = 0; i < to.rows; i++)
+            b[i] = a[i] * f;
+    }
+}
+
+KN_CLONES static void NAME(subtract)(const REAL *a, ptrdiff_t n, double *b)
+{
+    for (ptrdiff_t j = 0; j < n; j++)
+        b[j] -= (double)a[j];
+}
+
+/* psi of every K for n responses from C2, and sum ln psi. */
+static void NAME(make_psi)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrdiff_t at,
+                           ptrdiff_t n)
+{
+    kn_deviance_part *pt = &f->parts[p];
+    double *rest = c->rest, *psi = c->column;
+    ptrdiff_t k = 0;
+    for (ptrdiff_t j = 0; j < n; j++)
+        rest[j] = 0;
+    for (int g = 0; g < f->folds; g++)
+        for (ptrdiff_t j = 0; g != p && j < n; j++)
+            rest[j] += kn_col(f->fold_ss, g)[at + j];
+    for (int l = 0; l < f->n_stages; l++) {
+        double dof = (double)(pt->n - f->ladder[l]);
+        for (; k < f->ladder[l]; k++)
+            NAME(subtract)(COL(c->C2, k), n, rest);
+        for (ptrdiff_t j = 0; j < n; j++) {
+            psi[j] = rest[j] / dof > pt->floor ? rest[j] / dof : pt->floor;
+            COL(c->psi, l)[j] = (REAL)psi[j];
+            COL(c->inverse, l)[j] = (REAL)(1 / psi[j]);
+        }
+        pt->log_psi[l] += kn_vec_sum_log(n, psi);
+    }
+}
+
+/* H += C' Psi^-1 C   K x K and A += z_te Psi^-1 C   held-out x K, for one K. */
+static void NAME(stage)(kn_deviance_fitter *f, int p, int l, NAME(scratch) * c, ptrdiff_t at,
+                        ptrdiff_t n)
+{
+    const NAME(space) *s = f->space;
+    kn_deviance_part *pt = &f->parts[p];
+    ptrdiff_t K = f->ladder[l];
+    MAT Cs = SUB(c->Cs, 0, 0, n, K), zs = SUB(c->zs, 0, 0, pt->count, n);
+    MAT H = SUB(c->product, 0, 0, K, K), A = SUB(c->product, 0, 0, pt->count, K);
+    REAL scale[NAME(CHUNK)];
+    for (ptrdiff_t j = 0; j < n; j++)
+        scale[j] = (REAL)sqrt((double)COL(c->inverse, l)[j]);
+    NAME(scale_rows)(c->C, scale, Cs);
+    NAME(scale_columns)(SUB(s->z, pt->first, at, pt->count, n), scale, zs);
+    SYRK(1, KN_T, Cs, 0, H);
+    NAME(add_product)(H, true, pt->H[l]);
+    GEMM(1, KN_N, zs, KN_N, Cs, 0, A);
+    NAME(add_product)(A, false, pt->A[l]);
+}
+
+/* Everything fold p takes from n responses. */
+static void NAME(chunk)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrdiff_t at, ptrdiff_t n)
+{
+    const NAME(space) *s = f->space;
+    kn_deviance_part *pt = &f->parts[p];
+    ptrdiff_t L = f->n_stages;
+    MAT C2 = SUB(c->C2, 0, 0, n, f->Kmax), z2 = SUB(c->zs, 0, 0, pt->count, n);
+    MAT own = SUB(c->product, 0, 0, f->Kmax, L), q = SUB(c->product, 0, 0, pt->count, L);
+    NAME(project)(f, p, at, SUB(c->C, 0, 0, n, f->Kmax));
+    NAME(square)(c->C, C2);
+    NAME(make_psi)(f, p, c, at, n);
+    GEMM(1, KN_T, C2, KN_N, SUB(c->psi, 0, 0, n, L), 0, own);
+    NAME(add_product)(own, false, pt->own);
+    NAME(square)(SUB(s->z, pt->first, at, pt->count, n), z2);
+    GEMM(1, KN_N, z2, KN_N, SUB(c->inverse, 0, 0, n, L), 0, q);
+    NAME(add_product)(q, false, pt->q);
+    for (int l = 0; l < L; l++)
+        if (f->ladder[l] > 0)
+            NAME(stage)(f, p, l, c, at, n);
+}
+
+static void NAME(parts)(void *self, int worker, ptrdiff_t p, ptrdiff_t end)
+{
+    NAME(job) *b = self;
+    kn_deviance_fitter *f = b->f;
+    NAME(scratch) *c = &((NAME(space) *)f->space)->scratch[worker];
+    for (; p < end; p++)
+        for (ptrdiff_t at = 0; at < b->width; at += NAME(CHUNK)) {
+            ptrdiff_t n = b->width - at < NAME(CHUNK) ? b->width - at : NAME(CHUNK);
+            if (p < f->folds) {
+                NAME(chunk)(f, (int)p, c, at, n);
+                continue;
+            }
+            MAT C = SUB(c->C, 0, 0, n, f->Kmax);
+            NAME(project)(f, f->folds, at, C);
+            for (ptrdiff_t k = 0; k < f->Kmax; k++)
+                for (ptrdiff_t j = 0; j < n; j++)
+                    kn_col(f->Q, k)[b->first + at + j] = (double)COL(C, k)[j];
+        }
+}
+
+static void NAME(gather)(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z)
+{
+    NAME(job) b = {f, first, z.cols, z};
+    kn_parallel(ctx, z.cols, 1 + 50000 / f->N, NAME(sort_columns), &b);
+    kn_la_parallel(ctx, f->folds + 1, 1, NAME(parts), &b);
+}

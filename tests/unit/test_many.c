@@ -1,0 +1,169 @@
+/* More samples than folds are made of: one set held out, a basis by the range finder [METHOD 5b] */
+#include "test.h"
+
+#include "base/rng.h"
+#include "model/model.h"
+
+static kn_ctx *ctx;
+
+static kn_view view(kn_mat m)
+{
+    return kn_view_cols(m.data, m.rows, m.cols);
+}
+
+/* Two covariates, T responses with three common directions and noise of their own. */
+static void people(ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
+{
+    kn_rng rng;
+    kn_rng_init(&rng, 17, 0);
+    kn_mat load = ref_normal(&rng, 3, T);
+    *X = ref_normal(&rng, N, 2);
+    *Y = ref_new(N, T);
+    for (ptrdiff_t i = 0; i < N; i++) {
+        double x = kn_at(*X, i, 0), w = kn_at(*X, i, 1);
+        double f[3] = {x + 0.5 * kn_rng_normal(&rng), sin(x) + w + 0.5 * kn_rng_normal(&rng),
+                       0.8 * kn_rng_normal(&rng)};
+        for (ptrdiff_t j = 0; j < T; j++)
+            kn_col(*Y, j)[i] = f[0] * kn_at(load, 0, j) + f[1] * kn_at(load, 1, j) +
+                               f[2] * kn_at(load, 2, j) + kn_rng_normal(&rng);
+    }
+    free(load.data);
+}
+
+static void two_thousand_are_held_out_of_six(void **state)
+{
+    (void)state;
+    enum { N = 6000, T = 40 };
+    kn_mat X, Y;
+    kn_fit_options o;
+    kn_fit_info info;
+    kn_model *m;
+    people(N, T, &X, &Y);
+    kn_fit_options_init(&o);
+    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &m));
+    kn_model_info(m, &info);
+    assert_int_equal(info.cv.folds, 1);
+    assert_int_equal(m->reference.n, 2000);
+    assert_true(m->reference.has_gev && m->reference.has_deviance);
+    assert_close(info.cv.z2, 1, 0.03);
+    assert_close(info.cv.coverage95, 0.95, 0.01);
+    assert_true(info.cv.msll < -0.2);
+    assert_true(info.n_components >= 2);
+    assert_true(info.rank < N / 3 && info.rank_residual < 1e-11);
+    /* their z by the stored reference are what a model of the others says */
+    ptrdiff_t *train = malloc(N * sizeof *train), n = 0, at = 0;
+    for (ptrdiff_t i = 0; i < N; i++)
+        if (at < 2000 && m->reference.sample[at] == i)
+            at++;
+        else
+            train[n++] = i;
+    assert_int_equal(n, 4000);
+    kn_mat Xt = ref_new(n, 2), Yt = ref_new(n, T), Xs = ref_new(2000, 2);
+    kn_mat_rows(X, train, Xt);
+    kn_mat_rows(Y, train, Yt);
+    kn_mat_rows(X, m->reference.sample, Xs);
+    kn_model *others;
+    kn_maps *maps;
+    kn_mat mean = ref_new(2000, T), var = ref_new(2000, T), z = ref_new(2000, T),
+           own = ref_new(2000, T);
+    o.components = (int)info.n_components;
+    o.rho = info.rho;
+    o.length = info.length;
+    o.max_evals = 0;
+    o.folds = 0;
+    assert_ok(ctx, kn_fit(ctx, view(Xt), view(Yt), &o, &others));
+    assert_ok(ctx, kn_predict(ctx, others, view(Xs), &maps));
+    assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, mean, var));
+    double noise[T];
+    assert_ok(ctx, kn_model_noise(ctx, m, noise));
+    for (ptrdiff_t j = 0; j < T; j++)
+        for (ptrdiff_t i = 0; i < 2000; i++) {
+            double y = kn_at(Y, m->reference.sample[i], j);
+            kn_col(own, j)[i] = (y - kn_at(mean, i, j)) / sqrt(kn_at(var, i, j) + noise[j]);
+            kn_col(z, j)[i] = (double)m->reference.z[i * T + j];
+        }
+    /* the scaling of responses and covariates is held in the reference, but not in `others` */
+    assert_same(z, own, 0.03);
+    kn_maps_free(maps);
+    kn_model_free(others);
+    kn_model_free(m);
+    free(train), free(X.data), free(Y.data), free(Xt.data), free(Yt.data), free(Xs.data);
+    free(mean.data), free(var.data), free(z.data), free(own.data);
+}
+
+static void range_finder_and_gram_give_the_same_model(void **state)
+{
+    (void)state;
+    enum { N = 5001, T = 30 };
+    kn_mat X, Y;
+    kn_fit_options o;
+    kn_model *by_range, *by_given;
+    people(N, T, &X, &Y);
+    kn_fit_options_init(&o);
+    o.components = 3;
+    o.max_evals = 0;
+    o.rho = 0.5;
+    o.length = 2;
+    o.folds = 0;
+    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &by_range));
+    kn_fit_info info;
+    kn_model_info(by_range, &info);
+    assert_true(info.basis_residual < 1e-2);
+    o.basis = kn_model_array(by_range, "B");
+    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &by_given));
+    kn_fit_info given;
+    kn_model_info(by_given, &given);
+    assert_close(info.lml, given.lml, 1e-9);
+    double a[T], b[T];
+    assert_ok(ctx, kn_model_noise(ctx, by_range, a));
+    assert_ok(ctx, kn_model_noise(ctx, by_given, b));
+    for (int j = 0; j < T; j++)
+        assert_close(a[j], b[j], 1e-3); /* from sums, up to the residual; and exactly */
+    kn_model_free(by_range);
+    kn_model_free(by_given);
+    free(X.data), free(Y.data);
+}
+
+static void groups_never_part(void **state)
+{
+    (void)state;
+    static const ptrdiff_t sizes[] = {3, 10, 99, 1000};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (int once = 0; once < 2; once++) {
+            ptrdiff_t N = sizes[k], count[10] = {0}, out = 0;
+            int *group = calloc((size_t)N, sizeof *group), *fold = calloc((size_t)N, sizeof *fold);
+            int folds = once ? KN_HELD_OUT_ONCE : 10;
+            for (ptrdiff_t i = 0; i < N; i++)
+                group[i] = (int)(i * 7919 % N / 3) - 5;
+            assert_ok(ctx, kn_folds_deal(ctx, N, N > 3 ? group : NULL, 1, &folds, fold));
+            for (ptrdiff_t i = 0; i < N; i++)
+                for (ptrdiff_t j = 0; N > 3 && j < i; j++)
+                    if (group[i] == group[j])
+                        assert_int_equal(fold[i], fold[j]);
+            for (ptrdiff_t i = 0; i < N; i++)
+                if (fold[i] >= 0)
+                    count[fold[i]]++, out++;
+            for (int f = 0; f < folds; f++)
+                assert_true(count[f] > 0);
+            assert_true(once ? out >= N / 2 && out < N : out == N);
+            if (!once && N >= 99)
+                for (int f = 0; f < folds; f++)
+                    assert_true(labs((long)(count[f] - N / folds)) <= 3);
+            free(group), free(fold);
+        }
+    int same[4] = {1, 1, 1, 1}, fold[4], folds = 2;
+    assert_refused(ctx, kn_folds_deal(ctx, 4, same, 1, &folds, fold), KN_ERR_DATA, "one group");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_never_part),
+        cmocka_unit_test(range_finder_and_gram_give_the_same_model),
+        cmocka_unit_test(two_thousand_are_held_out_of_six),
+    };
+    ctx = kn_ctx_new();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    kn_ctx_free(ctx);
+    return failed;
+}

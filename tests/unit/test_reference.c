@@ -1,0 +1,168 @@
+/* What is normal may be known from some of the training samples only: nothing may change for them.
+ */
+#include "test.h"
+
+#include <unistd.h>
+
+#include "base/rng.h"
+#include "model/file.h"
+
+static kn_ctx *ctx;
+
+enum { N = 60, T = 300, FOLDS = 3 };
+
+static kn_view view(kn_mat m)
+{
+    return kn_view_cols(m.data, m.rows, m.cols);
+}
+
+static void people(kn_mat *X, kn_mat *Y)
+{
+    kn_rng rng;
+    kn_rng_init(&rng, 5, 0);
+    *X = ref_new(N, 2);
+    *Y = ref_new(N, T);
+    for (ptrdiff_t i = 0; i < N; i++) {
+        double age = kn_rng_normal(&rng), s = kn_rng_normal(&rng);
+        kn_col(*X, 0)[i] = age;
+        kn_col(*X, 1)[i] = kn_rng_normal(&rng);
+        for (ptrdiff_t j = 0; j < T; j++)
+            kn_col(*Y, j)[i] = 0.5 * age * sin(0.1 * (double)j) + 0.4 * s * cos(0.05 * (double)j) +
+                               kn_rng_normal(&rng);
+    }
+}
+
+/* The first fold's maps alone, as those of one held-out set are. */
+static kn_gp_maps only_first_fold(kn_gp_maps *all)
+{
+    kn_gp_maps some = *all;
+    some.n_parts = 1;
+    some.n = all->part[0].n;
+    some.sample = all->part[0].rows;
+    for (int k = 1; k < FOLDS; k++) {
+        kn_free(all->part[k].rows);
+        kn_free(all->part[k].train);
+        kn_mat_clear(&all->part[k].mean);
+        kn_mat_clear(&all->part[k].var);
+        kn_mat_clear(&all->part[k].US);
+        kn_mat_clear(&all->part[k].rotate);
+    }
+    some.part[0].rows = NULL;
+    *all = (kn_gp_maps){0};
+    return some;
+}
+
+static void some_samples_have_the_reference_they_had_among_all(void **state)
+{
+    (void)state;
+    kn_mat X, Y;
+    kn_fit_options o;
+    kn_model *m, *back;
+    kn_gp_maps cv, some;
+    kn_cv_summary summary;
+    kn_reference all;
+    int fold[N], deal[N];
+    people(&X, &Y);
+    kn_fit_options_init(&o);
+    o.components = 4;
+    o.folds = FOLDS;
+    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &m));
+    kn_responses R = kn_responses_of(view(Y), &m->y);
+    int folds = FOLDS;
+    assert_ok(ctx, kn_folds_deal(ctx, N, NULL, m->seed, &folds, fold));
+    assert_ok(ctx, kn_gp_cv(ctx, &m->gp, &R, NULL, FOLDS, fold, &cv));
+    assert_ok(ctx, kn_reference_make(ctx, &m->gp, &cv, fold, FOLDS, 0.05, true, &all));
+    assert_ok(ctx, kn_reference_loo(ctx, &m->gp, &R, &all, &summary));
+    some = only_first_fold(&cv);
+    for (ptrdiff_t i = 0; i < some.n; i++)
+        deal[i] = (int)i % FOLDS;
+    kn_reference_clear(&m->reference);
+    kn_reference *r = &m->reference;
+    assert_ok(ctx, kn_reference_make(ctx, &m->gp, &some, deal, FOLDS, 0.05, true, r));
+    assert_ok(ctx, kn_reference_loo(ctx, &m->gp, &R, r, &summary));
+
+    assert_int_equal(r->n, N / FOLDS);
+    assert_true(r->has_gev && r->has_deviance && r->has_loo_gev);
+    assert_int_equal(r->deviance.n_ref, r->n);
+    for (ptrdiff_t i = 0; i < r->n; i++) {
+        ptrdiff_t t = r->sample[i];
+        assert_close(r->statistic[i], all.statistic[t], 1e-12);
+        assert_close(r->loo_statistic[i], all.loo_statistic[t], 1e-12);
+        assert_close(r->y_sum[i], all.y_sum[t], 1e-12);
+        for (ptrdiff_t j = 0; j < T; j++)
+            assert_close((double)r->z[i * T + j], (double)all.z[t * T + j], 1e-6);
+    }
+    ptrdiff_t found = 0;
+    for (ptrdiff_t t = -1; t <= N; t++) {
+        ptrdiff_t row = kn_reference_row(r, t);
+        assert_true(row < 0 || r->sample[row] == t);
+        assert_int_equal(kn_reference_row(&all, t), t < N ? t : -1);
+        found += row >= 0;
+    }
+    assert_int_equal(found, r->n);
+
+    char path[] = "/tmp/kn_reference_XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    kn_write_options w = {.force = true};
+    assert_ok(ctx, kn_model_write(ctx, m, path, &w));
+    assert_ok(ctx, kn_model_read(ctx, path, &back));
+    assert_int_equal(back->reference.n, r->n);
+    assert_memory_equal(back->reference.sample, r->sample, (size_t)r->n * sizeof *r->sample);
+    assert_memory_equal(back->reference.statistic, r->statistic, (size_t)r->n * sizeof(double));
+    unlink(path);
+    kn_model_free(back);
+    kn_reference_clear(&all);
+    kn_gp_maps_clear(&some);
+    kn_model_free(m);
+    free(X.data), free(Y.data);
+}
+
+/* More responses than fit one block, few samples: what is kept, and what is made again, agree. */
+static void keeping_z_or_not_gives_the_same_reference(void **state)
+{
+    (void)state;
+    kn_mat X, Y;
+    kn_fit_options o;
+    kn_model *m;
+    kn_gp_maps cv;
+    kn_reference with, without;
+    int fold[N];
+    people(&X, &Y);
+    kn_fit_options_init(&o);
+    o.components = 4;
+    o.folds = 0;
+    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &m));
+    kn_responses R = kn_responses_of(view(Y), &m->y);
+    int folds = FOLDS;
+    assert_ok(ctx, kn_folds_deal(ctx, N, NULL, 1, &folds, fold));
+    assert_ok(ctx, kn_gp_cv(ctx, &m->gp, &R, NULL, FOLDS, fold, &cv));
+    assert_ok(ctx, kn_reference_make(ctx, &m->gp, &cv, fold, FOLDS, 0.05, true, &with));
+    assert_ok(ctx, kn_reference_make(ctx, &m->gp, &cv, fold, FOLDS, 0.05, false, &without));
+    assert_non_null(with.z);
+    assert_null(without.z);
+    assert_int_equal(with.deviance.K, without.deviance.K);
+    assert_int_equal(with.deviance_noise.K, without.deviance_noise.K);
+    for (ptrdiff_t i = 0; i < N; i++) {
+        assert_close(with.statistic[i], without.statistic[i], 0);
+        assert_close(with.deviance.ref[i], without.deviance.ref[i], 1e-6);
+        assert_close(with.deviance_noise.ref[i], without.deviance_noise.ref[i], 1e-6);
+    }
+    kn_reference_clear(&with), kn_reference_clear(&without);
+    kn_gp_maps_clear(&cv);
+    kn_model_free(m);
+    free(X.data), free(Y.data);
+}
+
+int main(void)
+{
+    ctx = kn_ctx_new();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(some_samples_have_the_reference_they_had_among_all),
+        cmocka_unit_test(keeping_z_or_not_gives_the_same_reference),
+    };
+    int failed = cmocka_run_group_tests_name("reference", tests, NULL, NULL);
+    kn_ctx_free(ctx);
+    return failed;
+}
