@@ -285,12 +285,15 @@ kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s, const float *z, const floa
                "%td of %td samples have covariates far from training (extrapolation_pct above 99): "
                "their z are small by ignorance, not by health; see deviance_noise",
                result->n_extrapolated, s->n);
-    s->seen_as_new = result->n_in_training > 0 && !s->plain && !r->z;
+    ptrdiff_t without = 0; /* training samples that have no cross-validated z */
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        without += s->training[i] >= 0 && (!r->z || kn_reference_row(r, s->training[i]) < 0);
+    s->seen_as_new = without > 0 && !s->plain;
     if (s->seen_as_new)
         kn_log(ctx, KN_LOG_WARNING,
-               "%td samples are from training, and the model has no cross-validated z for them "
-               "(--folds 0): theirs are too small",
-               result->n_in_training);
+               "%td samples are from training, and the model has no cross-validated z for them%s: "
+               "theirs are too small",
+               without, r->n == 0 ? " (--folds 0)" : "");
     if (s->labelled)
         KN_TRY(detection(ctx, s));
     kn_metrics_mean(s->metrics, s->mean_metrics);
