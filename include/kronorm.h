@@ -306,7 +306,9 @@ typedef struct kn_inputs {
     const char *categorical; /* numeric columns that are categories */
     const char *targets;     /* response columns of a table: "lh_*,rh_*" */
     kn_missing_policy missing;
-    int match_common; /* 1: use the ids that both sides have; 0: all must match */
+    int match_common;    /* 1: use the ids that both sides have; 0: all must match */
+    double memory;       /* bytes to stay within; 0: half of what the machine or container has */
+    const char *scratch; /* folder for responses that find no room; NULL: $TMPDIR or /var/tmp */
 } kn_inputs;
 
 typedef struct kn_fit_job {

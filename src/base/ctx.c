@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/mapped.h"
+
 enum { MESSAGE_SIZE = 1024 };
 
 struct kn_ctx {
@@ -18,6 +20,8 @@ struct kn_ctx {
     bool quiet;
     atomic_int cancelled;         /* lock-free, so that a signal handler may set it */
     atomic_long allocations_left; /* until one fails; 0: never */
+    const char *mapped;           /* see mapped.h */
+    size_t mapped_bytes;
 };
 
 kn_ctx *kn_ctx_new(void)
@@ -128,6 +132,18 @@ bool kn_allocation_fails(kn_ctx *ctx)
         return false;
     atomic_store(&ctx->allocations_left, left - 1);
     return left == 1;
+}
+
+void kn_mapped_set(kn_ctx *ctx, const void *start, size_t bytes)
+{
+    ctx->mapped = start;
+    ctx->mapped_bytes = start ? bytes : 0;
+}
+
+bool kn_mapped(const kn_ctx *ctx, const void *p)
+{
+    const char *at = p;
+    return ctx->mapped && at >= ctx->mapped && at < ctx->mapped + ctx->mapped_bytes;
 }
 
 const char *kn_status_name(kn_status status)

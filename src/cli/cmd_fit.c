@@ -96,6 +96,7 @@ int cmd_fit(int argc, char **argv)
          "NIfTI mask; default voxels finite in all images and not "
          "constant",
          &job.in.mask, NULL},
+        CLI_MEMORY_ROWS(job.in),
         {CLI_HEADING, "Model", 0, NULL, NULL, NULL, NULL},
         {CLI_CHOICE, "method", 0, "smtgpr|stgpr|kronprod",
          "all voxels jointly (default), each alone, "

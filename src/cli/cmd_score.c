@@ -35,6 +35,7 @@ int cmd_score(int argc, char **argv)
         {CLI_TEXT, "model", 0, "MODEL", "the model file, if not the first word", &job.model, NULL},
         CLI_INPUT_ROWS(job.in),
         CLI_RESPONSE_ROWS(job.in),
+        CLI_MEMORY_ROWS(job.in),
         {CLI_HEADING, "Scoring", 0, NULL, NULL, NULL, NULL},
         {CLI_TEXT, "label", 0, "COLUMN=VALUE",
          "rows that count as abnormal: adds AUC; metrics are then "

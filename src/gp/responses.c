@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/mapped.h"
 #include "base/parallel.h"
 
 /* Variation below this share of the largest magnitude is rounding: float32 has none below 6e-8. */
@@ -18,6 +19,7 @@ void kn_scaling_clear(kn_scaling *s)
 }
 
 typedef struct moments_job {
+    const kn_ctx *ctx;
     kn_view Y;
     double *mean, *sd, *largest;
 } moments_job;
@@ -44,12 +46,13 @@ static void moments(void *self, ptrdiff_t first, ptrdiff_t last)
         }
     for (ptrdiff_t j = first; j < last; j++)
         job->sd[j] = sqrt(job->sd[j]);
+    kn_view_done(job->ctx, job->Y, first, last - first);
 }
 
 kn_status kn_scaling_new(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out)
 {
     kn_status status;
-    moments_job job = {.Y = Y};
+    moments_job job = {.ctx = ctx, .Y = Y};
     *out = (kn_scaling){.n_all = Y.cols};
     KN_TRY(kn_alloc_d(ctx, Y.cols, &job.mean));
     KN_TRY(kn_alloc_d(ctx, Y.cols, &job.sd));
@@ -86,6 +89,7 @@ kn_responses kn_responses_of(kn_view Y, const kn_scaling *scaling)
 }
 
 typedef struct block_job {
+    const kn_ctx *ctx;
     const kn_responses *Y;
     ptrdiff_t first;
     const ptrdiff_t *index; /* NULL: first, first + 1, ... */
@@ -107,16 +111,22 @@ static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
                 out[i] = (kn_view_at(Y, i, s->kept[k]) - mean) * scale;
         }
     }
+    for (ptrdiff_t j = from, run; j < to; j += run) { /* neighbours leave together */
+        ptrdiff_t k = job->index ? job->index[j] : job->first + j;
+        for (run = 1; j + run < to && (!job->index || job->index[j + run] == k + run); run++)
+            ;
+        kn_view_done(job->ctx, Y, s->kept[k], s->kept[k + run - 1] - s->kept[k] + 1);
+    }
 }
 
 void kn_responses_block(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat block)
 {
-    block_job job = {Y, first, NULL, block};
+    block_job job = {ctx, Y, first, NULL, block};
     kn_parallel(ctx, block.cols, 1 + 100000 / (block.rows + 1), fill_columns, &job);
 }
 
 void kn_responses_columns(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *index, kn_mat block)
 {
-    block_job job = {Y, 0, index, block};
+    block_job job = {ctx, Y, 0, index, block};
     kn_parallel(ctx, block.cols, 1 + 100000 / (block.rows + 1), fill_columns, &job);
 }

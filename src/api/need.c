@@ -1,0 +1,234 @@
+/* Memory of a fit by the sizes of its matrices. Every number below is a count of matrices that are
+ * alive at once; whoever adds or frees one there changes it here. Peaks measured against it are in
+ * docs/numerics.md.
+ *
+ *   D = 8 bytes   W = min(T, 2048), a block of responses   f folds   n = N (1 - 1/f) training rows
+ *   R = D N M     a matrix of R: N x N when dense (M = N), its factors otherwise
+ *   E = 2 D M^2   work space of the eigenproblem (dsyevd)
+ *   G = D N g     the Gram matrix and its eigenvectors, g = N; a range finder, g = its columns
+ *   K = 1, 2, ... 128 < 0.8 n, T: components of the joint deviance
+ *   P             as given; auto: the largest step of its ladder, 400 at most and below N/2
+ *
+ *   all stages    responses  value N T (or a window of the scratch file)
+ *                 work       X three times, 12 vectors of T
+ *   gram          samples    5 G          G, U, a copy, dsyevd's two          work  D N W
+ *   components    samples    2 G + 8 R + E   pilot and ladder engines: pairs, U, H
+ *                 work       10 D N P of five folds, 5 D N max(P, 128)
+ *   basis         basis      2 D T P      B, and its rotation                 work  D N W
+ *   search        samples    2 G + 4 R + E   pairs (dot, d2), U, H
+ *                 work       D N (4 P + max(P, 128)); iso: 2 D N P + 8 D P^2
+ *   folds         samples    2 G + R + (n/N)^2 max(3 G, 4 R + E)
+ *                 work       parts = D N P (f + 1), the engine's, 2 D N min(1024, N/f)
+ *   noise         samples    2 G + R      work  parts, D W (6 N + 2 N/f + 2 P)
+ *   reference     samples    R            reference  z + top
+ *                 z = 4 N T if at most 1 GB, else 0; top = 2 D N (share T)
+ *   deviance      samples    R + 4 D N^2  reference  z + 2.5 D T K
+ *                 work       parts, D N K (f + 3), blocks of 2^21 values
+ *   leave-one-out samples    2 R          reference  z + 2 D T K + top
+ *
+ *   STGPR         basis      D N T, alpha; the lattice takes 1300 bytes a response while searching;
+ *                 mean and variance of many responses at once: panel = 2 D N T, at most 1 GB, in
+ *                 cross-validation and once more in leave-one-out
+ *   MT-Kronprod   as S-MTGPR with P = min(N, T); with se in the task kernel P = T and
+ *                 basis 8 D T^2, work 10 D N T
+ *
+ *   scoring       the model as it is in memory; batches of samples of 64 MB or 32 rows, four maps
+ *                 each; 2 D N_train min(1024, N) for R*; 12 more vectors of T
+ *
+ *   program       32 MB, and 8 MB a thread (OpenBLAS) */
+#include "api/need.h"
+
+#include <math.h>
+
+#include "gp/responses.h"
+
+static const double D = sizeof(double), PROGRAM = 32e6, EACH_THREAD = 8e6;
+static const double MOST_KEPT = 1e9; /* of z; of a panel of STGPR */
+static const double BATCH_BYTES = 1 << 26;
+enum { BATCH_ROWS = 32, MAPS = 4 };
+enum { LADDER_TOP = 400, DEVIANCE_TOP = 128, Z_BLOCK = 1 << 21, LEAST_Z_BLOCK = 64 };
+
+/* The shape with what the stages share worked out. */
+typedef struct sizes {
+    const kn_need_shape *s;
+    double N, T, P, M, f, W, n, share; /* share: (n/N)^2 */
+    double R, E, G, K;
+    double z, top, parts, engine;
+    kn_need all; /* what every stage has */
+} sizes;
+
+static double ladder_top(double N, double T)
+{
+    static const int LADDER[] = {1, 2, 3, 5, 8, 12, 18, 25, 35, 50, 70, 100, 140, 200, 280, 400};
+    double P = 1;
+    for (size_t i = 0; i < sizeof LADDER / sizeof *LADDER; i++)
+        if (LADDER[i] <= (N - 1) / 2 && LADDER[i] <= T)
+            P = LADDER[i];
+    return P;
+}
+
+double kn_need_total(const kn_need *n)
+{
+    return n->responses + n->samples + n->basis + n->reference + n->work + n->program;
+}
+
+static void consider(const sizes *z, const char *stage, kn_need here, kn_need *peak)
+{
+    here.responses += z->all.responses;
+    here.work += z->all.work;
+    here.program += z->all.program;
+    here.stage = stage;
+    if (!peak->stage || kn_need_total(&here) > kn_need_total(peak))
+        *peak = here;
+}
+
+static sizes sizes_of(const kn_need_shape *s)
+{
+    sizes z = {.s = s, .N = (double)s->N, .T = (double)s->T, .M = (double)s->M};
+    bool dense_tasks = s->method == KN_KRONPROD && s->rotated;
+    z.f = s->folds < s->N ? s->folds : (double)s->N;
+    z.n = z.f > 1 ? z.N * (1 - 1 / z.f) : z.N;
+    z.share = z.n * z.n / (z.N * z.N);
+    z.W = fmin(z.T, KN_BLOCK);
+    z.P = s->method == KN_STGPR      ? 0
+          : dense_tasks              ? z.T
+          : s->method == KN_KRONPROD ? fmin(z.N, z.T)
+          : s->P > 0                 ? (double)s->P
+                                     : ladder_top(z.N, z.T);
+    z.R = D * z.N * z.M;
+    z.E = 2 * D * z.M * z.M;
+    z.G = s->given_basis || s->method == KN_STGPR || dense_tasks ? 0
+          : s->range > 0                                         ? D * z.N * (double)s->range
+                                                                 : D * z.N * z.N;
+    for (z.K = DEVIANCE_TOP; z.K > 1 && (z.K >= 0.8 * z.N || z.K >= z.n || z.K > z.T);)
+        z.K /= 2;
+    z.z = 4 * z.N * z.T <= MOST_KEPT ? 4 * z.N * z.T : 0;
+    z.top = 2 * D * z.N * fmax(1, s->top * z.T);
+    z.parts = D * z.N * z.P * (z.f + 1);
+    z.engine = D * z.N * (4 * z.P + fmax(z.P, 128));
+    if (s->iso)
+        z.engine += 2 * D * z.N * z.P + 8 * D * z.P * z.P;
+    z.all = (kn_need){.responses = s->value * z.N * z.T,
+                      .work = s->held + D * (3 * z.N * (double)s->F + 12 * z.T),
+                      .program = PROGRAM + EACH_THREAD * s->threads};
+    return z;
+}
+
+/* Statistics of the cross-validated maps; `panel` is what STGPR holds of them, `pairs` with it. */
+static void reference_stages(const sizes *z, double basis, double pairs, double panel,
+                             kn_need *peak)
+{
+    double Q = D * z->T * z->K, b = fmin(z->T, fmax(LEAST_Z_BLOCK, Z_BLOCK / z->N));
+    double maps = D * z->W * (2 * z->N + 2 * z->N / z->f + 2 * z->P);
+    double R = z->P > 0 ? z->R : 0; /* STGPR keeps no eigenvectors */
+    consider(z, "reference",
+             (kn_need){.samples = R + pairs,
+                       .basis = basis,
+                       .reference = z->z + z->top,
+                       .work = z->parts + panel + 3 * D * z->W * z->N + maps},
+             peak);
+    consider(z, "deviance",
+             (kn_need){.samples = R + pairs + 4 * D * z->N * z->N,
+                       .basis = basis,
+                       .reference = z->z + 2.5 * Q,
+                       .work = z->parts + panel + D * z->N * z->K * (z->f + 3) +
+                               2 * D * z->f * z->K * z->K +
+                               D * b * (7 * z->N + 2 * z->K + 2 * z->P)},
+             peak);
+    consider(z, "leave-one-out",
+             (kn_need){.samples = 2 * R + pairs + (panel > 0 ? 4 * z->R + z->E : 0),
+                       .basis = basis,
+                       .reference = z->z + 2 * Q + z->top,
+                       .work = z->parts + 2 * panel + 5 * D * z->N * z->P +
+                               D * z->W * (3 * z->N + 2 * z->P + (panel > 0 ? 3 * z->N : 0))},
+             peak);
+}
+
+static void components_stages(const sizes *z, kn_need *peak)
+{
+    const kn_need_shape *s = z->s;
+    double B = D * z->T * z->P, block = D * z->N * z->W;
+    double basis = (s->given_basis || (s->iso && s->rotated) ? 2 : 1) * B;
+    bool dense_tasks = s->method == KN_KRONPROD && s->rotated;
+    if (dense_tasks)
+        basis = 8 * D * z->T * z->T;
+    consider(z, "gram", (kn_need){.samples = 5 * z->G, .work = block}, peak);
+    if (s->method == KN_SMTGPR && s->P == 0)
+        consider(z, "components",
+                 (kn_need){.samples = 2 * z->G + 8 * z->R + z->E,
+                           .work = D * z->N * (10 * z->P + 5 * fmax(z->P, 128) + 100)},
+                 peak);
+    consider(z, "basis",
+             (kn_need){.samples = 2 * z->G,
+                       .basis = dense_tasks ? basis : 2 * B,
+                       .work = block + D * (2 * z->N * z->P + 2 * z->P * z->P)},
+             peak);
+    consider(z, "search",
+             (kn_need){.samples = 2 * z->G + 4 * z->R + z->E, .basis = basis, .work = z->engine},
+             peak);
+    if (z->f < 2)
+        return;
+    consider(z, "folds",
+             (kn_need){.samples = 2 * z->G + z->R + z->share * fmax(3 * z->G, 4 * z->R + z->E),
+                       .basis = basis,
+                       .work = z->parts + z->engine + 2 * D * z->N * fmin(1024, z->N / z->f)},
+             peak);
+    consider(z, "noise",
+             (kn_need){.samples = 2 * z->G + z->R,
+                       .basis = basis,
+                       .work = z->parts + D * z->W * (6 * z->N + 2 * z->N / z->f + 2 * z->P)},
+             peak);
+    reference_stages(z, B, 0, 0, peak);
+}
+
+static void stgpr_stages(const sizes *z, kn_need *peak)
+{
+    double alpha = D * z->N * z->T;
+    double panel = fmin(2 * alpha, fmax(MOST_KEPT, 2 * D * z->N * z->W));
+    consider(z, "search",
+             (kn_need){.samples = 5 * z->R + z->E, /* plain has its pairs twice */
+                       .basis = alpha,
+                       .work = 1300 * z->T + 3 * D * z->N * z->W},
+             peak);
+    if (z->f < 2)
+        return;
+    consider(z, "folds",
+             (kn_need){.samples =
+                           2 * z->R + z->share * (3 * z->R + z->E) + 4 * D * z->N * z->N / z->f,
+                       .basis = alpha,
+                       .reference = z->z + z->top,
+                       .work = panel + D * z->W * (9 * z->N + 2 * z->N / z->f)},
+             peak);
+    reference_stages(z, alpha, 2 * z->R, panel, peak);
+}
+
+static void scoring_stage(const sizes *z, kn_need *peak)
+{
+    double rows = fmin(z->N, BATCH_ROWS), K = 2 * DEVIANCE_TOP;
+    double batch = fmax(BATCH_BYTES, rows * (4 * MAPS * z->T + MAPS * D * z->W));
+    consider(z, "scoring",
+             (kn_need){.basis = z->s->model,
+                       .work = batch + 2 * D * fmin(z->N, 1024) * (double)z->s->train +
+                               D * z->N * K + 12 * D * z->T},
+             peak);
+}
+
+void kn_need_of(const kn_need_shape *shape, kn_need *out)
+{
+    sizes z = sizes_of(shape);
+    *out = (kn_need){0};
+    consider(&z, "reading", (kn_need){.work = shape->reading}, out);
+    if (shape->scoring)
+        scoring_stage(&z, out);
+    else if (shape->method == KN_STGPR)
+        stgpr_stages(&z, out);
+    else
+        components_stages(&z, out);
+}
+
+double kn_need_window(const kn_need_shape *shape)
+{
+    enum { COLUMNS = 512 }; /* of the moments, the widest piece that one thread passes over */
+    double one = fmin((double)shape->T, COLUMNS) * (double)shape->N * shape->value;
+    return fmin(shape->threads * one, (double)shape->N * (double)shape->T * shape->value);
+}
