@@ -35,6 +35,7 @@
  *   scoring       the model as it is in memory; batches of samples of 64 MB or 32 rows, four maps
  *                 each; 2 D N_train min(1024, N) for R*; 12 more vectors of T
  *
+ *   work          is taken 1.1 times: malloc keeps some of it between two uses
  *   program       32 MB, and 8 MB a thread (OpenBLAS) */
 #include "api/need.h"
 
@@ -44,9 +45,10 @@
 
 static const double D = sizeof(double), PROGRAM = 32e6, EACH_THREAD = 8e6;
 static const double MOST_KEPT = 1e9; /* of z; of a panel of STGPR */
+static const double RETAINED = 1.1;
 static const double BATCH_BYTES = 1 << 26;
 enum { BATCH_ROWS = 32, MAPS = 4 };
-enum { LADDER_TOP = 400, DEVIANCE_TOP = 128, Z_BLOCK = 1 << 21, LEAST_Z_BLOCK = 64 };
+enum { DEVIANCE_TOP = 128, Z_BLOCK = 1 << 21, LEAST_Z_BLOCK = 64 };
 
 /* The shape with what the stages share worked out. */
 typedef struct sizes {
@@ -75,7 +77,7 @@ double kn_need_total(const kn_need *n)
 static void consider(const sizes *z, const char *stage, kn_need here, kn_need *peak)
 {
     here.responses += z->all.responses;
-    here.work += z->all.work;
+    here.work = RETAINED * (here.work + z->all.work);
     here.program += z->all.program;
     here.stage = stage;
     if (!peak->stage || kn_need_total(&here) > kn_need_total(peak))
@@ -204,7 +206,7 @@ static void stgpr_stages(const sizes *z, kn_need *peak)
 
 static void scoring_stage(const sizes *z, kn_need *peak)
 {
-    double rows = fmin(z->N, BATCH_ROWS), K = 2 * DEVIANCE_TOP;
+    double rows = fmin(z->N, BATCH_ROWS), K = 2 * DEVIANCE_TOP; /* two deviances */
     double batch = fmax(BATCH_BYTES, rows * (4 * MAPS * z->T + MAPS * D * z->W));
     consider(z, "scoring",
              (kn_need){.basis = z->s->model,
@@ -229,6 +231,8 @@ void kn_need_of(const kn_need_shape *shape, kn_need *out)
 double kn_need_window(const kn_need_shape *shape)
 {
     enum { COLUMNS = 512 }; /* of the moments, the widest piece that one thread passes over */
-    double one = fmin((double)shape->T, COLUMNS) * (double)shape->N * shape->value;
-    return fmin(shape->threads * one, (double)shape->N * (double)shape->T * shape->value);
+    double N = (double)shape->N, T = (double)shape->T;
+    double rows = fmax(BATCH_BYTES / (4 * MAPS * T), BATCH_ROWS);
+    double values = shape->scoring ? rows * T : shape->threads * fmin(T, COLUMNS) * N;
+    return shape->value * fmin(values, N * T);
 }

@@ -35,14 +35,17 @@ static double without_responses(const kn_need_shape *s)
 }
 
 /* "responses 8.0 GB, basis 200.0 MB, ...": what is below a hundredth of all is left out. */
-static void list_parts(const kn_need *n, char *out, size_t size)
+static void list_parts(const kn_need *n, bool scoring, char *out, size_t size)
 {
     const struct {
         const char *name;
         double bytes;
-    } part[] = {{"responses", n->responses}, {"matrices over samples", n->samples},
-                {"basis", n->basis},         {"reference", n->reference},
-                {"work space", n->work},     {"program and BLAS", n->program}};
+    } part[] = {{"responses", n->responses},
+                {"matrices over samples", n->samples},
+                {scoring ? "model" : "basis", n->basis},
+                {"reference", n->reference},
+                {"work space", n->work},
+                {"program and BLAS", n->program}};
     size_t at = 0;
     *out = '\0';
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
@@ -106,7 +109,7 @@ kn_status kn_place_responses(kn_ctx *ctx, const kn_allowance *a, const kn_need_s
     kn_need_of(shape, &need);
     double total = kn_need_total(&need), rest = without_responses(shape);
     *in_file = total > a->bytes && rest < total && !a->address_space;
-    list_parts(&need, parts, sizeof parts);
+    list_parts(&need, shape->scoring, parts, sizeof parts);
     if (!at_least)
         kn_log(ctx, KN_LOG_DETAIL, "memory: this %s needs %s (%s), most of it for the %s; %s %s",
                job, kn_size_in_words(total).text, parts, need.stage, a->from,
