@@ -337,7 +337,7 @@ out:
 
 static kn_room room_of(kn_ctx *ctx, const kn_inputs *in)
 {
-    return (kn_room){.allowance = kn_allowance_of(in->memory, kn_threads(ctx)),
+    return (kn_room){.allowance = kn_allowance_of(ctx),
                      .scratch = in->scratch ? in->scratch : kn_scratch_folder()};
 }
 
@@ -345,6 +345,7 @@ kn_status kn_dataset_read_training(kn_ctx *ctx, const kn_inputs *in, const kn_fi
                                    ptrdiff_t basis, kn_dataset *d)
 {
     kn_room room = room_of(ctx, in);
+    room.rank = fit->rank;
     bool iso = fit->noise == KN_NOISE_ISO && fit->method != KN_STGPR;
     room.shape = (kn_need_shape){.method = fit->method,
                                  .iso = iso,

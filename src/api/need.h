@@ -17,6 +17,7 @@ typedef struct kn_need_shape {
     ptrdiff_t N, T, F; /* samples, responses, covariates */
     ptrdiff_t P;       /* components; 0: auto */
     ptrdiff_t M;       /* rank of the decomposition of R; N: dense */
+    ptrdiff_t low;     /* rank that may be enough where dense has no room; 0: none */
     ptrdiff_t range;   /* columns of a range finder for the basis; 0: by the N x N Gram matrix */
     int folds;         /* 0: no reference */
     double top;        /* share of the responses in the abnormality statistic */

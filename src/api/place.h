@@ -11,8 +11,8 @@ typedef struct kn_allowance {
     bool address_space; /* mapped files count too */
 } kn_allowance;
 
-/* memory 0: half of what the machine or the container has. ulimit -v makes either smaller. */
-kn_allowance kn_allowance_of(double memory, int threads);
+/* kn_memory of the context; ulimit -v may leave less. */
+kn_allowance kn_allowance_of(const kn_ctx *ctx);
 
 /* *in_file: the responses fit only in a file. KN_ERR_MEMORY, with need, allowance and what would
  * help, when that is not enough either. at_least: T is not known yet,

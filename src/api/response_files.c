@@ -7,12 +7,17 @@
 #include "io/mask.h"
 #include "io/path.h"
 
+enum { RANK_FROM = 1000 }; /* samples, see kn_fit */
+
 /* The shape of the job with these responses. */
 static kn_need_shape shape_of(kn_ctx *ctx, const kn_room *room, const kn_dataset *d, ptrdiff_t n,
                               ptrdiff_t T, kn_type type)
 {
     kn_need_shape s = room->shape;
-    s.N = s.M = n;
+    s.N = n;
+    s.M = room->rank > 0 && room->rank < n ? room->rank : n;
+    if (room->rank == KN_RANK_AUTO && s.method == KN_SMTGPR && n >= RANK_FROM)
+        s.low = n / 3; /* the most that it takes without being asked */
     s.T = T;
     s.F = d->X.cols;
     s.value = type == KN_F32 ? (int)sizeof(float) : (int)sizeof(double);

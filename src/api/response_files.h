@@ -15,6 +15,7 @@ typedef struct kn_response_rows {
 typedef struct kn_room {
     kn_allowance allowance;
     kn_need_shape shape; /* all but N, T, F, M and what depends on the files */
+    ptrdiff_t rank;      /* of R, as kn_fit_options has it */
     const char *scratch; /* a folder */
 } kn_room;
 

@@ -2,11 +2,13 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/mapped.h"
+#include "base/ram.h"
 
 enum { MESSAGE_SIZE = 1024 };
 
@@ -16,7 +18,8 @@ struct kn_ctx {
     void *log_user;
     kn_progress_fn progress;
     void *progress_user;
-    int threads; /* 0: all processors */
+    int threads;   /* 0: all processors */
+    size_t memory; /* bytes; 0: half of what the machine has */
     bool quiet;
     atomic_int cancelled;         /* lock-free, so that a signal handler may set it */
     atomic_long allocations_left; /* until one fails; 0: never */
@@ -62,6 +65,24 @@ int kn_threads(const kn_ctx *ctx)
         return ctx->threads;
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (int)online : 1;
+}
+
+void kn_set_memory(kn_ctx *ctx, size_t bytes)
+{
+    ctx->memory = bytes;
+}
+
+bool kn_memory_given(const kn_ctx *ctx)
+{
+    return ctx->memory > 0;
+}
+
+size_t kn_memory(const kn_ctx *ctx)
+{
+    bool limited;
+    if (ctx->memory > 0)
+        return ctx->memory;
+    return (size_t)(kn_ram("", &limited) / 2);
 }
 
 void kn_cancel(kn_ctx *ctx)

@@ -63,7 +63,7 @@ static double cgroup_limit(const char *root)
     return least;
 }
 
-double kn_ram(const char *root, int *limited)
+double kn_ram(const char *root, bool *limited)
 {
     double all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     double group = cgroup_limit(root);

@@ -2,10 +2,12 @@
 #ifndef KN_BASE_RAM_H
 #define KN_BASE_RAM_H
 
+#include <stdbool.h>
+
 /* Bytes of memory that this process may come to use: the machine's, or less where its cgroup (a
- * container, a batch job) has less. *limited: 1 for the cgroup's. `root` goes before the paths of
+ * container, a batch job) has less. *limited: by the cgroup. `root` goes before the paths of
  * /proc and /sys: "", or a test's folder. */
-double kn_ram(const char *root, int *limited);
+double kn_ram(const char *root, bool *limited);
 
 /* Bytes of address space that ulimit -v leaves, INFINITY without a limit. */
 double kn_address_space(void);

@@ -51,13 +51,13 @@ int cli_begin(const cli_command *command, int argc, char **argv, cli_common *com
     }
 
 /* Where responses may stay, for commands that read them. */
-#define CLI_MEMORY_ROWS(in)                                                                        \
+#define CLI_MEMORY_ROWS(memory, in)                                                                \
     {CLI_SIZE,                                                                                     \
      "memory",                                                                                     \
      0,                                                                                            \
      "SIZE",                                                                                       \
      "memory to stay within, such as 8G; default half of what there is",                           \
-     &(in).memory,                                                                                 \
+     &(memory),                                                                                    \
      NULL},                                                                                        \
     {                                                                                              \
         CLI_TEXT, "scratch", 0, "DIR",                                                             \

@@ -61,6 +61,9 @@ static void report(const kn_model *model, const char *output)
                info.evaluations);
     else
         printf("  log-likelihood %.2f, %d evaluations\n", info.lml, info.evaluations);
+    if (info.rank_residual > 0)
+        printf("  sample covariance of rank %td, %.1e of its trace left out\n", info.rank,
+               info.rank_residual);
     if (info.cv.folds)
         printf("  cross-validated: mean z^2 %.3f, MSLL %.4f, within 95 %% %.3f\n", info.cv.z2,
                info.cv.msll, info.cv.coverage95);
@@ -72,12 +75,13 @@ int cmd_fit(int argc, char **argv)
 {
     kn_fit_job job = {.size = sizeof job};
     const char *components = NULL, *basis = NULL, *preset = NULL, *sample = NULL, *task = NULL;
-    const char *theta_text = NULL;
+    const char *theta_text = NULL, *rank = NULL;
     bool no_standardise = false, strip = false, plain = false, given_noise = false;
     bool given_components = false, given_likelihood = false, given_scale = false;
     bool given_optimiser = false;
     double theta[KN_MAX_THETA];
     int method = 0, noise = 0, likelihood = 0, optimiser = 0, scale = 0;
+    double memory = 0;
     cli_common common;
     cli_words words;
     kn_fit_options_init(&job.fit);
@@ -96,7 +100,7 @@ int cmd_fit(int argc, char **argv)
          "NIfTI mask; default voxels finite in all images and not "
          "constant",
          &job.in.mask, NULL},
-        CLI_MEMORY_ROWS(job.in),
+        CLI_MEMORY_ROWS(memory, job.in),
         {CLI_HEADING, "Model", 0, NULL, NULL, NULL, NULL},
         {CLI_CHOICE, "method", 0, "smtgpr|stgpr|kronprod",
          "all voxels jointly (default), each alone, "
@@ -137,6 +141,11 @@ int cmd_fit(int argc, char **argv)
         {CLI_INT, "max-evals", 0, "K",
          "at most so many evaluations at full size in each search; 0: evaluate at the start only",
          &job.fit.max_evals, NULL},
+        {CLI_TEXT, "rank", 0, "auto|full|M",
+         "sample covariance by pivots: where few suffice (auto, default, from 1000 samples), "
+         "never, "
+         "or at most M",
+         &rank, NULL},
         {CLI_TEXT, "theta", 0, "v1,...",
          "start of iso noise: log sd of task terms, sample terms, "
          "noise; 'info' prints the names",
@@ -224,6 +233,14 @@ int cmd_fit(int argc, char **argv)
                                    components);
         job.fit.components = (int)P;
     }
+    if (rank && strcmp(rank, "auto") != 0) {
+        char *end;
+        long M = strcmp(rank, "full") == 0 ? KN_RANK_FULL : strtol(rank, &end, 10);
+        if (M != KN_RANK_FULL && (*end || end == rank || M < 1))
+            return cli_usage_error("fit", "--rank is '%s', expected auto, full or a number from 1",
+                                   rank);
+        job.fit.rank = M;
+    }
     if (basis && strcmp(basis, "pca") != 0)
         job.basis = basis;
     if (theta_text) {
@@ -238,6 +255,7 @@ int cmd_fit(int argc, char **argv)
     kn_model *model = NULL;
     if (!ctx)
         return 1;
+    kn_set_memory(ctx, (size_t)memory);
     kn_status status = kn_fit_files(ctx, &job, &model);
     int code = session_end(ctx, status);
     if (status == KN_OK && !common.quiet)

@@ -73,7 +73,7 @@ awk 'BEGIN { print "participant_id,age,y"
     for (i = 1; i <= 3000; i++) printf "s%04d,%d,%d\n", i, 20 + i % 50, i * 7919 % 101 }' >many.csv
 failing "too many samples for dense matrices: how many would do" \
     'kronorm: this fit needs [0-9]*.[0-9] MB (matrices over samples *), but --memory allows 200.0 MB; there is room for 1[0-9]* samples, or --rank 500 would need [0-9]*.[0-9] MB' \
-    fit -c many.csv -y many.csv --use age --targets y -P 1 -o no.safetensors --memory 200M --threads 1
+    fit -c many.csv -y many.csv --use age --targets y -P 1 -o no.safetensors --memory 200M --threads 1 --rank full
 refused "a scratch folder that is not there" \
     "nowhere: no scratch file can be made there: no such file or directory" \
     $F -y $list -o no.safetensors --memory "$less" --scratch nowhere

@@ -139,7 +139,7 @@ static void the_least_limit_above_a_cgroup_counts(void **state)
                                           "root/sys/fs/cgroup/job/step",
                                           "root/sys/fs/cgroup/memory",
                                           "root/sys/fs/cgroup/memory/old"};
-    int limited;
+    bool limited;
     double machine = kn_ram("nowhere", &limited);
     assert_true(machine > 1e8);
     assert_false(limited);
@@ -240,8 +240,9 @@ static void arrays_of_every_order_are_the_same_from_a_file(void **state)
                            .threads = 1};
         assert_ok(ctx, kn_dataset_read_training(ctx, &in, &fit, 0, &memory));
         assert_null(memory.scratch.data);
-        in.memory = total(s) - 1;
+        kn_set_memory(ctx, (size_t)total(s) - 1);
         assert_ok(ctx, kn_dataset_read_training(ctx, &in, &fit, 0, &file));
+        kn_set_memory(ctx, 0);
         assert_non_null(file.scratch.data);
         assert_int_equal(file.Y.type, kind & 2 ? KN_F64 : KN_F32);
         assert_int_equal(file.Y.rows, N - 1);
