@@ -73,7 +73,9 @@ KN_API void kn_set_log(kn_ctx *ctx, kn_log_fn log, void *user);
 KN_API void kn_set_progress(kn_ctx *ctx, kn_progress_fn progress, void *user);
 KN_API void kn_set_threads(kn_ctx *ctx, int threads); /* 0: as many as there are processors */
 KN_API int kn_threads(const kn_ctx *ctx);
-/* How much the work may hold; 0: half of the machine's. What cannot be done in it is refused. */
+/* Bytes that the work may hold; 0: half of what the machine, or the container or batch job, has.
+ * Responses that are read from files and find no room go to kn_inputs.scratch; what cannot be done
+ * even so is refused. */
 KN_API void kn_set_memory(kn_ctx *ctx, size_t bytes);
 KN_API size_t kn_memory(const kn_ctx *ctx);
 KN_API void kn_cancel(kn_ctx *ctx);       /* from any thread or a signal handler */
@@ -318,7 +320,8 @@ typedef struct kn_inputs {
     const char *categorical; /* numeric columns that are categories */
     const char *targets;     /* response columns of a table: "lh_*,rh_*" */
     kn_missing_policy missing;
-    int match_common; /* 1: use the ids that both sides have; 0: all must match */
+    int match_common;    /* 1: use the ids that both sides have; 0: all must match */
+    const char *scratch; /* folder for responses that find no room; NULL: $TMPDIR or /var/tmp */
 } kn_inputs;
 
 typedef struct kn_fit_job {

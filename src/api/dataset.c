@@ -1,15 +1,13 @@
 #include "api/dataset.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "api/check.h"
+#include "api/response_files.h"
 #include "design/match.h"
-#include "design/select.h"
-#include "io/mask.h"
 
 void kn_dataset_clear(kn_dataset *d)
 {
@@ -22,9 +20,9 @@ void kn_dataset_clear(kn_dataset *d)
         kn_table_free(d->responses);
     kn_table_free(d->covariates);
     kn_images_free(d->images);
-    kn_npy_clear(&d->npy);
+    kn_npy_close(&d->array);
+    kn_scratch_clear(&d->scratch);
     kn_free(d->values);
-    kn_mat_clear(&d->table_values);
     *d = (kn_dataset){0};
 }
 
@@ -62,8 +60,16 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
+/* Bytes for decompressing a 4D file whole, where that leaves room. */
+static ptrdiff_t decompressing(const kn_room *room)
+{
+    double share = room->allowance.bytes / 8;
+    return share < KN_NIFTI_MEMORY ? (ptrdiff_t)share : KN_NIFTI_MEMORY;
+}
+
 /* Opens whatever the responses are in; values are read later, for the rows in use. */
-static kn_status open_responses(kn_ctx *ctx, const kn_inputs *in, kn_dataset *d)
+static kn_status open_responses(kn_ctx *ctx, const kn_inputs *in, const kn_room *room,
+                                kn_dataset *d)
 {
     const char *path = in->responses;
     if (kn_table_is_name(path)) {
@@ -74,9 +80,9 @@ static kn_status open_responses(kn_ctx *ctx, const kn_inputs *in, kn_dataset *d)
         return kn_table_read(ctx, path, &d->responses);
     }
     if (ends_with(path, ".npy"))
-        return kn_npy_read(ctx, path, &d->npy);
+        return kn_npy_open(ctx, path, &d->array);
     if (kn_images_is_name(path))
-        return kn_images_open(ctx, path, 0, &d->images);
+        return kn_images_open(ctx, path, decompressing(room), &d->images);
     return kn_fail(
         ctx, KN_ERR_FORMAT,
         "%s: unknown kind of responses, expected .nii, .nii.gz, .hdr, .mgh, .mgz, .gii, .txt "
@@ -106,7 +112,7 @@ static kn_status response_ids(kn_ctx *ctx, const kn_dataset *d, ptrdiff_t id_col
     void *memory;
     out->n = d->responses ? kn_table_rows(d->responses)
              : d->images  ? kn_images_count(d->images)
-                          : d->npy.view.rows;
+                          : d->array.header.rows;
     bool has = d->responses ? id_col >= 0 : d->images && kn_images_id(d->images, 0);
     if (!has)
         return KN_OK;
@@ -216,132 +222,6 @@ out:
     return status;
 }
 
-/* ---- the three kinds of responses --------------------------------------------------------------
- */
-
-static kn_status read_table(kn_ctx *ctx, const kn_selection *selection, const rows *r,
-                            kn_dataset *d)
-{
-    kn_status status;
-    ptrdiff_t *index = NULL;
-    KN_TRY(kn_alloc_i(ctx, r->n, &index));
-    for (ptrdiff_t i = 0; i < r->n; i++)
-        index[i] = r->pair[3 * i];
-    KN_TRY(kn_mat_new(ctx, r->n, selection->n, &d->table_values));
-    KN_TRY(kn_select_read(ctx, d->responses, selection, index, r->n, d->table_values));
-    KN_TRY(kn_names_copy(ctx, (const char *const *)selection->name, selection->n, &d->space.name));
-    d->space.kind = KN_SPACE_TABLE;
-    d->space.T = selection->n;
-    d->Y = kn_view_cols(d->table_values.data, r->n, selection->n);
-out:
-    kn_free(index);
-    return status;
-}
-
-static kn_status read_array(kn_ctx *ctx, const rows *r, kn_dataset *d)
-{
-    bool in_order = r->n == d->npy.view.rows;
-    kn_view v = d->npy.view;
-    for (ptrdiff_t i = 0; i < r->n; i++)
-        in_order = in_order && r->pair[3 * i] == i;
-    d->space.kind = KN_SPACE_NONE;
-    d->space.T = v.cols;
-    d->Y = v;
-    if (in_order)
-        return KN_OK;
-    kn_status status = kn_mat_new(ctx, r->n, v.cols, &d->table_values);
-    if (status != KN_OK)
-        return status;
-    for (ptrdiff_t j = 0; j < v.cols; j++)
-        for (ptrdiff_t i = 0; i < r->n; i++)
-            kn_col(d->table_values, j)[i] = kn_view_at(v, r->pair[3 * i], j);
-    d->Y = kn_view_cols(d->table_values.data, r->n, v.cols);
-    return KN_OK;
-}
-
-/* The default mask over the images in use only: finite in all of them, and not constant. */
-static kn_status mask_of_rows(kn_ctx *ctx, const kn_dataset *d, const rows *r, kn_mask *out)
-{
-    kn_status status;
-    const ptrdiff_t *dim = kn_images_geometry(d->images)->dim;
-    ptrdiff_t V = dim[0] * dim[1] * dim[2];
-    float *first = NULL, *image = NULL;
-    void *memory = NULL;
-    bool *varies = NULL;
-    KN_TRY(kn_alloc_f(ctx, V, &first));
-    KN_TRY(kn_alloc_f(ctx, V, &image));
-    KN_TRY(kn_alloc(ctx, V, sizeof *varies, &memory));
-    varies = memory;
-    for (ptrdiff_t i = 0; i < r->n; i++) {
-        KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_images_read_rows(ctx, d->images, r->pair[3 * i], 1, NULL, V, image));
-        for (ptrdiff_t v = 0; v < V; v++) {
-            if (i == 0)
-                first[v] = image[v];
-            varies[v] = varies[v] || image[v] != first[v];
-            if (!isfinite(image[v]))
-                first[v] = NAN; /* out, whatever the others are */
-        }
-        kn_tell(ctx, "mask", i + 1, r->n, NAN);
-    }
-    KN_TRY(kn_alloc_i(ctx, V, &out->index));
-    for (ptrdiff_t v = 0; v < V; v++)
-        if (isfinite(first[v]) && (varies[v] || r->n == 1))
-            out->index[out->count++] = v;
-    if (out->count == 0)
-        status =
-            kn_fail(ctx, KN_ERR_DATA,
-                    "no voxel is finite in all %td images in use and different between them", r->n);
-out:
-    kn_free(memory);
-    kn_free(image);
-    kn_free(first);
-    if (status != KN_OK)
-        kn_mask_clear(out);
-    return status;
-}
-
-static kn_status read_images(kn_ctx *ctx, const kn_inputs *in, const kn_model *model, const rows *r,
-                             kn_dataset *d)
-{
-    enum { AT_ONCE = 16 }; /* images between two progress reports */
-    kn_status status = KN_OK;
-    kn_mask mask = {0};
-    d->space.kind = KN_SPACE_IMAGE;
-    d->space.geometry = *kn_images_geometry(d->images);
-    if (model) {
-        KN_TRY(kn_space_compare(ctx, in->responses, &d->space, &model->space));
-        KN_TRY(kn_alloc_i(ctx, model->space.T, &d->space.voxel));
-        memcpy(d->space.voxel, model->space.voxel, (size_t)model->space.T * sizeof(ptrdiff_t));
-        d->space.T = model->space.T;
-    } else {
-        if (in->mask)
-            KN_TRY(kn_mask_read(ctx, in->mask, in->responses, &d->space.geometry, &mask));
-        else if (r->n == kn_images_count(d->images))
-            KN_TRY(kn_mask_default(ctx, d->images, &mask));
-        else
-            KN_TRY(mask_of_rows(ctx, d, r, &mask));
-        d->space.voxel = mask.index;
-        d->space.T = mask.count;
-    }
-    ptrdiff_t T = d->space.T;
-    kn_log(ctx, KN_LOG_DETAIL, "%td images of %td voxels: %.1f MB", r->n, T,
-           (double)r->n * (double)T * 4e-6);
-    KN_TRY(kn_alloc_f(ctx, r->n * T, &d->values));
-    for (ptrdiff_t i = 0, run; i < r->n; i += run) { /* runs of neighbours in the file */
-        run = 1;
-        while (run < AT_ONCE && i + run < r->n && r->pair[3 * (i + run)] == r->pair[3 * i] + run)
-            run++;
-        KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_images_read_rows(ctx, d->images, r->pair[3 * i], run, d->space.voxel, T,
-                                   d->values + i * T));
-        kn_tell(ctx, "reading", i + run, r->n, NAN);
-    }
-    d->Y = kn_view_rows_f32(d->values, r->n, T);
-out:
-    return status;
-}
-
 /* ---- all together ---------------------------------------------------------------------------- */
 
 static kn_status choose_columns(kn_ctx *ctx, const kn_inputs *in, const kn_model *model,
@@ -379,7 +259,27 @@ out:
     return status;
 }
 
-kn_status kn_dataset_read(kn_ctx *ctx, const kn_inputs *in, const kn_model *model, kn_dataset *d)
+/* The values, for the rows that are left, in the order of the file. */
+static kn_status read_responses(kn_ctx *ctx, const kn_inputs *in, const kn_model *model,
+                                const kn_room *room, const kn_selection *selection, const rows *r,
+                                kn_dataset *d)
+{
+    ptrdiff_t *row;
+    kn_status status = kn_alloc_i(ctx, r->n, &row);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t i = 0; i < r->n; i++)
+        row[i] = r->pair[3 * i];
+    kn_response_rows rr = {r->n, row};
+    status = d->responses ? kn_read_table(ctx, room, selection, &rr, d)
+             : d->images  ? kn_read_images(ctx, room, in, model, &rr, d)
+                          : kn_read_array(ctx, room, &rr, d);
+    kn_free(row);
+    return status;
+}
+
+static kn_status read_dataset(kn_ctx *ctx, const kn_inputs *in, const kn_model *model,
+                              const kn_room *room, kn_dataset *d)
 {
     kn_status status;
     ids side_ids = {0};
@@ -391,7 +291,7 @@ kn_status kn_dataset_read(kn_ctx *ctx, const kn_inputs *in, const kn_model *mode
     *d = (kn_dataset){0};
     KN_TRY(kn_table_read(ctx, in->covariates, &d->covariates));
     if (in->responses)
-        KN_TRY(open_responses(ctx, in, d));
+        KN_TRY(open_responses(ctx, in, room, d));
     KN_TRY(check_kind(ctx, in, d));
     bool two_tables = d->responses && d->responses != d->covariates;
     KN_TRY(kn_match_id_columns(ctx, in->id, d->covariates, two_tables ? d->responses : NULL,
@@ -420,12 +320,8 @@ kn_status kn_dataset_read(kn_ctx *ctx, const kn_inputs *in, const kn_model *mode
     kn_recipe recipe = model ? model->recipe : d->recipe;
     recipe.missing = (kn_missing)in->missing;
     KN_TRY(make_x(ctx, &recipe, d, &r));
-    if (d->responses)
-        KN_TRY(read_table(ctx, &selection, &r, d));
-    else if (d->images)
-        KN_TRY(read_images(ctx, in, model, &r, d));
-    else if (in->responses)
-        KN_TRY(read_array(ctx, &r, d));
+    if (in->responses)
+        KN_TRY(read_responses(ctx, in, model, room, &selection, &r, d));
     if (model && in->responses && model->space.kind != KN_SPACE_IMAGE)
         KN_TRY(kn_space_compare(ctx, in->responses, &d->space, &model->space));
 out:
@@ -437,6 +333,46 @@ out:
     if (status != KN_OK)
         kn_dataset_clear(d);
     return status;
+}
+
+static kn_room room_of(kn_ctx *ctx, const kn_inputs *in)
+{
+    return (kn_room){.allowance = kn_allowance_of(ctx),
+                     .scratch = in->scratch ? in->scratch : kn_scratch_folder()};
+}
+
+kn_status kn_dataset_read_training(kn_ctx *ctx, const kn_inputs *in, const kn_fit_options *fit,
+                                   ptrdiff_t basis, kn_dataset *d)
+{
+    kn_room room = room_of(ctx, in);
+    room.rank = fit->rank;
+    bool iso = fit->noise == KN_NOISE_ISO && fit->method != KN_STGPR;
+    room.shape = (kn_need_shape){.method = fit->method,
+                                 .iso = iso,
+                                 .rotated = iso && (fit->task_kernel & KN_SE || basis > 0),
+                                 .given_basis = basis > 0,
+                                 .P = basis > 0 ? basis : fit->components,
+                                 .folds = fit->folds,
+                                 .top = fit->top};
+    return read_dataset(ctx, in, NULL, &room, d);
+}
+
+static double model_bytes(const kn_model *m)
+{
+    const kn_gp *gp = &m->gp;
+    const kn_reference *r = &m->reference;
+    double N = (double)gp->N, T = (double)gp->T, P = (double)gp->P;
+    double values = gp->method == KN_STGPR ? N * T : N * (double)gp->latent.R0.m + N * P + T * P;
+    values += T * (double)(r->deviance.K + r->deviance_noise.K);
+    return 8 * values + (r->z ? 4 * N * T : 0);
+}
+
+kn_status kn_dataset_read(kn_ctx *ctx, const kn_inputs *in, const kn_model *model, kn_dataset *d)
+{
+    kn_room room = room_of(ctx, in);
+    room.shape =
+        (kn_need_shape){.scoring = true, .model = model_bytes(model), .train = model->gp.N};
+    return read_dataset(ctx, in, model, &room, d);
 }
 
 kn_status kn_dataset_flag(kn_ctx *ctx, const kn_dataset *d, const char *option, const char *text,

@@ -4,6 +4,7 @@
 
 #include "io/images.h"
 #include "io/npy.h"
+#include "io/scratch.h"
 #include "io/table.h"
 #include "model/model.h"
 
@@ -19,13 +20,16 @@ typedef struct kn_dataset {
     /* what keeps the above alive */
     kn_table *responses;
     kn_images *images;
-    kn_npy npy;
-    float *values;
-    kn_mat table_values;
+    kn_npy_file array;
+    void *values;       /* of the responses, in memory ... */
+    kn_scratch scratch; /* ... or in a file */
 } kn_dataset;
 
-/* model NULL: a training set, whose recipe and space are learned. Else the model's recipe and space
- * are applied; in->responses may then be NULL. */
+/* A training set, whose recipe and space are learned. Refused before the responses are read where
+ * the fit would not stay within in->memory; `basis`: columns of a basis that is given, or 0. */
+kn_status kn_dataset_read_training(kn_ctx *ctx, const kn_inputs *in, const kn_fit_options *fit,
+                                   ptrdiff_t basis, kn_dataset *out);
+/* Samples for a model, whose recipe and space are applied; in->responses may be NULL. */
 kn_status kn_dataset_read(kn_ctx *ctx, const kn_inputs *in, const kn_model *model, kn_dataset *out);
 void kn_dataset_clear(kn_dataset *d);
 

@@ -92,12 +92,12 @@ kn_status kn_fit_files(kn_ctx *ctx, const kn_fit_job *job, kn_model **out)
         fit.noise = KN_NOISE_ISO; /* as kn_fit does */
     KN_TRY(kn_check_fit_options(ctx, &fit));
     KN_TRY(check_outputs(ctx, job, NULL)); /* before hours of work */
-    KN_TRY(kn_dataset_read(ctx, &job->in, NULL, &d));
-    KN_TRY(check_outputs(ctx, job, &d));
     if (job->basis) {
         KN_TRY(kn_npy_read(ctx, job->basis, &basis));
         fit.basis = basis.view;
     }
+    KN_TRY(kn_dataset_read_training(ctx, &job->in, &fit, basis.view.cols, &d));
+    KN_TRY(check_outputs(ctx, job, &d));
     kn_log(ctx, KN_LOG_INFO, "%td samples, %td covariates, %td responses", d.n, d.X.cols, d.Y.cols);
     KN_TRY(kn_fit(ctx, kn_view_cols(d.X.data, d.n, d.X.cols), d.Y, &fit, &m));
     kn_model_info(m, &info);

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/mapped.h"
+#include "base/ram.h"
+
 enum { MESSAGE_SIZE = 1024 };
 
 struct kn_ctx {
@@ -20,6 +23,8 @@ struct kn_ctx {
     bool quiet;
     atomic_int cancelled;         /* lock-free, so that a signal handler may set it */
     atomic_long allocations_left; /* until one fails; 0: never */
+    const char *mapped;           /* see mapped.h */
+    size_t mapped_bytes;
 };
 
 kn_ctx *kn_ctx_new(void)
@@ -67,12 +72,17 @@ void kn_set_memory(kn_ctx *ctx, size_t bytes)
     ctx->memory = bytes;
 }
 
+bool kn_memory_given(const kn_ctx *ctx)
+{
+    return ctx->memory > 0;
+}
+
 size_t kn_memory(const kn_ctx *ctx)
 {
+    bool limited;
     if (ctx->memory > 0)
         return ctx->memory;
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? (size_t)pages / 2 * (size_t)size : SIZE_MAX;
+    return (size_t)(kn_ram("", &limited) / 2);
 }
 
 void kn_cancel(kn_ctx *ctx)
@@ -143,6 +153,18 @@ bool kn_allocation_fails(kn_ctx *ctx)
         return false;
     atomic_store(&ctx->allocations_left, left - 1);
     return left == 1;
+}
+
+void kn_mapped_set(kn_ctx *ctx, const void *start, size_t bytes)
+{
+    ctx->mapped = start;
+    ctx->mapped_bytes = start ? bytes : 0;
+}
+
+bool kn_mapped(const kn_ctx *ctx, const void *p)
+{
+    const char *at = p;
+    return ctx->mapped && at >= ctx->mapped && at < ctx->mapped + ctx->mapped_bytes;
 }
 
 const char *kn_status_name(kn_status status)

@@ -27,6 +27,8 @@ kn_status kn_fail(kn_ctx *ctx, kn_status status, const char *format, ...) KN_PRI
 void kn_log(kn_ctx *ctx, kn_log_level level, const char *format, ...) KN_PRINTF(3, 4);
 void kn_tell(kn_ctx *ctx, const char *stage, ptrdiff_t done, ptrdiff_t total, double lml);
 
+bool kn_memory_given(const kn_ctx *ctx); /* by kn_set_memory; else kn_memory is the machine's */
+
 bool kn_cancelled(const kn_ctx *ctx);
 kn_status kn_check_cancel(kn_ctx *ctx); /* KN_ERR_CANCELLED with its sentence, or KN_OK */
 

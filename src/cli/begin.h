@@ -50,4 +50,20 @@ int cli_begin(const cli_command *command, int argc, char **argv, cli_common *com
             &(in).match_common, NULL                                                               \
     }
 
+/* Where responses may stay, for commands that read them. */
+#define CLI_MEMORY_ROWS(memory, in)                                                                \
+    {CLI_SIZE,                                                                                     \
+     "memory",                                                                                     \
+     0,                                                                                            \
+     "SIZE",                                                                                       \
+     "memory to stay within, such as 8G; default half of what there is",                           \
+     &(memory),                                                                                    \
+     NULL},                                                                                        \
+    {                                                                                              \
+        CLI_TEXT, "scratch", 0, "DIR",                                                             \
+            "folder for a temporary file with the responses, made when memory has no room for "    \
+            "them; default $TMPDIR or /var/tmp",                                                   \
+            &(in).scratch, NULL                                                                    \
+    }
+
 #endif

@@ -81,6 +81,7 @@ int cmd_fit(int argc, char **argv)
     bool given_optimiser = false;
     double theta[KN_MAX_THETA];
     int method = 0, noise = 0, likelihood = 0, optimiser = 0, scale = 0;
+    double memory = 0;
     cli_common common;
     cli_words words;
     kn_fit_options_init(&job.fit);
@@ -99,6 +100,7 @@ int cmd_fit(int argc, char **argv)
          "NIfTI mask; default voxels finite in all images and not "
          "constant",
          &job.in.mask, NULL},
+        CLI_MEMORY_ROWS(memory, job.in),
         {CLI_HEADING, "Model", 0, NULL, NULL, NULL, NULL},
         {CLI_CHOICE, "method", 0, "smtgpr|stgpr|kronprod",
          "all voxels jointly (default), each alone, "
@@ -253,6 +255,7 @@ int cmd_fit(int argc, char **argv)
     kn_model *model = NULL;
     if (!ctx)
         return 1;
+    kn_set_memory(ctx, (size_t)memory);
     kn_status status = kn_fit_files(ctx, &job, &model);
     int code = session_end(ctx, status);
     if (status == KN_OK && !common.quiet)

@@ -29,12 +29,14 @@ int cmd_score(int argc, char **argv)
     const char *write = NULL;
     bool split = false;
     int format = 0, training = 0;
+    double memory = 0;
     cli_common common;
     cli_words words;
     const cli_option options[] = {
         {CLI_TEXT, "model", 0, "MODEL", "the model file, if not the first word", &job.model, NULL},
         CLI_INPUT_ROWS(job.in),
         CLI_RESPONSE_ROWS(job.in),
+        CLI_MEMORY_ROWS(memory, job.in),
         {CLI_HEADING, "Scoring", 0, NULL, NULL, NULL, NULL},
         {CLI_TEXT, "label", 0, "COLUMN=VALUE",
          "rows that count as abnormal: adds AUC; metrics are then "
@@ -76,6 +78,7 @@ int cmd_score(int argc, char **argv)
     kn_apply_result result;
     if (!ctx)
         return 1;
+    kn_set_memory(ctx, (size_t)memory);
     kn_status status = kn_apply_files(ctx, &job, &result);
     int code = session_end(ctx, status);
     if (status == KN_OK && !common.quiet)

@@ -68,6 +68,25 @@ static int choice(const char *words, const char *value)
     return -1;
 }
 
+/* "1.5G" is 1.5e9 bytes, as sizes are printed; "1.5GiB" counts in powers of two. */
+static bool size_of(const char *text, double *bytes)
+{
+    static const char units[] = "kMGT";
+    char *end;
+    double x = strtod(text, &end), unit = 1;
+    const char *at = *end ? strchr(units, *end == 'K' ? 'k' : *end) : NULL;
+    if (end == text || !(x > 0 && x < 1e18))
+        return false;
+    if (at) {
+        bool two = strncmp(++end, "iB", 2) == 0;
+        for (const char *u = units; u <= at; u++)
+            unit *= two ? 1024 : 1000;
+        end += two ? 2 : *end == 'B';
+    }
+    *bytes = x * unit;
+    return *end == '\0';
+}
+
 static int store(const cli_command *command, const cli_option *o, const char *value)
 {
     char *end;
@@ -99,6 +118,13 @@ static int store(const cli_command *command, const cli_option *o, const char *va
             return cli_usage_error(command->name, "--%s is '%s', expected a number", o->name,
                                    value);
         *(double *)o->to = x;
+        return 0;
+    }
+    case CLI_SIZE: {
+        if (!size_of(value, o->to))
+            return cli_usage_error(command->name,
+                                   "--%s is '%s', expected a size such as 8G, 1.5G or 512M",
+                                   o->name, value);
         return 0;
     }
     case CLI_CHOICE: {

@@ -14,6 +14,7 @@ typedef enum cli_kind {
     CLI_INT,     /* int */
     CLI_UINT64,  /* uint64_t */
     CLI_NUMBER,  /* double */
+    CLI_SIZE,    /* double: bytes, from 8G, 1.5GB, 512MiB */
     CLI_CHOICE,  /* int: index into the words of `arg`, "structured|iso" */
 } cli_kind;
 

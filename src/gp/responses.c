@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/mapped.h"
 #include "base/parallel.h"
 
 /* Variation below this share of the mean is rounding: float32 has none below 6e-8. */
@@ -82,6 +83,7 @@ static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b)
 /* ---- scaling ------------------------------------------------------------------------------- */
 
 typedef struct moments_job {
+    const kn_ctx *ctx;
     kn_view Y;
     double *mean, *sd;
 } moments_job;
@@ -139,13 +141,14 @@ static void moments(void *self, ptrdiff_t first, ptrdiff_t last)
         }
         for (ptrdiff_t k = 0; k < c.n; k++)
             job->sd[j + k] = sqrt(fmax(job->sd[j + k], 0) / (double)job->Y.rows);
+        kn_view_done(job->ctx, job->Y, j, c.n);
     }
 }
 
 kn_status kn_scaling_new(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out)
 {
     kn_status status;
-    moments_job job = {.Y = Y};
+    moments_job job = {.ctx = ctx, .Y = Y};
     *out = (kn_scaling){.n_all = Y.cols};
     KN_TRY(kn_alloc_d(ctx, Y.cols, &job.mean));
     KN_TRY(kn_alloc_d(ctx, Y.cols, &job.sd));
@@ -187,6 +190,7 @@ kn_responses kn_responses_rows(const kn_responses *Y, const ptrdiff_t *rows, ptr
 }
 
 typedef struct block_job {
+    const kn_ctx *ctx;
     const kn_responses *Y;
     ptrdiff_t first;
     const ptrdiff_t *index; /* NULL: first, first + 1, ... */
@@ -244,6 +248,7 @@ static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
             else
                 put(&t, i, rows, j, c.n, job->block);
         }
+        kn_view_done(job->ctx, Y->Y, c.index[0], c.index[c.n - 1] - c.index[0] + 1);
     }
 }
 
@@ -256,12 +261,12 @@ static void fill(kn_ctx *ctx, block_job *job, ptrdiff_t cols)
 
 void kn_responses_block(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat block)
 {
-    fill(ctx, &(block_job){.Y = Y, .first = first, .block = block}, block.cols);
+    fill(ctx, &(block_job){.ctx = ctx, .Y = Y, .first = first, .block = block}, block.cols);
 }
 
 void kn_responses_columns(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *index, kn_mat block)
 {
-    fill(ctx, &(block_job){.Y = Y, .index = index, .block = block}, block.cols);
+    fill(ctx, &(block_job){.ctx = ctx, .Y = Y, .index = index, .block = block}, block.cols);
 }
 
 /* ---- strips: blocks lying down ------------------------------------------------------------- */
@@ -325,6 +330,10 @@ static void lay(kn_ctx *ctx, strip_job *job, ptrdiff_t count)
 {
     ptrdiff_t grain = 1 + 100000 / (count + 1);
     kn_parallel(ctx, job->Y->N, grain > 16 ? grain : 16, fill_samples, job);
+    if (count > 0) {
+        const ptrdiff_t *kept = job->Y->scaling->kept + job->first;
+        kn_view_done(ctx, job->Y->Y, kept[0], kept[count - 1] - kept[0] + 1);
+    }
 }
 
 void kn_responses_strip(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat strip)

@@ -106,11 +106,17 @@ out:
     return status;
 }
 
+void kn_images_rest(kn_images *images)
+{
+    kn_nifti_reader_free(images->kept);
+    images->kept = NULL;
+}
+
 void kn_images_free(kn_images *images)
 {
     if (!images)
         return;
-    kn_nifti_reader_free(images->kept);
+    kn_images_rest(images);
     for (ptrdiff_t i = 0; i < images->files; i++)
         kn_nifti_clear(&images->file[i]);
     kn_free(images->file);

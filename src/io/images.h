@@ -32,6 +32,9 @@ kn_status kn_images_read_rows(kn_ctx *ctx, kn_images *images, ptrdiff_t first, p
 kn_status kn_images_read(kn_ctx *ctx, kn_images *images, const ptrdiff_t *index, ptrdiff_t n,
                          float *out); /* all of them */
 
+/* No more will be read for now: lets go of what a compressed 4D file has kept. */
+void kn_images_rest(kn_images *images);
+
 /* ---- what the mask makers need ------------------------------------------------------------ */
 
 /* Each worker has a state of its own, `size` bytes at states + w * size; `take` sees every image

@@ -3,7 +3,7 @@
 #ifndef KN_IO_NPY_H
 #define KN_IO_NPY_H
 
-#include "io/source.h"
+#include "io/npy_header.h"
 #include "io/writer.h"
 
 typedef struct kn_npy {
@@ -15,6 +15,20 @@ typedef struct kn_npy {
 kn_status kn_npy_read(kn_ctx *ctx, const char *path, kn_npy *out);
 kn_status kn_npy_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n, kn_npy *out);
 void kn_npy_clear(kn_npy *npy); /* {0} is fine */
+
+/* The same piece by piece: the shape first, then as much as there is room for. */
+typedef struct kn_npy_file {
+    kn_source source; /* name NULL: not open */
+    kn_npy_header header;
+    kn_type type; /* of what is read: float32 stays float32, all else becomes double */
+} kn_npy_file;
+
+kn_status kn_npy_open(kn_ctx *ctx, const char *path, kn_npy_file *out);
+void kn_npy_close(kn_npy_file *file); /* {0} is fine */
+/* Elements first .. first + n - 1 in the order of the file: rows one after the other, or columns
+ * where header.fortran says so. */
+kn_status kn_npy_elements(kn_ctx *ctx, const kn_npy_file *file, ptrdiff_t first, ptrdiff_t n,
+                          void *out);
 
 /* The values in rows, little-endian, as `type`. */
 kn_status kn_npy_write(kn_ctx *ctx, const char *path, kn_view values, kn_type type,
