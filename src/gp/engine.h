@@ -36,6 +36,7 @@ typedef struct kn_engine {
     double inside_tolerance;     /* nats */
     bool thorough;               /* try the cold starts besides the warm one */
     int evals, inner_evals;
+    struct kn_journal *journal; /* NULL, or what kn_step_nested and kn_step_joint ask first */
 } kn_engine;
 
 /* Z must outlive the engine; pairs are taken over. N_ref: the sample size that task features are
