@@ -56,11 +56,13 @@ static kn_status write_log(kn_ctx *ctx, const kn_fit_job *job, const kn_fit_info
     return status;
 }
 
-/* The log is written before its model. One alone is from a run that was killed between the two, and
- * is no obstacle to going on. */
+/* The log is written before its model. Beside a checkpoint and without the model it is from a run
+ * that was killed between the two, and no obstacle to going on. */
 static bool may_replace_log(const kn_fit_job *job)
 {
-    return job->force || (job->resume && access(job->output, F_OK) != 0);
+    char path[4096];
+    kn_checkpoint_path(job->output, path, sizeof path);
+    return job->force || (job->resume && access(path, F_OK) == 0 && access(job->output, F_OK) != 0);
 }
 
 /* The model and its log can be written, and on top of no input. d NULL: nothing is read yet. */
