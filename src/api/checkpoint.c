@@ -56,7 +56,7 @@ static uint64_t view_hash(kn_view v)
     return h;
 }
 
-static uint64_t options_hash(const kn_fit_options *o)
+static uint64_t options_hash(const kn_fit_options *o, ptrdiff_t N)
 {
     int64_t whole[] = {(int64_t)o->method,
                        o->components,
@@ -72,14 +72,18 @@ static uint64_t options_hash(const kn_fit_options *o)
                        o->standardise != 0,
                        o->folds,
                        (int64_t)o->seed,
-                       o->plain != 0};
+                       o->plain != 0,
+                       o->rank,
+                       o->groups != NULL};
     double real[] = {o->rho, o->length, o->top};
     for (size_t i = 0; i < sizeof real / sizeof *real; i++)
         if (real[i] != real[i])
             real[i] = -1; /* not given: one NaN is as good as another */
     uint64_t h = kn_hash(whole, sizeof whole, 0);
     h = kn_hash(real, sizeof real, h);
-    return o->theta ? kn_hash(o->theta, (size_t)o->n_theta * sizeof *o->theta, h) : h;
+    if (o->theta)
+        h = kn_hash(o->theta, (size_t)o->n_theta * sizeof *o->theta, h);
+    return o->groups ? kn_hash(o->groups, (size_t)N * sizeof *o->groups, h) : h;
 }
 
 static json_t *hash_json(uint64_t h)
@@ -97,8 +101,8 @@ static json_t *identity(const kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_op
     snprintf(threads, sizeof threads, "%d", kn_threads(ctx));
     return json_pack("{s:s s:i s:s s:o s:o s:o s:o s:s s:s s:s s:s}", "format", "kronorm resume",
                      "format_version", FORMAT, "version", kn_version(), "options",
-                     hash_json(options_hash(o)), "covariates", hash_json(view_hash(X)), "responses",
-                     hash_json(view_hash(Y)), "basis",
+                     hash_json(options_hash(o, X.rows)), "covariates", hash_json(view_hash(X)),
+                     "responses", hash_json(view_hash(Y)), "basis",
                      hash_json(o->basis.data ? view_hash(o->basis) : 0), "threads", threads, "BLAS",
                      kn_la_config(), "core", kn_la_core(), "byte_order",
                      *(unsigned char *)&one ? "little" : "big");

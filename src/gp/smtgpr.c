@@ -47,24 +47,24 @@ static kn_status check_complement(kn_ctx *ctx, const kn_spec *spec, const kn_bas
 /* kn_choose_components by way of the journal. */
 static kn_status choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
                                    const kn_gram *gram, const kn_spec *spec, const kn_found *pilot,
-                                   const kn_search_options *o, kn_fit_info *info, ptrdiff_t *P)
+                                   const kn_gp_options *o, kn_fit_info *info, ptrdiff_t *P)
 {
     kn_status status;
-    double at[] = {pilot->rho, pilot->length};
+    kn_journal *journal = o->search.journal;
+    double at[] = {pilot->rho, pilot->length, (double)spec->rank};
     struct {
         int64_t P, nothing_predicted, n_curve;
         kn_curve_point curve[KN_MAX_CURVE];
     } chosen = {0};
     kn_step step = {KN_STEP_COMPONENTS, at, sizeof at, &chosen, sizeof chosen, false};
-    KN_TRY(kn_journal_recall(ctx, o->journal, &step));
+    KN_TRY(kn_journal_recall(ctx, journal, &step));
     if (!step.known) {
-        KN_TRY(kn_choose_components(ctx, X, Y, gram, spec, pilot->rho, pilot->length, o->seed, info,
-                                    P));
+        KN_TRY(kn_choose_components(ctx, X, Y, gram, spec, pilot->rho, pilot->length, o, info, P));
         chosen.P = *P;
         chosen.nothing_predicted = info->nothing_predicted;
         chosen.n_curve = info->n_curve;
         memcpy(chosen.curve, info->curve, sizeof chosen.curve);
-        KN_TRY(kn_journal_note(ctx, o->journal, &step));
+        KN_TRY(kn_journal_note(ctx, journal, &step));
     }
     *P = (ptrdiff_t)chosen.P;
     info->nothing_predicted = (int)chosen.nothing_predicted;
@@ -103,7 +103,10 @@ static kn_status search_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
     KN_TRY(kn_fit_search(ctx, X, &pilot, &pilot_spec, &so, Y->T, &e, &found));
     info->evaluations += found.evals;
     info->evaluations_subsample += found.evals_subsample;
-    KN_TRY(choose_components(ctx, X, Y, gram, spec, &found, &so, info, P));
+    pilot_spec = *spec;
+    pilot_spec.rank = e.spec.rank; /* as it turned out */
+    pilot_spec.rank_auto = false;
+    KN_TRY(choose_components(ctx, X, Y, gram, &pilot_spec, &found, o, info, P));
 out:
     kn_engine_clear(&e);
     kn_basis_clear(&pilot);
@@ -126,6 +129,8 @@ static kn_status assemble(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_basis *basis, 
         basis->B = kn_mat_none();
     }
     gp->s2 = e->s2;
+    gp->spec.rank = e->spec.rank; /* folds do as the fit did */
+    gp->spec.rank_auto = false;
     memcpy(gp->inside, e->inside, sizeof gp->inside);
     KN_TRY(kn_fit_latent(ctx, &own_X, e, &gp->latent));
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));

@@ -9,6 +9,7 @@
 #include "api/fit.h"
 #include "base/hash.h"
 #include "base/rng.h"
+#include "gp/search.h"
 #include "io/records.h"
 #include "io/writer.h"
 
@@ -291,6 +292,59 @@ static void iso_noise_resumes(void **state)
     resumes(30, 6, &o);
 }
 
+static void low_rank_resumes(void **state)
+{
+    (void)state;
+    kn_fit_options o = options();
+    o.components = 3;
+    o.rank = 9;
+    resumes(60, 6, &o);
+    resumes(160, 6, &o);
+    o.noise = KN_NOISE_ISO;
+    o.optimiser = KN_LBFGS;
+    o.max_evals = 30;
+    resumes(60, 6, &o);
+}
+
+/* An engine whose few pivots do not suffice is dense from then on, also when it is told so. */
+static void a_low_rank_that_turned_dense_resumes(void **state)
+{
+    (void)state;
+    problem p = new_problem(60, 6);
+    kn_fit_options fo = options();
+    kn_spec spec = {.sample_kernel = KN_LINEAR | KN_SE, .F = 2, .rank = 12, .rank_auto = true};
+    kn_search_options o = {
+        .limits = {.evals_left = -1}, .optimise = true, .rho = 0.1, .length = 30, .seed = 1};
+    kn_found found[10];
+    double c[10][6];
+    size_t all = 0, head = 0;
+    char *journal = NULL;
+    for (int part = 0; part < 10; part++) {
+        kn_engine e = {0};
+        kn_checkpoint *k;
+        if (part > 0)
+            scratch_file(FILE_NAME, journal, head + (all - head) * (size_t)(part - 1) / 8);
+        assert_ok(ctx, kn_checkpoint_open(ctx, FILE_NAME, view(p.X), view(p.Y), &fo, &k));
+        o.journal = kn_checkpoint_journal(k);
+        assert_ok(ctx, kn_engine_over(ctx, &spec, p.X, p.Y, 6, 0, 1, 60, NULL, &e));
+        assert_ok(ctx, kn_search(ctx, &e, &o, &found[part]));
+        assert_int_equal(e.spec.rank, 0);
+        memcpy(c[part], e.c, sizeof c[part]);
+        kn_engine_clear(&e);
+        kn_checkpoint_free(k);
+        if (part == 0) {
+            journal = read_whole(FILE_NAME, &all);
+            head = (size_t)((char *)memchr(journal, '\n', all) - journal) + 1;
+        }
+        assert_same_file(FILE_NAME, journal, all);
+        assert_memory_equal(c[part], c[0], sizeof c[0]);
+        assert_true(found[part].lml == found[0].lml && found[part].evals == found[0].evals);
+    }
+    free(journal);
+    free_problem(p);
+    scratch_empty();
+}
+
 static void joint_optimisers_resume(void **state)
 {
     (void)state;
@@ -397,6 +451,7 @@ static void a_checkpoint_of_another_fit_is_refused(void **state)
     kn_fit_options o = options(), other = o;
     kn_checkpoint *c;
     double theta[] = {0, 0, 0}, was;
+    int groups[20] = {0};
     kn_set_threads(ctx, 2);
     assert_ok(ctx, kn_checkpoint_open(ctx, FILE_NAME, view(p.X), view(p.Y), &o, &c));
     assert_logged(lines, KN_LOG_INFO,
@@ -412,6 +467,9 @@ static void a_checkpoint_of_another_fit_is_refused(void **state)
     assert_other(p, &other, "other options");
     other = o;
     other.theta = theta, other.n_theta = 3;
+    assert_other(p, &other, "other options");
+    other = o;
+    other.groups = groups;
     assert_other(p, &other, "other options");
     other = o;
     other.basis = view(p.X);
@@ -552,6 +610,8 @@ int main(void)
         cmocka_unit_test(structured_noise_resumes),
         cmocka_unit_test(choice_of_components_resumes),
         cmocka_unit_test(iso_noise_resumes),
+        cmocka_unit_test(low_rank_resumes),
+        cmocka_unit_test(a_low_rank_that_turned_dense_resumes),
         cmocka_unit_test(joint_optimisers_resume),
         cmocka_unit_test(stgpr_resumes),
         cmocka_unit_test(plain_stgpr_resumes),
