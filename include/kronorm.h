@@ -332,6 +332,8 @@ typedef struct kn_fit_job {
     const char *output; /* the model file; a log goes beside it, output.log.json */
     int force;
     int strip_ids; /* 1: no ids in the model, and no maps of the training samples */
+    int resume;    /* 1: steps of the fit are kept in output.resume; if they are there already, the
+                    * fit goes on from the last of them. Not with max_seconds */
 } kn_fit_job;
 
 /* Reads, fits, writes. *model is also returned when it is not NULL. */

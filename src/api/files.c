@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "api/check.h"
+#include "api/checkpoint.h"
 #include "api/dataset.h"
+#include "api/fit.h"
 #include "la/core.h"
 #include "model/file.h"
 #include "model/info_json.h"
@@ -54,21 +56,47 @@ static kn_status write_log(kn_ctx *ctx, const kn_fit_job *job, const kn_fit_info
     return status;
 }
 
+/* The log is written before its model. Beside a checkpoint and without the model it is from a run
+ * that was killed between the two, and no obstacle to going on. */
+static bool may_replace_log(const kn_fit_job *job)
+{
+    char path[4096];
+    kn_checkpoint_path(job->output, path, sizeof path);
+    return job->force || (job->resume && access(path, F_OK) == 0 && access(job->output, F_OK) != 0);
+}
+
 /* The model and its log can be written, and on top of no input. d NULL: nothing is read yet. */
 static kn_status check_outputs(kn_ctx *ctx, const kn_fit_job *job, const kn_dataset *d)
 {
-    char log[4096];
+    char path[4096];
     const char **files = NULL;
     kn_write_options wo = {.force = job->force != 0};
     kn_status status;
     KN_TRY(kn_dataset_files(ctx, &job->in, d, job->basis, &files, &wo.n_inputs));
     wo.inputs = files;
     KN_TRY(kn_writer_check(ctx, job->output, &wo));
-    log_path(job->output, log, sizeof log);
-    KN_TRY(kn_writer_check(ctx, log, &wo));
+    wo.force = may_replace_log(job);
+    log_path(job->output, path, sizeof path);
+    KN_TRY(kn_writer_check(ctx, path, &wo));
+    wo.force = true;
+    kn_checkpoint_path(job->output, path, sizeof path);
+    if (job->resume)
+        KN_TRY(kn_writer_check(ctx, path, &wo));
 out:
     kn_free(files);
     return status;
+}
+
+static kn_status open_checkpoint(kn_ctx *ctx, const kn_fit_job *job, kn_view X, kn_view Y,
+                                 const kn_fit_options *fit, kn_checkpoint **out)
+{
+    char path[4096];
+    kn_checkpoint_path(job->output, path, sizeof path);
+    if (job->resume)
+        return kn_checkpoint_open(ctx, path, X, Y, fit, out);
+    if (access(path, F_OK) == 0)
+        kn_log(ctx, KN_LOG_WARNING, "%s: a fit was begun here, --resume goes on with it", path);
+    return KN_OK;
 }
 
 kn_status kn_fit_files(kn_ctx *ctx, const kn_fit_job *job, kn_model **out)
@@ -76,6 +104,7 @@ kn_status kn_fit_files(kn_ctx *ctx, const kn_fit_job *job, kn_model **out)
     kn_status status;
     kn_dataset d = {0};
     kn_npy basis = {0};
+    kn_checkpoint *checkpoint = NULL;
     kn_model *m = NULL;
     kn_fit_info info;
     kn_made made = {0};
@@ -87,10 +116,15 @@ kn_status kn_fit_files(kn_ctx *ctx, const kn_fit_job *job, kn_model **out)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "a fit needs covariates, responses, an output and its own size");
     kn_fit_options fit = job->fit;
-    wo.force = job->force != 0;
     if (fit.method == KN_KRONPROD)
         fit.noise = KN_NOISE_ISO; /* as kn_fit does */
     KN_TRY(kn_check_fit_options(ctx, &fit));
+    if (job->resume && fit.max_seconds > 0) {
+        status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                         "resume does not go with max_seconds: time runs out at another step the "
+                         "second time");
+        goto out;
+    }
     KN_TRY(check_outputs(ctx, job, NULL)); /* before hours of work */
     if (job->basis) {
         KN_TRY(kn_npy_read(ctx, job->basis, &basis));
@@ -99,7 +133,9 @@ kn_status kn_fit_files(kn_ctx *ctx, const kn_fit_job *job, kn_model **out)
     KN_TRY(kn_dataset_read_training(ctx, &job->in, &fit, basis.view.cols, &d));
     KN_TRY(check_outputs(ctx, job, &d));
     kn_log(ctx, KN_LOG_INFO, "%td samples, %td covariates, %td responses", d.n, d.X.cols, d.Y.cols);
-    KN_TRY(kn_fit(ctx, kn_view_cols(d.X.data, d.n, d.X.cols), d.Y, &fit, &m));
+    kn_view X = kn_view_cols(d.X.data, d.n, d.X.cols);
+    KN_TRY(open_checkpoint(ctx, job, X, d.Y, &fit, &checkpoint));
+    KN_TRY(kn_fit_with(ctx, X, d.Y, &fit, kn_checkpoint_journal(checkpoint), &m));
     kn_model_info(m, &info);
     if (info.stop == KN_STOP_CANCELLED) { /* half a fit is no model to leave behind */
         status = kn_check_cancel(ctx);
@@ -111,8 +147,11 @@ kn_status kn_fit_files(kn_ctx *ctx, const kn_fit_job *job, kn_model **out)
     d.space = (kn_space){0};
     if (d.id && !job->strip_ids)
         KN_TRY(kn_names_copy(ctx, d.id, d.n, &m->ids));
+    wo.force = may_replace_log(job);
     KN_TRY(write_log(ctx, job, &info, &wo));
+    wo.force = job->force != 0;
     KN_TRY(kn_model_write(ctx, m, job->output, &wo)); /* last: with it the log has a meaning */
+    kn_checkpoint_remove(ctx, checkpoint);
     if (out) {
         *out = m;
         m = NULL;
@@ -121,6 +160,7 @@ out:
     if (status != KN_OK)
         kn_made_remove(&made);
     kn_made_clear(&made);
+    kn_checkpoint_free(checkpoint);
     kn_model_free(m);
     kn_npy_clear(&basis);
     kn_dataset_clear(&d);

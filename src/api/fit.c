@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/check.h"
+#include "api/fit.h"
 #include "base/clock.h"
 #include "la/la.h"
 #include "model/file.h"
@@ -269,6 +270,12 @@ typedef kn_status (*fit_fn)(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const 
 
 kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *options, kn_model **model)
 {
+    return kn_fit_with(ctx, X, Y, options, NULL, model);
+}
+
+kn_status kn_fit_with(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *options,
+                      kn_journal *journal, kn_model **model)
+{
     kn_status status;
     kn_fit_options o;
     kn_mat Xs = {0};
@@ -335,7 +342,8 @@ kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *option
                             .optimise = o.max_evals != 0,
                             .rho = o.rho,
                             .length = o.length,
-                            .theta = o.theta};
+                            .theta = o.theta,
+                            .journal = journal};
     static const fit_fn fits[] = {
         [KN_SMTGPR] = kn_smtgpr_fit, [KN_STGPR] = kn_stgpr_fit, [KN_KRONPROD] = kn_kronprod_fit};
     KN_TRY(fits[o.method](ctx, Xs, &responses, &spec, &go, &m->gp, &m->info));

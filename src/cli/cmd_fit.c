@@ -76,7 +76,7 @@ int cmd_fit(int argc, char **argv)
     kn_fit_job job = {.size = sizeof job};
     const char *components = NULL, *basis = NULL, *preset = NULL, *sample = NULL, *task = NULL;
     const char *theta_text = NULL, *rank = NULL;
-    bool no_standardise = false, strip = false, plain = false, given_noise = false;
+    bool no_standardise = false, strip = false, resume = false, plain = false, given_noise = false;
     bool given_components = false, given_likelihood = false, given_scale = false;
     bool given_optimiser = false;
     double theta[KN_MAX_THETA];
@@ -159,6 +159,11 @@ int cmd_fit(int argc, char **argv)
         {CLI_HEADING, "Output", 0, NULL, NULL, NULL, NULL},
         {CLI_TEXT, "output", 'o', "MODEL", "model file, .safetensors; a log goes to MODEL.log.json",
          &job.output, NULL},
+        {CLI_FLAG, "resume", 0, NULL,
+         "keep every step in MODEL.resume, and go on from there if the fit was killed; give it "
+         "from "
+         "the start",
+         &resume, NULL},
         {CLI_FLAG, "strip-ids", 0, NULL, "leave the training ids out of the model", &strip, NULL},
         {CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
     };
@@ -220,6 +225,7 @@ int cmd_fit(int argc, char **argv)
     job.fit.seed = common.seed;
     job.fit.plain = plain;
     job.strip_ids = strip;
+    job.resume = resume;
     job.force = common.force;
     if (sample && !(job.fit.sample_kernel = kernels("sample-kernel", sample)))
         return 2;

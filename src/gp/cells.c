@@ -7,6 +7,7 @@
  * 395 within 0.1 nat of their own optimum, three 397. In the end responses move to cells that
  * others use where that costs next to nothing: predictions pay per cell. */
 #include <math.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "gp/search.h"
@@ -41,14 +42,15 @@ typedef struct lattice {
     kn_stgpr *s;
     ptrdiff_t T;
     int n_cells, n_coarse;
-    place *at;    /* N_PLACES */
-    kn_mat where; /* N_PLACES x 2   rho, length */
-    int *id;      /* N_PLACES   cell of a place, or -1 */
-    kn_mat lml;   /* (n_coarse + N_FINE) x T   of each cell tried */
-    int *fine;    /* T x N_FINE   which fine cells those were, -1: none */
-    double *best; /* T */
-    int *best_at; /* T   cell */
-    bool *asks;   /* T   went on to the next level */
+    place *at;     /* N_PLACES */
+    kn_mat where;  /* N_PLACES x 2   rho, length */
+    int *id;       /* N_PLACES   cell of a place, or -1 */
+    kn_mat lml;    /* (n_coarse + N_FINE) x T   of each cell tried */
+    int *fine;     /* T x N_FINE   which fine cells those were, -1: none */
+    double *best;  /* T */
+    int *best_at;  /* T   cell */
+    bool *asks;    /* T   went on to the next level */
+    double *tried; /* T   LML of the responses in the cell at hand */
     kn_cell_search *o;
 } lattice;
 
@@ -63,6 +65,7 @@ static void lattice_clear(lattice *l)
     kn_free(l->best);
     kn_free(l->best_at);
     kn_free(l->asks);
+    kn_free(l->tried);
     *l = (lattice){0};
 }
 
@@ -155,6 +158,7 @@ static kn_status lattice_new(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernel
     KN_TRY(kn_alloc(ctx, T, sizeof(bool), &p));
     l->asks = p;
     KN_TRY(kn_alloc_d(ctx, T, &l->best));
+    KN_TRY(kn_alloc_d(ctx, T, &l->tried));
     KN_TRY(kn_mat_new(ctx, l->n_coarse + N_FINE, T, &l->lml));
     for (ptrdiff_t j = 0; j < T; j++) {
         l->best[j] = -INFINITY;
@@ -194,13 +198,47 @@ static bool stopped(kn_ctx *ctx, kn_cell_search *o)
     return true;
 }
 
-static kn_status decompose(kn_ctx *ctx, lattice *l, int cell)
+typedef struct wish {
+    ptrdiff_t response;
+    int cell, column;
+} wish;
+
+/* l->tried = LML in a cell of the n responses that asked for it; w NULL: of all of them. */
+static kn_status evaluate(kn_ctx *ctx, lattice *l, int cell, const wish *w, ptrdiff_t n)
 {
+    kn_status status;
+    KN_TRY(kn_cell_decompose(ctx, &l->w, l->pairs, kn_at(l->where, cell, 0),
+                             kn_at(l->where, cell, 1)));
+    for (ptrdiff_t j = 0; j < n; j += l->w.width) {
+        ptrdiff_t some = n - j < l->w.width ? n - j : l->w.width;
+        kn_mat Y = w ? kn_cols(l->w.Y, 0, some) : kn_cols(l->s->alpha, j, some);
+        for (ptrdiff_t k = 0; w && k < some; k++)
+            kn_mat_set(kn_cols(Y, k, 1), kn_cols(l->s->alpha, w[j + k].response, 1));
+        KN_TRY(kn_cell_fit(ctx, &l->w, Y, ENOUGH));
+        memcpy(l->tried + j, l->w.lml, (size_t)some * sizeof *l->tried);
+    }
+out:
+    return status;
+}
+
+/* The same by way of the journal, and kept. */
+static kn_status try_cell(kn_ctx *ctx, lattice *l, int cell, const wish *w, ptrdiff_t n)
+{
+    kn_status status;
+    double in[] = {kn_at(l->where, cell, 0), kn_at(l->where, cell, 1), (double)n};
+    kn_step step = {KN_STEP_CELL, in, sizeof in, l->tried, n * (ptrdiff_t)sizeof *l->tried, false};
     l->o->evals++;
     if (l->o->limits.evals_left > 0)
         l->o->limits.evals_left--;
-    return kn_cell_decompose(ctx, &l->w, l->pairs, kn_at(l->where, cell, 0),
-                             kn_at(l->where, cell, 1));
+    KN_TRY(kn_journal_recall(ctx, l->o->journal, &step));
+    if (!step.known) {
+        KN_TRY(evaluate(ctx, l, cell, w, n));
+        KN_TRY(kn_journal_note(ctx, l->o->journal, &step));
+    }
+    for (ptrdiff_t j = 0; j < n; j++)
+        keep(l, w ? w[j].response : j, cell, w ? w[j].column : cell, l->tried[j]);
+out:
+    return status;
 }
 
 static kn_status coarse(kn_ctx *ctx, lattice *l)
@@ -209,13 +247,7 @@ static kn_status coarse(kn_ctx *ctx, lattice *l)
     for (int c = 0; c < l->n_coarse && status == KN_OK; c++) {
         if (c > 0 && stopped(ctx, l->o))
             break;
-        KN_TRY(decompose(ctx, l, c));
-        for (ptrdiff_t j = 0; j < l->T; j += l->w.width) {
-            ptrdiff_t n = l->T - j < l->w.width ? l->T - j : l->w.width;
-            KN_TRY(kn_cell_fit(ctx, &l->w, kn_cols(l->s->alpha, j, n), ENOUGH));
-            for (ptrdiff_t k = 0; k < n; k++)
-                keep(l, j + k, c, c, l->w.lml[k]);
-        }
+        KN_TRY(try_cell(ctx, l, c, NULL, l->T));
         kn_tell(ctx, "grid", c + 1, l->n_coarse, NAN);
     }
 out:
@@ -279,11 +311,6 @@ static bool best_place(const lattice *l, ptrdiff_t j, bool at_one, place *out)
     return found;
 }
 
-typedef struct wish {
-    ptrdiff_t response;
-    int cell, column;
-} wish;
-
 /* What response j asks for round a place: its neighbours at the new step. */
 static int wishes_round(lattice *l, ptrdiff_t j, place p, int level, int step, wish *out)
 {
@@ -314,17 +341,6 @@ static int wishes_of(lattice *l, ptrdiff_t j, int level, int step, wish *out)
     return n;
 }
 
-static kn_status grant(kn_ctx *ctx, lattice *l, const wish *w, ptrdiff_t n)
-{
-    kn_mat Y = kn_cols(l->w.Y, 0, n);
-    for (ptrdiff_t j = 0; j < n; j++)
-        kn_mat_set(kn_cols(Y, j, 1), kn_cols(l->s->alpha, w[j].response, 1));
-    kn_status status = kn_cell_fit(ctx, &l->w, Y, ENOUGH);
-    for (ptrdiff_t j = 0; j < n && status == KN_OK; j++)
-        keep(l, w[j].response, w[j].cell, w[j].column, l->w.lml[j]);
-    return status;
-}
-
 /* One halving: new cells at half the step, each for the responses that ask. */
 static kn_status halve(kn_ctx *ctx, lattice *l, int level)
 {
@@ -352,11 +368,7 @@ static kn_status halve(kn_ctx *ctx, lattice *l, int level)
     for (int c = old; c < l->n_cells; c++) {
         if (stopped(ctx, l->o))
             break;
-        KN_TRY(decompose(ctx, l, c));
-        for (ptrdiff_t k = start[c]; k < start[c + 1]; k += l->w.width) {
-            ptrdiff_t left = start[c + 1] - k;
-            KN_TRY(grant(ctx, l, sorted + k, left < l->w.width ? left : l->w.width));
-        }
+        KN_TRY(try_cell(ctx, l, c, sorted + start[c], start[c + 1] - start[c]));
         kn_tell(ctx, "fit", c + 1 - old, l->n_cells - old, NAN);
     }
 out:

@@ -394,10 +394,6 @@ kn_status kn_choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y, con
     info->n_curve = steps;
     score.rows = pack(score, fold);
     *P = LADDER[choose(score, steps, info)];
-    if (info->nothing_predicted)
-        kn_log(ctx, KN_LOG_WARNING,
-               "the covariates predict nothing: no number of components beats the mean alone; "
-               "one component is used");
 out:
     for (int k = 0; k < FOLDS; k++)
         fold_fit_clear(&fit[k]);

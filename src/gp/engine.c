@@ -115,7 +115,7 @@ kn_status kn_check_dense(kn_ctx *ctx, ptrdiff_t N)
                    8.0 * 1.2 * (double)N * RANK / GB);
 }
 
-static kn_status make_dense(kn_ctx *ctx, kn_engine *e)
+kn_status kn_engine_make_dense(kn_ctx *ctx, kn_engine *e)
 {
     enum { WIDE = 128 }; /* columns of V: slices of that many keep dsyrk at full speed */
     kn_status status = KN_OK;
@@ -164,7 +164,7 @@ static kn_status make(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_pairs *pair
         out->R0 = (kn_decomp){.N = N, .kernels = out->kernels};
         KN_TRY(kn_lowrank_new(ctx, X, out->kernels, spec->rank, kn_rank_tolerance, &out->low));
     } else {
-        KN_TRY(make_dense(ctx, out));
+        KN_TRY(kn_engine_make_dense(ctx, out));
     }
 out:
     if (status != KN_OK)
@@ -312,7 +312,7 @@ static kn_status decompose_low(kn_ctx *ctx, kn_engine *e, const double *r0)
         return status;
     if (e->spec.rank_auto && e->R0.residual > FAR * e->low.tol) {
         e->spec.rank = 0;
-        return make_dense(ctx, e);
+        return kn_engine_make_dense(ctx, e);
     }
     status = room(ctx, e, e->R0.m);
     return status == KN_OK ? kn_lowrank_project(ctx, &e->low, e->Z, e->A0) : status;

@@ -44,6 +44,7 @@ typedef struct kn_engine {
     double inside_tolerance;     /* nats */
     bool thorough;               /* try the cold starts besides the warm one */
     int evals, inner_evals;
+    struct kn_journal *journal; /* NULL, or what kn_step_nested and kn_step_joint ask first */
 } kn_engine;
 
 /* Dense. Z must outlive the engine; pairs are taken over. N_ref: the sample size that task features
@@ -56,6 +57,9 @@ kn_status kn_engine_over(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_mat Z, p
                          double E, double total, ptrdiff_t N_ref, const kn_pairs *tasks,
                          kn_engine *out);
 void kn_engine_clear(kn_engine *e);
+
+/* From low rank to dense, once spec.rank is 0. */
+kn_status kn_engine_make_dense(kn_ctx *ctx, kn_engine *e);
 
 /* LML at (rho, length) and its derivatives with respect to (logit rho, ln length) [SCALE 2].
  * Leaves c, d (and for iso the inside parameters) at their maximum. g may be NULL. */

@@ -121,12 +121,36 @@ static kn_status room(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t cols)
     return kn_mat_new(ctx, w->X.rows, cols, &w->L);
 }
 
+static kn_status pair_pivots(kn_ctx *ctx, kn_lowrank *w)
+{
+    kn_status status;
+    kn_mat rows = {0};
+    KN_TRY(kn_mat_new(ctx, w->n_set, w->X.cols, &rows));
+    kn_mat_rows(w->X, w->set, rows);
+    kn_pairs_clear(&w->set_pairs);
+    KN_TRY(kn_pairs_within(ctx, rows, w->kernels, &w->set_pairs));
+out:
+    kn_mat_clear(&rows);
+    return status;
+}
+
+kn_status kn_lowrank_set_pivots(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t n, const ptrdiff_t *set,
+                                double residual)
+{
+    size_t size = (size_t)n * sizeof *set;
+    w->residual = residual;
+    if (n == w->n_set && (n == 0 || memcmp(w->set, set, size) == 0))
+        return KN_OK;
+    w->n_set = n;
+    memcpy(w->set, set, size);
+    return pair_pivots(ctx, w);
+}
+
 static kn_status choose_pivots(kn_ctx *ctx, kn_lowrank *w, const double *theta)
 {
     kn_status status;
     double *diag = NULL;
     column_job job = {.ctx = ctx, .w = w, .theta = theta};
-    kn_mat rows = {0};
     ptrdiff_t cap = w->L.cols > FIRST_CAP ? w->L.cols : FIRST_CAP;
     KN_TRY(kn_alloc_d(ctx, w->X.rows, &diag));
     KN_TRY(kn_mat_new(ctx, 1, w->X.cols, &job.row));
@@ -140,12 +164,8 @@ static kn_status choose_pivots(kn_ctx *ctx, kn_lowrank *w, const double *theta)
         if (w->n_set < cap || w->residual <= w->tol || cap == w->max_rank)
             break;
     }
-    KN_TRY(kn_mat_new(ctx, w->n_set, w->X.cols, &rows));
-    kn_mat_rows(w->X, w->set, rows);
-    kn_pairs_clear(&w->set_pairs);
-    KN_TRY(kn_pairs_within(ctx, rows, w->kernels, &w->set_pairs));
+    KN_TRY(pair_pivots(ctx, w));
 out:
-    kn_mat_clear(&rows);
     kn_mat_clear(&job.row);
     kn_free(diag);
     return status;

@@ -34,6 +34,10 @@ kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, unsigned kernels, ptrdiff_t max_
                          kn_lowrank *out);
 void kn_lowrank_clear(kn_lowrank *w);
 
+/* n pivots as an earlier computation chose them, and the residual where it did. */
+kn_status kn_lowrank_set_pivots(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t n, const ptrdiff_t *set,
+                                double residual);
+
 /* d = decomposition at theta: m, r, pivot, base, map, residual (which is above tol when max_rank
  * pivots do not suffice). U is left out; kn_decomp_vectors makes it. */
 kn_status kn_lowrank_compute(kn_ctx *ctx, kn_lowrank *w, const double *theta, kn_decomp *d);

@@ -99,7 +99,7 @@ static kn_status outer_objective(void *self, kn_ctx *ctx, const double *x, doubl
     space *s = self;
     point p = point_of(s, x);
     double g[2];
-    kn_status status = kn_engine_nested(ctx, s->e, p.rho, p.length, value, g);
+    kn_status status = kn_step_nested(ctx, s->e, p.rho, p.length, value, g);
     if (status == KN_OK) {
         int k = 0;
         if (s->has_rho)
@@ -181,7 +181,7 @@ static kn_status grid(kn_ctx *ctx, const space *s, cell best[2])
                 return KN_OK;
             kn_status status = kn_check_cancel(ctx);
             if (status == KN_OK)
-                status = kn_engine_nested(ctx, s->e, c.at.rho, c.at.length, &c.lml, NULL);
+                status = kn_step_nested(ctx, s->e, c.at.rho, c.at.length, &c.lml, NULL);
             if (status != KN_OK)
                 return status;
             keep_two(best, c);
@@ -244,6 +244,7 @@ static kn_status starts(kn_ctx *ctx, const space *s, const kn_search_options *o,
     bool smaller = s->e->N > SUBSAMPLE_LEAST;
     if (smaller) {
         KN_TRY(subsample(ctx, s->e, o->seed, &Z, &sub));
+        sub.journal = s->e->journal;
         here.e = &sub;
     }
     KN_TRY(grid(ctx, &here, best));
@@ -279,7 +280,7 @@ static kn_status ends(kn_ctx *ctx, space *s, kn_limits *limits, kn_found *found)
         if (stopped(ctx, limits))
             return KN_OK;
         s->e->thorough = true; /* the other end's inside parameters are no start for this one */
-        kn_status status = kn_engine_nested(ctx, s->e, p.rho, p.length, &lml, NULL);
+        kn_status status = kn_step_nested(ctx, s->e, p.rho, p.length, &lml, NULL);
         s->e->thorough = false;
         if (status != KN_OK)
             return status;
@@ -396,7 +397,7 @@ out:
 static kn_status joint_objective(void *self, kn_ctx *ctx, const double *x, double *value,
                                  double *grad)
 {
-    return kn_engine_joint(ctx, self, x, value, grad);
+    return kn_step_joint(ctx, self, x, value, grad);
 }
 
 /* A start in the middle of things: rho = 1/2, median length, the nested inside maximum's start. */
@@ -482,6 +483,7 @@ kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_fo
     kn_status status;
     bool iso = e->spec.noise == KN_NOISE_ISO;
     *found = (kn_found){.rho = NAN, .length = NAN};
+    e->journal = o->journal;
     if (iso && (o->optimiser != KN_NESTED || (o->theta && !o->optimise))) {
         if (o->optimise) {
             KN_TRY(joint(ctx, e, o, found));
@@ -492,6 +494,7 @@ kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_fo
     } else {
         KN_TRY(nested(ctx, e, o, found));
         e->thorough = true;
+        /* not by way of the journal: the engine has to stand there */
         KN_TRY(kn_engine_nested(ctx, e, found->rho, found->length, &found->lml, NULL));
         if (iso)
             nested_theta(e, found, found->theta);

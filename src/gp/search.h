@@ -2,7 +2,7 @@
 #ifndef KN_GP_SEARCH_H
 #define KN_GP_SEARCH_H
 
-#include "gp/engine.h"
+#include "gp/journal.h"
 
 typedef struct kn_search_options {
     kn_optimiser optimiser;
@@ -12,6 +12,7 @@ typedef struct kn_search_options {
     bool optimise;       /* false: evaluate at the start only */
     double rho, length;  /* start of nested; NaN: none given */
     const double *theta; /* start of iso; NULL: none given */
+    kn_journal *journal; /* NULL: none */
 } kn_search_options;
 
 typedef struct kn_found {

@@ -42,6 +42,41 @@ static kn_status check_complement(kn_ctx *ctx, const kn_spec *spec, const kn_bas
                    P, works);
 }
 
+/* kn_choose_components by way of the journal. */
+static kn_status choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
+                                   const kn_gram *gram, const kn_heldout *held, const kn_spec *spec,
+                                   const kn_found *pilot,
+                                   const kn_gp_options *o, kn_fit_info *info, ptrdiff_t *P)
+{
+    kn_status status;
+    kn_journal *journal = o->search.journal;
+    double at[] = {pilot->rho, pilot->length, (double)spec->rank};
+    struct {
+        int64_t P, nothing_predicted, n_curve;
+        kn_curve_point curve[KN_MAX_CURVE];
+    } chosen = {0};
+    kn_step step = {KN_STEP_COMPONENTS, at, sizeof at, &chosen, sizeof chosen, false};
+    KN_TRY(kn_journal_recall(ctx, journal, &step));
+    if (!step.known) {
+        KN_TRY(kn_choose_components(ctx, X, Y, gram, held, spec, pilot->rho, pilot->length, o, info, P));
+        chosen.P = *P;
+        chosen.nothing_predicted = info->nothing_predicted;
+        chosen.n_curve = info->n_curve;
+        memcpy(chosen.curve, info->curve, sizeof chosen.curve);
+        KN_TRY(kn_journal_note(ctx, journal, &step));
+    }
+    *P = (ptrdiff_t)chosen.P;
+    info->nothing_predicted = (int)chosen.nothing_predicted;
+    info->n_curve = (int)chosen.n_curve;
+    memcpy(info->curve, chosen.curve, sizeof info->curve);
+    if (info->nothing_predicted)
+        kn_log(ctx, KN_LOG_WARNING,
+               "the covariates predict nothing: no number of components beats the mean alone; "
+               "one component is used");
+out:
+    return status;
+}
+
 /* (rho, length) at a few components, then the curve at these. */
 static kn_status search_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
                                    const kn_gram *gram, const kn_heldout *held, const kn_spec *spec,
@@ -75,8 +110,7 @@ static kn_status search_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
     pilot_spec = *spec;
     pilot_spec.rank = e.spec.rank; /* as it turned out */
     pilot_spec.rank_auto = false;
-    KN_TRY(kn_choose_components(ctx, X, Y, gram, held, &pilot_spec, found.rho, found.length, o,
-                                info, P));
+    KN_TRY(choose_components(ctx, X, Y, gram, held, &pilot_spec, &found, o, info, P));
 out:
     kn_engine_clear(&e);
     kn_mat_clear(&Xt);

@@ -223,7 +223,8 @@ static kn_status by_cells(kn_ctx *ctx, kn_mat X, const kn_search_options *o, kn_
     kn_cell_search search = {.limits = o->limits,
                              .rho = o->rho,
                              .length = o->length,
-                             .optimise = o->optimise};
+                             .optimise = o->optimise,
+                             .journal = o->journal};
     KN_TRY(kn_pairs_within(ctx, X, kernels, &pairs));
     KN_TRY(kn_cells_choose(ctx, &pairs, kernels, gp->F, &search, &gp->stgpr));
     KN_TRY(kn_stgpr_finish(ctx, &pairs, kernels, gp->F, false, &gp->stgpr, &search.evals));

@@ -56,7 +56,8 @@ typedef struct kn_cell_search {
     kn_limits limits;
     double rho, length; /* one more cell, NaN: none; the only one when nothing is optimised */
     bool optimise;
-    int evals; /* decompositions */
+    kn_journal *journal; /* NULL: none */
+    int evals;           /* decompositions */
     kn_stop stop;
 } kn_cell_search;
 kn_status kn_cells_choose(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernels, ptrdiff_t F,
