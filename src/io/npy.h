@@ -16,7 +16,17 @@ kn_status kn_npy_read(kn_ctx *ctx, const char *path, kn_npy *out);
 kn_status kn_npy_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n, kn_npy *out);
 void kn_npy_clear(kn_npy *npy); /* {0} is fine */
 
-/* The values in rows, little-endian, as `type`. */
+/* ---- writing: values in rows, little-endian, as `type` ---------------------------------------- */
+
+typedef struct kn_npy_writer kn_npy_writer;
+
+kn_status kn_npy_writer_new(kn_ctx *ctx, const char *path, ptrdiff_t rows, ptrdiff_t cols,
+                            kn_type type, const kn_write_options *options, kn_npy_writer **out);
+kn_status kn_npy_writer_rows(kn_ctx *ctx, kn_npy_writer *writer, kn_view values); /* the next */
+kn_status kn_npy_writer_commit(kn_ctx *ctx, kn_npy_writer *writer); /* after the last row */
+void kn_npy_writer_free(kn_npy_writer *writer); /* not committed: leaves no file */
+
+/* All at once. */
 kn_status kn_npy_write(kn_ctx *ctx, const char *path, kn_view values, kn_type type,
                        const kn_write_options *options);
 
