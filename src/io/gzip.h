@@ -1,6 +1,6 @@
-/* gzip (RFC 1952): whole buffers are read through libdeflate, streams through zlib. Files of several
- * members, one after the other, are read as one; bytes after the last member that are not another
- * are left alone, as gzip itself does. */
+/* gzip (RFC 1952): whole buffers are read through libdeflate, streams through zlib. Files of
+ * several members, one after the other, are read as one; bytes after the last member that are not
+ * another are left alone, as gzip itself does. */
 #ifndef KN_IO_GZIP_H
 #define KN_IO_GZIP_H
 

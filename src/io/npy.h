@@ -16,7 +16,8 @@ kn_status kn_npy_read(kn_ctx *ctx, const char *path, kn_npy *out);
 kn_status kn_npy_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n, kn_npy *out);
 void kn_npy_clear(kn_npy *npy); /* {0} is fine */
 
-/* ---- writing: values in rows, little-endian, as `type` ---------------------------------------- */
+/* ---- writing: values in rows, little-endian, as `type` ----------------------------------------
+ */
 
 typedef struct kn_npy_writer kn_npy_writer;
 
