@@ -245,7 +245,7 @@ typedef struct kn_fit_info {
     kn_cv_summary cv;
     double seconds_basis, seconds_fit, seconds_reference;
     kn_cv_summary loo; /* leave-one-out in closed form, folds = N: optimistic, the basis saw all */
-    double rank_residual; /* share of R's trace that its rank leaves out; 0 when dense */
+    double rank_residual;  /* share of R's trace that its rank leaves out; 0 when dense */
     double basis_residual; /* of principal components by a range finder (more than 5000 samples):
                             * each one's variance is known to this share of it; 0 when exact */
 } kn_fit_info;

@@ -16,6 +16,11 @@ void kn_scores_clear(kn_scores *s)
                           &s->deviance_noise, &s->deviance_noise_p, &s->extrapolation_pct};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         kn_free(*columns[i]);
+    kn_free(s->mean0);
+    kn_free(s->var0);
+    kn_free(s->sd);
+    kn_free(s->iso);
+    kn_free(s->sums);
     kn_free(s->training);
     kn_free(s->cv_row);
     kn_free(s->measured);
@@ -56,9 +61,11 @@ static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t 
 static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_dataset *d)
 {
     for (ptrdiff_t i = 0; i < s->n; i++) {
-        ptrdiff_t t = kn_reference_row(&s->model->reference, s->training[i]);
         s->cv_row[i] = -1;
-        if (t < 0 || s->plain || !s->model->reference.z)
+        if (s->training[i] < 0 || s->plain)
+            continue;
+        ptrdiff_t t = kn_reference_row(&s->model->reference, s->training[i]);
+        if (t < 0 || !s->model->reference.z)
             continue;
         if (same_responses(s->model, d->Y, i, t))
             s->cv_row[i] = t;
@@ -79,6 +86,31 @@ static kn_status new_flags(kn_ctx *ctx, ptrdiff_t n, bool **out)
     return status;
 }
 
+static kn_status new_responses(kn_ctx *ctx, kn_scores *s)
+{
+    kn_status status;
+    const kn_model *m = s->model;
+    void *sums;
+    KN_TRY(kn_mat_new(ctx, s->T, KN_N_METRICS, &s->metrics));
+    KN_TRY(kn_alloc_d(ctx, s->T, &s->mean0));
+    KN_TRY(kn_alloc_d(ctx, s->T, &s->var0));
+    KN_TRY(kn_alloc_d(ctx, s->T, &s->sd));
+    KN_TRY(kn_alloc_d(ctx, s->T, &s->iso));
+    KN_TRY(kn_alloc(ctx, s->T, sizeof *s->sums, &sums));
+    s->sums = sums;
+    for (ptrdiff_t j = 0; j < s->T; j++)
+        s->mean0[j] = s->var0[j] = s->sd[j] = s->iso[j] = NAN;
+    for (ptrdiff_t k = 0; k < m->y.n_kept; k++) {
+        ptrdiff_t j = m->y.kept[k];
+        s->mean0[j] = m->y.mean0[k];
+        s->var0[j] = m->y.sd0[k] * m->y.sd0[k];
+        s->sd[j] = m->y.sd[k];
+        s->iso[j] = kn_reference_iso_share(&m->gp, k) * m->y.sd[k] * m->y.sd[k];
+    }
+out:
+    return status;
+}
+
 kn_status kn_scores_new(kn_ctx *ctx, const kn_apply_job *job, const kn_model *model,
                         const kn_dataset *d, const char *const *id, kn_scores *s)
 {
@@ -96,7 +128,7 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_apply_job *job, const kn_model *mo
     KN_TRY(new_flags(ctx, n, &s->measured));
     KN_TRY(new_flags(ctx, n, &s->abnormal));
     KN_TRY(new_flags(ctx, n, &s->use));
-    KN_TRY(kn_mat_new(ctx, s->T, KN_N_METRICS, &s->metrics));
+    KN_TRY(new_responses(ctx, s));
     KN_TRY(kn_calibrator_init(ctx, &s->calibrator));
     double **columns[] = {&s->extrapolation,  &s->statistic,        &s->probability,
                           &s->p_upper,        &s->deviance,         &s->deviance_p,
@@ -133,39 +165,18 @@ out:
     return status;
 }
 
-kn_status kn_scores_add(kn_ctx *ctx, kn_scores *s, ptrdiff_t first, kn_mat y, kn_mat mean,
-                        kn_mat var, kn_mat z, const double *noise)
+kn_status kn_scores_block(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t first, kn_mat y,
+                          kn_mat mean, kn_mat var, kn_mat z, const double *noise)
 {
-    kn_status status;
-    const kn_model *m = s->model;
-    double *mean0 = NULL, *var0 = NULL, *sd = NULL;
-    kn_mat model_var = {0};
-    ptrdiff_t count = y.cols;
-    KN_TRY(kn_alloc_d(ctx, count, &mean0));
-    KN_TRY(kn_alloc_d(ctx, count, &var0));
-    KN_TRY(kn_alloc_d(ctx, count, &sd));
-    KN_TRY(kn_mat_copy(ctx, var, &model_var));
-    for (ptrdiff_t j = 0; j < count; j++)
-        mean0[j] = var0[j] = sd[j] = NAN;
-    ptrdiff_t k1 = kn_kept_from(&m->y, first + count);
-    for (ptrdiff_t k = kn_kept_from(&m->y, first); k < k1; k++) {
-        ptrdiff_t j = m->y.kept[k] - first;
-        double iso = kn_reference_iso_share(&m->gp, k);
-        mean0[j] = m->y.mean0[k];
-        sd[j] = m->y.sd[k];
-        var0[j] = m->y.sd0[k] * m->y.sd0[k];
-        for (ptrdiff_t i = 0; i < s->n; i++)
-            kn_col(model_var, j)[i] = fmax(kn_at(var, i, j) - iso * sd[j] * sd[j], 0);
-    }
-    kn_metrics(ctx, y, mean, var, noise, mean0, var0, s->measured,
-               kn_sub(s->metrics, first, 0, count, KN_N_METRICS));
-    KN_TRY(kn_calibrator_add(ctx, &s->calibrator, z, s->use, kn_mat_none()));
-    kn_extrapolation_add(model_var, noise, sd, s->extrapolation, &s->noise_sum);
-out:
-    kn_mat_clear(&model_var);
-    kn_free(sd);
-    kn_free(var0);
-    kn_free(mean0);
+    kn_metrics_add(ctx, y, mean, var, noise, s->mean0 + first, s->var0 + first, s->measured + row,
+                   s->sums + first);
+    kn_status status = kn_calibrator_add(ctx, &s->calibrator, z, s->use + row, kn_mat_none());
+    for (ptrdiff_t j = 0; j < var.cols; j++)
+        for (ptrdiff_t i = 0; i < var.rows; i++)
+            kn_col(var, j)[i] = fmax(kn_at(var, i, j) - s->iso[first + j], 0);
+    if (first == 0)
+        s->noise_sum = 0;
+    kn_extrapolation_add(var, noise, s->sd + first, s->extrapolation + row, &s->noise_sum);
     return status;
 }
 
@@ -187,13 +198,13 @@ static kn_status float_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t
     return kn_check_cancel(ctx);
 }
 
-static kn_status deviances(kn_ctx *ctx, kn_scores *s, const kn_deviance *d, const float *z,
-                           double *dev, double *p)
+static kn_status deviances(kn_ctx *ctx, kn_scores *s, const kn_deviance *d, ptrdiff_t row,
+                           ptrdiff_t rows, const float *z, double *dev, double *p)
 {
     float_maps maps = {s->model, z, s->T};
-    kn_z_source source = {&maps, s->n, s->model->gp.T, float_block};
-    kn_status status = kn_deviance_score(ctx, d, &source, dev);
-    for (ptrdiff_t i = 0; status == KN_OK && i < s->n; i++) {
+    kn_z_source source = {&maps, rows, s->model->gp.T, float_block};
+    kn_status status = kn_deviance_score(ctx, d, &source, dev + row);
+    for (ptrdiff_t i = row; status == KN_OK && i < row + rows; i++) {
         if (s->cv_row[i] >= 0 && isfinite(dev[i])) /* judged by a model made without it */
             dev[i] = d->ref[s->cv_row[i]];
         p[i] = kn_deviance_p(d, dev[i]);
@@ -201,14 +212,21 @@ static kn_status deviances(kn_ctx *ctx, kn_scores *s, const kn_deviance *d, cons
     return status;
 }
 
-static kn_status statistics(kn_ctx *ctx, kn_scores *s, const float *z)
+kn_status kn_scores_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const float *z,
+                         const float *z_noise)
 {
-    double *row = NULL;
+    kn_status status;
     const kn_reference *r = &s->model->reference;
-    kn_status status = kn_alloc_d(ctx, s->T, &row);
-    for (ptrdiff_t i = 0; status == KN_OK && i < s->n; i++)
-        s->statistic[i] = kn_top_f(z + i * s->T, 1, s->T, r->top, row);
-    kn_free(row);
+    KN_TRY(kn_top_rows(ctx, z, rows, s->T, r->top, s->statistic + row));
+    for (ptrdiff_t i = row; i < row + rows; i++)
+        s->deviance[i] = s->deviance_p[i] = s->deviance_noise[i] = s->deviance_noise_p[i] = NAN;
+    if (z_noise) {
+        KN_TRY(deviances(ctx, s, &r->deviance, row, rows, z, s->deviance, s->deviance_p));
+        KN_TRY(deviances(ctx, s, &r->deviance_noise, row, rows, z_noise, s->deviance_noise,
+                         s->deviance_noise_p));
+    }
+    kn_extrapolation_ratio(s->extrapolation + row, rows, s->noise_sum);
+out:
     return status;
 }
 
@@ -252,24 +270,14 @@ static kn_status detection(kn_ctx *ctx, kn_scores *s)
     return KN_OK;
 }
 
-kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s, const float *z, const float *z_noise,
-                           kn_apply_result *result)
+kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s, kn_apply_result *result)
 {
-    kn_status status;
+    kn_status status = KN_OK;
     const kn_reference *r = &s->model->reference;
-    KN_TRY(statistics(ctx, s, z));
-    for (ptrdiff_t i = 0; i < s->n; i++)
-        s->deviance[i] = s->deviance_p[i] = s->deviance_noise[i] = s->deviance_noise_p[i] = NAN;
-    if (r->has_deviance) {
-        KN_TRY(deviances(ctx, s, &r->deviance, z, s->deviance, s->deviance_p));
-        KN_TRY(
-            deviances(ctx, s, &r->deviance_noise, z_noise, s->deviance_noise, s->deviance_noise_p));
-    }
     s->has_gev = r->has_gev;
     s->gev = s->loo ? r->loo_gev : r->gev;
     if (s->normals)
         KN_TRY(own_reference(ctx, s));
-    kn_extrapolation_ratio(s->extrapolation, s->n, s->noise_sum);
     for (ptrdiff_t i = 0; i < s->n; i++) {
         bool known = s->has_gev && isfinite(s->statistic[i]);
         s->probability[i] = known ? kn_gev_cdf(s->gev, s->statistic[i]) : NAN;
@@ -296,6 +304,7 @@ kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s, const float *z, const floa
                without, r->n == 0 ? " (--folds 0)" : "");
     if (s->labelled)
         KN_TRY(detection(ctx, s));
+    kn_metrics_result(s->sums, s->metrics);
     kn_metrics_mean(s->metrics, s->mean_metrics);
     kn_calibrator_result(&s->calibrator, s->calibration);
     result->r2 = s->mean_metrics[KN_METRIC_R2];

@@ -18,15 +18,21 @@ typedef struct kn_scores {
     bool *measured;       /* n: counts for metrics: a new prediction, not a stored z */
     bool *normals;        /* n: the reference by --reference COLUMN=VALUE; NULL: the model's */
     bool labelled;
-    bool loo;       /* the statistic's law from leave-one-out: optimistic */
-    bool plain;     /* a training sample is scored as if it were new */
-    kn_mat metrics; /* T x KN_N_METRICS */
+    bool loo;   /* the statistic's law from leave-one-out: optimistic */
+    bool plain; /* a training sample is scored as if it were new */
+    /* of each response, NaN where it was left out of training: what the trivial model predicts, the
+     * scale, and R's iso term in the model variance */
+    double *mean0, *var0, *sd, *iso;
+    kn_metric_sums *sums; /* T */
     kn_calibrator calibrator;
-    double *extrapolation, noise_sum; /* n */
+    double noise_sum; /* of extrapolation, in the batch under way */
+    /* made batch by batch */
+    double *statistic, *deviance, *deviance_p, *deviance_noise, *deviance_noise_p,
+        *extrapolation; /* n each */
     /* made by _finish */
-    double *statistic, *probability, *p_upper, *deviance, *deviance_p, *deviance_noise,
-        *deviance_noise_p, *extrapolation_pct; /* n each */
-    kn_auc auc[3];                             /* top, deviance, deviance_noise */
+    double *probability, *p_upper, *extrapolation_pct; /* n each */
+    kn_mat metrics;                                    /* T x KN_N_METRICS */
+    kn_auc auc[3];                                     /* top, deviance, deviance_noise */
     bool has_auc[3];
     bool has_gev;
     kn_gev gev;
@@ -40,13 +46,17 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_apply_job *job, const kn_model *mo
                         const kn_dataset *d, const char *const *id, kn_scores *out);
 void kn_scores_clear(kn_scores *s);
 
-/* One block of responses first ..: all n x count, noise of its responses. */
-kn_status kn_scores_add(kn_ctx *ctx, kn_scores *s, ptrdiff_t first, kn_mat y, kn_mat mean,
-                        kn_mat var, kn_mat z, const double *noise);
+/* Samples pass in batches, from sample `row` on. First their blocks of responses, in order: all
+ * rows x count, `first` the block's first response, noise of its responses. var is used up. */
+kn_status kn_scores_block(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t first, kn_mat y,
+                          kn_mat mean, kn_mat var, kn_mat z, const double *noise);
 
-/* z, z_noise: n x T floats, row by row; z_noise may be NULL. */
-kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s, const float *z, const float *z_noise,
-                           kn_apply_result *result);
+/* Then their whole maps. z, z_noise: rows x T floats, row by row; z_noise NULL: no deviance. */
+kn_status kn_scores_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const float *z,
+                         const float *z_noise);
+
+/* After the last batch. */
+kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s, kn_apply_result *result);
 
 kn_status kn_scores_check(kn_ctx *ctx, const char *dir, const kn_write_options *options);
 /* abnormality.tsv, metrics.tsv, summary.json */

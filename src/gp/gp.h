@@ -90,6 +90,10 @@ kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t fir
                               kn_mat var);
 void kn_stgpr_maps_free(struct kn_stgpr_maps *maps);
 
+/* Samples that a prediction should have, if there are so many: STGPR decomposes each cell anew for
+ * every prediction, and this number fills a panel. 1 for the other methods. */
+ptrdiff_t kn_stgpr_batch(const kn_gp *gp);
+
 kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out);
 /* Z = Y B   N x P, reading Y once */
 kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z);

@@ -45,8 +45,8 @@ static kn_status check_complement(kn_ctx *ctx, const kn_spec *spec, const kn_bas
 /* kn_choose_components by way of the journal. */
 static kn_status choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
                                    const kn_gram *gram, const kn_heldout *held, const kn_spec *spec,
-                                   const kn_found *pilot,
-                                   const kn_gp_options *o, kn_fit_info *info, ptrdiff_t *P)
+                                   const kn_found *pilot, const kn_gp_options *o, kn_fit_info *info,
+                                   ptrdiff_t *P)
 {
     kn_status status;
     kn_journal *journal = o->search.journal;
@@ -58,7 +58,8 @@ static kn_status choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
     kn_step step = {KN_STEP_COMPONENTS, at, sizeof at, &chosen, sizeof chosen, false};
     KN_TRY(kn_journal_recall(ctx, journal, &step));
     if (!step.known) {
-        KN_TRY(kn_choose_components(ctx, X, Y, gram, held, spec, pilot->rho, pilot->length, o, info, P));
+        KN_TRY(kn_choose_components(ctx, X, Y, gram, held, spec, pilot->rho, pilot->length, o, info,
+                                    P));
         chosen.P = *P;
         chosen.nothing_predicted = info->nothing_predicted;
         chosen.n_curve = info->n_curve;

@@ -26,6 +26,11 @@ typedef struct kn_stgpr_maps {
     double clamped;
 } stgpr_maps;
 
+ptrdiff_t kn_stgpr_batch(const kn_gp *gp)
+{
+    return gp->method == KN_STGPR ? (ptrdiff_t)(PANEL_BYTES / (16 * (double)gp->T)) : 1;
+}
+
 void kn_stgpr_maps_free(struct kn_stgpr_maps *m)
 {
     if (!m)

@@ -1,6 +1,6 @@
-/* gzip (RFC 1952): whole buffers through libdeflate, streams through zlib. Files of several
- * members, one after the other, are read as one; bytes after the last member that are not another
- * are left alone, as gzip itself does. */
+/* gzip (RFC 1952): whole buffers are read through libdeflate, streams through zlib. Files of
+ * several members, one after the other, are read as one; bytes after the last member that are not
+ * another are left alone, as gzip itself does. */
 #ifndef KN_IO_GZIP_H
 #define KN_IO_GZIP_H
 
@@ -45,13 +45,12 @@ kn_status kn_inflate(kn_ctx *ctx, kn_inflater *inflater, const char *name,
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* Compresses into a writer, as a single member, which every reader understands. What fits
- * `buffer` bytes is kept and compressed at the end by libdeflate, else it streams through zlib.
- * The bytes depend on the contents and on this choice only. */
+/* Compresses into a writer, as a single member, which every reader understands: chunks of a fixed
+ * size, several at a time on the context's threads, each ended on a byte so that they can be
+ * joined. The bytes depend on the contents alone, the memory on neither. */
 typedef struct kn_gzip_writer kn_gzip_writer;
 
-kn_status kn_gzip_writer_new(kn_ctx *ctx, kn_writer *to, ptrdiff_t total, ptrdiff_t buffer,
-                             kn_gzip_writer **out);
+kn_status kn_gzip_writer_new(kn_ctx *ctx, kn_writer *to, kn_gzip_writer **out);
 kn_status kn_gzip_writer_write(kn_ctx *ctx, kn_gzip_writer *w, const void *bytes, ptrdiff_t n);
 kn_status kn_gzip_writer_finish(kn_ctx *ctx, kn_gzip_writer *w);
 void kn_gzip_writer_free(kn_gzip_writer *w);

@@ -6,8 +6,6 @@
 #include "io/gzip.h"
 #include "io/path.h"
 
-static const ptrdiff_t WHOLE_LIMIT = (ptrdiff_t)1 << 28; /* compressed at once up to this size */
-
 struct kn_nifti_writer {
     kn_writer *file;
     kn_gzip_writer *gzip; /* NULL: plain */
@@ -44,11 +42,8 @@ kn_status kn_nifti_writer_new(kn_ctx *ctx, const char *path, const kn_geometry *
     KN_TRY(kn_alloc(ctx, w->voxels, sizeof(float), &p));
     w->volume = p;
     KN_TRY(kn_writer_new(ctx, path, options, &w->file));
-    if (gzip) {
-        ptrdiff_t total =
-            w->voxels > (PTRDIFF_MAX - n) / 4 / w->left ? PTRDIFF_MAX : n + 4 * w->voxels * w->left;
-        KN_TRY(kn_gzip_writer_new(ctx, w->file, total, WHOLE_LIMIT, &w->gzip));
-    }
+    if (gzip)
+        KN_TRY(kn_gzip_writer_new(ctx, w->file, &w->gzip));
     KN_TRY(put(ctx, w, header, n));
 out:
     if (status == KN_OK)

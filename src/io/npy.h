@@ -30,7 +30,18 @@ void kn_npy_close(kn_npy_file *file); /* {0} is fine */
 kn_status kn_npy_elements(kn_ctx *ctx, const kn_npy_file *file, ptrdiff_t first, ptrdiff_t n,
                           void *out);
 
-/* The values in rows, little-endian, as `type`. */
+/* ---- writing: values in rows, little-endian, as `type` ----------------------------------------
+ */
+
+typedef struct kn_npy_writer kn_npy_writer;
+
+kn_status kn_npy_writer_new(kn_ctx *ctx, const char *path, ptrdiff_t rows, ptrdiff_t cols,
+                            kn_type type, const kn_write_options *options, kn_npy_writer **out);
+kn_status kn_npy_writer_rows(kn_ctx *ctx, kn_npy_writer *writer, kn_view values); /* the next */
+kn_status kn_npy_writer_commit(kn_ctx *ctx, kn_npy_writer *writer); /* after the last row */
+void kn_npy_writer_free(kn_npy_writer *writer); /* not committed: leaves no file */
+
+/* All at once. */
 kn_status kn_npy_write(kn_ctx *ctx, const char *path, kn_view values, kn_type type,
                        const kn_write_options *options);
 

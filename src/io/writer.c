@@ -20,9 +20,15 @@ struct kn_writer {
     ptrdiff_t buffered;
     ptrdiff_t end; /* of what is in the file, the buffer not counted */
     int fd;
-    bool force, committed;
+    bool force;
     kn_made *made;
+    kn_pending *pending;
 };
+
+typedef struct kn_pending_file {
+    char *path, *temporary; /* temporary NULL: it has its name */
+    bool force;
+} pending_file;
 
 kn_status kn_made_add(kn_ctx *ctx, kn_made *made, const char *path)
 {
@@ -121,6 +127,7 @@ kn_status kn_writer_new(kn_ctx *ctx, const char *path, const kn_write_options *o
     w->fd = -1;
     w->force = options && options->force;
     w->made = options ? options->made : NULL;
+    w->pending = options ? options->pending : NULL;
     KN_TRY(kn_text_copy(ctx, path, strlen(path), &w->path));
     KN_TRY(kn_alloc(ctx, BUFFER, 1, &p));
     w->buffer = p;
@@ -189,56 +196,115 @@ out:
 
 /* Without force the name is given by link(2), which refuses a file that came into being
  * meanwhile; a file system without hard links gets the older check and rename. */
-static kn_status take_name(kn_ctx *ctx, kn_writer *w)
+static kn_status take_name(kn_ctx *ctx, const pending_file *f)
 {
-    if (!w->force) {
-        if (link(w->temporary, w->path) == 0) {
-            unlink(w->temporary);
+    if (!f->force) {
+        if (link(f->temporary, f->path) == 0) {
+            unlink(f->temporary);
             return KN_OK;
         }
-        if (errno == EEXIST || access(w->path, F_OK) == 0)
+        if (errno == EEXIST || access(f->path, F_OK) == 0)
             return kn_fail(ctx, KN_ERR_IO, "%s: exists already (use --force to replace it)",
-                           w->path);
+                           f->path);
     }
-    if (rename(w->temporary, w->path) != 0)
-        return kn_fail_errno(ctx, w->path, "cannot be written", errno);
+    if (rename(f->temporary, f->path) != 0)
+        return kn_fail_errno(ctx, f->path, "cannot be written", errno);
     return KN_OK;
+}
+
+/* The file gets its name, which is noted before: to note it may fail. */
+static kn_status settle(kn_ctx *ctx, pending_file *f, kn_made *made)
+{
+    kn_status status = KN_OK;
+    if (made)
+        KN_TRY(kn_made_add(ctx, made, f->path));
+    status = take_name(ctx, f);
+    if (status == KN_OK) {
+        kn_free(f->temporary);
+        f->temporary = NULL;
+    } else if (made) {
+        kn_free(made->path[--made->n]);
+    }
+out:
+    return status;
+}
+
+/* The name too should survive a power cut; failing that the file is still whole. */
+static void sync_folder(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+}
+
+kn_status kn_pending_commit(kn_ctx *ctx, kn_pending *pending, kn_made *made)
+{
+    char *folder = NULL, *next = NULL;
+    kn_status status = KN_OK;
+    for (ptrdiff_t i = 0; i < pending->n; i++) {
+        KN_TRY(kn_path_beside(ctx, pending->file[i].path, ".", &next));
+        if (folder && strcmp(folder, next) != 0)
+            sync_folder(folder);
+        kn_free(folder);
+        folder = next;
+        next = NULL;
+        KN_TRY(settle(ctx, &pending->file[i], made));
+    }
+    if (folder)
+        sync_folder(folder);
+out:
+    kn_free(folder);
+    return status;
+}
+
+static void pending_file_clear(pending_file *f)
+{
+    if (f->temporary)
+        unlink(f->temporary);
+    kn_free(f->temporary);
+    kn_free(f->path);
+    *f = (pending_file){0};
+}
+
+void kn_pending_clear(kn_pending *pending)
+{
+    for (ptrdiff_t i = 0; i < pending->n; i++)
+        pending_file_clear(&pending->file[i]);
+    kn_free(pending->file);
+    *pending = (kn_pending){0};
+}
+
+static kn_status make_safe(kn_ctx *ctx, kn_writer *w)
+{
+    kn_status status = flush(ctx, w);
+    if (status != KN_OK)
+        return status;
+    if (fsync(w->fd) != 0 && errno != EINVAL) /* EINVAL: this file system has no such thing */
+        return kn_fail_errno(ctx, w->path, "cannot be written", errno);
+    int closed = close(w->fd);
+    w->fd = -1;
+    return closed == 0 ? KN_OK : kn_fail_errno(ctx, w->path, "cannot be written", errno);
 }
 
 kn_status kn_writer_commit(kn_ctx *ctx, kn_writer *w)
 {
-    char *folder = NULL;
+    kn_pending one = {0}, *to = w->pending ? w->pending : &one;
+    void *array = to->file;
     kn_status status;
 
-    KN_TRY(kn_path_beside(ctx, w->path, ".", &folder));
-    KN_TRY(flush(ctx, w));
-    if (fsync(w->fd) != 0 && errno != EINVAL) { /* EINVAL: this file system has no such thing */
-        status = kn_fail_errno(ctx, w->path, "cannot be written", errno);
+    KN_TRY(make_safe(ctx, w));
+    status = kn_grow(ctx, to->n + 1, sizeof *to->file, &array, &to->capacity);
+    to->file = array;
+    if (status != KN_OK)
         goto out;
-    }
-    int closed = close(w->fd);
-    w->fd = -1;
-    if (closed != 0) {
-        status = kn_fail_errno(ctx, w->path, "cannot be written", errno);
-        goto out;
-    }
-    if (w->made) /* before it is there: to note it may fail */
-        KN_TRY(kn_made_add(ctx, w->made, w->path));
-    status = take_name(ctx, w);
-    if (status != KN_OK) {
-        if (w->made)
-            kn_free(w->made->path[--w->made->n]);
-        goto out;
-    }
-    w->committed = true;
-    int fd = open(folder, O_RDONLY | O_CLOEXEC);
-    if (fd >=
-        0) { /* the name too should survive a power cut; failing that the file is still whole */
-        fsync(fd);
-        close(fd);
-    }
+    to->file[to->n++] = (pending_file){w->path, w->temporary, w->force};
+    w->path = w->temporary = NULL;
+    if (!w->pending)
+        KN_TRY(kn_pending_commit(ctx, to, w->made));
 out:
-    kn_free(folder);
+    kn_pending_clear(&one);
     return status;
 }
 
@@ -248,7 +314,7 @@ void kn_writer_free(kn_writer *w)
         return;
     if (w->fd >= 0)
         close(w->fd);
-    if (w->temporary && !w->committed)
+    if (w->temporary)
         unlink(w->temporary);
     kn_free(w->temporary);
     kn_free(w->path);

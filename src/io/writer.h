@@ -17,11 +17,22 @@ kn_status kn_made_add(kn_ctx *ctx, kn_made *made, const char *path);
 void kn_made_remove(const kn_made *made); /* the latest first; a folder goes if it is empty */
 void kn_made_clear(kn_made *made);        /* forgets, and leaves the files */
 
+/* Files that are whole and safe on disk but have no name yet: a run gives all of them theirs at its
+ * end, and until then every place keeps what it had. */
+typedef struct kn_pending {
+    struct kn_pending_file *file;
+    ptrdiff_t n, capacity;
+} kn_pending;
+
+kn_status kn_pending_commit(kn_ctx *ctx, kn_pending *pending, kn_made *made); /* in their order */
+void kn_pending_clear(kn_pending *pending); /* what has no name by now is removed */
+
 typedef struct kn_write_options {
     bool force;                /* an existing file may be replaced */
     const char *const *inputs; /* files that were read: never replaced, force or not */
     ptrdiff_t n_inputs;
-    kn_made *made; /* NULL, or where committed files are noted */
+    kn_made *made;       /* NULL, or where committed files are noted */
+    kn_pending *pending; /* NULL, or where they wait for their names instead */
 } kn_write_options;
 
 typedef struct kn_writer kn_writer;

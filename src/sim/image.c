@@ -5,9 +5,6 @@
 #include "io/bytes.h"
 #include "io/gzip.h"
 
-/* What is larger streams through zlib, so that a long run is never in memory whole. */
-static const ptrdiff_t WHOLE_LIMIT = (ptrdiff_t)1 << 25;
-
 struct kn_sim_image {
     kn_folder_entry *entry;
     kn_writer *file;
@@ -38,8 +35,7 @@ kn_status kn_sim_image_new(kn_ctx *ctx, kn_folder *folder, const char *name,
     image->volume = p;
     KN_TRY(kn_folder_add(ctx, folder, name, &image->entry));
     KN_TRY(kn_writer_new(ctx, image->entry->path, kn_folder_options(folder), &image->file));
-    ptrdiff_t total = n + image->size * (volumes > 0 ? volumes : 1);
-    KN_TRY(kn_gzip_writer_new(ctx, image->file, total, WHOLE_LIMIT, &image->gzip));
+    KN_TRY(kn_gzip_writer_new(ctx, image->file, &image->gzip));
     KN_TRY(kn_gzip_writer_write(ctx, image->gzip, bytes, n));
 out:
     if (status == KN_OK)

@@ -123,8 +123,7 @@ double kn_deviance_p(const kn_deviance *d, double dev)
 typedef struct scoring {
     const kn_deviance *d;
     ptrdiff_t rows, words; /* words of 64 responses */
-    kn_mat z;              /* rows x block: z, then z psi^-1/2 with 0 for missing */
-    kn_mat Qs;             /* block x K: Q psi^-1/2 */
+    kn_mat z;              /* rows x block: z, then z/psi with 0 for missing */
     kn_mat A;              /* rows x K: a before w */
     double *q;             /* rows: sum z^2/psi */
     ptrdiff_t *missing;    /* rows: how many */
@@ -150,9 +149,9 @@ static kn_status mark_missing(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t j)
 static kn_status add_block(kn_ctx *ctx, scoring *s, ptrdiff_t first, ptrdiff_t nb)
 {
     const kn_deviance *d = s->d;
-    kn_mat z = kn_cols(s->z, 0, nb), Qs = kn_sub(s->Qs, 0, 0, nb, d->K);
+    kn_mat z = kn_cols(s->z, 0, nb);
     for (ptrdiff_t j = 0; j < nb; j++) {
-        double *zj = kn_col(z, j), scale = 1 / sqrt(d->psi[first + j]);
+        double *zj = kn_col(z, j), psi = d->psi[first + j];
         for (ptrdiff_t i = 0; i < z.rows; i++) {
             if (!isfinite(zj[i])) {
                 kn_status status = mark_missing(ctx, s, i, first + j);
@@ -160,15 +159,12 @@ static kn_status add_block(kn_ctx *ctx, scoring *s, ptrdiff_t first, ptrdiff_t n
                     return status;
                 zj[i] = 0;
             }
-            zj[i] *= scale;
-            s->q[i] += zj[i] * zj[i];
+            s->q[i] += zj[i] * zj[i] / psi;
+            zj[i] /= psi;
         }
     }
-    for (ptrdiff_t k = 0; k < d->K; k++)
-        for (ptrdiff_t j = 0; j < nb; j++)
-            kn_col(Qs, k)[j] = kn_at(d->Q, first + j, k) / sqrt(d->psi[first + j]);
-    if (d->K > 0)
-        kn_gemm(1, KN_N, z, KN_N, Qs, 1, s->A); /* A += z Psi^-1 Q   rows x K */
+    if (d->K > 0) /* A += z Psi^-1 Q   rows x K */
+        kn_gemm(1, KN_N, z, KN_N, kn_sub(d->Q, first, 0, nb, d->K), 1, s->A);
     return KN_OK;
 }
 
@@ -237,7 +233,6 @@ kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source
         return kn_fail(ctx, KN_ERR_SHAPE, "deviance: z maps have %td responses, the reference %td",
                        z->cols, d->T);
     KN_TRY(kn_mat_new(ctx, z->rows, block, &s.z));
-    KN_TRY(kn_mat_new(ctx, block, d->K, &s.Qs));
     KN_TRY(kn_mat_new(ctx, z->rows, d->K, &s.A));
     KN_TRY(kn_mat_new(ctx, CHUNK, d->K, &s.work));
     KN_TRY(kn_mat_new(ctx, d->K, d->K, &s.L));
@@ -253,7 +248,6 @@ kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source
         KN_TRY(finish_row(ctx, &s, i, &factored, &dev[i]));
 out:
     kn_mat_clear(&s.z);
-    kn_mat_clear(&s.Qs);
     kn_mat_clear(&s.A);
     kn_mat_clear(&s.work);
     kn_mat_clear(&s.L);

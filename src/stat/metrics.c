@@ -9,81 +9,108 @@ const char *const kn_metric_name[KN_N_METRICS] = {"R2",   "rho",  "rho2", "RMSE"
                                                   "SMSE", "EXPV", "MSLL", "z2"};
 
 typedef struct job {
-    kn_mat y, mean, v, out;
+    kn_mat y, mean, v;
     const double *noise, *mean0, *var0;
     const bool *use;
+    kn_metric_sums *sums; /* NULL: out */
+    kn_mat out;
 } job;
 
-static bool counts(const job *b, ptrdiff_t i, ptrdiff_t j)
+static void add_sample(kn_metric_sums *s, double y, double m, double s2, double mean0, double var0)
 {
-    double s2 = kn_at(b->v, i, j) + b->noise[j];
-    return (!b->use || b->use[i]) && isfinite(kn_at(b->y, i, j)) &&
-           isfinite(kn_at(b->mean, i, j)) && s2 > 0 && isfinite(s2);
+    double e = y - m, d = y - mean0;
+    if (s->n == 0) {
+        s->y0 = y;
+        s->m0 = m;
+        s->e0 = e;
+    }
+    s->n++;
+    double dy = y - s->y0 - s->y, dm = m - s->m0 - s->m, de = e - s->e0 - s->e;
+    double w = (s->n - 1) / s->n;
+    s->y += dy / s->n;
+    s->m += dm / s->n;
+    s->e += de / s->n;
+    s->yy += w * dy * dy;
+    s->mm += w * dm * dm;
+    s->ym += w * dy * dm;
+    s->ee += w * de * de;
+    s->e2 += e * e;
+    s->z2 += e * e / s2;
+    s->loss += var0 > 0 ? 0.5 * (log(s2 / var0) + e * e / s2 - d * d / var0) : NAN;
 }
 
-/* Means first, then sums of squares about them: two passes over a column that is in cache, so that
- * responses in units far from 0 lose no digits. */
-static void one_response(const job *b, ptrdiff_t j)
+static void add_response(const job *b, ptrdiff_t j, kn_metric_sums *s)
 {
-    double n = 0, my = 0, mm = 0, me = 0;
-    for (ptrdiff_t i = 0; i < b->y.rows; i++)
-        if (counts(b, i, j)) {
-            n++;
-            my += (kn_at(b->y, i, j) - my) / n;
-            mm += (kn_at(b->mean, i, j) - mm) / n;
-            me += (kn_at(b->y, i, j) - kn_at(b->mean, i, j) - me) / n;
-        }
-    double yy = 0, mmq = 0, ym = 0, ee = 0, ec = 0, loss = 0, loss0 = 0, z2 = 0;
+    const double *y = kn_col(b->y, j), *m = kn_col(b->mean, j), *v = kn_col(b->v, j);
     for (ptrdiff_t i = 0; i < b->y.rows; i++) {
-        if (!counts(b, i, j))
-            continue;
-        double y = kn_at(b->y, i, j), m = kn_at(b->mean, i, j), e = y - m;
-        double s2 = kn_at(b->v, i, j) + b->noise[j], e0 = y - b->mean0[j];
-        yy += (y - my) * (y - my);
-        mmq += (m - mm) * (m - mm);
-        ym += (y - my) * (m - mm);
-        ee += e * e;
-        ec += (e - me) * (e - me);
-        z2 += e * e / s2;
-        loss += 0.5 * log(s2) + e * e / (2 * s2);
-        loss0 += 0.5 * log(b->var0[j]) + e0 * e0 / (2 * b->var0[j]);
+        double s2 = v[i] + b->noise[j];
+        if ((!b->use || b->use[i]) && isfinite(y[i]) && isfinite(m[i]) && s2 > 0 && isfinite(s2))
+            add_sample(s, y[i], m[i], s2, b->mean0[j], b->var0[j]);
     }
+}
+
+static void report(const kn_metric_sums *s, ptrdiff_t j, kn_mat out)
+{
     double value[KN_N_METRICS];
     for (int k = 0; k < KN_N_METRICS; k++)
         value[k] = NAN;
-    if (n > 0) {
-        value[KN_METRIC_RMSE] = sqrt(ee / n);
-        value[KN_METRIC_Z2] = z2 / n;
-        if (b->var0[j] > 0)
-            value[KN_METRIC_MSLL] = (loss - loss0) / n;
+    if (s->n > 0) {
+        value[KN_METRIC_RMSE] = sqrt(s->e2 / s->n);
+        value[KN_METRIC_Z2] = s->z2 / s->n;
+        value[KN_METRIC_MSLL] = s->loss / s->n;
     }
-    if (yy > 0) {
-        value[KN_METRIC_R2] = 1 - ee / yy;
-        value[KN_METRIC_SMSE] = ee / yy;
-        value[KN_METRIC_EXPV] = 1 - ec / yy;
-        if (mmq > 0) {
-            value[KN_METRIC_RHO] = ym / sqrt(yy * mmq);
+    if (s->yy > 0) {
+        value[KN_METRIC_R2] = 1 - s->e2 / s->yy;
+        value[KN_METRIC_SMSE] = s->e2 / s->yy;
+        value[KN_METRIC_EXPV] = 1 - s->ee / s->yy;
+        if (s->mm > 0) {
+            value[KN_METRIC_RHO] = s->ym / sqrt(s->yy * s->mm);
             value[KN_METRIC_RHO2] = value[KN_METRIC_RHO] * value[KN_METRIC_RHO];
         }
     }
     for (int k = 0; k < KN_N_METRICS; k++)
-        kn_col(b->out, k)[j] = value[k];
+        kn_col(out, k)[j] = value[k];
 }
 
 static void some_responses(void *self, ptrdiff_t first, ptrdiff_t last)
 {
-    for (ptrdiff_t j = first; j < last; j++)
-        one_response(self, j);
+    const job *b = self;
+    for (ptrdiff_t j = first; j < last; j++) {
+        kn_metric_sums own = {0};
+        add_response(b, j, b->sums ? &b->sums[j] : &own);
+        if (!b->sums)
+            report(&own, j, b->out);
+    }
+}
+
+static void run(kn_ctx *ctx, job *b)
+{
+    enum { RESPONSES = 64 };
+    assert(b->mean.rows == b->y.rows && b->mean.cols == b->y.cols);
+    assert(b->v.rows == b->y.rows && b->v.cols == b->y.cols);
+    kn_parallel(ctx, b->y.cols, RESPONSES, some_responses, b);
+}
+
+void kn_metrics_add(kn_ctx *ctx, kn_mat y, kn_mat mean, kn_mat v, const double *noise,
+                    const double *mean0, const double *var0, const bool *use, kn_metric_sums *sums)
+{
+    job b = {y, mean, v, noise, mean0, var0, use, sums, kn_mat_none()};
+    run(ctx, &b);
+}
+
+void kn_metrics_result(const kn_metric_sums *sums, kn_mat out)
+{
+    assert(out.cols == KN_N_METRICS);
+    for (ptrdiff_t j = 0; j < out.rows; j++)
+        report(&sums[j], j, out);
 }
 
 void kn_metrics(kn_ctx *ctx, kn_mat y, kn_mat mean, kn_mat v, const double *noise,
                 const double *mean0, const double *var0, const bool *use, kn_mat out)
 {
-    enum { RESPONSES = 64 };
-    assert(mean.rows == y.rows && mean.cols == y.cols && v.rows == y.rows && v.cols == y.cols);
     assert(out.rows == y.cols && out.cols == KN_N_METRICS);
-    job b = {y, mean, v, out, noise, mean0, var0, use};
-    kn_parallel(ctx, y.cols, RESPONSES, some_responses, &b);
+    job b = {y, mean, v, noise, mean0, var0, use, NULL, out};
+    run(ctx, &b);
 }
 
 void kn_metrics_mean(kn_mat metrics, double mean[KN_N_METRICS])

@@ -30,8 +30,24 @@ typedef enum kn_metric {
 
 extern const char *const kn_metric_name[KN_N_METRICS]; /* as in the header of metrics.tsv */
 
-/* y, mean, v: N* x count; noise, mean0, var0: count. use[N*]: samples that count, NULL: all.
- * out: count x KN_N_METRICS. Responses go in parallel. */
+/* What the metrics of one response need, gathered sample by sample. Values are taken relative to
+ * the first that counts, and squares about the running mean (Welford 1962), so that units far from
+ * 0 lose no digits and the bits do not depend on how the samples are cut into batches. */
+typedef struct kn_metric_sums {
+    double n;
+    double y0, m0, e0;     /* of the first: y, mean, e */
+    double y, m, e;        /* means relative to those */
+    double yy, mm, ym, ee; /* sums of squares and products about the means; ee of e ... */
+    double e2, z2, loss;   /* ... sum e^2; sum e^2/s2; log loss less that of the trivial model */
+} kn_metric_sums;
+
+/* Adds some samples. y, mean, v: N* x count; noise, mean0, var0, sums: count. use[N*]: samples that
+ * count, NULL: all. Responses go in parallel. Sums of no samples are zero. */
+void kn_metrics_add(kn_ctx *ctx, kn_mat y, kn_mat mean, kn_mat v, const double *noise,
+                    const double *mean0, const double *var0, const bool *use, kn_metric_sums *sums);
+void kn_metrics_result(const kn_metric_sums *sums, kn_mat out); /* count x KN_N_METRICS */
+
+/* The same of all samples at once. */
 void kn_metrics(kn_ctx *ctx, kn_mat y, kn_mat mean, kn_mat v, const double *noise,
                 const double *mean0, const double *var0, const bool *use, kn_mat out);
 

@@ -50,6 +50,33 @@ double kn_top_f(const float *z, ptrdiff_t stride, ptrdiff_t T, double fraction, 
     return of_finite(work, n, fraction);
 }
 
+typedef struct rows_job {
+    const float *z;
+    ptrdiff_t rows, T, lanes;
+    double fraction, *work, *m; /* work: lanes x T */
+} rows_job;
+
+static void some_lanes(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    rows_job *job = self;
+    for (ptrdiff_t lane = first; lane < last; lane++)
+        for (ptrdiff_t i = lane; i < job->rows; i += job->lanes)
+            job->m[i] =
+                kn_top_f(job->z + i * job->T, 1, job->T, job->fraction, job->work + lane * job->T);
+}
+
+kn_status kn_top_rows(kn_ctx *ctx, const float *z, ptrdiff_t rows, ptrdiff_t T, double fraction,
+                      double *m)
+{
+    ptrdiff_t lanes = kn_threads(ctx) < rows ? kn_threads(ctx) : rows;
+    rows_job job = {.z = z, .rows = rows, .T = T, .lanes = lanes, .fraction = fraction, .m = m};
+    kn_status status = kn_alloc_d(ctx, lanes * T, &job.work);
+    if (status == KN_OK)
+        kn_parallel(ctx, lanes, 1, some_lanes, &job);
+    kn_free(job.work);
+    return status;
+}
+
 kn_status kn_top_stream_init(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t T, double fraction,
                              kn_top_stream *s)
 {

@@ -17,6 +17,10 @@ ptrdiff_t kn_top_count(ptrdiff_t T, double fraction); /* k */
 double kn_top(const double *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work);
 double kn_top_f(const float *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work);
 
+/* m of each of some samples: rows of T floats, one after the other. Rows go in parallel. */
+kn_status kn_top_rows(kn_ctx *ctx, const float *z, ptrdiff_t rows, ptrdiff_t T, double fraction,
+                      double *m);
+
 /* All samples from blocks of responses, without the N x T map: each sample keeps at most 2 k
  * candidates, cut to the k largest whenever the store is full. O(N T) time, 16 N k bytes. The
  * result does not depend on how the T responses are cut into blocks, but for the order of a sum. */

@@ -126,12 +126,39 @@ static void what_is_written_is_read_back(void **state)
     kn_ctx_free(ctx);
 }
 
+static void rows_may_come_a_few_at_a_time(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    const float x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    double d[12];
+    char whole[512], parts[512];
+    kn_npy_writer *w;
+    for (int i = 0; i < 12; i++) /* the same by columns */
+        d[i % 3 * 4 + i / 3] = x[i];
+    assert_ok(ctx, kn_npy_write(ctx, "whole.npy", kn_view_rows_f32(x, 4, 3), KN_F32, NULL));
+    assert_ok(ctx, kn_npy_writer_new(ctx, "parts.npy", 4, 3, KN_F32, NULL, &w));
+    assert_ok(ctx, kn_npy_writer_rows(ctx, w, kn_view_rows_f32(x, 1, 3)));
+    assert_sentence(ctx, kn_npy_writer_commit(ctx, w), KN_ERR_ARGUMENT,
+                    "parts.npy: 3 rows are missing");
+    assert_sentence(ctx, kn_npy_writer_rows(ctx, w, kn_view_rows_f32(x, 4, 3)), KN_ERR_ARGUMENT,
+                    "parts.npy: more data than were announced");
+    assert_ok(ctx, kn_npy_writer_rows(ctx, w, (kn_view){d + 1, KN_F64, 3, 3, 1, 4}));
+    assert_ok(ctx, kn_npy_writer_commit(ctx, w));
+    kn_npy_writer_free(w);
+    size_t n = scratch_read("whole.npy", whole, sizeof whole);
+    assert_int_equal(scratch_read("parts.npy", parts, sizeof parts), n);
+    assert_memory_equal(whole, parts, n);
+    kn_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_columns_are_where_they_should_be),
         cmocka_unit_test(a_bad_array_is_a_sentence),
         cmocka_unit_test(what_is_written_is_read_back),
+        cmocka_unit_test(rows_may_come_a_few_at_a_time),
     };
     return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
 }

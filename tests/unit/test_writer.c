@@ -127,6 +127,67 @@ static void an_input_is_never_replaced(void **state)
     kn_ctx_free(ctx);
 }
 
+/* Files of a run that ends well appear together; of one that does not, none. */
+static void pending_files_get_their_names_at_the_end(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_pending pending = {0};
+    kn_made made = {0};
+    const kn_write_options options = {.force = true, .made = &made, .pending = &pending};
+    static const char *const names[] = {"a.bin", "b.bin", "c.bin"};
+    scratch_empty();
+    scratch_text("b.bin", "old");
+    for (int good = 0; good < 2; good++) {
+        for (int i = 0; i < 3; i++) {
+            kn_writer *w;
+            assert_ok(ctx, kn_writer_new(ctx, names[i], &options, &w));
+            assert_ok(ctx, kn_writer_write(ctx, w, names[i], 5));
+            assert_ok(ctx, kn_writer_commit(ctx, w));
+            kn_writer_free(w);
+        }
+        assert_holds("b.bin", "old");
+        assert_int_equal(made.n, 0);
+        if (good)
+            assert_ok(ctx, kn_pending_commit(ctx, &pending, &made));
+        kn_pending_clear(&pending);
+        assert_int_equal(scratch_count(), good ? 3 : 1);
+    }
+    for (int i = 0; i < 3; i++)
+        assert_holds(names[i], names[i]);
+    assert_int_equal(made.n, 3);
+    assert_string_equal(made.path[2], "c.bin");
+    kn_made_clear(&made);
+    kn_ctx_free(ctx);
+}
+
+/* One that came meanwhile stops the rest; what has its name is noted, so that it can go. */
+static void a_pending_file_does_not_replace_unasked(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_pending pending = {0};
+    kn_made made = {0};
+    const kn_write_options options = {.pending = &pending};
+    scratch_empty();
+    for (int i = 0; i < 3; i++) {
+        kn_writer *w;
+        assert_ok(ctx, kn_writer_new(ctx, i == 0 ? "a" : i == 1 ? "b" : "c", &options, &w));
+        assert_ok(ctx, kn_writer_commit(ctx, w));
+        kn_writer_free(w);
+    }
+    scratch_text("b", "came meanwhile");
+    assert_sentence(ctx, kn_pending_commit(ctx, &pending, &made), KN_ERR_IO,
+                    "b: exists already (use --force to replace it)");
+    kn_pending_clear(&pending);
+    assert_int_equal(made.n, 1);
+    kn_made_remove(&made);
+    kn_made_clear(&made);
+    assert_holds("b", "came meanwhile");
+    assert_int_equal(scratch_count(), 1);
+    kn_ctx_free(ctx);
+}
+
 static void places_that_cannot_be_written_are_sentences(void **state)
 {
     (void)state;
@@ -203,6 +264,8 @@ int main(void)
         cmocka_unit_test(large_and_small_writes_keep_their_order),
         cmocka_unit_test(nothing_is_replaced_without_force),
         cmocka_unit_test(an_input_is_never_replaced),
+        cmocka_unit_test(pending_files_get_their_names_at_the_end),
+        cmocka_unit_test(a_pending_file_does_not_replace_unasked),
         cmocka_unit_test(places_that_cannot_be_written_are_sentences),
         cmocka_unit_test(a_full_disk_leaves_nothing_behind),
         cmocka_unit_test(new_files_follow_the_umask),

@@ -1,0 +1,365 @@
+/* Samples pass in batches: how many at a time is not to be seen in what is written, and what is not
+ * finished is not written at all. */
+#include "folders.h"
+
+#include "api/apply.h"
+#include "base/rng.h"
+#include "io/table.h"
+#include "stat/calibration.h"
+#include "stat/metrics.h"
+#include "stat/top.h"
+
+static kn_ctx *ctx;
+
+enum { N = 40, NEW = 23, T = 2100 }; /* two blocks of responses */
+
+static double value_of(kn_rng *rng, int i, int j, double age, double shared)
+{
+    if (j == 17)
+        return 3; /* constant, left out of the model */
+    return 100 + 0.01 * age * (j % 13) + shared * (1 + j % 5) + 0.5 * kn_rng_normal(rng) +
+           (i == 45);
+}
+
+/* people.csv and brains.csv of N + NEW, of which the first N are in train_*.csv; later one of those
+ * has other responses, one lacks a response, two new ones lack some or all. */
+static void write_tables(void)
+{
+    kn_rng rng;
+    FILE *x[2] = {fopen("people.csv", "w"), fopen("train_people.csv", "w")};
+    FILE *y[2] = {fopen("brains.csv", "w"), fopen("train_brains.csv", "w")};
+    kn_rng_init(&rng, 5, 0);
+    for (int k = 0; k < 2; k++) {
+        fprintf(x[k], "participant_id,age,sex,group\n");
+        fprintf(y[k], "participant_id");
+        for (int j = 0; j < T; j++)
+            fprintf(y[k], ",r%d", j);
+        fprintf(y[k], "\n");
+    }
+    for (int i = 0; i < N + NEW; i++) {
+        double age = 20 + 60 * kn_rng_uniform(&rng), shared = kn_rng_normal(&rng);
+        for (int k = 0; k < (i < N ? 2 : 1); k++) {
+            fprintf(x[k], "s%02d,%.2f,%c,%s\n", i, age, "MF"[i % 2], i % 9 ? "healthy" : "patient");
+            fprintf(y[k], "s%02d", i);
+        }
+        for (int j = 0; j < T; j++) {
+            double v = value_of(&rng, i, j, age, shared);
+            bool gone = i == 60 || (i == 50 && j < 900) || (i == 3 && j == 9);
+            if (gone)
+                fprintf(y[0], ",n/a");
+            else
+                fprintf(y[0], ",%.6f", v + (i == 4));
+            if (i < N)
+                fprintf(y[1], ",%.6f", v);
+        }
+        for (int k = 0; k < (i < N ? 2 : 1); k++)
+            fprintf(y[k], "\n");
+    }
+    for (int k = 0; k < 2; k++)
+        if (fclose(x[k]) != 0 || fclose(y[k]) != 0)
+            fail_msg("cannot write tables");
+}
+
+static void fit(const char *model, kn_method method, kn_noise noise)
+{
+    kn_fit_job job = {.size = sizeof job,
+                      .in = {.covariates = "train_people.csv",
+                             .responses = "train_brains.csv",
+                             .use = "age,sex"},
+                      .output = model};
+    kn_fit_options_init(&job.fit);
+    job.fit.method = method;
+    job.fit.noise = noise;
+    job.fit.components = method == KN_SMTGPR ? 4 : 0;
+    job.fit.folds = 4;
+    assert_ok(ctx, kn_fit_files(ctx, &job, NULL));
+}
+
+static kn_apply_job score_job(const char *model, const char *output)
+{
+    return (kn_apply_job){.size = sizeof(kn_apply_job),
+                          .model = model,
+                          .in = {.covariates = "people.csv", .responses = "brains.csv"},
+                          .output = output,
+                          .write = KN_WRITE_Z | KN_WRITE_YHAT | KN_WRITE_YS2_MODEL,
+                          .format = KN_FORMAT_NPY,
+                          .label = "group=patient"};
+}
+
+static void assert_same_tables(const char *a, const char *b, double tolerance)
+{
+    kn_table *x, *y;
+    assert_ok(ctx, kn_table_read(ctx, a, &x));
+    assert_ok(ctx, kn_table_read(ctx, b, &y));
+    assert_int_equal(kn_table_rows(x), kn_table_rows(y));
+    for (ptrdiff_t i = 0; i < kn_table_rows(x); i++)
+        for (ptrdiff_t c = 0; c < kn_table_cols(x); c++) {
+            double u, v;
+            if (strcmp(kn_table_cell(x, i, c), kn_table_cell(y, i, c)) == 0)
+                continue;
+            assert_int_equal(kn_table_number(x, i, c, &u), KN_CELL_NUMBER);
+            assert_int_equal(kn_table_number(y, i, c, &v), KN_CELL_NUMBER);
+            if (!(fabs(u - v) <= tolerance * fmax(fabs(u), 1))) /* R2 = 1 - ... */
+                fail_msg("%s row %td column %s: %.17g, in %s %.17g", a, i + 1, kn_table_name(x, c),
+                         u, b, v);
+        }
+    kn_table_free(x);
+    kn_table_free(y);
+}
+
+static void assert_same_bytes(const char *a, const char *b)
+{
+    enum { ROOM = 1 << 22 };
+    char *x = malloc(ROOM), *y = malloc(ROOM);
+    size_t n = scratch_read(a, x, ROOM);
+    assert_true(n < ROOM && n > 0);
+    if (scratch_read(b, y, ROOM) != n || memcmp(x, y, n) != 0)
+        fail_msg("%s differs from %s", a, b);
+    free(x);
+    free(y);
+}
+
+static void batches_of_any_size_write_the_same(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        kn_method method;
+        kn_noise noise;
+    } models[] = {{"structured.safetensors", KN_SMTGPR, KN_NOISE_STRUCTURED},
+                  {"iso.safetensors", KN_SMTGPR, KN_NOISE_ISO},
+                  {"stgpr.safetensors", KN_STGPR, KN_NOISE_STRUCTURED}};
+    static const char *const maps[] = {"z", "yhat", "ys2_model", "ys2_noise"};
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        static const ptrdiff_t sizes[] = {N + NEW, 1, 7};
+        kn_apply_result result[3];
+        char out[3][64], a[128], b[128];
+        fit(models[m].model, models[m].method, models[m].noise);
+        for (int k = 0; k < 3; k++) {
+            snprintf(out[k], sizeof out[k], "out-%zu-%d", m, k);
+            kn_apply_job job = score_job(models[m].model, out[k]);
+            assert_ok(ctx, kn_apply_in_batches(ctx, &job, sizes[k], &result[k]));
+            assert_int_equal(result[k].n_files, 7);
+            assert_int_equal(folder_files(out[k]), 7);
+        }
+        for (int k = 1; k < 3; k++) {
+            for (int i = 0; i < 4; i++) {
+                snprintf(a, sizeof a, "%s/%s.npy", out[0], maps[i]);
+                snprintf(b, sizeof b, "%s/%s.npy", out[k], maps[i]);
+                assert_same_bytes(a, b);
+            }
+            snprintf(a, sizeof a, "%s/abnormality.tsv", out[0]);
+            snprintf(b, sizeof b, "%s/abnormality.tsv", out[k]);
+            assert_same_tables(a, b, 1e-12);
+            snprintf(a, sizeof a, "%s/metrics.tsv", out[0]);
+            snprintf(b, sizeof b, "%s/metrics.tsv", out[k]);
+            assert_same_tables(a, b, 1e-12);
+            assert_close(result[0].z2, result[k].z2, 1e-12);
+            assert_close(result[0].r2, result[k].r2, 1e-12);
+            assert_close(result[0].msll, result[k].msll, 1e-12);
+            assert_close(result[0].auc_deviance, result[k].auc_deviance, 0);
+        }
+        for (int k = 0; k < 3; k++)
+            folder_remove(out[k]);
+    }
+}
+
+static void images_are_the_same_bytes_in_every_layout(void **state)
+{
+    (void)state;
+    kn_simulate_job simulate = {.size = sizeof simulate,
+                                .samples = 24,
+                                .patients = 4,
+                                .strength = NAN,
+                                .seed = 1,
+                                .output = "study"};
+    kn_fit_job job = {.size = sizeof job,
+                      .in = {.covariates = "study/train_participants.tsv",
+                             .responses = "study/train_images.txt",
+                             .use = "age,sex"},
+                      .output = "images.safetensors"};
+    assert_ok(ctx, kn_simulate_files(ctx, &simulate));
+    kn_fit_options_init(&job.fit);
+    assert_ok(ctx, kn_fit_files(ctx, &job, NULL));
+    for (int format = KN_FORMAT_NII; format <= KN_FORMAT_NPY; format++)
+        for (int split = 0; split < 2; split++) {
+            kn_apply_result result;
+            kn_apply_job apply = {.size = sizeof apply,
+                                  .model = "images.safetensors",
+                                  .in = {.covariates = "study/test_participants.tsv"},
+                                  .format = (kn_format)format,
+                                  .split = split};
+            apply.output = "whole";
+            assert_ok(ctx, kn_apply_in_batches(ctx, &apply, 0, &result));
+            assert_int_equal(result.n_files, split ? 2 * 9 + 1 : 3);
+            apply.output = "parts";
+            assert_ok(ctx, kn_apply_in_batches(ctx, &apply, 2, &result));
+            assert_int_equal(folder_compare("whole", "parts"), result.n_files);
+            assert_int_equal(folder_files("parts"), result.n_files);
+            folder_remove("whole");
+            folder_remove("parts");
+        }
+    folder_remove("study");
+}
+
+static void cancel_late(void *user, const kn_progress *p)
+{
+    (void)user;
+    if (strcmp(p->stage, "scoring") == 0 && p->done > 30)
+        kn_cancel(ctx);
+}
+
+/* Most batches are on disk by then, without a name. */
+static void a_run_that_is_stopped_leaves_what_was_there(void **state)
+{
+    (void)state;
+    kn_apply_result result;
+    for (int split = 0; split < 2; split++) {
+        kn_apply_job job = score_job("structured.safetensors", "out");
+        job.split = split;
+        kn_set_progress(ctx, cancel_late, NULL);
+        assert_int_equal(kn_apply_in_batches(ctx, &job, 5, &result), KN_ERR_CANCELLED);
+        kn_set_progress(ctx, NULL, NULL);
+        kn_cancel_clear(ctx);
+        assert_int_not_equal(access("out", F_OK), 0);
+
+        assert_ok(ctx, kn_apply_in_batches(ctx, &job, 0, &result));
+        job.output = "copy";
+        assert_ok(ctx, kn_apply_in_batches(ctx, &job, 0, &result));
+        job.output = "out";
+        job.model = "iso.safetensors";
+        job.force = 1;
+        kn_set_progress(ctx, cancel_late, NULL);
+        assert_int_equal(kn_apply_in_batches(ctx, &job, 5, &result), KN_ERR_CANCELLED);
+        kn_set_progress(ctx, NULL, NULL);
+        kn_cancel_clear(ctx);
+        assert_int_equal(folder_files("out"), folder_files("copy"));
+        unlink("out/summary.json"); /* it has the time */
+        unlink("copy/summary.json");
+        folder_compare("out", "copy");
+        folder_remove("out");
+        folder_remove("copy");
+    }
+}
+
+static void memory_that_runs_out_leaves_nothing(void **state)
+{
+    (void)state;
+    kn_apply_result result;
+    kn_apply_job job = score_job("structured.safetensors", "out");
+    kn_status status = KN_ERR_MEMORY;
+    for (long k = 1; status != KN_OK; k += 1 + k / 9) {
+        kn_fail_allocation(ctx, k);
+        status = kn_apply_in_batches(ctx, &job, 20, &result);
+        kn_fail_allocation(ctx, 0);
+        assert_true(status == KN_OK || status == KN_ERR_MEMORY);
+        assert_int_equal(folder_files("out"), status == KN_OK ? 7 : 0);
+        assert_true(status == KN_OK || access("out", F_OK) != 0);
+    }
+    folder_remove("out");
+}
+
+/* ---- the parts ---------------------------------------------------------------------------------
+ */
+
+static void metrics_in_batches_are_the_same_bits(void **state)
+{
+    (void)state;
+    enum { ROWS = 50, COLS = 70 };
+    kn_rng rng;
+    kn_mat y = ref_new(ROWS, COLS), m = ref_new(ROWS, COLS), v = ref_new(ROWS, COLS);
+    kn_mat whole = ref_new(COLS, KN_N_METRICS), parts = ref_new(COLS, KN_N_METRICS);
+    kn_metric_sums *sums = calloc(COLS, sizeof *sums);
+    double noise[COLS], mean0[COLS], var0[COLS];
+    bool use[ROWS];
+    kn_rng_init(&rng, 3, 0);
+    for (int j = 0; j < COLS; j++) {
+        noise[j] = 0.3, mean0[j] = 900, var0[j] = 1.2;
+        for (int i = 0; i < ROWS; i++) {
+            kn_col(m, j)[i] = 1000 + kn_rng_normal(&rng);
+            kn_col(y, j)[i] = kn_at(m, i, j) + kn_rng_normal(&rng);
+            kn_col(v, j)[i] = kn_rng_uniform(&rng);
+            use[i] = i % 7 != 0;
+        }
+        kn_col(y, j)[j % ROWS] = NAN;
+    }
+    kn_metrics(ctx, y, m, v, noise, mean0, var0, use, whole);
+    for (int i = 0, n = 1; i < ROWS; i += n, n = n % 11 + 3) {
+        n = n < ROWS - i ? n : ROWS - i;
+        kn_metrics_add(ctx, kn_sub(y, i, 0, n, COLS), kn_sub(m, i, 0, n, COLS),
+                       kn_sub(v, i, 0, n, COLS), noise, mean0, var0, use + i, sums);
+    }
+    kn_metrics_result(sums, parts);
+    assert_memory_equal(whole.data, parts.data, sizeof(double) * COLS * KN_N_METRICS);
+    free(sums);
+    free(y.data), free(m.data), free(v.data), free(whole.data), free(parts.data);
+}
+
+static void calibration_does_not_see_batches(void **state)
+{
+    (void)state;
+    enum { ROWS = 50, COLS = 70 };
+    kn_rng rng;
+    kn_mat z = ref_new(ROWS, COLS);
+    double whole[KN_N_CALIBRATION], parts[KN_N_CALIBRATION];
+    kn_calibrator c;
+    kn_rng_init(&rng, 3, 0);
+    for (int i = 0; i < ROWS * COLS; i++)
+        z.data[i] = i % 31 ? 0.4 + kn_rng_normal(&rng) : NAN;
+    assert_ok(ctx, kn_calibrator_init(ctx, &c));
+    assert_ok(ctx, kn_calibrator_add(ctx, &c, z, NULL, kn_mat_none()));
+    kn_calibrator_result(&c, whole);
+    kn_calibrator_clear(&c);
+    for (int n = 1; n < ROWS; n += 6) {
+        assert_ok(ctx, kn_calibrator_init(ctx, &c));
+        for (int i = 0; i < ROWS; i += n)
+            assert_ok(ctx,
+                      kn_calibrator_add(ctx, &c, kn_sub(z, i, 0, n < ROWS - i ? n : ROWS - i, COLS),
+                                        NULL, kn_mat_none()));
+        kn_calibrator_result(&c, parts);
+        kn_calibrator_clear(&c);
+        for (int k = 0; k < KN_N_CALIBRATION; k++)
+            assert_close(parts[k], whole[k], 1e-12);
+    }
+    free(z.data);
+}
+
+static void the_statistic_of_rows_is_that_of_each(void **state)
+{
+    (void)state;
+    enum { ROWS = 9, COLS = 400 };
+    kn_rng rng;
+    float z[ROWS * COLS];
+    double m[ROWS], work[COLS];
+    kn_rng_init(&rng, 3, 0);
+    for (int i = 0; i < ROWS * COLS; i++)
+        z[i] = i % 31 ? (float)kn_rng_normal(&rng) : NAN;
+    for (int threads = 1; threads < 12; threads += 5) {
+        kn_set_threads(ctx, threads);
+        assert_ok(ctx, kn_top_rows(ctx, z, ROWS, COLS, 0.05, m));
+        for (int i = 0; i < ROWS; i++)
+            assert_true(m[i] == kn_top_f(z + i * COLS, 1, COLS, 0.05, work));
+    }
+    kn_set_threads(ctx, 0);
+}
+
+int main(void)
+{
+    ctx = kn_ctx_new();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_of_any_size_write_the_same),
+        cmocka_unit_test(images_are_the_same_bytes_in_every_layout),
+        cmocka_unit_test(a_run_that_is_stopped_leaves_what_was_there),
+        cmocka_unit_test(memory_that_runs_out_leaves_nothing),
+        cmocka_unit_test(metrics_in_batches_are_the_same_bits),
+        cmocka_unit_test(calibration_does_not_see_batches),
+        cmocka_unit_test(the_statistic_of_rows_is_that_of_each),
+    };
+    if (scratch_enter(NULL) != 0)
+        return 1;
+    write_tables();
+    int failed = cmocka_run_group_tests_name("batches", tests, NULL, NULL);
+    scratch_leave(NULL);
+    kn_ctx_free(ctx);
+    return failed;
+}
