@@ -8,6 +8,7 @@ typedef struct kn_halves { /* the rows of one split */
     kn_mat X, Y;           /* training */
     kn_mat Xs, Ys;         /* test: random patterns, then figures */
     bool *normal;          /* of the test rows: a random pattern */
+    int *pattern;          /* of the training rows: which they show */
 } kn_halves;
 
 kn_status kn_halves_new(kn_ctx *ctx, const kn_visual *v, const kn_split *s, kn_halves *out);

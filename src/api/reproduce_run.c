@@ -16,6 +16,7 @@ void kn_halves_clear(kn_halves *h)
     kn_mat_clear(&h->Xs);
     kn_mat_clear(&h->Ys);
     kn_free(h->normal);
+    kn_free(h->pattern);
     *h = (kn_halves){0};
 }
 
@@ -30,6 +31,10 @@ kn_status kn_halves_new(kn_ctx *ctx, const kn_visual *v, const kn_split *s, kn_h
     KN_TRY(kn_mat_new(ctx, s->n_test, v->Y.cols, &h->Ys));
     KN_TRY(kn_alloc(ctx, s->n_test, sizeof *h->normal, &memory));
     h->normal = memory;
+    KN_TRY(kn_alloc(ctx, s->n_train, sizeof *h->pattern, &memory));
+    h->pattern = memory;
+    for (ptrdiff_t i = 0; i < s->n_train; i++)
+        h->pattern[i] = (int)v->pattern[s->train[i]];
     kn_mat_rows(v->X, s->train, h->X);
     kn_mat_rows(v->Y, s->train, h->Y);
     kn_mat_rows(v->X, s->test, h->Xs);
@@ -50,6 +55,7 @@ static kn_view view(kn_mat m)
 
 static kn_fit_options options_of(const kn_run *run, uint64_t seed)
 {
+    enum { PAPER_EVALUATIONS = 100 }; /* where fmin_tnc, the paper's optimiser, stops by default */
     kn_fit_options o;
     kn_fit_options_init(&o);
     o.method = (kn_method)run->method;
@@ -60,6 +66,7 @@ static kn_fit_options options_of(const kn_run *run, uint64_t seed)
     if (o.method == KN_SMTGPR && run->variant == KN_VAR_PAPER) {
         o.likelihood = KN_PAPER;
         o.optimiser = KN_TNEWTON;
+        o.max_evals = PAPER_EVALUATIONS;
         o.sample_kernel = o.task_kernel = KN_LINEAR | KN_SE | KN_ISO;
     }
     return o;
@@ -197,6 +204,8 @@ kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_re
     evaluation e = {0};
     double mean[KN_N_METRICS], all[KN_N_METRICS];
     kn_fit_options o = options_of(&out->run, seed);
+    if (out->run.split == KN_BY_PATTERN) /* folds do as the split does */
+        o.groups = h->pattern;
     KN_TRY(kn_fit(ctx, view(h->X), view(h->Y), &o, &model));
     KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model, but not a result */
     kn_model_info(model, &info);

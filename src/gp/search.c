@@ -440,7 +440,7 @@ static kn_status joint(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn
                               .lower = lower,
                               .upper = upper,
                               .unit = (double)e->N,
-                              .f_tolerance = F_TOLERANCE / 100,
+                              .f_tolerance = F_TOLERANCE,
                               .stage = "fit"};
     for (int i = 0; i < oo.n; i++) {
         lower[i] = kn_theta_lower;
