@@ -12,11 +12,12 @@ typedef struct kn_scores {
     const kn_model *model;
     ptrdiff_t n, T;
     const char *const *id;
-    ptrdiff_t *cv_row;    /* n: the training sample whose stored z this one gets; -1: its own */
-    ptrdiff_t *training;  /* n: which training sample this is; -1: a new one */
-    bool *abnormal, *use; /* n: labelled; counts for metrics and calibration */
-    bool *measured;       /* n: counts for metrics: a new prediction, not a stored z */
-    bool *normals;        /* n: the reference by --reference COLUMN=VALUE; NULL: the model's */
+    ptrdiff_t *cv_row;     /* n: the training sample whose stored z this one gets; -1: its own */
+    ptrdiff_t *training;   /* n: which training sample this is; -1: a new one */
+    bool *abnormal, *use;  /* n: labelled; counts for metrics and calibration */
+    bool *measured;        /* n: counts for metrics: a new prediction, not a stored z */
+    bool *normals;         /* n: the reference by --reference COLUMN=VALUE; NULL: the model's */
+    const char *reference; /* as --reference was given, or NULL */
     bool labelled;
     bool loo;       /* the statistic's law from leave-one-out: optimistic */
     bool plain;     /* a training sample is scored as if it were new */
@@ -31,6 +32,7 @@ typedef struct kn_scores {
     bool has_gev;
     kn_gev gev;
     ptrdiff_t n_changed; /* training ids whose responses are not those of training */
+    ptrdiff_t n_empty;   /* samples without a finite z */
     bool seen_as_new;    /* training samples had to be scored as if they were new */
     double mean_metrics[KN_N_METRICS], calibration[KN_N_CALIBRATION];
     double began;
