@@ -6,7 +6,7 @@ BUILD ?= build
 help:
 	@echo 'make demo     install what is needed, build, and run the main job on simulated data'
 	@echo 'make check    build and run every test, also with sanitizers'
-	@echo 'make bench    measure; results go to the terminal (see bench/RESULTS.md)'
+	@echo 'make bench    measure, about ten minutes on an idle machine (bench/report > bench/RESULTS.md)'
 	@echo 'make fuzz     feed the readers random bytes, 10 minutes each (FUZZ_SECONDS=n)'
 	@echo 'make install  install the command, library, header and manual (PREFIX, DESTDIR)'
 
@@ -24,8 +24,7 @@ check: setup
 	@tools/check
 
 bench: build
-	@ninja -C $(BUILD) --quiet $(addprefix bench/bench_,$(shell cat bench/programs.txt))
-	@for b in $$(cat bench/programs.txt); do echo "== $$b"; $(BUILD)/bench/bench_$$b || exit 1; done
+	@bench/report $(BUILD)
 
 fuzz: setup
 	@tools/fuzz

@@ -1,28 +1,103 @@
-/* Shared by the benchmarks: data of the paper's shape, and the unit that travels between machines:
- * one dsyevd of size N with vectors, timed in the same run. */
+/* Shared by the benchmarks. A program answers one question: it says which, measures what the
+ * processor and the memory can do in this very run, and prints tables of markdown that are also
+ * aligned for the terminal. Times do not travel between machines; shares of the roofline and units
+ * of one dsyevd(N) nearly do. */
 #ifndef KN_BENCH_COMMON_H
 #define KN_BENCH_COMMON_H
 
+#include <math.h>
+
 #include "base/clock.h"
-#include "base/rng.h"
-#include "gp/gp.h"
-#include "la/la.h"
+#include "base/mat.h"
+
+enum { BENCH_COLUMNS = 16 };
+
+typedef struct bench {
+    kn_ctx *ctx;
+    bool quick;         /* --quick: tiny sizes, to see that everything works; times mean nothing */
+    int all;            /* threads when all processors are used */
+    double began, peak; /* seconds; MB before the last reset */
+    double dgemm[2], sgemm[2], memory[2]; /* GFLOP/s and GB/s of one thread, and of all */
+    int columns, width[BENCH_COLUMNS];    /* of the table at hand */
+} bench;
+
+/* Parses --quick, prints the name as a heading and the question, measures and prints the roofline.
+ * OpenBLAS is made to use the processor's own core, as the command does. */
+void bench_begin(bench *b, int argc, char **argv, const char *name, const char *question);
+int bench_end(bench *b); /* peak memory and seconds; returns 0, for main */
+
+#define BENCH_TRY(b, call) bench_check((b), (call), #call)
+void bench_check(bench *b, kn_status status, const char *call); /* a failure ends the program */
+
+static inline ptrdiff_t bench_size(const bench *b, ptrdiff_t n, ptrdiff_t quick)
+{
+    return b->quick ? quick : n;
+}
+
+/* ---- measuring ---------------------------------------------------------------------------- */
+
+void bench_threads(bench *b, int threads); /* for the context and the BLAS; 0: all */
+
+/* seconds = those of the fastest of `times` calls */
+#define BENCH_TIME(seconds, times, call)                                                           \
+    do {                                                                                           \
+        (seconds) = INFINITY;                                                                      \
+        for (int k_ = 0; k_ < (times); k_++) {                                                     \
+            double t_ = kn_clock();                                                                \
+            call;                                                                                  \
+            (seconds) = fmin((seconds), kn_clock() - t_);                                          \
+        }                                                                                          \
+    } while (0)
+
+/* Seconds of the fastest of several dsyevd of size N with vectors, on a Wishart matrix. */
+double bench_unit(bench *b, ptrdiff_t N);
+
+/* Reduction to tridiagonal form and back: 4/3 N^3 + 2 N^3 flops. What the tridiagonal problem takes
+ * depends on the matrix, and is left out. */
+double bench_eig_flops(double N);
+
+/* Percent of the roofline, with as many threads as the context has now. */
+double bench_of_dgemm(const bench *b, double flops, double seconds);
+double bench_of_memory(const bench *b, double bytes, double seconds);
+
+void bench_peak_reset(bench *b); /* where the system can; else the peak is the program's */
+double bench_peak_mb(void);      /* most memory held since */
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+/* "noise     |   P|      ms": the cells as wide as they are written; the first is flush left. */
+void bench_table(bench *b, const char *columns);
+void bench_row(bench *b, const char *cells, ...) KN_PRINTF(2, 3); /* the cells between | */
+
+/* ---- data --------------------------------------------------------------------------------- */
 
 typedef struct bench_data {
-    kn_mat X, Y, Xs; /* N x F, N x T, N* x F */
+    kn_view X, Y, Xs, Ys; /* N x F, N x T; N* x F, N* x T: new samples of the same kind */
+    void *memory[2];
 } bench_data;
 
-/* Binary patterns as covariates, local receptive fields, shared and private noise; mean R2 ~ 0.1.
- */
-bench_data bench_paper(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T, ptrdiff_t F, ptrdiff_t Ns,
-                       uint64_t seed);
+/* The paper's kind: binary patterns as covariates, local receptive fields, shared and private
+ * noise, mean R2 about 0.1; doubles. */
+void bench_paper(bench *b, ptrdiff_t N, ptrdiff_t T, ptrdiff_t F, ptrdiff_t Ns, bench_data *out);
+
+/* A cohort: age, sex, F - 2 sites; effects of age and sex, shared and private noise. float32, row
+ * by row, as images come. */
+void bench_cohort(bench *b, ptrdiff_t N, ptrdiff_t T, ptrdiff_t F, ptrdiff_t Ns, bench_data *out);
 void bench_free(bench_data *d);
 
-/* Seconds of the fastest of several dsyevd of size N. */
-double bench_unit(kn_ctx *ctx, ptrdiff_t N);
+/* ---- the whole job ------------------------------------------------------------------------ */
 
-kn_view bench_view(kn_mat m);
-double bench_peak_mb(void);
-void bench_die(kn_ctx *ctx, kn_status status, const char *what);
+typedef struct bench_job {
+    kn_fit_info info;
+    double fit;    /* seconds */
+    double latent; /* kn_predict: the latent means and variances of the new samples */
+    double maps;   /* mean and variance of every response, by blocks */
+    double z;      /* z and the top 5 % statistic */
+    double total;
+    double peak; /* MB, data included */
+} bench_job;
+
+/* Fit, predict, score: what a user waits for, but for the files. */
+void bench_run(bench *b, const bench_data *d, const kn_fit_options *o, bench_job *out);
 
 #endif

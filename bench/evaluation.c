@@ -1,85 +1,86 @@
-/* What does one likelihood with gradient cost at N = 600, and where does the time go? In units of
- * one dsyevd(600) of the same run. */
-#include <math.h>
-#include <stdio.h>
-
 #include "common.h"
+#include "gp/gp.h"
 
-enum { N = 600, REPEATS = 7 };
+enum { REPEATS = 7 };
 
-static double best_of(double a, double b)
+/* The eigenproblem; A = U'Z; V = UM, VV' and the slices of U diag(w) U' of the gradient. */
+static double flops(double N, double P)
 {
-    return a < b ? a : b;
+    return bench_eig_flops(N) + 2 * N * N * P + 3 * N * N * P + N * N * N;
 }
 
-static void run(kn_ctx *ctx, const bench_data *d, const kn_gram *gram, kn_noise noise, ptrdiff_t P,
+/* Z = U s, the coordinates in P principal components; returns the energy left. */
+static double coordinates(const kn_gram *gram, double total, kn_mat Z)
+{
+    for (ptrdiff_t p = 0; p < Z.cols; p++) {
+        total -= gram->s2[p];
+        for (ptrdiff_t i = 0; i < Z.rows; i++)
+            kn_col(Z, p)[i] = kn_at(gram->U, i, p) * sqrt(gram->s2[p]);
+    }
+    return total;
+}
+
+static void run(bench *b, kn_mat X, ptrdiff_t T, const kn_gram *gram, kn_noise noise, ptrdiff_t P,
                 double unit)
 {
     kn_spec spec = {.noise = noise,
                     .sample_kernel = KN_LINEAR | KN_SE | (noise == KN_NOISE_ISO ? KN_ISO : 0u),
                     .task_kernel = noise == KN_NOISE_ISO ? KN_LINEAR | KN_ISO : 0u,
-                    .F = d->X.cols};
-    kn_mat Z = {0};
-    kn_pairs pairs = {0};
-    kn_engine e = {0};
-    double total = 0, E, lml, g[2], whole = INFINITY, value = INFINITY, eig = INFINITY, r0[3];
-    bench_die(ctx, kn_mat_new(ctx, N, P, &Z), "Z");
+                    .F = X.cols};
+    kn_mat Z;
+    kn_pairs pairs;
+    kn_engine e;
+    ptrdiff_t N = X.rows;
+    double total = 0, lml, g[2], whole, value, eig, r0[3];
+    BENCH_TRY(b, kn_mat_new(b->ctx, N, P, &Z));
     for (ptrdiff_t p = 0; p < N; p++)
         total += gram->s2[p];
-    E = total;
-    for (ptrdiff_t p = 0; p < P; p++) {
-        E -= gram->s2[p];
-        for (ptrdiff_t i = 0; i < N; i++)
-            kn_col(Z, p)[i] = kn_at(gram->U, i, p) * sqrt(gram->s2[p]);
-    }
-    bench_die(ctx, kn_pairs_within(ctx, d->X, KN_LINEAR | KN_SE, &pairs), "pairs");
-    bench_die(ctx, kn_engine_new(ctx, &spec, &pairs, Z, d->Y.cols, E, total, N, NULL, &e),
-              "engine");
+    double E = coordinates(gram, total, Z);
+    BENCH_TRY(b, kn_pairs_within(b->ctx, X, KN_LINEAR | KN_SE, &pairs));
+    BENCH_TRY(b, kn_engine_new(b->ctx, &spec, &pairs, Z, T, E, total, N, NULL, &e));
     kn_theta_of_rho(KN_LINEAR | KN_SE, spec.F, 0.3, 6, r0);
-    bench_die(ctx, kn_engine_nested(ctx, &e, 0.3, 6, &lml, g), "first"); /* and a warm start */
+    BENCH_TRY(b, kn_engine_nested(b->ctx, &e, 0.3, 6, &lml, g)); /* and a warm start */
     int inner = e.inner_evals;
-    for (int k = 0; k < REPEATS; k++) {
-        double t0 = kn_clock();
-        bench_die(ctx, kn_decomp_compute(ctx, &e.R0, &e.pairs, r0), "decomposition");
-        double t1 = kn_clock();
-        bench_die(ctx, kn_engine_nested(ctx, &e, 0.3, 6, &lml, NULL), "value");
-        double t2 = kn_clock();
-        bench_die(ctx, kn_engine_nested(ctx, &e, 0.3, 6, &lml, g), "gradient");
-        double t3 = kn_clock();
-        eig = best_of(eig, t1 - t0);
-        value = best_of(value, t2 - t1);
-        whole = best_of(whole, t3 - t2);
-    }
+    BENCH_TIME(eig, REPEATS, BENCH_TRY(b, kn_decomp_compute(b->ctx, &e.R0, &e.pairs, r0)));
+    BENCH_TIME(value, REPEATS, BENCH_TRY(b, kn_engine_nested(b->ctx, &e, 0.3, 6, &lml, NULL)));
+    BENCH_TIME(whole, REPEATS, BENCH_TRY(b, kn_engine_nested(b->ctx, &e, 0.3, 6, &lml, g)));
     inner = (e.inner_evals - inner) / (2 * REPEATS);
-    printf("%-10s %4td  %8.1f %6.2f  %12.2f %12.2f %12.2f  %5d\n",
-           noise == KN_NOISE_ISO ? "iso" : "structured", P, 1e3 * whole, whole / unit, eig / unit,
-           (value - eig) / unit, (whole - value) / unit, inner);
+    bench_row(b, "%s|%td|%.1f|%.2f|%.2f|%.2f|%.2f|%d|%.1f|%.0f %%",
+              noise == KN_NOISE_ISO ? "iso" : "structured", P, 1e3 * whole, whole / unit,
+              eig / unit, (value - eig) / unit, (whole - value) / unit, inner,
+              1e-9 * flops((double)N, (double)P) / whole,
+              bench_of_dgemm(b, flops((double)N, (double)P), whole));
     kn_engine_clear(&e);
     kn_mat_clear(&Z);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    static const ptrdiff_t P[] = {10, 25, 100, 500};
-    kn_ctx *ctx = kn_ctx_new();
+    static const ptrdiff_t P[] = {10, 25, 100, 500}, few[] = {1, 2, 5, 10};
+    bench b;
+    bench_data d;
     kn_scaling scaling;
     kn_gram gram;
-    kn_la_use_threads(ctx);
-    bench_data d = bench_paper(ctx, N, 5438, 100, 1, 1);
-    double unit = bench_unit(ctx, N);
-    bench_die(ctx, kn_scaling_new(ctx, bench_view(d.Y), true, &scaling), "scaling");
-    kn_responses Y = kn_responses_of(bench_view(d.Y), &scaling);
-    bench_die(ctx, kn_gram_new(ctx, &Y, &gram), "gram");
-    printf("N %d, T 5438, F 100; one dsyevd(%d) = %.1f ms, %.1f GFLOP/s of 4/3 N^3\n", N, N,
-           1e3 * unit, 4.0 / 3 * N * N * N / unit * 1e-9);
-    printf("%-10s %4s  %8s %6s  %12s %12s %12s  %5s\n", "noise", "P", "ms", "units", "R0 and eig",
-           "components", "gradient", "inner");
+    bench_begin(
+        &b, argc, argv, "evaluation",
+        "What does one likelihood with gradient cost at N = 600, T = 5438, F = 100, and "
+        "where does the time go? In units of one dsyevd(N); inner: likelihoods of iso noise "
+        "with the eigenvectors at hand.");
+    ptrdiff_t N = bench_size(&b, 600, 30);
+    bench_paper(&b, N, bench_size(&b, 5438, 60), bench_size(&b, 100, 5), 0, &d);
+    kn_mat X = {d.memory[0], N, d.X.cols, d.X.col_stride};
+    double unit = bench_unit(&b, N);
+    BENCH_TRY(&b, kn_scaling_new(b.ctx, d.Y, true, &scaling));
+    kn_responses Y = kn_responses_of(d.Y, &scaling);
+    BENCH_TRY(&b, kn_gram_new(b.ctx, &Y, &gram));
+    bench_table(&b, "noise     |   P|    ms| units|R0, eig|components|gradient|inner|GFLOP/s|"
+                    "of DGEMM");
     for (int k = 0; k < 4; k++)
         for (int iso = 0; iso < 2; iso++)
-            run(ctx, &d, &gram, iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED, P[k], unit);
+            run(&b, X, d.Y.cols, &gram, iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED,
+                b.quick ? few[k] : P[k], unit);
     kn_gram_clear(&gram);
     kn_scaling_clear(&scaling);
     bench_free(&d);
-    kn_ctx_free(ctx);
-    return 0;
+    return bench_end(&b);
 }

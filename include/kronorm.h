@@ -73,6 +73,9 @@ KN_API void kn_set_log(kn_ctx *ctx, kn_log_fn log, void *user);
 KN_API void kn_set_progress(kn_ctx *ctx, kn_progress_fn progress, void *user);
 KN_API void kn_set_threads(kn_ctx *ctx, int threads); /* 0: as many as there are processors */
 KN_API int kn_threads(const kn_ctx *ctx);
+/* How much the work may hold; 0: half of the machine's. What cannot be done in it is refused. */
+KN_API void kn_set_memory(kn_ctx *ctx, size_t bytes);
+KN_API size_t kn_memory(const kn_ctx *ctx);
 KN_API void kn_cancel(kn_ctx *ctx);       /* from any thread or a signal handler */
 KN_API void kn_cancel_clear(kn_ctx *ctx); /* make the context usable again */
 
@@ -137,6 +140,7 @@ enum { /* kernels, to be added up: KN_LINEAR | KN_SE */
        KN_KERNEL_DEFAULT = 0
 };
 
+enum { KN_RANK_AUTO = 0, KN_RANK_FULL = -1 };
 enum { KN_COMPONENTS_AUTO = 0, KN_MAX_THETA = 9, KN_MAX_CURVE = 16 };
 
 typedef struct kn_fit_options {
@@ -163,6 +167,11 @@ typedef struct kn_fit_options {
     uint64_t seed;      /* 1 */
     int plain;  /* STGPR: fit each response alone, all parameters free; slow. theta: start of all */
     double top; /* 0.05: share of the responses behind the abnormality statistic */
+    /* S-MTGPR with many samples: R by at most so many pivots (docs/SCALE.md, 3). KN_RANK_AUTO (the
+     * default): from 1000 samples on, where fewer than a third of them suffice for a residual of
+     * 1e-12; KN_RANK_FULL: never. */
+    ptrdiff_t rank;
+    const int *groups; /* N numbers, or NULL: samples with the same one never part between folds */
 } kn_fit_options;
 
 KN_API void kn_fit_options_init_sized(kn_fit_options *options, size_t size);
@@ -234,17 +243,18 @@ typedef struct kn_fit_info {
     kn_cv_summary cv;
     double seconds_basis, seconds_fit, seconds_reference;
     kn_cv_summary loo; /* leave-one-out in closed form, folds = N: optimistic, the basis saw all */
+    double rank_residual; /* share of R's trace that its rank leaves out; 0 when dense */
 } kn_fit_info;
 
 KN_API void kn_model_info_sized(const kn_model *model, kn_fit_info *info, size_t size);
 #define kn_model_info(model, info) kn_model_info_sized((model), (info), sizeof(kn_fit_info))
 
 /* Arrays by name, as views into the model, valid while it lives; data NULL for an unknown name.
- * Standardised units: X N x F, U N x rank, r, A rank x P, c d of each component, B T_kept x P,
- * noise; and x_mean x_sd y_mean y_sd, which lead back to the original ones. MT-Kronprod: c, d and A
- * have one component more than B, for all directions outside it. STGPR: cells n x 2 (rho, length),
- * and for each response cell (a row of cells), c, d, delta = d/c, lml, alpha N x T_kept: the mean
- * is R0* alpha. */
+ * Standardised units: X N x F, U N x rank (low rank: map pivots x rank), r, A rank x P, c d of each
+ * component, B T_kept x P, noise; and x_mean x_sd y_mean y_sd, which lead back to the original
+ * ones. MT-Kronprod: c, d and A have one component more than B, for all directions outside it.
+ * STGPR: cells n x 2 (rho, length), and for each response cell (a row of cells), c, d, delta = d/c,
+ * lml, alpha N x T_kept: the mean is R0* alpha. */
 KN_API kn_view kn_model_array(const kn_model *model, const char *name);
 
 /* The responses in use: their number, and their indices among all in *index. */

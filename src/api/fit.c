@@ -75,6 +75,7 @@ static kn_status check_method(kn_ctx *ctx, const kn_fit_options *o)
         {o->basis.data != NULL, "basis", "its basis is the identity"},
         {o->likelihood == KN_PAPER, "likelihood paper", "without a basis it is the exact one"},
         {o->plain != 0, "plain", "it is STGPR's"},
+        {o->rank > 0, "rank", "its sample covariance is dense"},
     };
     const misfit stgpr[] = {
         {o->components != 0, "components", alone},
@@ -88,6 +89,7 @@ static kn_status check_method(kn_ctx *ctx, const kn_fit_options *o)
         {o->theta != NULL && !o->plain, "theta",
          "it starts from rho and length; plain takes theta"},
         {o->restarts > 0 && !o->plain, "restarts", "its cells cover the whole range"},
+        {o->rank > 0, "rank", "its sample covariance is dense"},
         {o->plain && isfinite(o->rho), "rho", "a plain fit starts from theta"},
         {o->plain && isfinite(o->length), "length", "a plain fit starts from theta"},
     };
@@ -143,6 +145,9 @@ kn_status kn_check_fit_options(kn_ctx *ctx, const kn_fit_options *o)
     if (!(o->max_seconds >= 0))
         return kn_fail(ctx, KN_ERR_ARGUMENT, "max_seconds is %g, expected 0 or more",
                        o->max_seconds);
+    if (o->rank < KN_RANK_FULL)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "rank is %td, expected at least 1, or 0 for auto, or -1 for full", o->rank);
     if (!(o->top > 0 && o->top <= 1))
         return kn_fail(ctx, KN_ERR_ARGUMENT, "top is %g, expected above 0 and up to 1", o->top);
     if (!isnan(o->rho) && !(o->rho >= 0 && o->rho <= 1))
@@ -197,6 +202,20 @@ out:
     return status;
 }
 
+/* R by pivots: as asked, or by itself where samples are many and memory holds N x rank twice. */
+static void set_rank(const kn_ctx *ctx, const kn_fit_options *o, ptrdiff_t N, kn_spec *spec)
+{
+    enum { FROM = 1000 };
+    double most = (double)kn_memory(ctx) / (16.0 * (double)N);
+    if (o->method != KN_SMTGPR || o->rank == KN_RANK_FULL)
+        return;
+    spec->rank_auto = o->rank == KN_RANK_AUTO;
+    if (!spec->rank_auto)
+        spec->rank = o->rank < N ? o->rank : N;
+    else if (N >= FROM)
+        spec->rank = most < (double)(N / 3) ? (ptrdiff_t)most : N / 3;
+}
+
 static kn_spec spec_of(const kn_fit_options *o, ptrdiff_t F)
 {
     bool iso = o->noise == KN_NOISE_ISO;
@@ -221,13 +240,9 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_resp
 {
     static const double MOST_KEPT = 1e9; /* bytes */
     kn_status status;
-    void *fold = NULL;
     double t0 = kn_clock();
-    KN_TRY(kn_alloc(ctx, m->gp.N, sizeof(int), &fold));
-    int folds = m->info.cv.folds;
-    kn_folds_deal(m->gp.N, folds, m->seed, fold);
-    bool keep = 4.0 * (double)m->gp.N * (double)m->gp.T <= MOST_KEPT;
-    KN_TRY(kn_reference_make(ctx, &m->gp, cv, fold, folds, top, keep, &m->reference));
+    bool keep = 4.0 * (double)cv->n * (double)m->gp.T <= MOST_KEPT;
+    KN_TRY(kn_reference_make(ctx, &m->gp, cv, cv->fold, cv->folds, top, keep, &m->reference));
     KN_TRY(kn_reference_loo(ctx, &m->gp, Y, &m->reference, &m->info.loo));
     m->info.seconds_reference += kn_clock() - t0;
 out:
@@ -236,7 +251,6 @@ out:
         m->info.converged = 0;
         status = KN_OK;
     }
-    kn_free(fold);
     return status;
 }
 
@@ -259,12 +273,14 @@ kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *option
     KN_TRY(check_data(ctx, X, Y, &o));
     kn_spec spec = spec_of(&o, X.cols);
     KN_TRY(check_theta(ctx, &o, &spec));
+    set_rank(ctx, &o, X.rows, &spec);
     kn_la_use_threads(ctx);
 
     KN_TRY(kn_alloc(ctx, 1, sizeof *m, &memory));
     m = memory;
     m->seed = o.seed;
     m->folds = o.folds;
+    m->grouped = o.groups != NULL;
     m->reference.top = o.top;
     m->info = (kn_fit_info){.size = sizeof m->info,
                             .method = o.method,
@@ -296,6 +312,7 @@ kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *option
     kn_gp_options go = {.components = o.components,
                         .basis = o.basis,
                         .folds = o.folds,
+                        .groups = o.groups,
                         .plain = o.plain,
                         .cv = &cv};
     go.search =

@@ -87,9 +87,14 @@ kn_status kn_cv(kn_ctx *ctx, const kn_model *model, kn_view Y, int folds, const 
     KN_TRY(begin(ctx, model, maps, &m));
     KN_TRY(kn_check_training(ctx, model, Y));
     KN_TRY(check_folds(ctx, model->info.n_samples, folds, fold));
+    if (!fold && model->grouped) {
+        status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                         "the model's folds followed groups that it does not keep: give the folds");
+        goto out;
+    }
     if (!fold) {
         KN_TRY(kn_alloc(ctx, model->info.n_samples, sizeof(int), &dealt));
-        kn_folds_deal(model->info.n_samples, folds, model->seed, dealt);
+        KN_TRY(kn_folds_deal(ctx, model->info.n_samples, NULL, model->seed, &folds, dealt));
         fold = dealt;
     }
     kn_responses responses = kn_responses_of(Y, &model->y);

@@ -27,6 +27,7 @@ kn_view kn_model_array(const kn_model *model, const char *name)
         {"B", gp->B.data, gp->T, gp->P},
         {"A", gp->latent.A.data, gp->latent.R0.m, gp->latent.A.cols},
         {"U", gp->latent.R0.U.data, gp->N, gp->latent.R0.m},
+        {"map", gp->latent.R0.map.data, gp->latent.R0.n_pivots, gp->latent.R0.m},
         {"r", gp->latent.R0.r, gp->latent.R0.m, 1},
         {"cells", gp->stgpr.cells.data, gp->stgpr.cells.rows, 2},
         {"cell", gp->stgpr.cell, gp->T, 1},

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,7 +15,8 @@ struct kn_ctx {
     void *log_user;
     kn_progress_fn progress;
     void *progress_user;
-    int threads; /* 0: all processors */
+    int threads;   /* 0: all processors */
+    size_t memory; /* bytes; 0: half of what the machine has */
     bool quiet;
     atomic_int cancelled;         /* lock-free, so that a signal handler may set it */
     atomic_long allocations_left; /* until one fails; 0: never */
@@ -58,6 +60,19 @@ int kn_threads(const kn_ctx *ctx)
         return ctx->threads;
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (int)online : 1;
+}
+
+void kn_set_memory(kn_ctx *ctx, size_t bytes)
+{
+    ctx->memory = bytes;
+}
+
+size_t kn_memory(const kn_ctx *ctx)
+{
+    if (ctx->memory > 0)
+        return ctx->memory;
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (size_t)pages / 2 * (size_t)size : SIZE_MAX;
 }
 
 void kn_cancel(kn_ctx *ctx)

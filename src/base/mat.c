@@ -86,3 +86,31 @@ double kn_sumsq(kn_mat m)
     }
     return sum;
 }
+
+kn_status kn_fmat_new(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_fmat *out)
+{
+    *out = (kn_fmat){0};
+    if (rows < 0 || cols < 0 || (cols > 0 && rows > PTRDIFF_MAX / 16 / cols))
+        return kn_fail(ctx, KN_ERR_MEMORY, "a %td x %td matrix cannot exist", rows, cols);
+    float *data;
+    kn_status status = kn_alloc_f(ctx, rows * cols, &data);
+    if (status == KN_OK)
+        *out = (kn_fmat){data, rows, cols, rows > 0 ? rows : 1};
+    return status;
+}
+
+void kn_fmat_clear(kn_fmat *m)
+{
+    kn_free(m->data);
+    *m = (kn_fmat){0};
+}
+
+void kn_fmat_set(kn_fmat to, kn_mat from)
+{
+    for (ptrdiff_t j = 0; j < from.cols; j++) {
+        float *t = kn_fcol(to, j);
+        const double *f = kn_col(from, j);
+        for (ptrdiff_t i = 0; i < from.rows; i++)
+            t[i] = (float)f[i];
+    }
+}

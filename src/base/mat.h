@@ -43,4 +43,30 @@ double kn_view_at(kn_view v, ptrdiff_t i, ptrdiff_t j);
 
 double kn_sumsq(kn_mat m); /* |M|_F^2 */
 
+/* The same in float32, where halving the bytes doubles the speed and 1e-7 is enough. */
+typedef struct kn_fmat {
+    float *data;
+    ptrdiff_t rows, cols, ld;
+} kn_fmat;
+
+kn_status kn_fmat_new(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_fmat *out); /* zeroed */
+void kn_fmat_clear(kn_fmat *m);
+void kn_fmat_set(kn_fmat to, kn_mat from); /* rounded */
+
+static inline float *kn_fcol(kn_fmat m, ptrdiff_t j)
+{
+    return m.data + j * m.ld;
+}
+
+static inline kn_fmat kn_fsub(kn_fmat m, ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols)
+{
+    kn_fmat s = {m.data + i + j * m.ld, rows, cols, m.ld};
+    return s;
+}
+
+static inline kn_fmat kn_fcols(kn_fmat m, ptrdiff_t j, ptrdiff_t cols)
+{
+    return kn_fsub(m, 0, j, m.rows, cols);
+}
+
 #endif

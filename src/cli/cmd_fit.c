@@ -61,6 +61,9 @@ static void report(const kn_model *model, const char *output)
                info.evaluations);
     else
         printf("  log-likelihood %.2f, %d evaluations\n", info.lml, info.evaluations);
+    if (info.rank_residual > 0)
+        printf("  sample covariance of rank %td, %.1e of its trace left out\n", info.rank,
+               info.rank_residual);
     if (info.cv.folds)
         printf("  cross-validated: mean z^2 %.3f, MSLL %.4f, within 95 %% %.3f\n", info.cv.z2,
                info.cv.msll, info.cv.coverage95);
@@ -72,7 +75,7 @@ int cmd_fit(int argc, char **argv)
 {
     kn_fit_job job = {.size = sizeof job};
     const char *components = NULL, *basis = NULL, *preset = NULL, *sample = NULL, *task = NULL;
-    const char *theta_text = NULL;
+    const char *theta_text = NULL, *rank = NULL;
     bool no_standardise = false, strip = false, plain = false, given_noise = false;
     bool given_components = false, given_likelihood = false, given_scale = false;
     bool given_optimiser = false;
@@ -136,6 +139,11 @@ int cmd_fit(int argc, char **argv)
         {CLI_INT, "max-evals", 0, "K",
          "at most so many evaluations at full size in each search; 0: evaluate at the start only",
          &job.fit.max_evals, NULL},
+        {CLI_TEXT, "rank", 0, "auto|full|M",
+         "sample covariance by pivots: where few suffice (auto, default, from 1000 samples), "
+         "never, "
+         "or at most M",
+         &rank, NULL},
         {CLI_TEXT, "theta", 0, "v1,...",
          "start of iso noise: log sd of task terms, sample terms, "
          "noise; 'info' prints the names",
@@ -222,6 +230,14 @@ int cmd_fit(int argc, char **argv)
             return cli_usage_error("fit", "--components is '%s', expected a number from 1 or auto",
                                    components);
         job.fit.components = (int)P;
+    }
+    if (rank && strcmp(rank, "auto") != 0) {
+        char *end;
+        long M = strcmp(rank, "full") == 0 ? KN_RANK_FULL : strtol(rank, &end, 10);
+        if (M != KN_RANK_FULL && (*end || end == rank || M < 1))
+            return cli_usage_error("fit", "--rank is '%s', expected auto, full or a number from 1",
+                                   rank);
+        job.fit.rank = M;
     }
     if (basis && strcmp(basis, "pca") != 0)
         job.basis = basis;

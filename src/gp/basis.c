@@ -3,10 +3,15 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/parallel.h"
 #include "la/la.h"
 
 /* |B'B - I| above this is repaired; below it is rounding. */
 static const double ORTHONORMAL = 1e-12;
+
+/* N^2 T from which float32 responses are multiplied in float32: about a second of double products
+ * on two cores, of which half is saved. Below, the double Gram matrix costs nothing that shows. */
+static const double LONG_WORK = 1e11;
 
 void kn_gram_clear(kn_gram *g)
 {
@@ -21,24 +26,86 @@ static ptrdiff_t block_width(ptrdiff_t left)
     return left < KN_BLOCK ? left : KN_BLOCK;
 }
 
-kn_status kn_gram_new(kn_ctx *ctx, const kn_responses *Y, kn_gram *out)
+/* G += sum_j Y_j Y_j', lower triangle. N^2 T flops, double. */
+static kn_status add_products(kn_ctx *ctx, const kn_responses *Y, kn_mat G)
 {
     kn_status status;
-    kn_mat block = {0}, reversed = {0};
-    double *w = NULL;
-    ptrdiff_t N = Y->N;
-    *out = (kn_gram){0};
-    KN_TRY(kn_mat_new(ctx, N, N, &out->G));
-    KN_TRY(kn_mat_new(ctx, N, N, &out->U));
-    KN_TRY(kn_alloc_d(ctx, N, &out->s2));
-    KN_TRY(kn_mat_new(ctx, N, block_width(Y->T), &block));
+    kn_mat block = {0};
+    KN_TRY(kn_mat_new(ctx, Y->N, block_width(Y->T), &block));
     for (ptrdiff_t j = 0; j < Y->T; j += KN_BLOCK) {
         kn_mat b = kn_cols(block, 0, block_width(Y->T - j));
         KN_TRY(kn_check_cancel(ctx));
         kn_responses_block(ctx, Y, j, b);
-        kn_syrk(1, KN_N, b, 1, out->G); /* G += Y_j Y_j' */
+        kn_syrk(1, KN_N, b, 1, G);
         kn_tell(ctx, "basis", j + b.cols, Y->T, NAN);
     }
+out:
+    kn_mat_clear(&block);
+    return status;
+}
+
+typedef struct add_job {
+    kn_fmat part;
+    kn_mat G;
+} add_job;
+
+static void add_part(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const add_job *job = self;
+    for (ptrdiff_t j = from; j < to; j++) {
+        const float *restrict p = kn_fcol(job->part, j);
+        double *restrict g = kn_col(job->G, j);
+        for (ptrdiff_t i = j; i < job->G.rows; i++)
+            g[i] += p[i];
+    }
+}
+
+/* The same with Y_j and Y_j Y_j' in float32 and the sum over blocks in double [SCALE 4]: a sum of
+ * 2048 products is rounded to some 3e-7, and the errors of T/2048 blocks cancel. */
+static kn_status add_products_f32(kn_ctx *ctx, const kn_responses *Y, kn_mat G)
+{
+    kn_status status;
+    kn_fmat strip = {0}, part = {0};
+    KN_TRY(kn_fmat_new(ctx, block_width(Y->T), Y->N, &strip));
+    KN_TRY(kn_fmat_new(ctx, Y->N, Y->N, &part));
+    for (ptrdiff_t j = 0; j < Y->T; j += KN_BLOCK) {
+        kn_fmat s = kn_fsub(strip, 0, 0, block_width(Y->T - j), Y->N);
+        KN_TRY(kn_check_cancel(ctx));
+        kn_responses_strip_f32(ctx, Y, j, s);
+        kn_syrk_f32(1, KN_T, s, 0, part);
+        kn_parallel(ctx, Y->N, 1 + 100000 / Y->N, add_part, &(add_job){part, G});
+        kn_tell(ctx, "basis", j + s.rows, Y->T, NAN);
+    }
+out:
+    kn_fmat_clear(&part);
+    kn_fmat_clear(&strip);
+    return status;
+}
+
+/* What rounding does to the eigenvalues of G. Double: the eigenproblem's own. Float32: entries off
+ * by e of the diagonal at random make a matrix of norm 2 e sqrt(N) diagonals (Wigner). */
+static double rounding(const kn_gram *g)
+{
+    double N = (double)g->G.rows, diagonal = 0;
+    double eig = g->s2[0] * DBL_EPSILON * fmax(N, 8);
+    if (g->made == KN_F64)
+        return eig;
+    for (ptrdiff_t i = 0; i < g->G.rows; i++)
+        diagonal = fmax(diagonal, kn_at(g->G, i, i));
+    return fmax(eig, 2 * FLT_EPSILON * sqrt(N) * diagonal);
+}
+
+kn_status kn_gram_made(kn_ctx *ctx, const kn_responses *Y, kn_type made, kn_gram *out)
+{
+    kn_status status;
+    kn_mat reversed = {0};
+    double *w = NULL;
+    ptrdiff_t N = Y->N;
+    *out = (kn_gram){.made = made};
+    KN_TRY(kn_mat_new(ctx, N, N, &out->G));
+    KN_TRY(kn_mat_new(ctx, N, N, &out->U));
+    KN_TRY(kn_alloc_d(ctx, N, &out->s2));
+    KN_TRY((made == KN_F32 ? add_products_f32 : add_products)(ctx, Y, out->G));
     kn_mirror(out->G);
 
     KN_TRY(kn_mat_copy(ctx, out->G, &reversed));
@@ -48,17 +115,26 @@ kn_status kn_gram_new(kn_ctx *ctx, const kn_responses *Y, kn_gram *out)
         kn_mat_set(kn_cols(out->U, p, 1), kn_cols(reversed, N - 1 - p, 1));
         out->s2[p] = w[N - 1 - p] > 0 ? w[N - 1 - p] : 0;
     }
-    /* A singular value is trusted while its square stands clear of the Gram matrix's rounding. */
-    double noise = out->s2[0] * DBL_EPSILON * (double)(N > 8 ? N : 8);
-    while (out->rank < N && out->rank < Y->T && out->s2[out->rank] > noise)
+    out->noise = rounding(out);
+    while (out->rank < N && out->rank < Y->T && out->s2[out->rank] > out->noise)
         out->rank++;
 out:
     kn_free(w);
     kn_mat_clear(&reversed);
-    kn_mat_clear(&block);
     if (status != KN_OK)
         kn_gram_clear(out);
     return status;
+}
+
+kn_type kn_gram_precision(const kn_responses *Y)
+{
+    double flops = (double)Y->N * (double)Y->N * (double)Y->T;
+    return Y->Y.type == KN_F32 && flops > LONG_WORK ? KN_F32 : KN_F64;
+}
+
+kn_status kn_gram_new(kn_ctx *ctx, const kn_responses *Y, kn_gram *out)
+{
+    return kn_gram_made(ctx, Y, kn_gram_precision(Y), out);
 }
 
 void kn_basis_clear(kn_basis *b)
@@ -111,8 +187,7 @@ static kn_status orthonormalise(kn_ctx *ctx, kn_mat B, kn_mat S)
     return KN_OK;
 }
 
-/* Z = Y B, |Y|^2 and E by one pass over Y. */
-static kn_status project(kn_ctx *ctx, const kn_responses *Y, kn_basis *b)
+kn_status kn_basis_project(kn_ctx *ctx, const kn_responses *Y, const double *mean, kn_basis *b)
 {
     kn_status status;
     kn_mat block = {0};
@@ -121,60 +196,86 @@ static kn_status project(kn_ctx *ctx, const kn_responses *Y, kn_basis *b)
     b->total = 0;
     for (ptrdiff_t j = 0; j < Y->T; j += KN_BLOCK) {
         kn_mat y = kn_cols(block, 0, block_width(Y->T - j));
+        KN_TRY(kn_check_cancel(ctx));
         kn_responses_block(ctx, Y, j, y);
+        for (ptrdiff_t k = 0; mean && k < y.cols; k++)
+            for (ptrdiff_t i = 0; i < y.rows; i++)
+                kn_col(y, k)[i] -= mean[j + k];
         kn_gemm(1, KN_N, y, KN_N, kn_sub(b->B, j, 0, y.cols, b->B.cols), 1, b->Z);
         b->total += kn_sumsq(y);
     }
-    b->E = b->total - kn_sumsq(b->Z);
-    if (b->E < 0)
-        b->E = 0;
+    b->E = fmax(b->total - kn_sumsq(b->Z), 0);
 out:
     kn_mat_clear(&block);
     return status;
 }
 
-static void fix_signs(kn_mat B, kn_mat Z)
+void kn_basis_fix_signs(kn_basis *basis)
 {
-    for (ptrdiff_t p = 0; p < B.cols; p++) {
-        double *b = kn_col(B, p), *z = kn_col(Z, p);
+    for (ptrdiff_t p = 0; p < basis->B.cols; p++) {
+        double *b = kn_col(basis->B, p), *z = kn_col(basis->Z, p);
         ptrdiff_t top = 0;
-        for (ptrdiff_t j = 1; j < B.rows; j++)
+        for (ptrdiff_t j = 1; j < basis->B.rows; j++)
             if (fabs(b[j]) > fabs(b[top]))
                 top = j;
         if (b[top] >= 0)
             continue;
-        for (ptrdiff_t j = 0; j < B.rows; j++)
+        for (ptrdiff_t j = 0; j < basis->B.rows; j++)
             b[j] = -b[j];
-        for (ptrdiff_t i = 0; i < Z.rows; i++)
+        for (ptrdiff_t i = 0; i < basis->Z.rows; i++)
             z[i] = -z[i];
     }
 }
 
-/* Small singular values inherit the Gram matrix's rounding: make B orthonormal again and rotate it
- * so that Z'Z is diagonal (Rayleigh-Ritz). */
-static kn_status repair(kn_ctx *ctx, const kn_responses *Y, kn_basis *b, kn_mat S)
+kn_status kn_rotate(kn_ctx *ctx, kn_mat *M, kn_mat V)
 {
     kn_status status;
-    kn_mat rotated = {0}, Q = {0};
+    kn_mat strip = {0};
+    ptrdiff_t rows = block_width(M->rows);
+    KN_TRY(kn_mat_new(ctx, rows, M->cols, &strip));
+    for (ptrdiff_t i = 0; i < M->rows; i += rows) {
+        kn_mat m = kn_sub(*M, i, 0, block_width(M->rows - i), M->cols);
+        kn_mat s = kn_sub(strip, 0, 0, m.rows, m.cols);
+        kn_mat_set(s, m);
+        kn_gemm(1, KN_N, s, KN_N, V, 0, kn_cols(m, 0, V.cols));
+    }
+    M->cols = V.cols;
+out:
+    kn_mat_clear(&strip);
+    return status;
+}
+
+kn_status kn_basis_ritz(kn_ctx *ctx, kn_basis *b, ptrdiff_t P)
+{
+    kn_status status;
+    kn_mat S = {0}, V = {0};
     double *w = NULL;
-    ptrdiff_t P = b->B.cols;
-    KN_TRY(orthonormalise(ctx, b->B, S));
-    KN_TRY(project(ctx, Y, b));
-    KN_TRY(kn_alloc_d(ctx, P, &w));
-    KN_TRY(kn_mat_new(ctx, P, P, &Q));
+    ptrdiff_t k = b->Z.cols;
+    KN_TRY(kn_alloc_d(ctx, k, &w));
+    KN_TRY(kn_mat_new(ctx, k, k, &S));
+    KN_TRY(kn_mat_new(ctx, k, P, &V));
     kn_syrk(1, KN_T, b->Z, 0, S);
     KN_TRY(kn_eig(ctx, S, w));
     for (ptrdiff_t p = 0; p < P; p++)
-        kn_mat_set(kn_cols(Q, p, 1), kn_cols(S, P - 1 - p, 1));
-    KN_TRY(kn_mat_copy(ctx, b->B, &rotated));
-    kn_gemm(1, KN_N, rotated, KN_N, Q, 0, b->B);
-    kn_mat_clear(&rotated);
-    KN_TRY(kn_mat_copy(ctx, b->Z, &rotated));
-    kn_gemm(1, KN_N, rotated, KN_N, Q, 0, b->Z);
+        kn_mat_set(kn_cols(V, p, 1), kn_cols(S, k - 1 - p, 1));
+    KN_TRY(kn_rotate(ctx, &b->B, V));
+    KN_TRY(kn_rotate(ctx, &b->Z, V));
 out:
-    kn_mat_clear(&rotated);
-    kn_mat_clear(&Q);
+    kn_mat_clear(&V);
+    kn_mat_clear(&S);
     kn_free(w);
+    return status;
+}
+
+/* Small singular values inherit the Gram matrix's rounding: make B orthonormal again and rotate it
+ * so that Z'Z is diagonal. */
+static kn_status repair(kn_ctx *ctx, const kn_responses *Y, kn_basis *b, kn_mat S)
+{
+    kn_status status;
+    KN_TRY(orthonormalise(ctx, b->B, S));
+    KN_TRY(kn_basis_project(ctx, Y, NULL, b));
+    KN_TRY(kn_basis_ritz(ctx, b, b->B.cols));
+out:
     return status;
 }
 
@@ -210,9 +311,9 @@ kn_status kn_basis_pca(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, 
         out->E -= gram->s2[p];
     if (out->E < 0)
         out->E = 0;
-    if (gram_of_columns(out->B, S) > ORTHONORMAL)
+    if (gram->made == KN_F32 || gram_of_columns(out->B, S) > ORTHONORMAL)
         KN_TRY(repair(ctx, Y, out, S));
-    fix_signs(out->B, out->Z);
+    kn_basis_fix_signs(out);
 out:
     kn_mat_clear(&S);
     kn_mat_clear(&block);
@@ -237,7 +338,7 @@ kn_status kn_basis_given(kn_ctx *ctx, const kn_responses *Y, kn_view B, kn_basis
         KN_TRY(orthonormalise(ctx, out->B, S));
         out->orthonormalised = true;
     }
-    KN_TRY(project(ctx, Y, out));
+    KN_TRY(kn_basis_project(ctx, Y, NULL, out));
 out:
     kn_mat_clear(&S);
     if (status != KN_OK)

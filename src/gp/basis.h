@@ -8,11 +8,16 @@ typedef struct kn_gram {
     kn_mat G;       /* N x N   Y Y', full symmetric */
     kn_mat U;       /* N x N   its eigenvectors, leading first */
     double *s2;     /* N       its eigenvalues, descending, none negative */
-    ptrdiff_t rank; /* eigenvalues above rounding */
+    kn_type made;   /* KN_F32: entries are good to 1e-7 of the diagonal, not to 1e-15 */
+    double noise;   /* an eigenvalue of G, or of a part of it, up to this is G's own rounding */
+    ptrdiff_t rank; /* eigenvalues above that */
 } kn_gram;
 
-/* N^2 T flops and one eigenproblem of size N; reads Y once. */
+/* N^2 T flops and one eigenproblem of size N; reads Y once. Products of float32 responses are made
+ * in float32 where double would take long, and added up in double. */
 kn_status kn_gram_new(kn_ctx *ctx, const kn_responses *Y, kn_gram *out);
+kn_status kn_gram_made(kn_ctx *ctx, const kn_responses *Y, kn_type made, kn_gram *out);
+kn_type kn_gram_precision(const kn_responses *Y); /* what kn_gram_new takes */
 void kn_gram_clear(kn_gram *g);
 
 typedef struct kn_basis {
@@ -30,5 +35,16 @@ kn_status kn_basis_pca(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, 
 /* A basis of the user's own, T_all x P: rows of responses left out are dropped. */
 kn_status kn_basis_given(kn_ctx *ctx, const kn_responses *Y, kn_view B, kn_basis *out);
 void kn_basis_clear(kn_basis *b);
+
+/* ---- what bases are made with ---- */
+
+/* Z = (Y - 1 mean') B, |Y - 1 mean'|^2 and E, in double, by one reading of Y; mean T or NULL. */
+kn_status kn_basis_project(kn_ctx *ctx, const kn_responses *Y, const double *mean, kn_basis *b);
+/* Z'Z = V diag V', B <- B V_P, Z <- Z V_P (Rayleigh-Ritz): Z'Z is diagonal, descending. */
+kn_status kn_basis_ritz(kn_ctx *ctx, kn_basis *b, ptrdiff_t P);
+/* The largest |entry| of each column of B becomes positive [METHOD 9.10]. */
+void kn_basis_fix_signs(kn_basis *b);
+/* M <- M V, n x k times k x P in place, by strips of rows; M keeps its first P columns. */
+kn_status kn_rotate(kn_ctx *ctx, kn_mat *M, kn_mat V);
 
 #endif

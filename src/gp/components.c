@@ -35,7 +35,6 @@ static kn_status fit_fold(kn_ctx *ctx, kn_mat X, const kn_gram *gram, const kn_s
 {
     kn_status status;
     kn_mat Xt = {0}, Xs = {0};
-    kn_pairs pairs = {0};
     kn_engine e = {0};
     kn_latent model = {0};
     double lml, clamped = 0;
@@ -46,8 +45,7 @@ static kn_status fit_fold(kn_ctx *ctx, kn_mat X, const kn_gram *gram, const kn_s
     KN_TRY(kn_mat_new(ctx, f->rows.n_test, X.cols, &Xs));
     kn_mat_rows(X, f->rows.train, Xt);
     kn_mat_rows(X, f->rows.test, Xs);
-    KN_TRY(kn_pairs_within(ctx, Xt, kn_spec_r0(spec), &pairs));
-    KN_TRY(kn_engine_new(ctx, spec, &pairs, f->rows.Z_train, T, 0, 1, X.rows, NULL, &e));
+    KN_TRY(kn_engine_over(ctx, spec, Xt, f->rows.Z_train, T, 0, 1, X.rows, NULL, &e));
     KN_TRY(kn_engine_at(ctx, &e, r0, &lml));
     KN_TRY(kn_alloc_d(ctx, P, &f->d));
     KN_TRY(kn_alloc_d(ctx, P, &f->s2));
@@ -62,7 +60,6 @@ static kn_status fit_fold(kn_ctx *ctx, kn_mat X, const kn_gram *gram, const kn_s
 out:
     kn_latent_clear(&model);
     kn_engine_clear(&e);
-    kn_pairs_clear(&pairs);
     kn_mat_clear(&Xs);
     kn_mat_clear(&Xt);
     return status;
@@ -216,7 +213,6 @@ static kn_status likelihoods(kn_ctx *ctx, kn_mat X, const kn_gram *gram, const k
 {
     kn_status status;
     kn_mat Z = {0};
-    kn_pairs pairs = {0};
     kn_engine e = {0};
     ptrdiff_t N = X.rows, P = LADDER[steps - 1];
     double lml, total = 0;
@@ -224,8 +220,7 @@ static kn_status likelihoods(kn_ctx *ctx, kn_mat X, const kn_gram *gram, const k
     for (ptrdiff_t p = 0; p < P; p++)
         for (ptrdiff_t i = 0; i < N; i++)
             kn_col(Z, p)[i] = kn_at(gram->U, i, p) * sqrt(gram->s2[p]);
-    KN_TRY(kn_pairs_within(ctx, X, kn_spec_r0(spec), &pairs));
-    KN_TRY(kn_engine_new(ctx, spec, &pairs, Z, T, 0, 1, N, NULL, &e));
+    KN_TRY(kn_engine_over(ctx, spec, X, Z, T, 0, 1, N, NULL, &e));
     KN_TRY(kn_engine_at(ctx, &e, r0, &lml));
     for (ptrdiff_t i = 0; i < N; i++)
         total += gram->s2[i];
@@ -242,14 +237,13 @@ static kn_status likelihoods(kn_ctx *ctx, kn_mat X, const kn_gram *gram, const k
     }
 out:
     kn_engine_clear(&e);
-    kn_pairs_clear(&pairs);
     kn_mat_clear(&Z);
     return status;
 }
 
 kn_status kn_choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_gram *gram,
-                               const kn_spec *spec, double rho, double length, uint64_t seed,
-                               kn_fit_info *info, ptrdiff_t *P)
+                               const kn_spec *spec, double rho, double length,
+                               const kn_gp_options *o, kn_fit_info *info, ptrdiff_t *P)
 {
     kn_status status = KN_OK;
     kn_spec structured = *spec; /* components are independent under structured noise only */
@@ -258,7 +252,7 @@ kn_status kn_choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y, con
     void *fold = NULL;
     double r0[KN_R0_MAX_PARAMS];
     ptrdiff_t N = X.rows, most = (N - 1) / 2;
-    int steps = 0, folds = N < FOLDS ? (int)N : FOLDS;
+    int steps = 0, folds = N > KN_MANY ? KN_HELD_OUT_ONCE : FOLDS;
     structured.noise = KN_NOISE_STRUCTURED;
     structured.sample_kernel = kn_spec_r0(spec);
     most = most < Y->T ? most : Y->T;
@@ -267,7 +261,7 @@ kn_status kn_choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y, con
         info->curve[steps].components = LADDER[steps], steps++;
     kn_theta_of_rho(kn_spec_r0(spec), X.cols, rho, length, r0);
     KN_TRY(kn_alloc(ctx, N, sizeof(int), &fold));
-    kn_folds_deal(N, folds, seed, fold);
+    KN_TRY(kn_folds_deal(ctx, N, o->groups, o->search.seed, &folds, fold));
     KN_TRY(kn_mat_new(ctx, N, steps + 1, &score));
     for (int k = 0; k < folds; k++)
         KN_TRY(fit_fold(ctx, X, gram, &structured, r0, fold, k, LADDER[steps - 1], Y->T, &fit[k]));

@@ -13,15 +13,13 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_mat *ro
                             kn_latent *out)
 {
     kn_status status;
-    kn_pairs pairs = {0};
     kn_engine e = {0};
     kn_mat X = {0}, rotated = {0};
     double lml;
     KN_TRY(kn_mat_new(ctx, f->n_train, gp->F, &X));
     kn_mat_rows(gp->latent.X, f->train, X);
-    KN_TRY(kn_pairs_within(ctx, X, gp->latent.R0.kernels, &pairs));
     /* E has no part in predictions at fixed parameters: the complement is left out. */
-    KN_TRY(kn_engine_new(ctx, &gp->spec, &pairs, f->Z_train, gp->T, 0, 1, gp->N, NULL, &e));
+    KN_TRY(kn_engine_over(ctx, &gp->spec, X, f->Z_train, gp->T, 0, 1, gp->N, NULL, &e));
     if (gp->spec.noise == KN_NOISE_ISO) {
         double theta[KN_MAX_THETA];
         kn_spec_join(&gp->spec, gp->latent.R0.theta, gp->inside, theta);
@@ -45,7 +43,6 @@ out:
     kn_mat_clear(&rotated);
     kn_mat_clear(&X);
     kn_engine_clear(&e);
-    kn_pairs_clear(&pairs);
     return status;
 }
 
@@ -130,17 +127,43 @@ out:
     return status;
 }
 
+/* Which samples the maps are of: all, or those held out. */
+static kn_status lay_out(kn_ctx *ctx, ptrdiff_t N, int folds, const int *fold, kn_gp_maps *out)
+{
+    kn_status status;
+    void *memory;
+    KN_TRY(kn_alloc(ctx, N, sizeof(int), &memory));
+    out->fold = memory;
+    KN_TRY(kn_alloc_i(ctx, N, &out->sample));
+    out->folds = folds;
+    out->n = 0;
+    for (ptrdiff_t i = 0; i < N; i++)
+        if (fold[i] >= 0) {
+            out->fold[out->n] = fold[i];
+            out->sample[out->n++] = i;
+        }
+    if (out->n == N) {
+        kn_free(out->sample);
+        out->sample = NULL;
+    }
+out:
+    return status;
+}
+
 kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, const kn_gram *gram,
                    int folds, const int *fold, kn_gp_maps *out)
 {
-    if (gp->method == KN_STGPR)
-        return kn_stgpr_cv(ctx, gp, Y, folds, fold, out);
     kn_status status = KN_OK;
+    if (gp->method == KN_STGPR) {
+        status = kn_stgpr_cv(ctx, gp, Y, folds, fold, out);
+        return status == KN_OK ? lay_out(ctx, gp->N, folds, fold, out) : status;
+    }
     kn_gram own = {0};
     kn_mat Z = {0}, rotated = {0};
     kn_fold f = {0};
     void *part = NULL;
-    *out = (kn_gp_maps){.gp = gp, .Y = *Y, .n = gp->N, .folds = folds};
+    *out = (kn_gp_maps){.gp = gp, .Y = *Y};
+    KN_TRY(lay_out(ctx, gp->N, folds, fold, out));
     KN_TRY(kn_alloc(ctx, folds, sizeof(kn_part), &part));
     out->part = part;
     out->n_parts = folds;
@@ -169,6 +192,10 @@ kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, const kn
         if (gp->pca && gp->spec.noise == KN_NOISE_ISO && (gp->spec.task_kernel & KN_SE))
             KN_TRY(fold_signs(ctx, Y, &f));
         KN_TRY(fold_part(ctx, gp, &f, &out->part[k], &out->clamped));
+        if (out->sample) { /* the only ones, and in order */
+            kn_free(out->part[k].rows);
+            out->part[k].rows = NULL;
+        }
         kn_fold_clear(&f);
         kn_tell(ctx, "cross-validation", k + 1, folds, NAN);
     }

@@ -22,6 +22,9 @@ void kn_decomp_clear(kn_decomp *d)
 {
     kn_mat_clear(&d->U);
     kn_free(d->r);
+    kn_free(d->pivot);
+    kn_mat_clear(&d->base);
+    kn_mat_clear(&d->map);
     *d = (kn_decomp){0};
 }
 

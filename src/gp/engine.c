@@ -9,6 +9,7 @@
 static const double LN_2PI = 1.8378770664093455;
 static const double EMPTY_COMPLEMENT = 1e-10; /* of |Y|^2, METHOD 2 */
 const double kn_theta_lower = -10, kn_theta_upper = 5;
+const double kn_rank_tolerance_search = 1e-6, kn_rank_tolerance = 1e-12;
 
 int kn_spec_n_theta(const kn_spec *spec)
 {
@@ -56,6 +57,7 @@ void kn_spec_split(const kn_spec *spec, const double *theta, double *r0, double 
 void kn_engine_clear(kn_engine *e)
 {
     kn_pairs_clear(&e->pairs);
+    kn_lowrank_clear(&e->low);
     kn_decomp_clear(&e->R0);
     kn_mat_clear(&e->A0);
     kn_mat_clear(&e->A2);
@@ -66,33 +68,90 @@ void kn_engine_clear(kn_engine *e)
     kn_free(e->d);
     kn_free(e->lml);
     kn_free(e->w);
+    kn_free(e->rest);
     kn_iso_clear(&e->iso);
     *e = (kn_engine){0};
 }
 
-kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, kn_pairs *pairs, kn_mat Z, ptrdiff_t T,
-                        double E, double total, ptrdiff_t N_ref, const kn_pairs *tasks,
-                        kn_engine *out)
+/* What is as long as the decomposition has rows. */
+static kn_status room(kn_ctx *ctx, kn_engine *e, ptrdiff_t m)
+{
+    kn_status status = KN_OK;
+    if (!e->A0.data || e->A0.ld < m) {
+        kn_mat_clear(&e->A0);
+        kn_mat_clear(&e->M);
+        kn_mat_clear(&e->A2);
+        kn_free(e->w);
+        e->w = NULL;
+        KN_TRY(kn_mat_new(ctx, m, e->P, &e->A0));
+        KN_TRY(kn_mat_new(ctx, m, e->P, &e->M));
+        if (e->spec.noise == KN_NOISE_STRUCTURED)
+            KN_TRY(kn_mat_new(ctx, m, e->P, &e->A2));
+        KN_TRY(kn_alloc_d(ctx, m, &e->w));
+    }
+    e->A0.rows = e->M.rows = m;
+    if (e->spec.noise == KN_NOISE_STRUCTURED)
+        e->A2.rows = m;
+    else
+        KN_TRY(kn_iso_set_rank(ctx, &e->iso, e->Z, m));
+out:
+    return status;
+}
+
+/* Products, distances, eigenvectors and H, and twice that of eigenvectors inside dsyevd. */
+enum { DENSE_MATRICES = 7 };
+
+kn_status kn_check_dense(kn_ctx *ctx, ptrdiff_t N)
+{
+    enum { RANK = 1000 };
+    double have = (double)kn_memory(ctx), GB = 1e9, each = 8.0 * DENSE_MATRICES;
+    double need = each * (double)N * (double)N;
+    if (need <= have)
+        return KN_OK;
+    return kn_fail(ctx, KN_ERR_MEMORY,
+                   "%td samples need %.1f GB for dense matrices and %.1f GB are allowed: up to %td "
+                   "samples are possible, or an approximation of rank %d in %.1f GB",
+                   N, need / GB, have / GB, (ptrdiff_t)sqrt(have / each), RANK,
+                   8.0 * 1.2 * (double)N * RANK / GB);
+}
+
+static kn_status make_dense(kn_ctx *ctx, kn_engine *e)
 {
     enum { WIDE = 128 }; /* columns of V: slices of that many keep dsyrk at full speed */
+    kn_status status = KN_OK;
+    kn_lowrank_clear(&e->low);
+    kn_decomp_clear(&e->R0);
+    if (!e->pairs.dot.data && !e->pairs.d2.data) {
+        KN_TRY(kn_check_dense(ctx, e->N));
+        KN_TRY(kn_pairs_within(ctx, e->X, e->kernels, &e->pairs));
+    }
+    KN_TRY(kn_decomp_new(ctx, e->N, e->kernels, &e->R0));
+    KN_TRY(kn_mat_new(ctx, e->N, e->P > WIDE ? e->P : WIDE, &e->V));
+    KN_TRY(kn_mat_new(ctx, e->N, e->N, &e->H));
+    KN_TRY(room(ctx, e, e->N));
+out:
+    return status;
+}
+
+static kn_status make(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_pairs *pairs, kn_mat Z,
+                      ptrdiff_t T, double E, double total, ptrdiff_t N_ref, const kn_pairs *tasks,
+                      kn_engine *out)
+{
     kn_status status;
     ptrdiff_t N = Z.rows, P = Z.cols;
     *out = (kn_engine){
-        .spec = *spec, .kernels = kn_spec_r0(spec), .N = N, .T = T, .P = P, .Z = Z, .E = E};
+        .spec = *spec, .kernels = kn_spec_r0(spec), .N = N, .T = T, .P = P, .X = X, .Z = Z, .E = E};
     out->complement = P < T && E > EMPTY_COMPLEMENT * total;
     out->s2 = out->complement ? E / ((double)N * (double)(T - P)) : 0;
     out->inside_tolerance = 1e-8;
-    out->pairs = *pairs;
-    *pairs = (kn_pairs){0};
-    KN_TRY(kn_decomp_new(ctx, N, out->kernels, &out->R0));
-    KN_TRY(kn_mat_new(ctx, N, P, &out->A0));
-    KN_TRY(kn_mat_new(ctx, N, P, &out->M));
-    KN_TRY(kn_mat_new(ctx, N, P > WIDE ? P : WIDE, &out->V));
-    KN_TRY(kn_mat_new(ctx, N, N, &out->H));
+    if (pairs) {
+        out->pairs = *pairs;
+        *pairs = (kn_pairs){0};
+    }
     KN_TRY(kn_alloc_d(ctx, P, &out->c));
     KN_TRY(kn_alloc_d(ctx, P, &out->d));
     KN_TRY(kn_alloc_d(ctx, P, &out->lml));
-    KN_TRY(kn_alloc_d(ctx, N, &out->w));
+    KN_TRY(kn_alloc_d(ctx, P, &out->rest));
     if (spec->noise == KN_NOISE_ISO) {
         double scale = sqrt((double)N_ref / (double)N);
         if (spec->task_scale == KN_TASK_SCALE_SQRTN)
@@ -100,8 +159,12 @@ kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, kn_pairs *pairs, kn_ma
         KN_TRY(kn_iso_new(ctx, Z, T, E, spec->likelihood, spec->task_kernel,
                           (spec->sample_kernel & KN_ISO) != 0, spec->kronprod, scale, tasks,
                           &out->iso));
+    }
+    if (spec->rank > 0) {
+        out->R0 = (kn_decomp){.N = N, .kernels = out->kernels};
+        KN_TRY(kn_lowrank_new(ctx, X, out->kernels, spec->rank, kn_rank_tolerance, &out->low));
     } else {
-        KN_TRY(kn_mat_new(ctx, N, P, &out->A2));
+        KN_TRY(make_dense(ctx, out));
     }
 out:
     if (status != KN_OK)
@@ -109,13 +172,35 @@ out:
     return status;
 }
 
+kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, kn_pairs *pairs, kn_mat Z, ptrdiff_t T,
+                        double E, double total, ptrdiff_t N_ref, const kn_pairs *tasks,
+                        kn_engine *out)
+{
+    kn_spec dense = *spec;
+    dense.rank = 0;
+    return make(ctx, &dense, kn_mat_none(), pairs, Z, T, E, total, N_ref, tasks, out);
+}
+
+kn_status kn_engine_over(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_mat Z, ptrdiff_t T,
+                         double E, double total, ptrdiff_t N_ref, const kn_pairs *tasks,
+                         kn_engine *out)
+{
+    return make(ctx, spec, X, NULL, Z, T, E, total, N_ref, tasks, out);
+}
+
 /* LML = sum_p LML_p - N(T-P)/2 (ln(2 pi s2) + 1), at s2 = E/(N(T-P))            [METHOD 1b] */
 static kn_status structured(kn_ctx *ctx, kn_engine *e, double *lml)
 {
-    for (ptrdiff_t p = 0; p < e->P; p++)
-        for (ptrdiff_t i = 0; i < e->N; i++)
+    for (ptrdiff_t p = 0; p < e->P; p++) {
+        e->rest[p] = kn_sumsq(kn_cols(e->Z, p, 1));
+        for (ptrdiff_t i = 0; i < e->R0.m; i++) {
             kn_col(e->A2, p)[i] = kn_at(e->A0, i, p) * kn_at(e->A0, i, p);
-    kn_status status = kn_profile(ctx, e->R0.m, e->R0.r, 0, e->A2, NULL, e->c, e->d, e->lml);
+            e->rest[p] -= kn_at(e->A2, i, p);
+        }
+        e->rest[p] = fmax(e->rest[p], 0);
+    }
+    kn_status status =
+        kn_profile(ctx, e->R0.m, e->R0.r, e->N - e->R0.m, e->A2, e->rest, e->c, e->d, e->lml);
     if (status != KN_OK)
         return status;
     *lml =
@@ -128,10 +213,10 @@ static kn_status structured(kn_ctx *ctx, kn_engine *e, double *lml)
 /* M = A c^1/2/(c r + d), w_i = sum_p c/(c r_i + d): the envelope gradient's factors [SCALE 2] */
 static void structured_outer(kn_engine *e)
 {
-    memset(e->w, 0, (size_t)e->N * sizeof *e->w);
+    memset(e->w, 0, (size_t)e->R0.m * sizeof *e->w);
     for (ptrdiff_t p = 0; p < e->P; p++) {
         double c = e->c[p], d = e->d[p], root = sqrt(c);
-        for (ptrdiff_t i = 0; i < e->N; i++) {
+        for (ptrdiff_t i = 0; i < e->R0.m; i++) {
             double v = 1 / (c * e->R0.r[i] + d);
             kn_col(e->M, p)[i] = kn_at(e->A0, i, p) * root * v;
             e->w[i] += c * v;
@@ -218,14 +303,49 @@ static void copy_iso_state(kn_engine *e)
     e->s2 = e->iso.s2;
 }
 
-static kn_status decompose(kn_ctx *ctx, kn_engine *e, const double *r0)
+/* Low rank while it suffices: rank_auto turns to the dense matrix where it does not. */
+static kn_status decompose_low(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
-    kn_status status = kn_decomp_compute(ctx, &e->R0, &e->pairs, r0);
+    static const double FAR = 10; /* times the tolerance */
+    kn_status status = kn_lowrank_compute(ctx, &e->low, r0, &e->R0);
     if (status != KN_OK)
         return status;
+    if (e->spec.rank_auto && e->R0.residual > FAR * e->low.tol) {
+        e->spec.rank = 0;
+        return make_dense(ctx, e);
+    }
+    status = room(ctx, e, e->R0.m);
+    return status == KN_OK ? kn_lowrank_project(ctx, &e->low, e->Z, e->A0) : status;
+}
+
+static kn_status decompose(kn_ctx *ctx, kn_engine *e, const double *r0)
+{
+    kn_status status = KN_OK;
     e->evals++;
     e->iso.fresh = false;
-    kn_gemm(1, KN_T, e->R0.U, KN_N, e->Z, 0, e->A0); /* A0 = U'Z   m x P */
+    if (e->spec.rank > 0)
+        KN_TRY(decompose_low(ctx, e, r0));
+    if (e->spec.rank == 0) {
+        KN_TRY(kn_decomp_compute(ctx, &e->R0, &e->pairs, r0));
+        kn_gemm(1, KN_T, e->R0.U, KN_N, e->Z, 0, e->A0); /* A0 = U'Z   m x P */
+    }
+out:
+    return status;
+}
+
+/* dLML/dtheta of R0's parameters where the engine stands; M and w are made. */
+static kn_status outer_gradient(kn_ctx *ctx, kn_engine *e, double *g0)
+{
+    bool iso = e->spec.noise == KN_NOISE_ISO;
+    if (iso)
+        kn_iso_outer(&e->iso, e->R0.r, e->M, e->w);
+    else
+        structured_outer(e);
+    if (e->spec.rank > 0)
+        return kn_lowrank_gradient(ctx, &e->low, &e->R0, e->Z,
+                                   iso && !e->iso.diagonal ? e->iso.UC : kn_mat_none(),
+                                   iso ? e->iso.A : e->A0, e->c, e->d, e->M, e->w, g0);
+    kn_decomp_gradient(&e->R0, &e->pairs, e->M, e->w, e->V, e->H, g0);
     return KN_OK;
 }
 
@@ -250,13 +370,10 @@ kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, double rho, double length,
         if (status == KN_OK)
             copy_iso_state(e);
     }
+    if (status == KN_OK && g)
+        status = outer_gradient(ctx, e, g0);
     if (status != KN_OK || !g)
         return status;
-    if (e->spec.noise == KN_NOISE_STRUCTURED)
-        structured_outer(e);
-    else
-        kn_iso_outer(&e->iso, e->R0.r, e->M, e->w);
-    kn_decomp_gradient(&e->R0, &e->pairs, e->M, e->w, e->V, e->H, g0);
     /* lin = 1/2 ln((1-rho)/F), se = 1/2 ln rho: chain rule to (logit rho, ln length) */
     g[0] = g[1] = 0;
     int k = 0;
@@ -283,8 +400,8 @@ kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double
     copy_iso_state(e);
     if (!g)
         return KN_OK;
-    kn_iso_outer(&e->iso, e->R0.r, e->M, e->w);
-    kn_decomp_gradient(&e->R0, &e->pairs, e->M, e->w, e->V, e->H, g0);
-    kn_spec_join(&e->spec, g0, gi, g);
-    return KN_OK;
+    status = outer_gradient(ctx, e, g0);
+    if (status == KN_OK)
+        kn_spec_join(&e->spec, g0, gi, g);
+    return status;
 }

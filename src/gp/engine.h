@@ -5,6 +5,7 @@
 #define KN_GP_ENGINE_H
 
 #include "gp/iso.h"
+#include "gp/lowrank.h"
 #include "gp/optimise.h"
 
 typedef struct kn_spec { /* what the likelihood is; the same for subsamples and folds */
@@ -15,6 +16,10 @@ typedef struct kn_spec { /* what the likelihood is; the same for subsamples and 
     kn_task_scale task_scale;
     ptrdiff_t F;
     bool kronprod; /* MT-Kronprod: the basis stands for the identity [METHOD 1c] */
+    /* R0 by at most so many pivots [SCALE 3]; 0: dense. With rank_auto it is dense after all where
+     * they do not suffice, and rank says what was decided. */
+    ptrdiff_t rank;
+    bool rank_auto;
 } kn_spec;
 
 typedef struct kn_engine {
@@ -24,11 +29,14 @@ typedef struct kn_engine {
     kn_mat Z;        /* view, N x P */
     double E;        /* energy outside the basis */
     bool complement; /* it is modelled: P < T and E is more than rounding [METHOD 2] */
-    kn_pairs pairs;
+    kn_mat X;        /* view, N x F; none when made from pairs */
+    kn_pairs pairs;  /* dense only */
+    kn_lowrank low;  /* low rank only */
     kn_decomp R0;
-    kn_mat A0;          /* U'Z */
+    kn_mat A0;          /* m x P  U'Z */
     kn_mat A2, M, V, H; /* work */
     double *c, *d, *lml, *w;
+    double *rest;                /* P  energy of each component outside U */
     double s2;                   /* of the complement */
     kn_iso iso;                  /* iso noise only */
     double inside[KN_MAX_THETA]; /* its best inside parameters so far: the next warm start */
@@ -38,11 +46,15 @@ typedef struct kn_engine {
     int evals, inner_evals;
 } kn_engine;
 
-/* Z must outlive the engine; pairs are taken over. N_ref: the sample size that task features are
- * scaled to, so that folds see the same C [METHOD 5b]; `tasks`: as in kn_iso_new. */
+/* Dense. Z must outlive the engine; pairs are taken over. N_ref: the sample size that task features
+ * are scaled to, so that folds see the same C [METHOD 5b]; `tasks`: as in kn_iso_new. */
 kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, kn_pairs *pairs, kn_mat Z, ptrdiff_t T,
                         double E, double total, ptrdiff_t N_ref, const kn_pairs *tasks,
                         kn_engine *out);
+/* Dense or of low rank, as spec says; X N x F must outlive it too. */
+kn_status kn_engine_over(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_mat Z, ptrdiff_t T,
+                         double E, double total, ptrdiff_t N_ref, const kn_pairs *tasks,
+                         kn_engine *out);
 void kn_engine_clear(kn_engine *e);
 
 /* LML at (rho, length) and its derivatives with respect to (logit rho, ln length) [SCALE 2].
@@ -60,6 +72,13 @@ kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double
  */
 enum { KN_INSIDE_STARTS = 3 };
 void kn_engine_inside_start(const kn_engine *e, int which, double *inside);
+
+/* KN_ERR_MEMORY, with what would fit, where matrices N x N do not fit the context's memory. */
+kn_status kn_check_dense(kn_ctx *ctx, ptrdiff_t N);
+
+/* Low rank: how much of R0's trace may be left out; search with the first, finish with the other.
+ */
+extern const double kn_rank_tolerance_search, kn_rank_tolerance;
 
 int kn_spec_n_theta(const kn_spec *spec);
 void kn_spec_theta_name(const kn_spec *spec, int i, char *name, size_t size);

@@ -16,14 +16,9 @@ void kn_gp_clear(kn_gp *gp)
 kn_status kn_fit_search(kn_ctx *ctx, kn_mat X, const kn_basis *basis, const kn_spec *spec,
                         const kn_search_options *o, ptrdiff_t T, kn_engine *e, kn_found *found)
 {
-    kn_status status;
-    kn_pairs pairs = {0};
-    KN_TRY(kn_pairs_within(ctx, X, kn_spec_r0(spec), &pairs));
-    KN_TRY(kn_engine_new(ctx, spec, &pairs, basis->Z, T, basis->E, basis->total, X.rows, NULL, e));
-    KN_TRY(kn_search(ctx, e, o, found));
-out:
-    kn_pairs_clear(&pairs);
-    return status;
+    kn_status status =
+        kn_engine_over(ctx, spec, X, basis->Z, T, basis->E, basis->total, X.rows, NULL, e);
+    return status == KN_OK ? kn_search(ctx, e, o, found) : status;
 }
 
 /* MT-Kronprod's component outside the basis has A = 0, c0 and d0 = c0 iso + s2     [METHOD 1c] */
@@ -65,6 +60,7 @@ void kn_fit_record(const kn_gp *gp, const kn_found *found, const kn_engine *e,
 {
     info->n_components = gp->P;
     info->rank = gp->latent.R0.m;
+    info->rank_residual = gp->latent.R0.residual;
     info->lml = found->lml;
     info->evaluations += found->evals;
     info->evaluations_subsample += found->evals_subsample;
@@ -94,10 +90,11 @@ kn_status kn_fit_reference(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const 
     kn_status status = KN_OK;
     kn_gp_maps cv = {0};
     void *fold = NULL;
-    int folds = o->folds < gp->N ? o->folds : (int)gp->N;
-    if (folds >= 2 && info->stop != KN_STOP_CANCELLED) {
+    bool once = gp->method == KN_SMTGPR && gp->N > KN_MANY;
+    int folds = once && o->folds > 0 ? KN_HELD_OUT_ONCE : o->folds;
+    if (folds > 0 && gp->N >= 2 && info->stop != KN_STOP_CANCELLED) {
         KN_TRY(kn_alloc(ctx, gp->N, sizeof(int), &fold));
-        kn_folds_deal(gp->N, folds, o->search.seed, fold);
+        KN_TRY(kn_folds_deal(ctx, gp->N, o->groups, o->search.seed, &folds, fold));
         status = kn_gp_cv(ctx, gp, Y, gram && gram->G.data ? gram : NULL, folds, fold, &cv);
         if (status == KN_OK)
             status = kn_gp_set_noise(ctx, gp, Y, &cv, &info->cv);

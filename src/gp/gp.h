@@ -32,6 +32,7 @@ typedef struct kn_gp_options {
     ptrdiff_t components;  /* 0: auto */
     kn_view basis;         /* data NULL: principal components */
     int folds;             /* of the reference; 0: none */
+    const int *groups;     /* N, or NULL: who stays together in them */
     struct kn_gp_maps *cv; /* NULL, or where the cross-validated maps go when they were made */
     bool plain;            /* STGPR: each response alone */
 } kn_gp_options;
@@ -66,6 +67,9 @@ typedef struct kn_gp_maps {
     kn_responses Y; /* cross-validation only */
     ptrdiff_t n;    /* samples */
     int folds;      /* cross-validation only */
+    int *fold;      /* n  which each was held out in */
+    /* n  rows of Y that these are; NULL: all in order, each held out once */
+    ptrdiff_t *sample;
     int n_parts;
     kn_part *part;
     struct kn_stgpr_maps *stgpr; /* STGPR: instead of parts */
@@ -95,8 +99,12 @@ kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first,
                            kn_mat var);
 void kn_gp_maps_clear(kn_gp_maps *maps);
 
-/* Seeded folds of nearly equal size. */
-void kn_folds_deal(ptrdiff_t N, int folds, uint64_t seed, int *fold);
+/* Seeded folds of nearly equal size: fold[i] in 0 .. *folds-1. groups (or NULL): samples of one
+ * group share a fold. KN_HELD_OUT_ONCE: 2000 samples, or half of them, are held out together and
+ * the others never: fold[i] is 0 or -1. S-MTGPR does that from KN_MANY samples     [METHOD 5b] */
+enum { KN_HELD_OUT_ONCE = 1, KN_MANY = 5000 };
+kn_status kn_folds_deal(kn_ctx *ctx, ptrdiff_t N, const int *groups, uint64_t seed, int *folds,
+                        int *fold);
 
 /* ---- noise ------------------------------------------------------------------------------------
  */
@@ -117,7 +125,7 @@ kn_status kn_gp_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff
 /* METHOD 2, "components auto". The engine-independent part: given (rho, length) it fills the
  * curve and returns the number of components to use. */
 kn_status kn_choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_gram *gram,
-                               const kn_spec *spec, double rho, double length, uint64_t seed,
-                               kn_fit_info *info, ptrdiff_t *P);
+                               const kn_spec *spec, double rho, double length,
+                               const kn_gp_options *o, kn_fit_info *info, ptrdiff_t *P);
 
 #endif

@@ -16,6 +16,9 @@ void kn_iso_clear(kn_iso *s)
     kn_mat_clear(&s->A2);
     kn_mat_clear(&s->GC);
     kn_mat_clear(&s->S);
+    kn_mat_clear(&s->ZZ);
+    kn_mat_clear(&s->ZZU);
+    kn_free(s->rest);
     kn_free(s->c);
     kn_free(s->gc);
     kn_free(s->part);
@@ -84,8 +87,6 @@ kn_status kn_iso_new(kn_ctx *ctx, kn_mat Z, ptrdiff_t T, double E, kn_likelihood
     KN_TRY(kn_alloc_d(ctx, P, &out->c));
     KN_TRY(kn_alloc_d(ctx, P, &out->gc));
     KN_TRY(kn_alloc_d(ctx, 3 * P, &out->part));
-    KN_TRY(kn_mat_new(ctx, N, P, &out->A));
-    KN_TRY(kn_mat_new(ctx, N, P, &out->A2));
     KN_TRY(kn_mat_new(ctx, P, P, &out->UC));
     for (ptrdiff_t p = 0; p < P; p++)
         kn_col(out->UC, p)[p] = 1;
@@ -97,6 +98,42 @@ out:
     if (status != KN_OK)
         kn_iso_clear(out);
     return status;
+}
+
+kn_status kn_iso_set_rank(kn_ctx *ctx, kn_iso *s, kn_mat Z, ptrdiff_t m)
+{
+    kn_status status = KN_OK;
+    if (m < s->N && !s->ZZ.data) {
+        KN_TRY(kn_mat_new(ctx, s->P, s->P, &s->ZZ));
+        KN_TRY(kn_mat_new(ctx, s->P, s->P, &s->ZZU));
+        KN_TRY(kn_alloc_d(ctx, s->P, &s->rest));
+        kn_syrk(1, KN_T, Z, 0, s->ZZ);
+        kn_mirror(s->ZZ);
+    }
+    if (!s->A.data || m > s->A.ld) {
+        kn_mat_clear(&s->A);
+        kn_mat_clear(&s->A2);
+        KN_TRY(kn_mat_new(ctx, m, s->P, &s->A));
+        KN_TRY(kn_mat_new(ctx, m, s->P, &s->A2));
+    }
+    s->A.rows = s->A2.rows = m;
+    s->zeros = s->N - m;
+out:
+    return status;
+}
+
+/* rest_p = (U_C' Z'Z U_C)_pp - |A_p|^2, after A2 is made */
+static void energy_outside(kn_iso *s)
+{
+    if (!s->diagonal)
+        kn_gemm(1, KN_N, s->ZZ, KN_N, s->UC, 0, s->ZZU);
+    for (ptrdiff_t p = 0; p < s->P; p++) {
+        double all = s->diagonal ? kn_at(s->ZZ, p, p)
+                                 : kn_vec_dot(s->P, kn_col(s->UC, p), kn_col(s->ZZU, p));
+        for (ptrdiff_t i = 0; i < s->A2.rows; i++)
+            all -= kn_at(s->A2, i, p);
+        s->rest[p] = all > 0 ? all : 0;
+    }
 }
 
 /* c, U_C and A = U'Z U_C at the task parameters. */
@@ -124,6 +161,20 @@ static kn_status decompose_tasks(kn_ctx *ctx, kn_iso *s, kn_mat A0, const double
     return KN_OK;
 }
 
+/* S += 1/2 iso E_z/(d d'), E_z = U_C' Z'Z U_C - A'A: what the directions with r = 0 add to
+ * 1/2 Yt' diag(r + iso) Yt, lower triangle                                           [SCALE 3] */
+static void add_outside(kn_iso *s)
+{
+    kn_mat E = s->GC;
+    kn_gemm(1, KN_T, s->UC, KN_N, s->ZZU, 0, E);
+    kn_syrk(-1, KN_T, s->A, 1, E);
+    for (ptrdiff_t q = 0; q < s->P; q++)
+        for (ptrdiff_t p = q; p < s->P; p++) {
+            double dp = s->c[p] * s->iso + s->s2, dq = s->c[q] * s->iso + s->s2;
+            kn_col(s->S, q)[p] += 0.5 * s->iso * kn_at(E, p, q) / (dp * dq);
+        }
+}
+
 /* G_C = 1/2 U_C (Yt' diag(r + iso) Yt - diag(b)) U_C', left in s->S     [METHOD 3] */
 static void task_contraction(kn_iso *s, const double *r)
 {
@@ -134,8 +185,10 @@ static void task_contraction(kn_iso *s, const double *r)
             kn_col(Yt, p)[i] = kn_at(s->A, i, p) * sqrt(r[i] + s->iso) / (c * r[i] + d);
     }
     kn_syrk(0.5, KN_T, Yt, 0, s->S);
+    if (s->zeros > 0 && s->iso > 0)
+        add_outside(s);
     for (ptrdiff_t p = 0; p < s->P; p++) {
-        double c = s->c[p], d = c * s->iso + s->s2, b = 0;
+        double c = s->c[p], d = c * s->iso + s->s2, b = (double)s->zeros * s->iso / d;
         for (ptrdiff_t i = 0; i < s->A.rows; i++)
             b += (r[i] + s->iso) / (c * r[i] + d);
         kn_col(s->S, p)[p] -= 0.5 * b;
@@ -157,7 +210,14 @@ static void spectra(void *self, ptrdiff_t first, ptrdiff_t last)
     kn_iso *s = job->s;
     for (ptrdiff_t p = first; p < last; p++) {
         double c = s->c[p], *part = s->part + 3 * p;
-        kn_spectrum k = kn_vec_spectrum(s->A.rows, job->r, kn_col(s->A2, p), c, c * s->iso + s->s2);
+        double d = c * s->iso + s->s2;
+        kn_spectrum k = kn_vec_spectrum(s->A.rows, job->r, kn_col(s->A2, p), c, d);
+        if (s->zeros > 0) { /* r = 0: k = d */
+            k.log_k += (double)s->zeros * log(d);
+            k.quad += s->rest[p] / d;
+            k.inv += (double)s->zeros / d;
+            k.sq += s->rest[p] / (d * d);
+        }
         part[0] = k.log_k + k.quad;
         part[1] = 0.5 * (k.sq - k.inv);
         part[2] = c * part[1];
@@ -193,6 +253,8 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
     for (ptrdiff_t p = 0; p < s->P && !s->fresh; p++)
         for (ptrdiff_t i = 0; i < s->A.rows; i++)
             kn_col(s->A2, p)[i] = kn_at(s->A, i, p) * kn_at(s->A, i, p);
+    if (s->zeros > 0 && !s->fresh)
+        energy_outside(s);
     s->fresh = s->diagonal; /* else A turns with C, and A2 is work space */
 
     spectrum_job job = {s, r};

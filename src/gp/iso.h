@@ -26,6 +26,12 @@ typedef struct kn_iso {
     double iso, s2;
     bool fresh; /* A and A2 belong to the decomposition at hand; a new one clears it */
     double c0;  /* iso term of C: its eigenvalue outside the basis (kronprod) */
+    /* low rank: `zeros` directions have r = 0; outside U the coordinates' products are ZZ less A'A
+     */
+    ptrdiff_t zeros;
+    kn_mat ZZ;    /* P x P  Z'Z; none when dense */
+    kn_mat ZZU;   /* P x P  Z'Z U_C, when C is not diagonal */
+    double *rest; /* P      energy of each rotated component outside U */
     /* work */
     kn_mat A2, GC, S;
     double *gc, *part;
@@ -39,6 +45,10 @@ kn_status kn_iso_new(kn_ctx *ctx, kn_mat Z, ptrdiff_t T, double E, kn_likelihood
                      unsigned task_kernel, bool sample_iso, bool kronprod, double feature_scale,
                      const kn_pairs *tasks, kn_iso *out);
 void kn_iso_clear(kn_iso *s);
+
+/* Before the first evaluation, and when it changes: the rank m of the decomposition. A is m x P
+ * from now on and N - m directions have r = 0. Z the N x P coordinates, the same each time. */
+kn_status kn_iso_set_rank(kn_ctx *ctx, kn_iso *s, kn_mat Z, ptrdiff_t m);
 
 /* LML at the inside parameters [C..., R.diag, noise] given r (m) and A0 = U'Z; gradient with
  * respect to them when g is not NULL. Leaves the state that prediction and iso_outer need. */

@@ -15,7 +15,7 @@ typedef struct kn_kernel {
     void (*add)(const double *theta, const kn_pairs *pairs, kn_mat K);
     /* k_i += k(x_i, x_i), given |x_i|^2 */
     void (*add_self)(const double *theta, const double *sq, ptrdiff_t n, double *k);
-    /* g_k = sum G .* dK/dtheta_k over the whole symmetric matrix, from lower triangles */
+    /* g_k = sum G .* dK/dtheta_k; of symmetric pairs over the whole matrix, from lower triangles */
     void (*gradient)(const double *theta, const kn_pairs *pairs, kn_mat G, double *g);
     bool same_sample_only; /* zero between different samples, hence in R* */
 } kn_kernel;

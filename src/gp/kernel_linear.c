@@ -24,7 +24,10 @@ static void gradient(const double *theta, const kn_pairs *pairs, kn_mat G, doubl
     double sum = 0;
     for (ptrdiff_t j = 0; j < G.cols; j++) {
         const double *gj = kn_col(G, j), *x = kn_col(pairs->dot, j);
-        sum += gj[j] * x[j] + 2 * kn_vec_dot(G.rows - j - 1, gj + j + 1, x + j + 1);
+        if (pairs->symmetric)
+            sum += gj[j] * x[j] + 2 * kn_vec_dot(G.rows - j - 1, gj + j + 1, x + j + 1);
+        else
+            sum += kn_vec_dot(G.rows, gj, x);
     }
     g[0] = 2 * exp(2 * theta[0]) * sum; /* dK/da = 2 K */
 }

@@ -28,11 +28,11 @@ static void gradient(const double *theta, const kn_pairs *pairs, kn_mat G, doubl
     double v = exp(2 * theta[0]), l2 = exp(2 * theta[1]), sum = 0, sum_d2 = 0;
     if (v > 0)
         for (ptrdiff_t j = 0; j < G.cols; j++) {
-            double s, sx;
-            kn_vec_dot_exp(G.rows - j - 1, kn_col(G, j) + j + 1, kn_col(pairs->d2, j) + j + 1,
-                           2 * l2, &s, &sx);
-            sum += kn_at(G, j, j) + 2 * s;
-            sum_d2 += 2 * sx;
+            double s, sx, twice = pairs->symmetric ? 2 : 1;
+            ptrdiff_t i = pairs->symmetric ? j + 1 : 0;
+            kn_vec_dot_exp(G.rows - i, kn_col(G, j) + i, kn_col(pairs->d2, j) + i, 2 * l2, &s, &sx);
+            sum += twice * s + (pairs->symmetric ? kn_at(G, j, j) : 0);
+            sum_d2 += twice * sx;
         }
     g[0] = 2 * v * sum;     /* dK/da = 2 K */
     g[1] = v * sum_d2 / l2; /* dK/dl = K .* d2 / exp(2l) */

@@ -20,6 +20,8 @@ void kn_gp_maps_clear(kn_gp_maps *maps)
     for (int k = 0; k < maps->n_parts; k++)
         part_clear(&maps->part[k]);
     kn_free(maps->part);
+    kn_free(maps->fold);
+    kn_free(maps->sample);
     kn_stgpr_maps_free(maps->stgpr);
     *maps = (kn_gp_maps){0};
 }

@@ -41,6 +41,15 @@ static void add_calibration(totals *t, kn_mat y, kn_mat mean, kn_mat var, ptrdif
     }
 }
 
+/* Z = U A when U spans everything, which spares a pass over Y. */
+static kn_status coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z)
+{
+    if (gp->latent.R0.n_pivots > 0)
+        return kn_gp_coordinates(ctx, gp, Y, Z);
+    kn_gemm(1, KN_N, gp->latent.R0.U, KN_N, gp->latent.A, 0, Z);
+    return KN_OK;
+}
+
 kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
                           kn_cv_summary *summary)
 {
@@ -55,7 +64,7 @@ kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const k
     KN_TRY(kn_mat_new(ctx, Y->N, width, &work));
     KN_TRY(kn_mat_new(ctx, Y->N, gp->P, &Z));
     if (structured)
-        kn_gemm(1, KN_N, gp->latent.R0.U, KN_N, gp->latent.A, 0, Z); /* Z = U A */
+        KN_TRY(coordinates(ctx, gp, Y, Z));
     for (ptrdiff_t first = 0; first < Y->T; first += KN_BLOCK) {
         ptrdiff_t n = Y->T - first < KN_BLOCK ? Y->T - first : KN_BLOCK;
         kn_mat yb = kn_cols(y, 0, n), mb = kn_cols(mean, 0, n), vb = kn_cols(var, 0, n);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/parallel.h"
 #include "la/la.h"
@@ -115,35 +116,83 @@ static double median_root(double *v, ptrdiff_t n)
     return n > 0 ? sqrt(v[n / 2]) : 0;
 }
 
-kn_status kn_pairs_distances(kn_ctx *ctx, const kn_pairs *pairs, kn_distances *out)
+/* Distances from every step-th row, of which there are at most ENOUGH: to one another, and to the
+ * nearest of all. */
+typedef struct gathering {
+    ptrdiff_t N, step, n; /* rows; every step-th; how many these are */
+    double *all, *nearest;
+    ptrdiff_t n_all, n_nearest;
+} gathering;
+
+static kn_status gathering_new(kn_ctx *ctx, ptrdiff_t N, gathering *g)
 {
     enum { ENOUGH = 1000 };
-    ptrdiff_t N = pairs->d2.rows, step = (N + ENOUGH - 1) / ENOUGH, n = (N + step - 1) / step;
-    double *all = NULL, *nearest = NULL;
-    ptrdiff_t n_all = 0, n_nearest = 0;
+    kn_status status;
+    *g = (gathering){.N = N, .step = (N + ENOUGH - 1) / ENOUGH};
+    g->n = (N + g->step - 1) / g->step;
+    KN_TRY(kn_alloc_d(ctx, g->n * (g->n - 1) / 2, &g->all));
+    KN_TRY(kn_alloc_d(ctx, g->n, &g->nearest));
+out:
+    return status;
+}
+
+/* d2: squared distances of the a-th of these rows to all N */
+static void gather(gathering *g, ptrdiff_t a, const double *d2)
+{
+    double least = INFINITY;
+    for (ptrdiff_t i = 0; i < g->N; i++)
+        if (d2[i] > 0 && d2[i] < least)
+            least = d2[i];
+    if (isfinite(least))
+        g->nearest[g->n_nearest++] = least;
+    for (ptrdiff_t b = 0; b < a; b++)
+        if (d2[b * g->step] > 0)
+            g->all[g->n_all++] = d2[b * g->step];
+}
+
+static void gathering_end(gathering *g, kn_distances *out)
+{
+    out->median = g->n_all > 0 ? median_root(g->all, g->n_all) : 0;
+    out->nearest = g->n_nearest > 0 ? median_root(g->nearest, g->n_nearest) : 0;
+    kn_free(g->all);
+    kn_free(g->nearest);
+}
+
+kn_status kn_pairs_distances(kn_ctx *ctx, const kn_pairs *pairs, kn_distances *out)
+{
+    gathering g;
+    double *row = NULL;
     kn_status status;
     *out = (kn_distances){0};
-    KN_TRY(kn_alloc_d(ctx, n * (n - 1) / 2, &all));
-    KN_TRY(kn_alloc_d(ctx, n, &nearest));
-    for (ptrdiff_t a = 0; a < n; a++) {
-        double least = INFINITY;
-        for (ptrdiff_t i = 0; i < N; i++) {
-            double d2 = lower(pairs->d2, a * step, i);
-            if (d2 > 0 && d2 < least)
-                least = d2;
-        }
-        if (isfinite(least))
-            nearest[n_nearest++] = least;
-        for (ptrdiff_t b = 0; b < a; b++) {
-            double d2 = lower(pairs->d2, a * step, b * step);
-            if (d2 > 0)
-                all[n_all++] = d2;
-        }
+    KN_TRY(gathering_new(ctx, pairs->d2.rows, &g));
+    KN_TRY(kn_alloc_d(ctx, g.N, &row));
+    for (ptrdiff_t a = 0; a < g.n; a++) {
+        for (ptrdiff_t i = 0; i < g.N; i++)
+            row[i] = lower(pairs->d2, a * g.step, i);
+        gather(&g, a, row);
     }
-    out->median = median_root(all, n_all);
-    out->nearest = median_root(nearest, n_nearest);
 out:
-    kn_free(all);
-    kn_free(nearest);
+    kn_free(row);
+    gathering_end(&g, out);
+    return status;
+}
+
+kn_status kn_row_distances(kn_ctx *ctx, kn_mat X, kn_distances *out)
+{
+    gathering g;
+    double *row = NULL;
+    kn_status status;
+    *out = (kn_distances){0};
+    KN_TRY(gathering_new(ctx, X.rows, &g));
+    KN_TRY(kn_alloc_d(ctx, g.N, &row));
+    for (ptrdiff_t a = 0; a < g.n; a++) {
+        memset(row, 0, (size_t)g.N * sizeof *row);
+        for (ptrdiff_t f = 0; f < X.cols; f++)
+            kn_vec_add_sqdiff(g.N, kn_col(X, f), kn_at(X, a * g.step, f), row);
+        gather(&g, a, row);
+    }
+out:
+    kn_free(row);
+    gathering_end(&g, out);
     return status;
 }

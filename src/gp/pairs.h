@@ -29,5 +29,7 @@ typedef struct kn_distances {
     double nearest; /* median distance to the nearest distinct row */
 } kn_distances;
 kn_status kn_pairs_distances(kn_ctx *ctx, const kn_pairs *pairs, kn_distances *out);
+/* The same from the rows of X, N x F, without anything N x N. */
+kn_status kn_row_distances(kn_ctx *ctx, kn_mat X, kn_distances *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* The responses Y as the engine sees them: N x T standardised doubles, by blocks of columns, from
+/* The responses Y as the engine sees them: N x T standardised numbers, by blocks of columns, from
  * whatever the caller holds. Responses that cannot be modelled are left out here, once.
  * Nothing above this file knows the caller's type, order or units. */
 #ifndef KN_GP_RESPONSES_H
@@ -23,14 +23,23 @@ void kn_scaling_clear(kn_scaling *s);
 typedef struct kn_responses {
     kn_view Y;
     const kn_scaling *scaling;
-    ptrdiff_t N, T; /* T counts the responses in use */
+    ptrdiff_t N, T;        /* samples and responses in use */
+    const ptrdiff_t *rows; /* N  which rows of Y the samples are; NULL: all */
 } kn_responses;
 
 kn_responses kn_responses_of(kn_view Y, const kn_scaling *scaling);
+/* Some samples of them, in this order, standardised as all are. The list stays the caller's. */
+kn_responses kn_responses_rows(const kn_responses *Y, const ptrdiff_t *rows, ptrdiff_t n);
 
 /* block (N x count) = standardised responses first .. first + count - 1 of those in use. */
 void kn_responses_block(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat block);
 /* block (N x count) = those named. */
 void kn_responses_columns(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *index, kn_mat block);
+
+/* strip (count x N) = the same block lying down, a sample's responses in a column: the order files
+ * have, so it is written at the speed of memory where a block has to be transposed. */
+void kn_responses_strip(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat strip);
+/* Rounded to float32 after standardising in double: responses far from zero lose nothing. */
+void kn_responses_strip_f32(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_fmat strip);
 
 #endif

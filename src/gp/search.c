@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 
-enum { CELLS = 5, SUBSAMPLE_LEAST = 150 };
+enum { CELLS = 5, SUBSAMPLE_LEAST = 150, SUBSAMPLE_MOST = 1000 };
 enum { STREAM_SUBSAMPLE = 101, STREAM_RESTARTS = 102 };
 static const double RHO_BOUND = 7;      /* |logit rho|; rho = 0 and 1 are tried exactly besides */
 static const double F_TOLERANCE = 1e-5; /* nats */
@@ -51,7 +51,8 @@ static void coordinates(const space *s, point p, double *x)
         x[k] = fmin(fmax(log(p.length), s->lower[k]), s->upper[k]);
 }
 
-kn_status kn_box_new(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernels, kn_box *out)
+/* By pairs where there are any, else from the rows of X. */
+static kn_status box_of(kn_ctx *ctx, const kn_pairs *pairs, kn_mat X, unsigned kernels, kn_box *out)
 {
     kn_distances d;
     *out =
@@ -59,7 +60,8 @@ kn_status kn_box_new(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernels, kn_bo
     out->has_rho = out->has_length && (kernels & KN_LINEAR);
     if (!out->has_length)
         return KN_OK;
-    kn_status status = kn_pairs_distances(ctx, pairs, &d);
+    kn_status status =
+        pairs->d2.data ? kn_pairs_distances(ctx, pairs, &d) : kn_row_distances(ctx, X, &d);
     if (status != KN_OK)
         return status;
     if (!(d.median > 0))
@@ -70,10 +72,15 @@ kn_status kn_box_new(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernels, kn_bo
     return KN_OK;
 }
 
+kn_status kn_box_new(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernels, kn_box *out)
+{
+    return box_of(ctx, pairs, kn_mat_none(), kernels, out);
+}
+
 static kn_status space_new(kn_ctx *ctx, kn_engine *e, space *s)
 {
     kn_box box;
-    kn_status status = kn_box_new(ctx, &e->pairs, e->kernels, &box);
+    kn_status status = box_of(ctx, &e->pairs, e->X, e->kernels, &box);
     *s = (space){.e = e, .has_rho = box.has_rho, .has_length = box.has_length};
     if (s->has_rho) {
         s->lower[s->n] = box.rho[0];
@@ -109,7 +116,8 @@ static bool stopped(const kn_ctx *ctx, const kn_limits *limits)
            (limits->deadline > 0 && kn_clock() > limits->deadline);
 }
 
-/* An engine on seeded rows: n = max(150, N/3) of them cost a 27th of an evaluation each. */
+/* A dense engine on seeded rows: n = max(150, N/3) of them cost a 27th of an evaluation each;
+ * beyond 1000 they tell no more. */
 static kn_status subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_mat *Z,
                            kn_engine *out)
 {
@@ -117,18 +125,27 @@ static kn_status subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_ma
     ptrdiff_t N = e->N, n = N / 3 > SUBSAMPLE_LEAST ? N / 3 : SUBSAMPLE_LEAST;
     ptrdiff_t *index = NULL;
     kn_pairs pairs = {0};
+    kn_mat X = {0};
+    n = n < SUBSAMPLE_MOST ? n : SUBSAMPLE_MOST;
     kn_rng rng;
     KN_TRY(kn_alloc_i(ctx, N, &index));
     kn_rng_init(&rng, seed, STREAM_SUBSAMPLE);
     kn_rng_permutation(&rng, N, index);
     KN_TRY(kn_mat_new(ctx, n, e->P, Z));
     kn_mat_rows(e->Z, index, *Z);
-    KN_TRY(kn_pairs_subset(ctx, &e->pairs, index, n, &pairs));
+    if (e->pairs.dot.data || e->pairs.d2.data) {
+        KN_TRY(kn_pairs_subset(ctx, &e->pairs, index, n, &pairs));
+    } else {
+        KN_TRY(kn_mat_new(ctx, n, e->X.cols, &X));
+        kn_mat_rows(e->X, index, X);
+        KN_TRY(kn_pairs_within(ctx, X, e->kernels, &pairs));
+    }
     double share = (double)n / (double)N;
     KN_TRY(kn_engine_new(ctx, &e->spec, &pairs, *Z, e->T, e->E * share,
                          e->complement ? e->E * share : INFINITY, N,
                          e->spec.noise == KN_NOISE_ISO ? &e->iso.tasks : NULL, out));
 out:
+    kn_mat_clear(&X);
     kn_pairs_clear(&pairs);
     kn_free(index);
     return status;
@@ -352,6 +369,7 @@ static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, k
         at[0] = start;
     else
         KN_TRY(starts(ctx, &s, o, at, &n, found));
+    e->low.tol = kn_rank_tolerance_search;
     for (int k = 0; k < n; k++)
         if (k == 0 || !stopped(ctx, &limits))
             KN_TRY(climb(ctx, &s, &limits, at[k], "fit", found));
@@ -362,9 +380,16 @@ static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, k
             x[i] = s.lower[i] + kn_rng_uniform(&rng) * (s.upper[i] - s.lower[i]);
         KN_TRY(climb(ctx, &s, &limits, point_of(&s, x), "fit", found));
     }
+    e->low.tol = kn_rank_tolerance;
+    if (e->spec.rank > 0 && !stopped(ctx, &limits)) { /* the same with all of R0's trace */
+        point rough = {found->rho, found->length};
+        found->lml = -INFINITY;
+        KN_TRY(climb(ctx, &s, &limits, rough, "fit", found));
+    }
     if (s.has_rho)
         KN_TRY(ends(ctx, &s, &limits, found));
 out:
+    e->low.tol = kn_rank_tolerance;
     return status;
 }
 

@@ -69,7 +69,10 @@ static kn_status search_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
     KN_TRY(kn_fit_search(ctx, X, &pilot, &pilot_spec, &so, Y->T, &e, &found));
     info->evaluations += found.evals;
     info->evaluations_subsample += found.evals_subsample;
-    KN_TRY(kn_choose_components(ctx, X, Y, gram, spec, found.rho, found.length, so.seed, info, P));
+    pilot_spec = *spec;
+    pilot_spec.rank = e.spec.rank; /* as it turned out */
+    pilot_spec.rank_auto = false;
+    KN_TRY(kn_choose_components(ctx, X, Y, gram, &pilot_spec, found.rho, found.length, o, info, P));
 out:
     kn_engine_clear(&e);
     kn_basis_clear(&pilot);
@@ -92,6 +95,8 @@ static kn_status assemble(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_basis *basis, 
         basis->B = kn_mat_none();
     }
     gp->s2 = e->s2;
+    gp->spec.rank = e->spec.rank; /* folds do as the fit did */
+    gp->spec.rank_auto = false;
     memcpy(gp->inside, e->inside, sizeof gp->inside);
     KN_TRY(kn_fit_latent(ctx, &own_X, e, &gp->latent));
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));

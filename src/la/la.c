@@ -72,6 +72,30 @@ void kn_syrk(double alpha, kn_trans ta, kn_mat A, double beta, kn_mat C)
     } while (l < k);
 }
 
+static int lead_f32(kn_fmat A)
+{
+    return narrow(A.ld > 0 ? A.ld : 1);
+}
+
+void kn_gemm_f32(float alpha, kn_trans ta, kn_fmat A, kn_trans tb, kn_fmat B, float beta, kn_fmat C)
+{
+    ptrdiff_t k = ta == KN_N ? A.cols : A.rows;
+    assert((ta == KN_N ? A.rows : A.cols) == C.rows && (tb == KN_N ? B.cols : B.rows) == C.cols);
+    assert((tb == KN_N ? B.rows : B.cols) == k);
+    if (C.rows == 0 || C.cols == 0)
+        return;
+    cblas_sgemm(CblasColMajor, op(ta), op(tb), narrow(C.rows), narrow(C.cols), narrow(k), alpha,
+                A.data, lead_f32(A), B.data, lead_f32(B), beta, C.data, lead_f32(C));
+}
+
+void kn_syrk_f32(float alpha, kn_trans ta, kn_fmat A, float beta, kn_fmat C)
+{
+    ptrdiff_t n = ta == KN_N ? A.rows : A.cols, k = ta == KN_N ? A.cols : A.rows;
+    assert(C.rows == n && C.cols == n);
+    cblas_ssyrk(CblasColMajor, CblasLower, op(ta), narrow(n), narrow(k), alpha, A.data, lead_f32(A),
+                beta, C.data, lead_f32(C));
+}
+
 void kn_mirror(kn_mat A)
 {
     enum { TILE = 32 };

@@ -16,6 +16,11 @@ void kn_gemm(double alpha, kn_trans ta, kn_mat A, kn_trans tb, kn_mat B, double 
 /* C = alpha A A' + beta C (KN_N) or alpha A' A + beta C (KN_T), lower triangle. */
 void kn_syrk(double alpha, kn_trans ta, kn_mat A, double beta, kn_mat C);
 
+/* The same two in float32: twice as fast, sums rounded at 6e-8. Sizes up to 2^30. */
+void kn_gemm_f32(float alpha, kn_trans ta, kn_fmat A, kn_trans tb, kn_fmat B, float beta,
+                 kn_fmat C);
+void kn_syrk_f32(float alpha, kn_trans ta, kn_fmat A, float beta, kn_fmat C);
+
 void kn_mirror(kn_mat A); /* upper triangle = lower triangle */
 
 /* A = U diag(w) U', w ascending. A (lower triangle) is replaced by U. dsyevd; dsyevr from

@@ -177,6 +177,28 @@ out:
     return status;
 }
 
+/* Low rank: the pivots among the training samples, in their order, and the map from them to U. */
+static kn_status read_pivots(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info *info, kn_gp *gp)
+{
+    kn_status status;
+    kn_decomp *R0 = &gp->latent.R0;
+    int64_t *raw = NULL;
+    KN_TRY(kn_st_read_i64(ctx, f, "pivots", -1, &raw, &R0->n_pivots));
+    R0->pivot = (ptrdiff_t *)raw; /* the same 64-bit integers, see kn_model_write */
+    if (R0->n_pivots < info->rank)
+        return bad(ctx, f, "pivots");
+    for (ptrdiff_t k = 0; k < R0->n_pivots; k++)
+        if (raw[k] < 0 || raw[k] >= gp->N)
+            return bad(ctx, f, "pivots");
+    KN_TRY(kn_mat_new(ctx, R0->n_pivots, gp->F, &R0->base));
+    kn_mat_rows(gp->latent.X, R0->pivot, R0->base);
+    KN_TRY(read_matrix(ctx, f, "map", R0->n_pivots, info->rank, &R0->map));
+    R0->residual = info->rank_residual;
+    gp->spec.rank = R0->n_pivots;
+out:
+    return status;
+}
+
 static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status;
@@ -198,7 +220,10 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     ptrdiff_t P = gp->P + gp->complement_component;
     gp->latent.R0.N = gp->N;
     gp->latent.R0.m = info->rank;
-    KN_TRY(read_matrix(ctx, f, "U", gp->N, info->rank, &gp->latent.R0.U));
+    if (kn_st_find(f, "pivots"))
+        KN_TRY(read_pivots(ctx, f, info, gp));
+    else
+        KN_TRY(read_matrix(ctx, f, "U", gp->N, info->rank, &gp->latent.R0.U));
     KN_TRY(read_positive(ctx, f, "r", info->rank, true, &gp->latent.R0.r));
     KN_TRY(read_matrix(ctx, f, "A", info->rank, P, &gp->latent.A));
     KN_TRY(read_positive(ctx, f, "c", P, true, &gp->latent.c));
@@ -362,6 +387,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     KN_TRY(check_sizes(ctx, f, &m->info));
     m->seed = (uint64_t)json_integer_value(json_object_get(record, "seed"));
     m->folds = (int)json_integer_value(json_object_get(record, "folds"));
+    m->grouped = json_is_true(json_object_get(record, "grouped"));
     KN_TRY(read_scaling(ctx, f, m));
     KN_TRY(read_process(ctx, f, record, m));
     KN_TRY(read_reference(ctx, f, record, m));

@@ -73,6 +73,8 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
         return out_of_memory(ctx);
     json_object_set_new(record, "seed", json_integer((json_int_t)m->seed));
     json_object_set_new(record, "folds", json_integer(m->folds));
+    if (m->grouped)
+        json_object_set_new(record, "grouped", json_true());
     json_object_set_new(record, "kernel", spec_json(&m->gp));
     json_object_set_new(record, "reference", reference_json(&m->reference));
     json_object_set_new(record, "space", json_string(kinds[m->space.kind]));
@@ -113,7 +115,13 @@ static kn_status add_process(kn_ctx *ctx, const kn_gp *gp, kn_st_writer *w)
     kn_status status;
     ptrdiff_t P = gp->latent.A.cols;
     KN_TRY(kn_st_add_mat(ctx, w, "X", gp->latent.X, KN_ST_F64));
-    KN_TRY(kn_st_add_mat(ctx, w, "U", gp->latent.R0.U, KN_ST_F64));
+    if (gp->latent.R0.n_pivots > 0) { /* low rank: U follows from these */
+        KN_TRY(kn_st_add(ctx, w, "pivots", KN_ST_I64, 1, &gp->latent.R0.n_pivots,
+                         gp->latent.R0.pivot));
+        KN_TRY(kn_st_add_mat(ctx, w, "map", gp->latent.R0.map, KN_ST_F64));
+    } else {
+        KN_TRY(kn_st_add_mat(ctx, w, "U", gp->latent.R0.U, KN_ST_F64));
+    }
     KN_TRY(add_doubles(ctx, w, "r", gp->latent.R0.r, gp->latent.R0.m));
     KN_TRY(kn_st_add_mat(ctx, w, "A", gp->latent.A, KN_ST_F64));
     KN_TRY(add_doubles(ctx, w, "c", gp->latent.c, P));

@@ -105,6 +105,7 @@ json_t *kn_info_to_json(const kn_fit_info *info)
                                         kn_json_number(c->msll), "se", kn_json_number(c->se), "lml",
                                         kn_json_number(c->lml)));
     }
+    json_object_set_new(j, "rank_residual", kn_json_number(info->rank_residual));
     json_object_set_new(j, "theta", theta);
     json_object_set_new(j, "gradient", gradient);
     json_object_set_new(j, "components_curve", curve);
@@ -201,6 +202,7 @@ kn_status kn_info_from_json(kn_ctx *ctx, const char *file, json_t *json, kn_fit_
     KN_TRY(read_curve(ctx, file, json, info));
     info->cv = cv_of(json_object_get(json, "cv"));
     info->loo = cv_of(json_object_get(json, "loo")); /* absent in the first models: zeros */
+    info->rank_residual = json_number_value(json_object_get(json, "rank_residual"));
 out:
     return status;
 }

@@ -17,6 +17,7 @@ struct kn_model {
     kn_gp gp;
     uint64_t seed; /* of the folds */
     int folds;
+    bool grouped; /* the folds kept groups of samples together */
     kn_reference reference;
     kn_recipe recipe; /* n = 0: covariates were given as numbers */
     kn_space space;   /* T = 0: responses were given as numbers */
