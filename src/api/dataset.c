@@ -204,9 +204,6 @@ static kn_status make_x(kn_ctx *ctx, const kn_recipe *recipe, kn_dataset *d, row
             r->pair[3 * kept] = r->pair[3 * i];
             kept++;
         }
-    if (kept < r->n)
-        kn_log(ctx, KN_LOG_WARNING, "%td of %td rows have missing covariates and are left out",
-               r->n - kept, r->n);
     if (kept == 0) {
         status = kn_fail(ctx, KN_ERR_DATA, "%s: every row has a missing covariate",
                          kn_table_path(d->covariates));

@@ -1,6 +1,7 @@
 #include "api/scores.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -121,6 +122,7 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_apply_job *job, const kn_model *mo
                      .T = model->info.n_responses,
                      .id = id,
                      .labelled = job->label != NULL,
+                     .reference = job->reference,
                      .plain = job->plain_training != 0,
                      .began = kn_clock()};
     KN_TRY(kn_alloc_i(ctx, n, &s->training));
@@ -238,6 +240,7 @@ static kn_status own_reference(kn_ctx *ctx, kn_scores *s)
     double *sorted[3] = {NULL, NULL, NULL};
     ptrdiff_t n[3] = {0, 0, 0};
     kn_gev_estimate e;
+    char why[512];
     for (int k = 0; k < 3; k++) {
         KN_TRY(kn_alloc_d(ctx, s->n, &sorted[k]));
         for (ptrdiff_t i = 0; i < s->n; i++)
@@ -245,7 +248,12 @@ static kn_status own_reference(kn_ctx *ctx, kn_scores *s)
                 sorted[k][n[k]++] = value[k][i];
         kn_sort(sorted[k], n[k]);
     }
-    KN_TRY(kn_gev_fit(ctx, sorted[0], n[0], &e));
+    status = kn_gev_fit(ctx, sorted[0], n[0], &e);
+    if (status != KN_OK) {
+        snprintf(why, sizeof why, "%s", kn_message(ctx));
+        kn_fail(ctx, status, "--reference %s: %s", s->reference, why);
+        goto out;
+    }
     s->gev = e.gev;
     s->has_gev = true;
     for (ptrdiff_t i = 0; i < s->n; i++) {
@@ -267,6 +275,10 @@ static kn_status detection(kn_ctx *ctx, kn_scores *s)
         if (status != KN_OK && status != KN_ERR_DATA)
             return status;
     }
+    if (!s->has_auc[0])
+        kn_log(ctx, KN_LOG_WARNING,
+               "no AUC: %td labelled and %td other samples have a statistic, expected some of both",
+               s->auc[0].n_abnormal, s->auc[0].n_normal);
     return KN_OK;
 }
 
@@ -283,10 +295,15 @@ kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s, kn_apply_result *result)
         s->probability[i] = known ? kn_gev_cdf(s->gev, s->statistic[i]) : NAN;
         s->p_upper[i] = known ? kn_gev_upper(s->gev, s->statistic[i]) : NAN;
         s->extrapolation_pct[i] = kn_percentile(r->extrapolation, r->n, s->extrapolation[i]);
+        s->n_empty += !isfinite(s->statistic[i]);
         result->n_extrapolated += s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN;
         result->n_in_training += s->training[i] >= 0;
         result->n_abnormal += s->abnormal[i];
     }
+    if (s->n_empty > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td samples have no finite response: their scores are n/a", s->n_empty,
+               s->n);
     /* one in a hundred is expected beyond the 99th percentile */
     if (result->n_extrapolated > s->n / 50)
         kn_log(ctx, KN_LOG_WARNING,

@@ -17,6 +17,7 @@ typedef struct kn_scores {
     bool *abnormal, *use; /* n: labelled; counts for metrics and calibration */
     bool *measured;       /* n: counts for metrics: a new prediction, not a stored z */
     bool *normals;        /* n: the reference by --reference COLUMN=VALUE; NULL: the model's */
+    const char *reference; /* as --reference was given, or NULL */
     bool labelled;
     bool loo;   /* the statistic's law from leave-one-out: optimistic */
     bool plain; /* a training sample is scored as if it were new */
@@ -37,6 +38,7 @@ typedef struct kn_scores {
     bool has_gev;
     kn_gev gev;
     ptrdiff_t n_changed; /* training ids whose responses are not those of training */
+    ptrdiff_t n_empty;   /* samples without a finite z */
     bool seen_as_new;    /* training samples had to be scored as if they were new */
     double mean_metrics[KN_N_METRICS], calibration[KN_N_CALIBRATION];
     double began;

@@ -126,6 +126,10 @@ static json_t *summary(const kn_scores *s, const kn_apply_result *result)
         json_array_append_new(warnings, json_string("covariates far from training"));
     if (s->seen_as_new)
         json_array_append_new(warnings, json_string("training samples scored as if they were new"));
+    if (s->n_empty > 0)
+        json_array_append_new(warnings, json_string("samples without a finite response"));
+    if (s->labelled && !s->has_auc[0])
+        json_array_append_new(warnings, json_string("no AUC: one class has no statistic"));
     if (!s->has_gev)
         json_array_append_new(warnings, json_string("no extreme value reference"));
     json_t *gev = s->has_gev

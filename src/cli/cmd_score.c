@@ -14,7 +14,8 @@ static void report(const kn_apply_job *job, const kn_apply_result *r)
     printf("\n");
     if (isfinite(r->r2))
         printf("  mean R2 %.3f, MSLL %.3f\n", r->r2, r->msll);
-    printf("  mean z^2 %.3f%s\n", r->z2, job->label ? " of those not labelled" : "");
+    if (isfinite(r->z2))
+        printf("  mean z^2 %.3f%s\n", r->z2, job->label ? " of those not labelled" : "");
     for (int k = 0; job->label && k < 3; k++)
         if (isfinite(auc[k]))
             printf(isfinite(r->auc_low[k]) ? "  AUC for %s by %s %.3f (%.3f to %.3f)\n"

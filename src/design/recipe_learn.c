@@ -234,9 +234,9 @@ static kn_status learn_category(const lesson *l, ptrdiff_t col, kn_census census
         KN_TRY(check_text(l, line, level));
         if (c->levels.n == most)
             return kn_fail(l->ctx, KN_ERR_DATA,
-                           "%s: %s is a category with more than %td levels in %td rows, at most "
+                           "%s: %s is a category with at least %td levels in %td rows, at most "
                            "%d and one for every %d rows can be used (leave it out with --use)",
-                           path, name.text, most, l->n, KN_LEVELS_MOST, KN_LEVEL_ROWS);
+                           path, name.text, most + 1, l->n, KN_LEVELS_MOST, KN_LEVEL_ROWS);
         KN_TRY(kn_levels_add(l->ctx, &c->levels, level));
     }
 out:

@@ -84,7 +84,8 @@ check "... and names of their own" test "$(column nameless/z.csv participant_id 
 sed '3s/,[0-9]*,/,n\/a,/' new_people.csv >missing.csv
 works "--missing drop" score model.safetensors -c missing.csv -y new_thickness.csv -o dropped --missing drop
 check "... leaves the person out" test "$(wc -l <dropped/z.csv)" -eq 10
-check "... and says so" grep -q 'warning: 1 of 10 rows have missing covariates and are left out' "$logs/err"
+check "... and says so, once" test "$(grep -o 'warning: .*left out' "$logs/err")" = \
+    "warning: missing.csv: 1 of 10 rows lack a covariate and are left out"
 works "--missing mean" score model.safetensors -c missing.csv -y new_thickness.csv -o mean --missing mean
 check "... keeps the person" test "$(wc -l <mean/z.csv)" -eq 11
 check "... and the others as they were" test \

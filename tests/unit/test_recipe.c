@@ -335,7 +335,7 @@ static void cells_that_do_not_fit_are_named(void **state)
                  "participants.tsv line 3: site is 'n/a', expected a category (use --missing "
                  "drop)");
     refuse_learn(ctx, "site\nA\nB\nA\nB\nC\nA\nB\nA\nB\nC\n", o, KN_ERR_DATA,
-                 "participants.tsv: site is a category with more than 2 levels in 10 rows, at most "
+                 "participants.tsv: site is a category with at least 3 levels in 10 rows, at most "
                  "50 and one for every 5 rows can be used (leave it out with --use)");
     refuse_learn(ctx, "site\nZ\xfcrich\nA\n", o, KN_ERR_DATA,
                  "participants.tsv line 2: 'Z\xfcrich' is not UTF-8 text");
@@ -363,7 +363,7 @@ static void cells_that_do_not_fit_are_named(void **state)
         o.missing = KN_MISSING_ERROR;
         if (levels == 51)
             refuse_learn(ctx, text, o, KN_ERR_DATA,
-                         "participants.tsv: site is a category with more than 50 levels in 300 "
+                         "participants.tsv: site is a category with at least 51 levels in 300 "
                          "rows, at most 50 and one for every 5 rows can be used (leave it out "
                          "with --use)");
         else {
