@@ -10,7 +10,7 @@
  *                 of rank M 2 R and 6 D M^2, and 6 D n^2 of the subsample, n = 1000 at most
  *   U             what a model keeps of it: R, or D M^2
  *   G = D N g     the Gram matrix and its eigenvectors, g = N; a range finder, g = its columns
- *   K = 1, 2, ... 128 < 0.8 S, T: components of the joint deviance
+ *   K = 1, 2, ... 128 < 0.8 S, N - H, T: components of the joint deviance
  *   P             as given; auto: the largest step of its ladder, 400 at most and below N/2
  *
  *   all stages    responses  value N T (or a window of the scratch file)
@@ -112,7 +112,8 @@ static sizes sizes_of(const kn_need_shape *s)
     z.G = s->given_basis || s->method == KN_STGPR || dense_tasks ? 0
           : s->range > 0                                         ? D * z.N * (double)s->range
                                                                  : D * z.N * z.N;
-    for (z.K = DEVIANCE_TOP; z.K > 1 && (z.K >= 0.8 * z.S || z.K > z.T);)
+    double least = once ? z.S : z.N - z.H; /* training rows of a fold */
+    for (z.K = DEVIANCE_TOP; z.K > 1 && (z.K >= 0.8 * z.S || z.K >= least || z.K > z.T);)
         z.K /= 2;
     z.z = 4 * z.S * z.T <= MOST_KEPT ? 4 * z.S * z.T : 0;
     z.top = 2 * D * z.N * fmax(1, s->top * z.T);
