@@ -11,7 +11,7 @@
  *   U             what a model keeps of it: R, or D M^2
  *   G = D N g     the Gram matrix and its eigenvectors, g = N; a range finder, g = its columns
  *   K = 1, 2, ... 128 < 0.8 S, N - H, T: components of the joint deviance
- *   P             as given; auto: the largest step of its ladder, 400 at most and below N/2
+ *   P             as given; auto: the largest step of its ladder, 400 at most (a range finder: 140) and below N/2
  *
  *   all stages    responses  value N T (or a window of the scratch file)
  *                 work       X three times, 12 vectors of T
@@ -26,7 +26,7 @@
  *                 work       parts = D P (f (N - H) + 2 S), the engine's, 2 D N min(1024, H)
  *   noise         samples    2 G + U      work  parts, D W (6 N + 2 H + 2 P)
  *   reference     samples    U            reference  z + top
- *                 z = 4 S T if at most 1 GB, else 0; top = 2 D N (share T)
+ *                 z = 4 S T if at most 1 GB, else 0; top = 2 D S (share T)
  *   deviance      samples    U + 4 D S^2  reference  z + 2.5 D T K
  *                 work       parts, D S K (f + 3), blocks of 2^21 values
  *   leave-one-out samples    U + R        reference  z + 2 D T K + top
@@ -68,9 +68,9 @@ typedef struct sizes {
 static double ladder_top(double N, double T)
 {
     static const int LADDER[] = {1, 2, 3, 5, 8, 12, 18, 25, 35, 50, 70, 100, 140, 200, 280, 400};
-    double P = 1;
+    double P = 1, most = N > KN_MANY ? KN_RANGE_LADDER : LADDER[sizeof LADDER / sizeof *LADDER - 1];
     for (size_t i = 0; i < sizeof LADDER / sizeof *LADDER; i++)
-        if (LADDER[i] <= (N - 1) / 2 && LADDER[i] <= T)
+        if (LADDER[i] <= (N - 1) / 2 && LADDER[i] <= T && LADDER[i] <= most)
             P = LADDER[i];
     return P;
 }
@@ -116,7 +116,7 @@ static sizes sizes_of(const kn_need_shape *s)
     for (z.K = DEVIANCE_TOP; z.K > 1 && (z.K >= 0.8 * z.S || z.K >= least || z.K > z.T);)
         z.K /= 2;
     z.z = 4 * z.S * z.T <= MOST_KEPT ? 4 * z.S * z.T : 0;
-    z.top = 2 * D * z.N * fmax(1, s->top * z.T);
+    z.top = 2 * D * z.S * fmax(1, s->top * z.T);
     z.parts = D * z.P * (z.f * (z.N - z.H) + 2 * z.S);
     z.engine = D * z.N * (4 * z.P + fmax(z.P, 128));
     if (s->iso)

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "io/mask.h"
+#include "gp/gp.h"
 #include "io/path.h"
 
 enum { RANK_FROM = 1000 }; /* samples, see kn_fit */
@@ -18,6 +19,8 @@ static kn_need_shape shape_of(kn_ctx *ctx, const kn_room *room, const kn_dataset
     s.M = room->rank > 0 && room->rank < n ? room->rank : n;
     if (room->rank == KN_RANK_AUTO && s.method == KN_SMTGPR && n >= RANK_FROM)
         s.low = n / 3; /* the most that it takes without being asked */
+    if (s.method == KN_SMTGPR && !s.given_basis && n > KN_MANY)
+        s.range = (s.P > 0 ? s.P : KN_RANGE_LADDER) + KN_RANGE_OVERSAMPLE;
     s.T = T;
     s.F = d->X.cols;
     s.value = type == KN_F32 ? (int)sizeof(float) : (int)sizeof(double);

@@ -7,6 +7,8 @@
 #include "gp/folds.h"
 #include "gp/range.h"
 
+enum { KN_RANGE_LADDER = 140 }; /* most components tried: the range finder's cost grows with them */
+
 typedef struct kn_heldout {
     kn_fold rows;   /* train and test; no coordinates */
     kn_basis basis; /* of the training rows: B T x K, Z n_train x K */

@@ -140,13 +140,12 @@ static kn_status range_basis(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const
                              const kn_gp_options *o, kn_heldout *held, kn_basis *basis,
                              ptrdiff_t *P, kn_fit_info *info)
 {
-    enum { CURVE = 140 }; /* the ladder's end here: the range finder's cost grows with it */
     kn_status status = KN_OK;
     void *fold = NULL;
     kn_range_info range;
     kn_range_options ro = {.passes = KN_RANGE_PASSES, .seed = o->search.seed};
     int once = KN_HELD_OUT_ONCE;
-    ptrdiff_t most = CURVE < Y->T ? CURVE : Y->T;
+    ptrdiff_t most = KN_RANGE_LADDER < Y->T ? KN_RANGE_LADDER : Y->T;
     if (*P == 0 || o->folds > 0) {
         KN_TRY(kn_alloc(ctx, Y->N, sizeof(int), &fold));
         KN_TRY(kn_folds_deal(ctx, Y->N, o->groups, o->search.seed, &once, fold));
