@@ -5,6 +5,7 @@
  * batch and doubles of one block; a batch's maps go to the files before the next one is made. So
  * memory grows with T alone, whatever the number of samples. */
 #include "api/apply.h"
+#include "base/mapped.h"
 
 #include <errno.h>
 #include <math.h>
@@ -302,6 +303,8 @@ static kn_status pass_batches(kn_ctx *ctx, work *w)
         for (int k = 0; k < N_MAPS; k++)
             if (w->file[k])
                 KN_TRY(kn_mapfile_rows(ctx, w->file[k], w->map[k], rows));
+        if (w->score) /* of a scratch file these rows can go */
+            kn_view_done(ctx, rows_of(w->d.Y, row, rows), 0, w->d.Y.cols);
     }
 out:
     return status;

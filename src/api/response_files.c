@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "io/mask.h"
 #include "gp/gp.h"
+#include "io/mask.h"
 #include "io/path.h"
 
 enum { RANK_FROM = 1000 }; /* samples, see kn_fit */
