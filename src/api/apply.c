@@ -5,7 +5,6 @@
  * batch and doubles of one block; a batch's maps go to the files before the next one is made. So
  * memory grows with T alone, whatever the number of samples. */
 #include "api/apply.h"
-#include "base/mapped.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,6 +16,7 @@
 #include "api/dataset.h"
 #include "api/mapfile.h"
 #include "api/scores.h"
+#include "base/mapped.h"
 #include "base/parallel.h"
 #include "model/file.h"
 #include "model/maps.h"
