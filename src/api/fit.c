@@ -243,7 +243,7 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_resp
     kn_status status;
     void *fold = NULL;
     double t0 = kn_clock();
-    enum { FOLDS = 10 }; /* of the deviance, where the maps come from one held-out set */
+    enum { FOLDS = 5 }; /* of the deviance, where the maps come from one held-out set */
     int folds = FOLDS;
     if (cv->sample) {
         KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));

@@ -11,7 +11,7 @@
  *   U             what a model keeps of it: R, or D M^2
  *   G = D N g     the Gram matrix and its eigenvectors, g = N; a range finder, g = its columns
  *   K = 1, 2, ... 128 < 0.8 S, N - H, T: components of the joint deviance
- *   P             as given; auto: the largest step of its ladder, 400 at most (a range finder: 140)
+ *   P             as given; auto: the largest step of its ladder, 400 at most (a range finder: 100)
  * and below N/2
  *
  *   all stages    responses  value N T (or a window of the scratch file)

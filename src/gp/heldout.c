@@ -12,7 +12,7 @@ kn_status kn_heldout_new(kn_ctx *ctx, const kn_responses *Y, const int *fold, pt
                          uint64_t seed, kn_heldout *out)
 {
     kn_status status;
-    kn_range_options o = {.centre = true, .passes = KN_RANGE_PASSES, .seed = seed};
+    kn_range_options o = {.centre = true, .passes = 1, .seed = seed};
     *out = (kn_heldout){0};
     KN_TRY(kn_fold_rows(ctx, Y->N, fold, 0, &out->rows));
     KN_TRY(kn_alloc_d(ctx, Y->T, &out->mean));

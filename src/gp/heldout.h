@@ -7,7 +7,7 @@
 #include "gp/folds.h"
 #include "gp/range.h"
 
-enum { KN_RANGE_LADDER = 140 }; /* most components tried: the range finder's cost grows with them */
+enum { KN_RANGE_LADDER = 100 }; /* most components tried: the range finder's cost grows with them */
 
 typedef struct kn_heldout {
     kn_fold rows;   /* train and test; no coordinates */

@@ -4,6 +4,7 @@
 #include <lapacke.h>
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SHARE = 4 };     /* few enough vectors: one in this many */
@@ -16,6 +17,8 @@ void kn_eig_top_clear(kn_eig_top_work *w)
     kn_free(w->w);
     kn_free(w->d);
     kn_free(w->e);
+    kn_free(w->d0);
+    kn_free(w->e0);
     kn_free(w->tau);
     kn_free(w->work);
     kn_free(w->iwork);
@@ -39,6 +42,8 @@ kn_status kn_eig_top_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_work 
     KN_TRY(kn_alloc_d(ctx, n, &out->w));
     KN_TRY(kn_alloc_d(ctx, n, &out->d));
     KN_TRY(kn_alloc_d(ctx, n, &out->e));
+    KN_TRY(kn_alloc_d(ctx, n, &out->d0));
+    KN_TRY(kn_alloc_d(ctx, n, &out->e0));
     KN_TRY(kn_alloc_d(ctx, n, &out->tau));
     KN_TRY(kn_alloc_d(ctx, out->lwork, &out->work));
     KN_TRY(kn_alloc(ctx, out->liwork, sizeof(lapack_int), &out->iwork));
@@ -49,6 +54,23 @@ out:
     return status;
 }
 
+/* All vectors of the tridiagonal matrix in d0, e0 by divide and conquer, of which the last k go to
+ * Z: for the clusters on which dstemr gives up. The only step that allocates. */
+static lapack_int by_dstedc(kn_eig_top_work *w, lapack_int n, lapack_int k)
+{
+    size_t size = (size_t)n;
+    double *all = malloc(size * size * sizeof *all);
+    if (!all)
+        return 1;
+    lapack_int info = LAPACKE_dstedc(LAPACK_COL_MAJOR, 'I', n, w->d0, w->e0, all, n);
+    for (lapack_int j = 0; info == 0 && j < k; j++) {
+        w->w[j] = w->d0[n - k + j];
+        memcpy(kn_col(w->Z, j), all + (size_t)(n - k + j) * size, size * sizeof *all);
+    }
+    free(all);
+    return info;
+}
+
 /* A = Q T Q', the k largest of T, back by Q. */
 static int by_dstemr(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
 {
@@ -56,12 +78,16 @@ static int by_dstemr(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, 
     lapack_logical accurate = 1;
     info = LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', n, w->A.data, ld, w->d, w->e, w->tau, w->work,
                                (lapack_int)w->lwork);
-    if (info == 0)
+    if (info != 0)
+        return (int)info;
+    memcpy(w->d0, w->d, (size_t)n * sizeof *w->d);
+    memcpy(w->e0, w->e, (size_t)n * sizeof *w->e);
+    if (!w->careful)
         info = LAPACKE_dstemr_work(LAPACK_COL_MAJOR, 'V', 'I', n, w->d, w->e, 0, 0, n - k + 1, n,
                                    &found, w->w, w->Z.data, ldz, k, w->support, &accurate, w->work,
                                    (lapack_int)w->lwork, w->iwork, (lapack_int)w->liwork);
-    if (info == 0 && found != k)
-        info = 1;
+    if (w->careful || info != 0 || found != k)
+        info = by_dstedc(w, n, k);
     if (info == 0)
         info = LAPACKE_dormtr_work(LAPACK_COL_MAJOR, 'L', 'L', 'N', n, k, w->A.data, ld, w->tau,
                                    w->Z.data, ldz, w->work, (lapack_int)w->lwork);

@@ -10,11 +10,12 @@
  *
  * beyond by dsyevd, which is faster there. */
 typedef struct kn_eig_top_work {
-    bool few;  /* by dstemr; else dsyevd */
-    kn_mat A;  /* n x n: the matrix goes here, lower triangle; used up */
-    kn_mat Z;  /* n x k */
-    double *w; /* n */
-    double *d, *e, *tau, *work;
+    bool few;     /* by dstemr; else dsyevd */
+    kn_mat A;     /* n x n: the matrix goes here, lower triangle; used up */
+    kn_mat Z;     /* n x k */
+    double *w;    /* n */
+    bool careful; /* not by dstemr, which now and then gives up; then this is done by itself */
+    double *d, *e, *d0, *e0, *tau, *work;
     void *iwork, *support;
     ptrdiff_t lwork, liwork;
 } kn_eig_top_work;
