@@ -7,7 +7,7 @@
  *                 reference; else S = N
  *   R = D N M     a matrix over samples: N x N when dense (M = N), its factor L or U otherwise
  *   E             one decomposition: dense 4 R for pairs (dot, d2), U and H and 2 R inside dsyevd;
- *                 of rank M 2 R and 6 D M^2, and 6 D n^2 of the subsample, n = 1000 at most
+ *                 of rank M 2 R and 6 D M^2, and 6 D n^2 of the subsample, n = 400 at most
  *   U             what a model keeps of it: R, or D M^2
  *   G = D N g     the Gram matrix and its eigenvectors, g = N; a range finder, g = its columns
  *   K = 1, 2, ... 128 < 0.8 S, N - H, T: components of the joint deviance
@@ -26,9 +26,9 @@
  *   folds         samples    2 G + U + (1 - H/N)^2 max(3 G, E)
  *                 work       parts = D P (f (N - H) + 2 S), the engine's, 2 D N min(1024, H)
  *   noise         samples    2 G + U      work  parts, D W (6 N + 2 H + 2 P)
- *   reference     samples    U            reference  z + top
+ *   reference     samples    U            reference  2 z + top, by all variance and by noise alone
  *                 z = 4 S T if at most 1 GB, else 0; top = 2 D S (share T)
- *   deviance      samples    U + 4 D S^2  reference  z + 2.5 D T K
+ *   deviance      samples    U + 4 D S^2  reference  2 z + 2.5 D T K
  *                 work       parts, D S K (f + 3), blocks of 2^21 values
  *   leave-one-out samples    U + R        reference  z + 2 D T K + top
  *
@@ -54,7 +54,7 @@ static const double RETAINED = 1.1;
 static const double LONG_WORK = 1e11; /* from which the Gram matrix reads whole blocks at once */
 static const double BATCH_BYTES = 1 << 26;
 enum { BATCH_ROWS = 32, MAPS = 4 };
-enum { HELD_OUT = 2000, SUBSAMPLE_MOST = 1000 };
+enum { HELD_OUT = 2000, SUBSAMPLE_MOST = 400 };
 enum { DEVIANCE_TOP = 128, Z_BLOCK = 1 << 21, LEAST_Z_BLOCK = 64 };
 
 /* The shape with what the stages share worked out. */
@@ -138,13 +138,13 @@ static void reference_stages(const sizes *z, double basis, double pairs, double 
     consider(z, "reference",
              (kn_need){.samples = U + pairs,
                        .basis = basis,
-                       .reference = z->z + z->top,
+                       .reference = 2 * z->z + z->top,
                        .work = z->parts + panel + 3 * D * z->W * z->N + maps},
              peak);
     consider(z, "deviance",
              (kn_need){.samples = U + pairs + 4 * D * S * S,
                        .basis = basis,
-                       .reference = z->z + 2.5 * Q,
+                       .reference = 2 * z->z + 2.5 * Q,
                        .work = z->parts + panel + D * S * z->K * (z->f + 3) +
                                2 * D * z->f * z->K * z->K +
                                D * b * (3 * S + 4 * z->N + 2 * z->K + 2 * z->P)},

@@ -119,7 +119,9 @@ kn_status kn_place_responses(kn_ctx *ctx, const kn_allowance *a, const kn_need_s
     const char *job = shape->scoring ? "scoring" : "fit";
     char parts[256], help[192], scratch[96] = "";
     bool room = has_room(a, &s, in_file);
-    if (!room && s.low > 0) { /* the fit itself refuses where that rank does not suffice */
+    /* Rather of low rank in memory than dense beside a file; the fit itself refuses where that rank
+     * does not suffice. */
+    if ((!room || *in_file) && s.low > 0) {
         s.M = s.low;
         room = has_room(a, &s, in_file);
     }

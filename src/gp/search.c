@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 
-enum { CELLS = 5, SUBSAMPLE_LEAST = 150, SUBSAMPLE_MOST = 1000 };
+enum { CELLS = 5, SUBSAMPLE_LEAST = 150, SUBSAMPLE_MOST = 400 };
 enum { STREAM_SUBSAMPLE = 101, STREAM_RESTARTS = 102 };
 static const double RHO_BOUND = 7;      /* |logit rho|; rho = 0 and 1 are tried exactly besides */
 static const double F_TOLERANCE = 1e-5; /* nats */
