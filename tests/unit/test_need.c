@@ -34,7 +34,7 @@ static void parts_are_the_matrices_that_are_alive(void **state)
     assert_close(need.responses, 4.0 * 600 * 100000, 1e-15);
     assert_close(need.basis, 8.0 * 100000 * 25, 1e-15);
     assert_string_equal(need.stage, "deviance");
-    assert_close(need.reference, 4.0 * 600 * 100000 + 2.5 * 8 * 100000 * 128, 1e-15);
+    assert_close(need.reference, 2 * 4.0 * 600 * 100000 + 2.5 * 8 * 100000 * 128, 1e-15);
     assert_close(need.samples, 8.0 * 600 * 600 * 5, 1e-15);
 }
 
