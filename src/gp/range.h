@@ -37,13 +37,13 @@ typedef struct kn_range_info {
  *     W = A'Q, M = A W                                   4 n T k flops, double, one reading
  *     W = B R, Z = M R^-1, and Rayleigh-Ritz             T k^2 + n k^2
  *
- * (Halko, Martinsson & Tropp 2011, algorithms 4.4 and 5.1; the shift is from Feng, Yu, Xie & Tang 2024,
- * "Faster randomized SVD with dynamic shifts".) Both products of a pass are made of the same strip of responses, so Y
- * is read passes + 2 times instead of 2 passes + 3; once more when Z's smallest column would carry
- * the rounding of its largest. Sums over responses are added in double from strip to strip.
- * The columns of Q sum to zero when centred, so that A'Q = Y'Q and no mean is needed before the
- * last reading. Memory: two n x k and one T x k doubles, the same n x k twice in float32, and
- * strips of at most 128 MB; nothing n x T.
+ * (Halko, Martinsson & Tropp 2011, algorithms 4.4 and 5.1; the shift is from Feng, Yu, Xie & Tang
+ * 2024, "Faster randomized SVD with dynamic shifts".) Both products of a pass are made of the same
+ * strip of responses, so Y is read passes + 2 times instead of 2 passes + 3; once more when Z's
+ * smallest column would carry the rounding of its largest. Sums over responses are added in double
+ * from strip to strip. The columns of Q sum to zero when centred, so that A'Q = Y'Q and no mean is
+ * needed before the last reading. Memory: two n x k and one T x k doubles, the same n x k twice in
+ * float32, and strips of at most 128 MB; nothing n x T.
  *
  * Responses of rank below P give as many components as there are: B.cols says how many; none is an
  * error. mean: T or NULL. Same bytes for the same seed and thread count. */
