@@ -3,10 +3,10 @@
 
 #include "base/rng.h"
 #include "common.h"
-#include "gp/responses.h"
+#include "data/responses.h"
 #include "la/la.h"
-#include "stat/npm.h"
-#include "stat/top.h"
+#include "norm/top.h"
+#include "norm/z.h"
 
 static kn_view rows_of(kn_mat M, ptrdiff_t first, ptrdiff_t rows)
 {

@@ -2,6 +2,10 @@
 #include <time.h>
 
 #include "common.h"
+#include "gp/cv.h"
+#include "gp/cv_deal.h"
+#include "gp/maps.h"
+#include "gp/noise.h"
 #include "model/model.h"
 
 enum { FIT, FOLDS, NOISE, MAPS, DEVIANCE, LOO, PARTS, WALL = 0, CPU = 1, N_FOLDS = 10 };

@@ -1,9 +1,9 @@
 #include <lapacke.h>
 
 #include "common.h"
-#include "gp/pairs.h"
+#include "cov/pairs.h"
+#include "data/responses.h"
 #include "gp/profile.h"
-#include "gp/responses.h"
 #include "la/la.h"
 
 enum { GRID = 45 }; /* of kn_profile */

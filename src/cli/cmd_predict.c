@@ -1,7 +1,7 @@
 #include <stdio.h>
 
-#include "cli/apply.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
 
 int cmd_predict(int argc, char **argv)
 {

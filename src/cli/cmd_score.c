@@ -1,8 +1,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cli/apply.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
 
 static void report(const kn_apply_job *job, const kn_apply_result *r)
 {

@@ -1,10 +1,13 @@
 /* How many components? Held-out log loss along a ladder of P, from one pass at the largest P,
  * because components are independent once (rho, length) is fixed    [METHOD 2, components auto] */
+#include "gp/components.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "gp/gp.h"
-#include "gp/heldout.h"
+#include "gp/cv_deal.h"
+#include "gp/cv_heldout.h"
+#include "gp/predict.h"
 #include "la/la.h"
 #include "la/vec.h"
 

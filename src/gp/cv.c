@@ -1,10 +1,15 @@
 /* Cross-validated maps: each fold predicted by a model whose mean, basis and component variances
  * come from the other folds; scaling of responses and covariates, (rho, length) or theta held
  * [METHOD 5b]. */
+#include "gp/cv.h"
+
 #include <math.h>
 
-#include "gp/fit.h"
-#include "gp/folds.h"
+#include "gp/cv_deal.h"
+#include "gp/cv_fold.h"
+#include "gp/fit_steps.h"
+#include "gp/predict.h"
+#include "gp/stgpr_predict.h"
 #include "la/la.h"
 
 /* The fold's components at the parameters held: latent model of its training rows. For iso noise

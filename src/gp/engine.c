@@ -3,56 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "gp/profile.h"
+#include "gp/gradient.h"
+#include "gp/structured.h"
 #include "la/la.h"
 
-static const double LN_2PI = 1.8378770664093455;
 static const double EMPTY_COMPLEMENT = 1e-10; /* of |Y|^2, METHOD 2 */
-const double kn_theta_lower = -10, kn_theta_upper = 5;
 const double kn_rank_tolerance_search = 1e-6, kn_rank_tolerance = 1e-12;
-
-int kn_spec_n_theta(const kn_spec *spec)
-{
-    return kn_kernel_n_params(spec->task_kernel) + kn_kernel_n_params(spec->sample_kernel) + 1;
-}
-
-void kn_spec_theta_name(const kn_spec *spec, int i, char *name, size_t size)
-{
-    int task = kn_kernel_n_params(spec->task_kernel);
-    int sample = kn_kernel_n_params(spec->sample_kernel);
-    if (i < task)
-        kn_kernel_param_name(spec->task_kernel, 'C', i, name, size);
-    else if (i < task + sample)
-        kn_kernel_param_name(spec->sample_kernel, 'R', i - task, name, size);
-    else
-        strncpy(name, "noise", size);
-}
-
-/* theta = [task, R0's, R.iso, noise];  inside = [task, R.iso, noise] */
-static void sizes(const kn_spec *spec, size_t *task, size_t *r0, size_t *rest)
-{
-    *task = (size_t)kn_kernel_n_params(spec->task_kernel);
-    *r0 = (size_t)kn_kernel_n_params(kn_spec_r0(spec));
-    *rest = (spec->sample_kernel & KN_ISO ? 1u : 0u) + 1u;
-}
-
-void kn_spec_join(const kn_spec *spec, const double *r0, const double *inside, double *theta)
-{
-    size_t n_task, n_r0, n_rest;
-    sizes(spec, &n_task, &n_r0, &n_rest);
-    memcpy(theta, inside, n_task * sizeof *theta);
-    memcpy(theta + n_task, r0, n_r0 * sizeof *theta);
-    memcpy(theta + n_task + n_r0, inside + n_task, n_rest * sizeof *theta);
-}
-
-void kn_spec_split(const kn_spec *spec, const double *theta, double *r0, double *inside)
-{
-    size_t n_task, n_r0, n_rest;
-    sizes(spec, &n_task, &n_r0, &n_rest);
-    memcpy(inside, theta, n_task * sizeof *theta);
-    memcpy(r0, theta + n_task, n_r0 * sizeof *theta);
-    memcpy(inside + n_task, theta + n_task + n_r0, n_rest * sizeof *theta);
-}
 
 void kn_engine_clear(kn_engine *e)
 {
@@ -188,42 +144,6 @@ kn_status kn_engine_over(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_mat Z, p
     return make(ctx, spec, X, NULL, Z, T, E, total, N_ref, tasks, out);
 }
 
-/* LML = sum_p LML_p - N(T-P)/2 (ln(2 pi s2) + 1), at s2 = E/(N(T-P))            [METHOD 1b] */
-static kn_status structured(kn_ctx *ctx, kn_engine *e, double *lml)
-{
-    for (ptrdiff_t p = 0; p < e->P; p++) {
-        e->rest[p] = kn_sumsq(kn_cols(e->Z, p, 1));
-        for (ptrdiff_t i = 0; i < e->R0.m; i++) {
-            kn_col(e->A2, p)[i] = kn_at(e->A0, i, p) * kn_at(e->A0, i, p);
-            e->rest[p] -= kn_at(e->A2, i, p);
-        }
-        e->rest[p] = fmax(e->rest[p], 0);
-    }
-    kn_status status =
-        kn_profile(ctx, e->R0.m, e->R0.r, e->N - e->R0.m, e->A2, e->rest, e->c, e->d, e->lml);
-    if (status != KN_OK)
-        return status;
-    *lml =
-        e->complement ? -0.5 * (double)e->N * (double)(e->T - e->P) * (LN_2PI + log(e->s2) + 1) : 0;
-    for (ptrdiff_t p = 0; p < e->P; p++)
-        *lml += e->lml[p];
-    return KN_OK;
-}
-
-/* M = A c^1/2/(c r + d), w_i = sum_p c/(c r_i + d): the envelope gradient's factors [SCALE 2] */
-static void structured_outer(kn_engine *e)
-{
-    memset(e->w, 0, (size_t)e->R0.m * sizeof *e->w);
-    for (ptrdiff_t p = 0; p < e->P; p++) {
-        double c = e->c[p], d = e->d[p], root = sqrt(c);
-        for (ptrdiff_t i = 0; i < e->R0.m; i++) {
-            double v = 1 / (c * e->R0.r[i] + d);
-            kn_col(e->M, p)[i] = kn_at(e->A0, i, p) * root * v;
-            e->w[i] += c * v;
-        }
-    }
-}
-
 static kn_status inside_objective(void *self, kn_ctx *ctx, const double *x, double *value,
                                   double *grad)
 {
@@ -333,26 +253,10 @@ out:
     return status;
 }
 
-/* dLML/dtheta of R0's parameters where the engine stands; M and w are made. */
-static kn_status outer_gradient(kn_ctx *ctx, kn_engine *e, double *g0)
-{
-    bool iso = e->spec.noise == KN_NOISE_ISO;
-    if (iso)
-        kn_iso_outer(&e->iso, e->R0.r, e->M, e->w);
-    else
-        structured_outer(e);
-    if (e->spec.rank > 0)
-        return kn_lowrank_gradient(ctx, &e->low, &e->R0, e->Z,
-                                   iso && !e->iso.diagonal ? e->iso.UC : kn_mat_none(),
-                                   iso ? e->iso.A : e->A0, e->c, e->d, e->M, e->w, g0);
-    kn_decomp_gradient(&e->R0, &e->pairs, e->M, e->w, e->V, e->H, g0);
-    return KN_OK;
-}
-
 kn_status kn_engine_at(kn_ctx *ctx, kn_engine *e, const double *r0, double *lml)
 {
     kn_status status = decompose(ctx, e, r0);
-    return status == KN_OK ? structured(ctx, e, lml) : status;
+    return status == KN_OK ? kn_structured_eval(ctx, e, lml) : status;
 }
 
 kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, double rho, double length, double *lml,
@@ -364,14 +268,14 @@ kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, double rho, double length,
     if (status != KN_OK)
         return status;
     if (e->spec.noise == KN_NOISE_STRUCTURED) {
-        status = structured(ctx, e, lml);
+        status = kn_structured_eval(ctx, e, lml);
     } else {
         status = maximise_inside(ctx, e, lml);
         if (status == KN_OK)
             copy_iso_state(e);
     }
     if (status == KN_OK && g)
-        status = outer_gradient(ctx, e, g0);
+        status = kn_gradient_r0(ctx, e, g0);
     if (status != KN_OK || !g)
         return status;
     /* lin = 1/2 ln((1-rho)/F), se = 1/2 ln rho: chain rule to (logit rho, ln length) */
@@ -400,7 +304,7 @@ kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double
     copy_iso_state(e);
     if (!g)
         return KN_OK;
-    status = outer_gradient(ctx, e, g0);
+    status = kn_gradient_r0(ctx, e, g0);
     if (status == KN_OK)
         kn_spec_join(&e->spec, g0, gi, g);
     return status;

@@ -4,23 +4,10 @@
 #ifndef KN_GP_ENGINE_H
 #define KN_GP_ENGINE_H
 
+#include "cov/lowrank.h"
 #include "gp/iso.h"
-#include "gp/lowrank.h"
 #include "gp/optimise.h"
-
-typedef struct kn_spec { /* what the likelihood is; the same for subsamples and folds */
-    kn_noise noise;
-    kn_likelihood likelihood;
-    unsigned sample_kernel; /* with KN_ISO where R has that term */
-    unsigned task_kernel;
-    kn_task_scale task_scale;
-    ptrdiff_t F;
-    bool kronprod; /* MT-Kronprod: the basis stands for the identity [METHOD 1c] */
-    /* R0 by at most so many pivots [SCALE 3]; 0: dense. With rank_auto it is dense after all where
-     * they do not suffice, and rank says what was decided. */
-    ptrdiff_t rank;
-    bool rank_auto;
-} kn_spec;
+#include "gp/spec.h"
 
 typedef struct kn_engine {
     kn_spec spec;
@@ -83,19 +70,5 @@ kn_status kn_check_dense(kn_ctx *ctx, ptrdiff_t N);
 /* Low rank: how much of R0's trace may be left out; search with the first, finish with the other.
  */
 extern const double kn_rank_tolerance_search, kn_rank_tolerance;
-
-int kn_spec_n_theta(const kn_spec *spec);
-void kn_spec_theta_name(const kn_spec *spec, int i, char *name, size_t size);
-
-/* theta of iso noise from R0's parameters and the inside ones. */
-void kn_spec_join(const kn_spec *spec, const double *r0, const double *inside, double *theta);
-void kn_spec_split(const kn_spec *spec, const double *theta, double *r0, double *inside);
-
-static inline unsigned kn_spec_r0(const kn_spec *spec)
-{
-    return spec->sample_kernel & ~(unsigned)KN_ISO;
-}
-
-extern const double kn_theta_lower, kn_theta_upper; /* [-10, 5], METHOD 1a */
 
 #endif

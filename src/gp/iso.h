@@ -7,7 +7,7 @@
 #ifndef KN_GP_ISO_H
 #define KN_GP_ISO_H
 
-#include "gp/decomp.h"
+#include "cov/dense.h"
 
 typedef struct kn_iso {
     kn_likelihood likelihood;

@@ -3,11 +3,13 @@
  * A task kernel of linear and iso needs no T x T eigenproblem: D = exp(2a) Y'Y + c0 I has the right
  * singular vectors of Y as eigenvectors, and c0 everywhere else. With se the T x T problem stays:
  * T^3 for every evaluation. */
+#include "gp/kronprod.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "gp/fit.h"
+#include "gp/fit_steps.h"
 #include "la/la.h"
 
 enum { MOST_DENSE = 10000 };

@@ -7,7 +7,7 @@
 #ifndef KN_GP_LATENT_H
 #define KN_GP_LATENT_H
 
-#include "gp/decomp.h"
+#include "cov/dense.h"
 
 typedef struct kn_latent {
     kn_mat X;      /* N x F training covariates, standardised */
@@ -22,19 +22,11 @@ kn_status kn_latent_new(kn_ctx *ctx, kn_mat *X, kn_decomp *R0, kn_mat *A, const 
                         const double *d, double iso, kn_latent *out);
 void kn_latent_clear(kn_latent *l);
 
-/* For new samples Xs (N* x F), N* x P each:                                    [METHOD 1b, 4]
- *     mean = (R0* U)(A c/(c r + d))     variance = c (R0** + iso) - c^2 (R0* U).^2 (1/(c r + d))
- * 2 N* N (N + 2P) flops. A variance below zero is rounding: it becomes 0 and the largest such
- * step, relative to the prior variance, is left in *clamped. */
-kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, kn_mat mean,
-                            kn_mat variance, double *clamped);
-
 /* A variance below zero is rounding: it becomes 0, and the step relative to the scale is noted. */
 double kn_at_least_zero(double v, double scale, double *clamped);
 
-/* Each training sample from the others, in closed form [METHOD 5]: k_ip = sum_n U_in^2/k_np,
- * q = U (A./k), residual q/k, variance 1/k - d + c iso. mean = z - q/k, N x P each. */
-kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_mat Z, kn_mat mean, kn_mat variance,
-                        double *clamped);
+/* inverse (m x P) = 1/(c_p r_i + d_p); weights (m x P) = A c/(c r + d) where wanted */
+void kn_latent_inverse(const kn_latent *l, kn_mat inverse, kn_mat weights);
+void kn_latent_square(kn_mat M); /* M = M.^2 */
 
 #endif

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "gp/gp.h"
+#include "gp/maps.h"
+#include "gp/stgpr_predict.h"
 #include "la/la.h"
 
 static void part_clear(kn_part *p)
@@ -29,7 +30,7 @@ void kn_gp_maps_clear(kn_gp_maps *maps)
     *maps = (kn_gp_maps){0};
 }
 
-static kn_status one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_maps *out)
+kn_status kn_gp_maps_one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_maps *out)
 {
     kn_status status;
     void *part;
@@ -40,20 +41,6 @@ static kn_status one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_maps 
     out->part[0].n = n;
     KN_TRY(kn_mat_new(ctx, n, gp->latent.A.cols, &out->part[0].mean));
     KN_TRY(kn_mat_new(ctx, n, gp->latent.A.cols, &out->part[0].var));
-out:
-    if (status != KN_OK)
-        kn_gp_maps_clear(out);
-    return status;
-}
-
-kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out)
-{
-    if (gp->method == KN_STGPR)
-        return kn_stgpr_predict(ctx, gp, Xs, out);
-    kn_status status;
-    KN_TRY(one_part(ctx, gp, Xs.rows, out));
-    KN_TRY(kn_latent_predict(ctx, &gp->latent, Xs, out->part[0].mean, out->part[0].var,
-                             &out->clamped));
 out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);
@@ -73,23 +60,6 @@ kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y,
     }
 out:
     kn_mat_clear(&block);
-    return status;
-}
-
-kn_status kn_gp_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)
-{
-    if (gp->method == KN_STGPR)
-        return kn_stgpr_loo(ctx, gp, Y, out);
-    kn_status status;
-    kn_mat Z = {0};
-    KN_TRY(one_part(ctx, gp, gp->N, out));
-    KN_TRY(kn_mat_new(ctx, gp->N, gp->latent.A.cols, &Z)); /* zero outside the basis */
-    KN_TRY(kn_gp_coordinates(ctx, gp, Y, kn_cols(Z, 0, gp->P)));
-    KN_TRY(kn_latent_loo(ctx, &gp->latent, Z, out->part[0].mean, out->part[0].var, &out->clamped));
-out:
-    kn_mat_clear(&Z);
-    if (status != KN_OK)
-        kn_gp_maps_clear(out);
     return status;
 }
 
@@ -337,101 +307,4 @@ kn_status kn_gp_maps_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_
         rows = kn_responses_rows(&maps->Y, maps->sample, maps->n);
     kn_responses_block(ctx, &rows, first, block);
     return KN_OK;
-}
-
-static kn_status select_rows(kn_ctx *ctx, const ptrdiff_t *sample, ptrdiff_t n, kn_mat *m)
-{
-    kn_mat all = *m;
-    kn_status status = kn_mat_new(ctx, n, all.cols, m);
-    if (status == KN_OK)
-        kn_mat_rows(all, sample, *m);
-    kn_mat_clear(&all);
-    return status;
-}
-
-kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const kn_responses *Y,
-                            const ptrdiff_t *sample, ptrdiff_t n)
-{
-    kn_status status;
-    if (maps->stgpr || maps->n_parts != 1 || maps->part[0].rows)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "maps of some samples exist for the multi-task "
-                       "methods only");
-    KN_TRY(select_rows(ctx, sample, n, &maps->part[0].mean));
-    KN_TRY(select_rows(ctx, sample, n, &maps->part[0].var));
-    KN_TRY(kn_alloc_i(ctx, n, &maps->sample));
-    for (ptrdiff_t i = 0; i < n; i++)
-        maps->sample[i] = sample[i];
-    maps->Y = *Y;
-    maps->n = maps->part[0].n = n;
-out:
-    return status;
-}
-
-/* STGPR's responses are independent: diagonal both. */
-static kn_status diagonal_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
-                                     kn_mat model, kn_mat noise)
-{
-    kn_status status;
-    kn_gp_maps maps = {0};
-    ptrdiff_t n = model.data ? model.rows : noise.rows;
-    KN_TRY(kn_gp_predict(ctx, gp, x, &maps));
-    if (model.data)
-        kn_mat_zero(model);
-    if (noise.data)
-        kn_mat_zero(noise);
-    for (ptrdiff_t j = 0; j < n; j++) {
-        double v;
-        if (model.data) {
-            KN_TRY(kn_gp_maps_block(ctx, &maps, J[j], kn_mat_none(), kn_mat_cols(&v, 1, 1)));
-            kn_col(model, j)[j] = v;
-        }
-        if (noise.data)
-            kn_col(noise, j)[j] = gp->noise[J[j]];
-    }
-out:
-    kn_gp_maps_clear(&maps);
-    return status;
-}
-
-kn_status kn_gp_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J, kn_mat model,
-                           kn_mat noise)
-{
-    if (gp->method == KN_STGPR)
-        return diagonal_covariance(ctx, gp, x, J, model, noise);
-    kn_status status;
-    kn_mat BJ = {0}, scaled = {0};
-    kn_gp_maps maps = {0};
-    ptrdiff_t n = model.data ? model.rows : noise.rows, P = gp->P;
-    KN_TRY(kn_gp_predict(ctx, gp, x, &maps));
-    /* a complement component adds v0 (I - B_J B_J') */
-    double v0 = gp->complement_component ? kn_at(maps.part[0].var, 0, P) : 0;
-    KN_TRY(kn_mat_new(ctx, n, P, &BJ));
-    KN_TRY(kn_mat_new(ctx, n, P, &scaled));
-    for (ptrdiff_t p = 0; p < P; p++)
-        for (ptrdiff_t j = 0; j < n; j++) {
-            kn_col(BJ, p)[j] = kn_at(gp->B, J[j], p);
-            kn_col(scaled, p)[j] = kn_at(gp->B, J[j], p) * (kn_at(maps.part[0].var, 0, p) - v0);
-        }
-    if (model.data) {
-        kn_gemm(1, KN_N, scaled, KN_T, BJ, 0, model);
-        for (ptrdiff_t j = 0; j < n; j++)
-            kn_col(model, j)[j] += v0;
-    }
-    if (noise.data) {
-        kn_mat_zero(noise);
-        if (gp->spec.noise == KN_NOISE_STRUCTURED) {
-            for (ptrdiff_t p = 0; p < P; p++)
-                for (ptrdiff_t j = 0; j < n; j++)
-                    kn_col(scaled, p)[j] = kn_at(BJ, j, p) * gp->latent.d[p];
-            kn_gemm(1, KN_N, scaled, KN_T, BJ, 0, noise);
-        }
-        for (ptrdiff_t j = 0; j < n; j++)
-            kn_col(noise, j)[j] = gp->noise[J[j]];
-    }
-out:
-    kn_gp_maps_clear(&maps);
-    kn_mat_clear(&scaled);
-    kn_mat_clear(&BJ);
-    return status;
 }

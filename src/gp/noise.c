@@ -1,7 +1,8 @@
 /* Noise variance of each response, and how the cross-validated maps are calibrated [METHOD 1d] */
+#include "gp/noise.h"
+
 #include <math.h>
 
-#include "gp/gp.h"
 #include "la/la.h"
 
 static const double FLOOR = 0.05; /* of the in-sample noise: held-out moments can be negative */

@@ -1,9 +1,13 @@
 /* S-MTGPR: basis, number of components, parameters, noise                        [METHOD 1a, 1b] */
+#include "gp/smtgpr.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "gp/fit.h"
+#include "gp/components.h"
+#include "gp/cv_deal.h"
+#include "gp/fit_steps.h"
 #include "la/la.h"
 
 enum { PILOT_COMPONENTS = 25 }; /* at which (rho, length) of the components curve is fitted */

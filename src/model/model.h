@@ -4,11 +4,11 @@
 #ifndef KN_MODEL_MODEL_H
 #define KN_MODEL_MODEL_H
 
-#include "design/recipe.h"
-#include "design/scale.h"
-#include "gp/gp.h"
-#include "model/reference.h"
-#include "model/space.h"
+#include "data/recipe.h"
+#include "data/scale.h"
+#include "data/space.h"
+#include "gp/maps.h"
+#include "norm/reference.h"
 
 struct kn_model {
     kn_fit_info info;

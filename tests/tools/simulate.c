@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/cohort.h"
-#include "sim/miyawaki.h"
+#include "study/cohort.h"
+#include "study/miyawaki.h"
 
 int main(int argc, char **argv)
 {

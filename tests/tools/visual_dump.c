@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "experiment/visual.h"
 #include "io/npy.h"
+#include "study/visual.h"
 
 int main(int argc, char **argv)
 {

@@ -4,9 +4,9 @@
 
 #include "base/rng.h"
 #include "model/model.h"
-#include "stat/auc.h"
-#include "stat/npm.h"
-#include "stat/top.h"
+#include "norm/auc.h"
+#include "norm/top.h"
+#include "norm/z.h"
 
 static kn_ctx *ctx;
 

@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "base/rng.h"
-#include "gp/range.h"
+#include "gp/basis_range.h"
 #include "la/la.h"
 
 static kn_ctx *ctx;

@@ -2,12 +2,12 @@
  * finished is not written at all. */
 #include "folders.h"
 
-#include "api/apply.h"
 #include "base/rng.h"
 #include "io/table.h"
-#include "stat/calibration.h"
-#include "stat/metrics.h"
-#include "stat/top.h"
+#include "norm/calibration.h"
+#include "norm/metrics.h"
+#include "norm/top.h"
+#include "work/apply.h"
 
 static kn_ctx *ctx;
 

@@ -1,8 +1,8 @@
 #include "test.h"
 
 #include "base/rng.h"
-#include "stat/calibration.h"
-#include "stat/normal.h"
+#include "norm/calibration.h"
+#include "norm/normal.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;

@@ -1,8 +1,8 @@
 #include "test.h"
 
 #include "base/rng.h"
+#include "norm/deviance_fit.h"
 #include "ref/deviance.h"
-#include "stat/deviance.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;

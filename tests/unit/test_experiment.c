@@ -2,9 +2,9 @@
 #include "scratch.h"
 #include "test.h"
 
-#include "experiment/figure.h"
-#include "experiment/split.h"
 #include "io/table.h"
+#include "study/figure.h"
+#include "study/split.h"
 
 static kn_ctx *ctx;
 

@@ -1,4 +1,10 @@
 /* The numbers of tests/golden, computed there by brute force. */
+#include "gp/cv.h"
+#include "gp/loo.h"
+#include "gp/maps.h"
+#include "gp/noise.h"
+#include "gp/predict.h"
+#include "gp/smtgpr.h"
 #include "test.h"
 
 #include "gp/gp.h"

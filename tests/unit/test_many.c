@@ -1,4 +1,5 @@
 /* More samples than folds are made of: one set held out, a basis by the range finder [METHOD 5b] */
+#include "gp/cv_deal.h"
 #include "test.h"
 
 #include "base/rng.h"

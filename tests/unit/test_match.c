@@ -1,4 +1,4 @@
-#include "design/match.h"
+#include "data/match.h"
 
 #include "logged.h"
 #include "scratch.h"

@@ -1,8 +1,8 @@
 #include "test.h"
 
 #include "base/rng.h"
-#include "stat/extrapolation.h"
-#include "stat/metrics.h"
+#include "norm/extrapolation.h"
+#include "norm/metrics.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;

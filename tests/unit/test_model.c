@@ -1,4 +1,5 @@
 /* What the model promises statistically: calibration, and a sensible number of components. */
+#include "gp/predict.h"
 #include "test.h"
 
 #include "base/rng.h"

@@ -3,10 +3,10 @@
 
 #include <sys/stat.h>
 
-#include "api/place.h"
-#include "api/response_files.h"
 #include "base/ram.h"
 #include "io/scratch.h"
+#include "work/place.h"
+#include "work/response_files.h"
 
 static const kn_need_shape PLAIN = {.method = KN_SMTGPR,
                                     .N = 600,

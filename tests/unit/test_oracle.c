@@ -1,4 +1,5 @@
 /* Random small problems against dense NT x NT Gaussians: every shape that could trip an index. */
+#include "gp/predict.h"
 #include "test.h"
 
 #include <float.h>

@@ -1,7 +1,7 @@
-#include "design/recipe.h"
+#include "data/recipe.h"
 
-#include "design/columns.h"
-#include "design/words.h"
+#include "data/columns.h"
+#include "data/words.h"
 #include "logged.h"
 #include "scratch.h"
 

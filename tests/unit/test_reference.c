@@ -1,5 +1,8 @@
 /* What is normal may be known from some of the training samples only: nothing may change for them.
  */
+#include "gp/cv.h"
+#include "gp/cv_deal.h"
+#include "gp/maps.h"
 #include "test.h"
 
 #include <unistd.h>

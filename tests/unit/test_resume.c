@@ -5,13 +5,13 @@
 #include "logged.h"
 #include "scratch.h"
 
-#include "api/checkpoint.h"
-#include "api/fit.h"
 #include "base/hash.h"
 #include "base/rng.h"
 #include "gp/search.h"
 #include "io/records.h"
 #include "io/writer.h"
+#include "work/checkpoint.h"
+#include "work/fit.h"
 
 static kn_ctx *ctx;
 static logged lines;

@@ -1,4 +1,4 @@
-#include "design/select.h"
+#include "data/select.h"
 
 #include "logged.h"
 #include "scratch.h"

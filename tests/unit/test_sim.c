@@ -7,10 +7,10 @@
 #include "io/mask.h"
 #include "io/nifti.h"
 #include "io/table.h"
-#include "sim/cohort.h"
-#include "sim/miyawaki.h"
-#include "sim/patterns.h"
-#include "sim/retinotopy.h"
+#include "study/cohort.h"
+#include "study/miyawaki.h"
+#include "study/patterns.h"
+#include "study/retinotopy.h"
 
 enum { SAMPLES = 15, PATIENTS = 4, COHORT_FILES = SAMPLES + PATIENTS + 10 };
 

@@ -1,4 +1,8 @@
 /* STGPR: golden numbers, dense Gaussians, and the cells against each response's own optimum. */
+#include "gp/maps.h"
+#include "gp/predict.h"
+#include "gp/stgpr.h"
+#include "gp/stgpr_single.h"
 #include "test.h"
 
 #include "base/rng.h"

@@ -1,10 +1,10 @@
 #include "test.h"
 
 #include "base/rng.h"
-#include "stat/normal.h"
-#include "stat/npm.h"
-#include "stat/order.h"
-#include "stat/top.h"
+#include "norm/normal.h"
+#include "norm/order.h"
+#include "norm/top.h"
+#include "norm/z.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;

@@ -1,0 +1,76 @@
+#include "cov/dense.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "la/la.h"
+
+kn_status kn_decomp_new(kn_ctx *ctx, ptrdiff_t N, unsigned kernels, kn_decomp *out)
+{
+    assert(!(kernels & KN_ISO));
+    kn_status status;
+    *out = (kn_decomp){.N = N, .m = N, .kernels = kernels};
+    KN_TRY(kn_mat_new(ctx, N, N, &out->U));
+    KN_TRY(kn_alloc_d(ctx, N, &out->r));
+out:
+    if (status != KN_OK)
+        kn_decomp_clear(out);
+    return status;
+}
+
+void kn_decomp_clear(kn_decomp *d)
+{
+    kn_mat_clear(&d->U);
+    kn_free(d->r);
+    kn_free(d->pivot);
+    kn_mat_clear(&d->base);
+    kn_mat_clear(&d->map);
+    *d = (kn_decomp){0};
+}
+
+kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs, const double *theta)
+{
+    for (int k = 0; k < kn_kernel_n_params(d->kernels); k++)
+        d->theta[k] = theta[k];
+    kn_kernel_fill(d->kernels, theta, pairs, d->U);
+    kn_status status = kn_eig(ctx, d->U, d->r);
+    if (status != KN_OK)
+        return status;
+    /* R0 is positive semidefinite: what is below zero is rounding. */
+    for (ptrdiff_t i = 0; i < d->m; i++)
+        if (d->r[i] < 0)
+            d->r[i] = 0;
+    return KN_OK;
+}
+
+void kn_decomp_gradient(const kn_decomp *d, const kn_pairs *pairs, kn_mat M, const double *w,
+                        kn_mat V, kn_mat H, double *g)
+{
+    kn_mat UM = kn_cols(V, 0, M.cols);
+    kn_gemm(1, KN_N, d->U, KN_N, M, 0, UM); /* V = U M   N x P */
+    kn_syrk(0.5, KN_N, UM, 0, H);           /* H = 1/2 V V' */
+    /* H -= 1/2 (U w^1/2)(U w^1/2)', through V in slices so that no second N x N is needed */
+    for (ptrdiff_t j = 0; j < d->m; j += V.cols) {
+        ptrdiff_t n = d->m - j < V.cols ? d->m - j : V.cols;
+        for (ptrdiff_t k = 0; k < n; k++) {
+            double s = sqrt(w[j + k]);
+            const double *u = kn_col(d->U, j + k);
+            double *v = kn_col(V, k);
+            for (ptrdiff_t i = 0; i < d->N; i++)
+                v[i] = s * u[i];
+        }
+        kn_syrk(-0.5, KN_N, kn_cols(V, 0, n), 1, H);
+    }
+    kn_kernel_gradient(d->kernels, d->theta, pairs, H, g);
+}
+
+void kn_theta_of_rho(unsigned kernels, ptrdiff_t F, double rho, double length, double *theta)
+{
+    int k = 0;
+    if (kernels & KN_LINEAR)
+        theta[k++] = 0.5 * log((1 - rho) / (double)F);
+    if (kernels & KN_SE) {
+        theta[k++] = 0.5 * log(rho);
+        theta[k++] = log(length);
+    }
+}

@@ -1,0 +1,291 @@
+#include "data/match.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "data/columns.h"
+#include "data/words.h"
+
+/* ---- the id column ------------------------------------------------------------------------- */
+
+static ptrdiff_t find_any_case(const kn_table *table, const char *name)
+{
+    ptrdiff_t exact = kn_table_find(table, name);
+    for (ptrdiff_t j = 0; exact < 0 && j < kn_table_cols(table); j++)
+        if (strcasecmp(kn_table_name(table, j), name) == 0)
+            return j;
+    return exact;
+}
+
+static kn_status find_option(kn_ctx *ctx, const kn_table *table, const char *name, ptrdiff_t *col)
+{
+    *col = kn_column_find(table, name);
+    if (*col >= 0)
+        return KN_OK;
+    return kn_column_unknown(ctx, table, name, "as --id asks for");
+}
+
+kn_status kn_match_id_columns(kn_ctx *ctx, const char *option, const kn_table *covariates,
+                              const kn_table *responses, ptrdiff_t *covariate_col,
+                              ptrdiff_t *response_col)
+{
+    static const char *const usual[] = {"participant_id", "sub_id", "subject_id", "SubjID"};
+    kn_status status = KN_OK;
+
+    *covariate_col = *response_col = -1;
+    if (option) {
+        KN_TRY(find_option(ctx, covariates, option, covariate_col));
+        if (responses)
+            KN_TRY(find_option(ctx, responses, option, response_col));
+        goto out;
+    }
+    for (size_t k = 0; k < sizeof usual / sizeof usual[0]; k++) {
+        ptrdiff_t c = find_any_case(covariates, usual[k]);
+        ptrdiff_t r = responses ? find_any_case(responses, usual[k]) : -1;
+        if (c >= 0 && (r >= 0 || !responses)) {
+            *covariate_col = c;
+            *response_col = r;
+            break;
+        }
+    }
+out:
+    if (status != KN_OK)
+        *covariate_col = *response_col = -1;
+    return status;
+}
+
+/* ---- ids in order -------------------------------------------------------------------------- */
+
+typedef struct entry {
+    const char *id;
+    ptrdiff_t row;
+} entry;
+
+typedef struct side {
+    const char *path;
+    const kn_table *table; /* NULL: a list with lines, or without */
+    ptrdiff_t id_col;
+    const kn_match_side *list;
+    ptrdiff_t n;
+    entry *sorted; /* by id; NULL: there are none */
+} side;
+
+static int by_id(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    int order = strcmp(x->id, y->id);
+    return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+static const char *id_of(const side *s, ptrdiff_t row)
+{
+    return s->table ? kn_table_cell(s->table, row, s->id_col) : s->list->id[row];
+}
+
+/* Where an id stands: a line of the file where that is known, else its row. */
+static ptrdiff_t place(const side *s, ptrdiff_t row)
+{
+    if (s->table)
+        return kn_table_line(s->table, row);
+    return s->list->line ? s->list->line[row] : row + 1;
+}
+
+static kn_status sort_ids(kn_ctx *ctx, side *s)
+{
+    const char *unit = s->table || s->list->line ? "line" : "row";
+    void *memory;
+    kn_status status = kn_alloc(ctx, s->n, sizeof *s->sorted, &memory);
+    if (status != KN_OK)
+        return status;
+    s->sorted = memory;
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        s->sorted[i] = (entry){id_of(s, i), i};
+        if (kn_text_is_missing(s->sorted[i].id))
+            return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', expected an id", s->path, unit,
+                           place(s, i),
+                           s->table ? kn_clipped(kn_table_name(s->table, s->id_col)).text : "id",
+                           kn_clipped(s->sorted[i].id).text);
+    }
+    qsort(s->sorted, (size_t)s->n, sizeof *s->sorted, by_id);
+    for (ptrdiff_t i = 1; i < s->n; i++)
+        if (strcmp(s->sorted[i - 1].id, s->sorted[i].id) == 0)
+            return kn_fail(ctx, KN_ERR_DATA, "%s: id %s is on %ss %td and %td, expected once",
+                           s->path, kn_clipped(s->sorted[i].id).text, unit,
+                           place(s, s->sorted[i - 1].row), place(s, s->sorted[i].row));
+    return KN_OK;
+}
+
+static const entry *find_id(const side *s, const char *id)
+{
+    ptrdiff_t low = 0, high = s->n;
+    while (low < high) {
+        ptrdiff_t middle = low + (high - low) / 2;
+        int order = strcmp(s->sorted[middle].id, id);
+        if (order == 0)
+            return &s->sorted[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* ---- what to say when they differ ---------------------------------------------------------- */
+
+static const char PREFIX[] = "sub-"; /* that BIDS puts before labels */
+enum { PREFIX_LENGTH = sizeof PREFIX - 1 };
+
+/* Ids of `with` that are ids of `without` once the prefix is off. */
+static ptrdiff_t count_prefixed(const side *with, const side *without)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; i < with->n; i++) {
+        const char *id = with->sorted[i].id;
+        n += strncmp(id, PREFIX, PREFIX_LENGTH) == 0 && find_id(without, id + PREFIX_LENGTH);
+    }
+    return n;
+}
+
+static kn_status nothing_in_common(kn_ctx *ctx, const side *a, const side *b)
+{
+    ptrdiff_t ab = count_prefixed(a, b), ba = count_prefixed(b, a);
+    char hint[256] = "";
+    if (ab > 0 || ba > 0)
+        snprintf(hint, sizeof hint, "; with '%s' before those of %s, %td would match", PREFIX,
+                 kn_clipped(ab >= ba ? b->path : a->path).text, ab >= ba ? ab : ba);
+    return kn_fail(ctx, KN_ERR_DATA, "%s and %s have no ids in common: the first are %s and %s%s",
+                   a->path, b->path, kn_clipped(id_of(a, 0)).text, kn_clipped(id_of(b, 0)).text,
+                   hint);
+}
+
+/* Counts the ids of a that b lacks, and lists the first of them in the order of the file. */
+static ptrdiff_t lacking(const side *a, const side *b, kn_listing *list)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; i < a->n; i++)
+        if (!find_id(b, id_of(a, i))) {
+            kn_listing_add(list, id_of(a, i));
+            n++;
+        }
+    return n;
+}
+
+static kn_status check_all(kn_ctx *ctx, const side *a, const side *b)
+{
+    kn_listing of_a = {.most = KN_NAMES_LISTED}, of_b = {.most = KN_NAMES_LISTED};
+    ptrdiff_t na = lacking(a, b, &of_a), nb = lacking(b, a, &of_b);
+    char more[64] = "";
+    if (na == 0 && nb == 0)
+        return KN_OK;
+    if (na > 0 && nb > 0)
+        snprintf(more, sizeof more, ", and %td the other way round", nb);
+    ptrdiff_t n = na > 0 ? na : nb;
+    return kn_fail(ctx, KN_ERR_DATA, "%s: %td %s not in %s: %s%s (use --match common)",
+                   na > 0 ? a->path : b->path, n, n == 1 ? "id is" : "ids are",
+                   na > 0 ? b->path : a->path, na > 0 ? of_a.text : of_b.text, more);
+}
+
+/* ---- matching ------------------------------------------------------------------------------ */
+
+static kn_status reserve(kn_ctx *ctx, ptrdiff_t n, bool ids, kn_match *out)
+{
+    void *memory = NULL;
+    kn_status status;
+    KN_TRY(kn_alloc_i(ctx, n, &out->covariate_row));
+    KN_TRY(kn_alloc_i(ctx, n, &out->response_row));
+    if (ids)
+        KN_TRY(kn_alloc(ctx, n, sizeof *out->id, &memory));
+    out->id = memory;
+out:
+    return status;
+}
+
+static kn_status match_position(kn_ctx *ctx, const side *a, const side *b, kn_match *out)
+{
+    const side *named = a->sorted ? a : b && b->sorted ? b : NULL;
+    if (b && a->n != b->n)
+        return kn_fail(ctx, KN_ERR_SHAPE,
+                       "%s has %td rows and %s %td: without ids on both sides rows match by "
+                       "position, expected as many",
+                       a->path, a->n, b->path, b->n);
+    kn_status status = reserve(ctx, a->n, named != NULL, out);
+    if (status != KN_OK)
+        return status;
+    out->n = a->n;
+    out->by_position = b != NULL;
+    for (ptrdiff_t i = 0; i < a->n; i++) {
+        out->covariate_row[i] = out->response_row[i] = i;
+        if (named)
+            out->id[i] = id_of(named, i);
+    }
+    if (b)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%s and %s have no ids to match by: row 1 is taken to belong to row 1, and so on",
+               a->path, b->path);
+    return KN_OK;
+}
+
+static kn_status match_ids(kn_ctx *ctx, const side *a, const side *b, kn_match_policy policy,
+                           kn_match *out)
+{
+    kn_status status;
+    KN_TRY(reserve(ctx, a->n, true, out));
+    for (ptrdiff_t i = 0; i < a->n; i++) {
+        const entry *e = find_id(b, id_of(a, i));
+        if (!e)
+            continue;
+        out->covariate_row[out->n] = i;
+        out->response_row[out->n] = e->row;
+        out->id[out->n++] = id_of(a, i);
+    }
+    if (out->n == 0)
+        status = nothing_in_common(ctx, a, b);
+    else if (policy == KN_MATCH_ALL)
+        status = check_all(ctx, a, b);
+    else if (out->n < a->n || out->n < b->n)
+        kn_log(ctx, KN_LOG_INFO, "%td ids are in both %s (of %td) and %s (of %td)", out->n, a->path,
+               a->n, b->path, b->n);
+out:
+    return status;
+}
+
+kn_status kn_match_rows(kn_ctx *ctx, const kn_table *covariates, ptrdiff_t id_col,
+                        const kn_match_side *responses, kn_match_policy policy, kn_match *out)
+{
+    side a = {.path = kn_table_path(covariates),
+              .table = covariates,
+              .id_col = id_col,
+              .n = kn_table_rows(covariates)};
+    side b = {0};
+    kn_status status = KN_OK;
+
+    *out = (kn_match){0};
+    if (responses) {
+        b.path = responses->path;
+        b.list = responses;
+        b.n = responses->n;
+    }
+    if (id_col >= 0)
+        KN_TRY(sort_ids(ctx, &a));
+    if (responses && responses->id)
+        KN_TRY(sort_ids(ctx, &b));
+    status = a.sorted && b.sorted ? match_ids(ctx, &a, &b, policy, out)
+                                  : match_position(ctx, &a, responses ? &b : NULL, out);
+out:
+    kn_free(a.sorted);
+    kn_free(b.sorted);
+    if (status != KN_OK)
+        kn_match_clear(out);
+    return status;
+}
+
+void kn_match_clear(kn_match *match)
+{
+    kn_free(match->covariate_row);
+    kn_free(match->response_row);
+    kn_free(match->id);
+    *match = (kn_match){0};
+}

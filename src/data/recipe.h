@@ -1,0 +1,101 @@
+/* How a table of covariates becomes X: chosen columns, categories and their levels, what to do
+ * about missing values. Learned from the training table, kept in the model, and applied to any
+ * other table by the names of its columns, so that their order does not matter.
+ *
+ * A numeric column is one column of X. A category is
+ *     2 levels    one column, 1 for the second level
+ *     L > 2       L columns, one for each level
+ * because the squared exponential kernel sees distances: with all L indicators every two levels of
+ * a category are equally far apart, with L - 1 the left-out one would be closer to the others than
+ * they are to each other. That the L columns sum to one does no harm to a Gaussian process. */
+#ifndef KN_DATA_RECIPE_H
+#define KN_DATA_RECIPE_H
+
+#include <jansson.h>
+
+#include "base/mat.h"
+#include "data/levels.h"
+#include "io/table.h"
+
+enum {
+    KN_RECIPE_MOST = 10000,   /* covariates */
+    KN_COLUMNS_UNCHOSEN = 20, /* columns of a table that may all be covariates without --use */
+    KN_LEVEL_ROWS = 5         /* rows that a level needs, on average */
+};
+
+typedef enum kn_missing {
+    KN_MISSING_ERROR = 0, /* names line and column */
+    KN_MISSING_DROP = 1,  /* the row is left out */
+    KN_MISSING_MEAN = 2   /* the mean in training; a category that is missing is an error */
+} kn_missing;
+
+typedef enum kn_covariate_kind {
+    KN_COVARIATE_NUMERIC = 0,
+    KN_COVARIATE_CATEGORY = 1
+} kn_covariate_kind;
+
+typedef struct kn_covariate {
+    char *name;
+    kn_covariate_kind kind;
+    double mean;      /* in training; of a numeric column */
+    kn_levels levels; /* two or more; of a category */
+} kn_covariate;
+
+typedef struct kn_recipe {
+    ptrdiff_t n;
+    kn_covariate *column;
+    kn_missing missing; /* a caller may change it before applying */
+} kn_recipe;
+
+typedef struct kn_recipe_options {
+    const char *use;         /* --use a,b,c as typed; NULL: every named column but those below */
+    const char *categorical; /* --categorical a,b as typed; NULL: none */
+    kn_missing missing;
+    bool one_file;           /* covariates and responses are one table: `use` is required */
+    ptrdiff_t id_col;        /* -1: none */
+    const ptrdiff_t *labels; /* columns of --label and --reference: never covariates */
+    ptrdiff_t n_labels;
+    const char *const *responses; /* names of responses chosen already: never covariates */
+    ptrdiff_t n_responses;
+    const ptrdiff_t *rows; /* that training uses; NULL: all */
+    ptrdiff_t n_rows;
+} kn_recipe_options;
+
+/* *names = the columns that are to be covariates, by `use` or by default, as the table's own
+ * texts. Only the header is looked at. Free with kn_free. */
+kn_status kn_recipe_names(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *options,
+                          const char ***names, ptrdiff_t *n);
+
+/* A column is a category when it is in `categorical` or when its cells are text. A category with
+ * one level is left out, with a warning. */
+kn_status kn_recipe_learn(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *options,
+                          kn_recipe *out);
+void kn_recipe_clear(kn_recipe *recipe); /* {0} is fine */
+
+ptrdiff_t kn_recipe_width(const kn_recipe *recipe); /* F, columns of X */
+
+/* *out = name of column f of X: age, site=Oxford. Free with kn_free. */
+kn_status kn_recipe_x_name(kn_ctx *ctx, const kn_recipe *recipe, ptrdiff_t f, char **out);
+
+/* X (n x F) = rows[0..n-1] of the table (NULL: rows 0..n-1). With KN_MISSING_DROP dropped[i] says
+ * that row i has a missing value: its X is NaN. With the other policies all are false, and NULL
+ * will do. */
+kn_status kn_recipe_apply(kn_ctx *ctx, const kn_recipe *recipe, const kn_table *table,
+                          const ptrdiff_t *rows, ptrdiff_t n, kn_mat X, bool *dropped);
+
+const char *kn_missing_name(kn_missing missing);              /* as --missing takes it */
+bool kn_missing_from_name(const char *name, kn_missing *out); /* false: there is none */
+
+/* What a JSON text can hold: UTF-8. Learning refuses names and levels that are not. */
+bool kn_recipe_text_ok(const char *text);
+
+json_t *kn_recipe_to_json(const kn_recipe *recipe); /* NULL: out of memory */
+
+/* Refuses two covariates of one name; `path` of the file, for the sentence. */
+kn_status kn_recipe_check_distinct(kn_ctx *ctx, const char *path, const kn_recipe *recipe);
+
+/* Believes nothing: every size, type, order and text is checked. `name` of the file, for the
+ * sentence. */
+kn_status kn_recipe_from_json(kn_ctx *ctx, const char *name, const json_t *json, kn_recipe *out);
+
+#endif

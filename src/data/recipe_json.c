@@ -1,0 +1,149 @@
+/* {"missing": "error", "columns": [{"name": "age", "kind": "numeric", "mean": 41.5},
+ *                                  {"name": "site", "kind": "categorical", "levels": ["A", "B"]}]}
+ */
+#include <math.h>
+#include <string.h>
+
+#include "data/recipe.h"
+#include "io/path.h"
+
+static const char NUMERIC[] = "numeric", CATEGORICAL[] = "categorical";
+
+bool kn_recipe_text_ok(const char *text)
+{
+    json_t *probe = json_string(text);
+    json_decref(probe);
+    return probe != NULL;
+}
+
+static json_t *column_to_json(const kn_covariate *c)
+{
+    if (c->kind == KN_COVARIATE_NUMERIC)
+        return json_pack("{s:s, s:s, s:f}", "name", c->name, "kind", NUMERIC, "mean", c->mean);
+    json_t *levels = json_array();
+    for (ptrdiff_t k = 0; k < c->levels.n; k++)
+        if (json_array_append_new(levels, json_string(c->levels.text[k])) != 0) {
+            json_decref(levels);
+            return NULL;
+        }
+    return json_pack("{s:s, s:s, s:o}", "name", c->name, "kind", CATEGORICAL, "levels", levels);
+}
+
+json_t *kn_recipe_to_json(const kn_recipe *recipe)
+{
+    json_t *columns = json_array();
+    for (ptrdiff_t k = 0; k < recipe->n; k++)
+        if (json_array_append_new(columns, column_to_json(&recipe->column[k])) != 0) {
+            json_decref(columns);
+            return NULL;
+        }
+    return json_pack("{s:s, s:o}", "missing", kn_missing_name(recipe->missing), "columns", columns);
+}
+
+/* ---- reading: nothing is believed ---------------------------------------------------------- */
+
+typedef struct reader {
+    kn_ctx *ctx;
+    const char *file;
+    ptrdiff_t k; /* covariate, from 0 */
+} reader;
+
+static kn_status refuse(const reader *r, const char *what)
+{
+    return kn_fail(r->ctx, KN_ERR_FORMAT, "%s: covariate %td: %s", r->file, r->k + 1, what);
+}
+
+/* The text of a JSON string that a cell could have been: short, without NUL, trimmed; or NULL. */
+static const char *cell_text(const json_t *json, bool numbers, char out[KN_LEVEL_SIZE])
+{
+    const char *text = json_string_value(json);
+    if (!text || json_string_length(json) != strlen(text) || strlen(text) >= KN_LEVEL_SIZE ||
+        !kn_level_of(text, numbers, out) || strcmp(text, out) != 0)
+        return NULL;
+    return text;
+}
+
+static bool all_numbers(const json_t *levels)
+{
+    double x;
+    for (size_t i = 0; i < json_array_size(levels); i++) {
+        const char *text = json_string_value(json_array_get(levels, i));
+        if (!text || kn_number_parse(text, &x) != KN_CELL_NUMBER)
+            return false;
+    }
+    return true;
+}
+
+static kn_status read_levels(const reader *r, const json_t *json, kn_levels *out)
+{
+    size_t n = json_array_size(json);
+    char text[KN_LEVEL_SIZE], before[KN_LEVEL_SIZE];
+    if (n < 2 || n > KN_LEVELS_MOST)
+        return kn_fail(r->ctx, KN_ERR_FORMAT, "%s: covariate %td: %zu levels, expected 2 to %d",
+                       r->file, r->k + 1, n, KN_LEVELS_MOST);
+    out->numbers = all_numbers(json);
+    for (size_t i = 0; i < n; i++) {
+        const char *level = cell_text(json_array_get(json, i), out->numbers, text);
+        if (!level || kn_text_is_missing(level))
+            return refuse(r, "a level is not a text that a table can hold");
+        if (i > 0 && kn_level_order(before, level, out->numbers) >= 0)
+            return refuse(r, "levels are doubled or out of order");
+        kn_status status = kn_levels_add(r->ctx, out, level);
+        if (status != KN_OK)
+            return status;
+        memcpy(before, text, sizeof before);
+    }
+    return KN_OK;
+}
+
+static kn_status read_column(const reader *r, const json_t *json, kn_covariate *out)
+{
+    char text[KN_LEVEL_SIZE];
+    const char *name = cell_text(json_object_get(json, "name"), false, text);
+    const char *kind = json_string_value(json_object_get(json, "kind"));
+    const json_t *mean = json_object_get(json, "mean");
+    if (!name || !*name)
+        return refuse(r, "expected a name");
+    kn_status status = kn_text_copy(r->ctx, name, strlen(name), &out->name);
+    if (status != KN_OK)
+        return status;
+    if (kind && strcmp(kind, CATEGORICAL) == 0) {
+        out->kind = KN_COVARIATE_CATEGORY;
+        return read_levels(r, json_object_get(json, "levels"), &out->levels);
+    }
+    if (!kind || strcmp(kind, NUMERIC) != 0)
+        return refuse(r, "expected a kind, numeric or categorical");
+    out->mean = json_number_value(mean);
+    if (!json_is_number(mean) || !isfinite(out->mean))
+        return refuse(r, "expected a mean, a finite number");
+    return KN_OK;
+}
+
+kn_status kn_recipe_from_json(kn_ctx *ctx, const char *file, const json_t *json, kn_recipe *out)
+{
+    const char *missing = json_string_value(json_object_get(json, "missing"));
+    const json_t *columns = json_object_get(json, "columns");
+    size_t n = json_array_size(columns); /* 0 for what is no array */
+    reader r = {ctx, file, 0};
+    void *memory;
+    kn_status status;
+
+    *out = (kn_recipe){0};
+    if (!missing || !kn_missing_from_name(missing, &out->missing))
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s: the recipe of the covariates says nothing of missing values", file);
+    if (n < 1 || n > KN_RECIPE_MOST)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: the recipe has %zu covariates, expected 1 to %d",
+                       file, n, KN_RECIPE_MOST);
+    KN_TRY(kn_alloc(ctx, (ptrdiff_t)n, sizeof *out->column, &memory));
+    out->column = memory;
+    for (; r.k < (ptrdiff_t)n; r.k++) {
+        out->n++;
+        KN_TRY(read_column(&r, json_array_get(columns, (size_t)r.k), &out->column[r.k]));
+    }
+    KN_TRY(kn_recipe_check_distinct(ctx, file, out));
+out:
+    if (status != KN_OK)
+        kn_recipe_clear(out);
+    return status;
+}

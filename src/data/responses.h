@@ -1,0 +1,45 @@
+/* The responses Y as the engine sees them: N x T standardised numbers, by blocks of columns, from
+ * whatever the caller holds. Responses that cannot be modelled are left out here, once.
+ * Nothing above this file knows the caller's type, order or units. */
+#ifndef KN_DATA_RESPONSES_H
+#define KN_DATA_RESPONSES_H
+
+#include "base/mat.h"
+
+enum { KN_BLOCK = 2048 }; /* responses per block [SCALE 4] */
+
+typedef struct kn_scaling { /* of the T_all responses the caller has; NaN mean where left out */
+    ptrdiff_t n_all, n_kept;
+    ptrdiff_t *kept;     /* indices of the responses in use, ascending */
+    double *mean, *sd;   /* n_kept: removed and divided by; 0 and 1 when not standardising */
+    double *mean0, *sd0; /* n_kept: of the responses themselves: the trivial model [METHOD 8] */
+} kn_scaling;
+
+/* Means and population standard deviations of the responses [METHOD, shapes]; constant and
+ * non-finite ones are left out. Reads Y once. */
+kn_status kn_scaling_new(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out);
+void kn_scaling_clear(kn_scaling *s);
+
+typedef struct kn_responses {
+    kn_view Y;
+    const kn_scaling *scaling;
+    ptrdiff_t N, T;        /* samples and responses in use */
+    const ptrdiff_t *rows; /* N  which rows of Y the samples are; NULL: all */
+} kn_responses;
+
+kn_responses kn_responses_of(kn_view Y, const kn_scaling *scaling);
+/* Some samples of them, in this order, standardised as all are. The list stays the caller's. */
+kn_responses kn_responses_rows(const kn_responses *Y, const ptrdiff_t *rows, ptrdiff_t n);
+
+/* block (N x count) = standardised responses first .. first + count - 1 of those in use. */
+void kn_responses_block(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat block);
+/* block (N x count) = those named. */
+void kn_responses_columns(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *index, kn_mat block);
+
+/* strip (count x N) = the same block lying down, a sample's responses in a column: the order files
+ * have, so it is written at the speed of memory where a block has to be transposed. */
+void kn_responses_strip(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat strip);
+/* Rounded to float32 after standardising in double: responses far from zero lose nothing. */
+void kn_responses_strip_f32(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_fmat strip);
+
+#endif

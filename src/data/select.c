@@ -1,0 +1,161 @@
+#include "data/select.h"
+
+#include <assert.h>
+#include <fnmatch.h>
+#include <string.h>
+
+#include "data/columns.h"
+#include "data/words.h"
+
+static bool is_taken(const kn_table *table, const kn_select_options *o, ptrdiff_t col)
+{
+    bool taken = col == o->id_col;
+    for (ptrdiff_t k = 0; k < o->n_taken && !taken; k++)
+        taken = kn_same_name(o->taken[k], kn_table_name(table, col));
+    return taken;
+}
+
+static kn_status reserve(kn_ctx *ctx, ptrdiff_t n, kn_selection *out)
+{
+    void *memory = NULL;
+    kn_status status;
+    KN_TRY(kn_alloc_i(ctx, n, &out->col));
+    KN_TRY(kn_alloc(ctx, n, sizeof *out->name, &memory));
+    out->name = memory;
+out:
+    return status;
+}
+
+static kn_status append(kn_ctx *ctx, const kn_table *table, ptrdiff_t col, kn_selection *out)
+{
+    out->col[out->n] = col;
+    return kn_trimmed(ctx, kn_table_name(table, col), &out->name[out->n++]);
+}
+
+/* Marks in chosen[] what one pattern matches. A name with brackets in it matches itself. */
+static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
+                      const char *pattern, bool *chosen)
+{
+    ptrdiff_t found = 0, passed = 0;
+    for (ptrdiff_t j = 0; j < kn_table_cols(table); j++) {
+        if (!kn_table_named(table, j))
+            continue;
+        const char *header = kn_table_name(table, j), *name = header + strspn(header, " \t");
+        bool exact = kn_same_name(name, pattern);
+        if (!exact && fnmatch(pattern, name, 0) != 0)
+            continue;
+        if (!is_taken(table, o, j)) {
+            chosen[j] = true;
+            found++;
+        } else if (exact) {
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "%s: --targets %s: it is %s and cannot be a response",
+                           kn_table_path(table), kn_clipped(name).text,
+                           j == o->id_col ? "the id column" : "a covariate or a label");
+        } else {
+            passed++;
+        }
+    }
+    if (found > 0)
+        return KN_OK;
+    if (passed > 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "%s: --targets %s matches only the id, covariates and labels",
+                       kn_table_path(table), kn_clipped(pattern).text);
+    return kn_column_unknown(ctx, table, pattern, "as --targets asks for");
+}
+
+static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
+                              bool *chosen)
+{
+    kn_listing skipped = {.most = KN_NAMES_LISTED};
+    ptrdiff_t n = 0;
+    for (ptrdiff_t j = 0; j < kn_table_cols(table); j++) {
+        if (!kn_table_named(table, j) || is_taken(table, o, j))
+            continue;
+        chosen[j] = kn_census_is_numeric(kn_column_census(table, j, NULL, kn_table_rows(table)));
+        n += chosen[j];
+        if (!chosen[j])
+            kn_listing_add(&skipped, kn_table_name(table, j));
+    }
+    if (n == 0)
+        return kn_fail(ctx, KN_ERR_DATA, "%s: no numeric column is left to be a response",
+                       kn_table_path(table));
+    if (skipped.n > 0)
+        kn_log(ctx, KN_LOG_INFO, "%s: not numbers, so not responses: %s", kn_table_path(table),
+               skipped.text);
+    return KN_OK;
+}
+
+kn_status kn_select(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
+                    kn_selection *out)
+{
+    kn_names patterns = {0};
+    void *flags = NULL;
+    ptrdiff_t cols = kn_table_cols(table);
+    kn_status status;
+
+    *out = (kn_selection){0};
+    KN_TRY(kn_names_split(ctx, "--targets", o->targets, &patterns));
+    KN_TRY(kn_alloc(ctx, cols, sizeof(bool), &flags));
+    KN_TRY(reserve(ctx, cols, out));
+    bool *chosen = flags;
+    for (ptrdiff_t k = 0; k < patterns.n; k++)
+        KN_TRY(mark(ctx, table, o, patterns.name[k], chosen));
+    if (!o->targets)
+        KN_TRY(mark_numeric(ctx, table, o, chosen));
+    for (ptrdiff_t j = 0; j < cols; j++)
+        if (chosen[j])
+            KN_TRY(append(ctx, table, j, out));
+out:
+    kn_names_clear(&patterns);
+    kn_free(flags);
+    if (status != KN_OK)
+        kn_selection_clear(out);
+    return status;
+}
+
+kn_status kn_select_named(kn_ctx *ctx, const kn_table *table, const char *const *names, ptrdiff_t n,
+                          kn_selection *out)
+{
+    kn_status status;
+
+    *out = (kn_selection){0};
+    KN_TRY(reserve(ctx, n, out));
+    for (ptrdiff_t k = 0; k < n; k++) {
+        ptrdiff_t col = kn_column_find(table, names[k]);
+        if (col < 0) {
+            status = kn_column_unknown(ctx, table, names[k], "which is a response of the model");
+            goto out;
+        }
+        KN_TRY(append(ctx, table, col, out));
+    }
+out:
+    if (status != KN_OK)
+        kn_selection_clear(out);
+    return status;
+}
+
+void kn_selection_clear(kn_selection *selection)
+{
+    for (ptrdiff_t t = 0; t < selection->n; t++)
+        kn_free(selection->name[t]);
+    kn_free(selection->name);
+    kn_free(selection->col);
+    *selection = (kn_selection){0};
+}
+
+kn_status kn_select_read(kn_ctx *ctx, const kn_table *table, const kn_selection *selection,
+                         const ptrdiff_t *rows, ptrdiff_t n, kn_mat Y)
+{
+    assert(Y.rows == n && Y.cols == selection->n);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        ptrdiff_t row = rows ? rows[i] : i;
+        for (ptrdiff_t t = 0; t < Y.cols; t++) {
+            double *y = &kn_col(Y, t)[i];
+            if (kn_table_number(table, row, selection->col[t], y) == KN_CELL_TEXT)
+                return kn_cell_refused(ctx, table, row, selection->col[t], "expected a number");
+        }
+    }
+    return KN_OK;
+}

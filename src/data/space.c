@@ -1,0 +1,57 @@
+#include "data/space.h"
+
+#include <string.h>
+
+void kn_names_free(char **names, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; names && i < n; i++)
+        kn_free(names[i]);
+    kn_free(names);
+}
+
+kn_status kn_names_copy(kn_ctx *ctx, const char *const *from, ptrdiff_t n, char ***out)
+{
+    kn_status status;
+    void *memory;
+    *out = NULL;
+    KN_TRY(kn_alloc(ctx, n, sizeof **out, &memory));
+    *out = memory;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        size_t size = strlen(from[i]) + 1;
+        KN_TRY(kn_alloc(ctx, (ptrdiff_t)size, 1, &memory));
+        (*out)[i] = memcpy(memory, from[i], size);
+    }
+out:
+    if (status != KN_OK) {
+        kn_names_free(*out, n);
+        *out = NULL;
+    }
+    return status;
+}
+
+void kn_space_clear(kn_space *s)
+{
+    kn_names_free(s->name, s->T);
+    kn_free(s->voxel);
+    *s = (kn_space){0};
+}
+
+static const char *kind_name(kn_space_kind kind)
+{
+    static const char *const names[] = {"an array", "a table", "images"};
+    return names[kind];
+}
+
+kn_status kn_space_compare(kn_ctx *ctx, const char *name, const kn_space *s,
+                           const kn_space *expected)
+{
+    if (s->kind != expected->kind)
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s is %s, but the model was trained on %s", name,
+                       kind_name(s->kind), kind_name(expected->kind));
+    if (s->kind == KN_SPACE_IMAGE)
+        return kn_geometry_compare(ctx, name, &s->geometry, "the model", &expected->geometry);
+    if (s->T != expected->T)
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s has %td responses, but the model has %td", name, s->T,
+                       expected->T);
+    return KN_OK;
+}

@@ -1,0 +1,53 @@
+/* Leading principal components where a Gram matrix is too much: of many samples, or of a part of
+ * them with its own mean                                                              [SCALE 4] */
+#ifndef KN_GP_BASIS_RANGE_H
+#define KN_GP_BASIS_RANGE_H
+
+#include "gp/basis.h"
+
+/* Samples from which this is faster than kn_gram_new and kn_basis_pca. In units of N T float32
+ * flops the Gram matrix and its basis cost N + 8 P and an eigenproblem of N^3, this 18 P: equal at
+ * N = 10 P, which is 2000 for 200 components; and the N x N matrices are no longer needed. */
+enum { KN_RANGE_FROM = 2000 };
+
+enum { KN_RANGE_PASSES = 2, KN_RANGE_OVERSAMPLE = 10 };
+
+typedef struct kn_range_options {
+    bool centre;   /* take away the mean over these samples */
+    int passes;    /* power passes: KN_RANGE_PASSES; from a good start one does */
+    uint64_t seed; /* of the random directions */
+    kn_mat start;  /* T x any, or none: directions to begin with, such as the components of some of
+                    * the samples; random ones fill up */
+} kn_range_options;
+
+typedef struct kn_range_info {
+    double residual; /* max over p <= P of |A A' u_p - t_p u_p| / t_p for the orthonormal u_p and
+                      * t_p = |A' u_p|^2 half a step before the end: within t_p (1 +- residual) lies
+                      * an eigenvalue of A A', and those of Z'Z are nearer */
+    double captured; /* |Z|^2 / |A|^2 */
+    int readings;    /* of Y */
+} kn_range_info;
+
+/* A (n x T) = Y - 1 mean', where mean = 0 unless centred. B (T x P), B'B = I, Z = A B in double,
+ * Z'Z diagonal and descending, E = |A|^2 - |Z|^2, signs as kn_basis_pca has them. With k = P + 10:
+ *
+ *     Q = orth(A [start, random])                        2 n T k flops, float32, one reading
+ *     passes times: M = A (A'Q), Q'M = X diag(t) X'      4 n T k flops, float32, one reading
+ *                   Q = orth(M - t_k/2 Q)                n k^2
+ *     W = A'Q, M = A W                                   4 n T k flops, double, one reading
+ *     W = B R, Z = M R^-1, and Rayleigh-Ritz             T k^2 + n k^2
+ *
+ * (Halko, Martinsson & Tropp 2011, algorithms 4.4 and 5.1; the shift is from Feng, Yu, Xie & Tang
+ * 2024, "Faster randomized SVD with dynamic shifts".) Both products of a pass are made of the same
+ * strip of responses, so Y is read passes + 2 times instead of 2 passes + 3; once more when Z's
+ * smallest column would carry the rounding of its largest. Sums over responses are added in double
+ * from strip to strip. The columns of Q sum to zero when centred, so that A'Q = Y'Q and no mean is
+ * needed before the last reading. Memory: two n x k and one T x k doubles, the same n x k twice in
+ * float32, and strips of at most 128 MB; nothing n x T.
+ *
+ * Responses of rank below P give as many components as there are: B.cols says how many; none is an
+ * error. mean: T or NULL. Same bytes for the same seed and thread count. */
+kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const kn_range_options *o,
+                         kn_basis *out, double *mean, kn_range_info *info);
+
+#endif

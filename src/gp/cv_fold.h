@@ -1,0 +1,22 @@
+/* One fold of the training samples: who is held out, and the coordinates of both sides in the
+ * fold's own principal components, from the Gram matrix alone                     [METHOD 5b] */
+#ifndef KN_GP_CV_FOLD_H
+#define KN_GP_CV_FOLD_H
+
+#include "gp/basis.h"
+
+typedef struct kn_fold {
+    ptrdiff_t n_train, n_test;
+    ptrdiff_t *train, *test; /* rows, ascending */
+    kn_mat Z_train;          /* n_train x P */
+    kn_mat US;               /* n_train x P   U S^-1: B_f = (Y_tr - 1 mu')' US; none: given basis */
+} kn_fold;
+
+kn_status kn_fold_rows(kn_ctx *ctx, ptrdiff_t N, const int *fold, int k, kn_fold *out);
+/* At most P components; fewer when the fold's rank is lower. One eigenproblem of size n_train. */
+kn_status kn_fold_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold *f);
+/* A basis that is held: Z_train = rows of Z, centred. */
+kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f);
+void kn_fold_clear(kn_fold *f);
+
+#endif

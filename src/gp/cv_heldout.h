@@ -1,0 +1,24 @@
+/* Many samples: one set held out instead of folds, and the basis of the others from a range finder
+ * instead of a Gram matrix [METHOD 5b, SCALE 4]. Components are chosen and the reference is made
+ * with the same set, so the basis is found once. */
+#ifndef KN_GP_CV_HELDOUT_H
+#define KN_GP_CV_HELDOUT_H
+
+#include "gp/basis_range.h"
+#include "gp/cv_fold.h"
+
+enum { KN_RANGE_LADDER = 100 }; /* most components tried: the range finder's cost grows with them */
+
+typedef struct kn_heldout {
+    kn_fold rows;   /* train and test; no coordinates */
+    kn_basis basis; /* of the training rows: B T x K, Z n_train x K */
+    double *mean;   /* T  theirs */
+    kn_range_info range;
+} kn_heldout;
+
+/* K components, or as many as there are. fold[i] is 0 or -1, see kn_folds_deal. */
+kn_status kn_heldout_new(kn_ctx *ctx, const kn_responses *Y, const int *fold, ptrdiff_t K,
+                         uint64_t seed, kn_heldout *out);
+void kn_heldout_clear(kn_heldout *h); /* {0} is fine */
+
+#endif

@@ -1,0 +1,17 @@
+/* Leave-one-subject-out in closed form                                               [METHOD 5] */
+#ifndef KN_GP_LOO_H
+#define KN_GP_LOO_H
+
+#include "gp/maps.h"
+
+/* Each training sample from the others, in closed form [METHOD 5]: k_ip = sum_n U_in^2/k_np,
+ * q = U (A./k), residual q/k, variance 1/k - d + c iso. mean = z - q/k, N x P each. */
+kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_mat Z, kn_mat mean, kn_mat variance,
+                        double *clamped);
+
+kn_status kn_gp_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
+/* Keeps the maps of the n samples named, of leave-one-out maps of all; Y as in kn_gp_maps_y. */
+kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const kn_responses *Y,
+                            const ptrdiff_t *sample, ptrdiff_t n);
+
+#endif

@@ -1,0 +1,52 @@
+/* Mean and model variance of every response for some samples, by blocks of responses. */
+#ifndef KN_GP_MAPS_H
+#define KN_GP_MAPS_H
+
+#include "gp/gp.h"
+
+/* Samples that share a basis: all of them in a prediction, one fold in cross-validation. */
+typedef struct kn_part {
+    ptrdiff_t n;
+    ptrdiff_t *rows;  /* which rows of the maps these are; NULL: 0 .. n-1 */
+    kn_mat mean, var; /* n x P (+ 1 with a complement component), latent ... */
+    bool direct;      /* ... or n x T, of the responses themselves */
+    /* a fold's own basis B_f = (Y_tr - 1 mu')' U S^-1, made block by block      [METHOD 5b] */
+    ptrdiff_t n_train;
+    ptrdiff_t *train; /* rows of Y; NULL: the model's basis as it is, no mean to re-estimate */
+    kn_mat US;        /* n_train x P; none: the model's basis with the fold's mean */
+    kn_mat rotate;    /* P x P  from the model's U_C to the fold's, for a basis that is held */
+    /* or, of a held-out set, that basis and mean as they are */
+    kn_mat B;   /* T x P */
+    double *mu; /* T */
+} kn_part;
+
+typedef struct kn_gp_maps {
+    const kn_gp *gp;
+    kn_responses Y; /* cross-validation only */
+    ptrdiff_t n;    /* samples */
+    int folds;      /* cross-validation only */
+    int *fold;      /* n  which each was held out in */
+    /* n  rows of Y that these are; NULL: all in order, each held out once */
+    ptrdiff_t *sample;
+    int n_parts;
+    kn_part *part;
+    struct kn_stgpr_maps *stgpr; /* STGPR: instead of parts */
+    double clamped;              /* largest relative step by which a variance fell below zero */
+} kn_gp_maps;
+
+/* Z = Y B   N x P, reading Y once */
+kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z);
+/* mean, var: n x count, each may be absent. Standardised units. */
+kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
+                           kn_mat var);
+/* Cross-validation: the standardised responses that belong to the maps, block n x count. */
+kn_status kn_gp_maps_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat block);
+/* kn_gp_maps_y and kn_gp_maps_block, reading the responses once. */
+kn_status kn_gp_maps_with_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
+                            kn_mat mean, kn_mat var);
+void kn_gp_maps_clear(kn_gp_maps *maps);
+
+/* Maps of n samples in one part that shares the model's basis, not yet filled. */
+kn_status kn_gp_maps_one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_maps *out);
+
+#endif

@@ -1,0 +1,458 @@
+/* Maps of STGPR, cell by cell                                                     [METHOD 5, 5b, 7]
+ *
+ * A cell costs an eigenproblem whatever the number of its responses, and blocks cut across cells.
+ * So maps are made for a panel of many responses at once, as wide as memory allows, and blocks are
+ * read from it. */
+#include "gp/stgpr_predict.h"
+
+#include <math.h>
+
+#include "gp/cv_fold.h"
+#include "gp/stgpr.h"
+#include "la/la.h"
+
+enum { ROWS = 4096 };                  /* new samples at a time */
+static const double PANEL_BYTES = 1e9; /* of means and variances held */
+
+typedef enum maps_kind { PREDICT, LOO, CV } maps_kind;
+
+typedef struct kn_stgpr_maps {
+    maps_kind kind;
+    kn_mat Xs;      /* PREDICT */
+    kn_pairs pairs; /* of the training samples */
+    int *fold;      /* CV */
+    /* the panel: responses first .. first + count - 1 */
+    ptrdiff_t first, count;
+    bool has_mean, has_var;
+    kn_mat mean, var; /* samples x count */
+    double clamped;
+} stgpr_maps;
+
+ptrdiff_t kn_stgpr_batch(const kn_gp *gp)
+{
+    return gp->method == KN_STGPR ? (ptrdiff_t)(PANEL_BYTES / (16 * (double)gp->T)) : 1;
+}
+
+void kn_stgpr_maps_free(struct kn_stgpr_maps *m)
+{
+    if (!m)
+        return;
+    kn_mat_clear(&m->Xs);
+    kn_pairs_clear(&m->pairs);
+    kn_free(m->fold);
+    kn_mat_clear(&m->mean);
+    kn_mat_clear(&m->var);
+    kn_free(m);
+}
+
+static kn_status begin(kn_ctx *ctx, const kn_gp *gp, maps_kind kind, ptrdiff_t n, kn_gp_maps *out)
+{
+    kn_status status;
+    void *p;
+    *out = (kn_gp_maps){.gp = gp, .n = n};
+    KN_TRY(kn_alloc(ctx, 1, sizeof(stgpr_maps), &p));
+    out->stgpr = p;
+    out->stgpr->kind = kind;
+    KN_TRY(kn_pairs_within(ctx, gp->latent.X, kn_spec_r0(&gp->spec), &out->stgpr->pairs));
+out:
+    return status;
+}
+
+kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out)
+{
+    kn_status status;
+    KN_TRY(begin(ctx, gp, PREDICT, Xs.rows, out));
+    KN_TRY(kn_mat_copy(ctx, Xs, &out->stgpr->Xs));
+out:
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+kn_status kn_stgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)
+{
+    kn_status status = begin(ctx, gp, LOO, gp->N, out);
+    out->Y = *Y;
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+kn_status kn_stgpr_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, int folds,
+                      const int *fold, kn_gp_maps *out)
+{
+    kn_status status;
+    void *p;
+    KN_TRY(begin(ctx, gp, CV, gp->N, out));
+    out->Y = *Y;
+    out->folds = folds;
+    KN_TRY(kn_alloc(ctx, gp->N, sizeof(int), &p));
+    out->stgpr->fold = p;
+    for (ptrdiff_t i = 0; i < gp->N; i++)
+        out->stgpr->fold[i] = fold[i];
+out:
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+/* Some samples before a cell: R0*, R0* U, and results for as many responses as the work space. */
+typedef struct ahead {
+    kn_pairs pairs; /* samples x training */
+    kn_mat Xs, Rs, RU;
+    double *self, *sq;
+    kn_mat mean, var, inverse;
+} ahead;
+
+static void ahead_clear(ahead *a)
+{
+    kn_pairs_clear(&a->pairs);
+    kn_mat_clear(&a->Rs);
+    kn_mat_clear(&a->RU);
+    kn_mat_clear(&a->mean);
+    kn_mat_clear(&a->var);
+    kn_mat_clear(&a->inverse);
+    kn_free(a->self);
+    kn_free(a->sq);
+    *a = (ahead){0};
+}
+
+/* Takes over the pairs, whatever comes of it. */
+static kn_status ahead_new(kn_ctx *ctx, kn_mat Xs, ptrdiff_t N, kn_pairs *pairs, ptrdiff_t width,
+                           ahead *out)
+{
+    kn_status status;
+    ptrdiff_t n = Xs.rows;
+    *out = (ahead){.pairs = *pairs, .Xs = Xs};
+    *pairs = (kn_pairs){0};
+    KN_TRY(kn_mat_new(ctx, n, N, &out->Rs));
+    KN_TRY(kn_mat_new(ctx, n, N, &out->RU));
+    KN_TRY(kn_mat_new(ctx, n, width, &out->mean));
+    KN_TRY(kn_mat_new(ctx, n, width, &out->var));
+    KN_TRY(kn_mat_new(ctx, N, width, &out->inverse));
+    KN_TRY(kn_alloc_d(ctx, n, &out->self));
+    KN_TRY(kn_alloc_d(ctx, n, &out->sq));
+out:
+    return status;
+}
+
+/* Faces a cell, whose decomposition is at hand where variances are wanted. */
+static void ahead_face(ahead *a, const kn_cell_work *w, const double *theta, bool variances)
+{
+    kn_kernel_fill(w->kernels, theta, &a->pairs, a->Rs);
+    if (!variances)
+        return;
+    kn_kernel_self(w->kernels, theta, a->Xs, a->sq, a->self);
+    kn_gemm(1, KN_N, a->Rs, KN_N, w->R0.U, 0, a->RU);
+    for (ptrdiff_t i = 0; i < a->RU.rows * a->RU.cols; i++)
+        a->RU.data[i] *= a->RU.data[i];
+}
+
+/* var = c (R0** - (R0* U).^2 (1/(r + delta))) for n responses, c and d in the work space. */
+static void ahead_variances(ahead *a, const kn_cell_work *w, ptrdiff_t n, double *clamped)
+{
+    kn_mat v = kn_cols(a->var, 0, n), inverse = kn_cols(a->inverse, 0, n);
+    for (ptrdiff_t j = 0; j < n; j++)
+        for (ptrdiff_t i = 0; i < w->R0.m; i++)
+            kn_col(inverse, j)[i] = w->c[j] > 0 ? 1 / (w->c[j] * w->R0.r[i] + w->d[j]) : 0;
+    kn_gemm(1, KN_N, a->RU, KN_N, inverse, 0, v);
+    for (ptrdiff_t j = 0; j < n; j++)
+        for (ptrdiff_t i = 0; i < v.rows; i++) {
+            double c = w->c[j], prior = c * a->self[i];
+            kn_col(v, j)[i] = kn_at_least_zero(prior - c * c * kn_at(v, i, j), prior, clamped);
+        }
+}
+
+static void load_parameters(const kn_stgpr *s, const ptrdiff_t *J, ptrdiff_t n, kn_cell_work *w)
+{
+    for (ptrdiff_t j = 0; j < n; j++) {
+        w->c[j] = s->c[J[j]];
+        w->d[j] = s->d[J[j]];
+    }
+}
+
+/* Puts the results for responses J into the panel, rows as named or from row `from` on. */
+static void put(kn_mat from, const ptrdiff_t *rows, ptrdiff_t row, const ptrdiff_t *J, ptrdiff_t n,
+                ptrdiff_t first, kn_mat panel)
+{
+    for (ptrdiff_t j = 0; j < n; j++)
+        for (ptrdiff_t i = 0; i < from.rows; i++)
+            kn_col(panel, J[j] - first)[rows ? rows[i] : row + i] = kn_at(from, i, j);
+}
+
+typedef struct job {
+    const kn_gp *gp;
+    const kn_responses *Y;
+    stgpr_maps *m;
+    kn_cell_groups g;
+    ptrdiff_t width;
+    bool mean, var; /* to be made */
+} job;
+
+static ptrdiff_t at_most(ptrdiff_t n, ptrdiff_t most)
+{
+    return n < most ? n : most;
+}
+
+static void cell_theta(const job *b, ptrdiff_t cell, double *theta)
+{
+    const kn_mat cells = b->gp->stgpr.cells;
+    kn_theta_of_rho(kn_spec_r0(&b->gp->spec), b->gp->F, kn_at(cells, cell, 0),
+                    kn_at(cells, cell, 1), theta);
+}
+
+/* New samples from `row` on: mean = R0* alpha. */
+static kn_status predict_rows(kn_ctx *ctx, const job *b, ptrdiff_t row, ptrdiff_t n,
+                              kn_cell_work *w)
+{
+    kn_status status;
+    const kn_stgpr *s = &b->gp->stgpr;
+    stgpr_maps *m = b->m;
+    kn_mat Xs = kn_sub(m->Xs, row, 0, n, m->Xs.cols);
+    kn_pairs pairs = {0};
+    ahead a = {0};
+    KN_TRY(kn_pairs_between(ctx, Xs, b->gp->latent.X, w->kernels, &pairs));
+    KN_TRY(ahead_new(ctx, Xs, b->gp->N, &pairs, b->width, &a));
+    for (ptrdiff_t cell = 0; cell < s->cells.rows; cell++) {
+        double theta[KN_R0_MAX_PARAMS];
+        if (b->g.start[cell] == b->g.start[cell + 1])
+            continue;
+        KN_TRY(kn_check_cancel(ctx));
+        cell_theta(b, cell, theta);
+        if (b->var)
+            KN_TRY(kn_decomp_compute(ctx, &w->R0, &m->pairs, theta));
+        ahead_face(&a, w, theta, b->var);
+        for (ptrdiff_t k = b->g.start[cell]; k < b->g.start[cell + 1]; k += b->width) {
+            const ptrdiff_t *J = b->g.order + k, c = at_most(b->g.start[cell + 1] - k, b->width);
+            if (b->mean) {
+                kn_mat alpha = kn_cols(w->Y, 0, c), mean = kn_cols(a.mean, 0, c);
+                for (ptrdiff_t j = 0; j < c; j++)
+                    kn_mat_set(kn_cols(alpha, j, 1), kn_cols(s->alpha, J[j], 1));
+                kn_gemm(1, KN_N, a.Rs, KN_N, alpha, 0, mean);
+                put(mean, NULL, row, J, c, m->first, m->mean);
+            }
+            if (b->var) {
+                load_parameters(s, J, c, w);
+                ahead_variances(&a, w, c, &m->clamped);
+                put(a.var, NULL, row, J, c, m->first, m->var);
+            }
+        }
+    }
+out:
+    ahead_clear(&a);
+    kn_pairs_clear(&pairs);
+    return status;
+}
+
+static kn_status predict_panel(kn_ctx *ctx, const job *b)
+{
+    kn_status status;
+    kn_cell_work w = {0};
+    ptrdiff_t n = b->m->Xs.rows;
+    KN_TRY(kn_cell_work_new(ctx, b->gp->N, b->gp->F, kn_spec_r0(&b->gp->spec), b->width, &w));
+    for (ptrdiff_t row = 0; row < n; row += ROWS)
+        KN_TRY(predict_rows(ctx, b, row, at_most(n - row, ROWS), &w));
+out:
+    kn_cell_work_clear(&w);
+    return status;
+}
+
+/* k_i = sum_n U_in^2/(r_n + delta); residual alpha/k, variance with noise c/k          [METHOD 5]
+ */
+static void loo_responses(const job *b, const kn_cell_work *w, kn_mat U2, const ptrdiff_t *J,
+                          ptrdiff_t n)
+{
+    const kn_stgpr *s = &b->gp->stgpr;
+    stgpr_maps *m = b->m;
+    kn_mat inverse = kn_cols(w->A, 0, n), k = kn_cols(w->A2, 0, n);
+    for (ptrdiff_t j = 0; j < n; j++)
+        for (ptrdiff_t i = 0; i < w->R0.m; i++)
+            kn_col(inverse, j)[i] = 1 / (w->c[j] * w->R0.r[i] + w->d[j]);
+    kn_gemm(1, KN_N, U2, KN_N, inverse, 0, k); /* of K = c R0 + d I, so 1/k is the variance */
+    for (ptrdiff_t j = 0; j < n; j++) {
+        double c = w->c[j], d = w->d[j];
+        for (ptrdiff_t i = 0; i < k.rows; i++) {
+            double v = 1 / kn_at(k, i, j), y = kn_at(w->Y, i, j);
+            double residual = c > 0 ? kn_at(s->alpha, i, J[j]) / c * v : y;
+            if (b->mean)
+                kn_col(m->mean, J[j] - m->first)[i] = y - residual;
+            if (b->var)
+                kn_col(m->var, J[j] - m->first)[i] =
+                    c > 0 ? kn_at_least_zero(v - d, v, &m->clamped) : 0;
+        }
+    }
+}
+
+static kn_status loo_panel(kn_ctx *ctx, const job *b)
+{
+    kn_status status;
+    const kn_stgpr *s = &b->gp->stgpr;
+    kn_cell_work w = {0};
+    kn_mat U2 = {0};
+    KN_TRY(kn_cell_work_new(ctx, b->gp->N, b->gp->F, kn_spec_r0(&b->gp->spec), b->width, &w));
+    KN_TRY(kn_mat_new(ctx, b->gp->N, b->gp->N, &U2));
+    for (ptrdiff_t cell = 0; cell < s->cells.rows; cell++) {
+        if (b->g.start[cell] == b->g.start[cell + 1])
+            continue;
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_cell_decompose(ctx, &w, &b->m->pairs, kn_at(s->cells, cell, 0),
+                                 kn_at(s->cells, cell, 1)));
+        for (ptrdiff_t i = 0; i < U2.rows * U2.cols; i++)
+            U2.data[i] = w.R0.U.data[i] * w.R0.U.data[i];
+        for (ptrdiff_t k = b->g.start[cell]; k < b->g.start[cell + 1]; k += b->width) {
+            const ptrdiff_t *J = b->g.order + k, n = at_most(b->g.start[cell + 1] - k, b->width);
+            kn_responses_columns(ctx, b->Y, J, kn_cols(w.Y, 0, n));
+            load_parameters(s, J, n, &w);
+            loo_responses(b, &w, U2, J, n);
+        }
+    }
+out:
+    kn_mat_clear(&U2);
+    kn_cell_work_clear(&w);
+    return status;
+}
+
+/* Y (n_train x n) = training rows of the responses J, centred; the means in mu. */
+static void fold_responses(kn_ctx *ctx, const job *b, const kn_fold *f, const ptrdiff_t *J,
+                           kn_mat all, kn_mat Y, double *mu)
+{
+    kn_responses_columns(ctx, b->Y, J, kn_cols(all, 0, Y.cols));
+    kn_mat_rows(kn_cols(all, 0, Y.cols), f->train, Y);
+    for (ptrdiff_t j = 0; j < Y.cols; j++) {
+        double *y = kn_col(Y, j);
+        mu[j] = 0;
+        for (ptrdiff_t i = 0; i < Y.rows; i++)
+            mu[j] += y[i] / (double)Y.rows;
+        for (ptrdiff_t i = 0; i < Y.rows; i++)
+            y[i] -= mu[j];
+    }
+}
+
+/* One fold: mean, c and d again from its training rows, the cell held             [METHOD 5b] */
+static kn_status cv_fold(kn_ctx *ctx, const job *b, const kn_fold *f, kn_mat all, double *mu)
+{
+    kn_status status;
+    const kn_stgpr *s = &b->gp->stgpr;
+    stgpr_maps *m = b->m;
+    kn_pairs train = {0}, cross = {0};
+    kn_cell_work w = {0};
+    kn_mat Xs = {0};
+    ahead a = {0};
+    unsigned kernels = kn_spec_r0(&b->gp->spec);
+    KN_TRY(kn_mat_new(ctx, f->n_test, b->gp->F, &Xs));
+    kn_mat_rows(b->gp->latent.X, f->test, Xs);
+    KN_TRY(kn_pairs_subset(ctx, &m->pairs, f->train, f->n_train, &train));
+    KN_TRY(kn_pairs_cross(ctx, &m->pairs, f->test, f->n_test, f->train, f->n_train, &cross));
+    KN_TRY(kn_cell_work_new(ctx, f->n_train, b->gp->F, kernels, b->width, &w));
+    KN_TRY(ahead_new(ctx, Xs, f->n_train, &cross, b->width, &a));
+    for (ptrdiff_t cell = 0; cell < s->cells.rows; cell++) {
+        double theta[KN_R0_MAX_PARAMS];
+        if (b->g.start[cell] == b->g.start[cell + 1])
+            continue;
+        KN_TRY(kn_check_cancel(ctx));
+        cell_theta(b, cell, theta);
+        KN_TRY(kn_decomp_compute(ctx, &w.R0, &train, theta));
+        ahead_face(&a, &w, theta, true);
+        for (ptrdiff_t k = b->g.start[cell]; k < b->g.start[cell + 1]; k += b->width) {
+            const ptrdiff_t *J = b->g.order + k, n = at_most(b->g.start[cell + 1] - k, b->width);
+            kn_mat Y = kn_cols(w.Y, 0, n), mean = kn_cols(a.mean, 0, n);
+            fold_responses(ctx, b, f, J, all, Y, mu);
+            KN_TRY(kn_cell_fit(ctx, &w, Y, 0));
+            kn_cell_alpha(&w, n, Y);
+            kn_gemm(1, KN_N, a.Rs, KN_N, Y, 0, mean);
+            for (ptrdiff_t j = 0; j < n; j++)
+                for (ptrdiff_t i = 0; i < mean.rows; i++)
+                    kn_col(mean, j)[i] += mu[j];
+            ahead_variances(&a, &w, n, &m->clamped);
+            put(mean, f->test, 0, J, n, m->first, m->mean);
+            put(a.var, f->test, 0, J, n, m->first, m->var);
+        }
+    }
+out:
+    ahead_clear(&a);
+    kn_mat_clear(&Xs);
+    kn_cell_work_clear(&w);
+    kn_pairs_clear(&cross);
+    kn_pairs_clear(&train);
+    return status;
+}
+
+static kn_status cv_panel(kn_ctx *ctx, const job *b, int folds)
+{
+    kn_status status = KN_OK;
+    kn_fold f = {0};
+    kn_mat all = {0};
+    double *mu = NULL;
+    KN_TRY(kn_mat_new(ctx, b->gp->N, b->width, &all));
+    KN_TRY(kn_alloc_d(ctx, b->width, &mu));
+    for (int k = 0; k < folds; k++) {
+        KN_TRY(kn_fold_rows(ctx, b->gp->N, b->m->fold, k, &f));
+        if (f.n_test > 0)
+            KN_TRY(cv_fold(ctx, b, &f, all, mu));
+        kn_fold_clear(&f);
+        kn_tell(ctx, "cross-validation", k + 1, folds, NAN);
+    }
+out:
+    kn_fold_clear(&f);
+    kn_free(mu);
+    kn_mat_clear(&all);
+    return status;
+}
+
+/* Makes the panel that holds responses first .. first + count - 1, if it is not the one at hand. */
+static kn_status panel(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, ptrdiff_t count,
+                       bool mean, bool var)
+{
+    kn_status status = KN_OK;
+    stgpr_maps *m = maps->stgpr;
+    job b = {.gp = maps->gp, .Y = &maps->Y, .m = m};
+    bool inside = first >= m->first && first + count <= m->first + m->count;
+    if (inside && (!mean || m->has_mean) && (!var || m->has_var))
+        return KN_OK;
+    if (!inside) {
+        ptrdiff_t wide = (ptrdiff_t)(PANEL_BYTES / (16 * (double)maps->n));
+        m->first = first;
+        m->count = at_most(maps->gp->T - first, wide > count ? wide : count);
+        m->has_mean = m->has_var = false;
+        kn_mat_clear(&m->mean);
+        kn_mat_clear(&m->var);
+    }
+    if (m->kind == CV)
+        mean = var = true; /* one costs as much as both */
+    if (mean && !m->mean.data)
+        KN_TRY(kn_mat_new(ctx, maps->n, m->count, &m->mean));
+    if (var && !m->var.data)
+        KN_TRY(kn_mat_new(ctx, maps->n, m->count, &m->var));
+    b.mean = mean && !m->has_mean;
+    b.var = var && !m->has_var;
+    b.width = at_most(m->count, KN_BLOCK);
+    KN_TRY(kn_cell_groups_new(ctx, &maps->gp->stgpr, m->first, m->count, &b.g));
+    if (m->kind == PREDICT)
+        KN_TRY(predict_panel(ctx, &b));
+    else if (m->kind == LOO)
+        KN_TRY(loo_panel(ctx, &b));
+    else
+        KN_TRY(cv_panel(ctx, &b, maps->folds));
+    m->has_mean = m->has_mean || mean;
+    m->has_var = m->has_var || var;
+out:
+    kn_cell_groups_clear(&b.g);
+    if (status != KN_OK)
+        m->count = 0; /* nothing to be read from */
+    return status;
+}
+
+kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
+                              kn_mat var)
+{
+    ptrdiff_t count = mean.data ? mean.cols : var.cols;
+    kn_status status = panel(ctx, maps, first, count, mean.data != NULL, var.data != NULL);
+    if (status != KN_OK)
+        return status;
+    ptrdiff_t from = first - maps->stgpr->first;
+    if (mean.data)
+        kn_mat_set(mean, kn_cols(maps->stgpr->mean, from, count));
+    if (var.data)
+        kn_mat_set(var, kn_cols(maps->stgpr->var, from, count));
+    return KN_OK;
+}

@@ -1,0 +1,197 @@
+/* STGPR one response at a time: all parameters free, exact gradient, NLopt. Slow; the oracle of
+ * the cells, and for users who want it.
+ *
+ *     K = exp(2 lin) XX' + exp(2 se_amp) SE(exp(se_len)) + exp(2 noise) I
+ *
+ * is iso noise with one task whose C is 1: the engine's gradient serves as it is. */
+#include "gp/stgpr_single.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "gp/engine.h"
+
+enum { STREAM_PLAIN = 103 };
+static const double F_TOLERANCE = 1e-7; /* nats */
+
+/* theta of the engine = [C.diag = 0, ours] */
+static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
+{
+    kn_engine *e = self;
+    double theta[KN_MAX_THETA] = {0}, g[KN_MAX_THETA];
+    size_t n = (size_t)kn_spec_n_theta(&e->spec) - 1;
+    memcpy(theta + 1, x, n * sizeof *x);
+    kn_status status = kn_engine_joint(ctx, e, theta, value, g);
+    if (status == KN_OK)
+        memcpy(grad, g + 1, n * sizeof *g);
+    return status;
+}
+
+/* A third of the variance is signal, half of that smooth over the median distance. */
+static void middle(const kn_engine *e, const kn_box *box, double *x)
+{
+    double v = kn_sumsq(e->Z) / (double)e->N;
+    int k = 0;
+    kn_theta_of_rho(e->kernels, e->spec.F, box->has_rho ? 0.5 : box->has_length, box->median, x);
+    for (; k < kn_kernel_n_params(e->kernels); k++)
+        if (!(box->has_length && k == kn_kernel_n_params(e->kernels) - 1)) /* amplitudes */
+            x[k] += 0.5 * log(0.3 * v);
+    x[k] = 0.5 * log(0.7 * v);
+}
+
+static kn_status one_response(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
+                              kn_limits *limits, const kn_box *box, kn_rng *rng, double *x,
+                              kn_optimum *best)
+{
+    double lower[KN_MAX_THETA], upper[KN_MAX_THETA];
+    kn_optimise_options oo = {.algorithm = o->optimiser == KN_TNEWTON ? KN_TNEWTON : KN_LBFGS,
+                              .n = kn_spec_n_theta(&e->spec) - 1,
+                              .lower = lower,
+                              .upper = upper,
+                              .unit = (double)e->N,
+                              .f_tolerance = F_TOLERANCE};
+    for (int i = 0; i < oo.n; i++) {
+        lower[i] = kn_theta_lower;
+        upper[i] = kn_theta_upper;
+    }
+    if (box && box->has_length) {
+        lower[oo.n - 2] = box->length[0];
+        upper[oo.n - 2] = box->length[1];
+    }
+    *best = (kn_optimum){.value = -INFINITY, .stop = KN_STOP_NOT_OPTIMISED};
+    for (int k = 0; k <= o->restarts; k++) {
+        kn_optimum here = {.evals = 1};
+        bool late =
+            limits->evals_left == 0 || (limits->deadline > 0 && kn_clock() > limits->deadline);
+        if (k > 0 && (late || !o->optimise))
+            break;
+        for (int i = 0; i < oo.n; i++)
+            here.x[i] = x[i] + (k > 0 ? kn_rng_normal(rng) : 0);
+        kn_status status = kn_check_cancel(ctx);
+        if (status == KN_OK && o->optimise && !late)
+            status = kn_maximise(ctx, &oo, limits, objective, e, &here);
+        else if (status == KN_OK) /* where it starts */
+            status = objective(e, ctx, here.x, &here.value, here.grad);
+        if (status != KN_OK)
+            return status;
+        if (late || !o->optimise)
+            here.stop = !o->optimise              ? KN_STOP_NOT_OPTIMISED
+                        : limits->evals_left == 0 ? KN_STOP_MAX_EVALS
+                                                  : KN_STOP_MAX_SECONDS;
+        if (here.value > best->value || k == 0)
+            *best = here;
+    }
+    memcpy(x, best->x, (size_t)oo.n * sizeof *x);
+    return KN_OK;
+}
+
+/* The same by way of the journal, which also says where limits and random numbers stand then. */
+static kn_status journalled(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
+                            kn_limits *limits, const kn_box *box, kn_rng *rng, double *x,
+                            kn_optimum *best)
+{
+    typedef struct standing {
+        kn_rng rng;
+        int64_t evals_left, evals;
+        double x[KN_MAX_THETA];
+    } standing;
+    struct {
+        standing after;
+        kn_optimum best;
+    } out = {0};
+    size_t n = ((size_t)kn_spec_n_theta(&e->spec) - 1) * sizeof *x;
+    standing before = {.rng = *rng, .evals_left = limits->evals_left, .evals = e->evals};
+    kn_step step = {KN_STEP_RESPONSE, &before, sizeof before, &out, sizeof out, false};
+    kn_status status;
+    memcpy(before.x, x, n);
+    KN_TRY(kn_journal_recall(ctx, o->journal, &step));
+    if (step.known) {
+        *rng = out.after.rng;
+        limits->evals_left = (int)out.after.evals_left;
+        e->evals = (int)out.after.evals;
+        *best = out.best;
+        memcpy(x, out.after.x, n);
+    } else {
+        KN_TRY(one_response(ctx, e, o, limits, box, rng, x, best));
+        out.after = (standing){.rng = *rng, .evals_left = limits->evals_left, .evals = e->evals};
+        memcpy(out.after.x, x, n);
+        out.best = *best;
+        KN_TRY(kn_journal_note(ctx, o->journal, &step));
+    }
+out:
+    return status;
+}
+
+kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, unsigned kernels, ptrdiff_t F, kn_mat Y,
+                       const kn_search_options *o, bool bounded, kn_mat theta, bool start_given,
+                       double *lml, kn_mat grad, kn_found *found)
+{
+    kn_status status;
+    kn_spec spec = {.noise = KN_NOISE_ISO, .sample_kernel = kernels, .task_kernel = KN_ISO, .F = F};
+    kn_engine e = {0};
+    kn_box box;
+    kn_limits limits = o->limits;
+    kn_rng rng;
+    int n = (int)theta.cols;
+    kn_rng_init(&rng, o->seed, STREAM_PLAIN);
+    *found = (kn_found){.stop = KN_STOP_CONVERGED};
+    KN_TRY(kn_box_new(ctx, pairs, kernels, &box));
+    KN_TRY(kn_engine_new(ctx, &spec, pairs, kn_cols(Y, 0, 1), 1, 0, 1, Y.rows, NULL, &e));
+    for (ptrdiff_t j = 0; j < Y.cols; j++) {
+        double x[KN_MAX_THETA];
+        kn_optimum best;
+        e.Z = kn_cols(Y, j, 1);
+        if (!start_given)
+            middle(&e, &box, x);
+        for (int i = 0; start_given && i < n; i++)
+            x[i] = kn_at(theta, j, i);
+        KN_TRY(journalled(ctx, &e, o, &limits, bounded ? &box : NULL, &rng, x, &best));
+        for (int i = 0; i < n; i++) {
+            kn_col(theta, i)[j] = x[i];
+            kn_col(grad, i)[j] = best.grad[i];
+        }
+        lml[j] = best.value;
+        found->lml += best.value;
+        found->projected = fmax(found->projected, best.projected);
+        if (best.stop != KN_STOP_CONVERGED && found->stop == KN_STOP_CONVERGED)
+            found->stop = best.stop;
+        kn_tell(ctx, "fit", j + 1, Y.cols, NAN);
+    }
+    found->evals = e.evals;
+out:
+    kn_engine_clear(&e);
+    return status;
+}
+
+/* rho = exp(2 se)/(F exp(2 lin) + exp(2 se)), c = F exp(2 lin) + exp(2 se), d = exp(2 noise) */
+kn_status kn_plain_cells(kn_ctx *ctx, unsigned kernels, ptrdiff_t F, kn_mat theta, kn_stgpr *s)
+{
+    ptrdiff_t n = 0, T = theta.rows;
+    kn_status status = kn_mat_new(ctx, T, 2, &s->cells);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t j = 0; j < T; j++) {
+        int k = 0;
+        double lin = kernels & KN_LINEAR ? (double)F * exp(2 * kn_at(theta, j, k++)) : 0, se = 0;
+        double length = 1;
+        if (kernels & KN_SE) {
+            se = exp(2 * kn_at(theta, j, k++));
+            length = exp(kn_at(theta, j, k++));
+        }
+        double rho = se / (lin + se);
+        if (n == 0 || kn_at(s->cells, n - 1, 0) != rho || kn_at(s->cells, n - 1, 1) != length) {
+            kn_col(s->cells, 0)[n] = rho;
+            kn_col(s->cells, 1)[n++] = length;
+        }
+        s->cell[j] = (double)(n - 1);
+        s->c[j] = lin + se;
+        s->d[j] = exp(2 * kn_at(theta, j, k));
+        s->delta[j] = s->d[j] / s->c[j];
+    }
+    for (ptrdiff_t k = 0; k < n; k++) /* fewer cells than responses: the columns move together */
+        s->cells.data[n + k] = kn_at(s->cells, k, 1);
+    s->cells.rows = s->cells.ld = n;
+    return KN_OK;
+}

@@ -1,0 +1,258 @@
+#include "norm/deviance.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "la/la.h"
+#include "norm/order.h"
+
+enum { CHUNK = 512, WORD = 64 };
+
+/* Above this trace of M, what subtracting the missing part leaves of M_J could be off by more than
+ * 1e-9 of its smallest eigenvalue, which is at least 1; M_J is then summed over J instead. */
+static const double SUBTRACT_LIMIT = 1e6;
+
+static void clear_prepared(kn_deviance *d)
+{
+    kn_mat_clear(&d->M);
+    kn_mat_clear(&d->L);
+    kn_free(d->w);
+    kn_free(d->sorted);
+    d->w = d->sorted = NULL;
+}
+
+void kn_deviance_clear(kn_deviance *d)
+{
+    clear_prepared(d);
+    kn_mat_clear(&d->Q);
+    kn_free(d->lam);
+    kn_free(d->psi);
+    kn_free(d->ref);
+    *d = (kn_deviance){0};
+}
+
+/* M += sign sum_j w_j w_j'/psi_j over the rows named, w_j the rows of W; lower triangle. */
+static void add_rows(const kn_deviance *d, const ptrdiff_t *rows, ptrdiff_t n, double sign,
+                     kn_mat work, kn_mat M)
+{
+    for (ptrdiff_t k = 0; k < d->K; k++)
+        for (ptrdiff_t i = 0; i < n; i++)
+            kn_col(work, k)[i] = kn_at(d->Q, rows[i], k) * d->w[k] / sqrt(d->psi[rows[i]]);
+    kn_syrk(sign, KN_T, kn_sub(work, 0, 0, n, d->K), 1, M);
+}
+
+static void set_identity(kn_mat M)
+{
+    kn_mat_zero(M);
+    for (ptrdiff_t k = 0; k < M.cols; k++)
+        kn_col(M, k)[k] = 1;
+}
+
+static kn_status check_loaded(kn_ctx *ctx, const kn_deviance *d)
+{
+    if (d->T < 1 || d->K < 0 || d->n_ref < 0 || d->Q.rows != d->T || d->Q.cols != d->K)
+        return kn_fail(ctx, KN_ERR_SHAPE, "deviance: Q is %td x %td, expected %td x %td", d->Q.rows,
+                       d->Q.cols, d->T, d->K);
+    for (ptrdiff_t j = 0; j < d->T; j++)
+        if (!(d->psi[j] > 0 && isfinite(d->psi[j])))
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "deviance: residual variance of response %td is %g, expected above 0",
+                           j + 1, d->psi[j]);
+    for (ptrdiff_t i = 0; i < d->n_ref; i++)
+        if (!isfinite(d->ref[i]))
+            return kn_fail(ctx, KN_ERR_DATA, "deviance: that of reference sample %td is not finite",
+                           i + 1);
+    return KN_OK;
+}
+
+kn_status kn_deviance_prepare(kn_ctx *ctx, kn_deviance *d)
+{
+    kn_status status;
+    kn_mat work = {0};
+
+    clear_prepared(d);
+    KN_TRY(check_loaded(ctx, d));
+    KN_TRY(kn_alloc_d(ctx, d->K, &d->w));
+    KN_TRY(kn_mat_new(ctx, d->K, d->K, &d->M));
+    KN_TRY(kn_mat_new(ctx, d->K, d->K, &d->L));
+    KN_TRY(kn_alloc_d(ctx, d->n_ref, &d->sorted));
+    KN_TRY(kn_mat_new(ctx, CHUNK, d->K, &work));
+
+    for (ptrdiff_t k = 0; k < d->K; k++) {
+        double explained = d->lam[k]; /* less what psi already gives in this direction */
+        for (ptrdiff_t j = 0; j < d->T; j++)
+            explained -= kn_at(d->Q, j, k) * kn_at(d->Q, j, k) * d->psi[j];
+        d->w[k] = sqrt(fmax(explained, 0));
+    }
+    set_identity(d->M);
+    for (ptrdiff_t first = 0; first < d->T; first += CHUNK) {
+        ptrdiff_t rows[CHUNK], n = d->T - first < CHUNK ? d->T - first : CHUNK;
+        for (ptrdiff_t i = 0; i < n; i++)
+            rows[i] = first + i;
+        add_rows(d, rows, n, 1, work, d->M);
+    }
+    kn_mat_set(d->L, d->M);
+    KN_TRY(kn_chol(ctx, d->L, "deviance matrix M"));
+    d->logdet = 0;
+    for (ptrdiff_t k = 0; k < d->K; k++)
+        d->logdet += 2 * log(kn_at(d->L, k, k));
+    for (ptrdiff_t j = 0; j < d->T; j++)
+        d->logdet += log(d->psi[j]);
+    if (d->n_ref > 0)
+        memcpy(d->sorted, d->ref, (size_t)d->n_ref * sizeof(double));
+    kn_sort(d->sorted, d->n_ref);
+out:
+    kn_mat_clear(&work);
+    return status;
+}
+
+double kn_rank_p(const double *sorted, ptrdiff_t n, double value)
+{
+    if (isnan(value))
+        return NAN;
+    return (double)(1 + n - kn_count_below(sorted, n, value, 0)) / (double)(n + 1);
+}
+
+double kn_deviance_p(const kn_deviance *d, double dev)
+{
+    return kn_rank_p(d->sorted, d->n_ref, dev);
+}
+
+/* ---- scoring ------------------------------------------------------------------------------ */
+
+typedef struct scoring {
+    const kn_deviance *d;
+    ptrdiff_t rows, words; /* words of 64 responses */
+    kn_mat z;              /* rows x block: z, then z/psi with 0 for missing */
+    kn_mat A;              /* rows x K: a before w */
+    double *q;             /* rows: sum z^2/psi */
+    ptrdiff_t *missing;    /* rows: how many */
+    uint64_t *mask;        /* words x rows: which; NULL until something is missing */
+    kn_mat work, L;        /* for a sample with missing z */
+} scoring;
+
+static kn_status mark_missing(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t j)
+{
+    if (!s->mask) {
+        void *mask;
+        kn_status status = kn_alloc(ctx, s->words * s->rows, sizeof *s->mask, &mask);
+        if (status != KN_OK)
+            return status;
+        s->mask = mask;
+    }
+    s->mask[i * s->words + j / WORD] |= UINT64_C(1) << (j % WORD);
+    s->missing[i]++;
+    return KN_OK;
+}
+
+/* A += z Psi^-1 Q and q += sum z^2/psi over one block. */
+static kn_status add_block(kn_ctx *ctx, scoring *s, ptrdiff_t first, ptrdiff_t nb)
+{
+    const kn_deviance *d = s->d;
+    kn_mat z = kn_cols(s->z, 0, nb);
+    for (ptrdiff_t j = 0; j < nb; j++) {
+        double *zj = kn_col(z, j), psi = d->psi[first + j];
+        for (ptrdiff_t i = 0; i < z.rows; i++) {
+            if (!isfinite(zj[i])) {
+                kn_status status = mark_missing(ctx, s, i, first + j);
+                if (status != KN_OK)
+                    return status;
+                zj[i] = 0;
+            }
+            s->q[i] += zj[i] * zj[i] / psi;
+            zj[i] /= psi;
+        }
+    }
+    if (d->K > 0) /* A += z Psi^-1 Q   rows x K */
+        kn_gemm(1, KN_N, z, KN_N, kn_sub(d->Q, first, 0, nb, d->K), 1, s->A);
+    return KN_OK;
+}
+
+/* L = Cholesky factor of M restricted to the finite set of sample i. */
+static kn_status restricted_factor(kn_ctx *ctx, scoring *s, ptrdiff_t i)
+{
+    const kn_deviance *d = s->d;
+    double trace = 0;
+    for (ptrdiff_t k = 0; k < d->K; k++)
+        trace += kn_at(d->M, k, k);
+    bool subtract = trace <= SUBTRACT_LIMIT;
+    if (subtract)
+        kn_mat_set(s->L, d->M);
+    else
+        set_identity(s->L);
+    ptrdiff_t rows[CHUNK], n = 0;
+    for (ptrdiff_t j = 0; j < d->T; j++) {
+        bool gone = s->mask[i * s->words + j / WORD] >> (j % WORD) & 1;
+        if (gone == subtract)
+            rows[n++] = j;
+        if (n == CHUNK || j == d->T - 1) {
+            add_rows(d, rows, n, subtract ? -1 : 1, s->work, s->L);
+            n = 0;
+        }
+    }
+    return kn_chol(ctx, s->L, "deviance matrix M of a sample with missing values");
+}
+
+/* dev = (q - |L^-1 a|^2) T/|J| for sample i. */
+static kn_status finish_row(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t *factored, double *dev)
+{
+    const kn_deviance *d = s->d;
+    ptrdiff_t J = d->T - s->missing[i];
+    kn_mat L = d->L;
+    *dev = NAN;
+    if (2 * J < d->T || J == 0)
+        return KN_OK;
+    if (s->missing[i] > 0 && d->K > 0) {
+        /* Samples that miss the same responses, as those of one site may, share the factor. */
+        ptrdiff_t f = *factored;
+        size_t bytes = (size_t)s->words * sizeof *s->mask;
+        if (f < 0 || memcmp(s->mask + f * s->words, s->mask + i * s->words, bytes) != 0) {
+            kn_status status = restricted_factor(ctx, s, i);
+            if (status != KN_OK)
+                return status;
+            *factored = i;
+        }
+        L = s->L;
+    }
+    kn_mat a = kn_sub(s->work, 0, 0, 1, d->K); /* a as a row: a L^-T */
+    for (ptrdiff_t k = 0; k < d->K; k++)
+        kn_col(a, k)[0] = kn_at(s->A, i, k) * d->w[k];
+    if (d->K > 0)
+        kn_trsm_right(KN_T, L, a);
+    *dev = (s->q[i] - kn_sumsq(a)) * ((double)d->T / (double)J);
+    return KN_OK;
+}
+
+kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source *z, double *dev)
+{
+    scoring s = {.d = d, .rows = z->rows, .words = (d->T + WORD - 1) / WORD};
+    ptrdiff_t block = kn_z_block_size(z), factored = -1;
+    kn_status status;
+
+    if (z->cols != d->T)
+        return kn_fail(ctx, KN_ERR_SHAPE, "deviance: z maps have %td responses, the reference %td",
+                       z->cols, d->T);
+    KN_TRY(kn_mat_new(ctx, z->rows, block, &s.z));
+    KN_TRY(kn_mat_new(ctx, z->rows, d->K, &s.A));
+    KN_TRY(kn_mat_new(ctx, CHUNK, d->K, &s.work));
+    KN_TRY(kn_mat_new(ctx, d->K, d->K, &s.L));
+    KN_TRY(kn_alloc_d(ctx, z->rows, &s.q));
+    KN_TRY(kn_alloc_i(ctx, z->rows, &s.missing));
+    for (ptrdiff_t first = 0; first < d->T; first += block) {
+        ptrdiff_t nb = d->T - first < block ? d->T - first : block;
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(z->block(z->self, ctx, first, nb, kn_cols(s.z, 0, nb)));
+        KN_TRY(add_block(ctx, &s, first, nb));
+    }
+    for (ptrdiff_t i = 0; i < z->rows; i++)
+        KN_TRY(finish_row(ctx, &s, i, &factored, &dev[i]));
+out:
+    kn_mat_clear(&s.z);
+    kn_mat_clear(&s.A);
+    kn_mat_clear(&s.work);
+    kn_mat_clear(&s.L);
+    kn_free(s.q);
+    kn_free(s.missing);
+    kn_free(s.mask);
+    return status;
+}

@@ -1,0 +1,397 @@
+/* Fit of the joint deviance: see deviance.h for the formulas and the cost, deviance_pass.h for what
+ * is gathered [METHOD 8b]. */
+#include "norm/deviance_fit.h"
+
+#include <math.h>
+
+#include "la/eig_top.h"
+#include "norm/deviance_pass.h"
+
+static const double PSI_FLOOR = 1e-6;   /* of the mean square of z */
+static const double LADDER_SHARE = 0.8; /* K stays below this share of N */
+static const double SINGLE_FROM = 2e10; /* N (N + 2 folds K) T: larger problems in float */
+
+typedef kn_deviance_fitter fitter;
+typedef kn_deviance_part part;
+
+void kn_deviance_fitter_free(fitter *f)
+{
+    if (!f)
+        return;
+    kn_deviance_pass_free(f);
+    for (int p = 0; f->parts && p <= f->folds; p++) {
+        part *pt = &f->parts[p];
+        for (int l = 0; l < f->n_stages; l++) {
+            kn_mat_clear(&pt->H[l]);
+            kn_mat_clear(&pt->A[l]);
+        }
+        kn_mat_clear(&pt->own);
+        kn_mat_clear(&pt->q);
+        kn_free(pt->s2);
+    }
+    kn_free(f->parts);
+    kn_free(f->order);
+    kn_free(f->ss);
+    kn_mat_clear(&f->G);
+    kn_mat_clear(&f->Q);
+    kn_mat_clear(&f->fold_ss);
+    kn_free(f);
+}
+
+/* Row order and the parts' ranges, by counting. */
+static kn_status lay_out_folds(kn_ctx *ctx, fitter *f, const int *fold)
+{
+    kn_status status;
+    void *parts;
+    KN_TRY(kn_alloc(ctx, f->folds + 1, sizeof *f->parts, &parts));
+    f->parts = parts;
+    KN_TRY(kn_alloc_i(ctx, f->N, &f->order));
+    for (ptrdiff_t i = 0; i < f->N; i++) {
+        if (fold[i] < 0 || fold[i] >= f->folds) {
+            status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                             "deviance: sample %td is in fold %d, expected 0 to %d", i + 1, fold[i],
+                             f->folds - 1);
+            goto out;
+        }
+        f->parts[fold[i]].count++;
+    }
+    ptrdiff_t at = 0;
+    for (int p = 0; p < f->folds; p++) {
+        part *pt = &f->parts[p];
+        if (pt->count == 0 || f->N - pt->count < 2) {
+            status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                             "deviance: fold %d has %td of %td samples, expected at least 1 in it "
+                             "and 2 outside",
+                             p, pt->count, f->N);
+            goto out;
+        }
+        pt->first = at;
+        pt->n = f->N - pt->count;
+        for (ptrdiff_t i = 0; i < f->N; i++)
+            if (fold[i] == p)
+                f->order[at++] = i;
+    }
+    f->parts[f->folds] = (part){.first = f->N, .n = f->N};
+out:
+    return status;
+}
+
+static kn_status lay_out_ladder(kn_ctx *ctx, fitter *f, ptrdiff_t K)
+{
+    ptrdiff_t least = f->N; /* the smallest training size */
+    for (int p = 0; p < f->folds; p++)
+        least = f->parts[p].n < least ? f->parts[p].n : least;
+    if (K != KN_DEVIANCE_AUTO) {
+        if (K < 0 || K >= least || K > f->T)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "deviance: %td components, expected 0 to %td for %td samples (%td "
+                           "outside the largest fold) and %td responses",
+                           K, least - 1 < f->T ? least - 1 : f->T, f->N, least, f->T);
+        f->ladder[0] = f->Kmax = K;
+        f->n_stages = 1;
+        return KN_OK;
+    }
+    for (int l = 0; l < KN_DEVIANCE_LADDER; l++) {
+        ptrdiff_t k = l == 0 ? 0 : (ptrdiff_t)1 << (l - 1);
+        if (k > 0 && ((double)k >= LADDER_SHARE * (double)f->N || k >= least || k > f->T))
+            break;
+        f->ladder[f->n_stages++] = f->Kmax = k;
+    }
+    return KN_OK;
+}
+
+static kn_status allocate(kn_ctx *ctx, fitter *f)
+{
+    kn_status status;
+    for (int p = 0; p <= f->folds; p++) {
+        part *pt = &f->parts[p];
+        KN_TRY(kn_alloc_d(ctx, f->Kmax, &pt->s2));
+        for (int l = 0; p < f->folds && l < f->n_stages; l++) {
+            KN_TRY(kn_mat_new(ctx, f->ladder[l], f->ladder[l], &pt->H[l]));
+            KN_TRY(kn_mat_new(ctx, pt->count, f->ladder[l], &pt->A[l]));
+        }
+        KN_TRY(kn_mat_new(ctx, f->Kmax, f->n_stages, &pt->own));
+        KN_TRY(kn_mat_new(ctx, pt->count, f->n_stages, &pt->q));
+    }
+    KN_TRY(kn_alloc_d(ctx, f->T, &f->ss));
+    KN_TRY(kn_mat_new(ctx, f->N, f->N, &f->G));
+    KN_TRY(kn_mat_new(ctx, f->block, f->folds, &f->fold_ss));
+    KN_TRY(kn_deviance_pass_new(ctx, f));
+out:
+    return status;
+}
+
+kn_status kn_deviance_fitter_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T, ptrdiff_t block,
+                                 const int *fold, int folds, ptrdiff_t K, kn_precision precision,
+                                 fitter **out)
+{
+    kn_status status;
+    void *memory;
+    fitter *f = NULL;
+    *out = NULL;
+    if (T < 1 || N < 3 || folds < 2)
+        return kn_fail(ctx, KN_ERR_SHAPE,
+                       "deviance: %td samples, %td responses, %d folds; expected at least 3, 1, 2",
+                       N, T, folds);
+    KN_TRY(kn_alloc(ctx, 1, sizeof *f, &memory));
+    f = memory;
+    *f = (fitter){.N = N,
+                  .T = T,
+                  .block = block,
+                  .folds = folds,
+                  .automatic = K == KN_DEVIANCE_AUTO,
+                  .workers = kn_workers(ctx, N, 1)};
+    KN_TRY(lay_out_folds(ctx, f, fold));
+    KN_TRY(lay_out_ladder(ctx, f, K));
+    double work = (double)N * ((double)N + 2.0 * folds * (double)f->Kmax) * (double)T;
+    f->single = precision == KN_SINGLE || (precision == KN_BY_SIZE && work >= SINGLE_FROM);
+    KN_TRY(allocate(ctx, f));
+out:
+    if (status != KN_OK) {
+        kn_deviance_fitter_free(f);
+        f = NULL;
+    }
+    *out = f;
+    return status;
+}
+
+/* z of the reference are finite by construction: a missing one is an error, because leaving it out
+ * would bias the covariance towards 0. */
+kn_status kn_deviance_first(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
+{
+    kn_deviance_pass_gram(ctx, f, first, z);
+    for (ptrdiff_t j = 0; j < z.cols; j++)
+        for (ptrdiff_t i = 0; !isfinite(f->ss[first + j]) && i < f->N; i++)
+            if (!isfinite(kn_at(z, i, j)))
+                return kn_fail(ctx, KN_ERR_DATA,
+                               "deviance: z of reference sample %td, response %td is not finite",
+                               i + 1, first + j + 1);
+    return KN_OK;
+}
+
+/* Eigenvectors of the Gram matrices of all parts' training rows, side by side. */
+typedef struct decomposing {
+    fitter *f;
+    kn_eig_top_work *work; /* one a worker */
+    kn_mat *V;
+    int *failed; /* one a part: -1 not finite, -2 all zero, > 0 not converged */
+} decomposing;
+
+static void decompose_parts(void *self, int worker, ptrdiff_t p, ptrdiff_t end)
+{
+    decomposing *d = self;
+    fitter *f = d->f;
+    kn_mat A = d->work[worker].A;
+    for (; p < end; p++) {
+        part *pt = &f->parts[p];
+        kn_mat V = kn_sub(d->V[worker], 0, 0, pt->n, f->Kmax);
+        double trace = 0;
+        for (ptrdiff_t j = 0; j < pt->n; j++) {
+            ptrdiff_t b = f->order[j < pt->first ? j : j + pt->count];
+            for (ptrdiff_t i = j; i < pt->n; i++) {
+                ptrdiff_t a = f->order[i < pt->first ? i : i + pt->count];
+                kn_col(A, j)[i] = a > b ? kn_at(f->G, a, b) : kn_at(f->G, b, a);
+            }
+            trace += kn_at(A, j, j);
+        }
+        pt->floor = PSI_FLOOR * trace / ((double)pt->n * (double)f->T);
+        d->failed[p] = trace == 0 ? -2 : kn_eig_top(&d->work[worker], pt->n, f->Kmax, pt->s2, V);
+        if (d->failed[p] != 0)
+            continue;
+        for (ptrdiff_t k = 0; k < f->Kmax; k++)
+            /* Beyond the rank of z there is no direction to take: V = 0 leaves W_k = 0. */
+            if (!(pt->s2[k] > 1e-14 * (double)pt->n * pt->s2[0])) {
+                pt->s2[k] = 0;
+                kn_mat_zero(kn_cols(V, k, 1));
+            }
+        kn_deviance_pass_vectors(f, (int)p, V);
+    }
+}
+
+kn_status kn_deviance_turn(kn_ctx *ctx, fitter *f)
+{
+    kn_status status;
+    int workers = kn_workers(ctx, f->folds + 1, 1);
+    decomposing d = {.f = f};
+    void *work = NULL, *V = NULL, *failed = NULL;
+    KN_TRY(kn_check_cancel(ctx));
+    KN_TRY(kn_alloc(ctx, workers, sizeof *d.work, &work));
+    d.work = work;
+    KN_TRY(kn_alloc(ctx, workers, sizeof *d.V, &V));
+    d.V = V;
+    KN_TRY(kn_alloc(ctx, f->folds + 1, sizeof *d.failed, &failed));
+    d.failed = failed;
+    for (int w = 0; w < workers; w++) {
+        KN_TRY(kn_eig_top_new(ctx, f->N, f->Kmax, &d.work[w]));
+        KN_TRY(kn_mat_new(ctx, f->N, f->Kmax, &d.V[w]));
+    }
+    kn_la_parallel(ctx, f->folds + 1, 1, decompose_parts, &d);
+    for (int p = 0; p <= f->folds && status == KN_OK; p++)
+        if (d.failed[p] == -2)
+            status = kn_fail(ctx, KN_ERR_DATA, "deviance: every reference z is zero");
+        else if (d.failed[p] == -1)
+            status = kn_fail(ctx, KN_ERR_NUMERIC, "deviance: the sums of squares of z overflow");
+        else if (d.failed[p] != 0)
+            status = kn_fail(ctx, KN_ERR_NUMERIC,
+                             "deviance: the eigenproblem of fold %d did not converge (info %d)", p,
+                             d.failed[p]);
+    kn_mat_clear(&f->G);
+    if (status == KN_OK)
+        status = kn_mat_new(ctx, f->T, f->Kmax, &f->Q);
+out:
+    for (int w = 0; w < workers; w++) {
+        if (d.work)
+            kn_eig_top_clear(&d.work[w]);
+        if (d.V)
+            kn_mat_clear(&d.V[w]);
+    }
+    kn_free(work);
+    kn_free(V);
+    kn_free(failed);
+    return status;
+}
+
+void kn_deviance_second(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
+{
+    kn_deviance_pass_gather(ctx, f, first, z);
+}
+
+/* Deviance and log density of a fold's held-out rows for one K:
+ *     M = I + w s^-1 H s^-1 w,  a = A s^-1 w,  Q = C s^-1. */
+static kn_status finish_stage(kn_ctx *ctx, const fitter *f, const part *pt, int l, kn_mat dev,
+                              kn_mat density)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t K = f->ladder[l];
+    kn_mat H = pt->H[l], A = pt->A[l];
+    double *w = kn_col(pt->own, l), log_det = pt->log_psi[l];
+    for (ptrdiff_t k = 0; k < K; k++) { /* w_k / s_k takes the place of sum C^2 psi */
+        double s2 = pt->s2[k];
+        w[k] = s2 > 0 ? sqrt(fmax(s2 / (double)pt->n - w[k] / s2, 0) / s2) : 0;
+    }
+    for (ptrdiff_t k = 0; k < K; k++) {
+        for (ptrdiff_t i = k; i < K; i++)
+            kn_col(H, k)[i] = w[i] * w[k] * kn_at(H, i, k) + (i == k);
+        for (ptrdiff_t i = 0; i < pt->count; i++)
+            kn_col(A, k)[i] *= w[k];
+    }
+    if (K > 0) {
+        KN_TRY(kn_chol(ctx, H, "deviance matrix M of a fold"));
+        kn_trsm_right(KN_T, H, A); /* a L^-T */
+    }
+    for (ptrdiff_t k = 0; k < K; k++)
+        log_det += 2 * log(kn_at(H, k, k));
+    for (ptrdiff_t i = 0; i < pt->count; i++) {
+        ptrdiff_t at = f->order[pt->first + i];
+        double value = kn_at(pt->q, i, l) - kn_sumsq(kn_sub(A, i, 0, 1, K));
+        kn_col(dev, l)[at] = value;
+        kn_col(density, l)[at] = -0.5 * ((double)f->T * log(2 * M_PI) + log_det + value);
+    }
+out:
+    return status;
+}
+
+/* The smallest K with the highest mean density; its deviances are the reference. */
+static kn_status choose(kn_ctx *ctx, const fitter *f, kn_mat dev, kn_mat density, kn_deviance *d)
+{
+    int chosen = 0;
+    for (int l = 0; l < f->n_stages; l++) {
+        double mean = 0;
+        for (ptrdiff_t i = 0; i < f->N; i++)
+            mean += kn_at(density, i, l) / (double)f->N;
+        d->ladder[l] = f->ladder[l];
+        d->density[l] = mean;
+        if (mean > d->density[chosen])
+            chosen = l;
+    }
+    d->n_ladder = f->automatic ? f->n_stages : 0;
+    d->n_ref = f->N;
+    d->K = f->ladder[chosen];
+    kn_status status = kn_alloc_d(ctx, f->N, &d->ref);
+    for (ptrdiff_t i = 0; status == KN_OK && i < f->N; i++)
+        d->ref[i] = kn_at(dev, i, chosen);
+    return status;
+}
+
+/* The model of all samples at the K chosen: psi from C, then C to Q, cut to K columns. */
+static kn_status finish_whole(kn_ctx *ctx, fitter *f, kn_deviance *d)
+{
+    kn_status status;
+    const part *all = &f->parts[f->folds];
+    KN_TRY(kn_alloc_d(ctx, d->K, &d->lam));
+    KN_TRY(kn_alloc_d(ctx, f->T, &d->psi));
+    for (ptrdiff_t j = 0; j < f->T; j++)
+        d->psi[j] = f->ss[j];
+    for (ptrdiff_t k = 0; k < d->K; k++) {
+        double *c = kn_col(f->Q, k), s = all->s2[k] > 0 ? 1 / sqrt(all->s2[k]) : 0;
+        d->lam[k] = all->s2[k] / (double)f->N;
+        for (ptrdiff_t j = 0; j < f->T; j++) {
+            d->psi[j] -= c[j] * c[j];
+            c[j] *= s;
+        }
+    }
+    for (ptrdiff_t j = 0; j < f->T; j++)
+        d->psi[j] = fmax(d->psi[j] / (double)(f->N - d->K), all->floor);
+    if (d->K < f->Kmax) {
+        KN_TRY(kn_mat_copy(ctx, kn_cols(f->Q, 0, d->K), &d->Q));
+    } else {
+        d->Q = f->Q;
+        f->Q = kn_mat_none();
+    }
+    KN_TRY(kn_deviance_prepare(ctx, d));
+out:
+    return status;
+}
+
+kn_status kn_deviance_finish(kn_ctx *ctx, fitter *f, kn_deviance *out)
+{
+    kn_status status;
+    kn_deviance d = {.T = f->T};
+    kn_mat dev = {0}, density = {0}; /* N x stages */
+    *out = (kn_deviance){0};
+    KN_TRY(kn_mat_new(ctx, f->N, f->n_stages, &dev));
+    KN_TRY(kn_mat_new(ctx, f->N, f->n_stages, &density));
+    for (int p = 0; p < f->folds; p++)
+        for (int l = 0; l < f->n_stages; l++)
+            KN_TRY(finish_stage(ctx, f, &f->parts[p], l, dev, density));
+    KN_TRY(choose(ctx, f, dev, density, &d));
+    KN_TRY(finish_whole(ctx, f, &d));
+    *out = d;
+    d = (kn_deviance){0};
+out:
+    kn_mat_clear(&density);
+    kn_mat_clear(&dev);
+    kn_deviance_clear(&d);
+    return status;
+}
+
+kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, int folds,
+                          ptrdiff_t K, kn_deviance *out)
+{
+    kn_status status;
+    fitter *f = NULL;
+    kn_mat block = {0};
+    ptrdiff_t width = kn_z_block_size(z);
+    *out = (kn_deviance){0};
+    KN_TRY(kn_deviance_fitter_new(ctx, z->rows, z->cols, width, fold, folds, K, KN_BY_SIZE, &f));
+    KN_TRY(kn_mat_new(ctx, z->rows, width, &block));
+    for (int pass = 0; pass < 2; pass++) {
+        for (ptrdiff_t first = 0; first < z->cols; first += width) {
+            ptrdiff_t n = z->cols - first < width ? z->cols - first : width;
+            KN_TRY(kn_check_cancel(ctx));
+            KN_TRY(z->block(z->self, ctx, first, n, kn_cols(block, 0, n)));
+            if (pass == 0)
+                KN_TRY(kn_deviance_first(ctx, f, first, kn_cols(block, 0, n)));
+            else
+                kn_deviance_second(ctx, f, first, kn_cols(block, 0, n));
+            kn_tell(ctx, "deviance", pass * z->cols + first + n, 2 * z->cols, NAN);
+        }
+        if (pass == 0)
+            KN_TRY(kn_deviance_turn(ctx, f));
+    }
+    KN_TRY(kn_deviance_finish(ctx, f, out));
+out:
+    kn_mat_clear(&block);
+    kn_deviance_fitter_free(f);
+    return status;
+}

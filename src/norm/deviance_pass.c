@@ -1,0 +1,75 @@
+/* The two passes of a deviance fit over blocks of responses: see deviance_pass.h.
+ *
+ * The work is dealt out whole, tiles of G in pass 1 and folds in pass 2, so that each BLAS call
+ * runs on one thread and results do not depend on how many there are. Within a block, C is made
+ * 256 KB at a time, which keeps it in cache for everything that follows from it. */
+#include "norm/deviance_pass.h"
+
+#include <math.h>
+
+#include "la/clones.h"
+#include "la/la.h"
+#include "la/vec.h"
+
+/* Tiles of G: enough of them for a few threads, none too small for the BLAS. */
+static ptrdiff_t tile_size(ptrdiff_t N)
+{
+    enum { LEAST = 48, MOST = 256, ROUND = 16 };
+    ptrdiff_t size = (N / 4 + ROUND - 1) / ROUND * ROUND;
+    return size < LEAST ? LEAST : size < MOST ? size : MOST;
+}
+
+#define REAL    double
+#define MAT     kn_mat
+#define NAME(x) x##_d
+#define NEW     kn_mat_new
+#define CLEAR   kn_mat_clear
+#define COL     kn_col
+#define SUB     kn_sub
+#define GEMM    kn_gemm
+#define SYRK    kn_syrk
+#include "norm/deviance_products.h"
+#undef REAL
+#undef MAT
+#undef NAME
+#undef NEW
+#undef CLEAR
+#undef COL
+#undef SUB
+#undef GEMM
+#undef SYRK
+#define REAL    float
+#define MAT     kn_fmat
+#define NAME(x) x##_f
+#define NEW     kn_fmat_new
+#define CLEAR   kn_fmat_clear
+#define COL     kn_fcol
+#define SUB     kn_fsub
+#define GEMM    kn_gemm_f32
+#define SYRK    kn_syrk_f32
+#include "norm/deviance_products.h"
+
+kn_status kn_deviance_pass_new(kn_ctx *ctx, kn_deviance_fitter *f)
+{
+    return f->single ? space_new_f(ctx, f) : space_new_d(ctx, f);
+}
+
+void kn_deviance_pass_free(kn_deviance_fitter *f)
+{
+    f->single ? space_free_f(f) : space_free_d(f);
+}
+
+void kn_deviance_pass_gram(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z)
+{
+    f->single ? gram_f(ctx, f, first, z) : gram_d(ctx, f, first, z);
+}
+
+void kn_deviance_pass_vectors(kn_deviance_fitter *f, int part, kn_mat V)
+{
+    f->single ? put_vectors_f(f, part, V) : put_vectors_d(f, part, V);
+}
+
+void kn_deviance_pass_gather(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z)
+{
+    f->single ? gather_f(ctx, f, first, z) : gather_d(ctx, f, first, z);
+}

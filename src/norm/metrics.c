@@ -1,0 +1,127 @@
+#include "norm/metrics.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "base/parallel.h"
+
+const char *const kn_metric_name[KN_N_METRICS] = {"R2",   "rho",  "rho2", "RMSE",
+                                                  "SMSE", "EXPV", "MSLL", "z2"};
+
+typedef struct job {
+    kn_mat y, mean, v;
+    const double *noise, *mean0, *var0;
+    const bool *use;
+    kn_metric_sums *sums; /* NULL: out */
+    kn_mat out;
+} job;
+
+static void add_sample(kn_metric_sums *s, double y, double m, double s2, double mean0, double var0)
+{
+    double e = y - m, d = y - mean0;
+    if (s->n == 0) {
+        s->y0 = y;
+        s->m0 = m;
+        s->e0 = e;
+    }
+    s->n++;
+    double dy = y - s->y0 - s->y, dm = m - s->m0 - s->m, de = e - s->e0 - s->e;
+    double w = (s->n - 1) / s->n;
+    s->y += dy / s->n;
+    s->m += dm / s->n;
+    s->e += de / s->n;
+    s->yy += w * dy * dy;
+    s->mm += w * dm * dm;
+    s->ym += w * dy * dm;
+    s->ee += w * de * de;
+    s->e2 += e * e;
+    s->z2 += e * e / s2;
+    s->loss += var0 > 0 ? 0.5 * (log(s2 / var0) + e * e / s2 - d * d / var0) : NAN;
+}
+
+static void add_response(const job *b, ptrdiff_t j, kn_metric_sums *s)
+{
+    const double *y = kn_col(b->y, j), *m = kn_col(b->mean, j), *v = kn_col(b->v, j);
+    for (ptrdiff_t i = 0; i < b->y.rows; i++) {
+        double s2 = v[i] + b->noise[j];
+        if ((!b->use || b->use[i]) && isfinite(y[i]) && isfinite(m[i]) && s2 > 0 && isfinite(s2))
+            add_sample(s, y[i], m[i], s2, b->mean0[j], b->var0[j]);
+    }
+}
+
+static void report(const kn_metric_sums *s, ptrdiff_t j, kn_mat out)
+{
+    double value[KN_N_METRICS];
+    for (int k = 0; k < KN_N_METRICS; k++)
+        value[k] = NAN;
+    if (s->n > 0) {
+        value[KN_METRIC_RMSE] = sqrt(s->e2 / s->n);
+        value[KN_METRIC_Z2] = s->z2 / s->n;
+        value[KN_METRIC_MSLL] = s->loss / s->n;
+    }
+    if (s->yy > 0) {
+        value[KN_METRIC_R2] = 1 - s->e2 / s->yy;
+        value[KN_METRIC_SMSE] = s->e2 / s->yy;
+        value[KN_METRIC_EXPV] = 1 - s->ee / s->yy;
+        if (s->mm > 0) {
+            value[KN_METRIC_RHO] = s->ym / sqrt(s->yy * s->mm);
+            value[KN_METRIC_RHO2] = value[KN_METRIC_RHO] * value[KN_METRIC_RHO];
+        }
+    }
+    for (int k = 0; k < KN_N_METRICS; k++)
+        kn_col(out, k)[j] = value[k];
+}
+
+static void some_responses(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    const job *b = self;
+    for (ptrdiff_t j = first; j < last; j++) {
+        kn_metric_sums own = {0};
+        add_response(b, j, b->sums ? &b->sums[j] : &own);
+        if (!b->sums)
+            report(&own, j, b->out);
+    }
+}
+
+static void run(kn_ctx *ctx, job *b)
+{
+    enum { RESPONSES = 64 };
+    assert(b->mean.rows == b->y.rows && b->mean.cols == b->y.cols);
+    assert(b->v.rows == b->y.rows && b->v.cols == b->y.cols);
+    kn_parallel(ctx, b->y.cols, RESPONSES, some_responses, b);
+}
+
+void kn_metrics_add(kn_ctx *ctx, kn_mat y, kn_mat mean, kn_mat v, const double *noise,
+                    const double *mean0, const double *var0, const bool *use, kn_metric_sums *sums)
+{
+    job b = {y, mean, v, noise, mean0, var0, use, sums, kn_mat_none()};
+    run(ctx, &b);
+}
+
+void kn_metrics_result(const kn_metric_sums *sums, kn_mat out)
+{
+    assert(out.cols == KN_N_METRICS);
+    for (ptrdiff_t j = 0; j < out.rows; j++)
+        report(&sums[j], j, out);
+}
+
+void kn_metrics(kn_ctx *ctx, kn_mat y, kn_mat mean, kn_mat v, const double *noise,
+                const double *mean0, const double *var0, const bool *use, kn_mat out)
+{
+    assert(out.rows == y.cols && out.cols == KN_N_METRICS);
+    job b = {y, mean, v, noise, mean0, var0, use, NULL, out};
+    run(ctx, &b);
+}
+
+void kn_metrics_mean(kn_mat metrics, double mean[KN_N_METRICS])
+{
+    for (int k = 0; k < KN_N_METRICS; k++) {
+        double sum = 0, n = 0;
+        for (ptrdiff_t j = 0; j < metrics.rows; j++)
+            if (isfinite(kn_at(metrics, j, k))) {
+                sum += kn_at(metrics, j, k);
+                n++;
+            }
+        mean[k] = n > 0 ? sum / n : NAN;
+    }
+}

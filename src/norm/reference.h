@@ -1,0 +1,49 @@
+/* What is normal: statistics of the training samples' own cross-validated maps, against which new
+ * ones are judged                                                           [METHOD 5b, 8, 8b] */
+#ifndef KN_NORM_REFERENCE_H
+#define KN_NORM_REFERENCE_H
+
+#include "gp/maps.h"
+#include "norm/deviance.h"
+#include "norm/gev.h"
+
+typedef struct kn_reference {
+    ptrdiff_t n;       /* samples; 0: there is no reference */
+    ptrdiff_t *sample; /* n  which training sample each is, ascending; NULL: all, in order */
+    double top;        /* fraction of the statistic */
+    double *statistic; /* n  trimmed mean of the largest |z| */
+    bool has_gev;
+    kn_gev gev;
+    kn_gev gev_se;
+    bool gev_at_bound; /* the shape was held at the end of its range */
+    bool has_deviance;
+    kn_deviance deviance; /* of z, and of z with noise alone in the denominator */
+    kn_deviance deviance_noise;
+    double *extrapolation; /* n  model variance over noise variance, ascending */
+    double *y_sum; /* n  sum of the standardised responses: tells whether data are the same */
+    double *loo_statistic; /* n  the same by leave-one-out in closed form; NULL: not made */
+    bool has_loo_gev;
+    kn_gev loo_gev;
+    float *z; /* n x T row by row, cross-validated; NULL: not kept */
+} kn_reference;
+
+/* From the cross-validated maps of all training samples, or of some. fold[n] deals those with maps
+ * among the folds over which the deviance is cross-fitted. What cannot be had from these data, such
+ * as an extreme value fit to nine samples, is left out with a warning. z is kept when keep_z. Two
+ * walks over the maps; see norm/deviance.h for the cost. */
+kn_status kn_reference_make(kn_ctx *ctx, const kn_gp *gp, const kn_gp_maps *cv, const int *fold,
+                            int folds, double top, bool keep_z, kn_reference *out);
+void kn_reference_clear(kn_reference *r);
+
+/* Where training sample t is among the reference; -1: it has no cross-validated map, or t is -1. */
+ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t);
+
+/* The statistic by leave-one-out in closed form [METHOD 5], with its own extreme value fit, and how
+ * those maps are calibrated. Optimistic: basis and parameters have seen every sample. */
+kn_status kn_reference_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_reference *r,
+                           kn_cv_summary *summary);
+
+/* Share of the model variance that is not R's iso term, for extrapolation: subtracts c_p iso. */
+double kn_reference_iso_share(const kn_gp *gp, ptrdiff_t j);
+
+#endif

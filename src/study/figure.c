@@ -1,0 +1,332 @@
+#include "study/figure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "io/number.h"
+#include "study/svg.h"
+
+/* Layout in px. */
+enum {
+    WIDTH = 900,
+    LEGEND = 64,
+    ROW = 306, /* a row of panels, with titles and labels */
+    PANEL_WIDTH = 226,
+    PANEL_HEIGHT = 216,
+    PANEL_STEP = 296,
+    LEFT = 66,
+    TOP = 34,
+    SMALL = 12,
+    LARGE = 14,
+    LABEL_ROOM = 30 /* a component number needs this much of the axis */
+};
+
+/* Okabe & Ito's palette: told apart under every common colour blindness. */
+static const struct series {
+    int method, variant;
+    const char *colour, *name;
+} SERIES[] = {{0, KN_VAR_PAPER, "#D55E00", "S-MTGPR, paper"},
+              {0, KN_VAR_ISO_EXACT, "#E69F00", "S-MTGPR, iso-exact"},
+              {0, KN_VAR_DEFAULT, "#0072B2", "S-MTGPR, default"},
+              {1, KN_VAR_DEFAULT, "#009E73", "STGPR"},
+              {2, KN_VAR_DEFAULT, "#CC79A7", "MT-Kronprod"}};
+enum { N_SERIES = sizeof SERIES / sizeof *SERIES };
+
+typedef struct curve {
+    kn_quantity quantity;
+    const char *dashes, *name; /* name: where a panel has more than one */
+} curve;
+
+static const struct panel {
+    const char *title, *unit;
+    bool log;
+    int n;
+    curve curve[2];
+} PANELS[] = {
+    {"Runtime of the fit", "seconds", true, 1, {{KN_Q_SECONDS_FIT, NULL, NULL}}},
+    {"R² of unseen random patterns", "mean over voxels", false, 1, {{KN_Q_R2, NULL, NULL}}},
+    {"Detection of figures",
+     "AUC",
+     false,
+     2,
+     {{KN_Q_AUC_DEVIANCE, NULL, "joint deviance"}, {KN_Q_AUC_TOP, "5 3", "top 5 %"}}}};
+enum { N_PANELS = sizeof PANELS / sizeof *PANELS };
+
+typedef struct axis {
+    double low, high; /* log axis: of log10 */
+    bool log;
+} axis;
+
+typedef struct drawing {
+    kn_svg svg;
+    const kn_group *group;
+    ptrdiff_t n;
+    int split;
+    double left, top; /* of the panel at hand */
+    axis x, y;
+} drawing;
+
+static double along(axis a, double value)
+{
+    double v = a.log ? log10(value) : value;
+    return a.high > a.low ? (v - a.low) / (a.high - a.low) : 0.5;
+}
+
+static double across(const drawing *d, double components)
+{
+    return d->left + PANEL_WIDTH * along(d->x, components);
+}
+
+static double height(const drawing *d, double value)
+{
+    return d->top + PANEL_HEIGHT * (1 - along(d->y, value));
+}
+
+static void widen(axis *a, double value)
+{
+    double v = a->log ? log10(value) : value;
+    if (isfinite(v)) {
+        a->low = fmin(a->low, v);
+        a->high = fmax(a->high, v);
+    }
+}
+
+/* Where error bars end; on a log axis the lower end may have no place. */
+static double bar_end(const kn_group *g, int q, int side)
+{
+    return isfinite(g->sd[q]) ? g->mean[q] + side * g->sd[q] : g->mean[q];
+}
+
+static void find_axes(drawing *d, const struct panel *p)
+{
+    d->x = (axis){INFINITY, -INFINITY, true};
+    d->y = (axis){INFINITY, -INFINITY, p->log};
+    for (ptrdiff_t i = 0; i < d->n; i++) {
+        const kn_group *g = &d->group[i];
+        if (g->run.split != d->split)
+            continue;
+        if (g->run.components > 0)
+            widen(&d->x, (double)g->run.components);
+        for (int c = 0; c < p->n; c++)
+            for (int side = -1; side <= 1; side++)
+                widen(&d->y, bar_end(g, (int)p->curve[c].quantity, side));
+    }
+    if (d->x.low > d->x.high) /* nothing with components: lines across an axis without numbers */
+        d->x = (axis){0, 1, true};
+    if (d->x.low == d->x.high) {
+        d->x.low -= 0.5;
+        d->x.high += 0.5;
+    }
+    double room = 0.04 * (d->x.high - d->x.low);
+    d->x.low -= room;
+    d->x.high += room;
+    if (d->y.low > d->y.high) /* nothing could be had */
+        d->y.low = d->y.high = 0;
+    if (d->y.high - d->y.low < 1e-9) {
+        d->y.low -= 0.5;
+        d->y.high += 0.5;
+    }
+    room = 0.06 * (d->y.high - d->y.low);
+    d->y.low -= room;
+    d->y.high += room;
+}
+
+static void y_tick(drawing *d, double value)
+{
+    static const kn_pen GRID = {"#e4e4e4", 1, NULL};
+    char text[KN_NUMBER_SIZE];
+    double y = height(d, value);
+    kn_number_text(value + 0.0, text); /* -0 becomes 0 */
+    kn_svg_line(&d->svg, d->left, y, d->left + PANEL_WIDTH, y, GRID);
+    kn_svg_text(&d->svg, d->left - 6, y + 4, SMALL, "end", false, text);
+}
+
+/* Steps of 1, 2 or 5 times a power of ten, four to eight of them; the quotient of whole numbers
+ * prints as the decimal it is. */
+static void linear_ticks(drawing *d)
+{
+    double range = d->y.high - d->y.low, power = pow(10, floor(log10(range / 4)));
+    double rest = range / 4 / power, step = power * (rest >= 5 ? 5 : rest >= 2 ? 2 : 1);
+    for (double k = ceil(d->y.low / step); k * step <= d->y.high; k++)
+        y_tick(d, power < 1 ? round(k * step / power) / round(1 / power) : k * step);
+}
+
+static void log_ticks(drawing *d)
+{
+    static const double WITHIN[] = {1, 2, 5};
+    int n = d->y.high - d->y.low > 2.5 ? 1 : 3;
+    for (int k = (int)floor(d->y.low); k <= (int)ceil(d->y.high); k++)
+        for (int i = 0; i < n; i++) {
+            double v = WITHIN[i] * pow(10, k);
+            if (log10(v) >= d->y.low && log10(v) <= d->y.high)
+                y_tick(d, v);
+        }
+}
+
+/* Ticks where there are results; numbers from the right as far as there is room. */
+static void x_ticks(drawing *d)
+{
+    static const kn_pen TICK = {"#222", 1, NULL};
+    double bottom = d->top + PANEL_HEIGHT, free_below = INFINITY;
+    ptrdiff_t before = PTRDIFF_MAX;
+    for (;;) { /* downwards over the distinct numbers */
+        ptrdiff_t P = 0;
+        for (ptrdiff_t i = 0; i < d->n; i++) {
+            const kn_run *u = &d->group[i].run;
+            if (u->split == d->split && u->components < before && u->components > P)
+                P = u->components;
+        }
+        if (P == 0)
+            return;
+        double x = across(d, (double)P);
+        kn_svg_line(&d->svg, x, bottom, x, bottom + 4, TICK);
+        if (x < free_below) {
+            char text[KN_NUMBER_SIZE];
+            kn_number_text((double)P, text);
+            kn_svg_text(&d->svg, x, bottom + 17, SMALL, "middle", false, text);
+            free_below = x - LABEL_ROOM;
+        }
+        before = P;
+    }
+}
+
+static void error_bar(drawing *d, double x, const kn_group *g, int q, const char *colour)
+{
+    const kn_pen pen = {colour, 1.2, NULL};
+    if (!(g->sd[q] > 0))
+        return;
+    double low = bar_end(g, q, -1), up = height(d, bar_end(g, q, 1));
+    double down = d->y.log && low <= 0 ? d->top + PANEL_HEIGHT : height(d, low);
+    kn_svg_line(&d->svg, x, up, x, down, pen);
+    kn_svg_line(&d->svg, x - 3, up, x + 3, up, pen);
+    kn_svg_line(&d->svg, x - 3, down, x + 3, down, pen);
+}
+
+static bool drawable(const drawing *d, double value)
+{
+    return isfinite(value) && (!d->y.log || value > 0);
+}
+
+/* One method and variant: a curve over its components, or a line across when it has none. */
+static void draw_series(drawing *d, const struct series *s, int k, const curve *c)
+{
+    const kn_pen line = {s->colour, 1.8, c->dashes}, edge = {s->colour, 1.6, NULL};
+    double last_x = NAN, last_y = NAN;
+    int q = (int)c->quantity;
+    for (ptrdiff_t i = 0; i < d->n; i++) {
+        const kn_group *g = &d->group[i];
+        if (g->run.split != d->split || g->run.method != s->method ||
+            g->run.variant != s->variant || !drawable(d, g->mean[q]))
+            continue;
+        double y = height(d, g->mean[q]);
+        if (g->run.components == 0) {
+            kn_svg_line(&d->svg, d->left, y, d->left + PANEL_WIDTH, y, line);
+            error_bar(d, d->left + PANEL_WIDTH - 8 - 8 * (k % 2), g, q, s->colour);
+            continue;
+        }
+        /* side by side where error bars would hide each other */
+        double x = across(d, (double)g->run.components) + 2.5 * (k - 1);
+        if (isfinite(last_x))
+            kn_svg_line(&d->svg, last_x, last_y, x, y, line);
+        error_bar(d, x, g, q, s->colour);
+        kn_svg_circle(&d->svg, x, y, 3.2, c->dashes ? "#fff" : s->colour, edge);
+        last_x = x;
+        last_y = y;
+    }
+}
+
+static void draw_panel(drawing *d, const struct panel *p)
+{
+    static const kn_pen FRAME = {"#222", 1, NULL};
+    double right = d->left + PANEL_WIDTH, bottom = d->top + PANEL_HEIGHT;
+    find_axes(d, p);
+    (p->log ? log_ticks : linear_ticks)(d);
+    kn_svg_line(&d->svg, d->left, d->top, d->left, bottom, FRAME);
+    kn_svg_line(&d->svg, d->left, bottom, right, bottom, FRAME);
+    x_ticks(d);
+    kn_svg_text(&d->svg, d->left, d->top - 12, LARGE, "start", false, p->title);
+    kn_svg_text(&d->svg, d->left + PANEL_WIDTH / 2.0, bottom + 36, SMALL, "middle", false,
+                "basis functions (components)");
+    kn_svg_text(&d->svg, d->left - 52, d->top + PANEL_HEIGHT / 2.0, SMALL, "middle", true, p->unit);
+    for (int c = 0; c < p->n; c++)
+        for (int k = 0; k < N_SERIES; k++)
+            draw_series(d, &SERIES[k], k, &p->curve[c]);
+}
+
+static bool has_series(const drawing *d, const struct series *s)
+{
+    for (ptrdiff_t i = 0; i < d->n; i++)
+        if (d->group[i].run.method == s->method && d->group[i].run.variant == s->variant)
+            return true;
+    return false;
+}
+
+static void draw_legend(drawing *d, double top)
+{
+    const struct panel *auc = &PANELS[N_PANELS - 1];
+    double x = LEFT, y = top + 14;
+    for (int k = 0; k < N_SERIES; k++) {
+        const kn_pen pen = {SERIES[k].colour, 2.4, NULL};
+        if (!has_series(d, &SERIES[k]))
+            continue;
+        kn_svg_line(&d->svg, x, y, x + 24, y, pen);
+        kn_svg_text(&d->svg, x + 30, y + 4, SMALL, "start", false, SERIES[k].name);
+        x += 54 + 6.6 * (double)strlen(SERIES[k].name);
+    }
+    x = LEFT;
+    y += 24;
+    for (int c = 0; c < auc->n; c++) {
+        const kn_pen line = {"#222", 1.8, auc->curve[c].dashes}, edge = {"#222", 1.6, NULL};
+        char text[64];
+        snprintf(text, sizeof text, "AUC by %s", auc->curve[c].name);
+        kn_svg_line(&d->svg, x, y, x + 24, y, line);
+        kn_svg_circle(&d->svg, x + 12, y, 3.2, auc->curve[c].dashes ? "#fff" : "#222", edge);
+        kn_svg_text(&d->svg, x + 30, y + 4, SMALL, "start", false, text);
+        x += 54 + 6.6 * (double)strlen(text);
+    }
+    bool bars = false;
+    for (ptrdiff_t i = 0; i < d->n; i++)
+        bars = bars || d->group[i].run.repeat > 1;
+    if (bars)
+        kn_svg_text(&d->svg, x, y + 4, SMALL, "start", false,
+                    "Bars: standard deviation over repeats");
+}
+
+kn_status kn_figure_write(kn_ctx *ctx, const kn_results *r, const char *path)
+{
+    drawing d = {0};
+    kn_group *group = NULL;
+    bool has[KN_N_SPLITS] = {false};
+    int rows = 0;
+    kn_status status;
+    KN_TRY(kn_results_group(ctx, r, &group, &d.n));
+    d.group = group;
+    for (ptrdiff_t i = 0; i < d.n; i++)
+        has[group[i].run.split] = true;
+    for (int s = 0; s < KN_N_SPLITS; s++)
+        rows += has[s];
+    double indent = rows > 1 ? 24 : 0; /* room for the split's name above its row */
+    kn_svg_open(ctx, path, WIDTH, rows * (ROW + indent) + LEGEND,
+                "Runtime, R2 and AUC against the number of basis functions", &d.svg);
+    double top = 0;
+    for (d.split = 0; d.split < KN_N_SPLITS; d.split++) {
+        if (!has[d.split])
+            continue;
+        char name[64];
+        snprintf(name, sizeof name, "Split by %s", kn_split_name[d.split]);
+        if (rows > 1)
+            kn_svg_text(&d.svg, LEFT, top + 24, LARGE, "start", false, name);
+        d.top = top + indent + TOP;
+        for (int p = 0; p < N_PANELS; p++) {
+            d.left = LEFT + p * PANEL_STEP;
+            draw_panel(&d, &PANELS[p]);
+        }
+        top += ROW + indent;
+    }
+    draw_legend(&d, top);
+    status = kn_svg_close(&d.svg);
+out:
+    kn_free(group);
+    return status;
+}

@@ -1,0 +1,269 @@
+/* The paper's experiment from end to end: every method, variant and number of components on the
+ * same splits, with results on disk after each run                              [METHOD 9, 10] */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/grow.h"
+#include "io/source.h"
+#include "io/writer.h"
+#include "study/figure.h"
+#include "study/reproduce.h"
+
+static const int PAPER_COMPONENTS[] = {10, 25, 50, 100, 250, 500, 1000};
+enum { PAPER_REPEATS = 10 };
+
+typedef struct plan {
+    const int *components;
+    int n_components, repeats;
+    unsigned methods, variants, splits;
+    ptrdiff_t n, room;
+    kn_run *run;
+} plan;
+
+static kn_status read_job(kn_ctx *ctx, const kn_reproduce_job *job, plan *p)
+{
+    const unsigned all = 7, both = KN_SPLIT_SCAN | KN_SPLIT_PATTERN;
+    if (!job || job->size != sizeof *job || !job->data || !job->output)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "an experiment needs data, an output folder and its own size");
+    *p = (plan){.components = job->components ? job->components : PAPER_COMPONENTS,
+                .n_components = job->components
+                                    ? job->n_components
+                                    : (int)(sizeof PAPER_COMPONENTS / sizeof *PAPER_COMPONENTS),
+                .repeats = job->repeats ? job->repeats : PAPER_REPEATS,
+                .methods = job->methods ? job->methods : all,
+                .variants = job->variants ? job->variants : all,
+                .splits = job->splits ? job->splits : KN_SPLIT_SCAN};
+    if (p->repeats < 0 || p->n_components < 1)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is %d, expected 1 or more",
+                       p->repeats < 0 ? "repeats" : "n_components",
+                       p->repeats < 0 ? p->repeats : p->n_components);
+    if (p->methods & ~all || p->variants & ~all || p->splits & ~both)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "there is no such method, variant or split");
+    for (int i = 0; i < p->n_components; i++)
+        if (p->components[i] < 1)
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "components is %d, expected 1 or more",
+                           p->components[i]);
+    return KN_OK;
+}
+
+/* ---- what to run -------------------------------------------------------------------------- */
+
+/* Voxels that vary over the random patterns: only these can be modelled. */
+static ptrdiff_t count_varying(const kn_visual *v)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t j = 0; j < v->Y.cols; j++) {
+        const double *y = kn_col(v->Y, j);
+        bool finite = true, varies = false;
+        for (ptrdiff_t i = 0; i < v->n_random; i++) {
+            finite = finite && isfinite(y[i]);
+            varies = varies || y[i] != y[0];
+        }
+        n += finite && varies;
+    }
+    return n;
+}
+
+/* min(N - 1, T); the exact iso likelihood needs a complement unless the basis is all of T
+ * [METHOD 2]. */
+static ptrdiff_t most_components(ptrdiff_t N, ptrdiff_t T, int variant)
+{
+    if (T <= N - 1)
+        return T;
+    return variant == KN_VAR_ISO_EXACT ? N - 2 : N - 1;
+}
+
+static kn_status add_run(kn_ctx *ctx, plan *p, kn_run run)
+{
+    void *memory = p->run;
+    kn_status status = kn_grow(ctx, p->n + 1, sizeof *p->run, &memory, &p->room);
+    p->run = memory;
+    if (status == KN_OK)
+        p->run[p->n++] = run;
+    return status;
+}
+
+/* Every number asked for, once: what is too large becomes the largest there is. */
+static kn_status add_variant(kn_ctx *ctx, plan *p, kn_run run, ptrdiff_t most)
+{
+    kn_status status = KN_OK;
+    bool had_most = false, tell = run.repeat == 1;
+    for (int i = 0; i < p->n_components; i++) {
+        bool again = false;
+        for (int k = 0; k < i; k++)
+            again = again || p->components[k] == p->components[i];
+        had_most = had_most || p->components[i] == most;
+        run.components = p->components[i];
+        if (!again && run.components <= most)
+            KN_TRY(add_run(ctx, p, run));
+    }
+    for (int i = 0; i < p->n_components; i++) {
+        if (p->components[i] <= most)
+            continue;
+        if (tell)
+            kn_log(ctx, KN_LOG_INFO, "%s, split by %s: %d components asked for, %td are the most",
+                   kn_variant_name[run.variant], kn_split_name[run.split], p->components[i], most);
+        run.components = most;
+        if (!had_most)
+            KN_TRY(add_run(ctx, p, run));
+        had_most = true;
+    }
+out:
+    return status;
+}
+
+static kn_status make_plan(kn_ctx *ctx, const kn_visual *v, uint64_t seed, plan *p)
+{
+    kn_status status = KN_OK;
+    kn_split split = {0};
+    ptrdiff_t T = count_varying(v);
+    for (int repeat = 1; repeat <= p->repeats; repeat++)
+        for (int s = 0; s < KN_N_SPLITS; s++) {
+            if (!(p->splits & (1u << s)))
+                continue;
+            KN_TRY(kn_split_new(ctx, v, (kn_split_by)s, seed, repeat, &split));
+            ptrdiff_t N = split.n_train;
+            kn_split_clear(&split);
+            for (int m = 0; m < KN_N_METHODS; m++) {
+                kn_run run = {.method = m, .variant = KN_VAR_DEFAULT, .split = s, .repeat = repeat};
+                if (!(p->methods & (1u << m)))
+                    continue;
+                if (m != KN_SMTGPR)
+                    KN_TRY(add_run(ctx, p, run));
+                for (int k = 0; m == KN_SMTGPR && k < KN_N_VARIANTS; k++) {
+                    run.variant = k;
+                    if (p->variants & (1u << k))
+                        KN_TRY(add_variant(ctx, p, run, most_components(N, T, k)));
+                }
+            }
+        }
+out:
+    return status;
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+static void name_run(const kn_run *u, char *out, size_t size)
+{
+    char components[48] = "";
+    if (u->components > 0)
+        snprintf(components, sizeof components, ", %td components", u->components);
+    snprintf(out, size, "%s %s%s, split by %s, repeat %d", kn_method_name[u->method],
+             kn_variant_name[u->variant], components, kn_split_name[u->split], u->repeat);
+}
+
+/* One run with its own messages held back; a failure says which run it was. */
+static kn_status run_one(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_result *r)
+{
+    char name[128], why[512];
+    name_run(&r->run, name, sizeof name);
+    bool was = kn_hush(ctx, true);
+    kn_status status = kn_reproduce_run(ctx, h, seed, r);
+    kn_hush(ctx, was);
+    if (status == KN_OK)
+        kn_log(ctx, KN_LOG_INFO, "%s: R2 %.4f, AUC %.3f top, %.3f deviance, fit in %.2f s", name,
+               r->value[KN_Q_R2], r->value[KN_Q_AUC_TOP], r->value[KN_Q_AUC_DEVIANCE],
+               r->value[KN_Q_SECONDS_FIT]);
+    else if (status != KN_ERR_CANCELLED) {
+        snprintf(why, sizeof why, "%s", kn_message(ctx));
+        kn_fail(ctx, status, "%s: %s", name, why);
+    }
+    return status;
+}
+
+static kn_status run_all(kn_ctx *ctx, const kn_visual *v, const plan *p, const char *dir,
+                         kn_results *results, kn_reproduce_result *result)
+{
+    kn_status status = KN_OK;
+    kn_split split = {0};
+    kn_halves halves = {0};
+    const kn_run *before = NULL; /* whose split is at hand */
+    result->n_runs = p->n;
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        result->n_resumed += kn_results_find(results, &p->run[i]) != NULL;
+    ptrdiff_t done = 0, total = p->n - result->n_resumed;
+    if (result->n_resumed > 0)
+        kn_log(ctx, KN_LOG_INFO, "%td of %td runs are in %s/results.tsv already", result->n_resumed,
+               p->n, dir);
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        const kn_run *u = &p->run[i];
+        kn_result row = {.run = *u};
+        if (kn_results_find(results, u))
+            continue;
+        if (!before || before->repeat != u->repeat || before->split != u->split) {
+            kn_halves_clear(&halves);
+            kn_split_clear(&split);
+            KN_TRY(kn_split_new(ctx, v, (kn_split_by)u->split, results->seed, u->repeat, &split));
+            KN_TRY(kn_halves_new(ctx, v, &split, &halves));
+            before = u;
+        }
+        KN_TRY(kn_check_cancel(ctx));
+        kn_tell(ctx, "runs", done, total, NAN);
+        KN_TRY(run_one(ctx, &halves, results->seed, &row));
+        KN_TRY(kn_results_add(ctx, results, &row));
+        KN_TRY(kn_results_write(ctx, results, dir));
+        kn_tell(ctx, "runs", ++done, total, NAN);
+    }
+out:
+    kn_halves_clear(&halves);
+    kn_split_clear(&split);
+    return status;
+}
+
+/* Results there are taken up; without them files of the same
+ * names are somebody else's. */
+static kn_status check_output(kn_ctx *ctx, const kn_reproduce_job *job, char *figure)
+{
+    const kn_write_options options = {.force = job->force != 0};
+    char table[KN_RESULTS_PATH], summary[KN_RESULTS_PATH];
+    kn_status status;
+    KN_TRY(kn_results_path(ctx, job->output, "results.tsv", table));
+    KN_TRY(kn_results_path(ctx, job->output, "results.json", summary));
+    KN_TRY(kn_results_path(ctx, job->output, "figure.svg", figure));
+    if (mkdir(job->output, 0777) != 0 && errno != EEXIST)
+        return kn_fail_errno(ctx, job->output, "the folder cannot be made", errno);
+    if (access(table, F_OK) != 0) {
+        KN_TRY(kn_writer_check(ctx, summary, &options));
+        KN_TRY(kn_writer_check(ctx, figure, &options));
+    }
+out:
+    return status;
+}
+
+kn_status kn_reproduce_files(kn_ctx *ctx, const kn_reproduce_job *job, kn_reproduce_result *result)
+{
+    kn_status status;
+    plan p = {0};
+    kn_visual v = {0};
+    kn_results results = {0};
+    char figure[KN_RESULTS_PATH];
+    *result = (kn_reproduce_result){0};
+    KN_TRY(read_job(ctx, job, &p));
+    KN_TRY(kn_visual_read(ctx, job->data, &v));
+    kn_log(ctx, KN_LOG_INFO,
+           "%td + %td runs: %td scans of random patterns, %td of figures; %td pixels, %td voxels",
+           v.runs[0], v.runs[1], v.n_random, v.n - v.n_random, v.X.cols, v.Y.cols);
+    KN_TRY(make_plan(ctx, &v, job->seed, &p));
+    KN_TRY(check_output(ctx, job, figure));
+    results = (kn_results){.seed = job->seed,
+                           .fingerprint = v.fingerprint,
+                           .random_scans = v.n_random,
+                           .figure_scans = v.n - v.n_random,
+                           .pixels = v.X.cols,
+                           .voxels = v.Y.cols};
+    if (!job->force)
+        KN_TRY(kn_results_resume(ctx, job->output, &results));
+    KN_TRY(run_all(ctx, &v, &p, job->output, &results, result));
+    KN_TRY(kn_results_write(ctx, &results, job->output));
+    KN_TRY(kn_figure_write(ctx, &results, figure));
+out:
+    kn_free(p.run);
+    kn_results_clear(&results);
+    kn_visual_clear(&v);
+    return status;
+}

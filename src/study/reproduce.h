@@ -1,0 +1,20 @@
+/* One run of the experiment: fit, predict, evaluate. */
+#ifndef KN_STUDY_REPRODUCE_H
+#define KN_STUDY_REPRODUCE_H
+
+#include "study/results.h"
+
+typedef struct kn_halves { /* the rows of one split */
+    kn_mat X, Y;           /* training */
+    kn_mat Xs, Ys;         /* test: random patterns, then figures */
+    bool *normal;          /* of the test rows: a random pattern */
+    int *pattern;          /* of the training rows: which they show */
+} kn_halves;
+
+kn_status kn_halves_new(kn_ctx *ctx, const kn_visual *v, const kn_split *s, kn_halves *out);
+void kn_halves_clear(kn_halves *h); /* {0} is fine */
+
+/* out->value from out->run. */
+kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_result *out);
+
+#endif

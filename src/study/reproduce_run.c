@@ -1,0 +1,231 @@
+#include "study/reproduce.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "model/model.h"
+#include "norm/auc.h"
+#include "norm/metrics.h"
+#include "norm/top.h"
+#include "norm/z.h"
+
+void kn_halves_clear(kn_halves *h)
+{
+    kn_mat_clear(&h->X);
+    kn_mat_clear(&h->Y);
+    kn_mat_clear(&h->Xs);
+    kn_mat_clear(&h->Ys);
+    kn_free(h->normal);
+    kn_free(h->pattern);
+    *h = (kn_halves){0};
+}
+
+kn_status kn_halves_new(kn_ctx *ctx, const kn_visual *v, const kn_split *s, kn_halves *h)
+{
+    kn_status status;
+    void *memory;
+    *h = (kn_halves){0};
+    KN_TRY(kn_mat_new(ctx, s->n_train, v->X.cols, &h->X));
+    KN_TRY(kn_mat_new(ctx, s->n_train, v->Y.cols, &h->Y));
+    KN_TRY(kn_mat_new(ctx, s->n_test, v->X.cols, &h->Xs));
+    KN_TRY(kn_mat_new(ctx, s->n_test, v->Y.cols, &h->Ys));
+    KN_TRY(kn_alloc(ctx, s->n_test, sizeof *h->normal, &memory));
+    h->normal = memory;
+    KN_TRY(kn_alloc(ctx, s->n_train, sizeof *h->pattern, &memory));
+    h->pattern = memory;
+    for (ptrdiff_t i = 0; i < s->n_train; i++)
+        h->pattern[i] = (int)v->pattern[s->train[i]];
+    kn_mat_rows(v->X, s->train, h->X);
+    kn_mat_rows(v->Y, s->train, h->Y);
+    kn_mat_rows(v->X, s->test, h->Xs);
+    kn_mat_rows(v->Y, s->test, h->Ys);
+    for (ptrdiff_t i = 0; i < s->n_normal; i++)
+        h->normal[i] = true;
+out:
+    if (status != KN_OK)
+        kn_halves_clear(h);
+    return status;
+}
+
+static kn_view view(kn_mat m)
+{
+    kn_view v = {m.data, KN_F64, m.rows, m.cols, 1, m.ld};
+    return v;
+}
+
+static kn_fit_options options_of(const kn_run *run, uint64_t seed)
+{
+    enum { PAPER_EVALUATIONS = 100 }; /* where fmin_tnc, the paper's optimiser, stops by default */
+    kn_fit_options o;
+    kn_fit_options_init(&o);
+    o.method = (kn_method)run->method;
+    o.components = (int)run->components;
+    o.seed = seed;
+    if (o.method == KN_KRONPROD || (o.method == KN_SMTGPR && run->variant != KN_VAR_DEFAULT))
+        o.noise = KN_NOISE_ISO;
+    if (o.method == KN_SMTGPR && run->variant == KN_VAR_PAPER) {
+        o.likelihood = KN_PAPER;
+        o.optimiser = KN_TNEWTON;
+        o.max_evals = PAPER_EVALUATIONS;
+        o.sample_kernel = o.task_kernel = KN_LINEAR | KN_SE | KN_ISO;
+    }
+    return o;
+}
+
+/* ---- evaluation --------------------------------------------------------------------------- */
+
+typedef struct evaluation {
+    const kn_halves *h;
+    const kn_model *model;
+    double *noise, *mean0, *var0; /* T; NaN where a voxel was left out */
+    kn_mat metrics, metrics_all;  /* T x KN_N_METRICS: of random patterns; of all test rows */
+    kn_mat z;                     /* test rows x voxels in use */
+    double seconds;               /* spent on predictions */
+} evaluation;
+
+static void evaluation_clear(evaluation *e)
+{
+    kn_free(e->noise);
+    kn_free(e->mean0);
+    kn_free(e->var0);
+    kn_mat_clear(&e->metrics);
+    kn_mat_clear(&e->metrics_all);
+    kn_mat_clear(&e->z);
+}
+
+static kn_status evaluation_new(kn_ctx *ctx, const kn_halves *h, const kn_model *m, evaluation *e)
+{
+    kn_status status;
+    ptrdiff_t T = h->Y.cols;
+    *e = (evaluation){.h = h, .model = m};
+    KN_TRY(kn_alloc_d(ctx, T, &e->noise));
+    KN_TRY(kn_alloc_d(ctx, T, &e->mean0));
+    KN_TRY(kn_alloc_d(ctx, T, &e->var0));
+    KN_TRY(kn_mat_new(ctx, T, KN_N_METRICS, &e->metrics));
+    KN_TRY(kn_mat_new(ctx, T, KN_N_METRICS, &e->metrics_all));
+    KN_TRY(kn_mat_new(ctx, h->Ys.rows, m->y.n_kept, &e->z));
+    KN_TRY(kn_model_noise(ctx, m, e->noise));
+    for (ptrdiff_t j = 0; j < T; j++)
+        e->mean0[j] = e->var0[j] = NAN;
+    for (ptrdiff_t k = 0; k < m->y.n_kept; k++) {
+        e->mean0[m->y.kept[k]] = m->y.mean[k];
+        e->var0[m->y.kept[k]] = m->y.sd[k] * m->y.sd[k];
+    }
+out:
+    return status;
+}
+
+/* Metrics and z of voxels first .. first + count - 1, given their predictions. */
+static void take_block(kn_ctx *ctx, evaluation *e, ptrdiff_t first, kn_mat mean, kn_mat var)
+{
+    ptrdiff_t count = mean.cols;
+    const kn_scaling *s = &e->model->y;
+    kn_mat y = kn_cols(e->h->Ys, first, count);
+    const double *noise = e->noise + first, *mean0 = e->mean0 + first, *var0 = e->var0 + first;
+    kn_metrics(ctx, y, mean, var, noise, mean0, var0, e->h->normal,
+               kn_sub(e->metrics, first, 0, count, KN_N_METRICS));
+    kn_metrics(ctx, y, mean, var, noise, mean0, var0, NULL,
+               kn_sub(e->metrics_all, first, 0, count, KN_N_METRICS));
+    for (ptrdiff_t k = 0; k < s->n_kept; k++) {
+        ptrdiff_t j = s->kept[k] - first;
+        if (j >= 0 && j < count)
+            kn_npm(kn_cols(y, j, 1), kn_cols(mean, j, 1), kn_cols(var, j, 1), noise + j,
+                   kn_cols(e->z, k, 1));
+    }
+}
+
+static kn_status predict(kn_ctx *ctx, evaluation *e)
+{
+    kn_status status;
+    kn_maps *maps = NULL;
+    kn_mat mean = {0}, var = {0};
+    ptrdiff_t n = e->h->Ys.rows, T = e->h->Ys.cols, width = T < KN_BLOCK ? T : KN_BLOCK;
+    KN_TRY(kn_mat_new(ctx, n, width, &mean));
+    KN_TRY(kn_mat_new(ctx, n, width, &var));
+    double t0 = kn_clock();
+    KN_TRY(kn_predict(ctx, e->model, view(e->h->Xs), &maps));
+    e->seconds = kn_clock() - t0;
+    for (ptrdiff_t first = 0; first < T; first += KN_BLOCK) {
+        ptrdiff_t count = T - first < KN_BLOCK ? T - first : KN_BLOCK;
+        kn_mat m = kn_cols(mean, 0, count), v = kn_cols(var, 0, count);
+        KN_TRY(kn_check_cancel(ctx));
+        t0 = kn_clock();
+        KN_TRY(kn_maps_block(ctx, maps, first, count, m, v));
+        e->seconds += kn_clock() - t0;
+        take_block(ctx, e, first, m, v);
+    }
+out:
+    kn_mat_clear(&var);
+    kn_mat_clear(&mean);
+    kn_maps_free(maps);
+    return status;
+}
+
+/* AUC of figures against random patterns, by either statistic [METHOD 8, 8b]; NaN where the model
+ * has no reference for it. */
+static kn_status detect(kn_ctx *ctx, evaluation *e, double *top, double *deviance)
+{
+    kn_status status;
+    const kn_reference *r = &e->model->reference;
+    double *score = NULL, *work = NULL;
+    void *memory = NULL;
+    ptrdiff_t n = e->z.rows;
+    kn_auc auc;
+    *top = *deviance = NAN;
+    KN_TRY(kn_alloc_d(ctx, n, &score));
+    KN_TRY(kn_alloc_d(ctx, e->z.cols, &work));
+    KN_TRY(kn_alloc(ctx, n, sizeof(bool), &memory));
+    bool *abnormal = memory;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        abnormal[i] = !e->h->normal[i];
+        score[i] =
+            kn_top(e->z.data + i, e->z.ld, e->z.cols, r->n > 0 ? r->top : KN_TOP_FRACTION, work);
+    }
+    KN_TRY(kn_auc_of(ctx, score, abnormal, n, &auc));
+    *top = auc.auc;
+    if (r->has_deviance) {
+        kn_z_source source = kn_z_from_mat(&e->z);
+        KN_TRY(kn_deviance_score(ctx, &r->deviance, &source, score));
+        KN_TRY(kn_auc_of(ctx, score, abnormal, n, &auc));
+        *deviance = auc.auc;
+    }
+out:
+    kn_free(memory);
+    kn_free(work);
+    kn_free(score);
+    return status;
+}
+
+kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_result *out)
+{
+    kn_status status;
+    kn_model *model = NULL;
+    kn_fit_info info;
+    evaluation e = {0};
+    double mean[KN_N_METRICS], all[KN_N_METRICS];
+    kn_fit_options o = options_of(&out->run, seed);
+    if (out->run.split == KN_BY_PATTERN) /* folds do as the split does */
+        o.groups = h->pattern;
+    KN_TRY(kn_fit(ctx, view(h->X), view(h->Y), &o, &model));
+    KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model, but not a result */
+    kn_model_info(model, &info);
+    KN_TRY(evaluation_new(ctx, h, model, &e));
+    KN_TRY(predict(ctx, &e));
+    kn_metrics_mean(e.metrics, mean);
+    kn_metrics_mean(e.metrics_all, all);
+    double *value = out->value;
+    value[KN_Q_R2] = mean[KN_METRIC_R2];
+    value[KN_Q_RHO2] = mean[KN_METRIC_RHO2];
+    value[KN_Q_RHO2_ALL] = all[KN_METRIC_RHO2];
+    value[KN_Q_MSLL] = mean[KN_METRIC_MSLL];
+    value[KN_Q_Z2] = mean[KN_METRIC_Z2];
+    KN_TRY(detect(ctx, &e, &value[KN_Q_AUC_TOP], &value[KN_Q_AUC_DEVIANCE]));
+    value[KN_Q_LML] = info.lml;
+    value[KN_Q_EVALUATIONS] = info.evaluations;
+    value[KN_Q_SECONDS_FIT] = info.seconds_basis + info.seconds_fit;
+    value[KN_Q_SECONDS_PREDICT] = e.seconds;
+out:
+    evaluation_clear(&e);
+    kn_model_free(model);
+    return status;
+}

@@ -1,0 +1,11 @@
+/* kn_fit with what only the library itself may ask for. */
+#ifndef KN_WORK_FIT_H
+#define KN_WORK_FIT_H
+
+#include "gp/journal.h"
+
+/* journal NULL: kn_fit */
+kn_status kn_fit_with(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *options,
+                      kn_journal *journal, kn_model **model);
+
+#endif
