@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/rng.h"
-#include "io/nifti_write.h"
+#include "io/image_write.h"
 #include "io/table.h"
 
 void files_values(bench *b, bench_files *f)
@@ -33,13 +33,15 @@ void files_values(bench *b, bench_files *f)
 
 void files_images(bench *b, bench_files *f, const char *path, ptrdiff_t first, ptrdiff_t volumes)
 {
-    kn_nifti_writer *w;
+    kn_image_writer *w;
     BENCH_TRY(b,
-              kn_nifti_writer_new(b->ctx, path, &f->geometry, volumes, "bench", &f->options, &w));
+              kn_image_writer_new(b->ctx, path, &(kn_image_target){&f->geometry, volumes, "bench"},
+                                  &f->options, &w));
     for (ptrdiff_t v = first; v < first + (volumes ? volumes : 1); v++)
-        BENCH_TRY(b, kn_nifti_writer_volume(b->ctx, w, f->values + v * f->n, 1, NULL, f->n, 0));
-    BENCH_TRY(b, kn_nifti_writer_commit(b->ctx, w));
-    kn_nifti_writer_free(w);
+        BENCH_TRY(b, kn_image_writer_volume(b->ctx, w,
+                                            &(kn_volume){f->values + v * f->n, 1, NULL, f->n, 0}));
+    BENCH_TRY(b, kn_image_writer_commit(b->ctx, w));
+    kn_image_writer_free(w);
 }
 
 void files_table(bench *b, const bench_files *f, const char *path, ptrdiff_t rows, ptrdiff_t cols)

@@ -8,6 +8,7 @@
 #include "io/gifti_values.h"
 #include "io/grow.h"
 #include "io/gzip.h"
+#include "io/image_format.h"
 #include "io/path.h"
 
 enum {
@@ -375,3 +376,42 @@ kn_status kn_gifti_header(kn_ctx *ctx, const char *name, const kn_gifti *gifti, 
     h->dims = gifti->count > 1 ? 4 : 3;
     return KN_OK;
 }
+
+/* All of a file is read to know what it holds, and again for its values, so that a list of them
+ * needs no memory. */
+static kn_status open_gifti(kn_ctx *ctx, kn_image *image, kn_source *source)
+{
+    kn_gifti gifti = {0};
+    kn_status status;
+    KN_TRY(kn_gifti_read_source(ctx, source, image->data_path != NULL, &gifti));
+    KN_TRY(kn_gifti_header(ctx, source->name, &gifti, &image->header));
+out:
+    kn_gifti_clear(&gifti);
+    return status;
+}
+
+static kn_status load_gifti(kn_ctx *ctx, const kn_image *image, const kn_source *source, void *raw)
+{
+    kn_gifti gifti = {0};
+    kn_nifti_header h;
+    ptrdiff_t size = kn_nifti_data_size(&image->header) / image->header.volumes;
+    kn_status status;
+    KN_TRY(kn_gifti_read_source(ctx, source, image->data_path != NULL, &gifti));
+    KN_TRY(kn_gifti_header(ctx, image->path, &gifti, &h));
+    if (h.type != image->header.type || h.dim[0] != image->header.dim[0] ||
+        h.volumes != image->header.volumes) {
+        status = kn_image_changed(ctx, image);
+        goto out;
+    }
+    for (ptrdiff_t v = 0; v < h.volumes; v++)
+        memcpy((unsigned char *)raw + v * size, gifti.array[v].data, (size_t)size);
+out:
+    kn_gifti_clear(&gifti);
+    return status;
+}
+
+static const char *const ENDINGS[] = {".gii", ".gii.gz", NULL};
+
+const kn_image_format kn_format_gifti = {.endings = ENDINGS,
+                                         .open = open_gifti,
+                                         .load = load_gifti};

@@ -11,15 +11,15 @@
 struct kn_images {
     ptrdiff_t count; /* images */
     ptrdiff_t files; /* as many, or one for a 4D file */
-    kn_nifti *file;
+    kn_image *file;
     kn_image_list list; /* count 0: a 4D file */
     ptrdiff_t memory;
-    kn_nifti_reader *kept; /* of a compressed 4D file */
+    kn_image_reader *kept; /* of a compressed 4D file */
 };
 
 bool kn_images_is_name(const char *path)
 {
-    return kn_path_ends(path, ".txt") || kn_nifti_is_name(path);
+    return kn_path_ends(path, ".txt") || kn_image_is_name(path);
 }
 
 /* "cohort.txt line 7: " goes before what is wrong with the image of that line. */
@@ -37,8 +37,8 @@ static kn_status add_place(kn_ctx *ctx, kn_status status, const char *list, ptrd
 
 static kn_status open_listed(kn_ctx *ctx, kn_images *images, ptrdiff_t i)
 {
-    kn_nifti *file = &images->file[i], *first = &images->file[0];
-    kn_status status = kn_nifti_open(ctx, images->list.path[i], file);
+    kn_image *file = &images->file[i], *first = &images->file[0];
+    kn_status status = kn_image_open(ctx, images->list.path[i], file);
     if (status == KN_OK && file->header.volumes > 1)
         return kn_fail(ctx, KN_ERR_SHAPE, "%s: %td volumes, expected a 3D image in a list",
                        file->path, file->header.volumes);
@@ -76,7 +76,7 @@ static kn_status open_4d(kn_ctx *ctx, const char *path, kn_images *images)
     if (status != KN_OK)
         return status;
     images->files = 1;
-    status = kn_nifti_open(ctx, path, &images->file[0]);
+    status = kn_image_open(ctx, path, &images->file[0]);
     images->count = images->file[0].header.volumes;
     return status;
 }
@@ -96,7 +96,7 @@ kn_status kn_images_open(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_ima
             path);
     KN_TRY(kn_alloc(ctx, 1, sizeof *images, &p));
     images = p;
-    images->memory = memory > 0 ? memory : KN_NIFTI_MEMORY;
+    images->memory = memory > 0 ? memory : KN_IMAGE_MEMORY;
     KN_TRY(kn_path_ends(path, ".txt") ? open_list(ctx, path, images) : open_4d(ctx, path, images));
 out:
     if (status == KN_OK)
@@ -108,7 +108,7 @@ out:
 
 void kn_images_rest(kn_images *images)
 {
-    kn_nifti_reader_free(images->kept);
+    kn_image_reader_free(images->kept);
     images->kept = NULL;
 }
 
@@ -118,7 +118,7 @@ void kn_images_free(kn_images *images)
         return;
     kn_images_rest(images);
     for (ptrdiff_t i = 0; i < images->files; i++)
-        kn_nifti_clear(&images->file[i]);
+        kn_image_clear(&images->file[i]);
     kn_free(images->file);
     kn_image_list_clear(&images->list);
     kn_free(images);
@@ -153,7 +153,7 @@ const char *kn_images_path(const kn_images *images, ptrdiff_t i)
 
 typedef struct worker {
     kn_ctx *ctx; /* for its messages: a context belongs to one thread */
-    kn_nifti_reader *reader;
+    kn_image_reader *reader;
     float *voxels;    /* of one image, for visits */
     ptrdiff_t failed; /* image, or PTRDIFF_MAX */
     kn_status status;
@@ -174,11 +174,10 @@ typedef struct reading {
     size_t state_size;
 } reading;
 
-/* One compressed file has one order in which it can be read: one worker, whose reader is kept. XML
- * is read whole. */
+/* One worker, whose reader is kept. */
 static bool in_one_stream(const kn_images *images)
 {
-    return !kn_images_is_list(images) && (images->file[0].gzip || images->file[0].gifti);
+    return !kn_images_is_list(images) && kn_image_in_one_stream(&images->file[0]);
 }
 
 int kn_images_workers(kn_ctx *ctx, const kn_images *images)
@@ -194,10 +193,10 @@ static kn_status read_one(reading *r, ptrdiff_t w, ptrdiff_t i)
     worker *me = &r->workers[w];
     ptrdiff_t image = r->first + i;
     bool list = kn_images_is_list(r->images);
-    const kn_nifti *file = &r->images->file[list ? image : 0];
+    const kn_image *file = &r->images->file[list ? image : 0];
     float *out = r->out ? r->out + i * r->n : me->voxels;
     kn_status status =
-        kn_nifti_read(me->ctx, me->reader, file, list ? 0 : image, r->index, r->n, out);
+        kn_image_read(me->ctx, me->reader, file, list ? 0 : image, r->index, r->n, out);
     if (status == KN_OK && r->take)
         r->take(r->states + (size_t)w * r->state_size, out, r->n);
     return status;
@@ -251,7 +250,7 @@ static kn_status run(reading *r)
         }
         me->reader = r->images->kept;
         if (!me->reader)
-            KN_TRY(kn_nifti_reader_new(r->ctx, r->images->memory, &me->reader));
+            KN_TRY(kn_image_reader_new(r->ctx, r->images->memory, &me->reader));
         if (in_one_stream(r->images))
             r->images->kept = me->reader;
         if (!r->out)
@@ -265,7 +264,7 @@ out:
     for (int w = 0; r->workers && w < workers; w++) {
         kn_ctx_free(r->workers[w].ctx);
         if (!r->images->kept)
-            kn_nifti_reader_free(r->workers[w].reader);
+            kn_image_reader_free(r->workers[w].reader);
         kn_free(r->workers[w].voxels);
     }
     kn_free(r->workers);

@@ -3,12 +3,12 @@
 #ifndef KN_IO_IMAGES_H
 #define KN_IO_IMAGES_H
 
-#include "io/nifti.h"
+#include "io/image.h"
 
 typedef struct kn_images kn_images;
 
 /* Reads every header and compares it with the first. `memory`: bytes for decompressing a 4D file
- * whole, 0 for KN_NIFTI_MEMORY. */
+ * whole, 0 for KN_IMAGE_MEMORY. */
 kn_status kn_images_open(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_images **out);
 void kn_images_free(kn_images *images);
 

@@ -27,13 +27,13 @@ static kn_status collect(kn_ctx *ctx, const float *in, ptrdiff_t n, kn_mask *out
 kn_status kn_mask_read(kn_ctx *ctx, const char *path, const char *expected_name,
                        const kn_geometry *expected, kn_mask *out)
 {
-    kn_nifti image = {0};
-    kn_nifti_reader *reader = NULL;
+    kn_image image = {0};
+    kn_image_reader *reader = NULL;
     float *voxels = NULL;
     kn_status status;
 
     *out = (kn_mask){0};
-    KN_TRY(kn_nifti_open(ctx, path, &image));
+    KN_TRY(kn_image_open(ctx, path, &image));
     if (image.header.volumes > 1) {
         status = kn_fail(ctx, KN_ERR_SHAPE, "%s: %td volumes, expected a 3D mask", path,
                          image.header.volumes);
@@ -42,9 +42,9 @@ kn_status kn_mask_read(kn_ctx *ctx, const char *path, const char *expected_name,
     if (expected)
         KN_TRY(kn_geometry_compare(ctx, path, &image.geometry, expected_name, expected));
     ptrdiff_t n = kn_nifti_voxels(&image.header);
-    KN_TRY(kn_nifti_reader_new(ctx, KN_NIFTI_MEMORY, &reader));
+    KN_TRY(kn_image_reader_new(ctx, KN_IMAGE_MEMORY, &reader));
     KN_TRY(kn_alloc_f(ctx, n, &voxels));
-    KN_TRY(kn_nifti_read(ctx, reader, &image, 0, NULL, n, voxels));
+    KN_TRY(kn_image_read(ctx, reader, &image, 0, NULL, n, voxels));
     KN_TRY(collect(ctx, voxels, n, out));
     if (out->count == 0)
         status = kn_fail(ctx, KN_ERR_DATA, "%s: the mask is empty: no voxel is other than 0", path);
@@ -52,8 +52,8 @@ out:
     if (status != KN_OK)
         kn_mask_clear(out);
     kn_free(voxels);
-    kn_nifti_reader_free(reader);
-    kn_nifti_clear(&image);
+    kn_image_reader_free(reader);
+    kn_image_clear(&image);
     return status;
 }
 

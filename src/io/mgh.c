@@ -1,6 +1,7 @@
 #include "io/mgh.h"
 
 #include "io/bytes.h"
+#include "io/image_format.h"
 
 /* Byte offsets of the fields. */
 enum {
@@ -101,3 +102,13 @@ kn_status kn_mgh_header_parse(kn_ctx *ctx, const char *name, const unsigned char
     take_affine(bytes, h);
     return KN_OK;
 }
+
+static kn_status open_mgh(kn_ctx *ctx, kn_image *image, kn_source *source)
+{
+    kn_status status = kn_image_open_header(ctx, image, source, kn_mgh_header_parse);
+    return status == KN_OK ? kn_image_check_size(ctx, image, source) : status;
+}
+
+static const char *const ENDINGS[] = {".mgh", ".mgz", ".mgh.gz", NULL};
+
+const kn_image_format kn_format_mgh = {.endings = ENDINGS, .open = open_mgh};

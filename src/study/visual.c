@@ -185,12 +185,12 @@ out:
 static kn_status check_runs(kn_ctx *ctx, loader *l, kn_visual *v)
 {
     kn_status status = KN_OK;
-    kn_nifti image = {0};
+    kn_image image = {0};
     char mask[PATH];
     snprintf(mask, PATH, "%s/mask/mask.nii.gz", l->dir);
     for (ptrdiff_t r = 0; r < l->n_runs; r++) {
         run *u = &l->run[r];
-        KN_TRY(kn_nifti_open(ctx, u->func, &image));
+        KN_TRY(kn_image_open(ctx, u->func, &image));
         if (r == 0) {
             l->geometry = image.geometry;
             KN_TRY(kn_mask_read(ctx, mask, u->func, &l->geometry, &l->mask));
@@ -203,7 +203,7 @@ static kn_status check_runs(kn_ctx *ctx, loader *l, kn_visual *v)
             goto out;
         }
         KN_TRY(read_labels(ctx, l, u, scans));
-        kn_nifti_clear(&image);
+        kn_image_clear(&image);
         v->n += u->rows;
         v->n_random += u->kind == 0 ? u->rows : 0;
     }
@@ -211,7 +211,7 @@ static kn_status check_runs(kn_ctx *ctx, loader *l, kn_visual *v)
         status = kn_fail(ctx, KN_ERR_DATA, "%s/label: every row of the %s runs is rest", l->dir,
                          KIND[v->n_random > 0]);
 out:
-    kn_nifti_clear(&image);
+    kn_image_clear(&image);
     return status;
 }
 

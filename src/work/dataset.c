@@ -64,7 +64,7 @@ static bool ends_with(const char *text, const char *end)
 static ptrdiff_t decompressing(const kn_room *room)
 {
     double share = room->allowance.bytes / 8;
-    return share < KN_NIFTI_MEMORY ? (ptrdiff_t)share : KN_NIFTI_MEMORY;
+    return share < KN_IMAGE_MEMORY ? (ptrdiff_t)share : KN_IMAGE_MEMORY;
 }
 
 /* Opens whatever the responses are in; values are read later, for the rows in use. */

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "io/nifti_write.h"
+#include "io/image_write.h"
 #include "io/npy.h"
 #include "io/table.h"
 
@@ -32,11 +32,13 @@ struct kn_mapfile {
 static kn_status open_image(kn_ctx *ctx, kn_mapfile *f, const char *path, ptrdiff_t n, bool flat)
 {
     const kn_maplayout *l = f->layout;
-    kn_nifti_writer *w;
+    kn_image_writer *w;
     char description[64];
     snprintf(description, sizeof description, "kronorm %s", f->name);
-    kn_status status = kn_nifti_writer_new(ctx, path, &l->space->geometry, flat ? 0 : n,
-                                           description, l->options, &w);
+    kn_status status =
+        kn_image_writer_new(ctx, path,
+                            &(kn_image_target){&l->space->geometry, flat ? 0 : n, description},
+                            l->options, &w);
     f->writer = w;
     return status;
 }
@@ -45,17 +47,18 @@ static kn_status put_image(kn_ctx *ctx, kn_mapfile *f, const char *id, const flo
 {
     (void)id;
     const kn_maplayout *l = f->layout;
-    return kn_nifti_writer_volume(ctx, f->writer, values, 1, l->space->voxel, l->T, 0);
+    return kn_image_writer_volume(ctx, f->writer,
+                                  &(kn_volume){values, 1, l->space->voxel, l->T, 0});
 }
 
 static kn_status commit_image(kn_ctx *ctx, kn_mapfile *f)
 {
-    return kn_nifti_writer_commit(ctx, f->writer);
+    return kn_image_writer_commit(ctx, f->writer);
 }
 
 static void free_image(kn_mapfile *f)
 {
-    kn_nifti_writer_free(f->writer);
+    kn_image_writer_free(f->writer);
 }
 
 static kn_status column_name(kn_ctx *ctx, const kn_maplayout *l, kn_table_writer *w, ptrdiff_t j)

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "io/nifti.h"
+#include "io/image.h"
 
 enum { MAX_VOXELS = 1 << 22 };
 
@@ -9,26 +9,26 @@ enum { MAX_VOXELS = 1 << 22 };
  * as both are told apart by name alone. */
 static void read_image(kn_ctx *ctx, const char *name, const void *bytes, size_t n)
 {
-    kn_nifti image;
-    kn_nifti_reader *reader = NULL;
+    kn_image image;
+    kn_image_reader *reader = NULL;
     kn_geometry again;
     float *voxels = NULL;
-    if (kn_nifti_open_memory(ctx, name, bytes, (ptrdiff_t)n, &image) != KN_OK)
+    if (kn_image_open_memory(ctx, name, bytes, (ptrdiff_t)n, &image) != KN_OK)
         return;
     ptrdiff_t count = kn_nifti_voxels(&image.header);
     if (count <= MAX_VOXELS && kn_alloc_f(ctx, count, &voxels) == KN_OK &&
-        kn_nifti_reader_new(ctx, KN_NIFTI_MEMORY, &reader) == KN_OK &&
-        kn_nifti_read(ctx, reader, &image, image.header.volumes - 1, NULL, count, voxels) ==
+        kn_image_reader_new(ctx, KN_IMAGE_MEMORY, &reader) == KN_OK &&
+        kn_image_read(ctx, reader, &image, image.header.volumes - 1, NULL, count, voxels) ==
             KN_OK &&
-        kn_nifti_read(ctx, reader, &image, 0, NULL, count, voxels) != KN_OK)
+        kn_image_read(ctx, reader, &image, 0, NULL, count, voxels) != KN_OK)
         abort();
     if (kn_geometry_from_header(ctx, "x", image.geometry.header, image.geometry.header_size,
                                 &again) != KN_OK ||
         kn_geometry_compare(ctx, "x", &again, "y", &image.geometry) != KN_OK)
         abort();
     kn_free(voxels);
-    kn_nifti_reader_free(reader);
-    kn_nifti_clear(&image);
+    kn_image_reader_free(reader);
+    kn_image_clear(&image);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

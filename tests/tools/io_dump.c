@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "io/gifti.h"
+#include "io/image_write.h"
 #include "io/images.h"
 #include "io/mask.h"
-#include "io/nifti_write.h"
 #include "io/npy.h"
 #include "io/table.h"
 #include "model/safetensors.h"
@@ -36,17 +36,17 @@ static json_t *geometry(const kn_geometry *g)
 /* nifti IN OUT [memory]: all voxels in the order volume, z, y, x; memory: see the reader */
 static kn_status do_nifti(kn_ctx *ctx, char **word, json_t *answer)
 {
-    kn_nifti image = {0};
-    kn_nifti_reader *reader = NULL;
+    kn_image image = {0};
+    kn_image_reader *reader = NULL;
     float *out = NULL;
     kn_status status;
-    KN_TRY(kn_nifti_open(ctx, word[1], &image));
+    KN_TRY(kn_image_open(ctx, word[1], &image));
     const kn_nifti_header *h = &image.header;
     ptrdiff_t n = kn_nifti_voxels(h);
     KN_TRY(kn_alloc_f(ctx, n * h->volumes, &out));
-    KN_TRY(kn_nifti_reader_new(ctx, word[3] ? atol(word[3]) : KN_NIFTI_MEMORY, &reader));
+    KN_TRY(kn_image_reader_new(ctx, word[3] ? atol(word[3]) : KN_IMAGE_MEMORY, &reader));
     for (ptrdiff_t v = 0; v < h->volumes; v++)
-        KN_TRY(kn_nifti_read(ctx, reader, &image, v, NULL, n, out + v * n));
+        KN_TRY(kn_image_read(ctx, reader, &image, v, NULL, n, out + v * n));
     put_file(word[2], out, (size_t)(n * h->volumes) * sizeof *out);
     json_object_update_new(answer, geometry(&image.geometry));
     json_object_set_new(answer, "volumes", json_integer(h->volumes));
@@ -56,8 +56,8 @@ static kn_status do_nifti(kn_ctx *ctx, char **word, json_t *answer)
     json_object_set_new(answer, "cifti", json_boolean(h->cifti));
 out:
     kn_free(out);
-    kn_nifti_reader_free(reader);
-    kn_nifti_clear(&image);
+    kn_image_reader_free(reader);
+    kn_image_clear(&image);
     return status;
 }
 
@@ -94,7 +94,7 @@ out:
 static kn_status do_copy(kn_ctx *ctx, char **word, json_t *answer)
 {
     kn_images *images = NULL;
-    kn_nifti_writer *w = NULL;
+    kn_image_writer *w = NULL;
     float *out = NULL;
     kn_status status;
     (void)answer;
@@ -105,12 +105,13 @@ static kn_status do_copy(kn_ctx *ctx, char **word, json_t *answer)
     KN_TRY(kn_images_read(ctx, images, NULL, n, out));
     const char *inputs[1] = {word[1]};
     kn_write_options options = {.force = true, .inputs = inputs, .n_inputs = 1};
-    KN_TRY(kn_nifti_writer_new(ctx, word[2], g, word[3] ? 0 : volumes, "copy", &options, &w));
+    KN_TRY(kn_image_writer_new(ctx, word[2], &(kn_image_target){g, word[3] ? 0 : volumes, "copy"},
+                               &options, &w));
     for (ptrdiff_t v = 0; v < volumes; v++)
-        KN_TRY(kn_nifti_writer_volume(ctx, w, out + v * n, 1, NULL, n, 0));
-    KN_TRY(kn_nifti_writer_commit(ctx, w));
+        KN_TRY(kn_image_writer_volume(ctx, w, &(kn_volume){out + v * n, 1, NULL, n, 0}));
+    KN_TRY(kn_image_writer_commit(ctx, w));
 out:
-    kn_nifti_writer_free(w);
+    kn_image_writer_free(w);
     kn_free(out);
     kn_images_free(images);
     return status;

@@ -1,7 +1,7 @@
 #include "io/gifti.h"
 
 #include "images.h"
-#include "io/nifti.h"
+#include "io/image.h"
 
 #define ARRAY(TYPE, DIMS, ENCODING, ENDIAN, ORDER, DATA)                                           \
     "<DataArray Intent=\"NIFTI_INTENT_NONE\" DataType=\"" TYPE "\" " DIMS " Encoding=\"" ENCODING  \
@@ -72,26 +72,26 @@ static void arrays_are_volumes(void **state)
     scratch_file("x.gii.gz", packed, image_gzip((const unsigned char *)text, strlen(text), packed));
     static const char *const names[2] = {"x.gii", "x.gii.gz"};
     for (int f = 0; f < 2; f++) {
-        kn_nifti image;
-        kn_nifti_reader *reader;
+        kn_image image;
+        kn_image_reader *reader;
         const ptrdiff_t index[2] = {2, 0};
         float out[3];
-        assert_true(kn_nifti_is_name(names[f]));
-        assert_ok(ctx, kn_nifti_open(ctx, names[f], &image));
-        assert_ok(ctx, kn_nifti_reader_new(ctx, 1, &reader));
+        assert_true(kn_image_is_name(names[f]));
+        assert_ok(ctx, kn_image_open(ctx, names[f], &image));
+        assert_ok(ctx, kn_image_reader_new(ctx, 1, &reader));
         assert_int_equal(image.header.volumes, 2);
         assert_int_equal(image.geometry.dim[0], 3);
-        assert_ok(ctx, kn_nifti_read(ctx, reader, &image, 1, index, 2, out));
+        assert_ok(ctx, kn_image_read(ctx, reader, &image, 1, index, 2, out));
         assert_true(out[0] == 6.5F && out[1] == 4);
-        assert_ok(ctx, kn_nifti_read(ctx, reader, &image, 0, NULL, 3, out));
+        assert_ok(ctx, kn_image_read(ctx, reader, &image, 0, NULL, 3, out));
         assert_true(out[0] == 1 && isnan(out[1]) && out[2] == -INFINITY);
-        kn_nifti_reader_free(reader);
-        assert_ok(ctx, kn_nifti_reader_new(ctx, 1, &reader));
+        kn_image_reader_free(reader);
+        assert_ok(ctx, kn_image_reader_new(ctx, 1, &reader));
         scratch_text(names[f], FILE_OF(TEXT(F32, "2", "1 2")));
-        assert_refused(ctx, kn_nifti_read(ctx, reader, &image, 0, NULL, 3, out), KN_ERR_IO,
+        assert_refused(ctx, kn_image_read(ctx, reader, &image, 0, NULL, 3, out), KN_ERR_IO,
                        "changed since it was opened");
-        kn_nifti_reader_free(reader);
-        kn_nifti_clear(&image);
+        kn_image_reader_free(reader);
+        kn_image_clear(&image);
     }
     kn_ctx_free(ctx);
 }
@@ -99,8 +99,8 @@ static void arrays_are_volumes(void **state)
 static void not_images(const char *text, kn_status expected, const char *sentence)
 {
     kn_ctx *ctx = kn_ctx_new();
-    kn_nifti image;
-    assert_sentence(ctx, kn_nifti_open_memory(ctx, "x.gii", text, (ptrdiff_t)strlen(text), &image),
+    kn_image image;
+    assert_sentence(ctx, kn_image_open_memory(ctx, "x.gii", text, (ptrdiff_t)strlen(text), &image),
                     expected, sentence);
     kn_ctx_free(ctx);
 }

@@ -2,15 +2,15 @@
 
 #include <sys/stat.h>
 
+#include "io/image.h"
+#include "io/image_write.h"
 #include "io/mask.h"
-#include "io/nifti.h"
-#include "io/nifti_write.h"
 
 static unsigned char file[IMAGE_ROOM], packed[IMAGE_ROOM];
 
-static kn_status open_bytes(kn_ctx *ctx, size_t n, kn_nifti *out)
+static kn_status open_bytes(kn_ctx *ctx, size_t n, kn_image *out)
 {
-    return kn_nifti_open_memory(ctx, "x.nii", file, (ptrdiff_t)n, out);
+    return kn_image_open_memory(ctx, "x.nii", file, (ptrdiff_t)n, out);
 }
 
 /* A 2 x 2 x 2 image of which a test then spoils a field. */
@@ -35,22 +35,22 @@ static void voxels_come_in_file_order(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_nifti image;
-    kn_nifti_reader *reader;
+    kn_image image;
+    kn_image_reader *reader;
     const ptrdiff_t index[3] = {7, 0, 2};
     float out[8];
     size_t n = cube();
     assert_ok(ctx, open_bytes(ctx, n, &image));
-    assert_ok(ctx, kn_nifti_reader_new(ctx, KN_NIFTI_MEMORY, &reader));
-    assert_ok(ctx, kn_nifti_read(ctx, reader, &image, 0, NULL, 8, out));
+    assert_ok(ctx, kn_image_reader_new(ctx, KN_IMAGE_MEMORY, &reader));
+    assert_ok(ctx, kn_image_read(ctx, reader, &image, 0, NULL, 8, out));
     for (int i = 0; i < 8; i++)
         assert_true(out[i] == (float)(i + 1));
-    assert_ok(ctx, kn_nifti_read(ctx, reader, &image, 0, index, 3, out));
+    assert_ok(ctx, kn_image_read(ctx, reader, &image, 0, index, 3, out));
     assert_true(out[0] == 8 && out[1] == 1 && out[2] == 3);
-    assert_sentence(ctx, kn_nifti_read(ctx, reader, &image, 1, NULL, 8, out), KN_ERR_ARGUMENT,
+    assert_sentence(ctx, kn_image_read(ctx, reader, &image, 1, NULL, 8, out), KN_ERR_ARGUMENT,
                     "x.nii: volume 2 of 1 was asked for");
-    kn_nifti_reader_free(reader);
-    kn_nifti_clear(&image);
+    kn_image_reader_free(reader);
+    kn_image_clear(&image);
     kn_ctx_free(ctx);
 }
 
@@ -69,17 +69,17 @@ static void every_way_of_reading_gives_the_same(void **state)
     static const int order[7] = {0, 1, 2, 4, 3, 0, 4};
     for (int f = 0; f < 2; f++)
         for (ptrdiff_t memory = 1; memory < 1000000; memory *= 1000) {
-            kn_nifti image;
-            kn_nifti_reader *reader;
-            assert_ok(ctx, kn_nifti_open(ctx, names[f], &image));
+            kn_image image;
+            kn_image_reader *reader;
+            assert_ok(ctx, kn_image_open(ctx, names[f], &image));
             assert_int_equal(image.header.volumes, 5);
-            assert_ok(ctx, kn_nifti_reader_new(ctx, memory, &reader));
+            assert_ok(ctx, kn_image_reader_new(ctx, memory, &reader));
             for (int k = 0; k < 7; k++) {
-                assert_ok(ctx, kn_nifti_read(ctx, reader, &image, order[k], NULL, 12, out));
+                assert_ok(ctx, kn_image_read(ctx, reader, &image, order[k], NULL, 12, out));
                 assert_memory_equal(out, values + 12 * order[k], sizeof out);
             }
-            kn_nifti_reader_free(reader);
-            kn_nifti_clear(&image);
+            kn_image_reader_free(reader);
+            kn_image_clear(&image);
         }
     kn_ctx_free(ctx);
 }
@@ -89,7 +89,7 @@ static void a_bad_header_is_a_sentence(void **state)
     (void)state;
     enum { DIM = 40, DATATYPE = 70, OFFSET = 108, SLOPE = 112, INTER = 116, SROW = 280 };
     kn_ctx *ctx = kn_ctx_new();
-    kn_nifti image;
+    kn_image image;
     size_t n = cube();
 
     assert_sentence(ctx, open_bytes(ctx, 100, &image), KN_ERR_FORMAT,
@@ -152,7 +152,7 @@ static void a_promise_of_gigabytes_is_refused_at_once(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_nifti image;
+    kn_image image;
     kn_nifti_header h = image_header(3000, 3000, 500);
     float few[6] = {0};
     size_t n = image_bytes(&h, 0, few, 6, file) + 1;
@@ -165,13 +165,13 @@ static void a_promise_of_gigabytes_is_refused_at_once(void **state)
              "x.nii.gz: the header promises 18.0 GB, the compressed file cannot hold more than "
              "%.1f kB",
              (double)m * 1.032);
-    assert_sentence(ctx, kn_nifti_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m, &image),
+    assert_sentence(ctx, kn_image_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m, &image),
                     KN_ERR_FORMAT, sentence);
 
     h = image_header(20, 20, 20); /* within what deflate could hold, but not there */
     n = image_bytes(&h, 0, few, 6, file);
     m = image_gzip(file, n, packed);
-    assert_sentence(ctx, kn_nifti_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m, &image),
+    assert_sentence(ctx, kn_image_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m, &image),
                     KN_ERR_FORMAT,
                     "x.nii.gz: the header promises 32.4 kB, the decompressed file has 376 bytes");
 
@@ -185,27 +185,27 @@ static void a_compressed_file_cut_short_is_a_sentence(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_nifti image;
+    kn_image image;
     float values[1000];
     for (int i = 0; i < 1000; i++)
         values[i] = (float)(i * 7919 % 1000);
     kn_nifti_header h = image_header(10, 10, 10);
     size_t n = image_bytes(&h, 0, values, 1000, file), m = image_gzip(file, n, packed);
     for (size_t cut = 40; cut < m; cut += 13)
-        assert_refused(ctx, kn_nifti_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)cut, &image),
+        assert_refused(ctx, kn_image_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)cut, &image),
                        KN_ERR_FORMAT, "x.nii.gz: ");
-    assert_sentence(ctx, kn_nifti_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m - 9, &image),
+    assert_sentence(ctx, kn_image_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m - 9, &image),
                     KN_ERR_FORMAT,
                     "x.nii.gz: the compressed data end too early: the file was cut short");
-    kn_nifti_reader *reader;
+    kn_image_reader *reader;
     packed[m / 2] ^= 0x10; /* the trailer still promises the right length */
     packed[m / 2 + 1] ^= 0xff;
-    assert_ok(ctx, kn_nifti_reader_new(ctx, KN_NIFTI_MEMORY, &reader));
-    assert_ok(ctx, kn_nifti_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m, &image));
-    assert_refused(ctx, kn_nifti_read(ctx, reader, &image, 0, NULL, 1000, values), KN_ERR_FORMAT,
+    assert_ok(ctx, kn_image_reader_new(ctx, KN_IMAGE_MEMORY, &reader));
+    assert_ok(ctx, kn_image_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m, &image));
+    assert_refused(ctx, kn_image_read(ctx, reader, &image, 0, NULL, 1000, values), KN_ERR_FORMAT,
                    "x.nii.gz: the compressed data are damaged");
-    kn_nifti_reader_free(reader);
-    kn_nifti_clear(&image);
+    kn_image_reader_free(reader);
+    kn_image_clear(&image);
     kn_ctx_free(ctx);
 }
 
@@ -232,8 +232,8 @@ static void an_mgh_file_is_an_image(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_nifti image;
-    kn_nifti_reader *reader;
+    kn_image image;
+    kn_image_reader *reader;
     kn_geometry again;
     static const double affine[3][4] = {{-2, 0, 0, 12}, {0, 0, 2, 18}, {0, -2, 0, 32}};
     float out[8];
@@ -242,18 +242,18 @@ static void an_mgh_file_is_an_image(void **state)
     scratch_file("x.mgz", packed, m);
     static const char *const names[2] = {"x.mgh", "x.mgz"};
     for (int f = 0; f < 2; f++) {
-        assert_ok(ctx, kn_nifti_open(ctx, names[f], &image));
-        assert_ok(ctx, kn_nifti_reader_new(ctx, KN_NIFTI_MEMORY, &reader));
+        assert_ok(ctx, kn_image_open(ctx, names[f], &image));
+        assert_ok(ctx, kn_image_reader_new(ctx, KN_IMAGE_MEMORY, &reader));
         assert_int_equal(image.header.volumes, 3);
         assert_memory_equal(image.geometry.affine, affine, sizeof affine);
-        assert_ok(ctx, kn_nifti_read(ctx, reader, &image, 2, NULL, 8, out));
+        assert_ok(ctx, kn_image_read(ctx, reader, &image, 2, NULL, 8, out));
         for (int i = 0; i < 8; i++)
             assert_true(out[i] == (float)(4 * (i + 1)));
         assert_ok(ctx, kn_geometry_from_header(ctx, "x", image.geometry.header,
                                                image.geometry.header_size, &again));
         assert_ok(ctx, kn_geometry_compare(ctx, "x", &again, "y", &image.geometry));
-        kn_nifti_reader_free(reader);
-        kn_nifti_clear(&image);
+        kn_image_reader_free(reader);
+        kn_image_clear(&image);
     }
     kn_ctx_free(ctx);
 }
@@ -262,31 +262,31 @@ static void a_bad_mgh_file_is_a_sentence(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_nifti image;
+    kn_image image;
     ptrdiff_t n = (ptrdiff_t)mgh(1);
-    assert_sentence(ctx, kn_nifti_open_memory(ctx, "x.mgh", file, 283, &image), KN_ERR_FORMAT,
+    assert_sentence(ctx, kn_image_open_memory(ctx, "x.mgh", file, 283, &image), KN_ERR_FORMAT,
                     "x.mgh: 283 bytes are too few for an MGH header");
-    assert_sentence(ctx, kn_nifti_open_memory(ctx, "x.mgh", file, n - 1, &image), KN_ERR_FORMAT,
+    assert_sentence(ctx, kn_image_open_memory(ctx, "x.mgh", file, n - 1, &image), KN_ERR_FORMAT,
                     "x.mgh: the header promises 300 bytes, the file has 299 bytes");
     file[3] = 2;
-    assert_sentence(ctx, kn_nifti_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
+    assert_sentence(ctx, kn_image_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
                     "x.mgh: is not an MGH file");
     mgh(1);
     file[23] = 2;
-    assert_sentence(ctx, kn_nifti_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
+    assert_sentence(ctx, kn_image_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
                     "x.mgh: voxels of type 2, expected 0 (uchar), 1 (int), 3 (float), 4 (short) or "
                     "10 (ushort)");
     mgh(1);
     memset(file + 8, 0xff, 4);
-    assert_sentence(ctx, kn_nifti_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
+    assert_sentence(ctx, kn_image_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
                     "x.mgh: dimension 2 has length -1");
     mgh(1);
     memset(file + 4, 0x7f, 16);
-    assert_refused(ctx, kn_nifti_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
+    assert_refused(ctx, kn_image_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
                    "voxels cannot exist");
     mgh(1);
     memset(file + 30, 0x7f, 60);
-    assert_refused(ctx, kn_nifti_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
+    assert_refused(ctx, kn_image_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
                    "of the affine is not finite");
     kn_ctx_free(ctx);
 }
@@ -295,31 +295,31 @@ static void files_that_are_not_images_are_sentences(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_nifti image;
+    kn_image image;
     size_t n = cube();
-    assert_sentence(ctx, kn_nifti_open(ctx, "x.mnc", &image), KN_ERR_FORMAT,
+    assert_sentence(ctx, kn_image_open(ctx, "x.mnc", &image), KN_ERR_FORMAT,
                     "x.mnc: expected an image named .nii, .nii.gz, .hdr, .img, .mgh, .mgz or .gii");
-    assert_sentence(ctx, kn_nifti_open(ctx, "none.nii", &image), KN_ERR_IO,
+    assert_sentence(ctx, kn_image_open(ctx, "none.nii", &image), KN_ERR_IO,
                     "none.nii: cannot be opened: no such file or directory");
     assert_int_equal(mkdir("folder.nii", 0755), 0);
-    assert_sentence(ctx, kn_nifti_open(ctx, "folder.nii", &image), KN_ERR_IO,
+    assert_sentence(ctx, kn_image_open(ctx, "folder.nii", &image), KN_ERR_IO,
                     "folder.nii: is a directory, expected a file");
     memcpy(file + 344, "ni1", 4);
     setf(108, 0);
     scratch_file("p.hdr", file, 348);
-    assert_sentence(ctx, kn_nifti_open(ctx, "p.hdr", &image), KN_ERR_IO,
+    assert_sentence(ctx, kn_image_open(ctx, "p.hdr", &image), KN_ERR_IO,
                     "p.hdr: its other half, p.img, is missing");
     scratch_file("p.nii", file, 348);
-    assert_sentence(ctx, kn_nifti_open(ctx, "p.nii", &image), KN_ERR_FORMAT,
+    assert_sentence(ctx, kn_image_open(ctx, "p.nii", &image), KN_ERR_FORMAT,
                     "p.nii: is the header of a pair .hdr and .img without data");
     scratch_file("p.img", file + 352, n - 352 - 4);
-    assert_sentence(ctx, kn_nifti_open(ctx, "p.hdr", &image), KN_ERR_FORMAT,
+    assert_sentence(ctx, kn_image_open(ctx, "p.hdr", &image), KN_ERR_FORMAT,
                     "p.img: the header promises 32 bytes, the file has 28 bytes");
     scratch_file("p.img", file + 352, n - 352);
-    assert_ok(ctx, kn_nifti_open(ctx, "p.img", &image));
-    kn_nifti_clear(&image);
+    assert_ok(ctx, kn_image_open(ctx, "p.img", &image));
+    kn_image_clear(&image);
     scratch_file("q.img", file + 352, n - 352);
-    assert_sentence(ctx, kn_nifti_open(ctx, "q.img", &image), KN_ERR_IO,
+    assert_sentence(ctx, kn_image_open(ctx, "q.img", &image), KN_ERR_IO,
                     "q.img: its other half, q.hdr, is missing");
     kn_ctx_free(ctx);
 }
@@ -359,33 +359,34 @@ static void what_is_written_is_read_back(void **state)
     static const char *const names[2] = {"w.nii", "w.nii.gz"};
     assert_ok(ctx, kn_geometry_of(ctx, "h", &h, &g));
     for (int k = 0; k < 2; k++) {
-        kn_nifti_writer *w;
-        kn_nifti_reader *reader;
-        kn_nifti image;
-        assert_ok(ctx, kn_nifti_writer_new(ctx, names[k], &g, 2, "z", NULL, &w));
-        assert_ok(ctx, kn_nifti_writer_volume(ctx, w, values, 1, index, 3, 0));
-        assert_sentence(ctx, kn_nifti_writer_commit(ctx, w), KN_ERR_ARGUMENT,
+        kn_image_writer *w;
+        kn_image_reader *reader;
+        kn_image image;
+        assert_ok(ctx,
+                  kn_image_writer_new(ctx, names[k], &(kn_image_target){&g, 2, "z"}, NULL, &w));
+        assert_ok(ctx, kn_image_writer_volume(ctx, w, &(kn_volume){values, 1, index, 3, 0}));
+        assert_sentence(ctx, kn_image_writer_commit(ctx, w), KN_ERR_ARGUMENT,
                         k == 0 ? "w.nii: 1 volumes are missing"
                                : "w.nii.gz: 1 volumes are missing");
-        assert_ok(ctx, kn_nifti_writer_volume(ctx, w, values, 2, index, 3, -1));
-        assert_refused(ctx, kn_nifti_writer_volume(ctx, w, values, 1, index, 3, -1),
+        assert_ok(ctx, kn_image_writer_volume(ctx, w, &(kn_volume){values, 2, index, 3, -1}));
+        assert_refused(ctx, kn_image_writer_volume(ctx, w, &(kn_volume){values, 1, index, 3, -1}),
                        KN_ERR_ARGUMENT, "more volumes than were announced");
-        assert_ok(ctx, kn_nifti_writer_commit(ctx, w));
-        kn_nifti_writer_free(w);
-        assert_ok(ctx, kn_nifti_open(ctx, names[k], &image));
+        assert_ok(ctx, kn_image_writer_commit(ctx, w));
+        kn_image_writer_free(w);
+        assert_ok(ctx, kn_image_open(ctx, names[k], &image));
         assert_int_equal(image.header.volumes, 2);
         assert_memory_equal(&image.geometry, &g, sizeof g);
-        assert_ok(ctx, kn_nifti_reader_new(ctx, KN_NIFTI_MEMORY, &reader));
-        assert_ok(ctx, kn_nifti_read(ctx, reader, &image, 0, NULL, 12, out));
+        assert_ok(ctx, kn_image_reader_new(ctx, KN_IMAGE_MEMORY, &reader));
+        assert_ok(ctx, kn_image_read(ctx, reader, &image, 0, NULL, 12, out));
         assert_true(out[0] == 0 && out[1] == 1.5f && isnan(out[5]) && out[11] == -3);
-        assert_ok(ctx, kn_nifti_read(ctx, reader, &image, 1, NULL, 12, out));
+        assert_ok(ctx, kn_image_read(ctx, reader, &image, 1, NULL, 12, out));
         assert_true(out[0] == -1 && out[1] == 1.5f && out[5] == -3 && out[11] == 5);
-        kn_nifti_reader_free(reader);
-        kn_nifti_clear(&image);
+        kn_image_reader_free(reader);
+        kn_image_clear(&image);
     }
-    kn_nifti_writer *w;
-    assert_sentence(ctx, kn_nifti_writer_new(ctx, "w.img", &g, 0, "", NULL, &w), KN_ERR_ARGUMENT,
-                    "w.img: expected an image named .nii or .nii.gz");
+    kn_image_writer *w;
+    assert_sentence(ctx, kn_image_writer_new(ctx, "w.img", &(kn_image_target){&g, 0, ""}, NULL, &w),
+                    KN_ERR_ARGUMENT, "w.img: expected an image named .nii or .nii.gz");
     kn_ctx_free(ctx);
 }
 

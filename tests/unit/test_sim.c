@@ -3,9 +3,9 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "io/image.h"
 #include "io/images.h"
 #include "io/mask.h"
-#include "io/nifti.h"
 #include "io/table.h"
 #include "study/cohort.h"
 #include "study/miyawaki.h"
@@ -297,8 +297,8 @@ static void check_run(kn_ctx *ctx, const char *kind, int number, ptrdiff_t scans
     static char text[ROOM];
     static float voxels[VOXELS];
     char name[64];
-    kn_nifti image;
-    kn_nifti_reader *reader;
+    kn_image image;
+    kn_image_reader *reader;
     ptrdiff_t lines = 0, inside = 0;
 
     snprintf(name, sizeof name, "miyawaki/label/data_%s_run%02d_label.csv", kind, number);
@@ -318,17 +318,17 @@ static void check_run(kn_ctx *ctx, const char *kind, int number, ptrdiff_t scans
     assert_int_equal(lines, scans);
 
     snprintf(name, sizeof name, "miyawaki/func/data_%s_run%02d.nii.gz", kind, number);
-    assert_ok(ctx, kn_nifti_open(ctx, name, &image));
+    assert_ok(ctx, kn_image_open(ctx, name, &image));
     assert_int_equal(image.header.volumes, scans);
     assert_int_equal(image.header.type->code, KN_VOXEL_FLOAT64);
     assert_int_equal(kn_nifti_voxels(&image.header), VOXELS);
-    assert_ok(ctx, kn_nifti_reader_new(ctx, KN_NIFTI_MEMORY, &reader));
-    assert_ok(ctx, kn_nifti_read(ctx, reader, &image, scans - 1, NULL, VOXELS, voxels));
+    assert_ok(ctx, kn_image_reader_new(ctx, KN_IMAGE_MEMORY, &reader));
+    assert_ok(ctx, kn_image_read(ctx, reader, &image, scans - 1, NULL, VOXELS, voxels));
     for (int v = 0; v < VOXELS; v++)
         inside += voxels[v] != 0;
     assert_int_equal(inside, 200);
-    kn_nifti_reader_free(reader);
-    kn_nifti_clear(&image);
+    kn_image_reader_free(reader);
+    kn_image_clear(&image);
 }
 
 static void miyawaki_has_the_layout_of_the_public_set(void **state)

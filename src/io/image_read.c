@@ -1,24 +1,21 @@
-#include <string.h>
-
-#include "io/gifti.h"
 #include "io/grow.h"
 #include "io/gzip.h"
-#include "io/nifti.h"
+#include "io/image_format.h"
 
 /* A reader holds raw bytes of the current image: one volume, or the whole file. */
-struct kn_nifti_reader {
+struct kn_image_reader {
     kn_inflater *inflater; /* made when first needed, like the stream */
     kn_gunzip *stream;
     ptrdiff_t memory;
     void *packed, *raw;
     ptrdiff_t packed_room, raw_room;
-    const kn_nifti *whole;    /* the image of which raw holds every byte */
-    const kn_nifti *streamed; /* the image the stream is in */
+    const kn_image *whole;    /* the image of which raw holds every byte */
+    const kn_image *streamed; /* the image the stream is in */
     ptrdiff_t next;           /* volume that the stream comes to */
     kn_source source;         /* of the stream */
 };
 
-kn_status kn_nifti_reader_new(kn_ctx *ctx, ptrdiff_t memory, kn_nifti_reader **out)
+kn_status kn_image_reader_new(kn_ctx *ctx, ptrdiff_t memory, kn_image_reader **out)
 {
     void *p;
     kn_status status = kn_alloc(ctx, 1, sizeof **out, &p);
@@ -30,7 +27,7 @@ kn_status kn_nifti_reader_new(kn_ctx *ctx, ptrdiff_t memory, kn_nifti_reader **o
     return status;
 }
 
-void kn_nifti_reader_free(kn_nifti_reader *r)
+void kn_image_reader_free(kn_image_reader *r)
 {
     if (!r)
         return;
@@ -42,7 +39,7 @@ void kn_nifti_reader_free(kn_nifti_reader *r)
     kn_free(r);
 }
 
-static kn_status open_data(kn_ctx *ctx, const kn_nifti *image, kn_source *out)
+static kn_status open_data(kn_ctx *ctx, const kn_image *image, kn_source *out)
 {
     if (!image->data_path) {
         *out = kn_source_of(image->path, image->memory, image->memory_size);
@@ -51,7 +48,7 @@ static kn_status open_data(kn_ctx *ctx, const kn_nifti *image, kn_source *out)
     return kn_source_open(ctx, image->data_path, out);
 }
 
-static kn_status changed(kn_ctx *ctx, const kn_nifti *image)
+kn_status kn_image_changed(kn_ctx *ctx, const kn_image *image)
 {
     return kn_fail(ctx, KN_ERR_IO, "%s: changed since it was opened", image->path);
 }
@@ -64,7 +61,7 @@ static ptrdiff_t block_volumes(const kn_nifti_header *h)
 
 /* ---- plain files -------------------------------------------------------------------------- */
 
-static kn_status read_plain(kn_ctx *ctx, kn_nifti_reader *r, const kn_nifti *image,
+static kn_status read_plain(kn_ctx *ctx, kn_image_reader *r, const kn_image *image,
                             ptrdiff_t offset, ptrdiff_t n)
 {
     kn_source source = {.fd = -1};
@@ -80,7 +77,7 @@ out:
 /* ---- compressed files, whole -------------------------------------------------------------- */
 
 /* *fits is false when the contents are larger than the header asks for, which is legal. */
-static kn_status read_whole(kn_ctx *ctx, kn_nifti_reader *r, const kn_nifti *image, bool *fits)
+static kn_status read_whole(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, bool *fits)
 {
     kn_source source = {.fd = -1};
     const kn_nifti_header *h = &image->header;
@@ -101,7 +98,7 @@ static kn_status read_whole(kn_ctx *ctx, kn_nifti_reader *r, const kn_nifti *ima
     KN_TRY(kn_inflate(ctx, r->inflater, source.name, packed, source.size, r->raw, r->raw_room, &got,
                       fits));
     if (*fits && got < need)
-        status = changed(ctx, image);
+        status = kn_image_changed(ctx, image);
 out:
     kn_source_close(&source);
     return status;
@@ -109,14 +106,14 @@ out:
 
 /* ---- compressed files, volume by volume --------------------------------------------------- */
 
-static kn_status pass(kn_ctx *ctx, kn_nifti_reader *r, const kn_nifti *image, ptrdiff_t n, void *to)
+static kn_status pass(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, ptrdiff_t n, void *to)
 {
     ptrdiff_t got;
     kn_status status = kn_gunzip_read(ctx, r->stream, n, to, &got);
-    return status == KN_OK && got < n ? changed(ctx, image) : status;
+    return status == KN_OK && got < n ? kn_image_changed(ctx, image) : status;
 }
 
-static kn_status start_stream(kn_ctx *ctx, kn_nifti_reader *r, const kn_nifti *image)
+static kn_status start_stream(kn_ctx *ctx, kn_image_reader *r, const kn_image *image)
 {
     kn_status status;
     r->streamed = NULL;
@@ -132,7 +129,7 @@ out:
     return status;
 }
 
-static kn_status read_streamed(kn_ctx *ctx, kn_nifti_reader *r, const kn_nifti *image,
+static kn_status read_streamed(kn_ctx *ctx, kn_image_reader *r, const kn_image *image,
                                ptrdiff_t volume)
 {
     const kn_nifti_header *h = &image->header;
@@ -153,29 +150,16 @@ out:
     return status;
 }
 
-/* ---- XML ---------------------------------------------------------------------------------- */
+/* ---- what the format itself brings -------------------------------------------------------- */
 
-static kn_status read_gifti(kn_ctx *ctx, kn_nifti_reader *r, const kn_nifti *image)
+static kn_status load(kn_ctx *ctx, kn_image_reader *r, const kn_image *image)
 {
     kn_source source = {.fd = -1};
-    kn_gifti gifti = {0};
-    kn_nifti_header h;
-    ptrdiff_t size = kn_nifti_data_size(&image->header) / image->header.volumes;
     kn_status status;
-
+    KN_TRY(kn_reserve(ctx, kn_nifti_data_size(&image->header), &r->raw, &r->raw_room));
     KN_TRY(open_data(ctx, image, &source));
-    KN_TRY(kn_gifti_read_source(ctx, &source, image->data_path != NULL, &gifti));
-    KN_TRY(kn_gifti_header(ctx, image->path, &gifti, &h));
-    if (h.type != image->header.type || h.dim[0] != image->header.dim[0] ||
-        h.volumes != image->header.volumes) {
-        status = changed(ctx, image);
-        goto out;
-    }
-    KN_TRY(kn_reserve(ctx, kn_nifti_data_size(&h), &r->raw, &r->raw_room));
-    for (ptrdiff_t v = 0; v < h.volumes; v++)
-        memcpy((unsigned char *)r->raw + v * size, gifti.array[v].data, (size_t)size);
+    KN_TRY(image->format->load(ctx, image, &source, r->raw));
 out:
-    kn_gifti_clear(&gifti);
     kn_source_close(&source);
     return status;
 }
@@ -183,7 +167,7 @@ out:
 /* ---- one volume --------------------------------------------------------------------------- */
 
 /* Brings the bytes that hold the volume into r->raw; *start is where its block starts there. */
-static kn_status fetch(kn_ctx *ctx, kn_nifti_reader *r, const kn_nifti *image, ptrdiff_t volume,
+static kn_status fetch(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, ptrdiff_t volume,
                        ptrdiff_t *start)
 {
     const kn_nifti_header *h = &image->header;
@@ -196,8 +180,8 @@ static kn_status fetch(kn_ctx *ctx, kn_nifti_reader *r, const kn_nifti *image, p
     if (r->whole == image)
         return KN_OK;
     r->whole = NULL;
-    if (image->gifti) {
-        KN_TRY(read_gifti(ctx, r, image));
+    if (image->format->load) {
+        KN_TRY(load(ctx, r, image));
         r->whole = h->volumes > 1 ? image : NULL;
         goto out;
     }
@@ -220,7 +204,7 @@ out:
     return status;
 }
 
-kn_status kn_nifti_read(kn_ctx *ctx, kn_nifti_reader *r, const kn_nifti *image, ptrdiff_t volume,
+kn_status kn_image_read(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, ptrdiff_t volume,
                         const ptrdiff_t *index, ptrdiff_t n, float *out)
 {
     const kn_nifti_header *h = &image->header;
@@ -238,4 +222,9 @@ kn_status kn_nifti_read(kn_ctx *ctx, kn_nifti_reader *r, const kn_nifti *image, 
     else
         h->type->floats[h->swapped](raw, first, stride, n, h->slope, h->inter, out);
     return KN_OK;
+}
+
+bool kn_image_in_one_stream(const kn_image *image)
+{
+    return image->gzip || image->format->load;
 }

@@ -1,0 +1,55 @@
+/* Images of any format, read alike: open, voxels of a volume, and where they are.
+ *
+ * A format is a file of its own and a row of the table in image.c. Opening reads the header and
+ * makes sure that the data it promises are there, before anything large is allocated. Voxels come
+ * as float32 in file order, x fastest, scaled. Whatever the format, the header is told in the
+ * fields of a NIfTI header. */
+#ifndef KN_IO_IMAGE_H
+#define KN_IO_IMAGE_H
+
+#include "io/nifti_header.h"
+#include "io/source.h"
+
+typedef struct kn_image_format kn_image_format;
+
+typedef struct kn_image {
+    char *path;      /* as given, for messages */
+    char *data_path; /* where the voxels are; NULL: in memory */
+    const unsigned char *memory;
+    ptrdiff_t memory_size;
+    const kn_image_format *format;
+    bool gzip; /* the data file is compressed, whatever its name */
+    kn_nifti_header header;
+    kn_geometry geometry;
+} kn_image;
+
+kn_status kn_image_open(kn_ctx *ctx, const char *path, kn_image *out);
+/* The bytes of a file, which must outlive the image; the format by its name, NIfTI for any other.
+ */
+kn_status kn_image_open_memory(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
+                               kn_image *out);
+void kn_image_clear(kn_image *image); /* {0} is fine */
+
+bool kn_image_is_name(const char *path); /* ends as a format's files do */
+
+/* ---- voxels ------------------------------------------------------------------------------- */
+
+/* Buffers for reading, kept from image to image; one for each thread. `memory` bytes at most are
+ * used to decompress a 4D file whole; a larger one streams, volume by volume. */
+typedef struct kn_image_reader kn_image_reader;
+
+enum { KN_IMAGE_MEMORY = 1 << 28 };
+
+kn_status kn_image_reader_new(kn_ctx *ctx, ptrdiff_t memory, kn_image_reader **out);
+void kn_image_reader_free(kn_image_reader *reader);
+
+/* out[i] = voxel index[i] of one volume; index NULL: voxels 0 .. n-1. Volumes of a compressed 4D
+ * file are best read in ascending order. The image must live until the reader reads another or is
+ * freed. */
+kn_status kn_image_read(kn_ctx *ctx, kn_image_reader *reader, const kn_image *image,
+                        ptrdiff_t volume, const ptrdiff_t *index, ptrdiff_t n, float *out);
+
+/* One stream has one order in which it can be read, and XML is read whole: no gain from threads. */
+bool kn_image_in_one_stream(const kn_image *image);
+
+#endif

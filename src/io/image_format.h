@@ -1,0 +1,41 @@
+/* What a format of images is: a row of the table in image.c, defined in a file of its own. */
+#ifndef KN_IO_IMAGE_FORMAT_H
+#define KN_IO_IMAGE_FORMAT_H
+
+#include "io/image.h"
+#include "io/image_write.h"
+
+typedef struct kn_image_writing { /* volume by volume, as kn_image_writer asks for them */
+    kn_status (*begin)(kn_ctx *ctx, const char *path, const kn_image_target *target,
+                       const kn_write_options *options, void **state);
+    kn_status (*volume)(kn_ctx *ctx, void *state, const kn_volume *volume);
+    kn_status (*commit)(kn_ctx *ctx, void *state);
+    void (*free)(void *state);  /* not committed: leaves no file */
+    const char *const *endings; /* of the files it writes; NULL at the end */
+} kn_image_writing;
+
+struct kn_image_format {
+    const char *const *endings; /* of file names; NULL at the end */
+    /* The header from the file that `source` is; it may turn to another (a pair), which is then
+     * image->data_path. */
+    kn_status (*open)(kn_ctx *ctx, kn_image *image, kn_source *source);
+    /* NULL: voxels lie in the data file from header.data_offset on, perhaps compressed. Else puts
+     * those of all volumes into raw, kn_nifti_data_size bytes, data_offset being 0. */
+    kn_status (*load)(kn_ctx *ctx, const kn_image *image, const kn_source *source, void *raw);
+    const kn_image_writing *writing; /* NULL: maps of such images are written as NIfTI */
+};
+
+extern const kn_image_format kn_format_nifti, kn_format_mgh, kn_format_gifti;
+
+/* `open` of a format whose file begins with a header of at most KN_NIFTI2_SIZE bytes: plain or
+ * gzip, the first bytes parsed. The data are not looked for yet: kn_image_check_size does that. */
+typedef kn_status (*kn_header_parse)(kn_ctx *ctx, const char *name, const unsigned char *bytes,
+                                     ptrdiff_t n, kn_nifti_header *out);
+kn_status kn_image_open_header(kn_ctx *ctx, kn_image *image, const kn_source *source,
+                               kn_header_parse parse);
+kn_status kn_image_check_size(kn_ctx *ctx, const kn_image *image, const kn_source *source);
+
+kn_status kn_image_changed(kn_ctx *ctx,
+                           const kn_image *image); /* since it was opened: a sentence */
+
+#endif
