@@ -31,7 +31,7 @@ static void on_progress(void *user, const kn_progress *p)
     lap(user, strcmp(p->stage, "deviance") == 0 ? DEVIANCE : MAPS);
 }
 
-/* Of both deviances: see stat/deviance.h. */
+/* Of both deviances: see norm/deviance_fit.h. */
 static double deviance_flops(double N, double T)
 {
     double K = N * 0.8 < 128 ? 0.8 * N : 128;
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
         &b, argc, argv, "reference",
         "What does \"what is normal\" cost, next to the fit it follows? Seconds of the fit "
         "and of each part of the reference, all of it over the fit, and for the two deviances "
-        "the rate at which the flops of stat/deviance.h are done. processor: seconds of all "
+        "the rate at which the flops of norm/deviance_fit.h are done. processor: seconds of all "
         "threads together.");
     bench_table(&b,
                 "time     |    N|     T|   P| fit s| folds| noise|  maps|deviance|   loo|   all|"
