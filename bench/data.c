@@ -37,7 +37,7 @@ void bench_paper(bench *b, ptrdiff_t N, ptrdiff_t T, ptrdiff_t F, ptrdiff_t Ns, 
         for (ptrdiff_t j = 0; j < T; j++)
             kn_col(L, k)[j] = 0.25 * sin(phase + rate * (double)j);
     }
-    kn_gemm(1, KN_N, S, KN_T, L, 0, Y);
+    kn_gemm(b->ctx, 1, KN_N, S, KN_T, L, 0, Y);
     for (ptrdiff_t j = 0; j < T; j++) {
         double centre = (double)F * kn_rng_uniform(&rng), gain = kn_rng_uniform(&rng);
         for (ptrdiff_t f = 0; f < F; f++) {

@@ -50,7 +50,7 @@ static void size(bench *b, ptrdiff_t N)
     BENCH_TRY(b, kn_alloc_d(b->ctx, 2 * N, &w));
     for (ptrdiff_t i = 0; i < 2 * N * N; i++)
         X.data[i] = kn_rng_normal(&rng);
-    kn_syrk(1.0 / (double)N, KN_N, X, 0, R);
+    kn_syrk(b->ctx, 1.0 / (double)N, KN_N, X, 0, R);
     for (int k = 0; k < 2; k++) {
         for (int t = 0; t < 2; t++) {
             bench_threads(b, t == 0 ? 1 : b->all);

@@ -1,5 +1,3 @@
-#include <cblas.h>
-
 #include "base/parallel.h"
 #include "common.h"
 #include "gp/stgpr.h"
@@ -45,7 +43,6 @@ static double cells(bench *b, const kn_pairs *pairs, kn_mat Y, ptrdiff_t F, int 
         BENCH_TRY(b, kn_cell_work_new(b->ctx, Y.rows, F, KN_LINEAR | KN_SE,
                                       Y.cols < KN_BLOCK ? Y.cols : KN_BLOCK, &j.work[w]));
     }
-    openblas_set_num_threads(threads);
     BENCH_TIME(s, 2, kn_parallel(b->ctx, j.workers, 1, take_cells, &j));
     for (int w = 0; w < j.workers; w++) {
         kn_cell_work_clear(&j.work[w]);

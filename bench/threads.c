@@ -37,11 +37,11 @@ static void products(bench *b, const char *rows, ptrdiff_t N, ptrdiff_t P)
     kn_mat U = values(b, N, N), Z = values(b, N, P), A = values(b, N, P), Q = values(b, P, GRID);
     kn_mat inverse = values(b, N, GRID), H = values(b, N, N);
     double s[2];
-    BOTH(b, s, 100, kn_gemm(1, KN_T, U, KN_N, Z, 0, A));
+    BOTH(b, s, 100, kn_gemm(b->ctx, 1, KN_T, U, KN_N, Z, 0, A));
     row(b, rows, "U'Z", P, s[0], s[1]);
-    BOTH(b, s, 100, kn_gemm(1, KN_T, Z, KN_N, inverse, 0, Q));
+    BOTH(b, s, 100, kn_gemm(b->ctx, 1, KN_T, Z, KN_N, inverse, 0, Q));
     row(b, rows, "grid of the profile", P, s[0], s[1]);
-    BOTH(b, s, 100, kn_syrk(1, KN_N, Z, 0, H));
+    BOTH(b, s, 100, kn_syrk(b->ctx, 1, KN_N, Z, 0, H));
     row(b, rows, "VV'", P, s[0], s[1]);
     kn_mat *all[] = {&U, &Z, &A, &Q, &inverse, &H};
     for (int k = 0; k < 6; k++)
@@ -56,7 +56,7 @@ static void eigenproblem(bench *b, ptrdiff_t N)
     BENCH_TRY(b, kn_alloc_d(b->ctx, N, &w));
     for (ptrdiff_t i = 0; i < N * N; i++)
         X.data[i] = sin((double)(i * i % 1000003));
-    kn_syrk(1, KN_N, X, 0, R);
+    kn_syrk(b->ctx, 1, KN_N, X, 0, R);
     for (int k = 0; k < 2; k++) {
         bench_threads(b, k == 0 ? 1 : b->all);
         for (int again = 0; again < 10; again++) {

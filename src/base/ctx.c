@@ -25,16 +25,31 @@ struct kn_ctx {
     atomic_long allocations_left; /* until one fails; 0: never */
     const char *mapped;           /* see mapped.h */
     size_t mapped_bytes;
+    kn_meter *meter;
 };
 
 kn_ctx *kn_ctx_new(void)
 {
-    return calloc(1, sizeof(kn_ctx));
+    kn_ctx *ctx = calloc(1, sizeof *ctx);
+    kn_meter *meter = ctx ? kn_meter_new() : NULL;
+    if (!meter) {
+        free(ctx);
+        return NULL;
+    }
+    ctx->meter = meter;
+    return ctx;
 }
 
 void kn_ctx_free(kn_ctx *ctx)
 {
+    if (ctx)
+        kn_meter_drop(ctx->meter);
     free(ctx);
+}
+
+kn_meter *kn_ctx_meter(const kn_ctx *ctx)
+{
+    return ctx->meter;
 }
 
 const char *kn_message(const kn_ctx *ctx)

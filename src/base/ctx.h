@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/meter.h"
 #include "kronorm.h"
 
 #if defined(__GNUC__)
@@ -34,6 +35,8 @@ kn_status kn_check_cancel(kn_ctx *ctx); /* KN_ERR_CANCELLED with its sentence, o
 
 /* Holds log and progress back while a step runs inside another that reports for it. */
 bool kn_hush(kn_ctx *ctx, bool quiet); /* returns what it was */
+
+kn_meter *kn_ctx_meter(const kn_ctx *ctx); /* for mem.c */
 
 /* For tests: the k-th allocation from now fails (1: the next); 0 switches it off. */
 void kn_fail_allocation(kn_ctx *ctx, long k);

@@ -43,12 +43,12 @@ kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs, co
     return KN_OK;
 }
 
-void kn_decomp_gradient(const kn_decomp *d, const kn_pairs *pairs, kn_mat M, const double *w,
-                        kn_mat V, kn_mat H, double *g)
+void kn_decomp_gradient(kn_ctx *ctx, const kn_decomp *d, const kn_pairs *pairs, kn_mat M,
+                        const double *w, kn_mat V, kn_mat H, double *g)
 {
     kn_mat UM = kn_cols(V, 0, M.cols);
-    kn_gemm(1, KN_N, d->U, KN_N, M, 0, UM); /* V = U M   N x P */
-    kn_syrk(0.5, KN_N, UM, 0, H);           /* H = 1/2 V V' */
+    kn_gemm(ctx, 1, KN_N, d->U, KN_N, M, 0, UM); /* V = U M   N x P */
+    kn_syrk(ctx, 0.5, KN_N, UM, 0, H);           /* H = 1/2 V V' */
     /* H -= 1/2 (U w^1/2)(U w^1/2)', through V in slices so that no second N x N is needed */
     for (ptrdiff_t j = 0; j < d->m; j += V.cols) {
         ptrdiff_t n = d->m - j < V.cols ? d->m - j : V.cols;
@@ -59,7 +59,7 @@ void kn_decomp_gradient(const kn_decomp *d, const kn_pairs *pairs, kn_mat M, con
             for (ptrdiff_t i = 0; i < d->N; i++)
                 v[i] = s * u[i];
         }
-        kn_syrk(-0.5, KN_N, kn_cols(V, 0, n), 1, H);
+        kn_syrk(ctx, -0.5, KN_N, kn_cols(V, 0, n), 1, H);
     }
     kn_kernel_gradient(d->kernels, d->theta, pairs, H, g);
 }

@@ -30,8 +30,8 @@ kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs, co
 /* g = dLML/dtheta of R0's parameters from G = 1/2 U (M M' - diag(w)) U' [METHOD 3, SCALE 2];
  * M m x P, w m. V (N x at least P) and H (N x N) are work space; a V of some hundred columns keeps
  * the second product fast. 3 N^2 P + N^3 flops. */
-void kn_decomp_gradient(const kn_decomp *d, const kn_pairs *pairs, kn_mat M, const double *w,
-                        kn_mat V, kn_mat H, double *g);
+void kn_decomp_gradient(kn_ctx *ctx, const kn_decomp *d, const kn_pairs *pairs, kn_mat M,
+                        const double *w, kn_mat V, kn_mat H, double *g);
 
 /* U of a low-rank decomposition: U = K_nm map r^-1, N x m. 2 N m n_pivots flops. */
 kn_status kn_decomp_vectors(kn_ctx *ctx, const kn_decomp *d, kn_mat X, kn_mat U);

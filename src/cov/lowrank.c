@@ -232,7 +232,7 @@ static kn_status make_L(kn_ctx *ctx, kn_lowrank *w, const double *theta, kn_deco
     KN_TRY(room(ctx, w, d->n_pivots));
     kn_mat L = kn_cols(w->L, 0, d->n_pivots);
     fill(ctx, w->X, d->base, w->kernels, theta, L);
-    kn_trsm_right(KN_T, *Lm, L);
+    kn_trsm_right(ctx, KN_T, *Lm, L);
     for (ptrdiff_t i = 0; i < w->X.rows; i++)
         trace += w->self[i];
     d->residual = trace > 0 ? fmax(trace - kn_sumsq(L), 0) / trace : 0;
@@ -250,7 +250,7 @@ static kn_status decompose(kn_ctx *ctx, kn_lowrank *w, kn_mat Lm, kn_decomp *d)
     ptrdiff_t m0 = d->n_pivots, drop = 0;
     KN_TRY(kn_mat_new(ctx, m0, m0, &S));
     KN_TRY(kn_alloc_d(ctx, m0, &lam));
-    kn_syrk(1, KN_T, kn_cols(w->L, 0, m0), 0, S);
+    kn_syrk(ctx, 1, KN_T, kn_cols(w->L, 0, m0), 0, S);
     KN_TRY(kn_eig(ctx, S, lam));
     while (drop < m0 - 1 && lam[drop] < (double)m0 * DBL_EPSILON * lam[m0 - 1])
         drop++;
@@ -271,7 +271,7 @@ static kn_status decompose(kn_ctx *ctx, kn_lowrank *w, kn_mat Lm, kn_decomp *d)
             kn_col(w->VL, k)[i] = v[i] / root;
         }
     }
-    kn_trsm_left(KN_T, Lm, d->map);
+    kn_trsm_left(ctx, KN_T, Lm, d->map);
 out:
     kn_free(lam);
     kn_mat_clear(&S);
@@ -311,8 +311,8 @@ kn_status kn_lowrank_project(kn_ctx *ctx, const kn_lowrank *w, kn_mat Z, kn_mat 
     kn_status status = kn_mat_new(ctx, w->VL.rows, Z.cols, &LZ);
     if (status != KN_OK)
         return status;
-    kn_gemm(1, KN_T, kn_cols(w->L, 0, w->VL.rows), KN_N, Z, 0, LZ);
-    kn_gemm(1, KN_T, w->VL, KN_N, LZ, 0, A);
+    kn_gemm(ctx, 1, KN_T, kn_cols(w->L, 0, w->VL.rows), KN_N, Z, 0, LZ);
+    kn_gemm(ctx, 1, KN_T, w->VL, KN_N, LZ, 0, A);
     kn_mat_clear(&LZ);
     return KN_OK;
 }
@@ -350,8 +350,8 @@ static kn_status add_cross(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *d,
     for (ptrdiff_t i = 0; i < N; i += most) {
         ptrdiff_t n = N - i < most ? N - i : most, tiles = (n + TILE - 1) / TILE;
         kn_mat rows = kn_sub(GJ, 0, 0, n, m0);
-        kn_gemm(0.5, KN_N, kn_sub(Z, i, 0, n, Z.cols), KN_N, E1, 0, rows);
-        kn_gemm(0.5, KN_N, kn_sub(w->L, i, 0, n, m0), KN_N, E2, 1, rows);
+        kn_gemm(ctx, 0.5, KN_N, kn_sub(Z, i, 0, n, Z.cols), KN_N, E1, 0, rows);
+        kn_gemm(ctx, 0.5, KN_N, kn_sub(w->L, i, 0, n, m0), KN_N, E2, 1, rows);
         tile_job job = {w->X, d->base, rows, w->kernels, d->theta, i, part};
         kn_parallel(ctx, tiles, 1, gradient_tiles, &job);
         for (ptrdiff_t t = 0; t < tiles; t++) /* in order, whoever made them */
@@ -382,7 +382,7 @@ kn_status kn_lowrank_gradient(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp 
     KN_TRY(kn_mat_new(ctx, m, m0, &W));
     KN_TRY(kn_mat_new(ctx, m0, m0, &E2));
     KN_TRY(kn_mat_new(ctx, m0, m0, &H));
-    kn_gemm(1, KN_N, d->map, KN_N, M, 0, mapM); /* map M   m0 x P */
+    kn_gemm(ctx, 1, KN_N, d->map, KN_N, M, 0, mapM); /* map M   m0 x P */
     for (ptrdiff_t p = 0; p < P; p++) {
         double root = sqrt(c[p]);
         for (ptrdiff_t j = 0; j < m0; j++)
@@ -394,15 +394,15 @@ kn_status kn_lowrank_gradient(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp 
     }
     if (UC.data) {
         KN_TRY(kn_mat_copy(ctx, E1, &turned));
-        kn_gemm(1, KN_N, UC, KN_N, turned, 0, E1);
+        kn_gemm(ctx, 1, KN_N, UC, KN_N, turned, 0, E1);
     }
     for (ptrdiff_t j = 0; j < m0; j++)
         for (ptrdiff_t i = 0; i < m; i++)
             kn_col(W, j)[i] = -weight[i] * kn_at(d->map, j, i);
-    kn_gemm(0.5, KN_N, d->map, KN_N, W, 0, H); /* H = -1/2 map diag(w) map' */
-    kn_syrk(0.5, KN_N, mapM, 1, H);
-    kn_gemm(1, KN_N, N1, KN_T, mapM, 1, W); /* (N1 M' - diag(w)) map' */
-    kn_gemm(1, KN_N, w->VL, KN_N, W, 0, E2);
+    kn_gemm(ctx, 0.5, KN_N, d->map, KN_N, W, 0, H); /* H = -1/2 map diag(w) map' */
+    kn_syrk(ctx, 0.5, KN_N, mapM, 1, H);
+    kn_gemm(ctx, 1, KN_N, N1, KN_T, mapM, 1, W); /* (N1 M' - diag(w)) map' */
+    kn_gemm(ctx, 1, KN_N, w->VL, KN_N, W, 0, E2);
     for (int k = 0; k < n_params; k++)
         g[k] = 0;
     KN_TRY(add_cross(ctx, w, d, Z, E1, E2, g));
@@ -433,7 +433,7 @@ kn_status kn_decomp_vectors(kn_ctx *ctx, const kn_decomp *d, kn_mat X, kn_mat U)
         ptrdiff_t n = X.rows - i < GRADIENT_ROWS ? X.rows - i : GRADIENT_ROWS;
         kn_mat rows = kn_sub(K, 0, 0, n, d->n_pivots);
         fill(ctx, kn_sub(X, i, 0, n, X.cols), d->base, d->kernels, d->theta, rows);
-        kn_gemm(1, KN_N, rows, KN_N, scaled, 0, kn_sub(U, i, 0, n, d->m));
+        kn_gemm(ctx, 1, KN_N, rows, KN_N, scaled, 0, kn_sub(U, i, 0, n, d->m));
     }
 out:
     kn_mat_clear(&scaled);

@@ -40,9 +40,9 @@ static kn_status make(kn_ctx *ctx, kn_mat X, kn_mat Y, bool symmetric, unsigned 
     if (kernels & KN_LINEAR) {
         KN_TRY(kn_mat_new(ctx, X.rows, Y.rows, &out->dot));
         if (symmetric)
-            kn_syrk(1, KN_N, X, 0, out->dot);
+            kn_syrk(ctx, 1, KN_N, X, 0, out->dot);
         else
-            kn_gemm(1, KN_N, X, KN_T, Y, 0, out->dot);
+            kn_gemm(ctx, 1, KN_N, X, KN_T, Y, 0, out->dot);
     }
     if (kernels & KN_SE) {
         KN_TRY(kn_mat_new(ctx, X.rows, Y.rows, &out->d2));

@@ -20,10 +20,10 @@ void kn_basis_clear(kn_basis *b)
 }
 
 /* out (P x P) = B'B; returns the largest deviation from the identity. */
-static double gram_of_columns(kn_mat B, kn_mat out)
+static double gram_of_columns(kn_ctx *ctx, kn_mat B, kn_mat out)
 {
     double worst = 0;
-    kn_syrk(1, KN_T, B, 0, out);
+    kn_syrk(ctx, 1, KN_T, B, 0, out);
     for (ptrdiff_t j = 0; j < out.cols; j++)
         for (ptrdiff_t i = j; i < out.rows; i++) {
             double e = fabs(kn_at(out, i, j) - (i == j));
@@ -47,7 +47,7 @@ static kn_status orthonormalise(kn_ctx *ctx, kn_mat B, kn_mat S)
             kn_col(B, j)[i] /= norm;
     }
     for (int pass = 0; pass < 2; pass++) {
-        gram_of_columns(B, S);
+        gram_of_columns(ctx, B, S);
         kn_status status = kn_chol(ctx, S, "the matrix of basis angles");
         if (status == KN_OK)
             for (ptrdiff_t j = 0; j < S.cols; j++)
@@ -57,7 +57,7 @@ static kn_status orthonormalise(kn_ctx *ctx, kn_mat B, kn_mat S)
             return kn_fail(ctx, KN_ERR_DATA,
                            "the columns of the basis are linearly dependent: it has rank below %td",
                            B.cols);
-        kn_trsm_right(KN_T, S, B);
+        kn_trsm_right(ctx, KN_T, S, B);
     }
     return KN_OK;
 }
@@ -76,7 +76,7 @@ kn_status kn_basis_project(kn_ctx *ctx, const kn_responses *Y, const double *mea
         for (ptrdiff_t k = 0; mean && k < y.cols; k++)
             for (ptrdiff_t i = 0; i < y.rows; i++)
                 kn_col(y, k)[i] -= mean[j + k];
-        kn_gemm(1, KN_N, y, KN_N, kn_sub(b->B, j, 0, y.cols, b->B.cols), 1, b->Z);
+        kn_gemm(ctx, 1, KN_N, y, KN_N, kn_sub(b->B, j, 0, y.cols, b->B.cols), 1, b->Z);
         b->total += kn_sumsq(y);
     }
     b->E = fmax(b->total - kn_sumsq(b->Z), 0);
@@ -112,7 +112,7 @@ kn_status kn_rotate(kn_ctx *ctx, kn_mat *M, kn_mat V)
         kn_mat m = kn_sub(*M, i, 0, block_width(M->rows - i), M->cols);
         kn_mat s = kn_sub(strip, 0, 0, m.rows, m.cols);
         kn_mat_set(s, m);
-        kn_gemm(1, KN_N, s, KN_N, V, 0, kn_cols(m, 0, V.cols));
+        kn_gemm(ctx, 1, KN_N, s, KN_N, V, 0, kn_cols(m, 0, V.cols));
     }
     M->cols = V.cols;
 out:
@@ -129,7 +129,7 @@ kn_status kn_basis_ritz(kn_ctx *ctx, kn_basis *b, ptrdiff_t P)
     KN_TRY(kn_alloc_d(ctx, k, &w));
     KN_TRY(kn_mat_new(ctx, k, k, &S));
     KN_TRY(kn_mat_new(ctx, k, P, &V));
-    kn_syrk(1, KN_T, b->Z, 0, S);
+    kn_syrk(ctx, 1, KN_T, b->Z, 0, S);
     KN_TRY(kn_eig(ctx, S, w));
     for (ptrdiff_t p = 0; p < P; p++)
         kn_mat_set(kn_cols(V, p, 1), kn_cols(S, k - 1 - p, 1));
@@ -177,7 +177,7 @@ kn_status kn_basis_pca(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, 
         kn_mat y = kn_cols(block, 0, block_width(Y->T - j));
         KN_TRY(kn_check_cancel(ctx));
         kn_responses_block(ctx, Y, j, y);
-        kn_gemm(1, KN_T, y, KN_N, scaled, 0, kn_sub(out->B, j, 0, y.cols, P));
+        kn_gemm(ctx, 1, KN_T, y, KN_N, scaled, 0, kn_sub(out->B, j, 0, y.cols, P));
     }
     for (ptrdiff_t i = 0; i < N; i++)
         out->total += kn_at(gram->G, i, i);
@@ -186,7 +186,7 @@ kn_status kn_basis_pca(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, 
         out->E -= gram->s2[p];
     if (out->E < 0)
         out->E = 0;
-    if (gram->made == KN_F32 || gram_of_columns(out->B, S) > ORTHONORMAL)
+    if (gram->made == KN_F32 || gram_of_columns(ctx, out->B, S) > ORTHONORMAL)
         KN_TRY(repair(ctx, Y, out, S));
     kn_basis_fix_signs(out);
 out:
@@ -209,7 +209,7 @@ kn_status kn_basis_given(kn_ctx *ctx, const kn_responses *Y, kn_view B, kn_basis
     for (ptrdiff_t p = 0; p < B.cols; p++)
         for (ptrdiff_t j = 0; j < Y->T; j++)
             kn_col(out->B, p)[j] = kn_view_at(B, Y->scaling->kept[j], p);
-    if (!(gram_of_columns(out->B, S) <= ORTHONORMAL)) {
+    if (!(gram_of_columns(ctx, out->B, S) <= ORTHONORMAL)) {
         KN_TRY(orthonormalise(ctx, out->B, S));
         out->orthonormalised = true;
     }

@@ -33,7 +33,7 @@ static kn_status add_products(kn_ctx *ctx, const kn_responses *Y, kn_mat G)
         kn_mat b = kn_cols(block, 0, block_width(Y->T - j));
         KN_TRY(kn_check_cancel(ctx));
         kn_responses_block(ctx, Y, j, b);
-        kn_syrk(1, KN_N, b, 1, G);
+        kn_syrk(ctx, 1, KN_N, b, 1, G);
         kn_tell(ctx, "basis", j + b.cols, Y->T, NAN);
     }
 out:
@@ -69,7 +69,7 @@ static kn_status add_products_f32(kn_ctx *ctx, const kn_responses *Y, kn_mat G)
         kn_fmat s = kn_fsub(strip, 0, 0, block_width(Y->T - j), Y->N);
         KN_TRY(kn_check_cancel(ctx));
         kn_responses_strip_f32(ctx, Y, j, s);
-        kn_syrk_f32(1, KN_T, s, 0, part);
+        kn_syrk_f32(ctx, 1, KN_T, s, 0, part);
         kn_parallel(ctx, Y->N, 1 + 100000 / Y->N, add_part, &(add_job){part, G});
         kn_tell(ctx, "basis", j + s.rows, Y->T, NAN);
     }

@@ -98,7 +98,7 @@ static void add_part(void *self, ptrdiff_t from, ptrdiff_t to)
 static void add_product(kn_ctx *ctx, const work *w, kn_fmat strip, kn_fmat W)
 {
     kn_fmat part = kn_fcols(w->part, 0, w->k);
-    kn_gemm_f32(1, KN_T, strip, KN_N, W, 0, part);
+    kn_gemm_f32(ctx, 1, KN_T, strip, KN_N, W, 0, part);
     kn_parallel(ctx, w->k, 1 + 100000 / w->n, add_part, &(add_job){part, w->M});
 }
 
@@ -166,8 +166,8 @@ static kn_status power(kn_ctx *ctx, work *w)
         ptrdiff_t count = smaller(w->width, w->T - j);
         kn_fmat strip = kn_fsub(w->strip, 0, 0, count, w->n), W = kn_fsub(w->W, 0, 0, count, w->k);
         kn_responses_strip_f32(ctx, w->Y, j, strip);
-        kn_gemm_f32(1, KN_N, strip, KN_N, Q, 0, W); /* W_j = Y_j' Q */
-        add_product(ctx, w, strip, W);              /* M += Y_j W_j */
+        kn_gemm_f32(ctx, 1, KN_N, strip, KN_N, Q, 0, W); /* W_j = Y_j' Q */
+        add_product(ctx, w, strip, W);                   /* M += Y_j W_j */
         KN_TRY(tell(ctx, w, count));
     }
     if (w->centre)
@@ -221,11 +221,11 @@ static kn_status polish(kn_ctx *ctx, kn_mat M, kn_mat with)
     kn_status status;
     kn_mat S = {0};
     KN_TRY(kn_mat_new(ctx, M.cols, M.cols, &S));
-    kn_syrk(1, KN_T, M, 0, S);
+    kn_syrk(ctx, 1, KN_T, M, 0, S);
     KN_TRY(kn_chol(ctx, S, "the matrix of basis angles"));
-    kn_trsm_right(KN_T, S, M);
+    kn_trsm_right(ctx, KN_T, S, M);
     if (with.data)
-        kn_trsm_right(KN_T, S, with);
+        kn_trsm_right(ctx, KN_T, S, with);
 out:
     kn_mat_clear(&S);
     return status;
@@ -241,7 +241,7 @@ static kn_status orthonormal(kn_ctx *ctx, work *w)
     unit_columns(w->M);
     KN_TRY(kn_alloc_d(ctx, w->k, &t));
     KN_TRY(kn_mat_new(ctx, w->k, w->k, &S));
-    kn_syrk(1, KN_T, w->M, 0, S);
+    kn_syrk(ctx, 1, KN_T, w->M, 0, S);
     KN_TRY(eig_descending(ctx, S, t));
     old.cols = w->k = count_above(t, w->k, LOST * LOST * t[0]);
     for (ptrdiff_t p = 0; p < w->k; p++)
@@ -265,7 +265,7 @@ static kn_status turn(kn_ctx *ctx, work *w, ptrdiff_t P, double *t, kn_mat *W, d
     kn_status status;
     kn_mat S = {0};
     KN_TRY(kn_mat_new(ctx, w->k, w->k, &S));
-    kn_gemm(1, KN_T, w->Q, KN_N, w->M, 0, S);
+    kn_gemm(ctx, 1, KN_T, w->Q, KN_N, w->M, 0, S);
     KN_TRY(eig_descending(ctx, S, t));
     KN_TRY(kn_rotate(ctx, &w->Q, S));
     KN_TRY(kn_rotate(ctx, &w->M, S));
@@ -315,11 +315,11 @@ static kn_status last_products(kn_ctx *ctx, work *w, kn_basis *b, double *mean)
         kn_mat m = {mean + j, count, 1, count};
         kn_responses_strip(ctx, w->Y, j, strip);
         if (w->centre) {
-            kn_gemm(1 / (double)w->n, KN_N, strip, KN_N, ones, 0, m);
-            kn_gemm(-1, KN_N, m, KN_T, ones, 1, strip);
+            kn_gemm(ctx, 1 / (double)w->n, KN_N, strip, KN_N, ones, 0, m);
+            kn_gemm(ctx, -1, KN_N, m, KN_T, ones, 1, strip);
         }
-        kn_gemm(1, KN_N, strip, KN_N, w->Q, 0, W);
-        kn_gemm(1, KN_T, strip, KN_N, W, 1, w->M);
+        kn_gemm(ctx, 1, KN_N, strip, KN_N, w->Q, 0, W);
+        kn_gemm(ctx, 1, KN_T, strip, KN_N, W, 1, w->M);
         b->total += kn_sumsq(strip);
         KN_TRY(tell(ctx, w, count));
     }

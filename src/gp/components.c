@@ -89,7 +89,7 @@ typedef struct score_work {
 } score_work;
 
 /* B_f, mu and the trivial model's variance from the training rows of the block y (N x count) */
-static void fold_basis(const fold_fit *f, kn_mat y, score_work *w, kn_mat B)
+static void fold_basis(kn_ctx *ctx, const fold_fit *f, kn_mat y, score_work *w, kn_mat B)
 {
     ptrdiff_t n = f->rows.n_train;
     kn_mat train = kn_sub(w->train, 0, 0, n, y.cols);
@@ -105,7 +105,7 @@ static void fold_basis(const fold_fit *f, kn_mat y, score_work *w, kn_mat B)
         w->mu[j] = mu;
         w->trivial[j] = s2;
     }
-    kn_gemm(1, KN_T, train, KN_N, f->rows.US, 0, B);
+    kn_gemm(ctx, 1, KN_T, train, KN_N, f->rows.US, 0, B);
 }
 
 /* The same without the training rows, y being the held-out ones: what all samples have, less
@@ -151,8 +151,8 @@ static void sum_losses(kn_mat e, kn_mat v, const double *noise, const score_work
 
 /* score(i, l) += loss of held-out i at ladder step l, over the block y of responses first ...; the
  * last column: the trivial model's. Components enter a ladder step at a time. */
-static void score_block(const fold_fit *f, const kn_responses *Y, ptrdiff_t first, kn_mat y,
-                        score_work *w, int steps, kn_mat score)
+static void score_block(kn_ctx *ctx, const fold_fit *f, const kn_responses *Y, ptrdiff_t first,
+                        kn_mat y, score_work *w, int steps, kn_mat score)
 {
     ptrdiff_t count = y.cols, ns = f->rows.n_test, P = f->mean.cols;
     kn_mat e = kn_sub(w->error, 0, 0, ns, count), v = kn_sub(w->var, 0, 0, ns, count);
@@ -161,7 +161,7 @@ static void score_block(const fold_fit *f, const kn_responses *Y, ptrdiff_t firs
         heldout_basis(f, Y, first, y, w, B);
         kn_mat_set(e, y);
     } else {
-        fold_basis(f, y, w, B);
+        fold_basis(ctx, f, y, w, B);
         kn_mat_rows(y, f->rows.test, e);
     }
     kn_mat_zero(v);
@@ -181,8 +181,8 @@ static void score_block(const fold_fit *f, const kn_responses *Y, ptrdiff_t firs
         p0 = p0 < P ? p0 : P;
         p1 = p1 < P ? p1 : P;
         ptrdiff_t np = p1 - p0;
-        kn_gemm(-1, KN_N, kn_cols(f->mean, p0, np), KN_T, kn_cols(B, p0, np), 1, e);
-        kn_gemm(1, KN_N, kn_cols(f->var, p0, np), KN_T, kn_cols(B2, p0, np), 1, v);
+        kn_gemm(ctx, -1, KN_N, kn_cols(f->mean, p0, np), KN_T, kn_cols(B, p0, np), 1, e);
+        kn_gemm(ctx, 1, KN_N, kn_cols(f->var, p0, np), KN_T, kn_cols(B2, p0, np), 1, v);
         /* noise_j = (B.^2 d + psi)_j, psi_j = s_j^2 - (B.^2 s2)_j */
         for (ptrdiff_t p = p0; p < p1; p++)
             for (ptrdiff_t j = 0; j < count; j++)
@@ -251,7 +251,7 @@ static kn_status score_all(kn_ctx *ctx, const kn_responses *Y, const fold_fit *f
         KN_TRY(kn_check_cancel(ctx));
         kn_responses_block(ctx, &rows, first, yb);
         for (int k = 0; k < folds; k++)
-            score_block(&fit[k], Y, first, yb, &w, steps, score);
+            score_block(ctx, &fit[k], Y, first, yb, &w, steps, score);
         scored += yb.cols;
         kn_tell(ctx, "components", first + yb.cols, Y->T, NAN);
     }

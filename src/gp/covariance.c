@@ -49,7 +49,7 @@ kn_status kn_gp_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff
             kn_col(scaled, p)[j] = kn_at(gp->B, J[j], p) * (kn_at(maps.part[0].var, 0, p) - v0);
         }
     if (model.data) {
-        kn_gemm(1, KN_N, scaled, KN_T, BJ, 0, model);
+        kn_gemm(ctx, 1, KN_N, scaled, KN_T, BJ, 0, model);
         for (ptrdiff_t j = 0; j < n; j++)
             kn_col(model, j)[j] += v0;
     }
@@ -59,7 +59,7 @@ kn_status kn_gp_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff
             for (ptrdiff_t p = 0; p < P; p++)
                 for (ptrdiff_t j = 0; j < n; j++)
                     kn_col(scaled, p)[j] = kn_at(BJ, j, p) * gp->latent.d[p];
-            kn_gemm(1, KN_N, scaled, KN_T, BJ, 0, noise);
+            kn_gemm(ctx, 1, KN_N, scaled, KN_T, BJ, 0, noise);
         }
         for (ptrdiff_t j = 0; j < n; j++)
             kn_col(noise, j)[j] = gp->noise[J[j]];

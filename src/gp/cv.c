@@ -31,11 +31,11 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_mat *ro
         KN_TRY(kn_engine_joint(ctx, &e, theta, &lml, NULL));
         if (f->US.data && !e.iso.diagonal) {
             KN_TRY(kn_mat_copy(ctx, f->US, &rotated));
-            kn_gemm(1, KN_N, rotated, KN_N, e.iso.UC, 0, f->US);
+            kn_gemm(ctx, 1, KN_N, rotated, KN_N, e.iso.UC, 0, f->US);
         }
         if (!f->US.data && gp->UC.data && !gp->pca) { /* B U_C,f = (B U_C) U_C' U_C,f */
             KN_TRY(kn_mat_copy(ctx, e.iso.UC, rotate));
-            kn_gemm(1, KN_T, gp->UC, KN_N, e.iso.UC, 0, *rotate);
+            kn_gemm(ctx, 1, KN_T, gp->UC, KN_N, e.iso.UC, 0, *rotate);
         } else if (!f->US.data && !e.iso.diagonal) {
             *rotate = e.iso.UC;
             e.iso.UC = kn_mat_none();
@@ -58,11 +58,11 @@ static kn_status to_responses(kn_ctx *ctx, kn_part *part)
     kn_status status;
     kn_mat latent = {0}, UC = part->rotate;
     KN_TRY(kn_mat_copy(ctx, part->mean, &latent));
-    kn_gemm(1, KN_N, latent, KN_T, UC, 0, part->mean);
+    kn_gemm(ctx, 1, KN_N, latent, KN_T, UC, 0, part->mean);
     kn_mat_set(latent, part->var);
     for (ptrdiff_t i = 0; i < UC.rows * UC.cols; i++)
         UC.data[i] *= UC.data[i];
-    kn_gemm(1, KN_N, latent, KN_T, UC, 0, part->var);
+    kn_gemm(ctx, 1, KN_N, latent, KN_T, UC, 0, part->var);
     part->direct = true;
     kn_mat_clear(&part->rotate);
 out:
@@ -113,7 +113,7 @@ static kn_status fold_signs(kn_ctx *ctx, const kn_responses *Y, kn_fold *f)
         kn_responses_block(ctx, Y, first, kn_cols(y, 0, n));
         kn_mat_rows(kn_cols(y, 0, n), f->train, kn_cols(train, 0, n));
         kn_mat b = kn_sub(B, 0, 0, n, P); /* columns of US sum to zero: no need to centre */
-        kn_gemm(1, KN_T, kn_cols(train, 0, n), KN_N, f->US, 0, b);
+        kn_gemm(ctx, 1, KN_T, kn_cols(train, 0, n), KN_N, f->US, 0, b);
         for (ptrdiff_t p = 0; p < P; p++)
             for (ptrdiff_t j = 0; j < n; j++)
                 if (fabs(kn_at(b, j, p)) > fabs(top[p]))
@@ -162,7 +162,7 @@ static kn_status take_basis(kn_ctx *ctx, kn_heldout *held, ptrdiff_t P, kn_part 
     kn_mat B = kn_cols(held->basis.B, 0, P);
     if (part->rotate.data) {
         KN_TRY(kn_mat_new(ctx, B.rows, P, &part->B));
-        kn_gemm(1, KN_N, B, KN_N, part->rotate, 0, part->B);
+        kn_gemm(ctx, 1, KN_N, B, KN_N, part->rotate, 0, part->B);
         kn_mat_clear(&part->rotate);
     } else {
         part->B = B;
@@ -233,7 +233,7 @@ kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, const kn
             KN_TRY(kn_gp_coordinates(ctx, gp, Y, Z));
         if (gp->UC.data) { /* task features are the coordinates before the rotation by U_C */
             KN_TRY(kn_mat_copy(ctx, Z, &rotated));
-            kn_gemm(1, KN_N, rotated, KN_T, gp->UC, 0, Z);
+            kn_gemm(ctx, 1, KN_N, rotated, KN_T, gp->UC, 0, Z);
         }
     }
     for (int k = 0; k < folds; k++) {

@@ -247,7 +247,7 @@ static kn_status decompose(kn_ctx *ctx, kn_engine *e, const double *r0)
         KN_TRY(decompose_low(ctx, e, r0));
     if (e->spec.rank == 0) {
         KN_TRY(kn_decomp_compute(ctx, &e->R0, &e->pairs, r0));
-        kn_gemm(1, KN_T, e->R0.U, KN_N, e->Z, 0, e->A0); /* A0 = U'Z   m x P */
+        kn_gemm(ctx, 1, KN_T, e->R0.U, KN_N, e->Z, 0, e->A0); /* A0 = U'Z   m x P */
     }
 out:
     return status;

@@ -107,7 +107,7 @@ kn_status kn_iso_set_rank(kn_ctx *ctx, kn_iso *s, kn_mat Z, ptrdiff_t m)
         KN_TRY(kn_mat_new(ctx, s->P, s->P, &s->ZZ));
         KN_TRY(kn_mat_new(ctx, s->P, s->P, &s->ZZU));
         KN_TRY(kn_alloc_d(ctx, s->P, &s->rest));
-        kn_syrk(1, KN_T, Z, 0, s->ZZ);
+        kn_syrk(ctx, 1, KN_T, Z, 0, s->ZZ);
         kn_mirror(s->ZZ);
     }
     if (!s->A.data || m > s->A.ld) {
@@ -123,10 +123,10 @@ out:
 }
 
 /* rest_p = (U_C' Z'Z U_C)_pp - |A_p|^2, after A2 is made */
-static void energy_outside(kn_iso *s)
+static void energy_outside(kn_ctx *ctx, kn_iso *s)
 {
     if (!s->diagonal)
-        kn_gemm(1, KN_N, s->ZZ, KN_N, s->UC, 0, s->ZZU);
+        kn_gemm(ctx, 1, KN_N, s->ZZ, KN_N, s->UC, 0, s->ZZU);
     for (ptrdiff_t p = 0; p < s->P; p++) {
         double all = s->diagonal ? kn_at(s->ZZ, p, p)
                                  : kn_vec_dot(s->P, kn_col(s->UC, p), kn_col(s->ZZU, p));
@@ -157,17 +157,17 @@ static kn_status decompose_tasks(kn_ctx *ctx, kn_iso *s, kn_mat A0, const double
     for (ptrdiff_t p = 0; p < s->P; p++)
         if (s->c[p] < 0)
             s->c[p] = 0; /* positive semidefinite up to rounding */
-    kn_gemm(1, KN_N, A0, KN_N, s->UC, 0, s->A);
+    kn_gemm(ctx, 1, KN_N, A0, KN_N, s->UC, 0, s->A);
     return KN_OK;
 }
 
 /* S += 1/2 iso E_z/(d d'), E_z = U_C' Z'Z U_C - A'A: what the directions with r = 0 add to
  * 1/2 Yt' diag(r + iso) Yt, lower triangle                                           [SCALE 3] */
-static void add_outside(kn_iso *s)
+static void add_outside(kn_ctx *ctx, kn_iso *s)
 {
     kn_mat E = s->GC;
-    kn_gemm(1, KN_T, s->UC, KN_N, s->ZZU, 0, E);
-    kn_syrk(-1, KN_T, s->A, 1, E);
+    kn_gemm(ctx, 1, KN_T, s->UC, KN_N, s->ZZU, 0, E);
+    kn_syrk(ctx, -1, KN_T, s->A, 1, E);
     for (ptrdiff_t q = 0; q < s->P; q++)
         for (ptrdiff_t p = q; p < s->P; p++) {
             double dp = s->c[p] * s->iso + s->s2, dq = s->c[q] * s->iso + s->s2;
@@ -176,7 +176,7 @@ static void add_outside(kn_iso *s)
 }
 
 /* G_C = 1/2 U_C (Yt' diag(r + iso) Yt - diag(b)) U_C', left in s->S     [METHOD 3] */
-static void task_contraction(kn_iso *s, const double *r)
+static void task_contraction(kn_ctx *ctx, kn_iso *s, const double *r)
 {
     kn_mat Yt = s->A2; /* no longer needed as squares */
     for (ptrdiff_t p = 0; p < s->P; p++) {
@@ -184,9 +184,9 @@ static void task_contraction(kn_iso *s, const double *r)
         for (ptrdiff_t i = 0; i < s->A.rows; i++)
             kn_col(Yt, p)[i] = kn_at(s->A, i, p) * sqrt(r[i] + s->iso) / (c * r[i] + d);
     }
-    kn_syrk(0.5, KN_T, Yt, 0, s->S);
+    kn_syrk(ctx, 0.5, KN_T, Yt, 0, s->S);
     if (s->zeros > 0 && s->iso > 0)
-        add_outside(s);
+        add_outside(ctx, s);
     for (ptrdiff_t p = 0; p < s->P; p++) {
         double c = s->c[p], d = c * s->iso + s->s2, b = (double)s->zeros * s->iso / d;
         for (ptrdiff_t i = 0; i < s->A.rows; i++)
@@ -194,8 +194,9 @@ static void task_contraction(kn_iso *s, const double *r)
         kn_col(s->S, p)[p] -= 0.5 * b;
     }
     kn_mirror(s->S);
-    kn_gemm(1, KN_N, s->UC, KN_N, s->S, 0, s->GC); /* U_C S, and then (U_C S) U_C' in S's place */
-    kn_gemm(1, KN_N, s->GC, KN_T, s->UC, 0, s->S);
+    kn_gemm(ctx, 1, KN_N, s->UC, KN_N, s->S, 0,
+            s->GC); /* U_C S, and then (U_C S) U_C' in S's place */
+    kn_gemm(ctx, 1, KN_N, s->GC, KN_T, s->UC, 0, s->S);
 }
 
 /* What each component adds to LML and to the derivatives by s2, iso and its own c. */
@@ -254,7 +255,7 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
         for (ptrdiff_t i = 0; i < s->A.rows; i++)
             kn_col(s->A2, p)[i] = kn_at(s->A, i, p) * kn_at(s->A, i, p);
     if (s->zeros > 0 && !s->fresh)
-        energy_outside(s);
+        energy_outside(ctx, s);
     s->fresh = s->diagonal; /* else A turns with C, and A2 is work space */
 
     spectrum_job job = {s, r};
@@ -295,7 +296,7 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
         if (s->task_kernel & KN_ISO)
             g[k] = 2 * exp(2 * inside[k]) * trace;
     } else {
-        task_contraction(s, r);
+        task_contraction(ctx, s, r);
         kn_kernel_gradient(s->task_kernel, inside, &s->tasks, s->S, g);
     }
     if (s->sample_iso)

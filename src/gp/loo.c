@@ -27,9 +27,9 @@ kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_mat Z, kn_mat mean, 
                 kn_col(inverse, p)[i] *= -l->c[p] * l->R0.r[i] / l->d[p];
             kn_col(Yt, p)[i] = kn_at(l->A, i, p) * kn_at(inverse, i, p);
         }
-    kn_gemm(1, KN_N, U, KN_N, Yt, 0, mean); /* q   N x P */
+    kn_gemm(ctx, 1, KN_N, U, KN_N, Yt, 0, mean); /* q   N x P */
     kn_latent_square(U);
-    kn_gemm(1, KN_N, U, KN_N, inverse, 0, variance); /* k   N x P */
+    kn_gemm(ctx, 1, KN_N, U, KN_N, inverse, 0, variance); /* k   N x P */
     for (ptrdiff_t p = 0; p < P; p++)
         for (ptrdiff_t i = 0; i < N; i++) {
             double k = kn_at(variance, i, p) + (low ? 1 / l->d[p] : 0);

@@ -56,7 +56,7 @@ kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y,
         kn_mat y = kn_cols(block, 0, Y->T - j < KN_BLOCK ? Y->T - j : KN_BLOCK);
         KN_TRY(kn_check_cancel(ctx));
         kn_responses_block(ctx, Y, j, y);
-        kn_gemm(1, KN_N, y, KN_N, kn_sub(gp->B, j, 0, y.cols, gp->P), j > 0, Z);
+        kn_gemm(ctx, 1, KN_N, y, KN_N, kn_sub(gp->B, j, 0, y.cols, gp->P), j > 0, Z);
     }
 out:
     kn_mat_clear(&block);
@@ -186,9 +186,9 @@ static kn_mat part_basis(const block_work *w, int k, ptrdiff_t at, kn_mat B)
     if (!p->train)
         return held;
     kn_mat inside = kn_cols(B, 0, P), W = w->factors[k].W;
-    kn_gemm(1, KN_T, kn_cols(w->y, at, n), KN_N, W, 0, kn_cols(B, P + 1 - W.cols, W.cols));
+    kn_gemm(NULL, 1, KN_T, kn_cols(w->y, at, n), KN_N, W, 0, kn_cols(B, P + 1 - W.cols, W.cols));
     if (!p->US.data && p->rotate.data && !p->direct)
-        kn_gemm(1, KN_N, held, KN_N, p->rotate, 0, inside);
+        kn_gemm(NULL, 1, KN_N, held, KN_N, p->rotate, 0, inside);
     else if (!p->US.data && !p->direct)
         kn_mat_set(inside, held);
     return B;
@@ -241,8 +241,9 @@ static void part_chunk(const block_work *w, int k, ptrdiff_t at, ptrdiff_t n, st
                 for (ptrdiff_t i = 0; i < p->n; i++)
                     kn_col(m, j)[i] += kn_at(B, j, 0);
         } else {
-            kn_gemm(1, KN_N, w->factors[k].mean.data ? w->factors[k].mean : kn_cols(p->mean, 0, P),
-                    KN_T, B, 0, m);
+            kn_gemm(NULL, 1, KN_N,
+                    w->factors[k].mean.data ? w->factors[k].mean : kn_cols(p->mean, 0, P), KN_T, B,
+                    0, m);
         }
         if (p->rows)
             put_rows(p, m, kn_cols(w->mean, at, n));
@@ -254,7 +255,7 @@ static void part_chunk(const block_work *w, int k, ptrdiff_t at, ptrdiff_t n, st
         } else {
             kn_mat B2 = kn_sub(c->B2, 0, 0, n, p->var.cols);
             variance_weights(kn_cols(B, 0, P), B2);
-            kn_gemm(1, KN_N, p->var, KN_T, B2, 0, v);
+            kn_gemm(NULL, 1, KN_N, p->var, KN_T, B2, 0, v);
         }
         if (p->rows)
             put_rows(p, v, kn_cols(w->var, at, n));

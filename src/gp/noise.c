@@ -8,12 +8,13 @@
 static const double FLOOR = 0.05; /* of the in-sample noise: held-out moments can be negative */
 
 /* in_sample_j = (B.^2 d + psi)_j, psi_j = |y_j - (ZB')_j|^2 / N, for the block y (N x count) */
-static void in_sample(const kn_gp *gp, kn_mat B, kn_mat y, kn_mat Z, kn_mat work, double *out)
+static void in_sample(kn_ctx *ctx, const kn_gp *gp, kn_mat B, kn_mat y, kn_mat Z, kn_mat work,
+                      double *out)
 {
     double N = (double)gp->N;
     kn_mat_set(work, y);
     if (gp->P < gp->T)
-        kn_gemm(-1, KN_N, Z, KN_T, B, 1, work); /* y - Z B' */
+        kn_gemm(ctx, -1, KN_N, Z, KN_T, B, 1, work); /* y - Z B' */
     else
         kn_mat_zero(work); /* the basis spans everything */
     for (ptrdiff_t j = 0; j < y.cols; j++) {
@@ -103,7 +104,7 @@ static kn_status inside_new(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y,
     if (gp->latent.R0.n_pivots > 0)
         KN_TRY(kn_gp_coordinates(ctx, gp, Y, in->Z));
     else
-        kn_gemm(1, KN_N, gp->latent.R0.U, KN_N, gp->latent.A, 0, in->Z);
+        kn_gemm(ctx, 1, KN_N, gp->latent.R0.U, KN_N, gp->latent.A, 0, in->Z);
 out:
     return status;
 }
@@ -132,7 +133,7 @@ kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const k
             in_sample_sums(gp, Y->scaling, first, kn_sub(gp->B, first, 0, n, gp->P), in.s2, noise);
         } else if (structured) {
             kn_responses_block(ctx, Y, first, kn_cols(in.y, 0, n));
-            in_sample(gp, kn_sub(gp->B, first, 0, n, gp->P), kn_cols(in.y, 0, n), in.Z,
+            in_sample(ctx, gp, kn_sub(gp->B, first, 0, n, gp->P), kn_cols(in.y, 0, n), in.Z,
                       kn_cols(in.work, 0, n), noise);
         }
         for (ptrdiff_t j = 0; j < n && !structured; j++)

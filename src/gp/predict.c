@@ -34,10 +34,10 @@ kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, kn_mat m
         KN_TRY(kn_pairs_between(ctx, xs, base, l->R0.kernels, &pairs));
         kn_kernel_fill(l->R0.kernels, l->R0.theta, &pairs, rs);
         kn_kernel_self(l->R0.kernels, l->R0.theta, xs, sq, self);
-        kn_gemm(1, KN_N, rs, KN_N, map, 0, ru);
-        kn_gemm(1, KN_N, ru, KN_N, weights, 0, kn_sub(mean, i, 0, n, P));
+        kn_gemm(ctx, 1, KN_N, rs, KN_N, map, 0, ru);
+        kn_gemm(ctx, 1, KN_N, ru, KN_N, weights, 0, kn_sub(mean, i, 0, n, P));
         kn_latent_square(ru);
-        kn_gemm(1, KN_N, ru, KN_N, inverse, 0, v); /* H of METHOD 4 */
+        kn_gemm(ctx, 1, KN_N, ru, KN_N, inverse, 0, v); /* H of METHOD 4 */
         for (ptrdiff_t p = 0; p < P; p++)
             for (ptrdiff_t k = 0; k < n; k++) {
                 double c = l->c[p], prior = c * (self[k] + l->iso);

@@ -140,7 +140,8 @@ kn_status kn_profile_within(kn_ctx *ctx, double nats, ptrdiff_t m, const double 
                 kn_col(pr.Q0, g)[p] = rest[p] / delta;
         }
     }
-    kn_gemm(1, KN_T, A2, KN_N, inverse, 1, pr.Q0); /* the whole grid for all components at once */
+    kn_gemm(ctx, 1, KN_T, A2, KN_N, inverse, 1,
+            pr.Q0); /* the whole grid for all components at once */
     kn_parallel(ctx, A2.cols, 1 + 20000 / (m + 1), components, &pr);
 out:
     kn_mat_clear(&pr.Q0);

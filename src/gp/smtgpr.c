@@ -178,7 +178,7 @@ static kn_status assemble(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_basis *basis, 
     KN_TRY(kn_mat_copy(ctx, X, &own_X));
     if (iso && !e->iso.diagonal) {
         KN_TRY(kn_mat_new(ctx, basis->B.rows, e->P, &gp->B));
-        kn_gemm(1, KN_N, basis->B, KN_N, e->iso.UC, 0, gp->B); /* B U_C */
+        kn_gemm(ctx, 1, KN_N, basis->B, KN_N, e->iso.UC, 0, gp->B); /* B U_C */
         KN_TRY(kn_mat_copy(ctx, e->iso.UC, &gp->UC));
     } else {
         gp->B = basis->B;

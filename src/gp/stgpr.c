@@ -18,7 +18,7 @@ static kn_status finish_responses(kn_ctx *ctx, kn_cell_work *w, const ptrdiff_t 
         kn_mat_set(kn_cols(Y, j, 1), kn_cols(s->alpha, J[j], 1));
     kn_status status = KN_OK;
     if (held)
-        kn_gemm(1, KN_T, w->R0.U, KN_N, Y, 0, kn_cols(w->A, 0, n));
+        kn_gemm(ctx, 1, KN_T, w->R0.U, KN_N, Y, 0, kn_cols(w->A, 0, n));
     else
         status = kn_cell_fit(ctx, w, Y, 0);
     if (status != KN_OK)
@@ -35,7 +35,7 @@ static kn_status finish_responses(kn_ctx *ctx, kn_cell_work *w, const ptrdiff_t 
         s->delta[t] = w->c[j] > 0 ? w->d[j] / w->c[j] : INFINITY;
         s->lml[t] = w->lml[j];
     }
-    kn_cell_alpha(w, n, alpha);
+    kn_cell_alpha(ctx, w, n, alpha);
     for (ptrdiff_t j = 0; j < n; j++)
         kn_mat_set(kn_cols(s->alpha, J[j], 1), kn_cols(alpha, j, 1));
     return KN_OK;

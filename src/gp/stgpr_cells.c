@@ -99,7 +99,7 @@ kn_status kn_cell_decompose(kn_ctx *ctx, kn_cell_work *w, const kn_pairs *pairs,
 kn_status kn_cell_fit(kn_ctx *ctx, kn_cell_work *w, kn_mat Y, double nats)
 {
     kn_mat A = kn_cols(w->A, 0, Y.cols), A2 = kn_cols(w->A2, 0, Y.cols);
-    kn_gemm(1, KN_T, w->R0.U, KN_N, Y, 0, A); /* A = U'Y   m x n */
+    kn_gemm(ctx, 1, KN_T, w->R0.U, KN_N, Y, 0, A); /* A = U'Y   m x n */
     for (ptrdiff_t j = 0; j < Y.cols; j++)
         for (ptrdiff_t i = 0; i < w->R0.m; i++)
             kn_col(A2, j)[i] = kn_at(A, i, j) * kn_at(A, i, j);
@@ -107,7 +107,7 @@ kn_status kn_cell_fit(kn_ctx *ctx, kn_cell_work *w, kn_mat Y, double nats)
                              w->lml);
 }
 
-void kn_cell_alpha(kn_cell_work *w, ptrdiff_t n, kn_mat alpha)
+void kn_cell_alpha(kn_ctx *ctx, kn_cell_work *w, ptrdiff_t n, kn_mat alpha)
 {
     kn_mat A = kn_cols(w->A, 0, n);
     for (ptrdiff_t j = 0; j < n; j++) {
@@ -115,5 +115,5 @@ void kn_cell_alpha(kn_cell_work *w, ptrdiff_t n, kn_mat alpha)
         for (ptrdiff_t i = 0; i < w->R0.m; i++)
             kn_col(A, j)[i] *= c > 0 ? c / (c * w->R0.r[i] + d) : 0;
     }
-    kn_gemm(1, KN_N, w->R0.U, KN_N, A, 0, alpha);
+    kn_gemm(ctx, 1, KN_N, w->R0.U, KN_N, A, 0, alpha);
 }

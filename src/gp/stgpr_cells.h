@@ -48,6 +48,6 @@ kn_status kn_cell_decompose(kn_ctx *ctx, kn_cell_work *w, const kn_pairs *pairs,
  * of LML. */
 kn_status kn_cell_fit(kn_ctx *ctx, kn_cell_work *w, kn_mat Y, double nats);
 /* alpha (N x n) = U (A c/(c r + d)) from A, c and d of the work space; A is used up. */
-void kn_cell_alpha(kn_cell_work *w, ptrdiff_t n, kn_mat alpha);
+void kn_cell_alpha(kn_ctx *ctx, kn_cell_work *w, ptrdiff_t n, kn_mat alpha);
 
 #endif

@@ -137,25 +137,27 @@ out:
 }
 
 /* Faces a cell, whose decomposition is at hand where variances are wanted. */
-static void ahead_face(ahead *a, const kn_cell_work *w, const double *theta, bool variances)
+static void ahead_face(kn_ctx *ctx, ahead *a, const kn_cell_work *w, const double *theta,
+                       bool variances)
 {
     kn_kernel_fill(w->kernels, theta, &a->pairs, a->Rs);
     if (!variances)
         return;
     kn_kernel_self(w->kernels, theta, a->Xs, a->sq, a->self);
-    kn_gemm(1, KN_N, a->Rs, KN_N, w->R0.U, 0, a->RU);
+    kn_gemm(ctx, 1, KN_N, a->Rs, KN_N, w->R0.U, 0, a->RU);
     for (ptrdiff_t i = 0; i < a->RU.rows * a->RU.cols; i++)
         a->RU.data[i] *= a->RU.data[i];
 }
 
 /* var = c (R0** - (R0* U).^2 (1/(r + delta))) for n responses, c and d in the work space. */
-static void ahead_variances(ahead *a, const kn_cell_work *w, ptrdiff_t n, double *clamped)
+static void ahead_variances(kn_ctx *ctx, ahead *a, const kn_cell_work *w, ptrdiff_t n,
+                            double *clamped)
 {
     kn_mat v = kn_cols(a->var, 0, n), inverse = kn_cols(a->inverse, 0, n);
     for (ptrdiff_t j = 0; j < n; j++)
         for (ptrdiff_t i = 0; i < w->R0.m; i++)
             kn_col(inverse, j)[i] = w->c[j] > 0 ? 1 / (w->c[j] * w->R0.r[i] + w->d[j]) : 0;
-    kn_gemm(1, KN_N, a->RU, KN_N, inverse, 0, v);
+    kn_gemm(ctx, 1, KN_N, a->RU, KN_N, inverse, 0, v);
     for (ptrdiff_t j = 0; j < n; j++)
         for (ptrdiff_t i = 0; i < v.rows; i++) {
             double c = w->c[j], prior = c * a->self[i];
@@ -221,19 +223,19 @@ static kn_status predict_rows(kn_ctx *ctx, const job *b, ptrdiff_t row, ptrdiff_
         cell_theta(b, cell, theta);
         if (b->var)
             KN_TRY(kn_decomp_compute(ctx, &w->R0, &m->pairs, theta));
-        ahead_face(&a, w, theta, b->var);
+        ahead_face(ctx, &a, w, theta, b->var);
         for (ptrdiff_t k = b->g.start[cell]; k < b->g.start[cell + 1]; k += b->width) {
             const ptrdiff_t *J = b->g.order + k, c = at_most(b->g.start[cell + 1] - k, b->width);
             if (b->mean) {
                 kn_mat alpha = kn_cols(w->Y, 0, c), mean = kn_cols(a.mean, 0, c);
                 for (ptrdiff_t j = 0; j < c; j++)
                     kn_mat_set(kn_cols(alpha, j, 1), kn_cols(s->alpha, J[j], 1));
-                kn_gemm(1, KN_N, a.Rs, KN_N, alpha, 0, mean);
+                kn_gemm(ctx, 1, KN_N, a.Rs, KN_N, alpha, 0, mean);
                 put(mean, NULL, row, J, c, m->first, m->mean);
             }
             if (b->var) {
                 load_parameters(s, J, c, w);
-                ahead_variances(&a, w, c, &m->clamped);
+                ahead_variances(ctx, &a, w, c, &m->clamped);
                 put(a.var, NULL, row, J, c, m->first, m->var);
             }
         }
@@ -259,8 +261,8 @@ out:
 
 /* k_i = sum_n U_in^2/(r_n + delta); residual alpha/k, variance with noise c/k          [METHOD 5]
  */
-static void loo_responses(const job *b, const kn_cell_work *w, kn_mat U2, const ptrdiff_t *J,
-                          ptrdiff_t n)
+static void loo_responses(kn_ctx *ctx, const job *b, const kn_cell_work *w, kn_mat U2,
+                          const ptrdiff_t *J, ptrdiff_t n)
 {
     const kn_stgpr *s = &b->gp->stgpr;
     stgpr_maps *m = b->m;
@@ -268,7 +270,7 @@ static void loo_responses(const job *b, const kn_cell_work *w, kn_mat U2, const 
     for (ptrdiff_t j = 0; j < n; j++)
         for (ptrdiff_t i = 0; i < w->R0.m; i++)
             kn_col(inverse, j)[i] = 1 / (w->c[j] * w->R0.r[i] + w->d[j]);
-    kn_gemm(1, KN_N, U2, KN_N, inverse, 0, k); /* of K = c R0 + d I, so 1/k is the variance */
+    kn_gemm(ctx, 1, KN_N, U2, KN_N, inverse, 0, k); /* of K = c R0 + d I, so 1/k is the variance */
     for (ptrdiff_t j = 0; j < n; j++) {
         double c = w->c[j], d = w->d[j];
         for (ptrdiff_t i = 0; i < k.rows; i++) {
@@ -303,7 +305,7 @@ static kn_status loo_panel(kn_ctx *ctx, const job *b)
             const ptrdiff_t *J = b->g.order + k, n = at_most(b->g.start[cell + 1] - k, b->width);
             kn_responses_columns(ctx, b->Y, J, kn_cols(w.Y, 0, n));
             load_parameters(s, J, n, &w);
-            loo_responses(b, &w, U2, J, n);
+            loo_responses(ctx, b, &w, U2, J, n);
         }
     }
 out:
@@ -352,18 +354,18 @@ static kn_status cv_fold(kn_ctx *ctx, const job *b, const kn_fold *f, kn_mat all
         KN_TRY(kn_check_cancel(ctx));
         cell_theta(b, cell, theta);
         KN_TRY(kn_decomp_compute(ctx, &w.R0, &train, theta));
-        ahead_face(&a, &w, theta, true);
+        ahead_face(ctx, &a, &w, theta, true);
         for (ptrdiff_t k = b->g.start[cell]; k < b->g.start[cell + 1]; k += b->width) {
             const ptrdiff_t *J = b->g.order + k, n = at_most(b->g.start[cell + 1] - k, b->width);
             kn_mat Y = kn_cols(w.Y, 0, n), mean = kn_cols(a.mean, 0, n);
             fold_responses(ctx, b, f, J, all, Y, mu);
             KN_TRY(kn_cell_fit(ctx, &w, Y, 0));
-            kn_cell_alpha(&w, n, Y);
-            kn_gemm(1, KN_N, a.Rs, KN_N, Y, 0, mean);
+            kn_cell_alpha(ctx, &w, n, Y);
+            kn_gemm(ctx, 1, KN_N, a.Rs, KN_N, Y, 0, mean);
             for (ptrdiff_t j = 0; j < n; j++)
                 for (ptrdiff_t i = 0; i < mean.rows; i++)
                     kn_col(mean, j)[i] += mu[j];
-            ahead_variances(&a, &w, n, &m->clamped);
+            ahead_variances(ctx, &a, &w, n, &m->clamped);
             put(mean, f->test, 0, J, n, m->first, m->mean);
             put(a.var, f->test, 0, J, n, m->first, m->var);
         }

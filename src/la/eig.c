@@ -1,4 +1,3 @@
-#include <cblas.h>
 #include <lapacke.h>
 #include <limits.h>
 #include <math.h>
@@ -89,11 +88,8 @@ kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w)
     kn_status status = check_finite(ctx, A);
     if (status != KN_OK)
         return status;
-    int threads = openblas_get_num_threads();
-    if (A.rows <= ONE_THREAD && threads > 1)
-        openblas_set_num_threads(1);
+    kn_blas_begin(A.rows <= ONE_THREAD ? 1 : kn_threads(ctx));
     status = A.rows < DSYEVD_LIMIT ? by_dsyevd(ctx, A, w) : by_dsyevr(ctx, A, w);
-    if (A.rows <= ONE_THREAD && threads > 1)
-        openblas_set_num_threads(threads);
+    kn_blas_end();
     return status;
 }

@@ -1,44 +1,44 @@
-/* The only door to BLAS and LAPACK. Sizes are ptrdiff_t outside and checked or split inside.
+/* The only door to BLAS and LAPACK. Sizes are ptrdiff_t outside, up to 2^30 each.
  * Symmetric matrices live in their lower triangle; the upper one is neither read nor trusted. */
 #ifndef KN_LA_LA_H
 #define KN_LA_LA_H
 
 #include "base/mat.h"
-#include "base/parallel.h"
+#include "la/threads.h"
 
 typedef enum kn_trans { KN_N, KN_T } kn_trans;
 
-/* OpenBLAS keeps one thread count per process; every public call sets it to the context's. */
-void kn_la_use_threads(const kn_ctx *ctx);
-
-/* A loop whose items call the functions below: each product runs on the thread that asks for it.
- * Many small products side by side, that is, instead of each cut up among threads that wait for one
- * another; and the same bits for any thread count. Not to be nested. */
-void kn_la_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn, void *self);
+/* Products and triangular solves run on the context's threads, cut up by the sizes alone: the same
+ * bits for any number of them. Where C is small and the inner dimension long they take up to 16 MB
+ * for a moment. With NULL for the context they run on the calling thread, which must then be a
+ * worker of kn_la_parallel; a worker may not give a context. */
 
 /* C = alpha op(A) op(B) + beta C */
-void kn_gemm(double alpha, kn_trans ta, kn_mat A, kn_trans tb, kn_mat B, double beta, kn_mat C);
+void kn_gemm(kn_ctx *ctx, double alpha, kn_trans ta, kn_mat A, kn_trans tb, kn_mat B, double beta,
+             kn_mat C);
 
 /* C = alpha A A' + beta C (KN_N) or alpha A' A + beta C (KN_T), lower triangle. */
-void kn_syrk(double alpha, kn_trans ta, kn_mat A, double beta, kn_mat C);
+void kn_syrk(kn_ctx *ctx, double alpha, kn_trans ta, kn_mat A, double beta, kn_mat C);
 
-/* The same two in float32: twice as fast, sums rounded at 6e-8. Sizes up to 2^30. */
-void kn_gemm_f32(float alpha, kn_trans ta, kn_fmat A, kn_trans tb, kn_fmat B, float beta,
-                 kn_fmat C);
-void kn_syrk_f32(float alpha, kn_trans ta, kn_fmat A, float beta, kn_fmat C);
+/* The same two in float32: twice as fast, sums rounded at 6e-8. */
+void kn_gemm_f32(kn_ctx *ctx, float alpha, kn_trans ta, kn_fmat A, kn_trans tb, kn_fmat B,
+                 float beta, kn_fmat C);
+void kn_syrk_f32(kn_ctx *ctx, float alpha, kn_trans ta, kn_fmat A, float beta, kn_fmat C);
+
+/* B = B op(L)^-1 (right) or op(L)^-1 B (left), L lower triangular. */
+void kn_trsm_right(kn_ctx *ctx, kn_trans t, kn_mat L, kn_mat B);
+void kn_trsm_left(kn_ctx *ctx, kn_trans t, kn_mat L, kn_mat B);
 
 void kn_mirror(kn_mat A); /* upper triangle = lower triangle */
 
 /* A = U diag(w) U', w ascending. A (lower triangle) is replaced by U. dsyevd; dsyevr from
- * n = 32767, where dsyevd's 32-bit workspace size overflows. */
+ * n = 32767, where dsyevd's 32-bit workspace size overflows. Above n = 256 on the BLAS's own
+ * threads, and then the bits change with their number. */
 kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w);
 
-/* A = L L', lower triangle replaced by L. `what` names the matrix in the message. */
+/* A = L L', lower triangle replaced by L. `what` names the matrix in the message. Above n = 512 on
+ * the BLAS's own threads. */
 kn_status kn_chol(kn_ctx *ctx, kn_mat A, const char *what);
-
-/* B = B op(L)^-1 (right) or op(L)^-1 B (left), L lower triangular. */
-void kn_trsm_right(kn_trans t, kn_mat L, kn_mat B);
-void kn_trsm_left(kn_trans t, kn_mat L, kn_mat B);
 
 /* Pivoted Cholesky of an n x n positive semidefinite matrix given by its diagonal and a function
  * for its columns; A ~ L L' with L n x rank. Stops when the trace of the residual is at most

@@ -32,13 +32,13 @@ void kn_deviance_clear(kn_deviance *d)
 }
 
 /* M += sign sum_j w_j w_j'/psi_j over the rows named, w_j the rows of W; lower triangle. */
-static void add_rows(const kn_deviance *d, const ptrdiff_t *rows, ptrdiff_t n, double sign,
-                     kn_mat work, kn_mat M)
+static void add_rows(kn_ctx *ctx, const kn_deviance *d, const ptrdiff_t *rows, ptrdiff_t n,
+                     double sign, kn_mat work, kn_mat M)
 {
     for (ptrdiff_t k = 0; k < d->K; k++)
         for (ptrdiff_t i = 0; i < n; i++)
             kn_col(work, k)[i] = kn_at(d->Q, rows[i], k) * d->w[k] / sqrt(d->psi[rows[i]]);
-    kn_syrk(sign, KN_T, kn_sub(work, 0, 0, n, d->K), 1, M);
+    kn_syrk(ctx, sign, KN_T, kn_sub(work, 0, 0, n, d->K), 1, M);
 }
 
 static void set_identity(kn_mat M)
@@ -89,7 +89,7 @@ kn_status kn_deviance_prepare(kn_ctx *ctx, kn_deviance *d)
         ptrdiff_t rows[CHUNK], n = d->T - first < CHUNK ? d->T - first : CHUNK;
         for (ptrdiff_t i = 0; i < n; i++)
             rows[i] = first + i;
-        add_rows(d, rows, n, 1, work, d->M);
+        add_rows(ctx, d, rows, n, 1, work, d->M);
     }
     kn_mat_set(d->L, d->M);
     KN_TRY(kn_chol(ctx, d->L, "deviance matrix M"));
@@ -164,7 +164,7 @@ static kn_status add_block(kn_ctx *ctx, scoring *s, ptrdiff_t first, ptrdiff_t n
         }
     }
     if (d->K > 0) /* A += z Psi^-1 Q   rows x K */
-        kn_gemm(1, KN_N, z, KN_N, kn_sub(d->Q, first, 0, nb, d->K), 1, s->A);
+        kn_gemm(ctx, 1, KN_N, z, KN_N, kn_sub(d->Q, first, 0, nb, d->K), 1, s->A);
     return KN_OK;
 }
 
@@ -186,7 +186,7 @@ static kn_status restricted_factor(kn_ctx *ctx, scoring *s, ptrdiff_t i)
         if (gone == subtract)
             rows[n++] = j;
         if (n == CHUNK || j == d->T - 1) {
-            add_rows(d, rows, n, subtract ? -1 : 1, s->work, s->L);
+            add_rows(ctx, d, rows, n, subtract ? -1 : 1, s->work, s->L);
             n = 0;
         }
     }
@@ -218,7 +218,7 @@ static kn_status finish_row(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t *fac
     for (ptrdiff_t k = 0; k < d->K; k++)
         kn_col(a, k)[0] = kn_at(s->A, i, k) * d->w[k];
     if (d->K > 0)
-        kn_trsm_right(KN_T, L, a);
+        kn_trsm_right(ctx, KN_T, L, a);
     *dev = (s->q[i] - kn_sumsq(a)) * ((double)d->T / (double)J);
     return KN_OK;
 }

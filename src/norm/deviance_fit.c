@@ -277,7 +277,7 @@ static kn_status finish_stage(kn_ctx *ctx, const fitter *f, const part *pt, int 
     }
     if (K > 0) {
         KN_TRY(kn_chol(ctx, H, "deviance matrix M of a fold"));
-        kn_trsm_right(KN_T, H, A); /* a L^-T */
+        kn_trsm_right(ctx, KN_T, H, A); /* a L^-T */
     }
     for (ptrdiff_t k = 0; k < K; k++)
         log_det += 2 * log(kn_at(H, k, k));

@@ -125,10 +125,10 @@ static void NAME(tile)(void *self, int worker, ptrdiff_t t, ptrdiff_t end)
         ptrdiff_t ni = N - i0 < side ? N - i0 : side, nj = N - j0 < side ? N - j0 : side;
         MAT P = SUB(s->scratch[worker].product, 0, 0, ni, nj);
         if (i0 == j0)
-            SYRK(1, KN_N, SUB(s->z, i0, 0, ni, b->width), 0, P);
+            SYRK(NULL, 1, KN_N, SUB(s->z, i0, 0, ni, b->width), 0, P);
         else
-            GEMM(1, KN_N, SUB(s->z, i0, 0, ni, b->width), KN_T, SUB(s->z, j0, 0, nj, b->width), 0,
-                 P);
+            GEMM(NULL, 1, KN_N, SUB(s->z, i0, 0, ni, b->width), KN_T,
+                 SUB(s->z, j0, 0, nj, b->width), 0, P);
         for (ptrdiff_t j = 0; j < nj; j++) {
             double *g = kn_col(b->f->G, j0 + j) + i0;
             for (ptrdiff_t i = i0 == j0 ? j : 0; i < ni; i++)
@@ -176,10 +176,10 @@ static void NAME(project)(const kn_deviance_fitter *f, int p, ptrdiff_t at, MAT 
     const kn_deviance_part *pt = &f->parts[p];
     ptrdiff_t below = pt->n - pt->first;
     if (pt->first > 0)
-        GEMM(1, KN_T, SUB(s->z, 0, at, pt->first, C.rows), KN_N,
+        GEMM(NULL, 1, KN_T, SUB(s->z, 0, at, pt->first, C.rows), KN_N,
              SUB(s->V[p], 0, 0, pt->first, f->Kmax), 0, C);
     if (below > 0)
-        GEMM(1, KN_T, SUB(s->z, pt->first + pt->count, at, below, C.rows), KN_N,
+        GEMM(NULL, 1, KN_T, SUB(s->z, pt->first + pt->count, at, below, C.rows), KN_N,
              SUB(s->V[p], pt->first, 0, below, f->Kmax), pt->first > 0, C);
 }
 
@@ -268,9 +268,9 @@ static void NAME(stage)(kn_deviance_fitter *f, int p, int l, NAME(scratch) * c, 
         scale[j] = (REAL)sqrt((double)COL(c->inverse, l)[j]);
     NAME(scale_rows)(c->C, scale, Cs);
     NAME(scale_columns)(SUB(s->z, pt->first, at, pt->count, n), scale, zs);
-    SYRK(1, KN_T, Cs, 0, H);
+    SYRK(NULL, 1, KN_T, Cs, 0, H);
     NAME(add_product)(H, true, pt->H[l]);
-    GEMM(1, KN_N, zs, KN_N, Cs, 0, A);
+    GEMM(NULL, 1, KN_N, zs, KN_N, Cs, 0, A);
     NAME(add_product)(A, false, pt->A[l]);
 }
 
@@ -285,10 +285,10 @@ static void NAME(chunk)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrdiff
     NAME(project)(f, p, at, SUB(c->C, 0, 0, n, f->Kmax));
     NAME(square)(c->C, C2);
     NAME(make_psi)(f, p, c, at, n);
-    GEMM(1, KN_T, C2, KN_N, SUB(c->psi, 0, 0, n, L), 0, own);
+    GEMM(NULL, 1, KN_T, C2, KN_N, SUB(c->psi, 0, 0, n, L), 0, own);
     NAME(add_product)(own, false, pt->own);
     NAME(square)(SUB(s->z, pt->first, at, pt->count, n), z2);
-    GEMM(1, KN_N, z2, KN_N, SUB(c->inverse, 0, 0, n, L), 0, q);
+    GEMM(NULL, 1, KN_N, z2, KN_N, SUB(c->inverse, 0, 0, n, L), 0, q);
     NAME(add_product)(q, false, pt->q);
     for (int l = 0; l < L; l++)
         if (f->ladder[l] > 0)

@@ -296,7 +296,6 @@ kn_status kn_fit_with(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *o
     kn_spec spec = spec_of(&o, X.cols);
     KN_TRY(check_theta(ctx, &o, &spec));
     set_rank(ctx, &o, X.rows, &spec);
-    kn_la_use_threads(ctx);
 
     KN_TRY(kn_alloc(ctx, 1, sizeof *m, &memory));
     m = memory;

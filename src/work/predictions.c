@@ -17,7 +17,6 @@ static kn_status begin(kn_ctx *ctx, const kn_model *model, kn_maps **maps, kn_ma
     *m = NULL;
     if (!model)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "model is a null pointer");
-    kn_la_use_threads(ctx);
     kn_status status = kn_alloc(ctx, 1, sizeof **m, &memory);
     if (status == KN_OK) {
         *m = memory;
@@ -134,7 +133,6 @@ kn_status kn_maps_block(kn_ctx *ctx, kn_maps *maps, ptrdiff_t first, ptrdiff_t c
                        first + 1, first + count, T);
     KN_TRY(check_output(ctx, mean, maps->maps.n, count, "mean"));
     KN_TRY(check_output(ctx, variance, maps->maps.n, count, "variance"));
-    kn_la_use_threads(ctx);
     KN_TRY(kn_model_maps_block(ctx, maps, first, count, mean, variance));
 out:
     return status;
@@ -165,7 +163,6 @@ kn_status kn_covariance(kn_ctx *ctx, const kn_model *model, kn_view x, const ptr
         return kn_fail(ctx, KN_ERR_SHAPE, "x has %td rows, expected one sample", x.rows);
     KN_TRY(check_output(ctx, model_cov, count, count, "model_cov"));
     KN_TRY(check_output(ctx, noise_cov, count, count, "noise_cov"));
-    kn_la_use_threads(ctx);
     KN_TRY(standardised(ctx, model, x, &xs));
     KN_TRY(kn_alloc_i(ctx, count, &J));
     for (ptrdiff_t j = 0; j < count; j++) {

@@ -66,6 +66,83 @@ static void an_impossible_size_is_a_sentence(void **state)
     kn_ctx_free(ctx);
 }
 
+/* Bytes of a block of n doubles: whole lines of 64, and one in front. */
+static size_t block(size_t n)
+{
+    return 64 + (8 * n + 63) / 64 * 64;
+}
+
+static void the_peak_is_what_was_held_at_once(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new(), *other = kn_ctx_new();
+    double *a, *b, *c, *foreign;
+    assert_int_equal(kn_memory_peak(ctx), 0);
+    assert_ok(ctx, kn_alloc_d(ctx, 1000, &a));
+    assert_true((uintptr_t)a % 64 == 0);
+    assert_ok(ctx, kn_alloc_d(ctx, 3000, &b));
+    kn_free(b);
+    assert_ok(ctx, kn_alloc_d(ctx, 1, &c));
+    assert_ok(other, kn_alloc_d(other, 50000, &foreign));
+    assert_int_equal(kn_memory_now(ctx), block(1000) + block(1));
+    assert_int_equal(kn_memory_peak(ctx), block(1000) + block(3000));
+    assert_int_equal(kn_memory_peak(other), block(50000));
+    kn_memory_peak_reset(ctx);
+    assert_int_equal(kn_memory_peak(ctx), block(1000) + block(1));
+    kn_free(a);
+    kn_free(c);
+    kn_free(NULL);
+    kn_fail_allocation(ctx, 1);
+    assert_refused(ctx, kn_alloc_d(ctx, 9000, &a), KN_ERR_MEMORY, "out of memory");
+    assert_int_equal(kn_memory_now(ctx), 0);
+    assert_int_equal(kn_memory_peak(ctx), block(1000) + block(1));
+    kn_free(foreign);
+    kn_ctx_free(ctx);
+    kn_ctx_free(other);
+}
+
+static void a_block_may_outlive_its_context(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    double *p[20];
+    for (int i = 0; i < 20; i++)
+        assert_ok(ctx, kn_alloc_d(ctx, 100 + i, &p[i]));
+    kn_ctx_free(ctx);
+    for (int i = 0; i < 20; i++) {
+        assert_true(p[i][99 + i] == 0);
+        kn_free(p[i]); /* the last takes the meter along: the address sanitizer would tell */
+    }
+}
+
+/* Each item holds two blocks at once; ctx's message is not theirs to write, so nothing may fail. */
+static void take_and_give(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    for (ptrdiff_t i = first; i < last; i++) {
+        double *a = NULL, *b = NULL;
+        if (kn_alloc_d(self, 64, &a) != KN_OK || kn_alloc_d(self, 128, &b) != KN_OK)
+            abort();
+        kn_free(a);
+        kn_free(b);
+    }
+}
+
+static void threads_share_one_meter(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    double *kept;
+    kn_set_threads(ctx, 4);
+    assert_ok(ctx, kn_alloc_d(ctx, 10, &kept));
+    kn_parallel(ctx, 20000, 10, take_and_give, ctx);
+    size_t each = block(64) + block(128);
+    assert_int_equal(kn_memory_now(ctx), block(10));
+    assert_true(kn_memory_peak(ctx) >= block(10) + each);
+    assert_true(kn_memory_peak(ctx) <= block(10) + 4 * each);
+    kn_free(kept);
+    kn_ctx_free(ctx);
+}
+
 static void a_view_reads_rows_columns_and_floats(void **state)
 {
     (void)state;
@@ -159,6 +236,9 @@ int main(void)
         cmocka_unit_test(normal_numbers_have_unit_moments),
         cmocka_unit_test(a_permutation_holds_every_index_once),
         cmocka_unit_test(an_impossible_size_is_a_sentence),
+        cmocka_unit_test(the_peak_is_what_was_held_at_once),
+        cmocka_unit_test(a_block_may_outlive_its_context),
+        cmocka_unit_test(threads_share_one_meter),
         cmocka_unit_test(a_view_reads_rows_columns_and_floats),
         cmocka_unit_test(a_parallel_loop_visits_every_item_once),
         cmocka_unit_test(no_two_threads_share_a_workers_number),

@@ -32,7 +32,7 @@ static void products_match_plain_loops(void **state)
                 kn_mat C = noise(n, m), E = ref_mul(ta == KN_T, A, tb == KN_T, B);
                 for (ptrdiff_t i = 0; i < n * m; i++)
                     E.data[i] = 2 * E.data[i] + 3 * C.data[i];
-                kn_gemm(2, ta, A, tb, B, 3, C);
+                kn_gemm(ctx, 2, ta, A, tb, B, 3, C);
                 assert_same(C, E, 1e-14);
                 free(A.data), free(B.data), free(C.data), free(E.data);
             }
@@ -43,7 +43,7 @@ static void a_symmetric_product_fills_the_lower_triangle(void **state)
     (void)state;
     for (int t = 0; t < 2; t++) {
         kn_mat A = noise(7, 4), C = ref_new(t ? 4 : 7, t ? 4 : 7), E = ref_mul(t, A, !t, A);
-        kn_syrk(1, t ? KN_T : KN_N, A, 0, C);
+        kn_syrk(ctx, 1, t ? KN_T : KN_N, A, 0, C);
         kn_mirror(C);
         assert_same(C, E, 1e-14);
         free(A.data), free(C.data), free(E.data);
@@ -92,8 +92,8 @@ static void leading_eigenvectors_are_the_last_of_all(void **state)
             work.careful = careful;
             kn_mat_set(kn_sub(work.A, 0, 0, n, n), S);
             assert_int_equal(kn_eig_top(&work, n, k, s, V), 0);
-            kn_gemm(1, KN_N, S, KN_N, V, 0, SV);
-            kn_gemm(1, KN_T, V, KN_N, V, 0, I);
+            kn_gemm(ctx, 1, KN_N, S, KN_N, V, 0, SV);
+            kn_gemm(ctx, 1, KN_T, V, KN_N, V, 0, I);
             for (ptrdiff_t j = 0; j < k; j++) {
                 assert_close(s[j], w[n - 1 - j], 1e-12);
                 for (ptrdiff_t i = 0; i < n; i++) /* S v = s v */
@@ -122,10 +122,10 @@ static void single_products_match_double_ones(void **state)
     assert_ok(ctx, kn_fmat_new(ctx, 5, 5, &G));
     for (ptrdiff_t i = 0; i < 35; i++)
         A.data[i] = (float)Ad.data[i];
-    kn_gemm_f32(2, KN_N, A, KN_T, A, 0, C);
-    kn_syrk_f32(1, KN_T, A, 0, G);
-    kn_gemm(2, KN_N, Ad, KN_T, Ad, 0, Cd);
-    kn_syrk(1, KN_T, Ad, 0, Gd);
+    kn_gemm_f32(ctx, 2, KN_N, A, KN_T, A, 0, C);
+    kn_syrk_f32(ctx, 1, KN_T, A, 0, G);
+    kn_gemm(ctx, 2, KN_N, Ad, KN_T, Ad, 0, Cd);
+    kn_syrk(ctx, 1, KN_T, Ad, 0, Gd);
     for (ptrdiff_t i = 0; i < 49; i++)
         assert_close((double)C.data[i], Cd.data[i], 2e-6);
     for (ptrdiff_t j = 0; j < 5; j++)
@@ -151,11 +151,11 @@ static void cholesky_and_triangular_solves_agree_with_the_matrix(void **state)
     kn_mat A = noise(6, 9), S = ref_mul(0, A, 1, A), L = ref_mul(0, A, 1, A), X = noise(6, 2);
     kn_mat Y = ref_mul(0, S, 0, X), Yt = ref_mul(1, X, 0, S);
     assert_ok(ctx, kn_chol(ctx, L, "test"));
-    kn_trsm_left(KN_N, L, Y);
-    kn_trsm_left(KN_T, L, Y);
+    kn_trsm_left(ctx, KN_N, L, Y);
+    kn_trsm_left(ctx, KN_T, L, Y);
     assert_same(Y, X, 1e-11);
-    kn_trsm_right(KN_T, L, Yt);
-    kn_trsm_right(KN_N, L, Yt);
+    kn_trsm_right(ctx, KN_T, L, Yt);
+    kn_trsm_right(ctx, KN_N, L, Yt);
     kn_mat Xt = ref_new(2, 6);
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 2; j++)
