@@ -413,5 +413,6 @@ out:
 static const char *const ENDINGS[] = {".gii", ".gii.gz", NULL};
 
 const kn_image_format kn_format_gifti = {.endings = ENDINGS,
+                                         .names = ".gii",
                                          .open = open_gifti,
                                          .load = load_gifti};

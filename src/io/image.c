@@ -1,5 +1,6 @@
 #include "io/image.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "io/gzip.h"
@@ -31,6 +32,16 @@ static const kn_image_format *format_of(const char *path)
 bool kn_image_is_name(const char *path)
 {
     return format_of(path) != NULL;
+}
+
+kn_image_names kn_image_known_names(void)
+{
+    kn_image_names names = {""};
+    size_t at = 0;
+    for (int i = 0; i < N_FORMATS && at < sizeof names.text; i++)
+        at += (size_t)snprintf(names.text + at, sizeof names.text - at, "%s%s", i > 0 ? ", " : "",
+                               FORMATS[i]->names);
+    return names;
 }
 
 /* ---- headers ------------------------------------------------------------------------------ */
@@ -131,9 +142,8 @@ kn_status kn_image_open(kn_ctx *ctx, const char *path, kn_image *out)
     kn_status status;
     *out = (kn_image){.format = format_of(path)};
     if (!out->format)
-        return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: expected an image named .nii, .nii.gz, .hdr, .img, .mgh, .mgz or .gii",
-                       path);
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: expected an image (%s)", path,
+                       kn_image_known_names().text);
     KN_TRY(kn_text_copy(ctx, path, strlen(path), &out->path));
     KN_TRY(kn_text_copy(ctx, path, strlen(path), &out->data_path));
     KN_TRY(kn_source_open(ctx, path, &source));

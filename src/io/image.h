@@ -32,6 +32,11 @@ void kn_image_clear(kn_image *image); /* {0} is fine */
 
 bool kn_image_is_name(const char *path); /* ends as a format's files do */
 
+typedef struct kn_image_names {
+    char text[128]; /* ".nii, .nii.gz, ...": what the formats' files are called */
+} kn_image_names;
+kn_image_names kn_image_known_names(void);
+
 /* ---- voxels ------------------------------------------------------------------------------- */
 
 /* Buffers for reading, kept from image to image; one for each thread. `memory` bytes at most are

@@ -16,6 +16,7 @@ typedef struct kn_image_writing { /* volume by volume, as kn_image_writer asks f
 
 struct kn_image_format {
     const char *const *endings; /* of file names; NULL at the end */
+    const char *names;          /* the usual ones, in sentences: ".mgh, .mgz" */
     /* The header from the file that `source` is; it may turn to another (a pair), which is then
      * image->data_path. */
     kn_status (*open)(kn_ctx *ctx, kn_image *image, kn_source *source);

@@ -89,11 +89,8 @@ kn_status kn_images_open(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_ima
 
     *out = NULL;
     if (!kn_images_is_name(path))
-        return kn_fail(
-            ctx, KN_ERR_FORMAT,
-            "%s: expected an image (.nii, .nii.gz, .hdr, .mgh, .mgz, .gii) or a .txt list of "
-            "images",
-            path);
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: expected an image (%s) or a .txt list of images",
+                       path, kn_image_known_names().text);
     KN_TRY(kn_alloc(ctx, 1, sizeof *images, &p));
     images = p;
     images->memory = memory > 0 ? memory : KN_IMAGE_MEMORY;

@@ -111,4 +111,4 @@ static kn_status open_mgh(kn_ctx *ctx, kn_image *image, kn_source *source)
 
 static const char *const ENDINGS[] = {".mgh", ".mgz", ".mgh.gz", NULL};
 
-const kn_image_format kn_format_mgh = {.endings = ENDINGS, .open = open_mgh};
+const kn_image_format kn_format_mgh = {.endings = ENDINGS, .names = ".mgh, .mgz", .open = open_mgh};

@@ -106,5 +106,6 @@ static const char *const ENDINGS[] = {".nii.gz", ".nii", ".hdr.gz", ".hdr",
                                       ".img.gz", ".img", NULL};
 
 const kn_image_format kn_format_nifti = {.endings = ENDINGS,
+                                         .names = ".nii, .nii.gz, .hdr, .img",
                                          .open = open_nifti,
                                          .writing = &kn_nifti_writing};

@@ -18,7 +18,7 @@ fit() { # promise, sentence, options ...
 cp whole.nii scan.mnc
 with scan.mnc
 fit "a wrong extension in a list" \
-    "odd.txt line 3: scan.mnc: expected an image named .nii, .nii.gz, .hdr, .img, .mgh, .mgz or .gii" -y odd.txt
+    "odd.txt line 3: scan.mnc: expected an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)" -y odd.txt
 fit "a wrong extension" "scan.mnc: unknown kind of responses, expected .nii, .nii.gz, .hdr, .mgh, .mgz, .gii, .txt (a list of images), .csv, .tsv or .npy" -y scan.mnc
 cp whole.nii scan.mgz
 with scan.mgz
@@ -89,7 +89,7 @@ fit "a mask of another space" \
     "moved.nii: row 1 column 4 of the affine is 8, expected 76 as in list.txt" -y list.txt -m moved.nii
 (head -c 352 whole.nii && head -c 38400 /dev/zero) >empty.nii
 fit "an empty mask" "empty.nii: the mask is empty: no voxel is other than 0" -y list.txt -m empty.nii
-fit "a mask that is no image" "list.txt: expected an image named .nii, .nii.gz, .hdr, .img, .mgh, .mgz or .gii" \
+fit "a mask that is no image" "list.txt: expected an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)" \
     -y list.txt -m list.txt
 misused "target columns of images" ": --targets is for tables, list.txt is none" \
     fit -c study/train_participants.tsv -y list.txt --targets 'lh_*' -o m.safetensors

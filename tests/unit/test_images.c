@@ -150,10 +150,10 @@ static void the_odd_image_is_named(void **state)
     scratch_text("odd.txt", "img0.nii\nnone.nii\n");
     assert_sentence(ctx, kn_images_open(ctx, "odd.txt", 0, &images), KN_ERR_IO,
                     "odd.txt line 2: none.nii: cannot be opened: no such file or directory");
-    assert_sentence(
-        ctx, kn_images_open(ctx, "cohort.zip", 0, &images), KN_ERR_FORMAT,
-        "cohort.zip: expected an image (.nii, .nii.gz, .hdr, .mgh, .mgz, .gii) or a .txt list of "
-        "images");
+    assert_sentence(ctx, kn_images_open(ctx, "cohort.zip", 0, &images), KN_ERR_FORMAT,
+                    "cohort.zip: expected an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii) "
+                    "or a .txt list "
+                    "of images");
     kn_ctx_free(ctx);
 }
 

@@ -298,7 +298,7 @@ static void files_that_are_not_images_are_sentences(void **state)
     kn_image image;
     size_t n = cube();
     assert_sentence(ctx, kn_image_open(ctx, "x.mnc", &image), KN_ERR_FORMAT,
-                    "x.mnc: expected an image named .nii, .nii.gz, .hdr, .img, .mgh, .mgz or .gii");
+                    "x.mnc: expected an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)");
     assert_sentence(ctx, kn_image_open(ctx, "none.nii", &image), KN_ERR_IO,
                     "none.nii: cannot be opened: no such file or directory");
     assert_int_equal(mkdir("folder.nii", 0755), 0);
