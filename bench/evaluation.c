@@ -23,32 +23,33 @@ static double coordinates(const kn_gram *gram, double total, kn_mat Z)
 static void run(bench *b, kn_mat X, ptrdiff_t T, const kn_gram *gram, kn_noise noise, ptrdiff_t P,
                 double unit)
 {
-    kn_spec spec = {.noise = noise,
-                    .sample_kernel = KN_LINEAR | KN_SE | (noise == KN_NOISE_ISO ? KN_ISO : 0u),
-                    .task_kernel = noise == KN_NOISE_ISO ? KN_LINEAR | KN_ISO : 0u,
-                    .F = X.cols};
+    bool iso = noise == KN_NOISE_ISO;
+    kn_spec spec = {.noise = noise};
     kn_mat Z;
     kn_pairs pairs;
     kn_engine e;
     ptrdiff_t N = X.rows;
-    double total = 0, lml, g[2], whole, value, eig, r0[3];
+    double total = 0, lml, g[2], whole, value, eig, r0[KN_COV_THETA];
+    BENCH_TRY(b, kn_cov_parse(b->ctx, iso ? "linear+se+iso" : "linear+se", X.cols, &spec.sample));
+    if (iso)
+        BENCH_TRY(b, kn_cov_parse(b->ctx, "linear+iso", KN_ALL_COLUMNS, &spec.task));
     BENCH_TRY(b, kn_mat_new(b->ctx, N, P, &Z));
     for (ptrdiff_t p = 0; p < N; p++)
         total += gram->s2[p];
     double E = coordinates(gram, total, Z);
-    BENCH_TRY(b, kn_pairs_within(b->ctx, X, KN_LINEAR | KN_SE, &pairs));
+    BENCH_TRY(b, kn_pairs_within(b->ctx, X, &spec.sample.stats, &pairs));
     BENCH_TRY(b, kn_engine_new(b->ctx, &spec, &pairs, Z, T, E, total, N, NULL, &e));
-    kn_theta_of_rho(KN_LINEAR | KN_SE, spec.F, 0.3, 6, r0);
-    BENCH_TRY(b, kn_engine_nested(b->ctx, &e, 0.3, 6, &lml, g)); /* and a warm start */
+    kn_cov_point at = kn_cov_at_rho(&e.cov, 0.3, 6);
+    kn_cov_theta(&e.cov, &at, r0);
+    BENCH_TRY(b, kn_engine_nested(b->ctx, &e, &at, &lml, g)); /* and a warm start */
     int inner = e.inner_evals;
     BENCH_TIME(eig, REPEATS, BENCH_TRY(b, kn_decomp_compute(b->ctx, &e.R0, &e.pairs, r0)));
-    BENCH_TIME(value, REPEATS, BENCH_TRY(b, kn_engine_nested(b->ctx, &e, 0.3, 6, &lml, NULL)));
-    BENCH_TIME(whole, REPEATS, BENCH_TRY(b, kn_engine_nested(b->ctx, &e, 0.3, 6, &lml, g)));
+    BENCH_TIME(value, REPEATS, BENCH_TRY(b, kn_engine_nested(b->ctx, &e, &at, &lml, NULL)));
+    BENCH_TIME(whole, REPEATS, BENCH_TRY(b, kn_engine_nested(b->ctx, &e, &at, &lml, g)));
     inner = (e.inner_evals - inner) / (2 * REPEATS);
-    bench_row(b, "%s|%td|%.1f|%.2f|%.2f|%.2f|%.2f|%d|%.1f|%.0f %%",
-              noise == KN_NOISE_ISO ? "iso" : "structured", P, 1e3 * whole, whole / unit,
-              eig / unit, (value - eig) / unit, (whole - value) / unit, inner,
-              1e-9 * flops((double)N, (double)P) / whole,
+    bench_row(b, "%s|%td|%.1f|%.2f|%.2f|%.2f|%.2f|%d|%.1f|%.0f %%", iso ? "iso" : "structured", P,
+              1e3 * whole, whole / unit, eig / unit, (value - eig) / unit, (whole - value) / unit,
+              inner, 1e-9 * flops((double)N, (double)P) / whole,
               bench_of_dgemm(b, flops((double)N, (double)P), whole));
     kn_engine_clear(&e);
     kn_mat_clear(&Z);

@@ -32,16 +32,17 @@ static void take_cells(void *self, ptrdiff_t first, ptrdiff_t last)
 
 /* Seconds of `cells` cells: `workers` at a time, each with `threads` for its products and
  * responses. */
-static double cells(bench *b, const kn_pairs *pairs, kn_mat Y, ptrdiff_t F, int workers,
+static double cells(bench *b, const kn_cov *cov, const kn_pairs *pairs, kn_mat Y, int workers,
                     int threads)
 {
-    cells_job j = {b, pairs, Y, b->quick ? 2 : 8, workers < MOST ? workers : MOST, {0}, {{0}}};
+    cells_job j = {.b = b, .pairs = pairs, .Y = Y, .cells = b->quick ? 2 : 8};
+    j.workers = workers < MOST ? workers : MOST;
     double s;
     for (int w = 0; w < j.workers; w++) {
         j.ctx[w] = kn_ctx_new();
         kn_set_threads(j.ctx[w], threads);
-        BENCH_TRY(b, kn_cell_work_new(b->ctx, Y.rows, F, KN_LINEAR | KN_SE,
-                                      Y.cols < KN_BLOCK ? Y.cols : KN_BLOCK, &j.work[w]));
+        BENCH_TRY(b, kn_cell_work_new(b->ctx, Y.rows, cov, Y.cols < KN_BLOCK ? Y.cols : KN_BLOCK,
+                                      &j.work[w]));
     }
     BENCH_TIME(s, 2, kn_parallel(b->ctx, j.workers, 1, take_cells, &j));
     for (int w = 0; w < j.workers; w++) {
@@ -54,14 +55,16 @@ static double cells(bench *b, const kn_pairs *pairs, kn_mat Y, ptrdiff_t F, int 
 
 static void who_gets_threads(bench *b, const bench_data *d)
 {
+    kn_cov cov;
     kn_pairs pairs;
     kn_mat X = {d->memory[0], d->X.rows, d->X.cols, d->X.col_stride};
     kn_mat Y = {d->memory[1], d->Y.rows, d->Y.cols, d->Y.col_stride};
     double s[3];
-    BENCH_TRY(b, kn_pairs_within(b->ctx, X, KN_LINEAR | KN_SE, &pairs));
-    s[0] = cells(b, &pairs, Y, X.cols, 1, 1);
-    s[1] = cells(b, &pairs, Y, X.cols, 1, b->all);
-    s[2] = cells(b, &pairs, Y, X.cols, b->all, 1);
+    BENCH_TRY(b, kn_cov_parse(b->ctx, "linear+se", X.cols, &cov));
+    BENCH_TRY(b, kn_pairs_within(b->ctx, X, &cov.stats, &pairs));
+    s[0] = cells(b, &cov, &pairs, Y, 1, 1);
+    s[1] = cells(b, &cov, &pairs, Y, 1, b->all);
+    s[2] = cells(b, &cov, &pairs, Y, b->all, 1);
     bench_table(b, "one cell of the grid                      |    ms|speed-up");
     bench_row(b, "one thread|%.1f|1", 1e3 * s[0]);
     bench_row(b, "all threads in one cell (as it is done)|%.1f|%.2f", 1e3 * s[1], s[0] / s[1]);

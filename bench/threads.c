@@ -1,7 +1,7 @@
 #include <lapacke.h>
 
 #include "common.h"
-#include "cov/pairs.h"
+#include "cov/terms.h"
 #include "data/responses.h"
 #include "gp/profile.h"
 #include "la/la.h"
@@ -87,8 +87,11 @@ static void profile(bench *b, ptrdiff_t N, ptrdiff_t P)
 
 static kn_status pairs_of(bench *b, kn_mat X)
 {
-    kn_pairs pairs;
-    kn_status status = kn_pairs_within(b->ctx, X, KN_LINEAR | KN_SE, &pairs);
+    kn_pairs pairs = {0};
+    kn_cov cov;
+    kn_status status = kn_cov_parse(b->ctx, "linear+se", X.cols, &cov);
+    if (status == KN_OK)
+        status = kn_pairs_within(b->ctx, X, &cov.stats, &pairs);
     kn_pairs_clear(&pairs);
     return status;
 }

@@ -143,7 +143,7 @@ enum { /* kernels, to be added up: KN_LINEAR | KN_SE */
 };
 
 enum { KN_RANK_AUTO = 0, KN_RANK_FULL = -1 };
-enum { KN_COMPONENTS_AUTO = 0, KN_MAX_THETA = 9, KN_MAX_CURVE = 16 };
+enum { KN_COMPONENTS_AUTO = 0, KN_MAX_THETA = 49, KN_MAX_CURVE = 16 };
 
 typedef struct kn_fit_options {
     size_t size;              /* sizeof(kn_fit_options) as the caller was compiled; set by _init */

@@ -5,11 +5,11 @@
 
 #include "la/la.h"
 
-kn_status kn_decomp_new(kn_ctx *ctx, ptrdiff_t N, unsigned kernels, kn_decomp *out)
+kn_status kn_decomp_new(kn_ctx *ctx, ptrdiff_t N, const kn_cov *cov, kn_decomp *out)
 {
-    assert(!(kernels & KN_ISO));
+    assert(cov->n == cov->n_between);
     kn_status status;
-    *out = (kn_decomp){.N = N, .m = N, .kernels = kernels};
+    *out = (kn_decomp){.N = N, .m = N, .cov = *cov};
     KN_TRY(kn_mat_new(ctx, N, N, &out->U));
     KN_TRY(kn_alloc_d(ctx, N, &out->r));
 out:
@@ -30,9 +30,9 @@ void kn_decomp_clear(kn_decomp *d)
 
 kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs, const double *theta)
 {
-    for (int k = 0; k < kn_kernel_n_params(d->kernels); k++)
+    for (int k = 0; k < d->cov.n_theta; k++)
         d->theta[k] = theta[k];
-    kn_kernel_fill(d->kernels, theta, pairs, d->U);
+    kn_cov_fill(&d->cov, theta, pairs, d->U);
     kn_status status = kn_eig(ctx, d->U, d->r);
     if (status != KN_OK)
         return status;
@@ -61,16 +61,5 @@ void kn_decomp_gradient(kn_ctx *ctx, const kn_decomp *d, const kn_pairs *pairs, 
         }
         kn_syrk(ctx, -0.5, KN_N, kn_cols(V, 0, n), 1, H);
     }
-    kn_kernel_gradient(d->kernels, d->theta, pairs, H, g);
-}
-
-void kn_theta_of_rho(unsigned kernels, ptrdiff_t F, double rho, double length, double *theta)
-{
-    int k = 0;
-    if (kernels & KN_LINEAR)
-        theta[k++] = 0.5 * log((1 - rho) / (double)F);
-    if (kernels & KN_SE) {
-        theta[k++] = 0.5 * log(rho);
-        theta[k++] = log(length);
-    }
+    kn_cov_gradient(&d->cov, d->theta, pairs, H, g);
 }

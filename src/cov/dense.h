@@ -1,18 +1,17 @@
 /* Eigendecomposition of the sample covariance R0, the one cubic step of every evaluation.
- * R0 holds the linear and se terms; an iso term only shifts eigenvalues and is added by callers. */
+ * R0 holds the terms that relate different samples; iso only shifts eigenvalues, and is added by
+ * callers. */
 #ifndef KN_COV_DENSE_H
 #define KN_COV_DENSE_H
 
-#include "cov/kernel.h"
-
-enum { KN_R0_MAX_PARAMS = 3 }; /* lin, se_amp, se_len */
+#include "cov/terms.h"
 
 typedef struct kn_decomp {
     ptrdiff_t N, m; /* R0 = U diag(r) U', U N x m; the N - m directions left have eigenvalue 0 */
     kn_mat U;       /* none for low rank */
     double *r;      /* ascending, none negative */
-    unsigned kernels;
-    double theta[KN_R0_MAX_PARAMS];
+    kn_cov cov;     /* of R0 */
+    double theta[KN_COV_THETA];
     /* low rank [lowrank.h]: R0* U = K_*m map, * any samples and m the pivots */
     ptrdiff_t n_pivots; /* 0: dense */
     ptrdiff_t *pivot;   /* rows of the training samples */
@@ -21,10 +20,10 @@ typedef struct kn_decomp {
     double residual;    /* trace of what is left out of R0 over its trace */
 } kn_decomp;
 
-kn_status kn_decomp_new(kn_ctx *ctx, ptrdiff_t N, unsigned kernels, kn_decomp *out);
+kn_status kn_decomp_new(kn_ctx *ctx, ptrdiff_t N, const kn_cov *cov, kn_decomp *out);
 void kn_decomp_clear(kn_decomp *d);
 
-/* theta in the order of `kernels` (no iso). N^3 flops times about ten. */
+/* theta of R0's terms. N^3 flops times about ten. */
 kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs, const double *theta);
 
 /* g = dLML/dtheta of R0's parameters from G = 1/2 U (M M' - diag(w)) U' [METHOD 3, SCALE 2];
@@ -35,8 +34,5 @@ void kn_decomp_gradient(kn_ctx *ctx, const kn_decomp *d, const kn_pairs *pairs, 
 
 /* U of a low-rank decomposition: U = K_nm map r^-1, N x m. 2 N m n_pivots flops. */
 kn_status kn_decomp_vectors(kn_ctx *ctx, const kn_decomp *d, kn_mat X, kn_mat U);
-
-/* R0 = (1-rho) XX'/F + rho SE(l) as parameters of the kernels in use       [METHOD 1b, SCALE 2] */
-void kn_theta_of_rho(unsigned kernels, ptrdiff_t F, double rho, double length, double *theta);
 
 #endif

@@ -1,75 +1,39 @@
 #include "cov/kernel.h"
 
 #include <stdio.h>
+#include <string.h>
 
-const kn_kernel *kn_kernel_row(int i)
+/* In the order of theta. The first three are bits 1, 2 and 4 of models of format 1. */
+static const kn_kernel *const KERNELS[] = {&kn_kernel_linear, &kn_kernel_se, &kn_kernel_iso};
+enum { N_KERNELS = sizeof KERNELS / sizeof *KERNELS };
+
+const kn_kernel *kn_kernel_at(int i)
 {
-    static const kn_kernel *const rows[KN_N_KERNELS] = {&kn_kernel_linear, &kn_kernel_se,
-                                                        &kn_kernel_iso};
-    return rows[i];
+    return i < N_KERNELS ? KERNELS[i] : NULL;
 }
 
-int kn_kernel_n_params(unsigned kernels)
+const kn_kernel *kn_kernel_named(const char *name, size_t length)
 {
-    int n = 0;
-    for (int i = 0; i < KN_N_KERNELS; i++)
-        if (kernels & kn_kernel_row(i)->bit)
-            n += kn_kernel_row(i)->n_params;
-    return n;
+    for (int i = 0; i < N_KERNELS; i++)
+        if (strlen(KERNELS[i]->name) == length && memcmp(KERNELS[i]->name, name, length) == 0)
+            return KERNELS[i];
+    return NULL;
 }
 
-void kn_kernel_param_name(unsigned kernels, char prefix, int i, char *name, size_t size)
+const char *kn_kernel_list(bool between, const char *other, const char *last, char *out,
+                           size_t size)
 {
-    for (int k = 0; k < KN_N_KERNELS; k++) {
-        const kn_kernel *row = kn_kernel_row(k);
-        if (!(kernels & row->bit))
-            continue;
-        if (i < row->n_params) {
-            snprintf(name, size, "%c.%s", prefix, row->param[i]);
-            return;
-        }
-        i -= row->n_params;
-    }
-}
-
-void kn_kernel_fill(unsigned kernels, const double *theta, const kn_pairs *pairs, kn_mat K)
-{
-    kn_mat_zero(K);
-    for (int i = 0; i < KN_N_KERNELS; i++) {
-        const kn_kernel *row = kn_kernel_row(i);
-        if (!(kernels & row->bit))
-            continue;
-        if (pairs->symmetric || !row->same_sample_only)
-            row->add(theta, pairs, K);
-        theta += row->n_params;
-    }
-}
-
-void kn_kernel_self(unsigned kernels, const double *theta, kn_mat X, double *sq, double *k)
-{
-    for (ptrdiff_t i = 0; i < X.rows; i++)
-        sq[i] = k[i] = 0;
-    for (ptrdiff_t f = 0; f < X.cols; f++)
-        for (ptrdiff_t i = 0; i < X.rows; i++)
-            sq[i] += kn_at(X, i, f) * kn_at(X, i, f);
-    for (int i = 0; i < KN_N_KERNELS; i++) {
-        const kn_kernel *row = kn_kernel_row(i);
-        if (kernels & row->bit) {
-            row->add_self(theta, sq, X.rows, k);
-            theta += row->n_params;
-        }
-    }
-}
-
-void kn_kernel_gradient(unsigned kernels, const double *theta, const kn_pairs *pairs, kn_mat G,
-                        double *g)
-{
-    for (int i = 0; i < KN_N_KERNELS; i++) {
-        const kn_kernel *row = kn_kernel_row(i);
-        if (!(kernels & row->bit))
-            continue;
-        row->gradient(theta, pairs, G, g);
-        theta += row->n_params;
-        g += row->n_params;
-    }
+    int listed[N_KERNELS], n = 0;
+    size_t used = 0;
+    for (int i = 0; i < N_KERNELS; i++)
+        if (!between || !KERNELS[i]->same_sample_only)
+            listed[n++] = i;
+    out[0] = 0;
+    for (int k = 0; k < n && used < size; k++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s",
+                                 k == 0       ? ""
+                                 : k == n - 1 ? last
+                                              : other,
+                                 KERNELS[listed[k]]->name);
+    return out;
 }

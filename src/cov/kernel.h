@@ -1,39 +1,61 @@
-/* Kernels and their sums. A new kernel is one file and one row of the table in kernel.c.
- * Parameters are logarithms of standard deviations and lengths [METHOD 1a]; -infinity switches a
- * term off. Symmetric matrices are lower triangles. */
+/* Kernels: one row each. A new kernel is one file and one row of the table in kernel.c.
+ * Its parameters are logarithms: the first of a standard deviation, the others of its shape, such
+ * as a length [METHOD 1a]. -infinity as the first switches the term off. Symmetric matrices are
+ * lower triangles. */
 #ifndef KN_COV_KERNEL_H
 #define KN_COV_KERNEL_H
 
-#include "cov/pairs.h"
+#include "base/mat.h"
 
+/* What a kernel sees of two samples, over the columns of its term. */
+typedef enum kn_stat_kind {
+    KN_STAT_NONE,
+    KN_STAT_DOT, /* x . y */
+    KN_STAT_D2,  /* |x - y|^2 */
+} kn_stat_kind;
+
+/* Where a search may take a shape parameter. */
+typedef enum kn_range_kind {
+    KN_RANGE_DISTANCE, /* [max(0.1 median, 0.5 nearest), 20 median] of the distances between rows
+                        * over its term's columns, from the median      [SCALE 2, METHOD 9.12] */
+    KN_RANGE_FIXED,    /* [low, high], from their geometric mean */
+} kn_range_kind;
+
+typedef struct kn_shape {
+    const char *name; /* of its logarithm, in theta */
+    kn_range_kind range;
+    double low, high; /* KN_RANGE_FIXED */
+} kn_shape;
+
+enum { KN_KERNEL_SHAPES = 2 };
+
+/* theta: the kernel's own 1 + n_shape parameters. stat: n x m, what the kernel asked for; of
+ * `symmetric` pairs, both sides of which are the same samples, the lower triangle. */
 typedef struct kn_kernel {
-    const char *name; /* as on the command line */
-    unsigned bit;     /* KN_LINEAR, ... */
-    int n_params;
-    const char *param[2];
-    /* K += k(theta). Not called for cross blocks when `same_sample_only`. */
-    void (*add)(const double *theta, const kn_pairs *pairs, kn_mat K);
-    /* k_i += k(x_i, x_i), given |x_i|^2 */
-    void (*add_self)(const double *theta, const double *sq, ptrdiff_t n, double *k);
-    /* g_k = sum G .* dK/dtheta_k; of symmetric pairs over the whole matrix, from lower triangles */
-    void (*gradient)(const double *theta, const kn_pairs *pairs, kn_mat G, double *g);
-    bool same_sample_only; /* zero between different samples, hence in R* */
+    const char *name;      /* as the user writes it */
+    const char *amplitude; /* name of its first parameter */
+    int n_shape;
+    kn_shape shape[KN_KERNEL_SHAPES];
+    kn_stat_kind stat;
+    bool per_column; /* k(x, x) averages its columns' number, over standardised ones; else 1 */
+    bool same_sample_only; /* zero between different samples, hence in R*; needs no statistic */
+    bool proportional;     /* exp(2a) times its statistic, neither more nor less */
+    double start_share;    /* of the variance of C, where a search of it begins; 0: the signal's */
+    /* K += k(theta). Not called between different samples when same_sample_only. */
+    void (*add)(const double *theta, kn_mat stat, bool symmetric, kn_mat K);
+    /* g_k = sum G .* dK/dtheta_k, the sum over the whole of symmetric matrices */
+    void (*gradient)(const double *theta, kn_mat stat, bool symmetric, kn_mat G, double *g);
 } kn_kernel;
 
 extern const kn_kernel kn_kernel_linear, kn_kernel_se, kn_kernel_iso;
 
-enum { KN_N_KERNELS = 3, KN_KERNEL_MAX_PARAMS = 4 };
-const kn_kernel *kn_kernel_row(int i); /* in the order of theta: linear, se, iso */
+/* The table, in the order of theta; NULL behind its end, and for a name that it does not know. */
+const kn_kernel *kn_kernel_at(int i);
+const kn_kernel *kn_kernel_named(const char *name, size_t length);
 
-int kn_kernel_n_params(unsigned kernels);
-/* "R.lin", "R.se_amp", ... for prefix 'R'; the order of theta */
-void kn_kernel_param_name(unsigned kernels, char prefix, int i, char *name, size_t size);
-
-/* K = sum of the kernels; lower triangle when pairs are symmetric. */
-void kn_kernel_fill(unsigned kernels, const double *theta, const kn_pairs *pairs, kn_mat K);
-/* k_i = sum of the kernels at (x_i, x_i), X n x F */
-void kn_kernel_self(unsigned kernels, const double *theta, kn_mat X, double *sq, double *k);
-void kn_kernel_gradient(unsigned kernels, const double *theta, const kn_pairs *pairs, kn_mat G,
-                        double *g);
+/* "linear, se and iso"; without those that leave different samples alone where `between`; the last
+ * two are joined by `last`, the others by `other`. */
+const char *kn_kernel_list(bool between, const char *other, const char *last, char *out,
+                           size_t size);
 
 #endif

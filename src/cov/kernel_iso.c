@@ -3,23 +3,16 @@
 
 #include "cov/kernel.h"
 
-static void add(const double *theta, const kn_pairs *pairs, kn_mat K)
+static void add(const double *theta, kn_mat none, bool symmetric, kn_mat K)
 {
-    (void)pairs;
+    (void)none, (void)symmetric;
     for (ptrdiff_t i = 0; i < K.rows; i++)
         kn_col(K, i)[i] += exp(2 * theta[0]);
 }
 
-static void add_self(const double *theta, const double *sq, ptrdiff_t n, double *k)
+static void gradient(const double *theta, kn_mat none, bool symmetric, kn_mat G, double *g)
 {
-    (void)sq;
-    for (ptrdiff_t i = 0; i < n; i++)
-        k[i] += exp(2 * theta[0]);
-}
-
-static void gradient(const double *theta, const kn_pairs *pairs, kn_mat G, double *g)
-{
-    (void)pairs;
+    (void)none, (void)symmetric;
     double trace = 0;
     for (ptrdiff_t i = 0; i < G.rows; i++)
         trace += kn_at(G, i, i);
@@ -28,11 +21,9 @@ static void gradient(const double *theta, const kn_pairs *pairs, kn_mat G, doubl
 
 const kn_kernel kn_kernel_iso = {
     .name = "iso",
-    .bit = KN_ISO,
-    .n_params = 1,
-    .param = {"diag"},
-    .add = add,
-    .add_self = add_self,
-    .gradient = gradient,
+    .amplitude = "diag",
     .same_sample_only = true,
+    .start_share = 0.05,
+    .add = add,
+    .gradient = gradient,
 };

@@ -4,27 +4,20 @@
 #include "cov/kernel.h"
 #include "la/vec.h"
 
-static void add(const double *theta, const kn_pairs *pairs, kn_mat K)
+static void add(const double *theta, kn_mat dot, bool symmetric, kn_mat K)
 {
     double v = exp(2 * theta[0]);
     for (ptrdiff_t j = 0; j < K.cols; j++)
-        for (ptrdiff_t i = pairs->symmetric ? j : 0; i < K.rows; i++)
-            kn_col(K, j)[i] += v * kn_at(pairs->dot, i, j);
+        for (ptrdiff_t i = symmetric ? j : 0; i < K.rows; i++)
+            kn_col(K, j)[i] += v * kn_at(dot, i, j);
 }
 
-static void add_self(const double *theta, const double *sq, ptrdiff_t n, double *k)
-{
-    double v = exp(2 * theta[0]);
-    for (ptrdiff_t i = 0; i < n; i++)
-        k[i] += v * sq[i];
-}
-
-static void gradient(const double *theta, const kn_pairs *pairs, kn_mat G, double *g)
+static void gradient(const double *theta, kn_mat dot, bool symmetric, kn_mat G, double *g)
 {
     double sum = 0;
     for (ptrdiff_t j = 0; j < G.cols; j++) {
-        const double *gj = kn_col(G, j), *x = kn_col(pairs->dot, j);
-        if (pairs->symmetric)
+        const double *gj = kn_col(G, j), *x = kn_col(dot, j);
+        if (symmetric)
             sum += gj[j] * x[j] + 2 * kn_vec_dot(G.rows - j - 1, gj + j + 1, x + j + 1);
         else
             sum += kn_vec_dot(G.rows, gj, x);
@@ -34,10 +27,10 @@ static void gradient(const double *theta, const kn_pairs *pairs, kn_mat G, doubl
 
 const kn_kernel kn_kernel_linear = {
     .name = "linear",
-    .bit = KN_LINEAR,
-    .n_params = 1,
-    .param = {"lin"},
+    .amplitude = "lin",
+    .stat = KN_STAT_DOT,
+    .per_column = true,
+    .proportional = true,
     .add = add,
-    .add_self = add_self,
     .gradient = gradient,
 };

@@ -15,12 +15,12 @@ static const double DEPENDENT = 1e-14; /* of K_mm's trace: pivots beyond it repe
 static const double SLACK =
     3; /* pivots stay while the residual is below SLACK tol: fewer changes */
 
-kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, unsigned kernels, ptrdiff_t max_rank, double tol,
+kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, const kn_cov *cov, ptrdiff_t max_rank, double tol,
                          kn_lowrank *out)
 {
     kn_status status;
     *out = (kn_lowrank){.X = X,
-                        .kernels = kernels,
+                        .cov = *cov,
                         .max_rank = max_rank < X.rows ? max_rank : X.rows,
                         .tol = tol};
     KN_TRY(kn_alloc_d(ctx, X.rows, &out->self));
@@ -42,57 +42,48 @@ void kn_lowrank_clear(kn_lowrank *w)
     *w = (kn_lowrank){0};
 }
 
-/* ---- kernels between all rows and the pivots, tile by tile --------------------------------- */
+/* ---- covariance between all rows and the pivots, tile by tile ---------------------------------
+ */
 
-/* dot and d2 (n x 1 each) between rows first.. of X and one row of base */
-static kn_pairs tile_pairs(kn_mat X, ptrdiff_t first, ptrdiff_t n, kn_mat base, ptrdiff_t j,
-                           unsigned kernels, double *dot, double *d2)
+typedef struct tile_job {
+    kn_mat X, base, K; /* N x F, m x F, N x m */
+    const kn_cov *cov;
+    const double *theta;
+    ptrdiff_t first; /* row of X that row 0 of K is (gradient) */
+    double *part;    /* gradient: KN_COV_THETA sums of each tile */
+} tile_job;
+
+/* The statistics (n x 1 each) between rows first.. of X and row j of base */
+static kn_pairs tile_pairs(const tile_job *job, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j,
+                           double room[][TILE])
 {
-    kn_pairs pairs = {0};
-    if (kernels & KN_LINEAR) {
-        pairs.dot = kn_mat_cols(dot, n, 1);
-        memset(dot, 0, (size_t)n * sizeof *dot);
-        for (ptrdiff_t f = 0; f < X.cols; f++) {
-            const double *x = kn_col(X, f) + first, y = kn_at(base, j, f);
-            for (ptrdiff_t i = 0; i < n; i++)
-                dot[i] += x[i] * y;
-        }
-    }
-    if (kernels & KN_SE) {
-        pairs.d2 = kn_mat_cols(d2, n, 1);
-        memset(d2, 0, (size_t)n * sizeof *d2);
-        for (ptrdiff_t f = 0; f < X.cols; f++)
-            kn_vec_add_sqdiff(n, kn_col(X, f) + first, kn_at(base, j, f), d2);
+    const kn_stats *stats = &job->cov->stats;
+    kn_pairs pairs = {.n = stats->n};
+    for (int k = 0; k < stats->n; k++) {
+        pairs.stat[k] = kn_mat_cols(room[k], n, 1);
+        kn_stat_column(&stats->at[k], job->X, first, job->base, j, pairs.stat[k]);
     }
     return pairs;
 }
 
-typedef struct tile_job {
-    kn_mat X, base, K; /* N x F, m x F, N x m */
-    unsigned kernels;
-    const double *theta;
-    ptrdiff_t first; /* row of X that row 0 of K is (gradient) */
-    double *part;    /* gradient: KN_R0_MAX_PARAMS sums of each tile */
-} tile_job;
-
 static void fill_tiles(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     tile_job *job = self;
-    double dot[TILE], d2[TILE];
+    double room[KN_MAX_STATS][TILE];
     for (ptrdiff_t i = from * TILE; i < job->K.rows && i < to * TILE; i += TILE) {
         ptrdiff_t n = job->K.rows - i < TILE ? job->K.rows - i : TILE;
         for (ptrdiff_t j = 0; j < job->K.cols; j++) {
-            kn_pairs p = tile_pairs(job->X, i, n, job->base, j, job->kernels, dot, d2);
-            kn_kernel_fill(job->kernels, job->theta, &p, kn_sub(job->K, i, j, n, 1));
+            kn_pairs p = tile_pairs(job, i, n, j, room);
+            kn_cov_fill(job->cov, job->theta, &p, kn_sub(job->K, i, j, n, 1));
         }
     }
 }
 
-/* K = kernel between the rows of X and those of base */
-static void fill(kn_ctx *ctx, kn_mat X, kn_mat base, unsigned kernels, const double *theta,
+/* K = covariance between the rows of X and those of base */
+static void fill(kn_ctx *ctx, kn_mat X, kn_mat base, const kn_cov *cov, const double *theta,
                  kn_mat K)
 {
-    tile_job job = {.X = X, .base = base, .K = K, .kernels = kernels, .theta = theta};
+    tile_job job = {.X = X, .base = base, .K = K, .cov = cov, .theta = theta};
     kn_parallel(ctx, (K.rows + TILE - 1) / TILE, 1, fill_tiles, &job);
 }
 
@@ -109,7 +100,7 @@ static void kernel_column(void *self, ptrdiff_t j, double *column)
 {
     column_job *job = self;
     kn_mat_rows(job->w->X, &j, job->row);
-    fill(job->ctx, job->w->X, job->row, job->w->kernels, job->theta,
+    fill(job->ctx, job->w->X, job->row, &job->w->cov, job->theta,
          kn_mat_cols(column, job->w->X.rows, 1));
 }
 
@@ -128,7 +119,7 @@ static kn_status pair_pivots(kn_ctx *ctx, kn_lowrank *w)
     KN_TRY(kn_mat_new(ctx, w->n_set, w->X.cols, &rows));
     kn_mat_rows(w->X, w->set, rows);
     kn_pairs_clear(&w->set_pairs);
-    KN_TRY(kn_pairs_within(ctx, rows, w->kernels, &w->set_pairs));
+    KN_TRY(kn_pairs_within(ctx, rows, &w->cov.stats, &w->set_pairs));
 out:
     kn_mat_clear(&rows);
     return status;
@@ -189,7 +180,7 @@ static kn_status factor_pivots(kn_ctx *ctx, kn_lowrank *w, const double *theta, 
     KN_TRY(kn_mat_new(ctx, n, n, &K));
     KN_TRY(kn_mat_new(ctx, n, n, &L));
     KN_TRY(kn_alloc_d(ctx, n, &diag));
-    kn_kernel_fill(w->kernels, theta, &w->set_pairs, K);
+    kn_cov_fill(&w->cov, theta, &w->set_pairs, K);
     kn_mirror(K);
     for (ptrdiff_t i = 0; i < n; i++)
         diag[i] = kn_at(K, i, i);
@@ -231,7 +222,7 @@ static kn_status make_L(kn_ctx *ctx, kn_lowrank *w, const double *theta, kn_deco
     kn_mat_rows(w->X, d->pivot, d->base);
     KN_TRY(room(ctx, w, d->n_pivots));
     kn_mat L = kn_cols(w->L, 0, d->n_pivots);
-    fill(ctx, w->X, d->base, w->kernels, theta, L);
+    fill(ctx, w->X, d->base, &w->cov, theta, L);
     kn_trsm_right(ctx, KN_T, *Lm, L);
     for (ptrdiff_t i = 0; i < w->X.rows; i++)
         trace += w->self[i];
@@ -285,10 +276,10 @@ kn_status kn_lowrank_compute(kn_ctx *ctx, kn_lowrank *w, const double *theta, kn
     double *sq = NULL;
     bool fresh = w->n_set == 0;
     double chosen = w->residual;
-    for (int k = 0; k < kn_kernel_n_params(w->kernels); k++)
+    for (int k = 0; k < w->cov.n_theta; k++)
         d->theta[k] = theta[k];
     KN_TRY(kn_alloc_d(ctx, w->X.rows, &sq));
-    kn_kernel_self(w->kernels, theta, w->X, sq, w->self);
+    kn_cov_self(&w->cov, theta, w->X, sq, w->self);
     if (fresh)
         KN_TRY(choose_pivots(ctx, w, theta));
     KN_TRY(make_L(ctx, w, theta, d, &Lm));
@@ -322,16 +313,15 @@ kn_status kn_lowrank_project(kn_ctx *ctx, const kn_lowrank *w, kn_mat Z, kn_mat 
 static void gradient_tiles(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     tile_job *job = self;
-    double dot[TILE], d2[TILE], g[KN_R0_MAX_PARAMS];
-    int n_params = kn_kernel_n_params(job->kernels);
+    double room[KN_MAX_STATS][TILE], g[KN_COV_THETA];
     for (ptrdiff_t t = from; t < to; t++) {
         ptrdiff_t i = t * TILE, n = job->K.rows - i < TILE ? job->K.rows - i : TILE;
-        double *part = job->part + t * KN_R0_MAX_PARAMS;
-        memset(part, 0, KN_R0_MAX_PARAMS * sizeof *part);
+        double *part = job->part + t * KN_COV_THETA;
+        memset(part, 0, KN_COV_THETA * sizeof *part);
         for (ptrdiff_t j = 0; j < job->K.cols; j++) {
-            kn_pairs p = tile_pairs(job->X, job->first + i, n, job->base, j, job->kernels, dot, d2);
-            kn_kernel_gradient(job->kernels, job->theta, &p, kn_sub(job->K, i, j, n, 1), g);
-            for (int k = 0; k < n_params; k++)
+            kn_pairs p = tile_pairs(job, job->first + i, n, j, room);
+            kn_cov_gradient(job->cov, job->theta, &p, kn_sub(job->K, i, j, n, 1), g);
+            for (int k = 0; k < job->cov->n_theta; k++)
                 part[k] += g[k];
         }
     }
@@ -346,17 +336,17 @@ static kn_status add_cross(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *d,
     kn_mat GJ = {0};
     double *part = NULL;
     KN_TRY(kn_mat_new(ctx, most, m0, &GJ));
-    KN_TRY(kn_alloc_d(ctx, (most / TILE + 1) * KN_R0_MAX_PARAMS, &part));
+    KN_TRY(kn_alloc_d(ctx, (most / TILE + 1) * KN_COV_THETA, &part));
     for (ptrdiff_t i = 0; i < N; i += most) {
         ptrdiff_t n = N - i < most ? N - i : most, tiles = (n + TILE - 1) / TILE;
         kn_mat rows = kn_sub(GJ, 0, 0, n, m0);
         kn_gemm(ctx, 0.5, KN_N, kn_sub(Z, i, 0, n, Z.cols), KN_N, E1, 0, rows);
         kn_gemm(ctx, 0.5, KN_N, kn_sub(w->L, i, 0, n, m0), KN_N, E2, 1, rows);
-        tile_job job = {w->X, d->base, rows, w->kernels, d->theta, i, part};
+        tile_job job = {w->X, d->base, rows, &w->cov, d->theta, i, part};
         kn_parallel(ctx, tiles, 1, gradient_tiles, &job);
         for (ptrdiff_t t = 0; t < tiles; t++) /* in order, whoever made them */
-            for (int k = 0; k < kn_kernel_n_params(w->kernels); k++)
-                g[k] += 2 * part[t * KN_R0_MAX_PARAMS + k];
+            for (int k = 0; k < w->cov.n_theta; k++)
+                g[k] += 2 * part[t * KN_COV_THETA + k];
     }
 out:
     kn_free(part);
@@ -374,8 +364,8 @@ kn_status kn_lowrank_gradient(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp 
     kn_status status;
     ptrdiff_t m0 = d->n_pivots, m = d->m, P = A.cols;
     kn_mat mapM = {0}, N1 = {0}, E1 = {0}, turned = {0}, W = {0}, E2 = {0}, H = {0};
-    double own[KN_R0_MAX_PARAMS] = {0};
-    int n_params = kn_kernel_n_params(w->kernels);
+    double own[KN_COV_THETA] = {0};
+    int n_params = w->cov.n_theta;
     KN_TRY(kn_mat_new(ctx, m0, P, &mapM));
     KN_TRY(kn_mat_new(ctx, m, P, &N1));
     KN_TRY(kn_mat_new(ctx, P, m0, &E1));
@@ -406,7 +396,7 @@ kn_status kn_lowrank_gradient(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp 
     for (int k = 0; k < n_params; k++)
         g[k] = 0;
     KN_TRY(add_cross(ctx, w, d, Z, E1, E2, g));
-    kn_kernel_gradient(w->kernels, d->theta, &w->pairs, H, own);
+    kn_cov_gradient(&w->cov, d->theta, &w->pairs, H, own);
     for (int k = 0; k < n_params; k++)
         g[k] -= own[k];
 out:
@@ -432,7 +422,7 @@ kn_status kn_decomp_vectors(kn_ctx *ctx, const kn_decomp *d, kn_mat X, kn_mat U)
     for (ptrdiff_t i = 0; i < X.rows; i += GRADIENT_ROWS) {
         ptrdiff_t n = X.rows - i < GRADIENT_ROWS ? X.rows - i : GRADIENT_ROWS;
         kn_mat rows = kn_sub(K, 0, 0, n, d->n_pivots);
-        fill(ctx, kn_sub(X, i, 0, n, X.cols), d->base, d->kernels, d->theta, rows);
+        fill(ctx, kn_sub(X, i, 0, n, X.cols), d->base, &d->cov, d->theta, rows);
         kn_gemm(ctx, 1, KN_N, rows, KN_N, scaled, 0, kn_sub(U, i, 0, n, d->m));
     }
 out:

@@ -15,7 +15,7 @@
 
 typedef struct kn_lowrank {
     kn_mat X;           /* view, N x F */
-    unsigned kernels;   /* of R0 */
+    kn_cov cov;         /* of R0 */
     ptrdiff_t max_rank; /* most pivots */
     double tol;         /* residual trace over trace that is aimed at */
     ptrdiff_t n_set;    /* pivots chosen, 0: none yet ... */
@@ -30,7 +30,7 @@ typedef struct kn_lowrank {
 } kn_lowrank;
 
 /* X must outlive it. */
-kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, unsigned kernels, ptrdiff_t max_rank, double tol,
+kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, const kn_cov *cov, ptrdiff_t max_rank, double tol,
                          kn_lowrank *out);
 void kn_lowrank_clear(kn_lowrank *w);
 

@@ -10,8 +10,14 @@
 
 void kn_pairs_clear(kn_pairs *pairs)
 {
-    kn_mat_clear(&pairs->dot);
-    kn_mat_clear(&pairs->d2);
+    for (int k = 0; k < pairs->n; k++)
+        kn_mat_clear(&pairs->stat[k]);
+    *pairs = (kn_pairs){0};
+}
+
+kn_mat kn_columns(kn_mat X, ptrdiff_t first, ptrdiff_t count)
+{
+    return kn_cols(X, first, count == KN_ALL_COLUMNS ? X.cols - first : count);
 }
 
 typedef struct distance_job {
@@ -32,22 +38,35 @@ static void distance_columns(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-static kn_status make(kn_ctx *ctx, kn_mat X, kn_mat Y, bool symmetric, unsigned kernels,
+/* out, zero so far, n x m, between the rows of X and of Y */
+static void fill(kn_ctx *ctx, const kn_stat *stat, kn_mat X, kn_mat Y, bool symmetric, kn_mat out)
+{
+    X = kn_columns(X, stat->first, stat->count);
+    Y = kn_columns(Y, stat->first, stat->count);
+    switch (stat->kind) {
+    case KN_STAT_DOT:
+        if (symmetric)
+            kn_syrk(ctx, 1, KN_N, X, 0, out);
+        else
+            kn_gemm(ctx, 1, KN_N, X, KN_T, Y, 0, out);
+        break;
+    case KN_STAT_D2: {
+        distance_job job = {X, Y, out, symmetric};
+        kn_parallel(ctx, Y.rows, 64, distance_columns, &job);
+        break;
+    }
+    case KN_STAT_NONE: break;
+    }
+}
+
+static kn_status make(kn_ctx *ctx, kn_mat X, kn_mat Y, bool symmetric, const kn_stats *stats,
                       kn_pairs *out)
 {
     kn_status status = KN_OK;
-    *out = (kn_pairs){.symmetric = symmetric};
-    if (kernels & KN_LINEAR) {
-        KN_TRY(kn_mat_new(ctx, X.rows, Y.rows, &out->dot));
-        if (symmetric)
-            kn_syrk(ctx, 1, KN_N, X, 0, out->dot);
-        else
-            kn_gemm(ctx, 1, KN_N, X, KN_T, Y, 0, out->dot);
-    }
-    if (kernels & KN_SE) {
-        KN_TRY(kn_mat_new(ctx, X.rows, Y.rows, &out->d2));
-        distance_job job = {X, Y, out->d2, symmetric};
-        kn_parallel(ctx, Y.rows, 64, distance_columns, &job);
+    *out = (kn_pairs){.n = stats->n, .symmetric = symmetric};
+    for (int k = 0; k < stats->n; k++) {
+        KN_TRY(kn_mat_new(ctx, X.rows, Y.rows, &out->stat[k]));
+        fill(ctx, &stats->at[k], X, Y, symmetric, out->stat[k]);
     }
 out:
     if (status != KN_OK)
@@ -55,14 +74,51 @@ out:
     return status;
 }
 
-kn_status kn_pairs_between(kn_ctx *ctx, kn_mat X, kn_mat Y, unsigned kernels, kn_pairs *out)
+kn_status kn_pairs_between(kn_ctx *ctx, kn_mat X, kn_mat Y, const kn_stats *stats, kn_pairs *out)
 {
-    return make(ctx, X, Y, false, kernels, out);
+    return make(ctx, X, Y, false, stats, out);
 }
 
-kn_status kn_pairs_within(kn_ctx *ctx, kn_mat X, unsigned kernels, kn_pairs *out)
+kn_status kn_pairs_within(kn_ctx *ctx, kn_mat X, const kn_stats *stats, kn_pairs *out)
 {
-    return make(ctx, X, X, true, kernels, out);
+    return make(ctx, X, X, true, stats, out);
+}
+
+kn_status kn_pairs_copy(kn_ctx *ctx, const kn_pairs *pairs, kn_pairs *out)
+{
+    kn_status status = KN_OK;
+    *out = (kn_pairs){.n = pairs->n, .symmetric = pairs->symmetric};
+    for (int k = 0; k < pairs->n; k++)
+        KN_TRY(kn_mat_copy(ctx, pairs->stat[k], &out->stat[k]));
+out:
+    if (status != KN_OK)
+        kn_pairs_clear(out);
+    return status;
+}
+
+void kn_stat_column(const kn_stat *stat, kn_mat X, ptrdiff_t first, kn_mat Y, ptrdiff_t j,
+                    kn_mat out)
+{
+    X = kn_columns(X, stat->first, stat->count);
+    Y = kn_columns(Y, stat->first, stat->count);
+    kn_mat_zero(out);
+    for (ptrdiff_t f = 0; f < X.cols; f++) {
+        const double *x = kn_col(X, f) + first, y = kn_at(Y, j, f);
+        if (stat->kind == KN_STAT_D2)
+            kn_vec_add_sqdiff(out.rows, x, y, out.data);
+        else
+            for (ptrdiff_t i = 0; i < out.rows; i++)
+                out.data[i] += x[i] * y;
+    }
+}
+
+void kn_stat_self(const kn_stat *stat, kn_mat X, double *out)
+{
+    X = kn_columns(X, stat->first, stat->count);
+    memset(out, 0, (size_t)X.rows * sizeof *out);
+    for (ptrdiff_t f = 0; stat->kind == KN_STAT_DOT && f < X.cols; f++)
+        for (ptrdiff_t i = 0; i < X.rows; i++)
+            out[i] += kn_at(X, i, f) * kn_at(X, i, f);
 }
 
 static double lower(kn_mat S, ptrdiff_t i, ptrdiff_t j)
@@ -70,28 +126,22 @@ static double lower(kn_mat S, ptrdiff_t i, ptrdiff_t j)
     return i >= j ? kn_at(S, i, j) : kn_at(S, j, i);
 }
 
-static kn_status pick(kn_ctx *ctx, kn_mat S, const ptrdiff_t *rows, ptrdiff_t n,
-                      const ptrdiff_t *cols, ptrdiff_t m, bool symmetric, kn_mat *out)
+static void pick(kn_mat S, const ptrdiff_t *rows, const ptrdiff_t *cols, bool symmetric, kn_mat out)
 {
-    *out = kn_mat_none();
-    if (!S.data)
-        return KN_OK;
-    kn_status status = kn_mat_new(ctx, n, m, out);
-    if (status != KN_OK)
-        return status;
-    for (ptrdiff_t j = 0; j < m; j++)
-        for (ptrdiff_t i = symmetric ? j : 0; i < n; i++)
-            kn_col(*out, j)[i] = lower(S, rows[i], cols[j]);
-    return KN_OK;
+    for (ptrdiff_t j = 0; j < out.cols; j++)
+        for (ptrdiff_t i = symmetric ? j : 0; i < out.rows; i++)
+            kn_col(out, j)[i] = lower(S, rows[i], cols[j]);
 }
 
 kn_status kn_pairs_cross(kn_ctx *ctx, const kn_pairs *pairs, const ptrdiff_t *rows, ptrdiff_t n,
                          const ptrdiff_t *cols, ptrdiff_t m, kn_pairs *out)
 {
-    kn_status status;
-    *out = (kn_pairs){.symmetric = rows == cols};
-    KN_TRY(pick(ctx, pairs->dot, rows, n, cols, m, out->symmetric, &out->dot));
-    KN_TRY(pick(ctx, pairs->d2, rows, n, cols, m, out->symmetric, &out->d2));
+    kn_status status = KN_OK;
+    *out = (kn_pairs){.n = pairs->n, .symmetric = rows == cols};
+    for (int k = 0; k < pairs->n; k++) {
+        KN_TRY(kn_mat_new(ctx, n, m, &out->stat[k]));
+        pick(pairs->stat[k], rows, cols, out->symmetric, out->stat[k]);
+    }
 out:
     if (status != KN_OK)
         kn_pairs_clear(out);
@@ -158,17 +208,17 @@ static void gathering_end(gathering *g, kn_distances *out)
     kn_free(g->nearest);
 }
 
-kn_status kn_pairs_distances(kn_ctx *ctx, const kn_pairs *pairs, kn_distances *out)
+kn_status kn_pairs_distances(kn_ctx *ctx, kn_mat d2, kn_distances *out)
 {
     gathering g;
     double *row = NULL;
     kn_status status;
     *out = (kn_distances){0};
-    KN_TRY(gathering_new(ctx, pairs->d2.rows, &g));
+    KN_TRY(gathering_new(ctx, d2.rows, &g));
     KN_TRY(kn_alloc_d(ctx, g.N, &row));
     for (ptrdiff_t a = 0; a < g.n; a++) {
         for (ptrdiff_t i = 0; i < g.N; i++)
-            row[i] = lower(pairs->d2, a * g.step, i);
+            row[i] = lower(d2, a * g.step, i);
         gather(&g, a, row);
     }
 out:

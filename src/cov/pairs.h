@@ -1,19 +1,33 @@
-/* Inner products and squared distances between the rows of feature matrices: all that the
- * kernels need of the data, computed once per fit. */
+/* Statistics of pairs of samples: all that the kernels need of the data, computed once per fit.
+ * One matrix for each distinct (kind, columns), shared by the terms that need the same one. */
 #ifndef KN_COV_PAIRS_H
 #define KN_COV_PAIRS_H
 
-#include "base/mat.h"
+#include "cov/kernel.h"
+
+enum { KN_ALL_COLUMNS = -1 }; /* as a count: whatever columns there are */
+
+typedef struct kn_stat {
+    kn_stat_kind kind; /* not KN_STAT_NONE */
+    ptrdiff_t first, count;
+} kn_stat;
+
+enum { KN_MAX_STATS = 16 };
+typedef struct kn_stats {
+    int n;
+    kn_stat at[KN_MAX_STATS];
+} kn_stats;
 
 typedef struct kn_pairs {
-    kn_mat dot;     /* x_i . y_j */
-    kn_mat d2;      /* |x_i - y_j|^2 */
-    bool symmetric; /* both sides are the same samples; only the lower triangle is filled */
+    int n;                     /* as many as the kn_stats that they were made for */
+    kn_mat stat[KN_MAX_STATS]; /* n x m each */
+    bool symmetric; /* both sides are the same samples; only the lower triangles are filled */
 } kn_pairs;
 
-/* X n x F, Y m x F (rows are samples). `kernels` says which of dot and d2 are needed. */
-kn_status kn_pairs_between(kn_ctx *ctx, kn_mat X, kn_mat Y, unsigned kernels, kn_pairs *out);
-kn_status kn_pairs_within(kn_ctx *ctx, kn_mat X, unsigned kernels, kn_pairs *out);
+/* X n x F, Y m x F; rows are samples. */
+kn_status kn_pairs_between(kn_ctx *ctx, kn_mat X, kn_mat Y, const kn_stats *stats, kn_pairs *out);
+kn_status kn_pairs_within(kn_ctx *ctx, kn_mat X, const kn_stats *stats, kn_pairs *out);
+kn_status kn_pairs_copy(kn_ctx *ctx, const kn_pairs *pairs, kn_pairs *out);
 void kn_pairs_clear(kn_pairs *pairs);
 
 /* The pairs among a subset of the samples, copied. */
@@ -23,12 +37,23 @@ kn_status kn_pairs_subset(kn_ctx *ctx, const kn_pairs *pairs, const ptrdiff_t *i
 kn_status kn_pairs_cross(kn_ctx *ctx, const kn_pairs *pairs, const ptrdiff_t *rows, ptrdiff_t n,
                          const ptrdiff_t *cols, ptrdiff_t m, kn_pairs *out);
 
-/* Typical distances, which bound the length-scale [METHOD 9.12, SCALE 2]. Of at most 2000 rows. */
+/* stat_i (n) of row first + i of X with row j of Y, for a tile at a time; and of each row of X (n)
+ * with itself. */
+void kn_stat_column(const kn_stat *stat, kn_mat X, ptrdiff_t first, kn_mat Y, ptrdiff_t j,
+                    kn_mat out);
+void kn_stat_self(const kn_stat *stat, kn_mat X, double *out);
+
+/* The columns of X that a statistic or a term is over. */
+kn_mat kn_columns(kn_mat X, ptrdiff_t first, ptrdiff_t count);
+
+/* Typical distances, which bound length-scales [METHOD 9.12, SCALE 2]. From at most 1000 rows,
+ * evenly spread, to one another and to the nearest of all. */
 typedef struct kn_distances {
     double median;  /* of all pairs of distinct rows */
     double nearest; /* median distance to the nearest distinct row */
 } kn_distances;
-kn_status kn_pairs_distances(kn_ctx *ctx, const kn_pairs *pairs, kn_distances *out);
+/* d2 N x N, lower triangle */
+kn_status kn_pairs_distances(kn_ctx *ctx, kn_mat d2, kn_distances *out);
 /* The same from the rows of X, N x F, without anything N x N. */
 kn_status kn_row_distances(kn_ctx *ctx, kn_mat X, kn_distances *out);
 

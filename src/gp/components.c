@@ -1,5 +1,5 @@
 /* How many components? Held-out log loss along a ladder of P, from one pass at the largest P,
- * because components are independent once (rho, length) is fixed    [METHOD 2, components auto] */
+ * because components are independent once R0 is fixed    [METHOD 2, components auto] */
 #include "gp/components.h"
 
 #include <math.h>
@@ -300,7 +300,7 @@ static int choose(kn_mat score, int steps, kn_fit_info *info)
     return best;
 }
 
-/* LML along the ladder at the same (rho, length), for the record: of coordinates Z (n x P, all of
+/* LML along the ladder at the same R0, for the record: of coordinates Z (n x P, all of
  * whose energy but the sum of squares of Z lies outside). */
 static kn_status likelihoods(kn_ctx *ctx, kn_mat X, kn_mat Z, double total, const kn_spec *spec,
                              const double *r0, ptrdiff_t T, int steps, kn_fit_info *info)
@@ -366,25 +366,24 @@ static ptrdiff_t pack(kn_mat score, const int *fold)
 }
 
 kn_status kn_choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_gram *gram,
-                               const kn_heldout *held, const kn_spec *spec, double rho,
-                               double length, const kn_gp_options *o, kn_fit_info *info,
-                               ptrdiff_t *P)
+                               const kn_heldout *held, const kn_spec *spec, const kn_cov_point *at,
+                               const kn_gp_options *o, kn_fit_info *info, ptrdiff_t *P)
 {
     kn_status status = KN_OK;
     kn_spec structured = *spec; /* components are independent under structured noise only */
     fold_fit fit[FOLDS] = {0};
     kn_mat score = {0};
     void *fold = NULL;
-    double r0[KN_R0_MAX_PARAMS];
+    double r0[KN_COV_THETA];
     ptrdiff_t N = X.rows, most = (N - 1) / 2, rank = held ? held->basis.Z.cols : gram->rank;
     int steps = 0, folds = held ? KN_HELD_OUT_ONCE : FOLDS;
     structured.noise = KN_NOISE_STRUCTURED;
-    structured.sample_kernel = kn_spec_r0(spec);
+    structured.sample = kn_cov_between(&spec->sample);
     most = most < Y->T ? most : Y->T;
     most = most < rank ? most : rank;
     while (steps < KN_MAX_CURVE && LADDER[steps] <= most)
         info->curve[steps].components = LADDER[steps], steps++;
-    kn_theta_of_rho(kn_spec_r0(spec), X.cols, rho, length, r0);
+    kn_cov_theta(&structured.sample, at, r0);
     KN_TRY(kn_alloc(ctx, N, sizeof(int), &fold));
     KN_TRY(kn_folds_deal(ctx, N, o->groups, o->search.seed, &folds, fold));
     KN_TRY(kn_mat_new(ctx, N, steps + 1, &score));

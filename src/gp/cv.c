@@ -1,10 +1,11 @@
 /* Cross-validated maps: each fold predicted by a model whose mean, basis and component variances
- * come from the other folds; scaling of responses and covariates, (rho, length) or theta held
+ * come from the other folds; scaling of responses and covariates, R0 or theta held
  * [METHOD 5b]. */
 #include "gp/cv.h"
 
 #include <math.h>
 
+#include "cov/diagonal.h"
 #include "gp/cv_deal.h"
 #include "gp/cv_fold.h"
 #include "gp/fit_steps.h"
@@ -26,7 +27,7 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_mat *ro
     /* E has no part in predictions at fixed parameters: the complement is left out. */
     KN_TRY(kn_engine_over(ctx, &gp->spec, X, f->Z_train, gp->T, 0, 1, gp->N, NULL, &e));
     if (gp->spec.noise == KN_NOISE_ISO) {
-        double theta[KN_MAX_THETA];
+        double theta[KN_THETA];
         kn_spec_join(&gp->spec, gp->latent.R0.theta, gp->inside, theta);
         KN_TRY(kn_engine_joint(ctx, &e, theta, &lml, NULL));
         if (f->US.data && !e.iso.diagonal) {
@@ -51,7 +52,7 @@ out:
     return status;
 }
 
-/* MT-Kronprod with se: U_C is T x T and the held-out maps are not, so these are kept instead.
+/* MT-Kronprod of a dense C: U_C is T x T and the held-out maps are not, so these are kept instead.
  * mean = mean_lat U_C', variance = v_lat (U_C.^2)' */
 static kn_status to_responses(kn_ctx *ctx, kn_part *part)
 {
@@ -96,8 +97,8 @@ out:
     return status;
 }
 
-/* The se task kernel sees the signs of components [METHOD 9.10]: give each fold's the sign that
- * makes the largest entry of its basis positive, as the full model's have. */
+/* A task covariance that is not spectral sees the signs of components [METHOD 9.10]: give each
+ * fold's the sign that makes the largest entry of its basis positive, as the full model's have. */
 static kn_status fold_signs(kn_ctx *ctx, const kn_responses *Y, kn_fold *f)
 {
     kn_status status;
@@ -243,7 +244,7 @@ kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, const kn
             KN_TRY(kn_fold_pca(ctx, gram, gp->P, &f));
         else
             KN_TRY(kn_fold_given(ctx, Z, &f));
-        if (gp->pca && gp->spec.noise == KN_NOISE_ISO && (gp->spec.task_kernel & KN_SE))
+        if (gp->pca && gp->spec.noise == KN_NOISE_ISO && !kn_cov_is_spectral(&gp->spec.task))
             KN_TRY(fold_signs(ctx, Y, &f));
         KN_TRY(fold_part(ctx, gp, &f, &out->part[k], &out->clamped));
         kn_fold_clear(&f);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cov/diagonal.h"
 #include "gp/gradient.h"
 #include "gp/structured.h"
 #include "la/la.h"
@@ -54,13 +55,15 @@ out:
     return status;
 }
 
-/* Products, distances, eigenvectors and H, and twice that of eigenvectors inside dsyevd. */
-enum { DENSE_MATRICES = 7 };
+/* Eigenvectors and H, twice that of eigenvectors inside dsyevd, and one more. */
+enum { DENSE_MATRICES = 5 };
 
-kn_status kn_check_dense(kn_ctx *ctx, ptrdiff_t N)
+/* KN_ERR_MEMORY, with what would fit, where these matrices N x N and the pairs' do not fit the
+ * context's memory. */
+static kn_status check_dense(kn_ctx *ctx, ptrdiff_t N, int n_stats)
 {
     enum { RANK = 1000 };
-    double have = (double)kn_memory(ctx), GB = 1e9, each = 8.0 * DENSE_MATRICES;
+    double have = (double)kn_memory(ctx), GB = 1e9, each = 8.0 * (DENSE_MATRICES + n_stats);
     double need = each * (double)N * (double)N;
     if (need <= have)
         return KN_OK;
@@ -77,11 +80,11 @@ kn_status kn_engine_make_dense(kn_ctx *ctx, kn_engine *e)
     kn_status status = KN_OK;
     kn_lowrank_clear(&e->low);
     kn_decomp_clear(&e->R0);
-    if (!e->pairs.dot.data && !e->pairs.d2.data) {
-        KN_TRY(kn_check_dense(ctx, e->N));
-        KN_TRY(kn_pairs_within(ctx, e->X, e->kernels, &e->pairs));
+    if (e->pairs.n == 0) {
+        KN_TRY(check_dense(ctx, e->N, e->cov.stats.n));
+        KN_TRY(kn_pairs_within(ctx, e->X, &e->cov.stats, &e->pairs));
     }
-    KN_TRY(kn_decomp_new(ctx, e->N, e->kernels, &e->R0));
+    KN_TRY(kn_decomp_new(ctx, e->N, &e->cov, &e->R0));
     KN_TRY(kn_mat_new(ctx, e->N, e->P > WIDE ? e->P : WIDE, &e->V));
     KN_TRY(kn_mat_new(ctx, e->N, e->N, &e->H));
     KN_TRY(room(ctx, e, e->N));
@@ -95,8 +98,8 @@ static kn_status make(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_pairs *pair
 {
     kn_status status;
     ptrdiff_t N = Z.rows, P = Z.cols;
-    *out = (kn_engine){
-        .spec = *spec, .kernels = kn_spec_r0(spec), .N = N, .T = T, .P = P, .X = X, .Z = Z, .E = E};
+    *out = (kn_engine){.spec = *spec, .N = N, .T = T, .P = P, .X = X, .Z = Z, .E = E};
+    out->cov = kn_cov_between(&spec->sample);
     out->complement = P < T && E > EMPTY_COMPLEMENT * total;
     out->s2 = out->complement ? E / ((double)N * (double)(T - P)) : 0;
     out->inside_tolerance = 1e-8;
@@ -112,13 +115,11 @@ static kn_status make(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_pairs *pair
         double scale = sqrt((double)N_ref / (double)N);
         if (spec->task_scale == KN_TASK_SCALE_SQRTN)
             scale /= sqrt((double)N_ref);
-        KN_TRY(kn_iso_new(ctx, Z, T, E, spec->likelihood, spec->task_kernel,
-                          (spec->sample_kernel & KN_ISO) != 0, spec->kronprod, scale, tasks,
-                          &out->iso));
+        KN_TRY(kn_iso_new(ctx, spec, Z, T, E, scale, tasks, &out->iso));
     }
     if (spec->rank > 0) {
-        out->R0 = (kn_decomp){.N = N, .kernels = out->kernels};
-        KN_TRY(kn_lowrank_new(ctx, X, out->kernels, spec->rank, kn_rank_tolerance, &out->low));
+        out->R0 = (kn_decomp){.N = N, .cov = out->cov};
+        KN_TRY(kn_lowrank_new(ctx, X, &out->cov, spec->rank, kn_rank_tolerance, &out->low));
     } else {
         KN_TRY(kn_engine_make_dense(ctx, out));
     }
@@ -156,25 +157,11 @@ void kn_engine_inside_start(const kn_engine *e, int which, double *x)
 {
     static const double share[KN_INSIDE_STARTS] = {0.3, 0.05,
                                                    0.7}; /* of the variance that is signal */
-    int k = 0;
-    double N = (double)e->N, linear = 0, energy = kn_sumsq(e->Z);
+    int k = e->spec.task.n_theta;
+    double N = (double)e->N, energy = kn_sumsq(e->Z);
     double dims = (double)(e->spec.kronprod ? e->T : e->P), v = energy / (N * dims);
-    if (e->spec.task_kernel & KN_LINEAR)
-        for (ptrdiff_t p = 0; p < e->P; p++)
-            linear += kn_at(e->iso.tasks.dot, p, p) / dims;
-    if (e->spec.task_kernel & KN_LINEAR)
-        x[k++] = 0.5 * log(share[which] * v / linear);
-    if (e->spec.task_kernel & KN_SE) {
-        double d2 = 0, n = 0;
-        for (ptrdiff_t p = 0; p < e->P; p++)
-            for (ptrdiff_t q = p + 1; q < e->P; q++, n++)
-                d2 += kn_at(e->iso.tasks.d2, q, p);
-        x[k++] = 0.5 * log(0.1 * v);
-        x[k++] = n > 0 && d2 > 0 ? 0.5 * log(d2 / n) : 0;
-    }
-    if (e->spec.task_kernel & KN_ISO)
-        x[k++] = 0.5 * log(0.05 * v);
-    if (e->spec.sample_kernel & KN_ISO)
+    kn_cov_start(&e->spec.task, &e->iso.tasks, dims, v, share[which], x);
+    if (e->iso.sample_iso)
         x[k++] = 0.5 * log(which == 2 ? 0.1 : 0.5);
     double s2 = e->complement && e->spec.likelihood == KN_EXACT ? e->s2 : (1 - share[which]) * v;
     x[k++] = 0.5 * log(s2);
@@ -182,7 +169,7 @@ void kn_engine_inside_start(const kn_engine *e, int which, double *x)
 
 static kn_status maximise_inside(kn_ctx *ctx, kn_engine *e, double *lml)
 {
-    double lower[KN_MAX_THETA], upper[KN_MAX_THETA];
+    double lower[KN_THETA], upper[KN_THETA];
     kn_optimum best = {.value = -INFINITY};
     kn_optimise_options o = {.algorithm = KN_LBFGS,
                              .n = e->iso.n_inside,
@@ -259,11 +246,11 @@ kn_status kn_engine_at(kn_ctx *ctx, kn_engine *e, const double *r0, double *lml)
     return status == KN_OK ? kn_structured_eval(ctx, e, lml) : status;
 }
 
-kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, double rho, double length, double *lml,
+kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *lml,
                            double *g)
 {
-    double r0[KN_R0_MAX_PARAMS], g0[KN_R0_MAX_PARAMS];
-    kn_theta_of_rho(e->kernels, e->spec.F, rho, length, r0);
+    double r0[KN_COV_THETA], g0[KN_COV_THETA];
+    kn_cov_theta(&e->cov, at, r0);
     kn_status status = decompose(ctx, e, r0);
     if (status != KN_OK)
         return status;
@@ -276,23 +263,14 @@ kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, double rho, double length,
     }
     if (status == KN_OK && g)
         status = kn_gradient_r0(ctx, e, g0);
-    if (status != KN_OK || !g)
-        return status;
-    /* lin = 1/2 ln((1-rho)/F), se = 1/2 ln rho: chain rule to (logit rho, ln length) */
-    g[0] = g[1] = 0;
-    int k = 0;
-    if (e->kernels & KN_LINEAR)
-        g[0] -= 0.5 * rho * g0[k++];
-    if (e->kernels & KN_SE) {
-        g[0] += 0.5 * (1 - rho) * g0[k++];
-        g[1] = g0[k++];
-    }
-    return KN_OK;
+    if (status == KN_OK && g)
+        kn_cov_outer_gradient(&e->cov, at, g0, g);
+    return status;
 }
 
 kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double *lml, double *g)
 {
-    double r0[KN_R0_MAX_PARAMS], g0[KN_R0_MAX_PARAMS], inside[KN_MAX_THETA] = {0}, gi[KN_MAX_THETA];
+    double r0[KN_COV_THETA], g0[KN_COV_THETA], inside[KN_THETA] = {0}, gi[KN_THETA];
     kn_spec_split(&e->spec, theta, r0, inside);
     kn_status status = decompose(ctx, e, r0);
     if (status != KN_OK)

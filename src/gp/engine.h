@@ -1,17 +1,18 @@
 /* One likelihood, ready to be evaluated: samples, coordinates and work space, allocated once.
- * The engine evaluates at (rho, length), everything else maximised inside [SCALE 2, nested], or,
- * for iso noise, at all parameters given [joint]. */
+ * The engine evaluates at R0's weights and shapes, everything else maximised inside
+ * [SCALE 2, nested], or, for iso noise, at all parameters given [joint]. */
 #ifndef KN_GP_ENGINE_H
 #define KN_GP_ENGINE_H
 
 #include "cov/lowrank.h"
+#include "cov/weights.h"
 #include "gp/iso.h"
 #include "gp/optimise.h"
 #include "gp/spec.h"
 
 typedef struct kn_engine {
     kn_spec spec;
-    unsigned kernels; /* of R0: sample_kernel without iso */
+    kn_cov cov; /* of R0: the sample covariance without iso */
     ptrdiff_t N, T, P;
     kn_mat Z;        /* view, N x P */
     double E;        /* energy outside the basis */
@@ -23,13 +24,13 @@ typedef struct kn_engine {
     kn_mat A0;          /* m x P  U'Z */
     kn_mat A2, M, V, H; /* work */
     double *c, *d, *lml, *w;
-    double *rest;                /* P  energy of each component outside U */
-    double s2;                   /* of the complement */
-    kn_iso iso;                  /* iso noise only */
-    double inside[KN_MAX_THETA]; /* its best inside parameters so far: the next warm start */
-    bool warm;                   /* inside holds a start */
-    double inside_tolerance;     /* nats */
-    bool thorough;               /* try the cold starts besides the warm one */
+    double *rest;            /* P  energy of each component outside U */
+    double s2;               /* of the complement */
+    kn_iso iso;              /* iso noise only */
+    double inside[KN_THETA]; /* its best inside parameters so far: the next warm start */
+    bool warm;               /* inside holds a start */
+    double inside_tolerance; /* nats */
+    bool thorough;           /* try the cold starts besides the warm one */
     int evals, inner_evals;
     struct kn_journal *journal; /* NULL, or what kn_step_nested and kn_step_joint ask first */
 } kn_engine;
@@ -48,9 +49,9 @@ void kn_engine_clear(kn_engine *e);
 /* From low rank to dense, once spec.rank is 0. */
 kn_status kn_engine_make_dense(kn_ctx *ctx, kn_engine *e);
 
-/* LML at (rho, length) and its derivatives with respect to (logit rho, ln length) [SCALE 2].
+/* LML at weights and shapes, and its derivatives with respect to (eta, ln shapes) [cov/weights.h].
  * Leaves c, d (and for iso the inside parameters) at their maximum. g may be NULL. */
-kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, double rho, double length, double *lml,
+kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *lml,
                            double *g);
 
 /* Structured noise at R0's own parameters, as a fold holds them. */
@@ -63,9 +64,6 @@ kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double
  */
 enum { KN_INSIDE_STARTS = 3 };
 void kn_engine_inside_start(const kn_engine *e, int which, double *inside);
-
-/* KN_ERR_MEMORY, with what would fit, where matrices N x N do not fit the context's memory. */
-kn_status kn_check_dense(kn_ctx *ctx, ptrdiff_t N);
 
 /* Low rank: how much of R0's trace may be left out; search with the first, finish with the other.
  */

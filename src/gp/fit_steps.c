@@ -58,6 +58,8 @@ kn_status kn_fit_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out)
     return kn_latent_new(ctx, X, &e->R0, &e->iso.A, e->c, e->d, e->iso.iso, out);
 }
 
+_Static_assert((int)KN_MAX_THETA >= (int)KN_THETA, "info has room for every parameter");
+
 void kn_fit_record(const kn_gp *gp, const kn_found *found, const kn_engine *e,
                    const kn_basis *basis, kn_fit_info *info)
 {
@@ -75,8 +77,8 @@ void kn_fit_record(const kn_gp *gp, const kn_found *found, const kn_engine *e,
     info->complement_empty = gp->P < gp->T && !e->complement && !gp->complement_component;
     info->basis_orthonormalised = basis->orthonormalised;
     if (gp->spec.noise == KN_NOISE_STRUCTURED) {
-        info->rho = found->rho;
-        info->length = found->length;
+        if (kn_cov_is_rho_length(&gp->spec.sample))
+            kn_cov_rho_length(&gp->spec.sample, &found->at, &info->rho, &info->length);
     } else {
         info->n_theta = kn_spec_n_theta(&gp->spec);
         for (int i = 0; i < info->n_theta; i++) {

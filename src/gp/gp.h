@@ -16,14 +16,14 @@ typedef struct kn_gp {
     /* MT-Kronprod: one more component stands for all directions outside B [METHOD 1c]; its mean is
      * zero and its variance weighs 1 - |row j of B|^2 in response j */
     bool complement_component;
-    kn_mat B;  /* T x P basis; for iso noise already times U_C */
-    kn_mat UC; /* P x P  that rotation; none when C is diagonal */
-    bool pca;  /* the basis came from the responses and is found again in each fold */
-    double s2; /* noise outside the basis (structured), everywhere (iso) */
-    double inside[KN_MAX_THETA]; /* iso: parameters that do not belong to R0 */
-    kn_stgpr stgpr;              /* STGPR: of all above only N, F, T and latent.X are used */
-    double *noise;               /* T  noise variance of each response [METHOD 1d] */
-    double *energy; /* P  |z_p|^2 of principal components of many samples, while fitting */
+    kn_mat B;                /* T x P basis; for iso noise already times U_C */
+    kn_mat UC;               /* P x P  that rotation; none when C is diagonal */
+    bool pca;                /* the basis came from the responses and is found again in each fold */
+    double s2;               /* noise outside the basis (structured), everywhere (iso) */
+    double inside[KN_THETA]; /* iso: parameters that do not belong to R0 */
+    kn_stgpr stgpr;          /* STGPR: of all above only N, F, T and latent.X are used */
+    double *noise;           /* T  noise variance of each response [METHOD 1d] */
+    double *energy;          /* P  |z_p|^2 of principal components of many samples, while fitting */
 } kn_gp;
 
 void kn_gp_clear(kn_gp *gp);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/parallel.h"
+#include "cov/diagonal.h"
 #include "la/la.h"
 #include "la/vec.h"
 
@@ -25,19 +26,8 @@ void kn_iso_clear(kn_iso *s)
     *s = (kn_iso){0};
 }
 
-/* Off-diagonal entries below this share of the largest are rounding of the eigenvectors behind Z.
- */
-static bool is_diagonal(kn_mat S)
-{
-    static const double NEGLIGIBLE = 1e-13;
-    for (ptrdiff_t j = 0; j < S.cols; j++)
-        for (ptrdiff_t i = j + 1; i < S.rows; i++)
-            if (fabs(kn_at(S, i, j)) > NEGLIGIBLE * fabs(kn_at(S, 0, 0)))
-                return false;
-    return true;
-}
-
-static kn_status task_pairs(kn_ctx *ctx, kn_mat Z, double scale, unsigned kernels, kn_pairs *out)
+static kn_status task_pairs(kn_ctx *ctx, kn_mat Z, double scale, const kn_stats *stats,
+                            kn_pairs *out)
 {
     kn_mat features = {0};
     kn_status status = kn_mat_new(ctx, Z.cols, Z.rows, &features); /* rows are tasks */
@@ -46,44 +36,31 @@ static kn_status task_pairs(kn_ctx *ctx, kn_mat Z, double scale, unsigned kernel
     for (ptrdiff_t p = 0; p < Z.cols; p++)
         for (ptrdiff_t i = 0; i < Z.rows; i++)
             kn_col(features, i)[p] = scale * kn_at(Z, i, p);
-    status = kn_pairs_within(ctx, features, kernels, out);
+    status = kn_pairs_within(ctx, features, stats, out);
     kn_mat_clear(&features);
     return status;
 }
 
-static kn_status copy_pairs(kn_ctx *ctx, const kn_pairs *from, kn_pairs *out)
-{
-    kn_status status = KN_OK;
-    out->symmetric = from->symmetric;
-    if (from->dot.data)
-        KN_TRY(kn_mat_copy(ctx, from->dot, &out->dot));
-    if (from->d2.data)
-        KN_TRY(kn_mat_copy(ctx, from->d2, &out->d2));
-out:
-    return status;
-}
-
-kn_status kn_iso_new(kn_ctx *ctx, kn_mat Z, ptrdiff_t T, double E, kn_likelihood likelihood,
-                     unsigned task_kernel, bool sample_iso, bool kronprod, double feature_scale,
-                     const kn_pairs *tasks, kn_iso *out)
+kn_status kn_iso_new(kn_ctx *ctx, const kn_spec *spec, kn_mat Z, ptrdiff_t T, double E,
+                     double feature_scale, const kn_pairs *tasks, kn_iso *out)
 {
     kn_status status;
     ptrdiff_t N = Z.rows, P = Z.cols;
-    *out = (kn_iso){.likelihood = likelihood,
-                    .task_kernel = task_kernel,
-                    .sample_iso = sample_iso,
-                    .kronprod = kronprod,
+    *out = (kn_iso){.likelihood = spec->likelihood,
+                    .task = spec->task,
+                    .sample_iso = kn_spec_sample_iso(spec),
+                    .kronprod = spec->kronprod,
                     .N = N,
                     .T = T,
                     .P = P,
                     .E = E};
-    out->n_inside = kn_kernel_n_params(task_kernel) + (sample_iso ? 1 : 0) + 1;
+    out->n_inside = out->task.n_theta + (out->sample_iso ? 1 : 0) + 1;
     if (tasks)
-        KN_TRY(copy_pairs(ctx, tasks, &out->tasks));
+        KN_TRY(kn_pairs_copy(ctx, tasks, &out->tasks));
     else
-        KN_TRY(task_pairs(ctx, Z, feature_scale, task_kernel, &out->tasks));
-    out->diagonal = !(task_kernel & KN_SE) &&
-                    (kronprod || !(task_kernel & KN_LINEAR) || is_diagonal(out->tasks.dot));
+        KN_TRY(task_pairs(ctx, Z, feature_scale, &out->task.stats, &out->tasks));
+    out->diagonal = spec->kronprod ? kn_cov_is_spectral(&out->task)
+                                   : kn_cov_is_diagonal(&out->task, &out->tasks);
     KN_TRY(kn_alloc_d(ctx, P, &out->c));
     KN_TRY(kn_alloc_d(ctx, P, &out->gc));
     KN_TRY(kn_alloc_d(ctx, 3 * P, &out->part));
@@ -140,17 +117,12 @@ static void energy_outside(kn_ctx *ctx, kn_iso *s)
 static kn_status decompose_tasks(kn_ctx *ctx, kn_iso *s, kn_mat A0, const double *theta)
 {
     if (s->diagonal) {
-        int k = 0;
-        double linear = s->task_kernel & KN_LINEAR ? exp(2 * theta[k++]) : 0;
-        double iso = s->task_kernel & KN_ISO ? exp(2 * theta[k]) : 0;
-        for (ptrdiff_t p = 0; p < s->P; p++)
-            s->c[p] = (linear > 0 ? linear * kn_at(s->tasks.dot, p, p) : 0) + iso;
-        s->c0 = iso;
+        kn_cov_diagonal(&s->task, theta, &s->tasks, s->P, s->c, &s->c0);
         if (!s->fresh)
             kn_mat_set(s->A, A0);
         return KN_OK;
     }
-    kn_kernel_fill(s->task_kernel, theta, &s->tasks, s->UC);
+    kn_cov_fill(&s->task, theta, &s->tasks, s->UC);
     kn_status status = kn_eig(ctx, s->UC, s->c);
     if (status != KN_OK)
         return status;
@@ -243,7 +215,7 @@ static kn_spectrum flat_spectrum(const kn_iso *s, const double *r)
 kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const double *inside,
                       double *lml, double *g)
 {
-    int n_task = kn_kernel_n_params(s->task_kernel);
+    int n_task = s->task.n_theta;
     double noise = inside[s->n_inside - 1], N = (double)s->N, T = (double)s->T, P = (double)s->P;
     double outside = N * (T - P); /* dimensions the basis does not see */
     kn_status status = decompose_tasks(ctx, s, A0, inside);
@@ -282,22 +254,10 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
     if (!g)
         return KN_OK;
     if (s->diagonal) { /* dC/dtheta is diagonal too */
-        int k = 0;
-        double linear = 0, trace = d_c0;
-        for (ptrdiff_t p = 0; p < s->P; p++) {
-            trace += s->gc[p];
-            if (s->task_kernel & KN_LINEAR)
-                linear += s->gc[p] * kn_at(s->tasks.dot, p, p);
-        }
-        if (s->task_kernel & KN_LINEAR) {
-            g[k] = 2 * exp(2 * inside[k]) * linear;
-            k++;
-        }
-        if (s->task_kernel & KN_ISO)
-            g[k] = 2 * exp(2 * inside[k]) * trace;
+        kn_cov_diagonal_gradient(&s->task, inside, &s->tasks, s->P, s->gc, d_c0, g);
     } else {
         task_contraction(ctx, s, r);
-        kn_kernel_gradient(s->task_kernel, inside, &s->tasks, s->S, g);
+        kn_cov_gradient(&s->task, inside, &s->tasks, s->S, g);
     }
     if (s->sample_iso)
         g[n_task] = 2 * s->iso * d_iso;

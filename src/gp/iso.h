@@ -7,16 +7,16 @@
 #ifndef KN_GP_ISO_H
 #define KN_GP_ISO_H
 
-#include "cov/dense.h"
+#include "gp/spec.h"
 
 typedef struct kn_iso {
     kn_likelihood likelihood;
-    unsigned task_kernel;
+    kn_cov task;     /* C */
     bool sample_iso; /* R has an iso term */
     ptrdiff_t N, T, P;
     double E;       /* energy outside the basis; METHOD 1 */
-    kn_pairs tasks; /* P x P products and distances of the columns of Z */
-    bool diagonal;  /* C is diagonal for every theta: linear + iso over principal components */
+    kn_pairs tasks; /* P x P statistics of the columns of Z */
+    bool diagonal;  /* C is diagonal for every theta, as over principal components */
     bool kronprod;  /* outside the basis C goes on as c0 I: covariance c0 R + s2 I [METHOD 1c] */
     int n_inside;
     /* state after an evaluation */
@@ -39,11 +39,9 @@ typedef struct kn_iso {
 
 /* Z N x P. Task features are the columns of Z times `feature_scale`, or those behind `tasks` when
  * it is given: a subsample of the rows keeps the C of all of them. kronprod: the task features are
- * the columns of Y and Z holds all of its energy, in principal components unless C has an se term.
- */
-kn_status kn_iso_new(kn_ctx *ctx, kn_mat Z, ptrdiff_t T, double E, kn_likelihood likelihood,
-                     unsigned task_kernel, bool sample_iso, bool kronprod, double feature_scale,
-                     const kn_pairs *tasks, kn_iso *out);
+ * the columns of Y and Z holds all of its energy, in principal components where C is spectral. */
+kn_status kn_iso_new(kn_ctx *ctx, const kn_spec *spec, kn_mat Z, ptrdiff_t T, double E,
+                     double feature_scale, const kn_pairs *tasks, kn_iso *out);
 void kn_iso_clear(kn_iso *s);
 
 /* Before the first evaluation, and when it changes: the rank m of the decomposition. A is m x P

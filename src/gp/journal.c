@@ -18,7 +18,7 @@ kn_status kn_journal_note(kn_ctx *ctx, kn_journal *journal, const kn_step *step)
 /* All that one evaluation hands on to later ones: where the inside search starts, counters, and of
  * a low rank whether it held and the pivots, which follow behind. */
 typedef struct state {
-    double inside[KN_MAX_THETA], s2, residual;
+    double inside[KN_THETA], s2, residual;
     int64_t warm, evals, inner_evals, rank, n_pivots;
 } state;
 
@@ -51,45 +51,44 @@ static kn_status restore(kn_ctx *ctx, kn_engine *e, const state *s, const ptrdif
     return kn_lowrank_set_pivots(ctx, &e->low, (ptrdiff_t)s->n_pivots, pivots, s->residual);
 }
 
+/* Where: weights and shapes for a nested evaluation, theta for a joint one; the other is zero. */
 typedef struct question {
-    double x[KN_MAX_THETA], tolerance;
+    kn_cov_point at;
+    double theta[KN_THETA], tolerance;
     int64_t N, P, thorough, gradient;
     state before;
 } question;
 
 typedef struct answer {
-    double lml, g[KN_MAX_THETA];
+    double lml, g[KN_THETA];
     state after;
     ptrdiff_t pivots[]; /* as many as there may be */
 } answer;
 
-static kn_status compute(kn_ctx *ctx, kn_step_kind kind, kn_engine *e, const double *x, bool g,
-                         answer *a)
+static kn_status compute(kn_ctx *ctx, kn_step_kind kind, kn_engine *e, const question *q, answer *a)
 {
-    kn_status status = kind == KN_STEP_NESTED
-                           ? kn_engine_nested(ctx, e, x[0], x[1], &a->lml, g ? a->g : NULL)
-                           : kn_engine_joint(ctx, e, x, &a->lml, g ? a->g : NULL);
+    double *g = q->gradient ? a->g : NULL;
+    kn_status status = kind == KN_STEP_NESTED ? kn_engine_nested(ctx, e, &q->at, &a->lml, g)
+                                              : kn_engine_joint(ctx, e, q->theta, &a->lml, g);
     a->after = state_of(e);
     if (status == KN_OK && e->low.n_set > 0)
         memcpy(a->pivots, e->low.set, (size_t)e->low.n_set * sizeof *a->pivots);
     return status;
 }
 
-/* x: n numbers, (rho, length) or theta; as many derivatives when g is not NULL */
-static kn_status evaluate(kn_ctx *ctx, kn_step_kind kind, kn_engine *e, const double *x, int n,
-                          double *lml, double *g)
+/* The question as it is put here, and n derivatives when g is not NULL */
+static kn_status evaluate(kn_ctx *ctx, kn_step_kind kind, kn_engine *e, question *q, double *lml,
+                          double *g, int n)
 {
-    question q = {.tolerance = e->low.tol,
-                  .N = e->N,
-                  .P = e->P,
-                  .thorough = e->thorough,
-                  .gradient = g != NULL,
-                  .before = state_of(e)};
-    kn_step step = {.kind = kind, .in = &q, .n_in = sizeof q};
-    size_t size = (size_t)n * sizeof *x;
+    kn_step step = {.kind = kind, .in = q, .n_in = sizeof *q};
     kn_status status;
     void *p = NULL;
-    memcpy(q.x, x, size);
+    q->tolerance = e->low.tol;
+    q->N = e->N;
+    q->P = e->P;
+    q->thorough = e->thorough;
+    q->gradient = g != NULL;
+    q->before = state_of(e);
     step.n_out = (ptrdiff_t)sizeof(answer) + e->low.max_rank * (ptrdiff_t)sizeof(ptrdiff_t);
     KN_TRY(kn_alloc(ctx, step.n_out, 1, &p));
     answer *a = step.out = p;
@@ -97,25 +96,27 @@ static kn_status evaluate(kn_ctx *ctx, kn_step_kind kind, kn_engine *e, const do
     if (step.known) {
         KN_TRY(restore(ctx, e, &a->after, a->pivots));
     } else {
-        KN_TRY(compute(ctx, kind, e, x, g != NULL, a));
+        KN_TRY(compute(ctx, kind, e, q, a));
         KN_TRY(kn_journal_note(ctx, e->journal, &step));
     }
     *lml = a->lml;
     if (g)
-        memcpy(g, a->g, size);
+        memcpy(g, a->g, (size_t)n * sizeof *g);
 out:
     kn_free(p);
     return status;
 }
 
-kn_status kn_step_nested(kn_ctx *ctx, kn_engine *e, double rho, double length, double *lml,
-                         double *g)
+kn_status kn_step_nested(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *lml, double *g)
 {
-    double x[] = {rho, length};
-    return evaluate(ctx, KN_STEP_NESTED, e, x, 2, lml, g);
+    question q = {.at = *at};
+    return evaluate(ctx, KN_STEP_NESTED, e, &q, lml, g, kn_cov_n_outer(&e->cov));
 }
 
 kn_status kn_step_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double *lml, double *g)
 {
-    return evaluate(ctx, KN_STEP_JOINT, e, theta, kn_spec_n_theta(&e->spec), lml, g);
+    question q = {0};
+    int n = kn_spec_n_theta(&e->spec);
+    memcpy(q.theta, theta, (size_t)n * sizeof *theta);
+    return evaluate(ctx, KN_STEP_JOINT, e, &q, lml, g, n);
 }

@@ -41,8 +41,7 @@ kn_status kn_journal_note(kn_ctx *ctx, kn_journal *journal, const kn_step *step)
 /* kn_engine_nested and kn_engine_joint by way of the engine's journal. What the engine leaves for
  * prediction (c, d, the decomposition) is not there after an answer from the journal; what its next
  * evaluation starts from is. */
-kn_status kn_step_nested(kn_ctx *ctx, kn_engine *e, double rho, double length, double *lml,
-                         double *g);
+kn_status kn_step_nested(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *lml, double *g);
 kn_status kn_step_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double *lml, double *g);
 
 #endif

@@ -1,14 +1,15 @@
 /* MT-Kronprod: iso noise with the identity as basis, task features the rows of Y'   [METHOD 1c]
  *
- * A task kernel of linear and iso needs no T x T eigenproblem: D = exp(2a) Y'Y + c0 I has the right
- * singular vectors of Y as eigenvectors, and c0 everywhere else. With se the T x T problem stays:
- * T^3 for every evaluation. */
+ * A spectral task covariance [cov/diagonal.h] needs no T x T eigenproblem: D = exp(2a) Y'Y + c0 I
+ * has the right singular vectors of Y as eigenvectors, and c0 everywhere else. With other terms the
+ * T x T problem stays: T^3 for every evaluation. */
 #include "gp/kronprod.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "cov/diagonal.h"
 #include "gp/fit_steps.h"
 #include "la/la.h"
 
@@ -21,24 +22,26 @@ static double dense_seconds(double T)
     return (0.085e-9 + 6 / 113e9) * T * T * T;
 }
 
-/* Products, distances, U_D, two work matrices, dsyevd's two: T x T doubles. */
+/* Statistics of pairs (two), U_D, two work matrices, dsyevd's two: T x T doubles. */
 static double dense_gigabytes(double T)
 {
     return 7 * 8e-9 * T * T;
 }
 
-static kn_status check_dense(kn_ctx *ctx, ptrdiff_t T)
+static kn_status check_dense(kn_ctx *ctx, const kn_cov *task, ptrdiff_t T)
 {
+    char text[128];
+    kn_cov_text(task, text, sizeof text);
     double GB = dense_gigabytes((double)T), s = dense_seconds((double)T);
     if (T > MOST_DENSE)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "MT-Kronprod with se in the task kernel needs a %td x %td eigenproblem: "
-                       "%.0f GB and about %.0f s for each evaluation; the limit is %d responses "
-                       "(linear and iso have none)",
-                       T, T, GB, s, MOST_DENSE);
+                       "MT-Kronprod with task kernel %s needs a %td x %td eigenproblem: %.0f GB "
+                       "and about %.0f s for each evaluation; the limit is %d responses (its "
+                       "default task kernel has none)",
+                       text, T, T, GB, s, MOST_DENSE);
     if (s > 1)
-        kn_log(ctx, KN_LOG_INFO,
-               "se in the task kernel: %.1f GB and about %.0f s for each evaluation", GB, s);
+        kn_log(ctx, KN_LOG_INFO, "task kernel %s: %.1f GB and about %.0f s for each evaluation",
+               text, GB, s);
     return KN_OK;
 }
 
@@ -53,10 +56,10 @@ out:
 }
 
 /* The identity: Z = Y, and B is left out until U_D takes its place. */
-static kn_status identity(kn_ctx *ctx, const kn_responses *Y, kn_basis *basis)
+static kn_status identity(kn_ctx *ctx, const kn_cov *task, const kn_responses *Y, kn_basis *basis)
 {
     kn_status status;
-    KN_TRY(check_dense(ctx, Y->T));
+    KN_TRY(check_dense(ctx, task, Y->T));
     KN_TRY(kn_mat_new(ctx, Y->N, Y->T, &basis->Z));
     kn_responses_block(ctx, Y, 0, basis->Z);
     basis->total = kn_sumsq(basis->Z);
@@ -68,7 +71,7 @@ kn_status kn_kronprod_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn
                           const kn_gp_options *o, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
-    bool dense = (spec->task_kernel & KN_SE) != 0;
+    bool dense = !kn_cov_is_spectral(&spec->task);
     kn_gram gram = {0};
     kn_basis basis = {0};
     kn_engine e = {0};
@@ -82,7 +85,7 @@ kn_status kn_kronprod_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn
                   .T = Y->T,
                   .pca = !dense,
                   .complement_component = !dense};
-    KN_TRY(dense ? identity(ctx, Y, &basis) : span(ctx, Y, &gram, &basis));
+    KN_TRY(dense ? identity(ctx, &spec->task, Y, &basis) : span(ctx, Y, &gram, &basis));
     gp->P = basis.Z.cols;
     basis.E = 0; /* rounding of the small components that were left out */
     t1 = kn_clock();

@@ -3,9 +3,9 @@
 #ifndef KN_GP_OPTIMISE_H
 #define KN_GP_OPTIMISE_H
 
-#include "base/ctx.h"
+#include "gp/spec.h"
 
-enum { KN_MAX_DIM = KN_MAX_THETA };
+enum { KN_MAX_DIM = KN_THETA };
 
 /* *value and grad (n) at x. A status other than KN_OK ends the optimisation with it. */
 typedef kn_status (*kn_objective_fn)(void *self, kn_ctx *ctx, const double *x, double *value,

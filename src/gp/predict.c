@@ -31,9 +31,9 @@ kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, kn_mat m
         kn_mat ru = kn_sub(RU, 0, 0, n, m), v = kn_sub(variance, i, 0, n, P);
         KN_TRY(kn_check_cancel(ctx));
         kn_pairs_clear(&pairs);
-        KN_TRY(kn_pairs_between(ctx, xs, base, l->R0.kernels, &pairs));
-        kn_kernel_fill(l->R0.kernels, l->R0.theta, &pairs, rs);
-        kn_kernel_self(l->R0.kernels, l->R0.theta, xs, sq, self);
+        KN_TRY(kn_pairs_between(ctx, xs, base, &l->R0.cov.stats, &pairs));
+        kn_cov_fill(&l->R0.cov, l->R0.theta, &pairs, rs);
+        kn_cov_self(&l->R0.cov, l->R0.theta, xs, sq, self);
         kn_gemm(ctx, 1, KN_N, rs, KN_N, map, 0, ru);
         kn_gemm(ctx, 1, KN_N, ru, KN_N, weights, 0, kn_sub(mean, i, 0, n, P));
         kn_latent_square(ru);

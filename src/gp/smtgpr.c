@@ -10,7 +10,7 @@
 #include "gp/fit_steps.h"
 #include "la/la.h"
 
-enum { PILOT_COMPONENTS = 25 }; /* at which (rho, length) of the components curve is fitted */
+enum { PILOT_COMPONENTS = 25 }; /* at which R0 of the components curve is fitted */
 
 /* METHOD 2: principal components of standardised responses number at most N - 1. */
 static kn_status check_components(kn_ctx *ctx, ptrdiff_t most, const kn_responses *Y, ptrdiff_t P)
@@ -54,16 +54,18 @@ static kn_status choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
 {
     kn_status status;
     kn_journal *journal = o->search.journal;
-    double at[] = {pilot->rho, pilot->length, (double)spec->rank};
+    struct {
+        kn_cov_point point;
+        double rank;
+    } at = {pilot->at, (double)spec->rank};
     struct {
         int64_t P, nothing_predicted, n_curve;
         kn_curve_point curve[KN_MAX_CURVE];
     } chosen = {0};
-    kn_step step = {KN_STEP_COMPONENTS, at, sizeof at, &chosen, sizeof chosen, false};
+    kn_step step = {KN_STEP_COMPONENTS, &at, sizeof at, &chosen, sizeof chosen, false};
     KN_TRY(kn_journal_recall(ctx, journal, &step));
     if (!step.known) {
-        KN_TRY(kn_choose_components(ctx, X, Y, gram, held, spec, pilot->rho, pilot->length, o, info,
-                                    P));
+        KN_TRY(kn_choose_components(ctx, X, Y, gram, held, spec, &pilot->at, o, info, P));
         chosen.P = *P;
         chosen.nothing_predicted = info->nothing_predicted;
         chosen.n_curve = info->n_curve;
@@ -82,14 +84,14 @@ out:
     return status;
 }
 
-/* (rho, length) at a few components, then the curve at these. */
+/* R0 at a few components, then the curve at that. */
 static kn_status search_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
                                    const kn_gram *gram, const kn_heldout *held, const kn_spec *spec,
                                    const kn_gp_options *o, kn_fit_info *info, ptrdiff_t *P)
 {
     kn_status status;
     kn_spec pilot_spec = *spec;
-    kn_basis pilot = {.total = 1}; /* no complement: constant in (rho, length) */
+    kn_basis pilot = {.total = 1}; /* no complement: it does not depend on R0 */
     kn_mat Xt = {0};
     kn_engine e = {0};
     kn_found found;
@@ -98,7 +100,7 @@ static kn_status search_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
     most = most < (Y->N - 1) / 2 ? most : (Y->N - 1) / 2;
     most = most < PILOT_COMPONENTS ? most : PILOT_COMPONENTS;
     pilot_spec.noise = KN_NOISE_STRUCTURED;
-    pilot_spec.sample_kernel = kn_spec_r0(spec);
+    pilot_spec.sample = kn_cov_between(&spec->sample);
     so.optimiser = KN_NESTED;
     so.theta = NULL;
     /* only Z is needed of the pilot: coordinates without the T x P basis */

@@ -6,17 +6,16 @@ const double kn_theta_lower = -10, kn_theta_upper = 5;
 
 int kn_spec_n_theta(const kn_spec *spec)
 {
-    return kn_kernel_n_params(spec->task_kernel) + kn_kernel_n_params(spec->sample_kernel) + 1;
+    return spec->task.n_theta + spec->sample.n_theta + 1;
 }
 
 void kn_spec_theta_name(const kn_spec *spec, int i, char *name, size_t size)
 {
-    int task = kn_kernel_n_params(spec->task_kernel);
-    int sample = kn_kernel_n_params(spec->sample_kernel);
+    int task = spec->task.n_theta, sample = spec->sample.n_theta;
     if (i < task)
-        kn_kernel_param_name(spec->task_kernel, 'C', i, name, size);
+        kn_cov_param_name(&spec->task, 'C', i, name, size);
     else if (i < task + sample)
-        kn_kernel_param_name(spec->sample_kernel, 'R', i - task, name, size);
+        kn_cov_param_name(&spec->sample, 'R', i - task, name, size);
     else
         strncpy(name, "noise", size);
 }
@@ -24,9 +23,9 @@ void kn_spec_theta_name(const kn_spec *spec, int i, char *name, size_t size)
 /* theta = [task, R0's, R.iso, noise];  inside = [task, R.iso, noise] */
 static void sizes(const kn_spec *spec, size_t *task, size_t *r0, size_t *rest)
 {
-    *task = (size_t)kn_kernel_n_params(spec->task_kernel);
-    *r0 = (size_t)kn_kernel_n_params(kn_spec_r0(spec));
-    *rest = (spec->sample_kernel & KN_ISO ? 1u : 0u) + 1u;
+    *task = (size_t)spec->task.n_theta;
+    *r0 = (size_t)kn_cov_between(&spec->sample).n_theta;
+    *rest = (size_t)spec->sample.n_theta - *r0 + 1;
 }
 
 void kn_spec_join(const kn_spec *spec, const double *r0, const double *inside, double *theta)

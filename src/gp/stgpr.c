@@ -41,15 +41,15 @@ static kn_status finish_responses(kn_ctx *ctx, kn_cell_work *w, const ptrdiff_t 
     return KN_OK;
 }
 
-kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernels, ptrdiff_t F,
-                          bool held, kn_stgpr *s, int *evals)
+kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_pairs *pairs, const kn_cov *cov, bool held,
+                          kn_stgpr *s, int *evals)
 {
     kn_status status;
     kn_cell_groups g = {0};
     kn_cell_work w = {0};
     ptrdiff_t T = s->alpha.cols, width = T < KN_BLOCK ? T : KN_BLOCK;
     KN_TRY(kn_cell_groups_new(ctx, s, 0, T, &g));
-    KN_TRY(kn_cell_work_new(ctx, s->alpha.rows, F, kernels, width, &w));
+    KN_TRY(kn_cell_work_new(ctx, s->alpha.rows, cov, width, &w));
     for (ptrdiff_t k = 0; k < s->cells.rows; k++) {
         ptrdiff_t from = g.start[k], to = g.start[k + 1];
         if (from == to)
@@ -76,19 +76,19 @@ static kn_status plain(kn_ctx *ctx, kn_mat X, const kn_search_options *o, kn_gp 
     kn_mat theta = {0}, grad = {0};
     kn_found found = {0};
     kn_stgpr *s = &gp->stgpr;
-    unsigned kernels = kn_spec_r0(&gp->spec);
-    int n = kn_kernel_n_params(kernels) + 1, evals = 0;
-    KN_TRY(kn_pairs_within(ctx, X, kernels, &pairs));
-    KN_TRY(kn_pairs_within(ctx, X, kernels, &own));
+    const kn_cov *cov = &gp->spec.sample;
+    int n = cov->n_theta + 1, evals = 0;
+    KN_TRY(kn_pairs_within(ctx, X, &cov->stats, &pairs));
+    KN_TRY(kn_pairs_within(ctx, X, &cov->stats, &own));
     KN_TRY(kn_mat_new(ctx, gp->T, n, &theta));
     KN_TRY(kn_mat_new(ctx, gp->T, n, &grad));
     for (int i = 0; o->theta && i < n; i++)
         for (ptrdiff_t j = 0; j < gp->T; j++)
             kn_col(theta, i)[j] = o->theta[i];
-    KN_TRY(kn_plain_fit(ctx, &own, kernels, gp->F, s->alpha, o, false, theta, o->theta != NULL,
-                        s->lml, grad, &found));
-    KN_TRY(kn_plain_cells(ctx, kernels, gp->F, theta, s));
-    KN_TRY(kn_stgpr_finish(ctx, &pairs, kernels, gp->F, true, s, &evals));
+    KN_TRY(kn_plain_fit(ctx, &own, cov, s->alpha, o, false, theta, o->theta != NULL, s->lml, grad,
+                        &found));
+    KN_TRY(kn_plain_cells(ctx, cov, theta, s));
+    KN_TRY(kn_stgpr_finish(ctx, &pairs, cov, true, s, &evals));
     info->evaluations = found.evals + evals;
     info->stop = found.stop;
     info->projected_gradient = found.projected;
@@ -105,15 +105,15 @@ static kn_status by_cells(kn_ctx *ctx, kn_mat X, const kn_search_options *o, kn_
 {
     kn_status status;
     kn_pairs pairs = {0};
-    unsigned kernels = kn_spec_r0(&gp->spec);
+    const kn_cov *cov = &gp->spec.sample;
     kn_cell_search search = {.limits = o->limits,
                              .rho = o->rho,
                              .length = o->length,
                              .optimise = o->optimise,
                              .journal = o->journal};
-    KN_TRY(kn_pairs_within(ctx, X, kernels, &pairs));
-    KN_TRY(kn_cells_choose(ctx, &pairs, kernels, gp->F, &search, &gp->stgpr));
-    KN_TRY(kn_stgpr_finish(ctx, &pairs, kernels, gp->F, false, &gp->stgpr, &search.evals));
+    KN_TRY(kn_pairs_within(ctx, X, &cov->stats, &pairs));
+    KN_TRY(kn_cells_choose(ctx, &pairs, cov, &search, &gp->stgpr));
+    KN_TRY(kn_stgpr_finish(ctx, &pairs, cov, false, &gp->stgpr, &search.evals));
     info->evaluations = search.evals;
     info->stop = search.stop;
     info->projected_gradient = NAN;
@@ -128,6 +128,10 @@ kn_status kn_stgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_sp
     kn_status status;
     double t0 = kn_clock(), t1;
     *gp = (kn_gp){.method = KN_STGPR, .spec = *spec, .N = X.rows, .F = X.cols, .T = Y->T};
+    if (!kn_cov_is_rho_length(&spec->sample) || kn_spec_sample_iso(spec))
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "STGPR's cells are of rho and length: a sample covariance of two terms, the "
+                       "second with a length-scale");
     KN_TRY(kn_stgpr_new(ctx, gp->N, gp->T, &gp->stgpr));
     KN_TRY(kn_mat_copy(ctx, X, &gp->latent.X));
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));

@@ -8,7 +8,7 @@ kn_status kn_stgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_sp
                        const kn_gp_options *o, kn_gp *gp, kn_fit_info *info);
 
 /* c, delta, d, lml (unless held) and alpha in its cell for each response; alpha holds Y before. */
-kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernels, ptrdiff_t F,
-                          bool held, kn_stgpr *s, int *evals);
+kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_pairs *pairs, const kn_cov *cov, bool held,
+                          kn_stgpr *s, int *evals);
 
 #endif

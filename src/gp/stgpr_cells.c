@@ -70,12 +70,12 @@ void kn_cell_work_clear(kn_cell_work *w)
     *w = (kn_cell_work){0};
 }
 
-kn_status kn_cell_work_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t F, unsigned kernels, ptrdiff_t width,
+kn_status kn_cell_work_new(kn_ctx *ctx, ptrdiff_t N, const kn_cov *cov, ptrdiff_t width,
                            kn_cell_work *out)
 {
     kn_status status;
-    *out = (kn_cell_work){.kernels = kernels, .F = F, .width = width};
-    KN_TRY(kn_decomp_new(ctx, N, kernels, &out->R0));
+    *out = (kn_cell_work){.width = width};
+    KN_TRY(kn_decomp_new(ctx, N, cov, &out->R0));
     KN_TRY(kn_mat_new(ctx, N, width, &out->Y));
     KN_TRY(kn_mat_new(ctx, N, width, &out->A));
     KN_TRY(kn_mat_new(ctx, N, width, &out->A2));
@@ -91,8 +91,9 @@ out:
 kn_status kn_cell_decompose(kn_ctx *ctx, kn_cell_work *w, const kn_pairs *pairs, double rho,
                             double length)
 {
-    double theta[KN_R0_MAX_PARAMS];
-    kn_theta_of_rho(w->kernels, w->F, rho, length, theta);
+    double theta[KN_COV_THETA];
+    kn_cov_point at = kn_cov_at_rho(&w->R0.cov, rho, length);
+    kn_cov_theta(&w->R0.cov, &at, theta);
     return kn_decomp_compute(ctx, &w->R0, pairs, theta);
 }
 

@@ -2,11 +2,13 @@
  *
  *     y_j ~ N(0, c_j R0(cell_j) + d_j I),   R0 = (1-rho) XX'/F + rho SE(length),   d = c delta
  *
- * Responses whose (rho, length) agree form a cell and share one decomposition of R0. */
+ * Responses whose (rho, length) agree form a cell and share one decomposition of R0: two terms, of
+ * which the second has one shape, or one of them alone [cov/weights.h]. */
 #ifndef KN_GP_STGPR_CELLS_H
 #define KN_GP_STGPR_CELLS_H
 
 #include "cov/dense.h"
+#include "cov/weights.h"
 #include "data/responses.h"
 
 typedef struct kn_stgpr {
@@ -31,15 +33,13 @@ void kn_cell_groups_clear(kn_cell_groups *g);
 
 /* One cell over samples at hand: the decomposition, and work space for some responses. */
 typedef struct kn_cell_work {
-    unsigned kernels;
-    ptrdiff_t F;
     kn_decomp R0;
     kn_mat Y, A, A2; /* N x width: responses, U'Y, its squares */
     ptrdiff_t width;
     double *c, *d, *lml; /* width */
 } kn_cell_work;
 
-kn_status kn_cell_work_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t F, unsigned kernels, ptrdiff_t width,
+kn_status kn_cell_work_new(kn_ctx *ctx, ptrdiff_t N, const kn_cov *cov, ptrdiff_t width,
                            kn_cell_work *out);
 void kn_cell_work_clear(kn_cell_work *w);
 kn_status kn_cell_decompose(kn_ctx *ctx, kn_cell_work *w, const kn_pairs *pairs, double rho,

@@ -38,7 +38,8 @@ typedef struct place {
 
 typedef struct lattice {
     const kn_pairs *pairs;
-    kn_box box;
+    bool has_rho, has_length; /* two terms; one with a shape */
+    kn_box box;               /* of (logit rho, ln length), as far as there are */
     kn_cell_work w;
     kn_stgpr *s;
     ptrdiff_t T;
@@ -84,9 +85,10 @@ static int add_cell(lattice *l, place p, double rho, double length)
     return c;
 }
 
-static double between(const double *bounds, int u)
+/* Lattice units to coordinate x of the box */
+static double between(const kn_box *box, int x, int u)
 {
-    return bounds[0] + (bounds[1] - bounds[0]) * u / SIDE;
+    return box->lower[x] + (box->upper[x] - box->lower[x]) * u / SIDE;
 }
 
 /* The cell at a place, made where there was none. */
@@ -96,8 +98,8 @@ static int cell_at(lattice *l, place p)
     if (*id < 0) {
         double rho = p.i == RHO_ZERO  ? 0
                      : p.i == RHO_ONE ? 1
-                                      : 1 / (1 + exp(-between(l->box.rho, p.i)));
-        double length = l->box.has_length ? exp(between(l->box.length, p.k)) : 1;
+                                      : 1 / (1 + exp(-between(&l->box, 0, p.i)));
+        double length = l->has_length ? exp(between(&l->box, l->has_rho, p.k)) : 1;
         *id = add_cell(l, p, rho, length);
     }
     return *id;
@@ -119,31 +121,38 @@ static void coarse_cells(lattice *l)
     place apart = {RHO_ZERO, -FINE}; /* far from every neighbour */
     bool given = isfinite(o->rho) || isfinite(o->length) || !o->optimise;
     if (given) {
-        double rho = l->box.has_rho ? 0.5 : l->box.has_length;
-        if (l->box.has_rho && isfinite(o->rho))
+        double rho, length;
+        kn_cov_rho_length(&l->w.R0.cov, &l->box.middle, &rho, &length);
+        if (l->has_rho && isfinite(o->rho))
             rho = o->rho;
-        add_cell(l, apart, rho, isfinite(o->length) ? o->length : l->box.median);
+        add_cell(l, apart, rho, isfinite(o->length) ? o->length : length);
     }
     if (o->optimise) {
-        if (l->box.has_rho || !l->box.has_length)
+        if (l->has_rho || !l->has_length)
             cell_at(l, (place){RHO_ZERO, 0});
-        for (int k = FINE / 2; l->box.has_length && k < SIDE; k += FINE) {
+        for (int k = FINE / 2; l->has_length && k < SIDE; k += FINE) {
             cell_at(l, (place){RHO_ONE, k});
-            for (int i = FINE / 2; l->box.has_rho && i < SIDE; i += FINE)
+            for (int i = FINE / 2; l->has_rho && i < SIDE; i += FINE)
                 cell_at(l, (place){i, k});
         }
     }
     l->n_coarse = l->n_cells;
 }
 
-static kn_status lattice_new(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernels, ptrdiff_t F,
+static kn_status lattice_new(kn_ctx *ctx, const kn_pairs *pairs, const kn_cov *cov,
                              kn_cell_search *o, kn_stgpr *s, lattice *l)
 {
     kn_status status;
     void *p;
     ptrdiff_t T = s->alpha.cols, width = T < KN_BLOCK ? T : KN_BLOCK;
-    *l = (lattice){.pairs = pairs, .s = s, .T = T, .o = o};
-    KN_TRY(kn_box_new(ctx, pairs, kernels, &l->box));
+    *l = (lattice){.pairs = pairs,
+                   .has_rho = cov->n == 2,
+                   .has_length = cov->n_shapes == 1,
+                   .s = s,
+                   .T = T,
+                   .o = o};
+    KN_TRY(kn_box_new(ctx, cov, pairs, kn_mat_none(), &l->box));
+    KN_TRY(kn_cell_work_new(ctx, s->alpha.rows, cov, width, &l->w));
     KN_TRY(kn_alloc(ctx, N_PLACES, sizeof(place), &p));
     l->at = p;
     KN_TRY(kn_alloc(ctx, N_PLACES, sizeof(int), &p));
@@ -169,7 +178,6 @@ static kn_status lattice_new(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernel
         for (int k = 0; k < l->n_coarse + N_FINE; k++)
             kn_col(l->lml, j)[k] = -INFINITY;
     }
-    KN_TRY(kn_cell_work_new(ctx, s->alpha.rows, F, kernels, width, &l->w));
 out:
     if (status != KN_OK)
         lattice_clear(l);
@@ -441,15 +449,15 @@ out:
     return status;
 }
 
-kn_status kn_cells_choose(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernels, ptrdiff_t F,
-                          kn_cell_search *o, kn_stgpr *s)
+kn_status kn_cells_choose(kn_ctx *ctx, const kn_pairs *pairs, const kn_cov *cov, kn_cell_search *o,
+                          kn_stgpr *s)
 {
     kn_status status;
     lattice l = {0};
     o->stop = o->optimise ? KN_STOP_CONVERGED : KN_STOP_NOT_OPTIMISED;
     if (!o->optimise)
         o->limits.evals_left = -1; /* one cell is evaluated whatever the limit */
-    KN_TRY(lattice_new(ctx, pairs, kernels, F, o, s, &l));
+    KN_TRY(lattice_new(ctx, pairs, cov, o, s, &l));
     KN_TRY(coarse(ctx, &l));
     for (int level = 0; o->optimise && level < LEVELS && o->stop == KN_STOP_CONVERGED; level++)
         KN_TRY(halve(ctx, &l, level));

@@ -14,7 +14,7 @@ typedef struct kn_cell_search {
     int evals;           /* decompositions */
     kn_stop stop;
 } kn_cell_search;
-kn_status kn_cells_choose(kn_ctx *ctx, const kn_pairs *pairs, unsigned kernels, ptrdiff_t F,
-                          kn_cell_search *o, kn_stgpr *s);
+kn_status kn_cells_choose(kn_ctx *ctx, const kn_pairs *pairs, const kn_cov *cov, kn_cell_search *o,
+                          kn_stgpr *s);
 
 #endif

@@ -53,7 +53,7 @@ static kn_status begin(kn_ctx *ctx, const kn_gp *gp, maps_kind kind, ptrdiff_t n
     KN_TRY(kn_alloc(ctx, 1, sizeof(stgpr_maps), &p));
     out->stgpr = p;
     out->stgpr->kind = kind;
-    KN_TRY(kn_pairs_within(ctx, gp->latent.X, kn_spec_r0(&gp->spec), &out->stgpr->pairs));
+    KN_TRY(kn_pairs_within(ctx, gp->latent.X, &gp->spec.sample.stats, &out->stgpr->pairs));
 out:
     return status;
 }
@@ -140,10 +140,10 @@ out:
 static void ahead_face(kn_ctx *ctx, ahead *a, const kn_cell_work *w, const double *theta,
                        bool variances)
 {
-    kn_kernel_fill(w->kernels, theta, &a->pairs, a->Rs);
+    kn_cov_fill(&w->R0.cov, theta, &a->pairs, a->Rs);
     if (!variances)
         return;
-    kn_kernel_self(w->kernels, theta, a->Xs, a->sq, a->self);
+    kn_cov_self(&w->R0.cov, theta, a->Xs, a->sq, a->self);
     kn_gemm(ctx, 1, KN_N, a->Rs, KN_N, w->R0.U, 0, a->RU);
     for (ptrdiff_t i = 0; i < a->RU.rows * a->RU.cols; i++)
         a->RU.data[i] *= a->RU.data[i];
@@ -198,9 +198,10 @@ static ptrdiff_t at_most(ptrdiff_t n, ptrdiff_t most)
 
 static void cell_theta(const job *b, ptrdiff_t cell, double *theta)
 {
+    const kn_cov *cov = &b->gp->spec.sample;
     const kn_mat cells = b->gp->stgpr.cells;
-    kn_theta_of_rho(kn_spec_r0(&b->gp->spec), b->gp->F, kn_at(cells, cell, 0),
-                    kn_at(cells, cell, 1), theta);
+    kn_cov_point at = kn_cov_at_rho(cov, kn_at(cells, cell, 0), kn_at(cells, cell, 1));
+    kn_cov_theta(cov, &at, theta);
 }
 
 /* New samples from `row` on: mean = R0* alpha. */
@@ -213,10 +214,10 @@ static kn_status predict_rows(kn_ctx *ctx, const job *b, ptrdiff_t row, ptrdiff_
     kn_mat Xs = kn_sub(m->Xs, row, 0, n, m->Xs.cols);
     kn_pairs pairs = {0};
     ahead a = {0};
-    KN_TRY(kn_pairs_between(ctx, Xs, b->gp->latent.X, w->kernels, &pairs));
+    KN_TRY(kn_pairs_between(ctx, Xs, b->gp->latent.X, &w->R0.cov.stats, &pairs));
     KN_TRY(ahead_new(ctx, Xs, b->gp->N, &pairs, b->width, &a));
     for (ptrdiff_t cell = 0; cell < s->cells.rows; cell++) {
-        double theta[KN_R0_MAX_PARAMS];
+        double theta[KN_COV_THETA];
         if (b->g.start[cell] == b->g.start[cell + 1])
             continue;
         KN_TRY(kn_check_cancel(ctx));
@@ -251,7 +252,7 @@ static kn_status predict_panel(kn_ctx *ctx, const job *b)
     kn_status status;
     kn_cell_work w = {0};
     ptrdiff_t n = b->m->Xs.rows;
-    KN_TRY(kn_cell_work_new(ctx, b->gp->N, b->gp->F, kn_spec_r0(&b->gp->spec), b->width, &w));
+    KN_TRY(kn_cell_work_new(ctx, b->gp->N, &b->gp->spec.sample, b->width, &w));
     for (ptrdiff_t row = 0; row < n; row += ROWS)
         KN_TRY(predict_rows(ctx, b, row, at_most(n - row, ROWS), &w));
 out:
@@ -291,7 +292,7 @@ static kn_status loo_panel(kn_ctx *ctx, const job *b)
     const kn_stgpr *s = &b->gp->stgpr;
     kn_cell_work w = {0};
     kn_mat U2 = {0};
-    KN_TRY(kn_cell_work_new(ctx, b->gp->N, b->gp->F, kn_spec_r0(&b->gp->spec), b->width, &w));
+    KN_TRY(kn_cell_work_new(ctx, b->gp->N, &b->gp->spec.sample, b->width, &w));
     KN_TRY(kn_mat_new(ctx, b->gp->N, b->gp->N, &U2));
     for (ptrdiff_t cell = 0; cell < s->cells.rows; cell++) {
         if (b->g.start[cell] == b->g.start[cell + 1])
@@ -340,15 +341,14 @@ static kn_status cv_fold(kn_ctx *ctx, const job *b, const kn_fold *f, kn_mat all
     kn_cell_work w = {0};
     kn_mat Xs = {0};
     ahead a = {0};
-    unsigned kernels = kn_spec_r0(&b->gp->spec);
     KN_TRY(kn_mat_new(ctx, f->n_test, b->gp->F, &Xs));
     kn_mat_rows(b->gp->latent.X, f->test, Xs);
     KN_TRY(kn_pairs_subset(ctx, &m->pairs, f->train, f->n_train, &train));
     KN_TRY(kn_pairs_cross(ctx, &m->pairs, f->test, f->n_test, f->train, f->n_train, &cross));
-    KN_TRY(kn_cell_work_new(ctx, f->n_train, b->gp->F, kernels, b->width, &w));
+    KN_TRY(kn_cell_work_new(ctx, f->n_train, &b->gp->spec.sample, b->width, &w));
     KN_TRY(ahead_new(ctx, Xs, f->n_train, &cross, b->width, &a));
     for (ptrdiff_t cell = 0; cell < s->cells.rows; cell++) {
-        double theta[KN_R0_MAX_PARAMS];
+        double theta[KN_COV_THETA];
         if (b->g.start[cell] == b->g.start[cell + 1])
             continue;
         KN_TRY(kn_check_cancel(ctx));

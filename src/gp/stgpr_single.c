@@ -1,7 +1,7 @@
 /* STGPR one response at a time: all parameters free, exact gradient, NLopt. Slow; the oracle of
  * the cells, and for users who want it.
  *
- *     K = exp(2 lin) XX' + exp(2 se_amp) SE(exp(se_len)) + exp(2 noise) I
+ *     K = R0(theta) + exp(2 noise) I
  *
  * is iso noise with one task whose C is 1: the engine's gradient serves as it is. */
 #include "gp/stgpr_single.h"
@@ -16,11 +16,11 @@
 enum { STREAM_PLAIN = 103 };
 static const double F_TOLERANCE = 1e-7; /* nats */
 
-/* theta of the engine = [C.diag = 0, ours] */
+/* theta of the engine = [0 for C = 1, ours] */
 static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
 {
     kn_engine *e = self;
-    double theta[KN_MAX_THETA] = {0}, g[KN_MAX_THETA];
+    double theta[KN_THETA] = {0}, g[KN_THETA];
     size_t n = (size_t)kn_spec_n_theta(&e->spec) - 1;
     memcpy(theta + 1, x, n * sizeof *x);
     kn_status status = kn_engine_joint(ctx, e, theta, value, g);
@@ -29,23 +29,32 @@ static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *val
     return status;
 }
 
-/* A third of the variance is signal, half of that smooth over the median distance. */
+/* A third of the variance is signal, in equal parts, over the median distance. */
 static void middle(const kn_engine *e, const kn_box *box, double *x)
 {
     double v = kn_sumsq(e->Z) / (double)e->N;
-    int k = 0;
-    kn_theta_of_rho(e->kernels, e->spec.F, box->has_rho ? 0.5 : box->has_length, box->median, x);
-    for (; k < kn_kernel_n_params(e->kernels); k++)
-        if (!(box->has_length && k == kn_kernel_n_params(e->kernels) - 1)) /* amplitudes */
-            x[k] += 0.5 * log(0.3 * v);
-    x[k] = 0.5 * log(0.7 * v);
+    kn_cov_theta(&e->cov, &box->middle, x);
+    for (int k = 0; k < e->cov.n; k++)
+        x[e->cov.term[k].at] += 0.5 * log(0.3 * v);
+    x[e->cov.n_theta] = 0.5 * log(0.7 * v);
+}
+
+/* Shapes stay in the box; the other parameters in the paper's bounds. */
+static void bound_shapes(const kn_cov *cov, const kn_box *box, double *lower, double *upper)
+{
+    for (int k = 0; k < cov->n; k++)
+        for (int i = 0; i < cov->term[k].kernel->n_shape; i++) {
+            int at = cov->term[k].at + 1 + i, x = cov->n - 1 + cov->term[k].shape + i;
+            lower[at] = box->lower[x];
+            upper[at] = box->upper[x];
+        }
 }
 
 static kn_status one_response(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
                               kn_limits *limits, const kn_box *box, kn_rng *rng, double *x,
                               kn_optimum *best)
 {
-    double lower[KN_MAX_THETA], upper[KN_MAX_THETA];
+    double lower[KN_THETA], upper[KN_THETA];
     kn_optimise_options oo = {.algorithm = o->optimiser == KN_TNEWTON ? KN_TNEWTON : KN_LBFGS,
                               .n = kn_spec_n_theta(&e->spec) - 1,
                               .lower = lower,
@@ -56,10 +65,8 @@ static kn_status one_response(kn_ctx *ctx, kn_engine *e, const kn_search_options
         lower[i] = kn_theta_lower;
         upper[i] = kn_theta_upper;
     }
-    if (box && box->has_length) {
-        lower[oo.n - 2] = box->length[0];
-        upper[oo.n - 2] = box->length[1];
-    }
+    if (box)
+        bound_shapes(&e->cov, box, lower, upper);
     *best = (kn_optimum){.value = -INFINITY, .stop = KN_STOP_NOT_OPTIMISED};
     for (int k = 0; k <= o->restarts; k++) {
         kn_optimum here = {.evals = 1};
@@ -95,7 +102,7 @@ static kn_status journalled(kn_ctx *ctx, kn_engine *e, const kn_search_options *
     typedef struct standing {
         kn_rng rng;
         int64_t evals_left, evals;
-        double x[KN_MAX_THETA];
+        double x[KN_THETA];
     } standing;
     struct {
         standing after;
@@ -124,12 +131,12 @@ out:
     return status;
 }
 
-kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, unsigned kernels, ptrdiff_t F, kn_mat Y,
+kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, const kn_cov *cov, kn_mat Y,
                        const kn_search_options *o, bool bounded, kn_mat theta, bool start_given,
                        double *lml, kn_mat grad, kn_found *found)
 {
     kn_status status;
-    kn_spec spec = {.noise = KN_NOISE_ISO, .sample_kernel = kernels, .task_kernel = KN_ISO, .F = F};
+    kn_spec spec = {.noise = KN_NOISE_ISO, .sample = *cov, .task = kn_cov_identity()};
     kn_engine e = {0};
     kn_box box;
     kn_limits limits = o->limits;
@@ -137,10 +144,10 @@ kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, unsigned kernels, ptrdiff_t
     int n = (int)theta.cols;
     kn_rng_init(&rng, o->seed, STREAM_PLAIN);
     *found = (kn_found){.stop = KN_STOP_CONVERGED};
-    KN_TRY(kn_box_new(ctx, pairs, kernels, &box));
+    KN_TRY(kn_box_new(ctx, cov, pairs, kn_mat_none(), &box));
     KN_TRY(kn_engine_new(ctx, &spec, pairs, kn_cols(Y, 0, 1), 1, 0, 1, Y.rows, NULL, &e));
     for (ptrdiff_t j = 0; j < Y.cols; j++) {
-        double x[KN_MAX_THETA];
+        double x[KN_THETA];
         kn_optimum best;
         e.Z = kn_cols(Y, j, 1);
         if (!start_given)
@@ -165,29 +172,26 @@ out:
     return status;
 }
 
-/* rho = exp(2 se)/(F exp(2 lin) + exp(2 se)), c = F exp(2 lin) + exp(2 se), d = exp(2 noise) */
-kn_status kn_plain_cells(kn_ctx *ctx, unsigned kernels, ptrdiff_t F, kn_mat theta, kn_stgpr *s)
+/* R0(theta) = c R0(rho, length), d = exp(2 noise) */
+kn_status kn_plain_cells(kn_ctx *ctx, const kn_cov *cov, kn_mat theta, kn_stgpr *s)
 {
     ptrdiff_t n = 0, T = theta.rows;
     kn_status status = kn_mat_new(ctx, T, 2, &s->cells);
     if (status != KN_OK)
         return status;
     for (ptrdiff_t j = 0; j < T; j++) {
-        int k = 0;
-        double lin = kernels & KN_LINEAR ? (double)F * exp(2 * kn_at(theta, j, k++)) : 0, se = 0;
-        double length = 1;
-        if (kernels & KN_SE) {
-            se = exp(2 * kn_at(theta, j, k++));
-            length = exp(kn_at(theta, j, k++));
-        }
-        double rho = se / (lin + se);
+        double own[KN_COV_THETA], rho, length;
+        kn_cov_point at;
+        for (int k = 0; k < cov->n_theta; k++)
+            own[k] = kn_at(theta, j, k);
+        kn_cov_point_of(cov, own, &at, &s->c[j]);
+        kn_cov_rho_length(cov, &at, &rho, &length);
         if (n == 0 || kn_at(s->cells, n - 1, 0) != rho || kn_at(s->cells, n - 1, 1) != length) {
             kn_col(s->cells, 0)[n] = rho;
             kn_col(s->cells, 1)[n++] = length;
         }
         s->cell[j] = (double)(n - 1);
-        s->c[j] = lin + se;
-        s->d[j] = exp(2 * kn_at(theta, j, k));
+        s->d[j] = exp(2 * kn_at(theta, j, cov->n_theta));
         s->delta[j] = s->d[j] / s->c[j];
     }
     for (ptrdiff_t k = 0; k < n; k++) /* fewer cells than responses: the columns move together */

@@ -5,13 +5,12 @@
 #include "gp/search.h"
 #include "gp/stgpr_cells.h"
 
-/* Each response alone: theta = [lin, se_amp, se_len, noise] without what the kernel
- * lacks. theta T x n: start of each response, or NULL; on return what was found. lml T, grad T x n.
- */
-kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, unsigned kernels, ptrdiff_t F, kn_mat Y,
+/* Each response alone: theta = [R0's, noise]. theta T x n: start of each response, or NULL; on
+ * return what was found. lml T, grad T x n. */
+kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, const kn_cov *cov, kn_mat Y,
                        const kn_search_options *o, bool bounded, kn_mat theta, bool start_given,
                        double *lml, kn_mat grad, kn_found *found);
 /* cells, cell, c, delta, d from theta (T x n). */
-kn_status kn_plain_cells(kn_ctx *ctx, unsigned kernels, ptrdiff_t F, kn_mat theta, kn_stgpr *s);
+kn_status kn_plain_cells(kn_ctx *ctx, const kn_cov *cov, kn_mat theta, kn_stgpr *s);
 
 #endif

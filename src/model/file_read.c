@@ -4,6 +4,7 @@
 
 #include "model/file.h"
 #include "model/info_json.h"
+#include "model/kernel_json.h"
 #include "model/safetensors.h"
 
 void kn_model_clear(kn_model *m)
@@ -23,7 +24,7 @@ static kn_status bad(kn_ctx *ctx, const kn_st_file *f, const char *what)
                    what);
 }
 
-static kn_status check_format(kn_ctx *ctx, const kn_st_file *f)
+static kn_status check_format(kn_ctx *ctx, const kn_st_file *f, int *out)
 {
     const char *format = kn_st_metadata(f, "format");
     const char *version = kn_st_metadata(f, "format_version");
@@ -39,6 +40,7 @@ static kn_status check_format(kn_ctx *ctx, const kn_st_file *f)
                        "%s has format version %ld, this kronorm %s reads up to %d: a newer kronorm "
                        "wrote it",
                        kn_st_name(f), v, kn_version(), KN_MODEL_FORMAT);
+    *out = (int)v;
     return KN_OK;
 }
 
@@ -123,36 +125,6 @@ static double number(json_t *object, const char *key)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-static kn_status read_kernel(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_gp *gp)
-{
-    json_t *k = json_object_get(record, "kernel"), *r0 = json_object_get(k, "r0");
-    json_t *inside = json_object_get(k, "inside");
-    json_int_t sample = json_integer_value(json_object_get(k, "sample_kernel"));
-    json_int_t task = json_integer_value(json_object_get(k, "task_kernel"));
-    json_int_t scale = json_integer_value(json_object_get(k, "task_scale"));
-    if (sample < 1 || sample > 7 || !(sample & 3) || task < 0 || task > 7 || scale < 0 ||
-        scale > 1 || json_array_size(r0) != KN_R0_MAX_PARAMS ||
-        json_array_size(inside) != KN_MAX_THETA)
-        return bad(ctx, f, "'kernel'");
-    gp->spec.sample_kernel = (unsigned)sample;
-    gp->spec.task_kernel = (unsigned)task;
-    gp->spec.task_scale = (kn_task_scale)scale;
-    for (size_t i = 0; i < KN_R0_MAX_PARAMS; i++) {
-        json_t *v = json_array_get(r0, i); /* null is -infinity: that term is off */
-        gp->latent.R0.theta[i] = json_is_number(v) ? json_number_value(v) : -INFINITY;
-    }
-    for (size_t i = 0; i < KN_MAX_THETA; i++)
-        gp->inside[i] = json_number_value(json_array_get(inside, i));
-    gp->latent.iso = number(k, "iso");
-    gp->s2 = number(k, "s2");
-    gp->pca = json_is_true(json_object_get(k, "pca"));
-    gp->complement_component = json_is_true(json_object_get(k, "complement_component"));
-    if (!(gp->latent.iso >= 0) || !(gp->s2 >= 0))
-        return bad(ctx, f, "'kernel'");
-    gp->latent.R0.kernels = kn_spec_r0(&gp->spec);
-    return KN_OK;
-}
-
 static kn_status read_cells(kn_ctx *ctx, const kn_st_file *f, kn_gp *gp)
 {
     kn_status status;
@@ -199,7 +171,8 @@ out:
     return status;
 }
 
-static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
+static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, int format,
+                              kn_model *m)
 {
     kn_status status;
     kn_gp *gp = &m->gp;
@@ -207,12 +180,12 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     gp->method = info->method;
     gp->spec.noise = info->noise;
     gp->spec.likelihood = info->likelihood;
-    gp->spec.F = gp->F = info->n_covariates;
+    gp->F = info->n_covariates;
     gp->spec.kronprod = gp->method == KN_KRONPROD;
     gp->N = info->n_samples;
     gp->T = m->y.n_kept;
     gp->P = info->n_components;
-    KN_TRY(read_kernel(ctx, f, record, gp));
+    KN_TRY(kn_kernel_from_json(ctx, kn_st_name(f), json_object_get(record, "kernel"), format, gp));
     KN_TRY(read_matrix(ctx, f, "X", gp->N, gp->F, &gp->latent.X));
     KN_TRY(read_positive(ctx, f, "noise", gp->T, true, &gp->noise));
     if (gp->method == KN_STGPR)
@@ -378,8 +351,9 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     void *memory = NULL;
     json_t *record = NULL;
     const char *text;
+    int format = 0;
     *out = NULL;
-    KN_TRY(check_format(ctx, f));
+    KN_TRY(check_format(ctx, f, &format));
     KN_TRY(kn_st_need_metadata(ctx, f, "record", &text));
     record = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(record)) {
@@ -394,7 +368,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     m->folds = (int)json_integer_value(json_object_get(record, "folds"));
     m->grouped = json_is_true(json_object_get(record, "grouped"));
     KN_TRY(read_scaling(ctx, f, m));
-    KN_TRY(read_process(ctx, f, record, m));
+    KN_TRY(read_process(ctx, f, record, format, m));
     KN_TRY(read_reference(ctx, f, record, m));
     KN_TRY(read_space(ctx, f, record, m));
     if (kn_st_metadata(f, "ids"))

@@ -3,6 +3,7 @@
 
 #include "model/file.h"
 #include "model/info_json.h"
+#include "model/kernel_json.h"
 #include "model/safetensors.h"
 
 static kn_status out_of_memory(kn_ctx *ctx)
@@ -49,33 +50,20 @@ static json_t *reference_json(const kn_reference *r)
                      gev_json(r->has_loo_gev, r->loo_gev), "deviance", r->has_deviance);
 }
 
-static json_t *spec_json(const kn_gp *gp)
-{
-    json_t *r0 = json_array(), *inside = json_array();
-    for (int k = 0; k < KN_R0_MAX_PARAMS; k++)
-        json_array_append_new(r0, kn_json_number(gp->latent.R0.theta[k]));
-    for (int k = 0; k < KN_MAX_THETA; k++)
-        json_array_append_new(inside, kn_json_number(gp->inside[k]));
-    return json_pack("{s:i s:i s:i s:o s:o s:o s:o s:b s:b}", "sample_kernel",
-                     (int)gp->spec.sample_kernel, "task_kernel", (int)gp->spec.task_kernel,
-                     "task_scale", (int)gp->spec.task_scale, "r0", r0, "inside", inside, "iso",
-                     kn_json_number(gp->latent.iso), "s2", kn_json_number(gp->s2), "pca", gp->pca,
-                     "complement_component", gp->complement_component);
-}
-
 static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
 {
     static const char *const kinds[] = {"none", "table", "image"};
     kn_status status;
     json_t *record = kn_info_to_json(&m->info);
-    char *dump = NULL;
+    char *dump = NULL, version[8];
     if (!record)
         return out_of_memory(ctx);
+    snprintf(version, sizeof version, "%d", KN_MODEL_FORMAT);
     json_object_set_new(record, "seed", json_integer((json_int_t)m->seed));
     json_object_set_new(record, "folds", json_integer(m->folds));
     if (m->grouped)
         json_object_set_new(record, "grouped", json_true());
-    json_object_set_new(record, "kernel", spec_json(&m->gp));
+    json_object_set_new(record, "kernel", kn_kernel_to_json(&m->gp));
     json_object_set_new(record, "reference", reference_json(&m->reference));
     json_object_set_new(record, "space", json_string(kinds[m->space.kind]));
     json_object_set_new(record, "recipe",
@@ -85,7 +73,7 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     if (!dump)
         return out_of_memory(ctx);
     KN_TRY(kn_st_set_metadata(ctx, w, "format", "kronorm model"));
-    KN_TRY(kn_st_set_metadata(ctx, w, "format_version", "1"));
+    KN_TRY(kn_st_set_metadata(ctx, w, "format_version", version));
     KN_TRY(kn_st_set_metadata(ctx, w, "software", kn_version()));
     KN_TRY(kn_st_set_metadata(ctx, w, "record", dump));
 out:

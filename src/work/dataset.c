@@ -5,8 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cov/diagonal.h"
 #include "data/match.h"
 #include "work/check.h"
+#include "work/fit.h"
 #include "work/response_files.h"
 
 void kn_dataset_clear(kn_dataset *d)
@@ -342,11 +344,15 @@ kn_status kn_dataset_read_training(kn_ctx *ctx, const kn_inputs *in, const kn_fi
                                    ptrdiff_t basis, kn_dataset *d)
 {
     kn_room room = room_of(ctx, in);
+    kn_cov sample, task;
+    kn_status status = kn_fit_covariances(ctx, fit, KN_ALL_COLUMNS, &sample, &task);
+    if (status != KN_OK)
+        return status;
     room.rank = fit->rank;
     bool iso = fit->noise == KN_NOISE_ISO && fit->method != KN_STGPR;
     room.shape = (kn_need_shape){.method = fit->method,
                                  .iso = iso,
-                                 .rotated = iso && (fit->task_kernel & KN_SE || basis > 0),
+                                 .rotated = iso && (basis > 0 || !kn_cov_is_spectral(&task)),
                                  .given_basis = basis > 0,
                                  .P = basis > 0 ? basis : fit->components,
                                  .folds = fit->folds,

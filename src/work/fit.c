@@ -110,24 +110,59 @@ static kn_status check_method(kn_ctx *ctx, const kn_fit_options *o)
     }
 }
 
+/* The header's bits as a covariance; 0 stands for what is said otherwise. */
+static kn_status cov_of_bits(kn_ctx *ctx, unsigned bits, const char *otherwise, ptrdiff_t F,
+                             kn_cov *out)
+{
+    static const char *const texts[] = {"",    "linear",     "se",     "linear+se",
+                                        "iso", "linear+iso", "se+iso", "linear+se+iso"};
+    const char *text = bits == KN_KERNEL_DEFAULT ? otherwise : "none of them";
+    if (bits > 0 && bits < sizeof texts / sizeof *texts)
+        text = texts[bits];
+    return kn_cov_parse(ctx, text, F, out);
+}
+
+kn_status kn_fit_covariances(kn_ctx *ctx, const kn_fit_options *o, ptrdiff_t F, kn_cov *sample,
+                             kn_cov *task)
+{
+    bool iso = o->noise == KN_NOISE_ISO;
+    kn_status status;
+    KN_TRY(cov_of_bits(ctx, o->sample_kernel, iso ? "linear+se+iso" : "linear+se", F, sample));
+    KN_TRY(cov_of_bits(ctx, o->task_kernel, "linear+iso", KN_ALL_COLUMNS, task));
+out:
+    return status;
+}
+
+static kn_status check_covariances(kn_ctx *ctx, const kn_fit_options *o)
+{
+    char names[128];
+    kn_cov sample, task;
+    kn_status status = kn_fit_covariances(ctx, o, KN_ALL_COLUMNS, &sample, &task);
+    if (status != KN_OK)
+        return status;
+    if (sample.n_between == 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "the sample kernel has neither %s: covariates would have no say",
+                       kn_kernel_list(true, " nor ", " nor ", names, sizeof names));
+    if (o->noise != KN_NOISE_ISO && sample.n > sample.n_between)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "structured noise takes sample kernels %s; %s is what its noise already "
+                       "models",
+                       kn_kernel_list(true, ", ", " and ", names, sizeof names),
+                       sample.term[sample.n_between].kernel->name);
+    return KN_OK;
+}
+
 kn_status kn_check_fit_options(kn_ctx *ctx, const kn_fit_options *o)
 {
     kn_status status = check_enums(ctx, o);
     if (status == KN_OK)
         status = check_method(ctx, o);
+    if (status == KN_OK)
+        status = check_covariances(ctx, o);
     if (status != KN_OK)
         return status;
-    unsigned all = KN_LINEAR | KN_SE | KN_ISO;
     bool iso = o->noise == KN_NOISE_ISO;
-    if (o->sample_kernel & ~all || o->task_kernel & ~all)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "kernels are sums of linear, se and iso");
-    if (o->sample_kernel && !(o->sample_kernel & (KN_LINEAR | KN_SE)))
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "the sample kernel has neither linear nor se: covariates would have no say");
-    if (!iso && (o->sample_kernel & KN_ISO))
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "structured noise takes sample kernels linear and se; "
-                       "iso is what its noise already models");
     if (!iso && o->task_kernel)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "a task kernel needs iso noise");
     if (!iso && o->task_scale != KN_TASK_SCALE_NONE)
@@ -222,21 +257,16 @@ static void set_rank(const kn_ctx *ctx, const kn_fit_options *o, ptrdiff_t N, kn
         spec->rank = most < (double)(N / 3) ? (ptrdiff_t)most : N / 3;
 }
 
-static kn_spec spec_of(const kn_fit_options *o, ptrdiff_t F)
+static kn_status spec_of(kn_ctx *ctx, const kn_fit_options *o, ptrdiff_t F, kn_spec *spec)
 {
-    bool iso = o->noise == KN_NOISE_ISO;
-    kn_spec spec = {.noise = o->noise,
-                    .likelihood = o->likelihood,
-                    .sample_kernel = o->sample_kernel,
-                    .task_kernel = o->task_kernel,
-                    .task_scale = o->task_scale,
-                    .F = F,
-                    .kronprod = o->method == KN_KRONPROD};
-    if (spec.sample_kernel == KN_KERNEL_DEFAULT)
-        spec.sample_kernel = KN_LINEAR | KN_SE | (iso ? KN_ISO : 0u);
-    if (iso && spec.task_kernel == KN_KERNEL_DEFAULT)
-        spec.task_kernel = KN_LINEAR | KN_ISO;
-    return spec;
+    *spec = (kn_spec){.noise = o->noise,
+                      .likelihood = o->likelihood,
+                      .task_scale = o->task_scale,
+                      .kronprod = o->method == KN_KRONPROD};
+    kn_status status = kn_fit_covariances(ctx, o, F, &spec->sample, &spec->task);
+    if (o->noise != KN_NOISE_ISO)
+        spec->task = (kn_cov){0};
+    return status;
 }
 
 /* What is normal, from the training samples' own cross-validated maps. The z themselves are kept
@@ -283,6 +313,7 @@ kn_status kn_fit_with(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *o
 {
     kn_status status;
     kn_fit_options o;
+    kn_spec spec;
     kn_mat Xs = {0};
     kn_model *m = NULL;
     kn_gp_maps cv = {0};
@@ -293,7 +324,7 @@ kn_status kn_fit_with(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *o
         o.noise = KN_NOISE_ISO; /* the only noise it has */
     KN_TRY(kn_check_fit_options(ctx, &o));
     KN_TRY(check_data(ctx, X, Y, &o));
-    kn_spec spec = spec_of(&o, X.cols);
+    KN_TRY(spec_of(ctx, &o, X.cols, &spec));
     KN_TRY(check_theta(ctx, &o, &spec));
     set_rank(ctx, &o, X.rows, &spec);
 

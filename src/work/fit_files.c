@@ -7,6 +7,7 @@
 #include "la/core.h"
 #include "model/file.h"
 #include "model/info_json.h"
+#include "model/kernel_json.h"
 #include "model/safetensors.h"
 #include "work/check.h"
 #include "work/checkpoint.h"
@@ -208,6 +209,8 @@ kn_status kn_model_describe(kn_ctx *ctx, const char *path, char **text)
                                       "length", kn_json_number(m->info.length), "c",
                                       column(m->gp.latent.c, m->gp.P), "d",
                                       column(m->gp.latent.d, m->gp.P)));
+    json_object_set_new(j, "terms", kn_terms_json(&m->gp));
+    json_object_set_new(j, "weights", kn_weights_json(&m->gp));
     json_object_set_new(j, "gev",
                         r->has_gev
                             ? json_pack("{s:o s:o s:o s:b}", "shape", kn_json_number(r->gev.xi),

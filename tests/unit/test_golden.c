@@ -1,4 +1,5 @@
 /* The numbers of tests/golden, computed there by brute force. */
+#include "covs.h"
 #include "gp/cv.h"
 #include "gp/loo.h"
 #include "gp/maps.h"
@@ -53,11 +54,13 @@ static void check_eigenvalues(inputs in, kn_mat theta, json_t *setting)
 {
     kn_mat Z = ref_mul(0, in.Y, 0, in.B), eig_R = ref_numbers(setting, "eig_R");
     kn_mat eig_C = ref_numbers(setting, "eig_C");
-    kn_spec spec = {.noise = KN_NOISE_ISO, .sample_kernel = 7, .task_kernel = 7, .F = in.X.cols};
+    kn_spec spec = {.noise = KN_NOISE_ISO,
+                    .sample = cov_of("linear+se+iso", in.X.cols),
+                    .task = cov_of("linear+se+iso", KN_ALL_COLUMNS)};
     kn_pairs pairs;
     kn_engine e;
     double lml;
-    assert_ok(ctx, kn_pairs_within(ctx, in.X, 3, &pairs));
+    assert_ok(ctx, kn_pairs_within(ctx, in.X, &spec.sample.stats, &pairs));
     assert_ok(ctx, kn_engine_new(ctx, &spec, &pairs, Z, in.Y.cols, 1, 1, in.X.rows, NULL, &e));
     assert_ok(ctx, kn_engine_joint(ctx, &e, theta.data, &lml, NULL));
     for (ptrdiff_t i = 0; i < e.N; i++)
@@ -178,9 +181,7 @@ static void iso_covariance_between_responses(void **state)
 /* A model at the fixed parameters of the golden file, without any fitting. */
 static kn_gp fixed_model(inputs in, json_t *expected)
 {
-    kn_gp gp = {.spec = {.noise = KN_NOISE_STRUCTURED,
-                         .sample_kernel = KN_LINEAR | KN_SE,
-                         .F = in.X.cols},
+    kn_gp gp = {.spec = {.noise = KN_NOISE_STRUCTURED, .sample = cov_of("linear+se", in.X.cols)},
                 .N = in.X.rows,
                 .F = in.X.cols,
                 .T = in.Y.cols,
@@ -190,9 +191,10 @@ static kn_gp fixed_model(inputs in, json_t *expected)
     kn_mat X, A;
     kn_mat c = ref_numbers(expected, "fixed.c"), d = ref_numbers(expected, "fixed.d");
     double theta[3];
-    kn_theta_of_rho(3, gp.F, ref_number(expected, "rho"), ref_number(expected, "length"), theta);
-    assert_ok(ctx, kn_pairs_within(ctx, in.X, 3, &pairs));
-    assert_ok(ctx, kn_decomp_new(ctx, gp.N, 3, &R0));
+    const kn_cov *cov = &gp.spec.sample;
+    theta_at_rho(cov, ref_number(expected, "rho"), ref_number(expected, "length"), theta);
+    assert_ok(ctx, kn_pairs_within(ctx, in.X, &cov->stats, &pairs));
+    assert_ok(ctx, kn_decomp_new(ctx, gp.N, cov, &R0));
     assert_ok(ctx, kn_decomp_compute(ctx, &R0, &pairs, theta));
     kn_mat Z = ref_mul(0, in.Y, 0, in.B), UZ = ref_mul(1, R0.U, 0, Z);
     assert_ok(ctx, kn_mat_copy(ctx, UZ, &A));
@@ -285,16 +287,16 @@ static void structured_profile(const char *dir)
 
     /* the envelope gradient */
     kn_mat Z = ref_mul(0, in.Y, 0, in.B);
-    kn_spec spec = {.sample_kernel = KN_LINEAR | KN_SE, .F = in.X.cols};
+    kn_spec spec = {.sample = cov_of("linear+se", in.X.cols)};
     kn_pairs pairs;
     kn_engine e;
     double lml, g[2];
     double total = kn_sumsq(in.Y);
-    assert_ok(ctx, kn_pairs_within(ctx, in.X, 3, &pairs));
+    assert_ok(ctx, kn_pairs_within(ctx, in.X, &spec.sample.stats, &pairs));
     assert_ok(ctx, kn_engine_new(ctx, &spec, &pairs, Z, in.Y.cols, total - kn_sumsq(Z), total,
                                  in.X.rows, NULL, &e));
-    assert_ok(ctx, kn_engine_nested(ctx, &e, ref_number(expected, "rho"),
-                                    ref_number(expected, "length"), &lml, g));
+    assert_ok(ctx, nested_at(ctx, &e, ref_number(expected, "rho"), ref_number(expected, "length"),
+                             &lml, g));
     assert_close(lml, ref_number(expected, "profile.lml"), 1e-9);
     assert_close(g[0], ref_number(expected, "profile.grad_logit_rho"), 1e-6);
     assert_close(g[1], ref_number(expected, "profile.grad_ln_length"), 1e-6);
@@ -341,7 +343,7 @@ static void structured_folds(const char *dir)
     kn_scaling s;
     assert_ok(ctx, kn_scaling_new(ctx, view(in.Y), false, &s));
     kn_responses Y = kn_responses_of(view(in.Y), &s);
-    kn_spec spec = {.sample_kernel = KN_LINEAR | KN_SE, .F = in.X.cols};
+    kn_spec spec = {.sample = cov_of("linear+se", in.X.cols)};
     bool given = strcmp(json_string_value(json_object_get(expected, "basis")), "given") == 0;
     kn_gp_options o = {.components = in.B.cols, .folds = 0};
     o.search = (kn_search_options){.rho = ref_number(expected, "rho"),

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "base/rng.h"
+#include "covs.h"
 #include "gp/gp.h"
 
 static kn_ctx *ctx;
@@ -63,12 +64,14 @@ static void release(maps_of m)
 static void check_eigenvalues(kn_mat X, kn_mat Y, kn_mat theta, json_t *setting)
 {
     kn_mat eig_D = ref_numbers(setting, "eig_D");
-    kn_spec spec = {
-        .noise = KN_NOISE_ISO, .sample_kernel = 7, .task_kernel = 7, .F = X.cols, .kronprod = true};
+    kn_spec spec = {.noise = KN_NOISE_ISO,
+                    .sample = cov_of("linear+se+iso", X.cols),
+                    .task = cov_of("linear+se+iso", KN_ALL_COLUMNS),
+                    .kronprod = true};
     kn_pairs pairs;
     kn_engine e;
     double lml;
-    assert_ok(ctx, kn_pairs_within(ctx, X, 3, &pairs));
+    assert_ok(ctx, kn_pairs_within(ctx, X, &spec.sample.stats, &pairs));
     assert_ok(ctx, kn_engine_new(ctx, &spec, &pairs, Y, Y.cols, 0, 1, X.rows, NULL, &e));
     assert_ok(ctx, kn_engine_joint(ctx, &e, theta.data, &lml, NULL));
     assert_same(kn_mat_cols(e.iso.c, e.P, 1), eig_D, 1e-10);
@@ -143,7 +146,7 @@ static void free_problem(problem p)
 
 static int random_theta(unsigned task, unsigned sample, double *theta)
 {
-    kn_spec spec = {.task_kernel = task, .sample_kernel = sample};
+    kn_spec spec = {.task = cov_of_bits(task, KN_ALL_COLUMNS), .sample = cov_of_bits(sample, 1)};
     int n = kn_spec_n_theta(&spec);
     for (int i = 0; i < n; i++)
         theta[i] = 0.4 * kn_rng_normal(&rng) - 0.5;

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "base/rng.h"
+#include "covs.h"
 #include "gp/gp.h"
 #include "scratch.h"
 
@@ -168,27 +169,26 @@ static void gradient_matches_central_differences(void **state)
     (void)state;
     static const struct {
         bool iso;
-        unsigned task;
+        const char *task;
         ptrdiff_t N, rank;
-    } cases[] = {{false, 0, 60, 10},
-                 {false, 0, 60, 1},
-                 {false, 0, 3, 2},
-                 {true, KN_LINEAR | KN_ISO, 60, 10},
-                 {true, KN_LINEAR | KN_SE | KN_ISO, 60, 10},
-                 {true, KN_LINEAR | KN_SE | KN_ISO, 40, 40},
-                 {true, KN_ISO, 5, 3}};
+    } cases[] = {{false, "", 60, 10},
+                 {false, "", 60, 1},
+                 {false, "", 3, 2},
+                 {true, "linear+iso", 60, 10},
+                 {true, "linear+se+iso", 60, 10},
+                 {true, "linear+se+iso", 40, 40},
+                 {true, "iso", 5, 3}};
     kn_rng rng;
     kn_rng_init(&rng, 3, 0);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         ptrdiff_t N = cases[k].N, P = N < 4 ? 1 : 3;
         kn_mat X = ref_normal(&rng, N, 2), Z = ref_normal(&rng, N, P);
         kn_spec spec = {.noise = cases[k].iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED,
-                        .F = 2,
-                        .sample_kernel = KN_LINEAR | KN_SE | (cases[k].iso ? KN_ISO : 0u),
-                        .task_kernel = cases[k].task,
+                        .sample = cov_of(cases[k].iso ? "linear+se+iso" : "linear+se", 2),
+                        .task = cov_of(cases[k].task, KN_ALL_COLUMNS),
                         .rank = cases[k].rank};
         kn_engine e;
-        double lml, g[KN_MAX_THETA], h = 1e-4;
+        double lml, g[KN_THETA], h = 1e-4;
         assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, P + 2, 1.5, 10, N, NULL, &e));
         e.low.tol = 1; /* the pivots of the first evaluation stay */
         e.low.n_set = 0;
@@ -214,15 +214,14 @@ static void gradient_matches_central_differences(void **state)
         } else {
             double x = 0.3, l = 0.2;
             e.low.tol = 0;
-            assert_ok(ctx, kn_engine_nested(ctx, &e, 1 / (1 + exp(-x)), exp(l), &lml, g));
+            assert_ok(ctx, nested_at(ctx, &e, 1 / (1 + exp(-x)), exp(l), &lml, g));
             e.low.tol = 1;
-            assert_ok(ctx, kn_engine_nested(ctx, &e, 1 / (1 + exp(-x)), exp(l), &lml, g));
+            assert_ok(ctx, nested_at(ctx, &e, 1 / (1 + exp(-x)), exp(l), &lml, g));
             for (int i = 0; i < 2; i++) {
                 double f[2];
                 for (int s = 0; s < 2; s++) {
                     double step = s ? h : -h, xs = x + (i == 0) * step, ls = l + (i == 1) * step;
-                    assert_ok(ctx,
-                              kn_engine_nested(ctx, &e, 1 / (1 + exp(-xs)), exp(ls), &f[s], NULL));
+                    assert_ok(ctx, nested_at(ctx, &e, 1 / (1 + exp(-xs)), exp(ls), &f[s], NULL));
                 }
                 assert_close(g[i], (f[1] - f[0]) / (2 * h), 1e-6);
             }
@@ -246,12 +245,11 @@ static void all_pivots_are_the_dense_likelihood(void **state)
                     for (int f = 0; f < 2; f++)
                         kn_col(X, f)[N - 1 - i] = kn_at(X, i, f);
                 kn_spec spec = {.noise = iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED,
-                                .F = 2,
-                                .sample_kernel = KN_LINEAR | KN_SE | (iso ? KN_ISO : 0u),
-                                .task_kernel = iso ? 7u : 0u,
+                                .sample = cov_of(iso ? "linear+se+iso" : "linear+se", 2),
+                                .task = cov_of(iso ? "linear+se+iso" : "", KN_ALL_COLUMNS),
                                 .rank = N};
                 double theta[9] = {-0.3, -0.5, 0.4, -0.7, -0.2, -0.4, 0.2, -0.6, -0.35};
-                double lml[2], gradient[2][KN_MAX_THETA] = {{0}};
+                double lml[2], gradient[2][KN_THETA] = {{0}};
                 for (int dense = 0; dense < 2; dense++) {
                     kn_engine e;
                     spec.rank = dense ? 0 : N;
@@ -260,8 +258,7 @@ static void all_pivots_are_the_dense_likelihood(void **state)
                         assert_ok(ctx,
                                   kn_engine_joint(ctx, &e, theta, &lml[dense], gradient[dense]));
                     else
-                        assert_ok(ctx, kn_engine_nested(ctx, &e, 0.4, 1.3, &lml[dense],
-                                                        gradient[dense]));
+                        assert_ok(ctx, nested_at(ctx, &e, 0.4, 1.3, &lml[dense], gradient[dense]));
                     kn_engine_clear(&e);
                 }
                 assert_close(lml[0], lml[1], 1e-9);
@@ -278,16 +275,16 @@ static void auto_is_dense_where_pivots_do_not_suffice(void **state)
     kn_rng_init(&rng, 9, 0);
     kn_mat X = ref_normal(&rng, 90, 20),
            Z = ref_normal(&rng, 90, 2); /* far apart in 20 dimensions */
-    kn_spec spec = {.F = 20, .sample_kernel = KN_LINEAR | KN_SE, .rank = 30, .rank_auto = true};
+    kn_spec spec = {.sample = cov_of("linear+se", 20), .rank = 30, .rank_auto = true};
     kn_engine e, dense;
     double lml, expected, g[2], same[2];
     assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, 2, 0, 1, 90, NULL, &e));
-    assert_ok(ctx, kn_engine_nested(ctx, &e, 0.5, 1, &lml, g));
+    assert_ok(ctx, nested_at(ctx, &e, 0.5, 1, &lml, g));
     assert_int_equal(e.spec.rank, 0);
     assert_int_equal(e.R0.m, 90);
     spec.rank = 0;
     assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, 2, 0, 1, 90, NULL, &dense));
-    assert_ok(ctx, kn_engine_nested(ctx, &dense, 0.5, 1, &expected, same));
+    assert_ok(ctx, nested_at(ctx, &dense, 0.5, 1, &expected, same));
     assert_close(lml, expected, 0);
     assert_close(g[0], same[0], 0);
     kn_engine_clear(&e);
@@ -301,12 +298,12 @@ static void what_does_not_fit_is_refused_with_numbers(void **state)
     kn_rng rng;
     kn_rng_init(&rng, 9, 0);
     kn_mat X = ref_normal(&rng, 90, 20), Z = ref_normal(&rng, 90, 2);
-    kn_spec spec = {.F = 20, .sample_kernel = KN_LINEAR | KN_SE, .rank = 30, .rank_auto = true};
+    kn_spec spec = {.sample = cov_of("linear+se", 20), .rank = 30, .rank_auto = true};
     kn_engine e;
     double lml;
     assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, 2, 0, 1, 90, NULL, &e));
     kn_set_memory(ctx, 7 * 8 * 50 * 50);
-    assert_refused(ctx, kn_engine_nested(ctx, &e, 0.5, 1, &lml, NULL), KN_ERR_MEMORY,
+    assert_refused(ctx, nested_at(ctx, &e, 0.5, 1, &lml, NULL), KN_ERR_MEMORY,
                    "up to 50 samples are possible, or an approximation of rank");
     kn_set_memory(ctx, 0);
     kn_engine_clear(&e);

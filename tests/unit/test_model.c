@@ -1,4 +1,5 @@
 /* What the model promises statistically: calibration, and a sensible number of components. */
+#include "covs.h"
 #include "gp/predict.h"
 #include "test.h"
 
@@ -111,7 +112,8 @@ static truth structured_truth(void)
                .y = ref_new(N + NS, T),
                .mean = ref_new(NS, T),
                .var = ref_new(NS, T)};
-    kn_theta_of_rho(KN_LINEAR | KN_SE, 2, 0.6, 1.1, r0);
+    kn_cov cov = cov_of("linear+se", 2);
+    theta_at_rho(&cov, 0.6, 1.1, r0);
     r0[3] = -INFINITY;
     kn_mat R = ref_kernel(t.X, t.X, r0, 1), K = covariance(t.B, R, c, d, s2);
     draw(K, t.y.data);
@@ -120,8 +122,8 @@ static truth structured_truth(void)
     kn_pairs pairs;
     kn_decomp R0;
     kn_latent latent;
-    assert_ok(ctx, kn_pairs_within(ctx, Xt, 3, &pairs));
-    assert_ok(ctx, kn_decomp_new(ctx, N, 3, &R0));
+    assert_ok(ctx, kn_pairs_within(ctx, Xt, &cov.stats, &pairs));
+    assert_ok(ctx, kn_decomp_new(ctx, N, &cov, &R0));
     assert_ok(ctx, kn_decomp_compute(ctx, &R0, &pairs, r0));
     kn_mat UZ = ref_mul(1, R0.U, 0, Z);
     assert_ok(ctx, kn_mat_copy(ctx, Xt, &X));

@@ -1,4 +1,5 @@
 /* Random small problems against dense NT x NT Gaussians: every shape that could trip an index. */
+#include "covs.h"
 #include "gp/predict.h"
 #include "test.h"
 
@@ -218,12 +219,13 @@ static void components_match_dense_gaussians_at_any_noise(void **state)
                 kss[i] = c * kn_at(Rss, i, i);
             double lml = ref_gp(R, z.data, Rs, kss, em.data, ev.data);
 
+            kn_cov cov = cov_of("linear+se", p.s.F);
             kn_pairs pairs;
             kn_decomp R0;
             kn_latent latent;
             kn_mat X, A, UZ;
-            assert_ok(ctx, kn_pairs_within(ctx, p.X, 3, &pairs));
-            assert_ok(ctx, kn_decomp_new(ctx, p.s.N, 3, &R0));
+            assert_ok(ctx, kn_pairs_within(ctx, p.X, &cov.stats, &pairs));
+            assert_ok(ctx, kn_decomp_new(ctx, p.s.N, &cov, &R0));
             assert_ok(ctx, kn_decomp_compute(ctx, &R0, &pairs, r0));
             UZ = ref_mul(1, R0.U, 0, z);
             double mine = -0.5 * p.s.N * log(2 * M_PI);
@@ -279,7 +281,8 @@ static void joint_gradient_matches_central_differences(void **state)
                 if (k % 2)
                     o.task_scale = KN_TASK_SCALE_SQRTN;
                 o.theta = theta;
-                kn_spec spec = {.task_kernel = o.task_kernel, .sample_kernel = o.sample_kernel};
+                kn_spec spec = {.task = cov_of_bits(task, KN_ALL_COLUMNS),
+                                .sample = cov_of_bits(o.sample_kernel, p.s.F)};
                 o.n_theta = kn_spec_n_theta(&spec);
                 for (int i = 0; i < o.n_theta; i++)
                     theta[i] = 0.3 * kn_rng_normal(&rng) - 0.3;
@@ -309,23 +312,22 @@ static void nested_gradient_matches_central_differences(void **state)
             problem p = random_problem(SHAPES[k]);
             kn_mat Z = ref_mul(0, p.Y, 0, p.B);
             kn_spec spec = {.noise = iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED,
-                            .F = p.s.F,
-                            .sample_kernel = KN_LINEAR | KN_SE | (iso ? KN_ISO : 0u),
-                            .task_kernel = iso ? KN_LINEAR | KN_ISO : 0u};
+                            .sample = cov_of(iso ? "linear+se+iso" : "linear+se", p.s.F),
+                            .task = cov_of(iso ? "linear+iso" : "", KN_ALL_COLUMNS)};
+            kn_cov cov = kn_cov_between(&spec.sample);
             kn_pairs pairs;
             kn_engine e;
             double total = kn_sumsq(p.Y), E = fmax(total - kn_sumsq(Z), 0), lml, g[2], none[2];
-            assert_ok(ctx, kn_pairs_within(ctx, p.X, 3, &pairs));
+            assert_ok(ctx, kn_pairs_within(ctx, p.X, &cov.stats, &pairs));
             assert_ok(ctx, kn_engine_new(ctx, &spec, &pairs, Z, p.s.T, E, total, p.s.N, NULL, &e));
             e.inside_tolerance = 1e-11; /* what h will divide */
             double x = kn_rng_normal(&rng), l = 0.3 * kn_rng_normal(&rng), h = 1e-4;
-            assert_ok(ctx, kn_engine_nested(ctx, &e, 1 / (1 + exp(-x)), exp(l), &lml, g));
+            assert_ok(ctx, nested_at(ctx, &e, 1 / (1 + exp(-x)), exp(l), &lml, g));
             for (int i = 0; i < 2; i++) {
                 double f[2];
                 for (int s = 0; s < 2; s++) {
                     double step = s ? h : -h, xs = x + (i == 0) * step, ls = l + (i == 1) * step;
-                    assert_ok(ctx,
-                              kn_engine_nested(ctx, &e, 1 / (1 + exp(-xs)), exp(ls), &f[s], none));
+                    assert_ok(ctx, nested_at(ctx, &e, 1 / (1 + exp(-xs)), exp(ls), &f[s], none));
                 }
                 assert_close(g[i], (f[1] - f[0]) / (2 * h), 1e-6);
             }

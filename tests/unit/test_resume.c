@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "covs.h"
 #include "logged.h"
 #include "scratch.h"
 
@@ -312,7 +313,7 @@ static void a_low_rank_that_turned_dense_resumes(void **state)
     (void)state;
     problem p = new_problem(60, 6);
     kn_fit_options fo = options();
-    kn_spec spec = {.sample_kernel = KN_LINEAR | KN_SE, .F = 2, .rank = 12, .rank_auto = true};
+    kn_spec spec = {.sample = cov_of("linear+se", 2), .rank = 12, .rank_auto = true};
     kn_search_options o = {
         .limits = {.evals_left = -1}, .optimise = true, .rho = 0.1, .length = 30, .seed = 1};
     kn_found found[10];

@@ -1,4 +1,5 @@
 /* STGPR: golden numbers, dense Gaussians, and the cells against each response's own optimum. */
+#include "covs.h"
 #include "gp/maps.h"
 #include "gp/predict.h"
 #include "gp/stgpr.h"
@@ -61,7 +62,7 @@ static void matches_golden(const char *dir)
     kn_mat lml = ref_new(T, 1), grad = ref_new(T, 4);
     kn_mat mean = ref_new(Xs.rows, T), var = ref_new(Xs.rows, T);
     kn_gp gp = {.method = KN_STGPR,
-                .spec = {.sample_kernel = 3, .F = X.cols},
+                .spec = {.sample = cov_of("linear+se", X.cols)},
                 .N = X.rows,
                 .F = X.cols,
                 .T = T};
@@ -70,16 +71,16 @@ static void matches_golden(const char *dir)
     kn_found found;
     kn_gp_maps maps;
     int evals = 0;
-    assert_ok(ctx, kn_pairs_within(ctx, X, 3, &own));
-    assert_ok(ctx, kn_pairs_within(ctx, X, 3, &pairs));
-    assert_ok(ctx, kn_plain_fit(ctx, &own, 3, X.cols, Y, &o, false, theta, true, lml.data, grad,
-                                &found));
+    const kn_cov *cov = &gp.spec.sample;
+    assert_ok(ctx, kn_pairs_within(ctx, X, &cov->stats, &own));
+    assert_ok(ctx, kn_pairs_within(ctx, X, &cov->stats, &pairs));
+    assert_ok(ctx, kn_plain_fit(ctx, &own, cov, Y, &o, false, theta, true, lml.data, grad, &found));
     assert_same(lml, L, 1e-10);
     assert_same(grad, G, 1e-10);
     assert_ok(ctx, kn_stgpr_new(ctx, X.rows, T, &gp.stgpr));
     kn_mat_set(gp.stgpr.alpha, Y);
-    assert_ok(ctx, kn_plain_cells(ctx, 3, X.cols, theta, &gp.stgpr));
-    assert_ok(ctx, kn_stgpr_finish(ctx, &pairs, 3, X.cols, true, &gp.stgpr, &evals));
+    assert_ok(ctx, kn_plain_cells(ctx, cov, theta, &gp.stgpr));
+    assert_ok(ctx, kn_stgpr_finish(ctx, &pairs, cov, true, &gp.stgpr, &evals));
     assert_ok(ctx, kn_mat_copy(ctx, X, &gp.latent.X));
     assert_ok(ctx, kn_gp_predict(ctx, &gp, Xs, &maps));
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
@@ -293,9 +294,10 @@ static shortfall against_own_optimum(kn_mat X, kn_mat Y, int restarts)
     o.folds = 0;
     o.standardise = 0;
     kn_model *cells = fit(X, Y, &o, &info);
-    assert_ok(ctx, kn_pairs_within(ctx, X, 3, &pairs));
-    assert_ok(ctx, kn_plain_fit(ctx, &pairs, 3, X.cols, Y, &so, true, theta, false, own.data, grad,
-                                &found));
+    kn_cov cov = cov_of("linear+se", X.cols);
+    assert_ok(ctx, kn_pairs_within(ctx, X, &cov.stats, &pairs));
+    assert_ok(ctx,
+              kn_plain_fit(ctx, &pairs, &cov, Y, &so, true, theta, false, own.data, grad, &found));
     kn_view lml = kn_model_array(cells, "lml"), at = kn_model_array(cells, "cells");
     for (ptrdiff_t j = 0; j < Y.cols; j++) {
         double short_by = own.data[j] - kn_view_at(lml, j, 0);
@@ -472,11 +474,12 @@ static void plain_gradient_matches_central_differences(void **state)
     kn_search_options o = {.limits = {.evals_left = -1}};
     kn_mat theta = ref_normal(&rng, 3, 4), none = ref_new(3, 4), grad = ref_new(3, 4);
     kn_mat lml = ref_new(3, 1);
+    kn_cov cov = cov_of("linear+se", 2);
     kn_pairs pairs;
     kn_found found;
-    assert_ok(ctx, kn_pairs_within(ctx, p.X, 3, &pairs));
+    assert_ok(ctx, kn_pairs_within(ctx, p.X, &cov.stats, &pairs));
     assert_ok(ctx,
-              kn_plain_fit(ctx, &pairs, 3, 2, p.Y, &o, false, theta, true, lml.data, grad, &found));
+              kn_plain_fit(ctx, &pairs, &cov, p.Y, &o, false, theta, true, lml.data, grad, &found));
     for (int i = 0; i < 4; i++) {
         double h = 1e-4;
         kn_mat f[4];
@@ -486,8 +489,8 @@ static void plain_gradient_matches_central_differences(void **state)
             for (int j = 0; j < 3; j++)
                 kn_col(moved, i)[j] += h * (s < 2 ? s - 2 : s - 1);
             f[s] = ref_new(3, 1);
-            assert_ok(ctx, kn_pairs_within(ctx, p.X, 3, &pairs));
-            assert_ok(ctx, kn_plain_fit(ctx, &pairs, 3, 2, p.Y, &o, false, moved, true, f[s].data,
+            assert_ok(ctx, kn_pairs_within(ctx, p.X, &cov.stats, &pairs));
+            assert_ok(ctx, kn_plain_fit(ctx, &pairs, &cov, p.Y, &o, false, moved, true, f[s].data,
                                         none, &found));
             free(moved.data);
         }

@@ -1,0 +1,201 @@
+#include "model/kernel_json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cov/weights.h"
+#include "model/info_json.h"
+
+static kn_status bad(kn_ctx *ctx, const char *file)
+{
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: 'kernel' is missing or not what it should be", file);
+}
+
+/* theta = [C's, R's, noise], as far as a method has them */
+static void all_theta(const kn_gp *gp, double *theta)
+{
+    kn_spec_join(&gp->spec, gp->latent.R0.theta, gp->inside, theta);
+}
+
+static bool has_weights(const kn_gp *gp)
+{
+    return gp->latent.R0.m > 0; /* else each response has R0 of its own */
+}
+
+/* ---- to JSON ----------------------------------------------------------------------------------
+ */
+
+static const char *param_name(const kn_kernel *k, int i)
+{
+    return i == 0 ? k->amplitude : k->shape[i - 1].name;
+}
+
+/* Terms with their columns, and with their parameters where theta is not NULL. */
+static json_t *terms_to_json(const kn_cov *cov, const double *theta)
+{
+    json_t *terms = json_array();
+    for (int k = 0; k < cov->n; k++) {
+        const kn_term *t = &cov->term[k];
+        json_t *j = json_pack("{s:s}", "kernel", t->kernel->name), *own = json_object();
+        if (t->count > 0)
+            json_object_set_new(j, "columns",
+                                json_pack("[I I]", (json_int_t)t->first, (json_int_t)t->count));
+        for (int i = 0; theta && i <= t->kernel->n_shape; i++)
+            json_object_set_new(own, param_name(t->kernel, i), kn_json_number(theta[t->at + i]));
+        json_object_set_new(j, "theta", own);
+        json_array_append_new(terms, j);
+    }
+    return terms;
+}
+
+json_t *kn_terms_json(const kn_gp *gp)
+{
+    double theta[KN_THETA];
+    all_theta(gp, theta);
+    return terms_to_json(&gp->spec.sample, has_weights(gp) ? theta + gp->spec.task.n_theta : NULL);
+}
+
+json_t *kn_weights_json(const kn_gp *gp)
+{
+    const kn_decomp *R0 = &gp->latent.R0;
+    kn_cov_point at;
+    double total;
+    if (!has_weights(gp))
+        return json_null();
+    json_t *weights = json_array();
+    kn_cov_point_of(&R0->cov, R0->theta, &at, &total);
+    for (int k = 0; k < R0->cov.n; k++)
+        json_array_append_new(weights, kn_json_number(at.w[k]));
+    return weights;
+}
+
+json_t *kn_kernel_to_json(const kn_gp *gp)
+{
+    const kn_spec *spec = &gp->spec;
+    double theta[KN_THETA];
+    all_theta(gp, theta);
+    return json_pack("{s:o s:o s:o s:o s:i s:o s:o s:b s:b}", "terms", kn_terms_json(gp), "weights",
+                     kn_weights_json(gp), "task_terms", terms_to_json(&spec->task, theta), "noise",
+                     kn_json_number(theta[kn_spec_n_theta(spec) - 1]), "task_scale",
+                     (int)spec->task_scale, "iso", kn_json_number(gp->latent.iso), "s2",
+                     kn_json_number(gp->s2), "pca", gp->pca, "complement_component",
+                     gp->complement_component);
+}
+
+/* ---- from JSON --------------------------------------------------------------------------------
+ */
+
+static double number(json_t *v, double otherwise)
+{
+    return json_is_number(v) ? json_number_value(v) : otherwise;
+}
+
+/* One more term over columns of F; those of tasks (F = 0) are over whatever there is. */
+static kn_status add_term(kn_ctx *ctx, const char *file, json_t *j, ptrdiff_t F, kn_cov *cov)
+{
+    const char *name = json_string_value(json_object_get(j, "kernel"));
+    json_t *columns = json_object_get(j, "columns");
+    const kn_kernel *kernel = name ? kn_kernel_named(name, strlen(name)) : NULL;
+    json_int_t first = 0, count = KN_ALL_COLUMNS;
+    if (!kernel)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s has a term '%s' that this kronorm %s does not know",
+                       file, name ? name : "", kn_version());
+    if (F > 0 && !kernel->same_sample_only) {
+        first = json_integer_value(json_array_get(columns, 0));
+        count = json_integer_value(json_array_get(columns, 1));
+        if (first < 0 || count < 1 || first > F || count > F - first)
+            return bad(ctx, file);
+    }
+    kn_status status = kn_cov_add(ctx, cov, kernel, (ptrdiff_t)first, (ptrdiff_t)count);
+    return status == KN_OK ? KN_OK : bad(ctx, file);
+}
+
+/* theta of the terms in their order; a null is -infinity: that term is off. */
+static kn_status read_terms(kn_ctx *ctx, const char *file, json_t *terms, ptrdiff_t F, kn_cov *cov,
+                            double *theta)
+{
+    *cov = (kn_cov){0};
+    if (!json_is_array(terms))
+        return bad(ctx, file);
+    for (size_t k = 0; k < json_array_size(terms); k++) {
+        kn_status status = add_term(ctx, file, json_array_get(terms, k), F, cov);
+        if (status != KN_OK)
+            return status;
+    }
+    for (int k = 0; k < cov->n; k++) {
+        const kn_term *t = &cov->term[k];
+        json_t *own = json_object_get(json_array_get(terms, (size_t)k), "theta");
+        for (int i = 0; i <= t->kernel->n_shape; i++) {
+            json_t *v = json_object_get(own, param_name(t->kernel, i));
+            theta[t->at + i] = number(v, v ? -INFINITY : 0);
+        }
+    }
+    return KN_OK;
+}
+
+static kn_status read_covariances(kn_ctx *ctx, const char *file, json_t *k, kn_gp *gp)
+{
+    kn_status status;
+    double C[KN_COV_THETA], R[KN_COV_THETA], theta[KN_THETA] = {0};
+    kn_spec *spec = &gp->spec;
+    KN_TRY(read_terms(ctx, file, json_object_get(k, "terms"), gp->F, &spec->sample, R));
+    KN_TRY(read_terms(ctx, file, json_object_get(k, "task_terms"), 0, &spec->task, C));
+    memcpy(theta, C, (size_t)spec->task.n_theta * sizeof *C);
+    memcpy(theta + spec->task.n_theta, R, (size_t)spec->sample.n_theta * sizeof *R);
+    theta[kn_spec_n_theta(spec) - 1] = number(json_object_get(k, "noise"), 0);
+    kn_spec_split(spec, theta, gp->latent.R0.theta, gp->inside);
+out:
+    return status;
+}
+
+/* Bits of format 1 (1 linear, 2 se, 4 iso) as terms over the first F columns. */
+static kn_status read_bits(kn_ctx *ctx, const char *file, json_t *bits, ptrdiff_t F, kn_cov *cov)
+{
+    json_int_t b = json_integer_value(bits);
+    kn_status status = b < 0 || b > 7 ? bad(ctx, file) : KN_OK;
+    *cov = (kn_cov){0};
+    for (int k = 0; k < 3 && status == KN_OK; k++) /* the first three of the table */
+        if (b >> k & 1)
+            status = kn_cov_add(ctx, cov, kn_kernel_at(k), 0, F);
+    return status;
+}
+
+/* Format 1 had kernels as bits over all columns and their parameters as two arrays of fixed length:
+ * r0 [3] of R0's terms, where a null is -infinity, and inside [9] of the others, in today's order;
+ * what a kernel lacks is not skipped but missing at the end. Models of 0.1 are read for ever. */
+static kn_status read_format_1(kn_ctx *ctx, const char *file, json_t *k, kn_gp *gp)
+{
+    enum { R0_PARAMS = 3, INSIDE_PARAMS = 9 };
+    kn_status status;
+    json_t *r0 = json_object_get(k, "r0"), *inside = json_object_get(k, "inside");
+    KN_TRY(read_bits(ctx, file, json_object_get(k, "sample_kernel"), gp->F, &gp->spec.sample));
+    KN_TRY(read_bits(ctx, file, json_object_get(k, "task_kernel"), KN_ALL_COLUMNS, &gp->spec.task));
+    if (json_array_size(r0) != R0_PARAMS || json_array_size(inside) != INSIDE_PARAMS)
+        return bad(ctx, file);
+    for (size_t i = 0; i < R0_PARAMS; i++)
+        gp->latent.R0.theta[i] = number(json_array_get(r0, i), -INFINITY);
+    for (size_t i = 0; i < INSIDE_PARAMS; i++)
+        gp->inside[i] = number(json_array_get(inside, i), 0);
+out:
+    return status;
+}
+
+kn_status kn_kernel_from_json(kn_ctx *ctx, const char *file, json_t *kernel, int format, kn_gp *gp)
+{
+    kn_status status;
+    json_int_t scale = json_integer_value(json_object_get(kernel, "task_scale"));
+    KN_TRY(format == 1 ? read_format_1(ctx, file, kernel, gp)
+                       : read_covariances(ctx, file, kernel, gp));
+    gp->spec.task_scale = (kn_task_scale)scale;
+    gp->latent.R0.cov = kn_cov_between(&gp->spec.sample);
+    gp->latent.iso = number(json_object_get(kernel, "iso"), NAN);
+    gp->s2 = number(json_object_get(kernel, "s2"), NAN);
+    gp->pca = json_is_true(json_object_get(kernel, "pca"));
+    gp->complement_component = json_is_true(json_object_get(kernel, "complement_component"));
+    if (gp->spec.sample.n_between < 1 || scale < 0 || scale > 1 || !(gp->latent.iso >= 0) ||
+        !(gp->s2 >= 0))
+        status = bad(ctx, file);
+out:
+    return status;
+}
