@@ -71,7 +71,7 @@ KN_API void kn_ctx_free(kn_ctx *ctx);
 KN_API const char *kn_message(const kn_ctx *ctx); /* of the last failure; "" when there was none */
 KN_API void kn_set_log(kn_ctx *ctx, kn_log_fn log, void *user);
 KN_API void kn_set_progress(kn_ctx *ctx, kn_progress_fn progress, void *user);
-KN_API void kn_set_threads(kn_ctx *ctx, int threads); /* 0: as many as there are processors */
+KN_API void kn_set_threads(kn_ctx *ctx, int threads); /* 0: all processors it may run on */
 KN_API int kn_threads(const kn_ctx *ctx);
 /* Bytes that the work may hold; 0: half of what the machine, or the container or batch job, has.
  * Responses that are read from files and find no room go to kn_inputs.scratch; what cannot be done

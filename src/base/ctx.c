@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/mapped.h"
+#include "base/processors.h"
 #include "base/ram.h"
 
 enum { MESSAGE_SIZE = 1024 };
@@ -18,7 +18,7 @@ struct kn_ctx {
     void *log_user;
     kn_progress_fn progress;
     void *progress_user;
-    int threads;   /* 0: all processors */
+    int threads;
     size_t memory; /* bytes; 0: half of what the machine has */
     bool quiet;
     atomic_int cancelled;         /* lock-free, so that a signal handler may set it */
@@ -37,6 +37,7 @@ kn_ctx *kn_ctx_new(void)
         return NULL;
     }
     ctx->meter = meter;
+    kn_set_threads(ctx, 0);
     return ctx;
 }
 
@@ -71,15 +72,12 @@ void kn_set_progress(kn_ctx *ctx, kn_progress_fn progress, void *user)
 
 void kn_set_threads(kn_ctx *ctx, int threads)
 {
-    ctx->threads = threads > 0 ? threads : 0;
+    ctx->threads = threads > 0 ? threads : kn_processors("");
 }
 
 int kn_threads(const kn_ctx *ctx)
 {
-    if (ctx->threads > 0)
-        return ctx->threads;
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (int)online : 1;
+    return ctx->threads;
 }
 
 void kn_set_memory(kn_ctx *ctx, size_t bytes)

@@ -2,71 +2,20 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { PATH_SIZE = 4096 };
+#include "base/cgroup.h"
 
-/* The number in a file, INFINITY for "max" or no file. */
-static double number_in(const char *path)
+static double memory_limit(const char *folder, int version)
 {
-    double x = INFINITY;
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return x;
-    if (fscanf(f, "%lf", &x) != 1 || !(x > 0))
-        x = INFINITY;
-    fclose(f);
-    return x;
-}
-
-/* The least limit of a cgroup and all above it. */
-static double least_above(const char *root, const char *mount, char *group, const char *file)
-{
-    double least = INFINITY;
-    char path[PATH_SIZE];
-    for (;;) {
-        char *slash = strrchr(group, '/');
-        int n = snprintf(path, sizeof path, "%s%s%s/%s", root, mount, group, file);
-        if (n > 0 && n < (int)sizeof path)
-            least = fmin(least, number_in(path));
-        if (!slash || !*group)
-            return least;
-        *slash = '\0';
-    }
-}
-
-/* Lines of /proc/self/cgroup: "0::/group" for version 2, "4:memory:/group" for version 1. In a
- * container the group may be one that only the host can see: its top is then what counts. */
-static double cgroup_limit(const char *root)
-{
-    double least = INFINITY;
-    char line[PATH_SIZE], path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    FILE *f = fopen(path, "re");
-    while (f && fgets(line, sizeof line, f)) {
-        line[strcspn(line, "\n")] = '\0';
-        char *names = strchr(line, ':'), *group = names ? strchr(names + 1, ':') : NULL;
-        if (!group)
-            continue;
-        *group++ = '\0';
-        if (names[1] == '\0')
-            least = fmin(least, least_above(root, "/sys/fs/cgroup", group, "memory.max"));
-        else if (strstr(names, "memory"))
-            least = fmin(least, least_above(root, "/sys/fs/cgroup/memory", group,
-                                            "memory.limit_in_bytes"));
-    }
-    if (f)
-        fclose(f);
-    return least;
+    return kn_cgroup_number(folder, version == 1 ? "memory.limit_in_bytes" : "memory.max");
 }
 
 double kn_ram(const char *root, bool *limited)
 {
     double all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    double group = cgroup_limit(root);
+    double group = kn_cgroup_least(root, "memory", memory_limit);
     *limited = group < all;
     return *limited ? group : all;
 }

@@ -5,8 +5,7 @@
 #include <stdbool.h>
 
 /* Bytes of memory that this process may come to use: the machine's, or less where its cgroup (a
- * container, a batch job) has less. *limited: by the cgroup. `root` goes before the paths of
- * /proc and /sys: "", or a test's folder. */
+ * container, a batch job) has less. *limited: by the cgroup. `root`: see cgroup.h. */
 double kn_ram(const char *root, bool *limited);
 
 /* Bytes of address space that ulimit -v leaves, INFINITY without a limit. */

@@ -1,8 +1,13 @@
-#include "test.h"
+#define _GNU_SOURCE /* sched_setaffinity */
+#include "scratch.h"
 
+#include <sched.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/parallel.h"
+#include "base/processors.h"
 #include "base/rng.h"
 
 static void random_numbers_are_the_same_everywhere(void **state)
@@ -217,6 +222,70 @@ static void no_two_threads_share_a_workers_number(void **state)
     kn_ctx_free(ctx);
 }
 
+/* In a child, because what is pinned stays pinned. */
+static int threads_of_a_child(int processors)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        cpu_set_t may, few;
+        CPU_ZERO(&few);
+        sched_getaffinity(0, sizeof may, &may);
+        for (size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&few) < processors; i++)
+            if (CPU_ISSET(i, &may))
+                CPU_SET(i, &few);
+        if (sched_setaffinity(0, sizeof few, &few) != 0)
+            _exit(255);
+        kn_ctx *ctx = kn_ctx_new();
+        int before = kn_threads(ctx);
+        kn_set_threads(ctx, 7);
+        kn_set_threads(ctx, 0);
+        _exit(kn_threads(ctx) == before ? before : 254);
+    }
+    int state = 0;
+    assert_true(child > 0 && waitpid(child, &state, 0) == child && WIFEXITED(state));
+    return WEXITSTATUS(state);
+}
+
+static void default_threads_are_the_processors_that_are_allowed(void **state)
+{
+    (void)state;
+    int all = kn_processors("");
+    assert_int_equal(threads_of_a_child(1), 1);
+    assert_int_equal(threads_of_a_child(all), all);
+}
+
+static void default_threads_are_what_a_cgroup_pays_for(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"r",
+                                          "r/proc",
+                                          "r/proc/self",
+                                          "r/sys",
+                                          "r/sys/fs",
+                                          "r/sys/fs/cgroup",
+                                          "r/sys/fs/cgroup/job",
+                                          "r/sys/fs/cgroup/job/step",
+                                          "r/sys/fs/cgroup/cpu",
+                                          "r/sys/fs/cgroup/cpu/old"};
+    int all = kn_processors("nowhere");
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        mkdir(folders[i], 0777);
+    scratch_text("r/proc/self/cgroup", "0::/job/step\n");
+    scratch_text("r/sys/fs/cgroup/job/step/cpu.max", "max 100000\n");
+    assert_int_equal(kn_processors("r"), all);
+    scratch_text("r/sys/fs/cgroup/job/cpu.max", "90000 100000\n");
+    assert_int_equal(kn_processors("r"), 1);
+    scratch_text("r/sys/fs/cgroup/job/cpu.max", "9000000 100000\n");
+    assert_int_equal(kn_processors("r"), all < 90 ? all : 90);
+    scratch_text("r/proc/self/cgroup", "5:cpuset:/old\n7:cpu,cpuacct:/old\n");
+    scratch_text("r/sys/fs/cgroup/cpu/old/cpu.cfs_quota_us", "-1\n");
+    scratch_text("r/sys/fs/cgroup/cpu/old/cpu.cfs_period_us", "50000\n");
+    assert_int_equal(kn_processors("r"), all);
+    scratch_text("r/sys/fs/cgroup/cpu/old/cpu.cfs_quota_us", "45000\n");
+    assert_int_equal(kn_processors("r"), 1);
+    assert_int_equal(system("rm -r r"), 0);
+}
+
 static void cancelling_is_seen_and_can_be_taken_back(void **state)
 {
     (void)state;
@@ -242,7 +311,9 @@ int main(void)
         cmocka_unit_test(a_view_reads_rows_columns_and_floats),
         cmocka_unit_test(a_parallel_loop_visits_every_item_once),
         cmocka_unit_test(no_two_threads_share_a_workers_number),
+        cmocka_unit_test(default_threads_are_the_processors_that_are_allowed),
+        cmocka_unit_test(default_threads_are_what_a_cgroup_pays_for),
         cmocka_unit_test(cancelling_is_seen_and_can_be_taken_back),
     };
-    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("base", tests, scratch_enter, scratch_leave);
 }
