@@ -6,6 +6,7 @@
 #include "cli/begin.h"
 #include "cli/commands.h"
 #include "cli/session.h"
+#include "cli/started.h"
 
 /* "linear+se" -> KN_LINEAR | KN_SE; 0 and a message when it is nothing of the kind */
 static unsigned kernels(const char *option, const char *text)
@@ -180,6 +181,8 @@ int cmd_fit(int argc, char **argv)
         "model.safetensors",
         options};
     int done = cli_begin(&command, argc, argv, &common, &words);
+    if (done < 0)
+        done = cli_started_once();
     if (done >= 0)
         return done;
     if (words.n)
