@@ -1,6 +1,6 @@
+#include "gp/stgpr.h"
 #include "base/parallel.h"
 #include "common.h"
-#include "gp/stgpr.h"
 
 /* ---- who gets the threads ----------------------------------------------------------------- */
 

@@ -26,7 +26,7 @@ void kn_decomp_clear(kn_decomp *d);
 /* theta of R0's terms. N^3 flops times about ten. */
 kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs, const double *theta);
 
-/* g = dLML/dtheta of R0's parameters from G = 1/2 U (M M' - diag(w)) U' [METHOD 3, SCALE 2];
+/* g = dLML/dtheta of R0's parameters from G = 1/2 U (M M' - diag(w)) U' [METHOD 3];
  * M m x P, w m. V (N x at least P) and H (N x N) are work space; a V of some hundred columns keeps
  * the second product fast. 3 N^2 P + N^3 flops. */
 void kn_decomp_gradient(kn_ctx *ctx, const kn_decomp *d, const kn_pairs *pairs, kn_mat M,

@@ -2,7 +2,7 @@
  *
  *     C = v F F' + c0 I        v = exp(2a) of a term proportional to F F', c0 of those like iso
  *
- * Over principal components F F' is diagonal, and C with it: no P x P eigenproblem [SCALE 2], and
+ * Over principal components F F' is diagonal, and C with it: no P x P eigenproblem [METHOD 2], and
  * of MT-Kronprod no T x T one [METHOD 1c]. C then turns with the signs of components. */
 #ifndef KN_COV_DIAGONAL_H
 #define KN_COV_DIAGONAL_H

@@ -17,7 +17,7 @@ typedef enum kn_stat_kind {
 /* Where a search may take a shape parameter. */
 typedef enum kn_range_kind {
     KN_RANGE_DISTANCE, /* [max(0.1 median, 0.5 nearest), 20 median] of the distances between rows
-                        * over its term's columns, from the median      [SCALE 2, METHOD 9.12] */
+                        * over its term's columns, from the median      [METHOD 3b, 9.12] */
     KN_RANGE_FIXED,    /* [low, high], from their geometric mean */
 } kn_range_kind;
 

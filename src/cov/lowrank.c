@@ -354,7 +354,7 @@ out:
     return status;
 }
 
-/* With J = L Lm^-1 = U map':  dLML = 2 <GJ, dK_nm> - <J'GJ, dK_mm>                        [SCALE 3]
+/* With J = L Lm^-1 = U map':  dLML = 2 <GJ, dK_nm> - <J'GJ, dK_mm>                     [METHOD 6a]
  *     GJ    = 1/2 (Z U_C diag(c^1/2/d) M' + U (N1 M' - diag(w))) map',   N1 = M - A c^1/2/d
  *     J'GJ  = 1/2 map (M M' - diag(w)) map' */
 kn_status kn_lowrank_gradient(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *d, kn_mat Z,

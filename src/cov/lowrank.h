@@ -1,4 +1,4 @@
-/* R0 of low rank, for samples too many for an eigenproblem of size N                   [SCALE 3]
+/* R0 of low rank, for samples too many for an eigenproblem of size N                   [METHOD 6a]
  *
  *     pivots m0 rows of X picked by pivoted Cholesky until the residual's trace is tol of R0's
  *     K_mm = Lm Lm'        L = K_nm Lm^-T  N x m0        R0 ~ L L'

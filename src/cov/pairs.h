@@ -46,7 +46,7 @@ void kn_stat_self(const kn_stat *stat, kn_mat X, double *out);
 /* The columns of X that a statistic or a term is over. */
 kn_mat kn_columns(kn_mat X, ptrdiff_t first, ptrdiff_t count);
 
-/* Typical distances, which bound length-scales [METHOD 9.12, SCALE 2]. From at most 1000 rows,
+/* Typical distances, which bound length-scales [METHOD 3b, 9.12]. From at most 1000 rows,
  * evenly spread, to one another and to the nearest of all. */
 typedef struct kn_distances {
     double median;  /* of all pairs of distinct rows */

@@ -1,4 +1,4 @@
-/* A covariance between samples as a sum of terms                               [METHOD 1a, MODEL 2]
+/* A covariance between samples as a sum of terms                               [METHOD 1a]
  *
  *     R = sum_k exp(2 a_k) K_k(columns_k; shape_k)
  *

@@ -4,7 +4,7 @@
 
 static const double ETA_BOUND = 7;
 static const double LEAST = 1e-12; /* weight that a coordinate can stand for */
-/* lengths in distances [SCALE 2, METHOD 9.12] */
+/* lengths in distances [METHOD 3b, 9.12] */
 static const double LEAST_MEDIAN = 0.1, LEAST_NEAREST = 0.5, MOST_MEDIAN = 20;
 
 int kn_cov_n_outer(const kn_cov *cov)

@@ -1,4 +1,4 @@
-/* R0 by weights on the simplex and shape parameters: what a nested search walks  [SCALE 2, MODEL 4]
+/* R0 by weights on the simplex and shape parameters: what a nested search walks  [METHOD 1b, 3b]
  *
  *     R0 = sum_k w_k K_k/scale_k,   w = softmax(0, eta_2 .. eta_K),   x = (eta_2 .. eta_K, ln
  * shapes)

@@ -1,6 +1,6 @@
 /* One likelihood, ready to be evaluated: samples, coordinates and work space, allocated once.
  * The engine evaluates at R0's weights and shapes, everything else maximised inside
- * [SCALE 2, nested], or, for iso noise, at all parameters given [joint]. */
+ * [METHOD 3b, nested], or, for iso noise, at all parameters given [joint]. */
 #ifndef KN_GP_ENGINE_H
 #define KN_GP_ENGINE_H
 

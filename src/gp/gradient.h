@@ -1,4 +1,4 @@
-/* The gradient of a likelihood by the parameters of R0                          [METHOD 3, SCALE 2]
+/* The gradient of a likelihood by the parameters of R0                          [METHOD 3]
  */
 #ifndef KN_GP_GRADIENT_H
 #define KN_GP_GRADIENT_H

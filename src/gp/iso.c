@@ -134,7 +134,7 @@ static kn_status decompose_tasks(kn_ctx *ctx, kn_iso *s, kn_mat A0, const double
 }
 
 /* S += 1/2 iso E_z/(d d'), E_z = U_C' Z'Z U_C - A'A: what the directions with r = 0 add to
- * 1/2 Yt' diag(r + iso) Yt, lower triangle                                           [SCALE 3] */
+ * 1/2 Yt' diag(r + iso) Yt, lower triangle                                           [METHOD 6a] */
 static void add_outside(kn_ctx *ctx, kn_iso *s)
 {
     kn_mat E = s->GC;

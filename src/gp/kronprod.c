@@ -15,7 +15,7 @@
 
 enum { MOST_DENSE = 10000 };
 
-/* Measured on two cores [SCALE 1]: dsyevd 0.085 ns T^3, three products of 2 T^3 flops at 113 GF/s.
+/* Measured on two cores: dsyevd 0.085 ns T^3, three products of 2 T^3 flops at 113 GF/s.
  */
 static double dense_seconds(double T)
 {

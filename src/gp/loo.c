@@ -4,7 +4,7 @@
 #include "la/la.h"
 
 /* With directions outside U, k_ip = sum_n U_in^2 (1/k_np - 1/d_p) + 1/d_p and
- * q = U (A (1/k - 1/d)) + z/d                                                          [SCALE 3] */
+ * q = U (A (1/k - 1/d)) + z/d                                                        [METHOD 6a] */
 kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_mat Z, kn_mat mean, kn_mat variance,
                         double *clamped)
 {

@@ -1,5 +1,5 @@
-/* Finding the parameters: nested search over the weights and shapes of R0 [SCALE 2], or all at once
- * [joint]. */
+/* Finding the parameters: nested search over the weights and shapes of R0 [METHOD 3b], or all at
+ * once [joint]. */
 #ifndef KN_GP_SEARCH_H
 #define KN_GP_SEARCH_H
 

@@ -7,7 +7,7 @@
 /* LML = sum_p LML_p - N(T-P)/2 (ln(2 pi s2) + 1), at s2 = E/(N(T-P))            [METHOD 1b] */
 kn_status kn_structured_eval(kn_ctx *ctx, kn_engine *e, double *lml);
 
-/* M = A c^1/2/(c r + d), w_i = sum_p c/(c r_i + d): the envelope gradient's factors [SCALE 2] */
+/* M = A c^1/2/(c r + d), w_i = sum_p c/(c r_i + d): the envelope gradient's factors [METHOD 3] */
 void kn_structured_outer(kn_engine *e);
 
 #endif

@@ -171,8 +171,7 @@ out:
     return status;
 }
 
-static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, int format,
-                              kn_model *m)
+static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status;
     kn_gp *gp = &m->gp;
@@ -185,7 +184,8 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     gp->N = info->n_samples;
     gp->T = m->y.n_kept;
     gp->P = info->n_components;
-    KN_TRY(kn_kernel_from_json(ctx, kn_st_name(f), json_object_get(record, "kernel"), format, gp));
+    KN_TRY(
+        kn_kernel_from_json(ctx, kn_st_name(f), json_object_get(record, "kernel"), m->format, gp));
     KN_TRY(read_matrix(ctx, f, "X", gp->N, gp->F, &gp->latent.X));
     KN_TRY(read_positive(ctx, f, "noise", gp->T, true, &gp->noise));
     if (gp->method == KN_STGPR)
@@ -362,13 +362,14 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     }
     KN_TRY(kn_alloc(ctx, 1, sizeof *m, &memory));
     m = memory;
+    m->format = format;
     KN_TRY(kn_info_from_json(ctx, kn_st_name(f), record, &m->info));
     KN_TRY(check_sizes(ctx, f, &m->info));
     m->seed = (uint64_t)json_integer_value(json_object_get(record, "seed"));
     m->folds = (int)json_integer_value(json_object_get(record, "folds"));
     m->grouped = json_is_true(json_object_get(record, "grouped"));
     KN_TRY(read_scaling(ctx, f, m));
-    KN_TRY(read_process(ctx, f, record, format, m));
+    KN_TRY(read_process(ctx, f, record, m));
     KN_TRY(read_reference(ctx, f, record, m));
     KN_TRY(read_space(ctx, f, record, m));
     if (kn_st_metadata(f, "ids"))

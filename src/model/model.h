@@ -11,6 +11,7 @@
 #include "norm/reference.h"
 
 struct kn_model {
+    int format; /* of the file that it came from; 0: from none */
     kn_fit_info info;
     kn_xscale x;
     kn_scaling y;

@@ -199,7 +199,7 @@ kn_status kn_model_describe(kn_ctx *ctx, const char *path, char **text)
         return status;
     json_t *j = json_object(), *info = kn_info_to_json(&m->info);
     const kn_reference *r = &m->reference;
-    json_object_set_new(j, "format_version", json_integer(KN_MODEL_FORMAT));
+    json_object_set_new(j, "format_version", json_integer(m->format));
     json_object_set_new(j, "software", json_string(kn_version()));
     json_object_update(j, info);
     json_decref(info);

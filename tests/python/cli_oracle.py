@@ -137,7 +137,7 @@ def model():
     record = json.loads(metadata["record"])
     N, F, T = record["n_samples"], record["n_covariates"], record["n_responses"]
     P, M = record["n_components"], record["rank"]
-    check(metadata["format"] == "kronorm model" and metadata["format_version"] == "1",
+    check(metadata["format"] == "kronorm model" and metadata["format_version"] == "2",
           "the model says what it is")
     check(set(metadata) == {"format", "format_version", "software", "record", "ids"},
           "the model's metadata are the documented ones")
@@ -187,8 +187,8 @@ def summary():
     run = subprocess.run([program, "info", "m.safetensors", "--json"], capture_output=True, check=True)
     info = json.loads(run.stdout)
     keys = """format_version method noise likelihood n_samples n_covariates n_responses n_components
-        rank lml evaluations converged theta gradient noise_variance components_curve cv gev seconds
-        software""".split()
+        rank lml evaluations converged theta gradient terms weights noise_variance components_curve cv gev
+        seconds software""".split()
     for key in keys:
         check(key in info, f"info --json has {key}")
 

@@ -171,6 +171,50 @@ kn_mat ref_kernel(kn_mat X, kn_mat Y, const double theta[4], int same)
     return K;
 }
 
+double ref_distance2(const double *x, const double *y, ptrdiff_t count)
+{
+    double d2 = 0;
+    for (ptrdiff_t f = 0; f < count; f++)
+        d2 += (x[f] - y[f]) * (x[f] - y[f]);
+    return d2;
+}
+
+double ref_linear(const double *x, const double *y, ptrdiff_t count, const double *theta)
+{
+    double dot = 0;
+    for (ptrdiff_t f = 0; f < count; f++)
+        dot += x[f] * y[f];
+    return exp(2 * theta[0]) * dot;
+}
+
+double ref_se(const double *x, const double *y, ptrdiff_t count, const double *theta)
+{
+    return exp(2 * theta[0]) * exp(-ref_distance2(x, y, count) / (2 * exp(2 * theta[1])));
+}
+
+static double term_at(kn_mat X, ptrdiff_t i, kn_mat Y, ptrdiff_t j, const ref_term *t,
+                      const double *theta)
+{
+    double x[32], y[32];
+    if (t->count > 32)
+        abort();
+    for (ptrdiff_t f = 0; f < t->count; f++) {
+        x[f] = kn_at(X, i, t->first + f);
+        y[f] = kn_at(Y, j, t->first + f);
+    }
+    return t->k(x, y, t->count, theta);
+}
+
+kn_mat ref_cov(kn_mat X, kn_mat Y, const ref_term *terms, int n, const double *theta)
+{
+    kn_mat K = ref_new(X.rows, Y.rows);
+    for (int k = 0; k < n; theta += terms[k++].n_theta)
+        for (ptrdiff_t j = 0; j < Y.rows; j++)
+            for (ptrdiff_t i = 0; i < X.rows; i++)
+                kn_col(K, j)[i] += term_at(X, i, Y, j, &terms[k], theta);
+    return K;
+}
+
 kn_mat ref_normal(struct kn_rng *rng, ptrdiff_t rows, ptrdiff_t cols)
 {
     kn_mat m = ref_new(rows, cols);

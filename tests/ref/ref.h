@@ -27,6 +27,18 @@ double ref_gp(kn_mat K, const double *y, kn_mat Ks, const double *kss, double *m
 /* k(x_i, y_j) for log-sd parameters [lin, se_amp, se_len, iso]; iso only where same && i == j. */
 kn_mat ref_kernel(kn_mat X, kn_mat Y, const double theta[4], int same);
 
+/* A covariance as a sum of terms, one pair of samples at a time: each kernel sees `count` numbers
+ * of both from column `first` on, and its own parameters, of which theta holds all in turn. */
+typedef struct ref_term {
+    double (*k)(const double *x, const double *y, ptrdiff_t count, const double *theta);
+    int n_theta;
+    ptrdiff_t first, count;
+} ref_term;
+kn_mat ref_cov(kn_mat X, kn_mat Y, const ref_term *terms, int n, const double *theta);
+double ref_linear(const double *x, const double *y, ptrdiff_t count, const double *theta);
+double ref_se(const double *x, const double *y, ptrdiff_t count, const double *theta);
+double ref_distance2(const double *x, const double *y, ptrdiff_t count);
+
 /* rows x cols standard normal numbers; orthonormal columns when asked */
 struct kn_rng;
 kn_mat ref_normal(struct kn_rng *rng, ptrdiff_t rows, ptrdiff_t cols);

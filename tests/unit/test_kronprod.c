@@ -379,7 +379,7 @@ static void nested_and_joint_optimisers_agree(void **state)
             }
         }
         /* fewer responses than samples: with more, the likelihood has no maximum but the bounds.
-         * Joint may fall short [SCALE 2], or gain a little from lengths that nested rules out */
+         * Joint may fall short [METHOD 3b], or gain a little from lengths that nested rules out */
         assert_true(lml[KN_NESTED] > lml[KN_TNEWTON] - 0.5);
         assert_true(lml[KN_NESTED] > lml[KN_LBFGS] - 0.5);
         assert_true(fmax(lml[KN_TNEWTON], lml[KN_LBFGS]) > lml[KN_NESTED] - 5);

@@ -1,4 +1,4 @@
-/* R of low rank [SCALE 3] against the dense one and against its own central differences. */
+/* R of low rank [METHOD 6a] against the dense one and against its own central differences. */
 #include "test.h"
 
 #include "base/rng.h"
