@@ -8,26 +8,18 @@
 #include <math.h>
 
 #include "la/clones.h"
-#include "la/la.h"
 #include "la/vec.h"
 
-/* Tiles of G: enough of them for a few threads, none too small for the BLAS. */
-static ptrdiff_t tile_size(ptrdiff_t N)
-{
-    enum { LEAST = 48, MOST = 256, ROUND = 16 };
-    ptrdiff_t size = (N / 4 + ROUND - 1) / ROUND * ROUND;
-    return size < LEAST ? LEAST : size < MOST ? size : MOST;
-}
-
-#define REAL    double
-#define MAT     kn_mat
-#define NAME(x) x##_d
-#define NEW     kn_mat_new
-#define CLEAR   kn_mat_clear
-#define COL     kn_col
-#define SUB     kn_sub
-#define GEMM    kn_gemm
-#define SYRK    kn_syrk
+#define REAL     double
+#define MAT      kn_mat
+#define NAME(x)  x##_d
+#define NEW      kn_mat_new
+#define CLEAR    kn_mat_clear
+#define COL      kn_col
+#define SUB      kn_sub
+#define GEMM     kn_gemm
+#define SYRK     kn_syrk
+#define ADD_GRAM kn_sum_gram
 #include "norm/deviance_products.h"
 #undef REAL
 #undef MAT
@@ -38,15 +30,17 @@ static ptrdiff_t tile_size(ptrdiff_t N)
 #undef SUB
 #undef GEMM
 #undef SYRK
-#define REAL    float
-#define MAT     kn_fmat
-#define NAME(x) x##_f
-#define NEW     kn_fmat_new
-#define CLEAR   kn_fmat_clear
-#define COL     kn_fcol
-#define SUB     kn_fsub
-#define GEMM    kn_gemm_f32
-#define SYRK    kn_syrk_f32
+#undef ADD_GRAM
+#define REAL     float
+#define MAT      kn_fmat
+#define NAME(x)  x##_f
+#define NEW      kn_fmat_new
+#define CLEAR    kn_fmat_clear
+#define COL      kn_fcol
+#define SUB      kn_fsub
+#define GEMM     kn_gemm_f32
+#define SYRK     kn_syrk_f32
+#define ADD_GRAM kn_sum_gram_f32
 #include "norm/deviance_products.h"
 
 kn_status kn_deviance_pass_new(kn_ctx *ctx, kn_deviance_fitter *f)

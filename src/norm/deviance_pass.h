@@ -12,6 +12,7 @@
 #ifndef KN_NORM_DEVIANCE_PASS_H
 #define KN_NORM_DEVIANCE_PASS_H
 
+#include "gp/products.h"
 #include "norm/deviance_fit.h"
 
 typedef struct kn_deviance_part { /* a fold; or, with no held-out rows, the whole sample */
@@ -28,13 +29,15 @@ typedef struct kn_deviance_part { /* a fold; or, with no held-out rows, the whol
 } kn_deviance_part;
 
 struct kn_deviance_fitter {
-    ptrdiff_t N, T, Kmax, block;
+    ptrdiff_t N, T, Kmax;
+    ptrdiff_t block, blocks; /* responses of the widest, and how many */
     int folds, n_stages;
     bool automatic; /* K is to be chosen */
     ptrdiff_t ladder[KN_DEVIANCE_LADDER];
     ptrdiff_t *order;        /* order[i]: the row of z that comes i-th in fold order */
     kn_deviance_part *parts; /* folds, then the whole */
-    kn_mat G;                /* zz', lower triangle, rows as they come */
+    kn_sum G;                /* zz', lower triangle, rows as they come; no memory before pass 1 */
+    double bound;            /* of its entries: guessed, and checked by the diagonal */
     double *ss;              /* T: sum of squares of each response over all rows */
     kn_mat Q;                /* T x Kmax: C of the whole sample */
     kn_mat fold_ss;          /* block x folds: sums of squares within each fold */

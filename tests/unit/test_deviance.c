@@ -227,27 +227,27 @@ static void a_samples_own_row_never_enters_its_reference(void **state)
 static void blocks_do_not_change_the_result(void **state)
 {
     (void)state;
-    enum { N = 20, T = 300 };
-    kn_mat z = cohort(N, T), tall = ref_new(40000, T);
+    enum { N = 20, T = 2500, MANY = 3000 };
+    kn_mat z = cohort(N, T), tall = ref_new(MANY, T);
     int fold[N];
-    double few[N], *many = calloc(40000, sizeof *many);
+    double few[N], *many = calloc(MANY, sizeof *many);
     for (int i = 0; i < N; i++)
         kn_col(z, 17)[i] = 0;
     deal(fold, N, 5);
     kn_col(z, 250)[3] = -7;
     for (ptrdiff_t j = 0; j < T; j++)
-        for (ptrdiff_t i = 0; i < 40000; i++)
+        for (ptrdiff_t i = 0; i < MANY; i++)
             kn_col(tall, j)[i] = i % 20 == 3 && j == 250 ? NAN : kn_at(z, i % 20, j);
     kn_z_source s = kn_z_from_mat(&z), st = kn_z_from_mat(&tall);
-    assert_int_equal(kn_z_block_size(&s), T);
-    assert_int_equal(kn_z_block_size(&st), 64);
+    assert_int_equal(kn_z_plan(&s).blocks, 2);
+    assert_int_equal(kn_z_plan(&st).width, 2048);
     kn_deviance d;
     assert_ok(ctx, kn_deviance_fit(ctx, &s, fold, 5, 3, &d));
     assert_true(d.psi[17] > 0);
     kn_col(z, 250)[3] = NAN;
     assert_ok(ctx, kn_deviance_score(ctx, &d, &s, few));
     assert_ok(ctx, kn_deviance_score(ctx, &d, &st, many));
-    for (ptrdiff_t i = 0; i < 40000; i++)
+    for (ptrdiff_t i = 0; i < MANY; i++)
         assert_close(many[i], few[i % N], 1e-11);
     kn_deviance_clear(&d);
     free(z.data), free(tall.data), free(many);
@@ -256,7 +256,7 @@ static void blocks_do_not_change_the_result(void **state)
 static void a_fit_spans_its_blocks(void **state)
 {
     (void)state;
-    enum { N = 1200, T = 1900 }; /* 1747 responses to a block */
+    enum { N = 1200, T = 2200 };
     kn_mat z = ref_new(N, T);
     int *fold = calloc(N, sizeof *fold);
     for (ptrdiff_t i = 0; i < N; i++) {
@@ -266,7 +266,7 @@ static void a_fit_spans_its_blocks(void **state)
     }
     deal(fold, N, 3);
     kn_z_source s = kn_z_from_mat(&z);
-    assert_true(kn_z_block_size(&s) < T && kn_z_block_size(&s) > T / 2);
+    assert_int_equal(kn_z_plan(&s).blocks, 2);
     kn_deviance d;
     assert_ok(ctx, kn_deviance_fit(ctx, &s, fold, 3, 1, &d));
     double ss = 0; /* of one response past the first block, and its residual */
@@ -290,12 +290,20 @@ static void feed(kn_mat z, const int *fold, int folds, ptrdiff_t width, kn_preci
                  kn_deviance *d)
 {
     kn_deviance_fitter *f;
-    assert_ok(ctx, kn_deviance_fitter_new(ctx, z.rows, z.cols, width, fold, folds, KN_DEVIANCE_AUTO,
-                                          precision, &f));
+    kn_deviance_shape shape = {.N = z.rows,
+                               .T = z.cols,
+                               .plan = {.blocks = (z.cols + width - 1) / width, .width = width},
+                               .fold = fold,
+                               .folds = folds,
+                               .K = KN_DEVIANCE_AUTO,
+                               .precision = precision};
+    bool again;
+    assert_ok(ctx, kn_deviance_fitter_new(ctx, &shape, &f));
     for (ptrdiff_t j = (z.cols - 1) / width * width; j >= 0; j -= width) /* the last first */
         assert_ok(ctx, kn_deviance_first(ctx, f, j,
                                          kn_cols(z, j, z.cols - j < width ? z.cols - j : width)));
-    assert_ok(ctx, kn_deviance_turn(ctx, f));
+    assert_ok(ctx, kn_deviance_turn(ctx, f, &again));
+    assert_false(again);
     for (ptrdiff_t j = 0; j < z.cols; j += width)
         kn_deviance_second(ctx, f, j, kn_cols(z, j, z.cols - j < width ? z.cols - j : width));
     assert_ok(ctx, kn_deviance_finish(ctx, f, d));
