@@ -2,28 +2,22 @@
 
 #include <math.h>
 
-#include "gp/products.h"
+#include "base/reduce.h"
+#include "gp/walk.h"
+#include "la/la.h"
+#include "la/vec.h"
 
 /* |B'B - I| above this is repaired; below it is rounding. */
 static const double ORTHONORMAL = 1e-12;
+
+/* Bounds of sums are taken so many times: rounding, and a mean that is taken away. */
+static const double GENEROUS = 2;
 
 void kn_basis_clear(kn_basis *b)
 {
     kn_mat_clear(&b->B);
     kn_mat_clear(&b->Z);
     *b = (kn_basis){0};
-}
-
-typedef struct angles {
-    kn_mat B;
-    kn_sum S;
-} angles;
-
-static kn_status add_angles(kn_ctx *ctx, void *self, kn_block *b)
-{
-    angles *a = self;
-    kn_sum_gram(ctx, &a->S, KN_T, kn_sub(a->B, b->first, 0, b->count, a->B.cols));
-    return KN_OK;
 }
 
 static double longest_column(kn_mat B)
@@ -34,23 +28,33 @@ static double longest_column(kn_mat B)
     return sqrt(most);
 }
 
+typedef struct angles {
+    kn_mat B, part;
+    kn_sum S;
+} angles;
+
+static kn_status add_angles(kn_ctx *ctx, void *self, kn_block *b)
+{
+    angles *a = self;
+    kn_syrk(ctx, 1, KN_T, kn_sub(a->B, b->first, 0, b->count, a->B.cols), 0, a->part);
+    kn_sum_add(ctx, &a->S, a->part);
+    return KN_OK;
+}
+
 kn_status kn_basis_angles(kn_ctx *ctx, const kn_responses *Y, kn_mat B, kn_mat S)
 {
     kn_status status;
-    kn_walk walk = {.Y = *Y};
     angles a = {.B = B};
     kn_visitor visitor = {&a, 0, NULL, add_angles, NULL};
     double most = longest_column(B);
-    kn_sum_shape shape = {.rows = B.cols,
-                          .cols = B.cols,
-                          .lower = true,
-                          .limbs = 2,
-                          .bound = most * most,
-                          .adds = kn_walk_plan_of(&walk).blocks};
-    KN_TRY(kn_sum_new(ctx, &shape, &a.S));
-    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
-    kn_sum_result(&a.S, S);
+    if (!isfinite(most))
+        return kn_fail(ctx, KN_ERR_DATA, "the basis has values that are not finite");
+    KN_TRY(kn_sum_new_lower(ctx, B.cols, GENEROUS * most * most, 2, &a.S));
+    KN_TRY(kn_mat_new(ctx, B.cols, B.cols, &a.part));
+    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = *Y}, &visitor, 1));
+    KN_TRY(kn_sum_value(ctx, &a.S, S));
 out:
+    kn_mat_clear(&a.part);
     kn_sum_clear(&a.S);
     return status;
 }
@@ -98,48 +102,72 @@ out:
     return status;
 }
 
+typedef struct energy_job {
+    kn_mat y;
+    const double *mean; /* of these responses, or NULL */
+    double *energy;
+} energy_job;
+
+/* y <- y - mean, and |y_j|^2 */
+static void centre_columns(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const energy_job *b = self;
+    for (ptrdiff_t j = from; j < to; j++) {
+        double *y = kn_col(b->y, j);
+        for (ptrdiff_t i = 0; b->mean && i < b->y.rows; i++)
+            y[i] -= b->mean[j];
+        b->energy[j] = kn_vec_dot(b->y.rows, y, y);
+    }
+}
+
 typedef struct projecting {
     const double *mean;
-    kn_mat B;
+    kn_mat B, part;
     kn_sum Z;
-    double total;
-    bool with_total;
+    double *energy; /* width: of each response; NULL: not wanted */
+    kn_slots total;
 } projecting;
+
+static kn_status begin_projecting(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    kn_status status;
+    projecting *p = self;
+    KN_TRY(kn_mat_new(ctx, plan->n, p->B.cols, &p->part));
+    KN_TRY(kn_alloc_d(ctx, plan->width, &p->energy));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, 1, &p->total));
+out:
+    return status;
+}
 
 static kn_status project_block(kn_ctx *ctx, void *self, kn_block *b)
 {
+    enum { COLUMNS = 16 };
     projecting *p = self;
-    kn_status status = KN_OK;
-    double energy = 0;
-    for (ptrdiff_t k = 0; p->mean && k < b->count; k++)
-        for (ptrdiff_t i = 0; i < b->y.rows; i++)
-            kn_col(b->y, k)[i] -= p->mean[b->first + k];
-    kn_sum_product(ctx, &p->Z, KN_N, b->y, kn_sub(p->B, b->first, 0, b->count, p->B.cols));
-    if (p->with_total)
-        status = kn_energy(ctx, b->y, &energy);
-    p->total += energy;
-    return status;
+    energy_job job = {b->y, p->mean ? p->mean + b->first : NULL, p->energy};
+    kn_parallel(ctx, b->count, COLUMNS, centre_columns, &job);
+    kn_gemm(ctx, 1, KN_N, b->y, KN_N, kn_sub(p->B, b->first, 0, b->count, p->B.cols), 0, p->part);
+    kn_sum_add(ctx, &p->Z, p->part);
+    for (ptrdiff_t j = 0; j < b->count; j++)
+        *kn_slot(&p->total, b->number) += p->energy[j];
+    return KN_OK;
 }
 
 kn_status kn_project(kn_ctx *ctx, const kn_responses *Y, const double *mean, kn_mat B, kn_mat Z,
                      double *total)
 {
     kn_status status;
-    kn_walk walk = {.Y = *Y};
-    projecting p = {.mean = mean, .B = B, .with_total = total != NULL};
-    kn_visitor visitor = {&p, KN_WALK_Y, NULL, project_block, NULL};
-    /* |z_ip| <= |y_i| |b_p|; a mean that is taken away is one of these samples' */
-    kn_sum_shape shape = {.rows = Z.rows,
-                          .cols = Z.cols,
-                          .limbs = 2,
-                          .bound = 2 * sqrt(kn_energy_bound(Y)) * longest_column(B),
-                          .adds = kn_walk_plan_of(&walk).blocks};
-    KN_TRY(kn_sum_new(ctx, &shape, &p.Z));
-    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
-    kn_sum_result(&p.Z, Z);
-    if (total)
-        *total = p.total;
+    projecting p = {.mean = mean, .B = B};
+    kn_visitor visitor = {&p, KN_WALK_Y, begin_projecting, project_block, NULL};
+    /* |z_ip| <= |y_i - mean| |b_p|, and the mean is one of such samples */
+    double bound = GENEROUS * sqrt(kn_responses_energy(Y)) * longest_column(B);
+    KN_TRY(kn_sum_new(ctx, Z.rows, Z.cols, bound, 2, &p.Z));
+    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = *Y}, &visitor, 1));
+    KN_TRY(kn_sum_value(ctx, &p.Z, Z));
+    KN_TRY(kn_slots_sum(ctx, &p.total, total));
 out:
+    kn_slots_clear(&p.total);
+    kn_free(p.energy);
+    kn_mat_clear(&p.part);
     kn_sum_clear(&p.Z);
     return status;
 }

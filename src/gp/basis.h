@@ -22,8 +22,8 @@ void kn_basis_clear(kn_basis *b);
 
 /* ---- what bases are made with ---- */
 
-/* Z = (Y - 1 mean') B and total = |Y - 1 mean'|^2, in double, by one reading of Y. mean: T or NULL;
- * total: or NULL. */
+/* Z = (Y - 1 mean') B and total = |Y - 1 mean'|^2, in double, by one reading of Y. mean: T or NULL.
+ */
 kn_status kn_project(kn_ctx *ctx, const kn_responses *Y, const double *mean, kn_mat B, kn_mat Z,
                      double *total);
 /* The same of a basis: Z, total and E. */

@@ -3,7 +3,9 @@
 #include <float.h>
 #include <math.h>
 
-#include "gp/products.h"
+#include "base/reduce.h"
+#include "gp/walk.h"
+#include "la/la.h"
 
 /* N^2 T from which float32 responses are multiplied in float32: about a second of double products
  * on two cores, of which half is saved. Below, the double Gram matrix costs nothing that shows. */
@@ -17,37 +19,49 @@ void kn_gram_clear(kn_gram *g)
     *g = (kn_gram){0};
 }
 
+typedef struct products {
+    kn_sum sum;
+    kn_mat part; /* N x N, of one block; one of the two */
+    kn_fmat part_f32;
+} products;
+
 /* G += Y_b Y_b', lower triangle. N^2 T flops, in double, or in float32 with the sum over blocks in
  * double [SCALE 4]: a sum of 2048 products is rounded to some 3e-7, and the errors of T/2048 blocks
  * cancel. */
 static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
 {
-    if (b->strip_f32.data)
-        kn_sum_gram_f32(ctx, self, KN_T, b->strip_f32);
-    else
-        kn_sum_gram(ctx, self, KN_N, b->y);
+    products *p = self;
+    if (p->part_f32.data) {
+        kn_syrk_f32(ctx, 1, KN_T, b->strip_f32, 0, p->part_f32);
+        kn_sum_add_f32(ctx, &p->sum, p->part_f32);
+    } else {
+        kn_syrk(ctx, 1, KN_N, b->y, 0, p->part);
+        kn_sum_add(ctx, &p->sum, p->part);
+    }
     return KN_OK;
 }
 
 static kn_status make_products(kn_ctx *ctx, const kn_responses *Y, bool single, kn_mat *G)
 {
     kn_status status;
-    kn_sum sum = {0};
+    products p = {0};
     kn_walk walk = {.Y = *Y, .stage = "basis"};
-    kn_visitor visitor = {&sum, single ? KN_WALK_STRIP_F32 : KN_WALK_Y, NULL, add_block, NULL};
-    kn_sum_shape shape = {.rows = Y->N,
-                          .cols = Y->N,
-                          .lower = true,
-                          .single = single,
-                          .limbs = single ? 1 : 2,
-                          .bound = kn_energy_bound(Y),
-                          .adds = kn_walk_plan_of(&walk).blocks};
-    KN_TRY(kn_sum_new(ctx, &shape, &sum));
+    kn_visitor visitor = {&p, single ? KN_WALK_STRIP_F32 : KN_WALK_Y, NULL, add_block, NULL};
+    KN_TRY(kn_sum_new_lower(ctx, Y->N, kn_responses_energy(Y), single ? 1 : 2, &p.sum));
+    KN_TRY(single ? kn_fmat_new(ctx, Y->N, Y->N, &p.part_f32)
+                  : kn_mat_new(ctx, Y->N, Y->N, &p.part));
     KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
-    kn_sum_take(&sum, G);
-    kn_mirror(*G);
+    kn_fmat_clear(&p.part_f32);
+    if (single)
+        KN_TRY(kn_mat_new(ctx, Y->N, Y->N, &p.part));
+    KN_TRY(kn_sum_value(ctx, &p.sum, p.part));
+    kn_mirror(p.part);
+    *G = p.part;
+    p.part = kn_mat_none();
 out:
-    kn_sum_clear(&sum);
+    kn_mat_clear(&p.part);
+    kn_fmat_clear(&p.part_f32);
+    kn_sum_clear(&p.sum);
     return status;
 }
 

@@ -4,8 +4,10 @@
 #include <math.h>
 
 #include "base/parallel.h"
+#include "base/reduce.h"
 #include "base/rng.h"
-#include "gp/products.h"
+#include "gp/walk.h"
+#include "la/la.h"
 #include "la/vec.h"
 
 enum { STREAM_RANGE = 211 };
@@ -23,6 +25,9 @@ static const double WIDE = 1e4;
 /* The largest second moment of a response over their mean from which float32 products are added in
  * two limbs: the grid of one would be too coarse for the others. */
 static const double UNEVEN = 1e4;
+
+/* Bounds of sums are taken so many times, for what rounding may add. */
+static const double GENEROUS = 2;
 
 typedef struct work {
     kn_responses Y;
@@ -84,7 +89,7 @@ static kn_status work_new(kn_ctx *ctx, work *w)
 {
     kn_status status;
     w->cut = strip_cut(w->n);
-    w->energy = kn_energy_bound(&w->Y);
+    w->energy = kn_responses_energy(&w->Y);
     w->limbs = limbs_for(w->Y.scaling);
     kn_walk walk = walk_of(w);
     KN_TRY(kn_mat_new(ctx, w->n, w->k, &w->Q));
@@ -95,24 +100,44 @@ out:
     return status;
 }
 
-/* M = the sum over blocks that the visitor adds to; *sum is made here and gone afterwards. */
-static kn_status add_up(kn_ctx *ctx, work *w, bool single, double bound, kn_sum *sum,
-                        const kn_visitor *visitor)
+/* A sum over blocks of n x k products, under way. */
+typedef struct adding {
+    kn_sum M;
+    kn_mat part; /* n x k, of one block; one of the two */
+    kn_fmat part_f32;
+} adding;
+
+/* M += strip' W */
+static kn_status add_product_f32(kn_ctx *ctx, adding *a, kn_fmat strip, kn_fmat W)
+{
+    kn_gemm_f32(ctx, 1, KN_T, strip, KN_N, W, 0, a->part_f32);
+    kn_sum_add_f32(ctx, &a->M, a->part_f32);
+    return KN_OK;
+}
+
+static kn_status add_product(kn_ctx *ctx, adding *a, kn_mat strip, kn_mat W)
+{
+    kn_gemm(ctx, 1, KN_T, strip, KN_N, W, 0, a->part);
+    kn_sum_add(ctx, &a->M, a->part);
+    return KN_OK;
+}
+
+/* w->M = the sum that the visitor adds to as it walks, its entries at most `bound`. */
+static kn_status add_up(kn_ctx *ctx, work *w, double bound, const kn_visitor *visitor, adding *a)
 {
     kn_status status;
     kn_walk walk = walk_of(w);
-    kn_sum_shape shape = {.rows = w->n,
-                          .cols = w->k,
-                          .single = single,
-                          .limbs = single ? w->limbs : 2,
-                          .bound = bound,
-                          .adds = kn_walk_plan_of(&walk).blocks};
-    KN_TRY(kn_sum_new(ctx, &shape, sum));
+    bool single = visitor->needs == KN_WALK_STRIP_F32;
+    KN_TRY(kn_sum_new(ctx, w->n, w->k, bound, single ? w->limbs : 2, &a->M));
+    KN_TRY(single ? kn_fmat_new(ctx, w->n, w->k, &a->part_f32)
+                  : kn_mat_new(ctx, w->n, w->k, &a->part));
     KN_TRY(kn_walk_run(ctx, &walk, visitor, 1));
-    kn_sum_result(sum, w->M);
+    KN_TRY(kn_sum_value(ctx, &a->M, w->M));
     w->done += w->T;
 out:
-    kn_sum_clear(sum);
+    kn_mat_clear(&a->part);
+    kn_fmat_clear(&a->part_f32);
+    kn_sum_clear(&a->M);
     return status;
 }
 
@@ -156,7 +181,7 @@ typedef struct sketching {
     work *w;
     const kn_range_options *o;
     ptrdiff_t given;
-    kn_sum M;
+    adding M;
 } sketching;
 
 static kn_status sketch_block(kn_ctx *ctx, void *self, kn_block *b)
@@ -165,8 +190,7 @@ static kn_status sketch_block(kn_ctx *ctx, void *self, kn_block *b)
     kn_fmat W = kn_fsub(s->w->W, 0, 0, b->count, s->w->k);
     draw_job job = {s->o->seed, b->first, s->given, s->o->start, W};
     kn_parallel(ctx, b->count, 64, draw, &job);
-    kn_sum_product_f32(ctx, &s->M, KN_T, b->strip_f32, W);
-    return KN_OK;
+    return add_product_f32(ctx, &s->M, b->strip_f32, W);
 }
 
 /* M = A [start, random] */
@@ -176,7 +200,7 @@ static kn_status sketch(kn_ctx *ctx, const kn_range_options *o, work *w)
     sketching s = {.w = w, .o = o, .given = o->start.data ? smaller(o->start.cols, w->k) : 0};
     kn_visitor visitor = {&s, KN_WALK_STRIP_F32, NULL, sketch_block, NULL};
     double bound = FARTHEST * sqrt((double)w->T * w->energy);
-    kn_status status = add_up(ctx, w, true, bound, &s.M, &visitor);
+    kn_status status = add_up(ctx, w, bound, &visitor, &s.M);
     if (w->centre)
         centre_columns(w->M);
     return status;
@@ -185,7 +209,7 @@ static kn_status sketch(kn_ctx *ctx, const kn_range_options *o, work *w)
 typedef struct powering {
     work *w;
     kn_fmat Q;
-    kn_sum M;
+    adding M;
 } powering;
 
 static kn_status power_block(kn_ctx *ctx, void *self, kn_block *b)
@@ -193,8 +217,7 @@ static kn_status power_block(kn_ctx *ctx, void *self, kn_block *b)
     powering *p = self;
     kn_fmat W = kn_fsub(p->w->W, 0, 0, b->count, p->w->k);
     kn_gemm_f32(ctx, 1, KN_N, b->strip_f32, KN_N, p->Q, 0, W); /* W_b = Y_b' Q */
-    kn_sum_product_f32(ctx, &p->M, KN_T, b->strip_f32, W);     /* M += Y_b W_b */
-    return KN_OK;
+    return add_product_f32(ctx, &p->M, b->strip_f32, W);       /* M += Y_b W_b */
 }
 
 /* M = A (A'Q) */
@@ -203,7 +226,7 @@ static kn_status power(kn_ctx *ctx, work *w)
     powering p = {.w = w, .Q = kn_fcols(w->Q32, 0, w->k)};
     kn_visitor visitor = {&p, KN_WALK_STRIP_F32, NULL, power_block, NULL};
     kn_fmat_set(p.Q, w->Q);
-    kn_status status = add_up(ctx, w, true, 2 * w->energy, &p.M, &visitor);
+    kn_status status = add_up(ctx, w, GENEROUS * w->energy, &visitor, &p.M);
     if (w->centre)
         centre_columns(w->M);
     return status;
@@ -334,8 +357,9 @@ typedef struct last_reading {
     work *w;
     kn_basis *b;
     double *mean;
-    kn_sum M;
+    adding M;
     double *sample; /* n  |a_i|^2 within a block */
+    kn_slots total;
 } last_reading;
 
 typedef struct strip_job {
@@ -369,6 +393,12 @@ static void add_means(void *self, ptrdiff_t from, ptrdiff_t to)
         mean[j] /= n;
 }
 
+static kn_status begin_last(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    last_reading *l = self;
+    return kn_slots_new(ctx, plan->blocks, 1, &l->total);
+}
+
 static kn_status last_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     enum { RESPONSES = 256, SAMPLES = 64 };
@@ -381,10 +411,9 @@ static kn_status last_block(kn_ctx *ctx, void *self, kn_block *b)
     strip_job job = {b->strip, w->centre ? mean : NULL, l->sample};
     kn_parallel(ctx, w->n, SAMPLES, centre_samples, &job);
     kn_gemm(ctx, 1, KN_N, b->strip, KN_N, w->Q, 0, W);
-    kn_sum_product(ctx, &l->M, KN_T, b->strip, W);
     for (ptrdiff_t i = 0; i < w->n; i++)
-        l->b->total += l->sample[i];
-    return KN_OK;
+        *kn_slot(&l->total, b->number) += l->sample[i];
+    return add_product(ctx, &l->M, b->strip, W);
 }
 
 /* W = A'Q (T x k) into b->B and M = A W, both in double; |A|^2; the mean. */
@@ -392,10 +421,12 @@ static kn_status last_products(kn_ctx *ctx, work *w, kn_basis *b, double *mean)
 {
     kn_status status;
     last_reading l = {.w = w, .b = b, .mean = mean};
-    kn_visitor visitor = {&l, KN_WALK_STRIP, NULL, last_block, NULL};
+    kn_visitor visitor = {&l, KN_WALK_STRIP, begin_last, last_block, NULL};
     KN_TRY(kn_alloc_d(ctx, w->n, &l.sample));
-    KN_TRY(add_up(ctx, w, false, 2 * w->energy, &l.M, &visitor));
+    KN_TRY(add_up(ctx, w, GENEROUS * w->energy, &visitor, &l.M));
+    KN_TRY(kn_slots_sum(ctx, &l.total, &b->total));
 out:
+    kn_slots_clear(&l.total);
     kn_free(l.sample);
     return status;
 }

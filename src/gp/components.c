@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/reduce.h"
 #include "gp/cv_deal.h"
 #include "gp/predict.h"
 #include "gp/walk.h"
@@ -102,9 +103,11 @@ typedef struct scoring {
     int folds, steps;
     ptrdiff_t rows;   /* held out, of all folds */
     ptrdiff_t scored; /* responses */
-    kn_mat score;     /* rows x (steps + 1): summed loss at each step of the ladder, and the trivial
-                       * model's */
-    kn_mat tile[TILES]; /* the same of one tile */
+    /* rows x (steps + 1): loss at each step of the ladder, and the trivial model's; summed over a
+     * tile, a block and all of them */
+    kn_mat tile[TILES];
+    kn_slots blocks;
+    kn_mat score;
     int workers;
     score_work *work;
     const kn_block *block; /* under way */
@@ -209,10 +212,10 @@ static kn_status score_block(kn_ctx *ctx, void *self, kn_block *b)
     scoring *c = self;
     c->block = b;
     kn_la_parallel(ctx, b->count, TILE, score_tiles, c);
+    double *sum = kn_slot(&c->blocks, b->number);
     for (ptrdiff_t t = 0; t * TILE < b->count; t++)
-        for (ptrdiff_t l = 0; l <= c->steps; l++)
-            for (ptrdiff_t i = 0; i < c->rows; i++)
-                kn_col(c->score, l)[i] += kn_at(c->tile[t], i, l);
+        for (ptrdiff_t i = 0; i < c->blocks.n; i++)
+            sum[i] += c->tile[t].data[i];
     c->scored += b->count;
     return KN_OK;
 }
@@ -230,6 +233,7 @@ static kn_status begin_scoring(kn_ctx *ctx, void *self, const kn_walk_plan *plan
         ns = f->rows.n_test > ns ? f->rows.n_test : ns;
     }
     KN_TRY(kn_mat_new(ctx, c->rows, c->steps + 1, &c->score));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, c->rows * (c->steps + 1), &c->blocks));
     for (int t = 0; t < TILES; t++)
         KN_TRY(kn_mat_new(ctx, c->rows, c->steps + 1, &c->tile[t]));
     c->workers = kn_workers(ctx, plan->width, TILE);
@@ -253,12 +257,12 @@ out:
 static kn_status end_scoring(kn_ctx *ctx, void *self)
 {
     scoring *c = self;
-    (void)ctx;
+    kn_status status = kn_slots_sum(ctx, &c->blocks, c->score.data);
     for (int l = 0; l < c->steps; l++)
         for (ptrdiff_t i = 0; i < c->rows; i++)
             kn_col(c->score, l)[i] =
                 (kn_at(c->score, i, l) - kn_at(c->score, i, c->steps)) / (double)c->scored;
-    return KN_OK;
+    return status;
 }
 
 static void scoring_clear(scoring *c)
@@ -276,6 +280,7 @@ static void scoring_clear(scoring *c)
     kn_free(c->work);
     for (int t = 0; t < TILES; t++)
         kn_mat_clear(&c->tile[t]);
+    kn_slots_clear(&c->blocks);
     kn_mat_clear(&c->score);
 }
 

@@ -10,7 +10,8 @@
 #include "gp/cv_fold.h"
 #include "gp/fit_steps.h"
 #include "gp/predict.h"
-#include "gp/products.h"
+#include "gp/walk.h"
+#include "la/la.h"
 
 /* The fold's components at the parameters held: latent model of its training rows. For iso noise
  * the fold's basis is rotated by its own U_C, so that one basis serves mean and variance. */

@@ -50,7 +50,8 @@ out:
 
 kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z)
 {
-    return kn_project(ctx, Y, NULL, kn_cols(gp->B, 0, gp->P), Z, NULL);
+    double total;
+    return kn_project(ctx, Y, NULL, kn_cols(gp->B, 0, gp->P), Z, &total);
 }
 
 /* ---- blocks of responses ----------------------------------------------------------------------

@@ -51,17 +51,17 @@ kn_losses kn_losses_of(ptrdiff_t n, const double *y, const double *mean, const d
     return s;
 }
 
-void kn_losses_add(kn_losses *sum, const kn_losses *some)
+void kn_losses_add(double sum[KN_N_LOSSES], const kn_losses *some)
 {
-    sum->n += some->n;
-    sum->z2 += some->z2;
-    sum->loss += some->loss;
-    sum->covered += some->covered;
+    sum[0] += some->n;
+    sum[1] += some->z2;
+    sum[2] += some->loss;
+    sum[3] += some->covered;
 }
 
-kn_cv_summary kn_losses_summary(const kn_losses *s, int folds)
+kn_cv_summary kn_losses_summary(const double sum[KN_N_LOSSES], int folds)
 {
-    return (kn_cv_summary){folds, s->z2 / s->n, s->loss / s->n, s->covered / s->n};
+    return (kn_cv_summary){folds, sum[1] / sum[0], sum[2] / sum[0], sum[3] / sum[0]};
 }
 
 /* Logarithms of products of a few, because logarithms are slow. */

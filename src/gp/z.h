@@ -48,13 +48,14 @@ static inline bool kn_covered(double z2, int level)
 typedef struct kn_losses {
     double n, z2, loss, covered;
 } kn_losses;
+enum { KN_N_LOSSES = sizeof(kn_losses) / sizeof(double) };
 typedef struct kn_trivial {
     double mean, var;
 } kn_trivial;
 kn_losses kn_losses_of(ptrdiff_t n, const double *y, const double *mean, const double *v,
                        double noise, kn_trivial trivial);
-void kn_losses_add(kn_losses *sum, const kn_losses *some);
-kn_cv_summary kn_losses_summary(const kn_losses *sum, int folds);
+void kn_losses_add(double sum[KN_N_LOSSES], const kn_losses *some); /* in their order */
+kn_cv_summary kn_losses_summary(const double sum[KN_N_LOSSES], int folds);
 
 /* loss[i] = sum_j of sample i's losses, e and v n x count (v none: noise alone); responses whose
  * noise is 0 are passed over. work: n. */

@@ -33,7 +33,8 @@ void kn_deviance_fitter_free(fitter *f)
     kn_free(f->parts);
     kn_free(f->order);
     kn_free(f->ss);
-    kn_sum_clear(&f->G);
+    kn_sum_clear(&f->sum);
+    kn_mat_clear(&f->G);
     kn_mat_clear(&f->Q);
     kn_mat_clear(&f->fold_ss);
     kn_free(f);
@@ -101,17 +102,10 @@ static kn_status lay_out_ladder(kn_ctx *ctx, fitter *f, ptrdiff_t K)
     return KN_OK;
 }
 
-static kn_status new_gram(kn_ctx *ctx, fitter *f)
+static kn_status new_sum(kn_ctx *ctx, fitter *f, double bound)
 {
-    kn_sum_shape shape = {.rows = f->N,
-                          .cols = f->N,
-                          .lower = true,
-                          .single = f->single,
-                          .limbs = f->single ? 1 : 2,
-                          .bound = f->bound,
-                          .adds = f->blocks};
-    kn_sum_clear(&f->G);
-    return kn_sum_new(ctx, &shape, &f->G);
+    kn_sum_clear(&f->sum);
+    return kn_sum_new_lower(ctx, f->N, bound, f->single ? 1 : 2, &f->sum);
 }
 
 static kn_status allocate(kn_ctx *ctx, fitter *f)
@@ -128,7 +122,7 @@ static kn_status allocate(kn_ctx *ctx, fitter *f)
         KN_TRY(kn_mat_new(ctx, pt->count, f->n_stages, &pt->q));
     }
     KN_TRY(kn_alloc_d(ctx, f->T, &f->ss));
-    KN_TRY(new_gram(ctx, f));
+    KN_TRY(new_sum(ctx, f, MOST_Z2 * (double)f->T));
     KN_TRY(kn_mat_new(ctx, f->block, f->folds, &f->fold_ss));
     KN_TRY(kn_deviance_pass_new(ctx, f));
 out:
@@ -150,10 +144,8 @@ kn_status kn_deviance_fitter_new(kn_ctx *ctx, const kn_deviance_shape *s, fitter
     *f = (fitter){.N = s->N,
                   .T = s->T,
                   .block = s->plan.width,
-                  .blocks = s->plan.blocks,
                   .folds = s->folds,
                   .automatic = s->K == KN_DEVIANCE_AUTO,
-                  .bound = MOST_Z2 * (double)s->T,
                   .workers = kn_workers(ctx, s->N, 1)};
     KN_TRY(lay_out_folds(ctx, f, s->fold));
     KN_TRY(lay_out_ladder(ctx, f, s->K));
@@ -204,7 +196,7 @@ static void decompose_parts(void *self, int worker, ptrdiff_t p, ptrdiff_t end)
             ptrdiff_t b = f->order[j < pt->first ? j : j + pt->count];
             for (ptrdiff_t i = j; i < pt->n; i++) {
                 ptrdiff_t a = f->order[i < pt->first ? i : i + pt->count];
-                kn_col(A, j)[i] = a > b ? kn_at(f->G.hi, a, b) : kn_at(f->G.hi, b, a);
+                kn_col(A, j)[i] = a > b ? kn_at(f->G, a, b) : kn_at(f->G, b, a);
             }
             trace += kn_at(A, j, j);
         }
@@ -227,7 +219,6 @@ static kn_status decompose(kn_ctx *ctx, fitter *f)
     kn_status status;
     int workers = kn_workers(ctx, f->folds + 1, 1);
     decomposing d = {.f = f};
-    kn_sum_result(&f->G, f->G.hi); /* both limbs */
     void *work = NULL, *V = NULL, *failed = NULL;
     KN_TRY(kn_check_cancel(ctx));
     KN_TRY(kn_alloc(ctx, workers, sizeof *d.work, &work));
@@ -263,27 +254,37 @@ out:
     return status;
 }
 
-/* The diagonal bounds the other entries. Beyond the guess: a bound that it is within, and zz' anew.
- */
-static kn_status check_bound(kn_ctx *ctx, fitter *f, bool *again)
+/* G from its sum. Where the guessed bound did not hold, the trace is one that does: *again. */
+static kn_status take_gram(kn_ctx *ctx, fitter *f, bool *again)
 {
-    double most = 0;
-    for (ptrdiff_t i = 0; i < f->N; i++)
-        most = fmax(most, kn_at(f->G.hi, i, i));
-    *again = most > f->bound && isfinite(most);
-    while (*again && most > f->bound)
-        f->bound *= 2;
-    return *again ? new_gram(ctx, f) : KN_OK;
+    kn_status status;
+    double trace = 0;
+    KN_TRY(kn_mat_new(ctx, f->N, f->N, &f->G));
+    status = kn_sum_value(ctx, &f->sum, f->G);
+    if (status != KN_ERR_NUMERIC)
+        goto out;
+    kn_mat_clear(&f->G);
+    for (ptrdiff_t j = 0; j < f->T; j++)
+        trace += f->ss[j];
+    if (f->repeated || !isfinite(trace))
+        return kn_fail(ctx, KN_ERR_NUMERIC, "deviance: the sums of squares of z overflow");
+    *again = f->repeated = true;
+    KN_TRY(new_sum(ctx, f, 2 * trace));
+out:
+    return status;
 }
 
 kn_status kn_deviance_turn(kn_ctx *ctx, fitter *f, bool *again)
 {
     kn_status status;
-    KN_TRY(check_bound(ctx, f, again));
+    *again = false;
+    KN_TRY(take_gram(ctx, f, again));
     if (*again)
         return KN_OK;
+    kn_sum_clear(&f->sum);
+    kn_deviance_pass_gram_end(f);
     KN_TRY(decompose(ctx, f));
-    kn_sum_clear(&f->G);
+    kn_mat_clear(&f->G);
     KN_TRY(kn_mat_new(ctx, f->T, f->Kmax, &f->Q));
 out:
     return status;

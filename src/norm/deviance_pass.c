@@ -8,18 +8,19 @@
 #include <math.h>
 
 #include "la/clones.h"
+#include "la/la.h"
 #include "la/vec.h"
 
-#define REAL     double
-#define MAT      kn_mat
-#define NAME(x)  x##_d
-#define NEW      kn_mat_new
-#define CLEAR    kn_mat_clear
-#define COL      kn_col
-#define SUB      kn_sub
-#define GEMM     kn_gemm
-#define SYRK     kn_syrk
-#define ADD_GRAM kn_sum_gram
+#define REAL    double
+#define MAT     kn_mat
+#define NAME(x) x##_d
+#define NEW     kn_mat_new
+#define CLEAR   kn_mat_clear
+#define COL     kn_col
+#define SUB     kn_sub
+#define GEMM    kn_gemm
+#define SYRK    kn_syrk
+#define ADD     kn_sum_add
 #include "norm/deviance_products.h"
 #undef REAL
 #undef MAT
@@ -30,17 +31,17 @@
 #undef SUB
 #undef GEMM
 #undef SYRK
-#undef ADD_GRAM
-#define REAL     float
-#define MAT      kn_fmat
-#define NAME(x)  x##_f
-#define NEW      kn_fmat_new
-#define CLEAR    kn_fmat_clear
-#define COL      kn_fcol
-#define SUB      kn_fsub
-#define GEMM     kn_gemm_f32
-#define SYRK     kn_syrk_f32
-#define ADD_GRAM kn_sum_gram_f32
+#undef ADD
+#define REAL    float
+#define MAT     kn_fmat
+#define NAME(x) x##_f
+#define NEW     kn_fmat_new
+#define CLEAR   kn_fmat_clear
+#define COL     kn_fcol
+#define SUB     kn_fsub
+#define GEMM    kn_gemm_f32
+#define SYRK    kn_syrk_f32
+#define ADD     kn_sum_add_f32
 #include "norm/deviance_products.h"
 
 kn_status kn_deviance_pass_new(kn_ctx *ctx, kn_deviance_fitter *f)
@@ -56,6 +57,11 @@ void kn_deviance_pass_free(kn_deviance_fitter *f)
 void kn_deviance_pass_gram(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z)
 {
     f->single ? gram_f(ctx, f, first, z) : gram_d(ctx, f, first, z);
+}
+
+void kn_deviance_pass_gram_end(kn_deviance_fitter *f)
+{
+    f->single ? end_gram_f(f) : end_gram_d(f);
 }
 
 void kn_deviance_pass_vectors(kn_deviance_fitter *f, int part, kn_mat V)

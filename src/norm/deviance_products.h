@@ -13,6 +13,7 @@ typedef struct NAME(scratch) { /* one worker's */
 
 typedef struct NAME(space) {
     MAT z;  /* N x block: rows in fold order (pass 2) */
+    MAT G;  /* N x N: zz' of one block (pass 1) */
     MAT *V; /* folds + 1: n x Kmax */
     NAME(scratch) * scratch;
 } NAME(space);
@@ -41,6 +42,7 @@ static void NAME(space_free)(kn_deviance_fitter *f)
     kn_free(s->V);
     kn_free(s->scratch);
     CLEAR(&s->z);
+    CLEAR(&s->G);
     kn_free(s);
     f->space = NULL;
 }
@@ -78,12 +80,19 @@ static kn_status NAME(space_new)(kn_ctx *ctx, kn_deviance_fitter *f)
     KN_TRY(kn_alloc(ctx, f->folds + 1, sizeof *s->V, &memory));
     s->V = memory;
     KN_TRY(NEW(ctx, f->N, f->block, &s->z));
+    KN_TRY(NEW(ctx, f->N, f->N, &s->G));
     for (int p = 0; p <= f->folds; p++)
         KN_TRY(NEW(ctx, f->parts[p].n, f->Kmax, &s->V[p]));
     for (int w = 0; w < f->workers; w++)
         KN_TRY(NAME(scratch_new)(ctx, f, most, &s->scratch[w]));
 out:
     return status;
+}
+
+static void NAME(end_gram)(kn_deviance_fitter *f)
+{
+    NAME(space) *s = f->space;
+    CLEAR(&s->G);
 }
 
 static void NAME(put_vectors)(kn_deviance_fitter *f, int part, kn_mat V)
@@ -114,7 +123,8 @@ static void NAME(gram)(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_m
     NAME(job) b = {f, first, z.cols, z};
     NAME(space) *s = f->space;
     kn_parallel(ctx, z.cols, 1 + 50000 / f->N, NAME(take_columns), &b);
-    ADD_GRAM(ctx, &f->G, KN_N, SUB(s->z, 0, 0, f->N, z.cols));
+    SYRK(ctx, 1, KN_N, SUB(s->z, 0, 0, f->N, z.cols), 0, s->G);
+    ADD(ctx, &f->sum, s->G);
 }
 
 /* ---- pass 2 ---------------------------------------------------------------------------------- */

@@ -197,7 +197,7 @@ static void components_stages(const sizes *z, kn_need *peak)
     reference_stages(z, B, 0, 0, peak);
 }
 
-static void stgpr_stages(const sizes *z, kn_need *peak)
+static void cells_stages(const sizes *z, kn_need *peak)
 {
     double alpha = D * z->N * z->T;
     double panel = fmin(2 * alpha, fmax(MOST_KEPT, 2 * D * z->N * z->W));
@@ -236,7 +236,7 @@ void kn_need_of(const kn_need_shape *shape, kn_need *out)
     if (shape->scoring)
         scoring_stage(&z, out);
     else if (shape->method->alone)
-        stgpr_stages(&z, out);
+        cells_stages(&z, out);
     else
         components_stages(&z, out);
 }

@@ -435,6 +435,9 @@ static void range_finds_as_many_components_as_there_are(void **state)
         for (ptrdiff_t i = 0; i < 80; i++)
             ((float *)d.memory)[i * 900 + j] =
                 (float)(i % 2 * (j % 7) + i % 3 * (j % 11) + i % 5 * (j % 13));
+    kn_scaling_clear(&d.scaling);
+    assert_ok(ctx, kn_scaling_new(ctx, d.Y.Y, false, &d.scaling));
+    data_open(&d);
     assert_ok(ctx, kn_basis_range(ctx, &d.Y, 10, &o, &b, &info));
     assert_ok(ctx, kn_gram_new(ctx, &d.Y, &gram));
     assert_int_equal(b.B.cols, 3);

@@ -421,6 +421,55 @@ static kn_status broken(void *self, kn_ctx *c, ptrdiff_t first, ptrdiff_t count,
     return kn_fail(c, KN_ERR_IO, "response %td cannot be read", first);
 }
 
+/* zz' is summed on a grid for |z| of a thousand; beyond it is summed again on a coarser one. The
+ * deviance of z does not depend on its units. */
+static void z_beyond_the_guessed_bound_are_summed_again(void **state)
+{
+    (void)state;
+    enum { N = 60, T = 2500 };
+    kn_mat z = cohort(N, T), large = ref_new(N, T);
+    int fold[N];
+    deal(fold, N, 5);
+    for (ptrdiff_t i = 0; i < N * T; i++)
+        large.data[i] = 0x1p14 * z.data[i];
+    kn_z_source s = kn_z_from_mat(&z), l = kn_z_from_mat(&large);
+    kn_deviance d, e;
+    assert_ok(ctx, kn_deviance_fit(ctx, &s, fold, 5, KN_DEVIANCE_AUTO, &d));
+    assert_ok(ctx, kn_deviance_fit(ctx, &l, fold, 5, KN_DEVIANCE_AUTO, &e));
+    assert_int_equal(d.K, e.K);
+    for (int i = 0; i < N; i++)
+        assert_close(e.ref[i], d.ref[i], 1e-9);
+    kn_deviance_clear(&d), kn_deviance_clear(&e);
+    for (ptrdiff_t i = 0; i < N * T; i++)
+        large.data[i] = 1e200 * z.data[i];
+    assert_refused(ctx, kn_deviance_fit(ctx, &l, fold, 5, 2, &d), KN_ERR_NUMERIC, "overflow");
+    free(z.data), free(large.data);
+}
+
+static void eigenvectors_have_their_largest_entry_positive(void **state)
+{
+    (void)state;
+    enum { N = 30, T = 40 };
+    kn_mat z = cohort(N, T);
+    int fold[N];
+    deal(fold, N, 3);
+    kn_z_source s = kn_z_from_mat(&z);
+    for (int sign = 0; sign < 2; sign++) {
+        kn_deviance d;
+        assert_ok(ctx, kn_deviance_fit(ctx, &s, fold, 3, 4, &d));
+        for (ptrdiff_t k = 0; k < 4; k++) {
+            double top = 0;
+            for (ptrdiff_t j = 0; j < T; j++)
+                top = fabs(kn_at(d.Q, j, k)) > fabs(top) ? kn_at(d.Q, j, k) : top;
+            assert_true(top > 0);
+        }
+        kn_deviance_clear(&d);
+        for (ptrdiff_t i = 0; i < N * T; i++)
+            z.data[i] = -z.data[i];
+    }
+    free(z.data);
+}
+
 static void unusable_references_are_refused(void **state)
 {
     (void)state;
@@ -491,6 +540,8 @@ int main(void)
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(p_counts_the_reference_at_or_above),
         cmocka_unit_test(a_deviance_is_rebuilt_from_its_saved_arrays),
+        cmocka_unit_test(z_beyond_the_guessed_bound_are_summed_again),
+        cmocka_unit_test(eigenvectors_have_their_largest_entry_positive),
         cmocka_unit_test(unusable_references_are_refused),
     };
     int failed = cmocka_run_group_tests_name("deviance", tests, NULL, NULL);
