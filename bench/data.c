@@ -4,9 +4,9 @@
 #include "base/rng.h"
 #include "common.h"
 #include "data/responses.h"
+#include "gp/z.h"
 #include "la/la.h"
 #include "norm/top.h"
-#include "norm/z.h"
 
 static kn_view rows_of(kn_mat M, ptrdiff_t first, ptrdiff_t rows)
 {

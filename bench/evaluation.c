@@ -1,5 +1,6 @@
 #include "common.h"
-#include "gp/gp.h"
+#include "gp/basis_gram.h"
+#include "gp/engine.h"
 
 enum { REPEATS = 7 };
 

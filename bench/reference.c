@@ -77,13 +77,14 @@ static void run(bench *b, const bench_data *d, int P)
     int dealt = N_FOLDS;
     BENCH_TRY(b, kn_folds_deal(b->ctx, N, NULL, 1, &dealt, fold));
     lap(&w, -1);
-    BENCH_TRY(b, kn_gp_cv(b->ctx, &m->gp, &R, &gram, N_FOLDS, fold, &cv));
+    BENCH_TRY(b, kn_gp_cv(b->ctx, &m->gp, &(kn_cv_problem){&R, &gram, N_FOLDS, fold}, &cv));
     lap(&w, FOLDS);
-    BENCH_TRY(b, kn_gp_set_noise(b->ctx, &m->gp, &R, &cv, &summary));
+    BENCH_TRY(b, kn_gp_set_noise(b->ctx, &m->gp, &R, &cv));
     lap(&w, NOISE);
     bool keep = 4.0 * (double)N * (double)m->gp.T <= 1e9;
     kn_set_progress(b->ctx, on_progress, &w);
-    BENCH_TRY(b, kn_reference_make(b->ctx, &m->gp, &cv, fold, N_FOLDS, 0.05, keep, &r));
+    kn_reference_job job = {&m->gp, &cv, fold, N_FOLDS, 0.05, keep, NULL};
+    BENCH_TRY(b, kn_reference_make(b->ctx, &job, &r, &summary));
     kn_set_progress(b->ctx, NULL, NULL);
     lap(&w, DEVIANCE);
     BENCH_TRY(b, kn_reference_loo(b->ctx, &m->gp, &R, &r, &summary));

@@ -129,7 +129,7 @@ static inline kn_mat kn_mat_none(void) /* "this output is not wanted" */
 
 /* ---- fit ---------------------------------------------------------------------------------- */
 
-typedef enum kn_method { KN_SMTGPR = 0, KN_STGPR = 1, KN_KRONPROD = 2 } kn_method;
+typedef enum kn_method_id { KN_SMTGPR = 0, KN_STGPR = 1, KN_KRONPROD = 2 } kn_method_id;
 typedef enum kn_noise { KN_NOISE_STRUCTURED = 0, KN_NOISE_ISO = 1 } kn_noise;
 typedef enum kn_likelihood { KN_EXACT = 0, KN_PAPER = 1 } kn_likelihood;
 typedef enum kn_optimiser { KN_NESTED = 0, KN_TNEWTON = 1, KN_LBFGS = 2 } kn_optimiser;
@@ -147,7 +147,7 @@ enum { KN_COMPONENTS_AUTO = 0, KN_MAX_THETA = 49, KN_MAX_CURVE = 16 };
 
 typedef struct kn_fit_options {
     size_t size;              /* sizeof(kn_fit_options) as the caller was compiled; set by _init */
-    kn_method method;         /* KN_SMTGPR */
+    kn_method_id method;      /* KN_SMTGPR */
     int components;           /* P, or KN_COMPONENTS_AUTO (the default) */
     kn_noise noise;           /* KN_NOISE_STRUCTURED; the paper's model is KN_NOISE_ISO, which
                                * MT-Kronprod implies */
@@ -213,7 +213,7 @@ typedef struct kn_curve_point { /* one row of the search for the number of compo
 
 typedef struct kn_fit_info {
     size_t size; /* sizeof(kn_fit_info) as the caller was compiled */
-    kn_method method;
+    kn_method_id method;
     kn_noise noise;
     kn_likelihood likelihood;
     ptrdiff_t n_samples, n_covariates, n_responses;

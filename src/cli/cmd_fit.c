@@ -219,7 +219,7 @@ int cmd_fit(int argc, char **argv)
         sample = sample ? sample : "linear+se+iso";
         task = task ? task : "linear+se+iso";
     }
-    job.fit.method = (kn_method)method;
+    job.fit.method = (kn_method_id)method;
     job.fit.noise = method == KN_KRONPROD ? KN_NOISE_ISO : (kn_noise)noise;
     job.fit.likelihood = (kn_likelihood)likelihood;
     job.fit.optimiser = (kn_optimiser)optimiser;

@@ -189,6 +189,18 @@ kn_responses kn_responses_rows(const kn_responses *Y, const ptrdiff_t *rows, ptr
     return (kn_responses){Y->Y, Y->scaling, n, Y->T, rows};
 }
 
+double kn_responses_energy(const kn_responses *Y)
+{
+    static const double ROUNDING = 1e-6;
+    const kn_scaling *s = Y->scaling;
+    double sum = 0;
+    for (ptrdiff_t j = 0; j < s->n_kept; j++) {
+        double sd = s->sd0[j] / s->sd[j], shift = (s->mean0[j] - s->mean[j]) / s->sd[j];
+        sum += sd * sd + shift * shift;
+    }
+    return (1 + ROUNDING) * (double)Y->Y.rows * sum;
+}
+
 typedef struct block_job {
     const kn_ctx *ctx;
     const kn_responses *Y;

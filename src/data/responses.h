@@ -31,6 +31,10 @@ kn_responses kn_responses_of(kn_view Y, const kn_scaling *scaling);
 /* Some samples of them, in this order, standardised as all are. The list stays the caller's. */
 kn_responses kn_responses_rows(const kn_responses *Y, const ptrdiff_t *rows, ptrdiff_t n);
 
+/* At least |Y|_F^2, from the moments of all rows: what bounds every sum of products of responses,
+ * by Cauchy and Schwarz. */
+double kn_responses_energy(const kn_responses *Y);
+
 /* block (N x count) = standardised responses first .. first + count - 1 of those in use. */
 void kn_responses_block(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat block);
 /* block (N x count) = those named. */

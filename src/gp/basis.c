@@ -2,15 +2,16 @@
 
 #include <math.h>
 
+#include "base/reduce.h"
+#include "gp/walk.h"
 #include "la/la.h"
+#include "la/vec.h"
 
 /* |B'B - I| above this is repaired; below it is rounding. */
 static const double ORTHONORMAL = 1e-12;
 
-static ptrdiff_t block_width(ptrdiff_t left)
-{
-    return left < KN_BLOCK ? left : KN_BLOCK;
-}
+/* Bounds of sums are taken so many times: rounding, and a mean that is taken away. */
+static const double GENEROUS = 2;
 
 void kn_basis_clear(kn_basis *b)
 {
@@ -19,14 +20,52 @@ void kn_basis_clear(kn_basis *b)
     *b = (kn_basis){0};
 }
 
-/* out (P x P) = B'B; returns the largest deviation from the identity. */
-static double gram_of_columns(kn_ctx *ctx, kn_mat B, kn_mat out)
+static double longest_column(kn_mat B)
+{
+    double most = 0;
+    for (ptrdiff_t p = 0; p < B.cols; p++)
+        most = fmax(most, kn_sumsq(kn_cols(B, p, 1)));
+    return sqrt(most);
+}
+
+typedef struct angles {
+    kn_mat B, part;
+    kn_sum S;
+} angles;
+
+static kn_status add_angles(kn_ctx *ctx, void *self, kn_block *b)
+{
+    angles *a = self;
+    kn_syrk(ctx, 1, KN_T, kn_sub(a->B, b->first, 0, b->count, a->B.cols), 0, a->part);
+    kn_sum_add(ctx, &a->S, a->part);
+    return KN_OK;
+}
+
+kn_status kn_basis_angles(kn_ctx *ctx, const kn_responses *Y, kn_mat B, kn_mat S)
+{
+    kn_status status;
+    angles a = {.B = B};
+    kn_visitor visitor = {&a, 0, NULL, add_angles, NULL};
+    double most = longest_column(B);
+    if (!isfinite(most))
+        return kn_fail(ctx, KN_ERR_DATA, "the basis has values that are not finite");
+    KN_TRY(kn_sum_new_lower(ctx, B.cols, GENEROUS * most * most, 2, &a.S));
+    KN_TRY(kn_mat_new(ctx, B.cols, B.cols, &a.part));
+    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = *Y}, &visitor, 1));
+    KN_TRY(kn_sum_value(ctx, &a.S, S));
+out:
+    kn_mat_clear(&a.part);
+    kn_sum_clear(&a.S);
+    return status;
+}
+
+/* The largest deviation of S, lower triangle, from the identity. */
+static double deviation(kn_mat S)
 {
     double worst = 0;
-    kn_syrk(ctx, 1, KN_T, B, 0, out);
-    for (ptrdiff_t j = 0; j < out.cols; j++)
-        for (ptrdiff_t i = j; i < out.rows; i++) {
-            double e = fabs(kn_at(out, i, j) - (i == j));
+    for (ptrdiff_t j = 0; j < S.cols; j++)
+        for (ptrdiff_t i = j; i < S.rows; i++) {
+            double e = fabs(kn_at(S, i, j) - (i == j));
             if (isnan(e))
                 return NAN;
             worst = fmax(worst, e);
@@ -36,8 +75,9 @@ static double gram_of_columns(kn_ctx *ctx, kn_mat B, kn_mat out)
 
 /* B <- B L^-T with LL' = B'B, twice: once loses the square of B's condition, twice is exact
  * (Yamamoto et al. 2015, CholeskyQR2). Columns are scaled first, so only their angles matter. */
-static kn_status orthonormalise(kn_ctx *ctx, kn_mat B, kn_mat S)
+static kn_status orthonormalise(kn_ctx *ctx, const kn_responses *Y, kn_mat B, kn_mat S)
 {
+    kn_status status = KN_OK;
     for (ptrdiff_t j = 0; j < B.cols; j++) {
         double norm = sqrt(kn_sumsq(kn_cols(B, j, 1)));
         if (!(norm > 0 && isfinite(norm)))
@@ -47,41 +87,95 @@ static kn_status orthonormalise(kn_ctx *ctx, kn_mat B, kn_mat S)
             kn_col(B, j)[i] /= norm;
     }
     for (int pass = 0; pass < 2; pass++) {
-        gram_of_columns(ctx, B, S);
-        kn_status status = kn_chol(ctx, S, "the matrix of basis angles");
-        if (status == KN_OK)
-            for (ptrdiff_t j = 0; j < S.cols; j++)
-                if (kn_at(S, j, j) < 1e-7)
-                    status = KN_ERR_NUMERIC;
+        KN_TRY(kn_basis_angles(ctx, Y, B, S));
+        status = kn_chol(ctx, S, "the matrix of basis angles");
+        for (ptrdiff_t j = 0; status == KN_OK && j < S.cols; j++)
+            if (kn_at(S, j, j) < 1e-7)
+                status = KN_ERR_NUMERIC;
         if (status != KN_OK)
             return kn_fail(ctx, KN_ERR_DATA,
                            "the columns of the basis are linearly dependent: it has rank below %td",
                            B.cols);
         kn_trsm_right(ctx, KN_T, S, B);
     }
+out:
+    return status;
+}
+
+typedef struct energy_job {
+    kn_mat y;
+    const double *mean; /* of these responses, or NULL */
+    double *energy;
+} energy_job;
+
+/* y <- y - mean, and |y_j|^2 */
+static void centre_columns(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const energy_job *b = self;
+    for (ptrdiff_t j = from; j < to; j++) {
+        double *y = kn_col(b->y, j);
+        for (ptrdiff_t i = 0; b->mean && i < b->y.rows; i++)
+            y[i] -= b->mean[j];
+        b->energy[j] = kn_vec_dot(b->y.rows, y, y);
+    }
+}
+
+typedef struct projecting {
+    const double *mean;
+    kn_mat B, part;
+    kn_sum Z;
+    double *energy; /* width: of each response; NULL: not wanted */
+    kn_slots total;
+} projecting;
+
+static kn_status begin_projecting(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    kn_status status;
+    projecting *p = self;
+    KN_TRY(kn_mat_new(ctx, plan->n, p->B.cols, &p->part));
+    KN_TRY(kn_alloc_d(ctx, plan->width, &p->energy));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, 1, &p->total));
+out:
+    return status;
+}
+
+static kn_status project_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    enum { COLUMNS = 16 };
+    projecting *p = self;
+    energy_job job = {b->y, p->mean ? p->mean + b->first : NULL, p->energy};
+    kn_parallel(ctx, b->count, COLUMNS, centre_columns, &job);
+    kn_gemm(ctx, 1, KN_N, b->y, KN_N, kn_sub(p->B, b->first, 0, b->count, p->B.cols), 0, p->part);
+    kn_sum_add(ctx, &p->Z, p->part);
+    for (ptrdiff_t j = 0; j < b->count; j++)
+        *kn_slot(&p->total, b->number) += p->energy[j];
     return KN_OK;
+}
+
+kn_status kn_project(kn_ctx *ctx, const kn_responses *Y, const double *mean, kn_mat B, kn_mat Z,
+                     double *total)
+{
+    kn_status status;
+    projecting p = {.mean = mean, .B = B};
+    kn_visitor visitor = {&p, KN_WALK_Y, begin_projecting, project_block, NULL};
+    /* |z_ip| <= |y_i - mean| |b_p|, and the mean is one of such samples */
+    double bound = GENEROUS * sqrt(kn_responses_energy(Y)) * longest_column(B);
+    KN_TRY(kn_sum_new(ctx, Z.rows, Z.cols, bound, 2, &p.Z));
+    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = *Y}, &visitor, 1));
+    KN_TRY(kn_sum_value(ctx, &p.Z, Z));
+    KN_TRY(kn_slots_sum(ctx, &p.total, total));
+out:
+    kn_slots_clear(&p.total);
+    kn_free(p.energy);
+    kn_mat_clear(&p.part);
+    kn_sum_clear(&p.Z);
+    return status;
 }
 
 kn_status kn_basis_project(kn_ctx *ctx, const kn_responses *Y, const double *mean, kn_basis *b)
 {
-    kn_status status;
-    kn_mat block = {0};
-    KN_TRY(kn_mat_new(ctx, Y->N, block_width(Y->T), &block));
-    kn_mat_zero(b->Z);
-    b->total = 0;
-    for (ptrdiff_t j = 0; j < Y->T; j += KN_BLOCK) {
-        kn_mat y = kn_cols(block, 0, block_width(Y->T - j));
-        KN_TRY(kn_check_cancel(ctx));
-        kn_responses_block(ctx, Y, j, y);
-        for (ptrdiff_t k = 0; mean && k < y.cols; k++)
-            for (ptrdiff_t i = 0; i < y.rows; i++)
-                kn_col(y, k)[i] -= mean[j + k];
-        kn_gemm(ctx, 1, KN_N, y, KN_N, kn_sub(b->B, j, 0, y.cols, b->B.cols), 1, b->Z);
-        b->total += kn_sumsq(y);
-    }
+    kn_status status = kn_project(ctx, Y, mean, b->B, b->Z, &b->total);
     b->E = fmax(b->total - kn_sumsq(b->Z), 0);
-out:
-    kn_mat_clear(&block);
     return status;
 }
 
@@ -106,11 +200,11 @@ kn_status kn_rotate(kn_ctx *ctx, kn_mat *M, kn_mat V)
 {
     kn_status status;
     kn_mat strip = {0};
-    ptrdiff_t rows = block_width(M->rows);
+    ptrdiff_t rows = M->rows < KN_BLOCK ? M->rows : KN_BLOCK;
     KN_TRY(kn_mat_new(ctx, rows, M->cols, &strip));
     for (ptrdiff_t i = 0; i < M->rows; i += rows) {
-        kn_mat m = kn_sub(*M, i, 0, block_width(M->rows - i), M->cols);
-        kn_mat s = kn_sub(strip, 0, 0, m.rows, m.cols);
+        ptrdiff_t n = M->rows - i < rows ? M->rows - i : rows;
+        kn_mat m = kn_sub(*M, i, 0, n, M->cols), s = kn_sub(strip, 0, 0, n, M->cols);
         kn_mat_set(s, m);
         kn_gemm(ctx, 1, KN_N, s, KN_N, V, 0, kn_cols(m, 0, V.cols));
     }
@@ -147,38 +241,48 @@ out:
 static kn_status repair(kn_ctx *ctx, const kn_responses *Y, kn_basis *b, kn_mat S)
 {
     kn_status status;
-    KN_TRY(orthonormalise(ctx, b->B, S));
+    KN_TRY(orthonormalise(ctx, Y, b->B, S));
     KN_TRY(kn_basis_project(ctx, Y, NULL, b));
     KN_TRY(kn_basis_ritz(ctx, b, b->B.cols));
 out:
     return status;
 }
 
+typedef struct building {
+    kn_mat scaled; /* N x P  U S^-1 */
+    kn_mat B;
+} building;
+
+/* B = Y' U S^-1 */
+static kn_status build_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    building *u = self;
+    kn_gemm(ctx, 1, KN_T, b->y, KN_N, u->scaled, 0, kn_sub(u->B, b->first, 0, b->count, u->B.cols));
+    return KN_OK;
+}
+
 kn_status kn_basis_pca(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, ptrdiff_t P,
                        kn_basis *out)
 {
     kn_status status;
-    kn_mat scaled = {0}, block = {0}, S = {0};
+    building u = {0};
+    kn_visitor visitor = {&u, KN_WALK_Y, NULL, build_block, NULL};
+    kn_mat S = {0};
     ptrdiff_t N = Y->N;
     *out = (kn_basis){.pca = true};
     KN_TRY(kn_mat_new(ctx, Y->T, P, &out->B));
     KN_TRY(kn_mat_new(ctx, N, P, &out->Z));
-    KN_TRY(kn_mat_new(ctx, N, P, &scaled));
+    KN_TRY(kn_mat_new(ctx, N, P, &u.scaled));
     KN_TRY(kn_mat_new(ctx, P, P, &S));
-    KN_TRY(kn_mat_new(ctx, N, block_width(Y->T), &block));
+    u.B = out->B;
     for (ptrdiff_t p = 0; p < P; p++) {
         double s = sqrt(gram->s2[p]);
         for (ptrdiff_t i = 0; i < N; i++) {
-            kn_col(scaled, p)[i] = kn_at(gram->U, i, p) / s;
+            kn_col(u.scaled, p)[i] = kn_at(gram->U, i, p) / s;
             kn_col(out->Z, p)[i] = kn_at(gram->U, i, p) * s;
         }
     }
-    for (ptrdiff_t j = 0; j < Y->T; j += KN_BLOCK) { /* B = Y' U S^-1 */
-        kn_mat y = kn_cols(block, 0, block_width(Y->T - j));
-        KN_TRY(kn_check_cancel(ctx));
-        kn_responses_block(ctx, Y, j, y);
-        kn_gemm(ctx, 1, KN_T, y, KN_N, scaled, 0, kn_sub(out->B, j, 0, y.cols, P));
-    }
+    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = *Y}, &visitor, 1));
     for (ptrdiff_t i = 0; i < N; i++)
         out->total += kn_at(gram->G, i, i);
     out->E = out->total;
@@ -186,13 +290,13 @@ kn_status kn_basis_pca(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, 
         out->E -= gram->s2[p];
     if (out->E < 0)
         out->E = 0;
-    if (gram->made == KN_F32 || gram_of_columns(ctx, out->B, S) > ORTHONORMAL)
+    KN_TRY(kn_basis_angles(ctx, Y, out->B, S));
+    if (gram->made == KN_F32 || deviation(S) > ORTHONORMAL)
         KN_TRY(repair(ctx, Y, out, S));
     kn_basis_fix_signs(out);
 out:
     kn_mat_clear(&S);
-    kn_mat_clear(&block);
-    kn_mat_clear(&scaled);
+    kn_mat_clear(&u.scaled);
     if (status != KN_OK)
         kn_basis_clear(out);
     return status;
@@ -209,8 +313,9 @@ kn_status kn_basis_given(kn_ctx *ctx, const kn_responses *Y, kn_view B, kn_basis
     for (ptrdiff_t p = 0; p < B.cols; p++)
         for (ptrdiff_t j = 0; j < Y->T; j++)
             kn_col(out->B, p)[j] = kn_view_at(B, Y->scaling->kept[j], p);
-    if (!(gram_of_columns(ctx, out->B, S) <= ORTHONORMAL)) {
-        KN_TRY(orthonormalise(ctx, out->B, S));
+    KN_TRY(kn_basis_angles(ctx, Y, out->B, S));
+    if (!(deviation(S) <= ORTHONORMAL)) {
+        KN_TRY(orthonormalise(ctx, Y, out->B, S));
         out->orthonormalised = true;
     }
     KN_TRY(kn_basis_project(ctx, Y, NULL, out));

@@ -22,7 +22,11 @@ void kn_basis_clear(kn_basis *b);
 
 /* ---- what bases are made with ---- */
 
-/* Z = (Y - 1 mean') B, |Y - 1 mean'|^2 and E, in double, by one reading of Y; mean T or NULL. */
+/* Z = (Y - 1 mean') B and total = |Y - 1 mean'|^2, in double, by one reading of Y. mean: T or NULL.
+ */
+kn_status kn_project(kn_ctx *ctx, const kn_responses *Y, const double *mean, kn_mat B, kn_mat Z,
+                     double *total);
+/* The same of a basis: Z, total and E. */
 kn_status kn_basis_project(kn_ctx *ctx, const kn_responses *Y, const double *mean, kn_basis *b);
 /* Z'Z = V diag V', B <- B V_P, Z <- Z V_P (Rayleigh-Ritz): Z'Z is diagonal, descending. */
 kn_status kn_basis_ritz(kn_ctx *ctx, kn_basis *b, ptrdiff_t P);
@@ -30,5 +34,7 @@ kn_status kn_basis_ritz(kn_ctx *ctx, kn_basis *b, ptrdiff_t P);
 void kn_basis_fix_signs(kn_basis *b);
 /* M <- M V, n x k times k x P in place, by strips of rows; M keeps its first P columns. */
 kn_status kn_rotate(kn_ctx *ctx, kn_mat *M, kn_mat V);
+/* S = B'B, lower triangle, over the blocks of these responses. */
+kn_status kn_basis_angles(kn_ctx *ctx, const kn_responses *Y, kn_mat B, kn_mat S);
 
 #endif

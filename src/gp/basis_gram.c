@@ -3,7 +3,8 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/parallel.h"
+#include "base/reduce.h"
+#include "gp/walk.h"
 #include "la/la.h"
 
 /* N^2 T from which float32 responses are multiplied in float32: about a second of double products
@@ -18,64 +19,49 @@ void kn_gram_clear(kn_gram *g)
     *g = (kn_gram){0};
 }
 
-static ptrdiff_t block_width(ptrdiff_t left)
+typedef struct products {
+    kn_sum sum;
+    kn_mat part; /* N x N, of one block; one of the two */
+    kn_fmat part_f32;
+} products;
+
+/* G += Y_b Y_b', lower triangle. N^2 T flops, in double, or in float32 with the sum over blocks in
+ * double [SCALE 4]: a sum of 2048 products is rounded to some 3e-7, and the errors of T/2048 blocks
+ * cancel. */
+static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
 {
-    return left < KN_BLOCK ? left : KN_BLOCK;
+    products *p = self;
+    if (p->part_f32.data) {
+        kn_syrk_f32(ctx, 1, KN_T, b->strip_f32, 0, p->part_f32);
+        kn_sum_add_f32(ctx, &p->sum, p->part_f32);
+    } else {
+        kn_syrk(ctx, 1, KN_N, b->y, 0, p->part);
+        kn_sum_add(ctx, &p->sum, p->part);
+    }
+    return KN_OK;
 }
 
-/* G += sum_j Y_j Y_j', lower triangle. N^2 T flops, double. */
-static kn_status add_products(kn_ctx *ctx, const kn_responses *Y, kn_mat G)
+static kn_status make_products(kn_ctx *ctx, const kn_responses *Y, bool single, kn_mat *G)
 {
     kn_status status;
-    kn_mat block = {0};
-    KN_TRY(kn_mat_new(ctx, Y->N, block_width(Y->T), &block));
-    for (ptrdiff_t j = 0; j < Y->T; j += KN_BLOCK) {
-        kn_mat b = kn_cols(block, 0, block_width(Y->T - j));
-        KN_TRY(kn_check_cancel(ctx));
-        kn_responses_block(ctx, Y, j, b);
-        kn_syrk(ctx, 1, KN_N, b, 1, G);
-        kn_tell(ctx, "basis", j + b.cols, Y->T, NAN);
-    }
+    products p = {0};
+    kn_walk walk = {.Y = *Y, .stage = "basis"};
+    kn_visitor visitor = {&p, single ? KN_WALK_STRIP_F32 : KN_WALK_Y, NULL, add_block, NULL};
+    KN_TRY(kn_sum_new_lower(ctx, Y->N, kn_responses_energy(Y), single ? 1 : 2, &p.sum));
+    KN_TRY(single ? kn_fmat_new(ctx, Y->N, Y->N, &p.part_f32)
+                  : kn_mat_new(ctx, Y->N, Y->N, &p.part));
+    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    kn_fmat_clear(&p.part_f32);
+    if (single)
+        KN_TRY(kn_mat_new(ctx, Y->N, Y->N, &p.part));
+    KN_TRY(kn_sum_value(ctx, &p.sum, p.part));
+    kn_mirror(p.part);
+    *G = p.part;
+    p.part = kn_mat_none();
 out:
-    kn_mat_clear(&block);
-    return status;
-}
-
-typedef struct add_job {
-    kn_fmat part;
-    kn_mat G;
-} add_job;
-
-static void add_part(void *self, ptrdiff_t from, ptrdiff_t to)
-{
-    const add_job *job = self;
-    for (ptrdiff_t j = from; j < to; j++) {
-        const float *restrict p = kn_fcol(job->part, j);
-        double *restrict g = kn_col(job->G, j);
-        for (ptrdiff_t i = j; i < job->G.rows; i++)
-            g[i] += p[i];
-    }
-}
-
-/* The same with Y_j and Y_j Y_j' in float32 and the sum over blocks in double [SCALE 4]: a sum of
- * 2048 products is rounded to some 3e-7, and the errors of T/2048 blocks cancel. */
-static kn_status add_products_f32(kn_ctx *ctx, const kn_responses *Y, kn_mat G)
-{
-    kn_status status;
-    kn_fmat strip = {0}, part = {0};
-    KN_TRY(kn_fmat_new(ctx, block_width(Y->T), Y->N, &strip));
-    KN_TRY(kn_fmat_new(ctx, Y->N, Y->N, &part));
-    for (ptrdiff_t j = 0; j < Y->T; j += KN_BLOCK) {
-        kn_fmat s = kn_fsub(strip, 0, 0, block_width(Y->T - j), Y->N);
-        KN_TRY(kn_check_cancel(ctx));
-        kn_responses_strip_f32(ctx, Y, j, s);
-        kn_syrk_f32(ctx, 1, KN_T, s, 0, part);
-        kn_parallel(ctx, Y->N, 1 + 100000 / Y->N, add_part, &(add_job){part, G});
-        kn_tell(ctx, "basis", j + s.rows, Y->T, NAN);
-    }
-out:
-    kn_fmat_clear(&part);
-    kn_fmat_clear(&strip);
+    kn_mat_clear(&p.part);
+    kn_fmat_clear(&p.part_f32);
+    kn_sum_clear(&p.sum);
     return status;
 }
 
@@ -99,12 +85,9 @@ kn_status kn_gram_made(kn_ctx *ctx, const kn_responses *Y, kn_type made, kn_gram
     double *w = NULL;
     ptrdiff_t N = Y->N;
     *out = (kn_gram){.made = made};
-    KN_TRY(kn_mat_new(ctx, N, N, &out->G));
+    KN_TRY(make_products(ctx, Y, made == KN_F32, &out->G));
     KN_TRY(kn_mat_new(ctx, N, N, &out->U));
     KN_TRY(kn_alloc_d(ctx, N, &out->s2));
-    KN_TRY((made == KN_F32 ? add_products_f32 : add_products)(ctx, Y, out->G));
-    kn_mirror(out->G);
-
     KN_TRY(kn_mat_copy(ctx, out->G, &reversed));
     KN_TRY(kn_alloc_d(ctx, N, &w));
     KN_TRY(kn_eig(ctx, reversed, w));

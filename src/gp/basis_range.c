@@ -4,8 +4,11 @@
 #include <math.h>
 
 #include "base/parallel.h"
+#include "base/reduce.h"
 #include "base/rng.h"
+#include "gp/walk.h"
 #include "la/la.h"
+#include "la/vec.h"
 
 enum { STREAM_RANGE = 211 };
 
@@ -19,17 +22,26 @@ static const double CONVERGED = 1e-6;
  * smallest column: error eps (s_1/s_P)^2. */
 static const double WIDE = 1e4;
 
+/* The largest second moment of a response over their mean from which float32 products are added in
+ * two limbs: the grid of one would be too coarse for the others. */
+static const double UNEVEN = 1e4;
+
+/* Bounds of sums are taken so many times, for what rounding may add. */
+static const double GENEROUS = 2;
+
 typedef struct work {
-    const kn_responses *Y;
+    kn_responses Y;
     bool centre;
     ptrdiff_t n, T, k;
-    ptrdiff_t width;   /* responses per strip */
-    kn_mat Q, M;       /* n x k */
-    kn_fmat Q32, part; /* n x k */
-    kn_fmat strip;     /* width x n */
-    kn_fmat W;         /* width x k */
-    ptrdiff_t done;    /* responses read so far, of all readings */
+    ptrdiff_t cut;  /* blocks are strips of at most 128 MB */
+    double energy;  /* at least |A|^2 */
+    int limbs;      /* of sums of float32 products */
+    kn_mat Q, M;    /* n x k */
+    kn_fmat Q32;    /* n x k */
+    kn_fmat W;      /* width x k */
+    ptrdiff_t done; /* responses read so far, of all readings */
     ptrdiff_t total;
+    kn_range_info info;
 } work;
 
 static void work_clear(work *w)
@@ -37,8 +49,6 @@ static void work_clear(work *w)
     kn_mat_clear(&w->Q);
     kn_mat_clear(&w->M);
     kn_fmat_clear(&w->Q32);
-    kn_fmat_clear(&w->part);
-    kn_fmat_clear(&w->strip);
     kn_fmat_clear(&w->W);
 }
 
@@ -47,60 +57,91 @@ static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b)
     return a < b ? a : b;
 }
 
-/* Strips of at most 64 MB of float32, 128 MB of doubles. */
-static ptrdiff_t strip_width(ptrdiff_t n, ptrdiff_t T)
+/* Strips of at most 64 MB of float32, 128 MB of doubles, unless they would be too thin for the
+ * BLAS; a power of two, so that none lies across a cut of wider ones. */
+static ptrdiff_t strip_cut(ptrdiff_t n)
 {
-    ptrdiff_t width = ((ptrdiff_t)1 << 24) / n;
-    width = width < 64 ? 64 : smaller(width, KN_BLOCK);
-    return smaller(width, T);
+    enum { LEAST = 64, MOST = 1 << 24 };
+    ptrdiff_t cut = KN_BLOCK;
+    while (cut > LEAST && cut * n > MOST)
+        cut /= 2;
+    return cut;
+}
+
+static int limbs_for(const kn_scaling *s)
+{
+    double sum = 0, most = 0;
+    for (ptrdiff_t j = 0; j < s->n_kept; j++) {
+        double sd = s->sd0[j] / s->sd[j], shift = (s->mean0[j] - s->mean[j]) / s->sd[j];
+        sum += sd * sd + shift * shift;
+        most = fmax(most, sd * sd + shift * shift);
+    }
+    return most > UNEVEN * sum / (double)s->n_kept ? 2 : 1;
+}
+
+static kn_walk walk_of(const work *w)
+{
+    return (
+        kn_walk){.Y = w->Y, .stage = "basis", .cut = w->cut, .done = w->done, .total = w->total};
 }
 
 static kn_status work_new(kn_ctx *ctx, work *w)
 {
     kn_status status;
-    w->width = strip_width(w->n, w->T);
+    w->cut = strip_cut(w->n);
+    w->energy = kn_responses_energy(&w->Y);
+    w->limbs = limbs_for(w->Y.scaling);
+    kn_walk walk = walk_of(w);
     KN_TRY(kn_mat_new(ctx, w->n, w->k, &w->Q));
     KN_TRY(kn_mat_new(ctx, w->n, w->k, &w->M));
     KN_TRY(kn_fmat_new(ctx, w->n, w->k, &w->Q32));
-    KN_TRY(kn_fmat_new(ctx, w->n, w->k, &w->part));
-    KN_TRY(kn_fmat_new(ctx, w->width, w->n, &w->strip));
-    KN_TRY(kn_fmat_new(ctx, w->width, w->k, &w->W));
+    KN_TRY(kn_fmat_new(ctx, kn_walk_plan_of(&walk).width, w->k, &w->W));
 out:
     return status;
 }
 
-static kn_status tell(kn_ctx *ctx, work *w, ptrdiff_t count)
+/* A sum over blocks of n x k products, under way. */
+typedef struct adding {
+    kn_sum M;
+    kn_mat part; /* n x k, of one block; one of the two */
+    kn_fmat part_f32;
+} adding;
+
+/* M += strip' W */
+static kn_status add_product_f32(kn_ctx *ctx, adding *a, kn_fmat strip, kn_fmat W)
 {
-    w->done += count;
-    kn_tell(ctx, "basis", w->done, w->total, NAN);
-    return kn_check_cancel(ctx);
+    kn_gemm_f32(ctx, 1, KN_T, strip, KN_N, W, 0, a->part_f32);
+    kn_sum_add_f32(ctx, &a->M, a->part_f32);
+    return KN_OK;
+}
+
+static kn_status add_product(kn_ctx *ctx, adding *a, kn_mat strip, kn_mat W)
+{
+    kn_gemm(ctx, 1, KN_T, strip, KN_N, W, 0, a->part);
+    kn_sum_add(ctx, &a->M, a->part);
+    return KN_OK;
+}
+
+/* w->M = the sum that the visitor adds to as it walks, its entries at most `bound`. */
+static kn_status add_up(kn_ctx *ctx, work *w, double bound, const kn_visitor *visitor, adding *a)
+{
+    kn_status status;
+    kn_walk walk = walk_of(w);
+    bool single = visitor->needs == KN_WALK_STRIP_F32;
+    KN_TRY(kn_sum_new(ctx, w->n, w->k, bound, single ? w->limbs : 2, &a->M));
+    KN_TRY(single ? kn_fmat_new(ctx, w->n, w->k, &a->part_f32)
+                  : kn_mat_new(ctx, w->n, w->k, &a->part));
+    KN_TRY(kn_walk_run(ctx, &walk, visitor, 1));
+    KN_TRY(kn_sum_value(ctx, &a->M, w->M));
+    w->done += w->T;
+out:
+    kn_mat_clear(&a->part);
+    kn_fmat_clear(&a->part_f32);
+    kn_sum_clear(&a->M);
+    return status;
 }
 
 /* ---- products in float32 ------------------------------------------------------------------- */
-
-typedef struct add_job {
-    kn_fmat part;
-    kn_mat M;
-} add_job;
-
-static void add_part(void *self, ptrdiff_t from, ptrdiff_t to)
-{
-    const add_job *job = self;
-    for (ptrdiff_t j = from; j < to; j++) {
-        const float *restrict p = kn_fcol(job->part, j);
-        double *restrict m = kn_col(job->M, j);
-        for (ptrdiff_t i = 0; i < job->M.rows; i++)
-            m[i] += p[i];
-    }
-}
-
-/* M += strip' W */
-static void add_product(kn_ctx *ctx, const work *w, kn_fmat strip, kn_fmat W)
-{
-    kn_fmat part = kn_fcols(w->part, 0, w->k);
-    kn_gemm_f32(ctx, 1, KN_T, strip, KN_N, W, 0, part);
-    kn_parallel(ctx, w->k, 1 + 100000 / w->n, add_part, &(add_job){part, w->M});
-}
 
 /* M = A W from M = Y W: mean' W is what the columns' means are. */
 static void centre_columns(kn_mat M)
@@ -136,43 +177,58 @@ static void draw(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
+typedef struct sketching {
+    work *w;
+    const kn_range_options *o;
+    ptrdiff_t given;
+    adding M;
+} sketching;
+
+static kn_status sketch_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    sketching *s = self;
+    kn_fmat W = kn_fsub(s->w->W, 0, 0, b->count, s->w->k);
+    draw_job job = {s->o->seed, b->first, s->given, s->o->start, W};
+    kn_parallel(ctx, b->count, 64, draw, &job);
+    return add_product_f32(ctx, &s->M, b->strip_f32, W);
+}
+
 /* M = A [start, random] */
 static kn_status sketch(kn_ctx *ctx, const kn_range_options *o, work *w)
 {
-    kn_status status = KN_OK;
-    ptrdiff_t given = o->start.data ? smaller(o->start.cols, w->k) : 0;
-    for (ptrdiff_t j = 0; j < w->T; j += w->width) {
-        ptrdiff_t count = smaller(w->width, w->T - j);
-        kn_fmat strip = kn_fsub(w->strip, 0, 0, count, w->n), W = kn_fsub(w->W, 0, 0, count, w->k);
-        kn_parallel(ctx, count, 64, draw, &(draw_job){o->seed, j, given, o->start, W});
-        kn_responses_strip_f32(ctx, w->Y, j, strip);
-        add_product(ctx, w, strip, W);
-        KN_TRY(tell(ctx, w, count));
-    }
+    enum { FARTHEST = 16 }; /* no normal number that kn_rng_normal draws is so large */
+    sketching s = {.w = w, .o = o, .given = o->start.data ? smaller(o->start.cols, w->k) : 0};
+    kn_visitor visitor = {&s, KN_WALK_STRIP_F32, NULL, sketch_block, NULL};
+    double bound = FARTHEST * sqrt((double)w->T * w->energy);
+    kn_status status = add_up(ctx, w, bound, &visitor, &s.M);
     if (w->centre)
         centre_columns(w->M);
-out:
     return status;
+}
+
+typedef struct powering {
+    work *w;
+    kn_fmat Q;
+    adding M;
+} powering;
+
+static kn_status power_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    powering *p = self;
+    kn_fmat W = kn_fsub(p->w->W, 0, 0, b->count, p->w->k);
+    kn_gemm_f32(ctx, 1, KN_N, b->strip_f32, KN_N, p->Q, 0, W); /* W_b = Y_b' Q */
+    return add_product_f32(ctx, &p->M, b->strip_f32, W);       /* M += Y_b W_b */
 }
 
 /* M = A (A'Q) */
 static kn_status power(kn_ctx *ctx, work *w)
 {
-    kn_status status = KN_OK;
-    kn_fmat Q = kn_fcols(w->Q32, 0, w->k);
-    kn_fmat_set(Q, w->Q);
-    kn_mat_zero(w->M);
-    for (ptrdiff_t j = 0; j < w->T; j += w->width) {
-        ptrdiff_t count = smaller(w->width, w->T - j);
-        kn_fmat strip = kn_fsub(w->strip, 0, 0, count, w->n), W = kn_fsub(w->W, 0, 0, count, w->k);
-        kn_responses_strip_f32(ctx, w->Y, j, strip);
-        kn_gemm_f32(ctx, 1, KN_N, strip, KN_N, Q, 0, W); /* W_j = Y_j' Q */
-        add_product(ctx, w, strip, W);                   /* M += Y_j W_j */
-        KN_TRY(tell(ctx, w, count));
-    }
+    powering p = {.w = w, .Q = kn_fcols(w->Q32, 0, w->k)};
+    kn_visitor visitor = {&p, KN_WALK_STRIP_F32, NULL, power_block, NULL};
+    kn_fmat_set(p.Q, w->Q);
+    kn_status status = add_up(ctx, w, GENEROUS * w->energy, &visitor, &p.M);
     if (w->centre)
         centre_columns(w->M);
-out:
     return status;
 }
 
@@ -216,18 +272,14 @@ static ptrdiff_t count_above(const double *t, ptrdiff_t k, double least)
 }
 
 /* M <- M L^-T for M'M = LL', and `with` the same: orthonormal to rounding when M nearly was. */
-static kn_status polish(kn_ctx *ctx, kn_mat M, kn_mat with)
+static kn_status polish(kn_ctx *ctx, kn_mat S, kn_mat M, kn_mat with)
 {
     kn_status status;
-    kn_mat S = {0};
-    KN_TRY(kn_mat_new(ctx, M.cols, M.cols, &S));
-    kn_syrk(ctx, 1, KN_T, M, 0, S);
     KN_TRY(kn_chol(ctx, S, "the matrix of basis angles"));
     kn_trsm_right(ctx, KN_T, S, M);
     if (with.data)
         kn_trsm_right(ctx, KN_T, S, with);
 out:
-    kn_mat_clear(&S);
     return status;
 }
 
@@ -248,7 +300,9 @@ static kn_status orthonormal(kn_ctx *ctx, work *w)
         for (ptrdiff_t i = 0; i < S.rows; i++)
             kn_col(S, p)[i] /= sqrt(t[p]);
     KN_TRY(kn_rotate(ctx, &w->M, kn_cols(S, 0, w->k)));
-    KN_TRY(polish(ctx, w->M, kn_mat_none()));
+    kn_mat angles = kn_sub(S, 0, 0, w->k, w->k);
+    kn_syrk(ctx, 1, KN_T, w->M, 0, angles);
+    KN_TRY(polish(ctx, angles, w->M, kn_mat_none()));
     w->Q = w->M;
     w->M = old;
 out:
@@ -260,10 +314,11 @@ out:
 /* Q'M = X diag(t) X', t descending; Q <- Q X, M <- M X, W <- W X where there is one. For
  * M = A A'Q the t are squared singular values as Q sees them, from below; residual: how far the
  * first P are from being so. */
-static kn_status turn(kn_ctx *ctx, work *w, ptrdiff_t P, double *t, kn_mat *W, double *residual)
+static kn_status turn(kn_ctx *ctx, work *w, ptrdiff_t P, double *t, kn_mat *W)
 {
     kn_status status;
     kn_mat S = {0};
+    double *residual = &w->info.residual;
     KN_TRY(kn_mat_new(ctx, w->k, w->k, &S));
     kn_gemm(ctx, 1, KN_T, w->Q, KN_N, w->M, 0, S);
     KN_TRY(eig_descending(ctx, S, t));
@@ -298,43 +353,91 @@ static kn_status step(kn_ctx *ctx, work *w, const double *t)
 
 /* ---- the last reading ---------------------------------------------------------------------- */
 
+typedef struct last_reading {
+    work *w;
+    kn_basis *b;
+    double *mean;
+    adding M;
+    double *sample; /* n  |a_i|^2 within a block */
+    kn_slots total;
+} last_reading;
+
+typedef struct strip_job {
+    kn_mat strip;
+    const double *mean; /* NULL: none to take away */
+    double *sample;
+} strip_job;
+
+/* A from Y, and |a_i|^2 */
+static void centre_samples(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const strip_job *b = self;
+    for (ptrdiff_t i = from; i < to; i++) {
+        double *y = kn_col(b->strip, i);
+        for (ptrdiff_t j = 0; b->mean && j < b->strip.rows; j++)
+            y[j] -= b->mean[j];
+        b->sample[i] = kn_vec_dot(b->strip.rows, y, y);
+    }
+}
+
+static void add_means(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const strip_job *b = self;
+    double *mean = b->sample, n = (double)b->strip.cols;
+    for (ptrdiff_t j = from; j < to; j++)
+        mean[j] = 0;
+    for (ptrdiff_t i = 0; i < b->strip.cols; i++)
+        for (ptrdiff_t j = from; j < to; j++)
+            mean[j] += kn_at(b->strip, j, i);
+    for (ptrdiff_t j = from; j < to; j++)
+        mean[j] /= n;
+}
+
+static kn_status begin_last(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    last_reading *l = self;
+    return kn_slots_new(ctx, plan->blocks, 1, &l->total);
+}
+
+static kn_status last_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    enum { RESPONSES = 256, SAMPLES = 64 };
+    last_reading *l = self;
+    const work *w = l->w;
+    kn_mat W = kn_sub(l->b->B, b->first, 0, b->count, w->k);
+    double *mean = l->mean + b->first;
+    if (w->centre)
+        kn_parallel(ctx, b->count, RESPONSES, add_means, &(strip_job){b->strip, NULL, mean});
+    strip_job job = {b->strip, w->centre ? mean : NULL, l->sample};
+    kn_parallel(ctx, w->n, SAMPLES, centre_samples, &job);
+    kn_gemm(ctx, 1, KN_N, b->strip, KN_N, w->Q, 0, W);
+    for (ptrdiff_t i = 0; i < w->n; i++)
+        *kn_slot(&l->total, b->number) += l->sample[i];
+    return add_product(ctx, &l->M, b->strip, W);
+}
+
 /* W = A'Q (T x k) into b->B and M = A W, both in double; |A|^2; the mean. */
 static kn_status last_products(kn_ctx *ctx, work *w, kn_basis *b, double *mean)
 {
     kn_status status;
-    kn_mat buffer = {0}, ones = {0};
-    kn_fmat_clear(&w->strip);
-    KN_TRY(kn_mat_new(ctx, w->width, w->n, &buffer));
-    KN_TRY(kn_mat_new(ctx, w->n, 1, &ones));
-    for (ptrdiff_t i = 0; i < w->n; i++)
-        ones.data[i] = 1;
-    kn_mat_zero(w->M);
-    for (ptrdiff_t j = 0; j < w->T; j += w->width) {
-        ptrdiff_t count = smaller(w->width, w->T - j);
-        kn_mat strip = kn_sub(buffer, 0, 0, count, w->n), W = kn_sub(b->B, j, 0, count, w->k);
-        kn_mat m = {mean + j, count, 1, count};
-        kn_responses_strip(ctx, w->Y, j, strip);
-        if (w->centre) {
-            kn_gemm(ctx, 1 / (double)w->n, KN_N, strip, KN_N, ones, 0, m);
-            kn_gemm(ctx, -1, KN_N, m, KN_T, ones, 1, strip);
-        }
-        kn_gemm(ctx, 1, KN_N, strip, KN_N, w->Q, 0, W);
-        kn_gemm(ctx, 1, KN_T, strip, KN_N, W, 1, w->M);
-        b->total += kn_sumsq(strip);
-        KN_TRY(tell(ctx, w, count));
-    }
+    last_reading l = {.w = w, .b = b, .mean = mean};
+    kn_visitor visitor = {&l, KN_WALK_STRIP, begin_last, last_block, NULL};
+    KN_TRY(kn_alloc_d(ctx, w->n, &l.sample));
+    KN_TRY(add_up(ctx, w, GENEROUS * w->energy, &visitor, &l.M));
+    KN_TRY(kn_slots_sum(ctx, &l.total, &b->total));
 out:
-    kn_mat_clear(&ones);
-    kn_mat_clear(&buffer);
+    kn_slots_clear(&l.total);
+    kn_free(l.sample);
     return status;
 }
 
 /* B = W R^-1 and Z = M R^-1; then the best P of them. Z is what M became. */
 static kn_status finish(kn_ctx *ctx, work *w, ptrdiff_t P, double *t, const double *mean,
-                        kn_basis *b, kn_range_info *info)
+                        kn_basis *b)
 {
     kn_status status;
-    KN_TRY(turn(ctx, w, P, t, &b->B, &info->residual));
+    kn_mat S = {0};
+    KN_TRY(turn(ctx, w, P, t, &b->B));
     double noise = t[0] * DBL_EPSILON * fmax((double)w->n, 8); /* as kn_gram_new's rank */
     ptrdiff_t k = count_above(t, w->k, noise), found = smaller(P, k);
     b->B.cols = w->M.cols = k;
@@ -345,18 +448,21 @@ static kn_status finish(kn_ctx *ctx, work *w, ptrdiff_t P, double *t, const doub
         for (ptrdiff_t i = 0; i < w->n; i++)
             kn_col(w->M, p)[i] /= s;
     }
-    KN_TRY(polish(ctx, b->B, w->M));
+    KN_TRY(kn_mat_new(ctx, k, k, &S));
+    KN_TRY(kn_basis_angles(ctx, &w->Y, b->B, S));
+    KN_TRY(polish(ctx, S, b->B, w->M));
     b->Z = w->M;
     w->M = kn_mat_none();
     if (t[0] > WIDE * WIDE * t[found - 1]) {
-        KN_TRY(kn_basis_project(ctx, w->Y, w->centre ? mean : NULL, b));
-        info->readings++;
+        KN_TRY(kn_basis_project(ctx, &w->Y, w->centre ? mean : NULL, b));
+        w->info.readings++;
     }
     KN_TRY(kn_basis_ritz(ctx, b, found));
     b->E = fmax(b->total - kn_sumsq(b->Z), 0);
     kn_basis_fix_signs(b);
-    info->captured = kn_sumsq(b->Z) / b->total;
+    w->info.captured = kn_sumsq(b->Z) / b->total;
 out:
+    kn_mat_clear(&S);
     return status;
 }
 
@@ -368,19 +474,18 @@ static void move_means(const kn_scaling *s, double *mean)
 }
 
 kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const kn_range_options *o,
-                         kn_basis *out, double *mean, kn_range_info *info)
+                         kn_basis *out, kn_range_info *info)
 {
     kn_status status;
     kn_scaling moved = *Y->scaling;
-    kn_responses A = *Y;
     ptrdiff_t most = smaller(Y->N - (o->centre ? 1 : 0), Y->T);
-    work w = {.Y = &A, .centre = o->centre, .n = Y->N, .T = Y->T};
-    double *t = NULL, *own_mean = NULL;
+    work w = {.Y = *Y, .centre = o->centre, .n = Y->N, .T = Y->T};
+    double *t = NULL, *mean = NULL;
     *out = (kn_basis){.pca = true};
-    *info = (kn_range_info){.residual = INFINITY, .readings = 2};
+    w.info = (kn_range_info){.residual = INFINITY, .readings = 2};
     if (o->centre) {
         moved.mean = moved.mean0;
-        A.scaling = &moved;
+        w.Y.scaling = &moved;
     }
     if (P < 1 || P > most) {
         status = kn_fail(ctx, KN_ERR_ARGUMENT,
@@ -391,25 +496,26 @@ kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const 
     w.k = smaller(P + KN_RANGE_OVERSAMPLE, smaller(Y->N, Y->T));
     w.total = (o->passes + 2) * Y->T;
     KN_TRY(kn_alloc_d(ctx, w.k, &t));
-    KN_TRY(kn_alloc_d(ctx, Y->T, &own_mean));
+    KN_TRY(kn_alloc_d(ctx, Y->T, &mean));
     KN_TRY(work_new(ctx, &w));
     KN_TRY(sketch(ctx, o, &w));
     KN_TRY(orthonormal(ctx, &w));
-    for (int pass = 0; pass < o->passes && info->residual > CONVERGED; pass++) {
+    for (int pass = 0; pass < o->passes && w.info.residual > CONVERGED; pass++) {
         KN_TRY(power(ctx, &w));
-        KN_TRY(turn(ctx, &w, P, t, NULL, &info->residual));
+        KN_TRY(turn(ctx, &w, P, t, NULL));
         KN_TRY(step(ctx, &w, t));
-        info->readings++;
+        w.info.readings++;
     }
     KN_TRY(kn_mat_new(ctx, Y->T, w.k, &out->B));
-    KN_TRY(last_products(ctx, &w, out, own_mean));
-    KN_TRY(finish(ctx, &w, P, t, own_mean, out, info));
+    KN_TRY(last_products(ctx, &w, out, mean));
+    KN_TRY(finish(ctx, &w, P, t, mean, out));
     if (o->centre)
-        move_means(Y->scaling, own_mean);
-    for (ptrdiff_t j = 0; mean && j < Y->T; j++)
-        mean[j] = own_mean[j];
+        move_means(Y->scaling, mean);
+    for (ptrdiff_t j = 0; o->mean && j < Y->T; j++)
+        o->mean[j] = mean[j];
+    *info = w.info;
 out:
-    kn_free(own_mean);
+    kn_free(mean);
     kn_free(t);
     work_clear(&w);
     if (status != KN_OK)

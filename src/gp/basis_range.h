@@ -5,11 +5,6 @@
 
 #include "gp/basis.h"
 
-/* Samples from which this is faster than kn_gram_new and kn_basis_pca. In units of N T float32
- * flops the Gram matrix and its basis cost N + 8 P and an eigenproblem of N^3, this 18 P: equal at
- * N = 10 P, which is 2000 for 200 components; and the N x N matrices are no longer needed. */
-enum { KN_RANGE_FROM = 2000 };
-
 enum { KN_RANGE_PASSES = 2, KN_RANGE_OVERSAMPLE = 10 };
 
 typedef struct kn_range_options {
@@ -18,6 +13,7 @@ typedef struct kn_range_options {
     uint64_t seed; /* of the random directions */
     kn_mat start;  /* T x any, or none: directions to begin with, such as the components of some of
                     * the samples; random ones fill up */
+    double *mean;  /* T, or NULL: where the mean goes */
 } kn_range_options;
 
 typedef struct kn_range_info {
@@ -46,8 +42,9 @@ typedef struct kn_range_info {
  * float32, and strips of at most 128 MB; nothing n x T.
  *
  * Responses of rank below P give as many components as there are: B.cols says how many; none is an
- * error. mean: T or NULL. Same bytes for the same seed and thread count. */
+ * error. Sums over responses are exact: the same
+ * bytes for the same seed and any number of threads, as far as kn_eig of k x k has them. */
 kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const kn_range_options *o,
-                         kn_basis *out, double *mean, kn_range_info *info);
+                         kn_basis *out, kn_range_info *info);
 
 #endif

@@ -5,15 +5,22 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/reduce.h"
 #include "gp/cv_deal.h"
-#include "gp/cv_heldout.h"
 #include "gp/predict.h"
+#include "gp/walk.h"
+#include "gp/z.h"
 #include "la/la.h"
-#include "la/vec.h"
 
 enum { FOLDS = 5 };
 enum { SCORED = 20000 }; /* of more responses an even sample has as good a mean */
+enum {
+    CUT = 512,
+    TILE = 128,
+    TILES = CUT / TILE
+}; /* responses of a block, of a worker at a time */
 static const double LN_2PI = 1.8378770664093455;
+static const double LEAST = 1e-10; /* of a response's variance: noise that is 0 up to rounding */
 static const int LADDER[KN_MAX_CURVE] = {1,  2,  3,  5,   8,   12,  18,  25,
                                          35, 50, 70, 100, 140, 200, 280, 400};
 
@@ -23,6 +30,7 @@ typedef struct fold_fit {
     kn_mat mean, var;       /* n_test x P, latent predictions of the held-out */
     double *d;              /* P */
     double *s2;             /* P  variance of the training coordinates: |z_p|^2/n */
+    ptrdiff_t at;           /* the held-out are rows at ... of the scores */
 } fold_fit;
 
 static void fold_fit_clear(fold_fit *f)
@@ -35,10 +43,10 @@ static void fold_fit_clear(fold_fit *f)
 }
 
 /* The components of the training rows at R0's parameters, and what they say of the held-out. */
-static kn_status fit_rows(kn_ctx *ctx, kn_mat X, const kn_spec *spec, const double *r0, ptrdiff_t T,
-                          fold_fit *f)
+static kn_status fit_rows(kn_ctx *ctx, const kn_fit_problem *p, const double *r0, fold_fit *f)
 {
     kn_status status;
+    kn_mat X = p->X;
     kn_mat Xt = {0}, Xs = {0};
     kn_engine e = {0};
     kn_latent model = {0};
@@ -48,15 +56,15 @@ static kn_status fit_rows(kn_ctx *ctx, kn_mat X, const kn_spec *spec, const doub
     KN_TRY(kn_mat_new(ctx, f->rows.n_test, X.cols, &Xs));
     kn_mat_rows(X, f->rows.train, Xt);
     kn_mat_rows(X, f->rows.test, Xs);
-    KN_TRY(kn_engine_over(ctx, spec, Xt, f->rows.Z_train, T, 0, 1, X.rows, NULL, &e));
+    KN_TRY(kn_engine_over(ctx, &p->spec, Xt, f->rows.Z_train, p->Y.T, 0, 1, X.rows, NULL, &e));
     KN_TRY(kn_engine_at(ctx, &e, r0, &lml));
     KN_TRY(kn_alloc_d(ctx, P, &f->d));
     KN_TRY(kn_alloc_d(ctx, P, &f->s2));
-    for (ptrdiff_t p = 0; p < P; p++) {
-        f->d[p] = e.d[p];
-        f->s2[p] = kn_sumsq(kn_cols(f->rows.Z_train, p, 1)) / (double)f->rows.n_train;
+    for (ptrdiff_t k = 0; k < P; k++) {
+        f->d[k] = e.d[k];
+        f->s2[k] = kn_sumsq(kn_cols(f->rows.Z_train, k, 1)) / (double)f->rows.n_train;
     }
-    KN_TRY(kn_latent_new(ctx, &Xt, &e.R0, &e.A0, e.c, e.d, 0, &model));
+    KN_TRY(kn_latent_new(ctx, &(kn_latent_parts){&Xt, &e.R0, &e.A0, e.c, e.d, 0}, &model));
     KN_TRY(kn_mat_new(ctx, f->rows.n_test, P, &f->mean));
     KN_TRY(kn_mat_new(ctx, f->rows.n_test, P, &f->var));
     KN_TRY(kn_latent_predict(ctx, &model, Xs, f->mean, f->var, &clamped));
@@ -69,27 +77,44 @@ out:
 }
 
 /* Rows and coordinates of fold k, from the Gram matrix or the one held-out set. */
-static kn_status lay_out(kn_ctx *ctx, const kn_gram *gram, const kn_heldout *held, ptrdiff_t N,
-                         const int *fold, int k, ptrdiff_t P, fold_fit *f)
+static kn_status lay_out(kn_ctx *ctx, const kn_fit_problem *p, const int *fold, int k, ptrdiff_t P,
+                         fold_fit *f)
 {
-    kn_status status = kn_fold_rows(ctx, N, fold, k, &f->rows);
+    kn_status status = kn_fold_rows(ctx, p->X.rows, fold, k, &f->rows);
     if (status != KN_OK)
         return status;
-    if (!held)
-        return kn_fold_pca(ctx, gram, P, &f->rows);
-    f->held = held;
-    ptrdiff_t K = held->basis.Z.cols;
-    return kn_mat_copy(ctx, kn_cols(held->basis.Z, 0, P < K ? P : K), &f->rows.Z_train);
+    if (!p->held.mean)
+        return kn_fold_pca(ctx, &p->gram, P, &f->rows);
+    f->held = &p->held;
+    ptrdiff_t K = f->held->basis.Z.cols;
+    return kn_mat_copy(ctx, kn_cols(f->held->basis.Z, 0, P < K ? P : K), &f->rows.Z_train);
 }
 
-typedef struct score_work {
-    kn_mat train, error, var, B, B2; /* of one fold and block */
-    double *trivial, *noise;         /* of each response: variance in training, and what is noise */
-    double *mu, *product, *loss;     /* mean in training; of each held-out sample */
+typedef struct score_work { /* one worker's, of one fold and tile */
+    kn_mat train, error, var, B, B2;
+    double trivial[TILE], noise[TILE], mu[TILE]; /* variance and mean in training; what is noise */
+    double floored[TILE];
+    double *product, *loss; /* of each held-out sample */
 } score_work;
 
-/* B_f, mu and the trivial model's variance from the training rows of the block y (N x count) */
-static void fold_basis(kn_ctx *ctx, const fold_fit *f, kn_mat y, score_work *w, kn_mat B)
+typedef struct scoring {
+    const kn_responses *Y; /* all samples */
+    fold_fit fit[FOLDS];
+    int folds, steps;
+    ptrdiff_t rows;   /* held out, of all folds */
+    ptrdiff_t scored; /* responses */
+    /* rows x (steps + 1): loss at each step of the ladder, and the trivial model's; summed over a
+     * tile, a block and all of them */
+    kn_mat tile[TILES];
+    kn_slots blocks;
+    kn_mat score;
+    int workers;
+    score_work *work;
+    const kn_block *block; /* under way */
+} scoring;
+
+/* B_f, mu and the trivial model's variance from the training rows of y (N x count) */
+static void fold_basis(const fold_fit *f, kn_mat y, score_work *w, kn_mat B)
 {
     ptrdiff_t n = f->rows.n_train;
     kn_mat train = kn_sub(w->train, 0, 0, n, y.cols);
@@ -105,16 +130,16 @@ static void fold_basis(kn_ctx *ctx, const fold_fit *f, kn_mat y, score_work *w, 
         w->mu[j] = mu;
         w->trivial[j] = s2;
     }
-    kn_gemm(ctx, 1, KN_T, train, KN_N, f->rows.US, 0, B);
+    kn_gemm(NULL, 1, KN_T, train, KN_N, f->rows.US, 0, B);
 }
 
 /* The same without the training rows, y being the held-out ones: what all samples have, less
  * theirs. */
-static void heldout_basis(const fold_fit *f, const kn_responses *Y, ptrdiff_t first, kn_mat y,
-                          score_work *w, kn_mat B)
+static void heldout_basis(const scoring *c, ptrdiff_t first, kn_mat y, score_work *w, kn_mat B)
 {
-    const kn_scaling *s = Y->scaling;
-    double N = (double)Y->N, n = (double)f->rows.n_train;
+    const fold_fit *f = &c->fit[0];
+    const kn_scaling *s = c->Y->scaling;
+    double N = (double)c->Y->N, n = (double)f->rows.n_train;
     kn_mat_set(B, kn_sub(f->held->basis.B, first, 0, B.rows, B.cols));
     for (ptrdiff_t j = 0; j < y.cols; j++) {
         double sd = s->sd[first + j], shift = (s->mean0[first + j] - s->mean[first + j]) / sd;
@@ -124,44 +149,28 @@ static void heldout_basis(const fold_fit *f, const kn_responses *Y, ptrdiff_t fi
     }
 }
 
-/* loss_i = sum_j 1/2 (ln s2_ij + e_ij^2/s2_ij), s2_ij = v_ij + noise_j (v absent: noise_j), over
- * responses with any variance. Logarithms of products of a few, because logarithms are slow. */
-static void sum_losses(kn_mat e, kn_mat v, const double *noise, const score_work *w)
+/* Column l of the held-out's scores = their losses with w->noise and v */
+static void score_step(const fold_fit *f, kn_mat e, kn_mat v, score_work *w, double *score)
 {
-    enum { FEW = 16 };
-    ptrdiff_t n = e.rows;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        w->loss[i] = 0;
-        w->product[i] = 1;
-    }
-    for (ptrdiff_t j = 0; j < e.cols; j++) {
-        double s0 = fmax(noise[j], 1e-10 * w->trivial[j]); /* psi is 0 up to rounding */
-        const double *x = kn_col(e, j), *m = v.data ? kn_col(v, j) : NULL;
-        for (ptrdiff_t i = 0; w->trivial[j] > 0 && i < n; i++) {
-            double s2 = s0 + (m ? m[i] : 0);
-            w->loss[i] += 0.5 * x[i] * x[i] / s2;
-            w->product[i] *= s2;
-        }
-        for (ptrdiff_t i = 0; (j % FEW == FEW - 1 || j == e.cols - 1) && i < n; i++) {
-            w->loss[i] += 0.5 * log(w->product[i]);
-            w->product[i] = 1;
-        }
-    }
+    for (ptrdiff_t j = 0; j < e.cols; j++)
+        w->floored[j] = w->trivial[j] > 0 ? fmax(w->noise[j], LEAST * w->trivial[j]) : 0;
+    kn_sample_losses(e, v, w->floored, w->product, w->loss);
+    memcpy(score + f->at, w->loss, (size_t)f->rows.n_test * sizeof *score);
 }
 
-/* score(i, l) += loss of held-out i at ladder step l, over the block y of responses first ...; the
- * last column: the trivial model's. Components enter a ladder step at a time. */
-static void score_block(kn_ctx *ctx, const fold_fit *f, const kn_responses *Y, ptrdiff_t first,
-                        kn_mat y, score_work *w, int steps, kn_mat score)
+/* The scores of fold f's held-out over y, the responses first ... Components enter a step of the
+ * ladder at a time. */
+static void score_tile(const scoring *c, const fold_fit *f, ptrdiff_t first, kn_mat y,
+                       score_work *w, kn_mat score)
 {
     ptrdiff_t count = y.cols, ns = f->rows.n_test, P = f->mean.cols;
     kn_mat e = kn_sub(w->error, 0, 0, ns, count), v = kn_sub(w->var, 0, 0, ns, count);
     kn_mat B = kn_sub(w->B, 0, 0, count, P), B2 = kn_sub(w->B2, 0, 0, count, P);
     if (f->held) {
-        heldout_basis(f, Y, first, y, w, B);
+        heldout_basis(c, first, y, w, B);
         kn_mat_set(e, y);
     } else {
-        fold_basis(ctx, f, y, w, B);
+        fold_basis(f, y, w, B);
         kn_mat_rows(y, f->rows.test, e);
     }
     kn_mat_zero(v);
@@ -173,95 +182,121 @@ static void score_block(kn_ctx *ctx, const fold_fit *f, const kn_responses *Y, p
     for (ptrdiff_t p = 0; p < P; p++)
         for (ptrdiff_t j = 0; j < count; j++)
             kn_col(B2, p)[j] = kn_at(B, j, p) * kn_at(B, j, p);
-    sum_losses(e, kn_mat_none(), w->trivial, w);
-    for (ptrdiff_t i = 0; i < ns; i++)
-        kn_col(score, steps)[f->rows.test[i]] += w->loss[i];
-    for (int l = 0; l < steps; l++) {
+    score_step(f, e, kn_mat_none(), w, kn_col(score, c->steps));
+    for (int l = 0; l < c->steps; l++) {
         ptrdiff_t p0 = l > 0 ? LADDER[l - 1] : 0, p1 = LADDER[l];
         p0 = p0 < P ? p0 : P;
         p1 = p1 < P ? p1 : P;
         ptrdiff_t np = p1 - p0;
-        kn_gemm(ctx, -1, KN_N, kn_cols(f->mean, p0, np), KN_T, kn_cols(B, p0, np), 1, e);
-        kn_gemm(ctx, 1, KN_N, kn_cols(f->var, p0, np), KN_T, kn_cols(B2, p0, np), 1, v);
+        kn_gemm(NULL, -1, KN_N, kn_cols(f->mean, p0, np), KN_T, kn_cols(B, p0, np), 1, e);
+        kn_gemm(NULL, 1, KN_N, kn_cols(f->var, p0, np), KN_T, kn_cols(B2, p0, np), 1, v);
         /* noise_j = (B.^2 d + psi)_j, psi_j = s_j^2 - (B.^2 s2)_j */
         for (ptrdiff_t p = p0; p < p1; p++)
             for (ptrdiff_t j = 0; j < count; j++)
                 w->noise[j] += kn_at(B2, j, p) * (f->d[p] - f->s2[p]);
-        sum_losses(e, v, w->noise, w);
-        for (ptrdiff_t i = 0; i < ns; i++)
-            kn_col(score, l)[f->rows.test[i]] += w->loss[i];
+        score_step(f, e, v, w, kn_col(score, l));
     }
 }
 
-static kn_status score_work_new(kn_ctx *ctx, const fold_fit *fit, int folds, ptrdiff_t width,
-                                score_work *w)
+static void score_tiles(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+{
+    const scoring *c = self;
+    kn_mat y = kn_cols(c->block->y, from, to - from);
+    for (int k = 0; k < c->folds; k++)
+        score_tile(c, &c->fit[k], c->block->first + from, y, &c->work[worker],
+                   c->tile[from / TILE]);
+}
+
+static kn_status score_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    scoring *c = self;
+    c->block = b;
+    kn_la_parallel(ctx, b->count, TILE, score_tiles, c);
+    double *sum = kn_slot(&c->blocks, b->number);
+    for (ptrdiff_t t = 0; t * TILE < b->count; t++)
+        for (ptrdiff_t i = 0; i < c->blocks.n; i++)
+            sum[i] += c->tile[t].data[i];
+    c->scored += b->count;
+    return KN_OK;
+}
+
+static kn_status begin_scoring(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
 {
     kn_status status;
-    ptrdiff_t P = 0, n = 0, ns = 0;
-    for (int k = 0; k < folds; k++) {
-        P = fit[k].mean.cols > P ? fit[k].mean.cols : P;
-        n = fit[k].rows.n_train > n && !fit[k].held ? fit[k].rows.n_train : n;
-        ns = fit[k].rows.n_test > ns ? fit[k].rows.n_test : ns;
+    scoring *c = self;
+    void *memory;
+    ptrdiff_t P = 0, n = 0, ns = 0, width = plan->width < TILE ? plan->width : TILE;
+    for (int k = 0; k < c->folds; k++) {
+        const fold_fit *f = &c->fit[k];
+        P = f->mean.cols > P ? f->mean.cols : P;
+        n = f->rows.n_train > n && !f->held ? f->rows.n_train : n;
+        ns = f->rows.n_test > ns ? f->rows.n_test : ns;
     }
-    KN_TRY(kn_mat_new(ctx, n, width, &w->train));
-    KN_TRY(kn_mat_new(ctx, ns, width, &w->error));
-    KN_TRY(kn_mat_new(ctx, ns, width, &w->var));
-    KN_TRY(kn_mat_new(ctx, width, P, &w->B));
-    KN_TRY(kn_mat_new(ctx, width, P, &w->B2));
-    KN_TRY(kn_alloc_d(ctx, width, &w->trivial));
-    KN_TRY(kn_alloc_d(ctx, width, &w->noise));
-    KN_TRY(kn_alloc_d(ctx, width, &w->mu));
-    KN_TRY(kn_alloc_d(ctx, ns, &w->product));
-    KN_TRY(kn_alloc_d(ctx, ns, &w->loss));
+    KN_TRY(kn_mat_new(ctx, c->rows, c->steps + 1, &c->score));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, c->rows * (c->steps + 1), &c->blocks));
+    for (int t = 0; t < TILES; t++)
+        KN_TRY(kn_mat_new(ctx, c->rows, c->steps + 1, &c->tile[t]));
+    c->workers = kn_workers(ctx, plan->width, TILE);
+    KN_TRY(kn_alloc(ctx, c->workers, sizeof *c->work, &memory));
+    c->work = memory;
+    for (int k = 0; k < c->workers; k++) {
+        score_work *w = &c->work[k];
+        KN_TRY(kn_mat_new(ctx, n, width, &w->train));
+        KN_TRY(kn_mat_new(ctx, ns, width, &w->error));
+        KN_TRY(kn_mat_new(ctx, ns, width, &w->var));
+        KN_TRY(kn_mat_new(ctx, width, P, &w->B));
+        KN_TRY(kn_mat_new(ctx, width, P, &w->B2));
+        KN_TRY(kn_alloc_d(ctx, ns, &w->product));
+        KN_TRY(kn_alloc_d(ctx, ns, &w->loss));
+    }
 out:
     return status;
 }
 
-static void score_work_clear(score_work *w)
+/* From sums of losses to means of the standardised loss. */
+static kn_status end_scoring(kn_ctx *ctx, void *self)
 {
-    kn_mat_clear(&w->train);
-    kn_mat_clear(&w->error);
-    kn_mat_clear(&w->var);
-    kn_mat_clear(&w->B);
-    kn_mat_clear(&w->B2);
-    kn_free(w->trivial);
-    kn_free(w->noise);
-    kn_free(w->mu);
-    kn_free(w->product);
-    kn_free(w->loss);
+    scoring *c = self;
+    kn_status status = kn_slots_sum(ctx, &c->blocks, c->score.data);
+    for (int l = 0; l < c->steps; l++)
+        for (ptrdiff_t i = 0; i < c->rows; i++)
+            kn_col(c->score, l)[i] =
+                (kn_at(c->score, i, l) - kn_at(c->score, i, c->steps)) / (double)c->scored;
+    return status;
 }
 
-/* score(i, l) = mean_j MSLL of sample i at ladder step l; every few blocks of very many responses
- */
-static kn_status score_all(kn_ctx *ctx, const kn_responses *Y, const fold_fit *fit, int folds,
-                           int steps, kn_mat score)
+static void scoring_clear(scoring *c)
 {
-    kn_status status;
-    score_work w = {0};
-    kn_mat y = {0};
-    kn_responses rows = *Y;
-    ptrdiff_t width = Y->T < KN_BLOCK / 4 ? Y->T : KN_BLOCK / 4, scored = 0;
-    ptrdiff_t step = width * ((Y->T + SCORED - 1) / SCORED);
-    if (fit[0].held)
-        rows = kn_responses_rows(Y, fit[0].rows.test, fit[0].rows.n_test);
-    KN_TRY(kn_mat_new(ctx, rows.N, width, &y));
-    KN_TRY(score_work_new(ctx, fit, folds, width, &w));
-    for (ptrdiff_t first = 0; first < Y->T; first += step) {
-        kn_mat yb = kn_cols(y, 0, Y->T - first < width ? Y->T - first : width);
-        KN_TRY(kn_check_cancel(ctx));
-        kn_responses_block(ctx, &rows, first, yb);
-        for (int k = 0; k < folds; k++)
-            score_block(ctx, &fit[k], Y, first, yb, &w, steps, score);
-        scored += yb.cols;
-        kn_tell(ctx, "components", first + yb.cols, Y->T, NAN);
+    for (int k = 0; k < FOLDS; k++)
+        fold_fit_clear(&c->fit[k]);
+    for (int k = 0; c->work && k < c->workers; k++) {
+        score_work *w = &c->work[k];
+        kn_mat *m[] = {&w->train, &w->error, &w->var, &w->B, &w->B2};
+        for (size_t i = 0; i < sizeof m / sizeof *m; i++)
+            kn_mat_clear(m[i]);
+        kn_free(w->product);
+        kn_free(w->loss);
     }
-    for (int l = 0; l < steps; l++)
-        for (ptrdiff_t i = 0; i < Y->N; i++)
-            kn_col(score, l)[i] = (kn_at(score, i, l) - kn_at(score, i, steps)) / (double)scored;
-out:
-    score_work_clear(&w);
-    kn_mat_clear(&y);
-    return status;
+    kn_free(c->work);
+    for (int t = 0; t < TILES; t++)
+        kn_mat_clear(&c->tile[t]);
+    kn_slots_clear(&c->blocks);
+    kn_mat_clear(&c->score);
+}
+
+/* score(i, l) = mean_j MSLL of held-out sample i at ladder step l; every few blocks of very many
+ * responses */
+static kn_status score_all(kn_ctx *ctx, const kn_responses *Y, scoring *c)
+{
+    const kn_fold *rows = &c->fit[0].rows;
+    kn_walk walk = {.Y = *Y,
+                    .stage = "components",
+                    .cut = CUT,
+                    .every = (Y->T + SCORED - 1) / SCORED};
+    kn_visitor visitor = {c, KN_WALK_Y, begin_scoring, score_block, end_scoring};
+    if (c->fit[0].held)
+        walk.Y = kn_responses_rows(Y, rows->test, rows->n_test);
+    return kn_walk_run(ctx, &walk, &visitor, 1);
 }
 
 static void mean_and_error(const double *x, const double *y, ptrdiff_t n, double *mean, double *se)
@@ -302,21 +337,21 @@ static int choose(kn_mat score, int steps, kn_fit_info *info)
 
 /* LML along the ladder at the same R0, for the record: of coordinates Z (n x P, all of
  * whose energy but the sum of squares of Z lies outside). */
-static kn_status likelihoods(kn_ctx *ctx, kn_mat X, kn_mat Z, double total, const kn_spec *spec,
-                             const double *r0, ptrdiff_t T, int steps, kn_fit_info *info)
+static kn_status likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const double *r0, kn_mat Z,
+                             double total, kn_fit_info *info)
 {
     kn_status status;
     kn_engine e = {0};
-    double lml, N = (double)X.rows;
-    KN_TRY(kn_engine_over(ctx, spec, X, Z, T, 0, 1, X.rows, NULL, &e));
+    double lml, N = (double)p->X.rows;
+    KN_TRY(kn_engine_over(ctx, &p->spec, p->X, Z, p->Y.T, 0, 1, p->X.rows, NULL, &e));
     KN_TRY(kn_engine_at(ctx, &e, r0, &lml));
     double sum = 0, E = total;
-    for (int l = 0, p = 0; l < steps; l++) {
-        for (; p < LADDER[l]; p++) {
-            sum += e.lml[p];
-            E -= kn_sumsq(kn_cols(Z, p, 1));
+    for (int l = 0, k = 0; l < info->n_curve; l++) {
+        for (; k < LADDER[l]; k++) {
+            sum += e.lml[k];
+            E -= kn_sumsq(kn_cols(Z, k, 1));
         }
-        double outside = N * (double)(T - p);
+        double outside = N * (double)(p->Y.T - k);
         info->curve[l].lml = sum;
         if (outside > 0 && E > 1e-10 * total)
             info->curve[l].lml -= 0.5 * outside * (LN_2PI + log(E / outside) + 1);
@@ -327,24 +362,25 @@ out:
 }
 
 /* Those of all samples, or of the training part of a held-out set. */
-static kn_status record_likelihoods(kn_ctx *ctx, kn_mat X, const kn_gram *gram,
-                                    const kn_heldout *held, const kn_spec *spec, const double *r0,
-                                    ptrdiff_t T, int steps, kn_fit_info *info)
+static kn_status record_likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
+                                    kn_fit_info *info)
 {
     kn_status status;
+    kn_fit_problem part = *p;
     kn_mat Z = {0}, Xt = {0};
-    ptrdiff_t P = LADDER[steps - 1];
+    const kn_heldout *held = &p->held;
+    ptrdiff_t P = LADDER[info->n_curve - 1];
     double total = 0;
-    if (held) {
-        KN_TRY(kn_mat_new(ctx, held->rows.n_train, X.cols, &Xt));
-        kn_mat_rows(X, held->rows.train, Xt);
-        KN_TRY(likelihoods(ctx, Xt, kn_cols(held->basis.Z, 0, P), held->basis.total, spec, r0, T,
-                           steps, info));
+    if (held->mean) {
+        KN_TRY(kn_mat_new(ctx, held->rows.n_train, p->X.cols, &Xt));
+        kn_mat_rows(p->X, held->rows.train, Xt);
+        part.X = Xt;
+        KN_TRY(likelihoods(ctx, &part, r0, kn_cols(held->basis.Z, 0, P), held->basis.total, info));
     } else {
-        KN_TRY(kn_gram_coordinates(ctx, gram, P, &Z));
-        for (ptrdiff_t i = 0; i < X.rows; i++)
-            total += gram->s2[i];
-        KN_TRY(likelihoods(ctx, X, Z, total, spec, r0, T, steps, info));
+        KN_TRY(kn_gram_coordinates(ctx, &p->gram, P, &Z));
+        for (ptrdiff_t i = 0; i < p->X.rows; i++)
+            total += p->gram.s2[i];
+        KN_TRY(likelihoods(ctx, p, r0, Z, total, info));
     }
 out:
     kn_mat_clear(&Xt);
@@ -352,54 +388,45 @@ out:
     return status;
 }
 
-/* The rows of `score` that were held out, for its statistics. */
-static ptrdiff_t pack(kn_mat score, const int *fold)
+/* How far the ladder goes. */
+static int ladder_steps(const kn_fit_problem *p, kn_fit_info *info)
 {
-    ptrdiff_t n = 0;
-    for (ptrdiff_t i = 0; i < score.rows; i++)
-        if (fold[i] >= 0) {
-            for (ptrdiff_t l = 0; l < score.cols; l++)
-                kn_col(score, l)[n] = kn_at(score, i, l);
-            n++;
-        }
-    return n;
-}
-
-kn_status kn_choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_gram *gram,
-                               const kn_heldout *held, const kn_spec *spec, const kn_cov_point *at,
-                               const kn_gp_options *o, kn_fit_info *info, ptrdiff_t *P)
-{
-    kn_status status = KN_OK;
-    kn_spec structured = *spec; /* components are independent under structured noise only */
-    fold_fit fit[FOLDS] = {0};
-    kn_mat score = {0};
-    void *fold = NULL;
-    double r0[KN_COV_THETA];
-    ptrdiff_t N = X.rows, most = (N - 1) / 2, rank = held ? held->basis.Z.cols : gram->rank;
-    int steps = 0, folds = held ? KN_HELD_OUT_ONCE : FOLDS;
-    structured.noise = KN_NOISE_STRUCTURED;
-    structured.sample = kn_cov_between(&spec->sample);
-    most = most < Y->T ? most : Y->T;
+    ptrdiff_t most = (p->X.rows - 1) / 2;
+    ptrdiff_t rank = p->held.mean ? p->held.basis.Z.cols : p->gram.rank;
+    int steps = 0;
+    most = most < p->Y.T ? most : p->Y.T;
     most = most < rank ? most : rank;
     while (steps < KN_MAX_CURVE && LADDER[steps] <= most)
         info->curve[steps].components = LADDER[steps], steps++;
-    kn_cov_theta(&structured.sample, at, r0);
-    KN_TRY(kn_alloc(ctx, N, sizeof(int), &fold));
-    KN_TRY(kn_folds_deal(ctx, N, o->groups, o->search.seed, &folds, fold));
-    KN_TRY(kn_mat_new(ctx, N, steps + 1, &score));
-    for (int k = 0; k < folds; k++) {
-        KN_TRY(lay_out(ctx, gram, held, N, fold, k, LADDER[steps - 1], &fit[k]));
-        KN_TRY(fit_rows(ctx, X, &structured, r0, Y->T, &fit[k]));
+    return steps;
+}
+
+kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const kn_cov_point *at,
+                               kn_fit_info *info, ptrdiff_t *P)
+{
+    kn_status status = KN_OK;
+    kn_fit_problem p = *problem; /* components are independent under structured noise only */
+    scoring c = {.Y = &p.Y, .folds = p.held.mean ? KN_HELD_OUT_ONCE : FOLDS};
+    void *fold = NULL;
+    double r0[KN_COV_THETA];
+    p.spec.noise = KN_NOISE_STRUCTURED;
+    p.spec.sample = kn_cov_between(&problem->spec.sample);
+    c.steps = ladder_steps(&p, info);
+    kn_cov_theta(&p.spec.sample, at, r0);
+    KN_TRY(kn_alloc(ctx, p.X.rows, sizeof(int), &fold));
+    KN_TRY(kn_folds_deal(ctx, p.X.rows, p.options->groups, p.options->search.seed, &c.folds, fold));
+    for (int k = 0; k < c.folds; k++) {
+        KN_TRY(lay_out(ctx, &p, fold, k, LADDER[c.steps - 1], &c.fit[k]));
+        KN_TRY(fit_rows(ctx, &p, r0, &c.fit[k]));
+        c.fit[k].at = c.rows;
+        c.rows += c.fit[k].rows.n_test;
     }
-    KN_TRY(score_all(ctx, Y, fit, folds, steps, score));
-    KN_TRY(record_likelihoods(ctx, X, gram, held, &structured, r0, Y->T, steps, info));
-    info->n_curve = steps;
-    score.rows = pack(score, fold);
-    *P = LADDER[choose(score, steps, info)];
+    KN_TRY(score_all(ctx, &p.Y, &c));
+    info->n_curve = c.steps;
+    KN_TRY(record_likelihoods(ctx, &p, r0, info));
+    *P = LADDER[choose(c.score, c.steps, info)];
 out:
-    for (int k = 0; k < FOLDS; k++)
-        fold_fit_clear(&fit[k]);
-    kn_mat_clear(&score);
+    scoring_clear(&c);
     kn_free(fold);
     return status;
 }

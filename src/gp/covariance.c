@@ -1,11 +1,17 @@
 #include "gp/covariance.h"
 
+#include "gp/method.h"
 #include "gp/predict.h"
 #include "la/la.h"
 
-/* STGPR's responses are independent: diagonal both. */
-static kn_status diagonal_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
-                                     kn_mat model, kn_mat noise)
+kn_status kn_gp_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J, kn_mat model,
+                           kn_mat noise)
+{
+    return gp->method->covariance(ctx, gp, x, J, model, noise);
+}
+
+kn_status kn_diagonal_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
+                                 kn_mat model, kn_mat noise)
 {
     kn_status status;
     kn_gp_maps maps = {0};
@@ -29,11 +35,9 @@ out:
     return status;
 }
 
-kn_status kn_gp_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J, kn_mat model,
-                           kn_mat noise)
+kn_status kn_components_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
+                                   kn_mat model, kn_mat noise)
 {
-    if (gp->method == KN_STGPR)
-        return diagonal_covariance(ctx, gp, x, J, model, noise);
     kn_status status;
     kn_mat BJ = {0}, scaled = {0};
     kn_gp_maps maps = {0};

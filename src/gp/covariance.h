@@ -8,5 +8,11 @@
  * [METHOD 1d]. x 1 x F. */
 kn_status kn_gp_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J, kn_mat model,
                            kn_mat noise);
+/* For kn_method.covariance: of a method with components, and of one whose responses are
+ * independent: both diagonal. */
+kn_status kn_components_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
+                                   kn_mat model, kn_mat noise);
+kn_status kn_diagonal_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
+                                 kn_mat model, kn_mat noise);
 
 #endif

@@ -10,7 +10,7 @@
 #include "gp/cv_fold.h"
 #include "gp/fit_steps.h"
 #include "gp/predict.h"
-#include "gp/stgpr_predict.h"
+#include "gp/walk.h"
 #include "la/la.h"
 
 /* The fold's components at the parameters held: latent model of its training rows. For iso noise
@@ -52,8 +52,8 @@ out:
     return status;
 }
 
-/* MT-Kronprod of a dense C: U_C is T x T and the held-out maps are not, so these are kept instead.
- * mean = mean_lat U_C', variance = v_lat (U_C.^2)' */
+/* A dense task kernel over the identity: U_C is T x T and the held-out maps are not, so these are
+ * kept instead. mean = mean_lat U_C', variance = v_lat (U_C.^2)' */
 static kn_status to_responses(kn_ctx *ctx, kn_part *part)
 {
     kn_status status;
@@ -84,7 +84,7 @@ static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_part *pa
     KN_TRY(kn_mat_new(ctx, f->n_test, model.A.cols, &part->mean));
     KN_TRY(kn_mat_new(ctx, f->n_test, model.A.cols, &part->var));
     KN_TRY(kn_latent_predict(ctx, &model, Xs, part->mean, part->var, clamped));
-    if (gp->spec.kronprod && !gp->complement_component)
+    if (gp->spec.identity && !gp->complement_component)
         KN_TRY(to_responses(ctx, part));
     part->rows = f->test;
     part->train = f->train;
@@ -97,51 +97,62 @@ out:
     return status;
 }
 
+typedef struct sign_search {
+    const kn_fold *f;
+    kn_mat B;    /* width x P */
+    double *top; /* P  the entry of largest size so far */
+} sign_search;
+
+static kn_status begin_signs(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    sign_search *s = self;
+    return kn_mat_new(ctx, plan->width, s->f->US.cols, &s->B);
+}
+
+static kn_status look_at_signs(kn_ctx *ctx, void *self, kn_block *b)
+{
+    sign_search *s = self;
+    kn_mat B = kn_sub(s->B, 0, 0, b->count, s->B.cols);
+    kn_gemm(ctx, 1, KN_T, b->y, KN_N, s->f->US, 0,
+            B); /* columns of US sum to zero: no need to centre */
+    for (ptrdiff_t p = 0; p < B.cols; p++)
+        for (ptrdiff_t j = 0; j < B.rows; j++)
+            if (fabs(kn_at(B, j, p)) > fabs(s->top[p]))
+                s->top[p] = kn_at(B, j, p);
+    return KN_OK;
+}
+
 /* A task covariance that is not spectral sees the signs of components [METHOD 9.10]: give each
  * fold's the sign that makes the largest entry of its basis positive, as the full model's have. */
 static kn_status fold_signs(kn_ctx *ctx, const kn_responses *Y, kn_fold *f)
 {
     kn_status status;
-    kn_mat y = {0}, train = {0}, B = {0};
-    double *top = NULL;
-    ptrdiff_t width = Y->T < KN_BLOCK ? Y->T : KN_BLOCK, P = f->US.cols;
-    KN_TRY(kn_mat_new(ctx, Y->N, width, &y));
-    KN_TRY(kn_mat_new(ctx, f->n_train, width, &train));
-    KN_TRY(kn_mat_new(ctx, width, P, &B));
-    KN_TRY(kn_alloc_d(ctx, P, &top));
-    for (ptrdiff_t first = 0; first < Y->T; first += KN_BLOCK) {
-        ptrdiff_t n = Y->T - first < KN_BLOCK ? Y->T - first : KN_BLOCK;
-        kn_responses_block(ctx, Y, first, kn_cols(y, 0, n));
-        kn_mat_rows(kn_cols(y, 0, n), f->train, kn_cols(train, 0, n));
-        kn_mat b = kn_sub(B, 0, 0, n, P); /* columns of US sum to zero: no need to centre */
-        kn_gemm(ctx, 1, KN_T, kn_cols(train, 0, n), KN_N, f->US, 0, b);
-        for (ptrdiff_t p = 0; p < P; p++)
-            for (ptrdiff_t j = 0; j < n; j++)
-                if (fabs(kn_at(b, j, p)) > fabs(top[p]))
-                    top[p] = kn_at(b, j, p);
-    }
-    for (ptrdiff_t p = 0; p < P; p++)
-        for (ptrdiff_t i = 0; top[p] < 0 && i < f->n_train; i++) {
+    sign_search s = {.f = f};
+    kn_visitor visitor = {&s, KN_WALK_Y, begin_signs, look_at_signs, NULL};
+    kn_walk walk = {.Y = kn_responses_rows(Y, f->train, f->n_train)};
+    KN_TRY(kn_alloc_d(ctx, f->US.cols, &s.top));
+    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    for (ptrdiff_t p = 0; p < f->US.cols; p++)
+        for (ptrdiff_t i = 0; s.top[p] < 0 && i < f->n_train; i++) {
             kn_col(f->US, p)[i] *= -1;
             kn_col(f->Z_train, p)[i] *= -1;
         }
 out:
-    kn_free(top);
-    kn_mat_clear(&B);
-    kn_mat_clear(&train);
-    kn_mat_clear(&y);
+    kn_free(s.top);
+    kn_mat_clear(&s.B);
     return status;
 }
 
 /* Which samples the maps are of: all, or those held out. */
-static kn_status lay_out(kn_ctx *ctx, ptrdiff_t N, int folds, const int *fold, kn_gp_maps *out)
+static kn_status lay_out(kn_ctx *ctx, ptrdiff_t N, const kn_cv_problem *problem, kn_gp_maps *out)
 {
     kn_status status;
+    const int *fold = problem->fold;
     void *memory;
     KN_TRY(kn_alloc(ctx, N, sizeof(int), &memory));
     out->fold = memory;
     KN_TRY(kn_alloc_i(ctx, N, &out->sample));
-    out->folds = folds;
+    out->folds = problem->folds;
     out->n = 0;
     for (ptrdiff_t i = 0; i < N; i++)
         if (fold[i] >= 0) {
@@ -205,56 +216,68 @@ out:
     return status;
 }
 
-kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, const kn_gram *gram,
-                   int folds, const int *fold, kn_gp_maps *out)
+/* Coordinates in a basis that is held, before the rotation by U_C: they are the task features. */
+static kn_status held_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat *Z)
+{
+    kn_status status;
+    kn_mat rotated = {0};
+    KN_TRY(kn_mat_new(ctx, gp->N, gp->P, Z));
+    if (gp->spec.identity)
+        kn_responses_block(ctx, Y, 0, *Z);
+    else
+        KN_TRY(kn_gp_coordinates(ctx, gp, Y, *Z));
+    if (gp->UC.data) {
+        KN_TRY(kn_mat_copy(ctx, *Z, &rotated));
+        kn_gemm(ctx, 1, KN_N, rotated, KN_T, gp->UC, 0, *Z);
+    }
+out:
+    kn_mat_clear(&rotated);
+    return status;
+}
+
+kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
+                           kn_gp_maps *out)
 {
     kn_status status = KN_OK;
-    if (gp->method == KN_STGPR) {
-        status = kn_stgpr_cv(ctx, gp, Y, folds, fold, out);
-        return status == KN_OK ? lay_out(ctx, gp->N, folds, fold, out) : status;
-    }
     kn_gram own = {0};
-    kn_mat Z = {0}, rotated = {0};
+    const kn_gram *gram = problem->gram ? problem->gram : &own;
+    kn_mat Z = {0};
     kn_fold f = {0};
     void *part = NULL;
-    *out = (kn_gp_maps){.gp = gp, .Y = *Y};
-    KN_TRY(lay_out(ctx, gp->N, folds, fold, out));
-    KN_TRY(kn_alloc(ctx, folds, sizeof(kn_part), &part));
+    bool signs = gp->pca && gp->spec.noise == KN_NOISE_ISO && !kn_cov_is_spectral(&gp->spec.task);
+    *out = (kn_gp_maps){.gp = gp, .Y = *problem->Y};
+    KN_TRY(kn_alloc(ctx, problem->folds, sizeof(kn_part), &part));
     out->part = part;
-    out->n_parts = folds;
-    if (gp->pca && !gram) {
-        KN_TRY(kn_gram_new(ctx, Y, &own));
-        gram = &own;
-    }
-    if (!gp->pca) {
-        KN_TRY(kn_mat_new(ctx, gp->N, gp->P, &Z));
-        if (gp->spec.kronprod)
-            kn_responses_block(ctx, Y, 0, Z);
-        else
-            KN_TRY(kn_gp_coordinates(ctx, gp, Y, Z));
-        if (gp->UC.data) { /* task features are the coordinates before the rotation by U_C */
-            KN_TRY(kn_mat_copy(ctx, Z, &rotated));
-            kn_gemm(ctx, 1, KN_N, rotated, KN_T, gp->UC, 0, Z);
-        }
-    }
-    for (int k = 0; k < folds; k++) {
+    out->n_parts = problem->folds;
+    if (!gp->pca)
+        KN_TRY(held_coordinates(ctx, gp, problem->Y, &Z));
+    else if (!problem->gram)
+        KN_TRY(kn_gram_new(ctx, problem->Y, &own));
+    for (int k = 0; k < problem->folds; k++) {
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_fold_rows(ctx, gp->N, fold, k, &f));
-        if (gp->pca)
-            KN_TRY(kn_fold_pca(ctx, gram, gp->P, &f));
-        else
-            KN_TRY(kn_fold_given(ctx, Z, &f));
-        if (gp->pca && gp->spec.noise == KN_NOISE_ISO && !kn_cov_is_spectral(&gp->spec.task))
-            KN_TRY(fold_signs(ctx, Y, &f));
+        KN_TRY(kn_fold_rows(ctx, gp->N, problem->fold, k, &f));
+        KN_TRY(gp->pca ? kn_fold_pca(ctx, gram, gp->P, &f) : kn_fold_given(ctx, Z, &f));
+        if (signs)
+            KN_TRY(fold_signs(ctx, problem->Y, &f));
         KN_TRY(fold_part(ctx, gp, &f, &out->part[k], &out->clamped));
         kn_fold_clear(&f);
-        kn_tell(ctx, "cross-validation", k + 1, folds, NAN);
+        kn_tell(ctx, "cross-validation", k + 1, problem->folds, NAN);
     }
 out:
     kn_fold_clear(&f);
-    kn_mat_clear(&rotated);
     kn_mat_clear(&Z);
     kn_gram_clear(&own);
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out)
+{
+    kn_status status = gp->method->cv(ctx, gp, problem, out);
+    if (status != KN_OK)
+        return status;
+    status = lay_out(ctx, gp->N, problem, out);
     if (status != KN_OK)
         kn_gp_maps_clear(out);
     return status;

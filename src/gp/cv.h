@@ -2,16 +2,17 @@
 #ifndef KN_GP_CV_H
 #define KN_GP_CV_H
 
-#include "gp/cv_heldout.h"
-#include "gp/maps.h"
+#include "gp/method.h"
 
-/* fold[i] in 0 .. folds-1. gram: of Y, or NULL to have it made. */
-kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, const kn_gram *gram,
-                   int folds, const int *fold, kn_gp_maps *out);
+kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out);
 
 /* The same of one held-out set, whose basis is taken over: its first P components are the model's
  * number of them. */
 kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_heldout *held,
+                           kn_gp_maps *out);
+
+/* For kn_method.cv of a method with components. */
+kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
                            kn_gp_maps *out);
 
 #endif

@@ -17,7 +17,8 @@ kn_status kn_heldout_new(kn_ctx *ctx, const kn_responses *Y, const int *fold, pt
     KN_TRY(kn_fold_rows(ctx, Y->N, fold, 0, &out->rows));
     KN_TRY(kn_alloc_d(ctx, Y->T, &out->mean));
     kn_responses train = kn_responses_rows(Y, out->rows.train, out->rows.n_train);
-    KN_TRY(kn_basis_range(ctx, &train, K, &o, &out->basis, out->mean, &out->range));
+    o.mean = out->mean;
+    KN_TRY(kn_basis_range(ctx, &train, K, &o, &out->basis, &out->range));
 out:
     if (status != KN_OK)
         kn_heldout_clear(out);

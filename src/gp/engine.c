@@ -159,7 +159,7 @@ void kn_engine_inside_start(const kn_engine *e, int which, double *x)
                                                    0.7}; /* of the variance that is signal */
     int k = e->spec.task.n_theta;
     double N = (double)e->N, energy = kn_sumsq(e->Z);
-    double dims = (double)(e->spec.kronprod ? e->T : e->P), v = energy / (N * dims);
+    double dims = (double)(e->spec.identity ? e->T : e->P), v = energy / (N * dims);
     kn_cov_start(&e->spec.task, &e->iso.tasks, dims, v, share[which], x);
     if (e->iso.sample_iso)
         x[k++] = 0.5 * log(which == 2 ? 0.1 : 0.5);

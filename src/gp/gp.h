@@ -3,13 +3,14 @@
 #ifndef KN_GP_GP_H
 #define KN_GP_GP_H
 
-#include "gp/basis.h"
+#include "base/arrays.h"
 #include "gp/latent.h"
-#include "gp/search.h"
-#include "gp/stgpr_cells.h"
+#include "gp/spec.h"
+
+struct kn_method;
 
 typedef struct kn_gp {
-    kn_method method;
+    const struct kn_method *method; /* see method.h */
     kn_spec spec;
     ptrdiff_t N, F, T, P;
     kn_latent latent; /* the components; see latent.h */
@@ -21,21 +22,15 @@ typedef struct kn_gp {
     bool pca;                /* the basis came from the responses and is found again in each fold */
     double s2;               /* noise outside the basis (structured), everywhere (iso) */
     double inside[KN_THETA]; /* iso: parameters that do not belong to R0 */
-    kn_stgpr stgpr;          /* STGPR: of all above only N, F, T and latent.X are used */
-    double *noise;           /* T  noise variance of each response [METHOD 1d] */
-    double *energy;          /* P  |z_p|^2 of principal components of many samples, while fitting */
+    void *own; /* of a method without components; of all above it has only N, F, T and latent.X */
+    double *noise;  /* T  noise variance of each response [METHOD 1d] */
+    double *energy; /* P  |z_p|^2 of principal components of many samples, while fitting */
 } kn_gp;
 
 void kn_gp_clear(kn_gp *gp);
 
-typedef struct kn_gp_options {
-    kn_search_options search;
-    ptrdiff_t components;  /* 0: auto */
-    kn_view basis;         /* data NULL: principal components */
-    int folds;             /* of the reference; 0: none */
-    const int *groups;     /* N, or NULL: who stays together in them */
-    struct kn_gp_maps *cv; /* NULL, or where the cross-validated maps go when they were made */
-    bool plain;            /* STGPR: each response alone */
-} kn_gp_options;
+/* The arrays of a process of components, for kn_method.arrays, and their bytes. */
+kn_status kn_components_arrays(kn_gp *gp, kn_arrays *a);
+double kn_components_bytes(const kn_gp *gp);
 
 #endif

@@ -49,7 +49,7 @@ kn_status kn_iso_new(kn_ctx *ctx, const kn_spec *spec, kn_mat Z, ptrdiff_t T, do
     *out = (kn_iso){.likelihood = spec->likelihood,
                     .task = spec->task,
                     .sample_iso = kn_spec_sample_iso(spec),
-                    .kronprod = spec->kronprod,
+                    .identity = spec->identity,
                     .N = N,
                     .T = T,
                     .P = P,
@@ -59,7 +59,7 @@ kn_status kn_iso_new(kn_ctx *ctx, const kn_spec *spec, kn_mat Z, ptrdiff_t T, do
         KN_TRY(kn_pairs_copy(ctx, tasks, &out->tasks));
     else
         KN_TRY(task_pairs(ctx, Z, feature_scale, &out->task.stats, &out->tasks));
-    out->diagonal = spec->kronprod ? kn_cov_is_spectral(&out->task)
+    out->diagonal = spec->identity ? kn_cov_is_spectral(&out->task)
                                    : kn_cov_is_diagonal(&out->task, &out->tasks);
     KN_TRY(kn_alloc_d(ctx, P, &out->c));
     KN_TRY(kn_alloc_d(ctx, P, &out->gc));
@@ -238,7 +238,7 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
         d_s2 += s->part[3 * p + 1];
         d_iso += s->part[3 * p + 2];
     }
-    if (s->kronprod) {
+    if (s->identity) {
         kn_spectrum k = flat_spectrum(s, r);
         sum += (T - P) * k.log_k;
         d_s2 -= 0.5 * (T - P) * k.inv;
@@ -277,6 +277,6 @@ void kn_iso_outer(const kn_iso *s, const double *r, kn_mat M, double *w)
             w[i] += c * v;
         }
     }
-    for (ptrdiff_t i = 0; s->kronprod && i < M.rows; i++)
+    for (ptrdiff_t i = 0; s->identity && i < M.rows; i++)
         w[i] += (double)(s->T - s->P) * s->c0 / (s->c0 * (r[i] + s->iso) + s->s2);
 }

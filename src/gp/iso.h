@@ -17,7 +17,7 @@ typedef struct kn_iso {
     double E;       /* energy outside the basis; METHOD 1 */
     kn_pairs tasks; /* P x P statistics of the columns of Z */
     bool diagonal;  /* C is diagonal for every theta, as over principal components */
-    bool kronprod;  /* outside the basis C goes on as c0 I: covariance c0 R + s2 I [METHOD 1c] */
+    bool identity;  /* outside the basis C goes on as c0 I: covariance c0 R + s2 I [METHOD 1c] */
     int n_inside;
     /* state after an evaluation */
     kn_mat UC; /* P x P eigenvectors of C; identity when diagonal */
@@ -25,7 +25,7 @@ typedef struct kn_iso {
     kn_mat A;  /* m x P U' Z U_C */
     double iso, s2;
     bool fresh; /* A and A2 belong to the decomposition at hand; a new one clears it */
-    double c0;  /* iso term of C: its eigenvalue outside the basis (kronprod) */
+    double c0;  /* iso term of C: its eigenvalue outside the basis (identity) */
     /* low rank: `zeros` directions have r = 0; outside U the coordinates' products are ZZ less A'A
      */
     ptrdiff_t zeros;
@@ -38,7 +38,7 @@ typedef struct kn_iso {
 } kn_iso;
 
 /* Z N x P. Task features are the columns of Z times `feature_scale`, or those behind `tasks` when
- * it is given: a subsample of the rows keeps the C of all of them. kronprod: the task features are
+ * it is given: a subsample of the rows keeps the C of all of them. identity: the task features are
  * the columns of Y and Z holds all of its energy, in principal components where C is spectral. */
 kn_status kn_iso_new(kn_ctx *ctx, const kn_spec *spec, kn_mat Z, ptrdiff_t T, double E,
                      double feature_scale, const kn_pairs *tasks, kn_iso *out);
@@ -53,7 +53,7 @@ kn_status kn_iso_set_rank(kn_ctx *ctx, kn_iso *s, kn_mat Z, ptrdiff_t m);
 kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const double *inside,
                       double *lml, double *g);
 
-/* M = Yt c^1/2 (m x P) and w_i = sum_p c_p/L_ip (kronprod: + (T-P) c0/L0_i) for kn_decomp_gradient,
+/* M = Yt c^1/2 (m x P) and w_i = sum_p c_p/L_ip (identity: + (T-P) c0/L0_i) for kn_decomp_gradient,
  * at the last state. */
 void kn_iso_outer(const kn_iso *s, const double *r, kn_mat M, double *w);
 

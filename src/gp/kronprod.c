@@ -10,8 +10,10 @@
 
 #include "base/clock.h"
 #include "cov/diagonal.h"
+#include "gp/covariance.h"
 #include "gp/fit_steps.h"
-#include "la/la.h"
+#include "gp/loo.h"
+#include "gp/predict.h"
 
 enum { MOST_DENSE = 10000 };
 
@@ -67,42 +69,41 @@ out:
     return status;
 }
 
-kn_status kn_kronprod_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
-                          const kn_gp_options *o, kn_gp *gp, kn_fit_info *info)
+static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
-    bool dense = !kn_cov_is_spectral(&spec->task);
-    kn_gram gram = {0};
+    bool dense = !kn_cov_is_spectral(&p->spec.task);
     kn_basis basis = {0};
     kn_engine e = {0};
     kn_mat own_X = {0};
     kn_found found;
     double t0 = kn_clock(), t1, t2;
-    *gp = (kn_gp){.method = KN_KRONPROD,
-                  .spec = *spec,
-                  .N = X.rows,
-                  .F = X.cols,
-                  .T = Y->T,
+    *gp = (kn_gp){.method = &kn_method_kronprod,
+                  .spec = p->spec,
+                  .N = p->X.rows,
+                  .F = p->X.cols,
+                  .T = p->Y.T,
                   .pca = !dense,
                   .complement_component = !dense};
-    KN_TRY(dense ? identity(ctx, &spec->task, Y, &basis) : span(ctx, Y, &gram, &basis));
+    KN_TRY(dense ? identity(ctx, &p->spec.task, &p->Y, &basis)
+                 : span(ctx, &p->Y, &p->gram, &basis));
     gp->P = basis.Z.cols;
     basis.E = 0; /* rounding of the small components that were left out */
     t1 = kn_clock();
-    KN_TRY(kn_fit_search(ctx, X, &basis, spec, &o->search, Y->T, &e, &found));
+    KN_TRY(kn_fit_search(ctx, p, &basis, &e, &found));
     kn_mat *B = dense ? &e.iso.UC : &basis.B;
     gp->B = *B;
     *B = kn_mat_none();
     gp->s2 = e.s2;
     memcpy(gp->inside, e.inside, sizeof gp->inside);
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
-    KN_TRY(kn_mat_copy(ctx, X, &own_X));
+    KN_TRY(kn_mat_copy(ctx, p->X, &own_X));
     KN_TRY(kn_fit_latent(ctx, &own_X, &e, &gp->latent));
     kn_fit_record(gp, &found, &e, &basis, info);
     kn_engine_clear(&e);
     kn_basis_clear(&basis);
     t2 = kn_clock();
-    KN_TRY(kn_fit_reference(ctx, gp, Y, &gram, NULL, o, info));
+    KN_TRY(kn_fit_cv(ctx, gp, p, info));
     info->seconds_basis = t1 - t0;
     info->seconds_fit = t2 - t1;
     info->seconds_reference = kn_clock() - t2;
@@ -110,8 +111,47 @@ out:
     kn_mat_clear(&own_X);
     kn_engine_clear(&e);
     kn_basis_clear(&basis);
-    kn_gram_clear(&gram);
     if (status != KN_OK)
         kn_gp_clear(gp);
     return status;
 }
+
+static bool known_noise(kn_gp *gp)
+{
+    for (ptrdiff_t j = 0; j < gp->T; j++)
+        gp->noise[j] = gp->s2;
+    return true;
+}
+
+static ptrdiff_t batch(const kn_gp *gp)
+{
+    (void)gp;
+    return 1;
+}
+
+static const kn_misfit MISFITS[] = {
+    {"components", KN_ALWAYS, "components", "every response is its own task"},
+    {"basis", KN_ALWAYS, "basis", "its basis is the identity"},
+    {"likelihood", KN_ALWAYS, "likelihood paper", "without a basis it is the exact one"},
+    {"plain", KN_ALWAYS, "plain", "it is STGPR's"},
+    {"rank", KN_ALWAYS, "rank", "its sample covariance is dense"},
+    {0},
+};
+
+const kn_method kn_method_kronprod = {
+    .name = "kronprod",
+    .title = "MT-Kronprod",
+    .identity = true,
+    .iso_only = true,
+    .misfits = MISFITS,
+    .fit = fit,
+    .predict = kn_components_predict,
+    .loo = kn_components_loo,
+    .cv = kn_components_cv,
+    .block = kn_components_block,
+    .covariance = kn_components_covariance,
+    .known_noise = known_noise,
+    .arrays = kn_components_arrays,
+    .bytes = kn_components_bytes,
+    .batch = batch,
+};

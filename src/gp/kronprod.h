@@ -1,10 +1,9 @@
-/* MT-Kronprod                                                                      [METHOD 1c] */
+/* MT-Kronprod: its row of the methods                                              [METHOD 1c] */
 #ifndef KN_GP_KRONPROD_H
 #define KN_GP_KRONPROD_H
 
-#include "gp/gp.h"
+#include "gp/method.h"
 
-kn_status kn_kronprod_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
-                          const kn_gp_options *o, kn_gp *gp, kn_fit_info *info);
+extern const kn_method kn_method_kronprod;
 
 #endif

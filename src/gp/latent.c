@@ -10,17 +10,17 @@ void kn_latent_clear(kn_latent *l)
     *l = (kn_latent){0};
 }
 
-kn_status kn_latent_new(kn_ctx *ctx, kn_mat *X, kn_decomp *R0, kn_mat *A, const double *c,
-                        const double *d, double iso, kn_latent *out)
+kn_status kn_latent_new(kn_ctx *ctx, const kn_latent_parts *from, kn_latent *out)
 {
     kn_status status;
+    kn_mat *A = from->A;
     ptrdiff_t P = A->cols;
-    *out = (kn_latent){.iso = iso};
+    *out = (kn_latent){.iso = from->iso};
     KN_TRY(kn_alloc_d(ctx, P, &out->c));
     KN_TRY(kn_alloc_d(ctx, P, &out->d));
     for (ptrdiff_t p = 0; p < P; p++) {
-        out->c[p] = c[p];
-        out->d[p] = d[p];
+        out->c[p] = from->c[p];
+        out->d[p] = from->d[p];
     }
     if (A->ld == A->rows) {
         out->A = *A;
@@ -28,10 +28,10 @@ kn_status kn_latent_new(kn_ctx *ctx, kn_mat *X, kn_decomp *R0, kn_mat *A, const 
     } else { /* room for more rows than the decomposition has */
         KN_TRY(kn_mat_copy(ctx, *A, &out->A));
     }
-    out->X = *X;
-    out->R0 = *R0;
-    *X = kn_mat_none();
-    *R0 = (kn_decomp){0};
+    out->X = *from->X;
+    out->R0 = *from->R0;
+    *from->X = kn_mat_none();
+    *from->R0 = (kn_decomp){0};
 out:
     if (status != KN_OK)
         kn_latent_clear(out);

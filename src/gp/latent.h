@@ -17,9 +17,16 @@ typedef struct kn_latent {
     double iso;    /* R's iso term; 0 for structured noise */
 } kn_latent;
 
+typedef struct kn_latent_parts {
+    kn_mat *X;
+    kn_decomp *R0;
+    kn_mat *A;
+    const double *c, *d;
+    double iso;
+} kn_latent_parts;
+
 /* Takes over X, R0 and A (cleared in the caller's hands on success); copies c and d. */
-kn_status kn_latent_new(kn_ctx *ctx, kn_mat *X, kn_decomp *R0, kn_mat *A, const double *c,
-                        const double *d, double iso, kn_latent *out);
+kn_status kn_latent_new(kn_ctx *ctx, const kn_latent_parts *from, kn_latent *out);
 void kn_latent_clear(kn_latent *l);
 
 /* A variance below zero is rounding: it becomes 0, and the step relative to the scale is noted. */

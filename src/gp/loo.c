@@ -1,6 +1,6 @@
 #include "gp/loo.h"
 
-#include "gp/stgpr_predict.h"
+#include "gp/method.h"
 #include "la/la.h"
 
 /* With directions outside U, k_ip = sum_n U_in^2 (1/k_np - 1/d_p) + 1/d_p and
@@ -47,8 +47,14 @@ out:
 
 kn_status kn_gp_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)
 {
-    if (gp->method == KN_STGPR)
-        return kn_stgpr_loo(ctx, gp, Y, out);
+    kn_status status = gp->method->loo(ctx, gp, Y, out);
+    if (status == KN_OK)
+        out->Y = *Y;
+    return status;
+}
+
+kn_status kn_components_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)
+{
     kn_status status;
     kn_mat Z = {0};
     KN_TRY(kn_gp_maps_one_part(ctx, gp, gp->N, out));
@@ -72,11 +78,10 @@ static kn_status select_rows(kn_ctx *ctx, const ptrdiff_t *sample, ptrdiff_t n, 
     return status;
 }
 
-kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const kn_responses *Y,
-                            const ptrdiff_t *sample, ptrdiff_t n)
+kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const ptrdiff_t *sample, ptrdiff_t n)
 {
     kn_status status;
-    if (maps->stgpr || maps->n_parts != 1 || maps->part[0].rows)
+    if (maps->own || maps->n_parts != 1 || maps->part[0].rows)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "maps of some samples exist for the multi-task "
                        "methods only");
@@ -85,7 +90,6 @@ kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const kn_responses *Y
     KN_TRY(kn_alloc_i(ctx, n, &maps->sample));
     for (ptrdiff_t i = 0; i < n; i++)
         maps->sample[i] = sample[i];
-    maps->Y = *Y;
     maps->n = maps->part[0].n = n;
 out:
     return status;

@@ -10,8 +10,9 @@ kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_mat Z, kn_mat mean, 
                         double *clamped);
 
 kn_status kn_gp_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
-/* Keeps the maps of the n samples named, of leave-one-out maps of all; Y as in kn_gp_maps_y. */
-kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const kn_responses *Y,
-                            const ptrdiff_t *sample, ptrdiff_t n);
+/* For kn_method.loo of a method with components. */
+kn_status kn_components_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
+/* Keeps the maps of the n samples named, of leave-one-out maps of all. */
+kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const ptrdiff_t *sample, ptrdiff_t n);
 
 #endif

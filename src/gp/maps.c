@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "gp/maps.h"
-#include "gp/stgpr_predict.h"
+#include "gp/method.h"
 #include "la/la.h"
 
 static void part_clear(kn_part *p)
@@ -26,7 +26,8 @@ void kn_gp_maps_clear(kn_gp_maps *maps)
     kn_free(maps->part);
     kn_free(maps->fold);
     kn_free(maps->sample);
-    kn_stgpr_maps_free(maps->stgpr);
+    if (maps->own)
+        maps->own_free(maps->own);
     *maps = (kn_gp_maps){0};
 }
 
@@ -49,18 +50,8 @@ out:
 
 kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z)
 {
-    kn_status status;
-    kn_mat block = {0};
-    KN_TRY(kn_mat_new(ctx, Y->N, Y->T < KN_BLOCK ? Y->T : KN_BLOCK, &block));
-    for (ptrdiff_t j = 0; j < Y->T; j += KN_BLOCK) {
-        kn_mat y = kn_cols(block, 0, Y->T - j < KN_BLOCK ? Y->T - j : KN_BLOCK);
-        KN_TRY(kn_check_cancel(ctx));
-        kn_responses_block(ctx, Y, j, y);
-        kn_gemm(ctx, 1, KN_N, y, KN_N, kn_sub(gp->B, j, 0, y.cols, gp->P), j > 0, Z);
-    }
-out:
-    kn_mat_clear(&block);
-    return status;
+    double total;
+    return kn_project(ctx, Y, NULL, kn_cols(gp->B, 0, gp->P), Z, &total);
 }
 
 /* ---- blocks of responses ----------------------------------------------------------------------
@@ -270,12 +261,9 @@ static void chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
             part_chunk(w, k, at, last - at < CHUNK ? last - at : CHUNK, &w->chunk[worker]);
 }
 
-/* y: none, or the responses of the block, all rows. */
-static kn_status make_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
-                            kn_mat mean, kn_mat var)
+kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
+                              kn_mat mean, kn_mat var)
 {
-    if (maps->stgpr)
-        return kn_stgpr_maps_block(ctx, maps, first, mean, var);
     kn_status status;
     block_work w = {.maps = maps, .first = first, .mean = mean, .var = var, .y = y};
     ptrdiff_t count = mean.data ? mean.cols : var.cols;
@@ -286,26 +274,19 @@ out:
     return status;
 }
 
+kn_status kn_gp_maps_from(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
+                          kn_mat mean, kn_mat var)
+{
+    return maps->gp->method->block(ctx, maps, first, y, mean, var);
+}
+
 kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
                            kn_mat var)
 {
-    return make_block(ctx, maps, first, kn_mat_none(), mean, var);
+    return kn_gp_maps_from(ctx, maps, first, kn_mat_none(), mean, var);
 }
 
-kn_status kn_gp_maps_with_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
-                            kn_mat mean, kn_mat var)
+kn_responses kn_gp_maps_y(const kn_gp_maps *maps)
 {
-    kn_status status = kn_gp_maps_y(ctx, maps, first, y);
-    if (status == KN_OK)
-        status = make_block(ctx, maps, first, maps->sample ? kn_mat_none() : y, mean, var);
-    return status;
-}
-
-kn_status kn_gp_maps_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat block)
-{
-    kn_responses rows = maps->Y;
-    if (maps->sample)
-        rows = kn_responses_rows(&maps->Y, maps->sample, maps->n);
-    kn_responses_block(ctx, &rows, first, block);
-    return KN_OK;
+    return maps->sample ? kn_responses_rows(&maps->Y, maps->sample, maps->n) : maps->Y;
 }

@@ -2,6 +2,7 @@
 #ifndef KN_GP_MAPS_H
 #define KN_GP_MAPS_H
 
+#include "data/responses.h"
 #include "gp/gp.h"
 
 /* Samples that share a basis: all of them in a prediction, one fold in cross-validation. */
@@ -30,8 +31,9 @@ typedef struct kn_gp_maps {
     ptrdiff_t *sample;
     int n_parts;
     kn_part *part;
-    struct kn_stgpr_maps *stgpr; /* STGPR: instead of parts */
-    double clamped;              /* largest relative step by which a variance fell below zero */
+    void *own; /* of a method without components: instead of parts */
+    void (*own_free)(void *own);
+    double clamped; /* largest relative step by which a variance fell below zero */
 } kn_gp_maps;
 
 /* Z = Y B   N x P, reading Y once */
@@ -39,12 +41,16 @@ kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y,
 /* mean, var: n x count, each may be absent. Standardised units. */
 kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
                            kn_mat var);
-/* Cross-validation: the standardised responses that belong to the maps, block n x count. */
-kn_status kn_gp_maps_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat block);
-/* kn_gp_maps_y and kn_gp_maps_block, reading the responses once. */
-kn_status kn_gp_maps_with_y(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
-                            kn_mat mean, kn_mat var);
+/* The same with the block of maps->Y, all its rows, at hand (or not: kn_mat_none()). */
+kn_status kn_gp_maps_from(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
+                          kn_mat mean, kn_mat var);
+/* Cross-validation: the responses that belong to the maps, n x T. */
+kn_responses kn_gp_maps_y(const kn_gp_maps *maps);
 void kn_gp_maps_clear(kn_gp_maps *maps);
+
+/* For kn_method.block of a method with components. */
+kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
+                              kn_mat mean, kn_mat var);
 
 /* Maps of n samples in one part that shares the model's basis, not yet filled. */
 kn_status kn_gp_maps_one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_maps *out);

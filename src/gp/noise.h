@@ -1,12 +1,25 @@
-/* Noise variance of each response, and how the cross-validated maps are calibrated [METHOD 1d] */
+/* Noise variance of each response                                                   [METHOD 1d]
+ *
+ *     noise_j = max( mean_i(e_ij^2 - v_ij), 0.05 (B.^2 d + psi)_j )     psi_j = |y_j - (ZB')_j|^2 /
+ * N
+ *
+ * e, v: residual and model variance of those held out; without them what is inside the second
+ * bracket. Where the fit itself says it (kn_method.known_noise) there is nothing to do. */
 #ifndef KN_GP_NOISE_H
 #define KN_GP_NOISE_H
 
 #include "gp/maps.h"
+#include "gp/walk.h"
 
-/* gp->noise from the cross-validated maps, or in-sample when cv is NULL [METHOD 1d], and the
- * summary of the cross-validation. */
-kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
-                          kn_cv_summary *summary);
+/* gp->noise from the cross-validated maps, or in-sample when cv is NULL: a walk of its own. */
+kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv);
+
+/* The same as a visitor, for a walk over the cross-validated maps that does more: it sets the noise
+ * of a block before the visitors after it see the block. */
+typedef struct kn_noise_maker kn_noise_maker;
+kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
+                             kn_noise_maker **out);
+void kn_noise_maker_free(kn_noise_maker *m);
+kn_visitor kn_noise_visitor(kn_noise_maker *m);
 
 #endif

@@ -1,6 +1,6 @@
 #include "gp/predict.h"
 
-#include "gp/stgpr_predict.h"
+#include "gp/method.h"
 #include "la/la.h"
 
 enum { ROWS = 1024 }; /* new samples at a time: bounds the work space at ROWS x N */
@@ -55,10 +55,8 @@ out:
     return status;
 }
 
-kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out)
+kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out)
 {
-    if (gp->method == KN_STGPR)
-        return kn_stgpr_predict(ctx, gp, Xs, out);
     kn_status status;
     KN_TRY(kn_gp_maps_one_part(ctx, gp, Xs.rows, out));
     KN_TRY(kn_latent_predict(ctx, &gp->latent, Xs, out->part[0].mean, out->part[0].var,
@@ -67,4 +65,9 @@ out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);
     return status;
+}
+
+kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out)
+{
+    return gp->method->predict(ctx, gp, Xs, out);
 }

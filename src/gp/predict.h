@@ -12,5 +12,7 @@ kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, kn_mat m
                             kn_mat variance, double *clamped);
 
 kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out);
+/* For kn_method.predict of a method with components. */
+kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out);
 
 #endif

@@ -6,8 +6,11 @@
 
 #include "base/clock.h"
 #include "gp/components.h"
+#include "gp/covariance.h"
 #include "gp/cv_deal.h"
 #include "gp/fit_steps.h"
+#include "gp/loo.h"
+#include "gp/predict.h"
 #include "la/la.h"
 
 enum { PILOT_COMPONENTS = 25 }; /* at which R0 of the components curve is fitted */
@@ -25,20 +28,20 @@ static kn_status check_components(kn_ctx *ctx, ptrdiff_t most, const kn_response
 }
 
 /* iso exact has no noise left to fit when the basis spans the responses [METHOD 2]. */
-static kn_status check_complement(kn_ctx *ctx, const kn_spec *spec, const kn_basis *basis,
-                                  const kn_gram *gram, ptrdiff_t T)
+static kn_status check_complement(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis)
 {
+    const kn_gram *gram = &p->gram;
     ptrdiff_t P = basis->B.cols;
-    if (spec->noise != KN_NOISE_ISO || spec->likelihood != KN_EXACT || P == T ||
+    if (p->spec.noise != KN_NOISE_ISO || p->spec.likelihood != KN_EXACT || P == p->Y.T ||
         basis->E > 1e-10 * basis->total)
         return KN_OK;
     double left = 0;
     ptrdiff_t works = 0;
     if (gram->G.data)
-        for (ptrdiff_t p = gram->rank; p-- > 0 && works == 0;) {
-            left += gram->s2[p];
+        for (ptrdiff_t k = gram->rank; k-- > 0 && works == 0;) {
+            left += gram->s2[k];
             if (left > 1e-10 * basis->total)
-                works = p;
+                works = k;
         }
     return kn_fail(ctx, KN_ERR_DATA,
                    "%td components span the responses, which leaves the exact iso likelihood "
@@ -47,17 +50,15 @@ static kn_status check_complement(kn_ctx *ctx, const kn_spec *spec, const kn_bas
 }
 
 /* kn_choose_components by way of the journal. */
-static kn_status choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
-                                   const kn_gram *gram, const kn_heldout *held, const kn_spec *spec,
-                                   const kn_found *pilot, const kn_gp_options *o, kn_fit_info *info,
-                                   ptrdiff_t *P)
+static kn_status choose_components(kn_ctx *ctx, const kn_fit_problem *p, const kn_found *pilot,
+                                   kn_fit_info *info, ptrdiff_t *P)
 {
     kn_status status;
-    kn_journal *journal = o->search.journal;
+    kn_journal *journal = p->options->search.journal;
     struct {
         kn_cov_point point;
         double rank;
-    } at = {pilot->at, (double)spec->rank};
+    } at = {pilot->at, (double)p->spec.rank};
     struct {
         int64_t P, nothing_predicted, n_curve;
         kn_curve_point curve[KN_MAX_CURVE];
@@ -65,7 +66,7 @@ static kn_status choose_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
     kn_step step = {KN_STEP_COMPONENTS, &at, sizeof at, &chosen, sizeof chosen, false};
     KN_TRY(kn_journal_recall(ctx, journal, &step));
     if (!step.known) {
-        KN_TRY(kn_choose_components(ctx, X, Y, gram, held, spec, &pilot->at, o, info, P));
+        KN_TRY(kn_choose_components(ctx, p, &pilot->at, info, P));
         chosen.P = *P;
         chosen.nothing_predicted = info->nothing_predicted;
         chosen.n_curve = info->n_curve;
@@ -85,68 +86,70 @@ out:
 }
 
 /* R0 at a few components, then the curve at that. */
-static kn_status search_components(kn_ctx *ctx, kn_mat X, const kn_responses *Y,
-                                   const kn_gram *gram, const kn_heldout *held, const kn_spec *spec,
-                                   const kn_gp_options *o, kn_fit_info *info, ptrdiff_t *P)
+static kn_status search_components(kn_ctx *ctx, const kn_fit_problem *p, kn_fit_info *info,
+                                   ptrdiff_t *P)
 {
     kn_status status;
-    kn_spec pilot_spec = *spec;
-    kn_basis pilot = {.total = 1}; /* no complement: it does not depend on R0 */
+    kn_gp_options o = *p->options;
+    kn_fit_problem pilot = *p;
+    kn_basis basis = {.total = 1}; /* no complement: it does not depend on R0 */
     kn_mat Xt = {0};
     kn_engine e = {0};
     kn_found found;
-    kn_search_options so = o->search;
-    ptrdiff_t most = held ? held->basis.Z.cols : gram->rank;
-    most = most < (Y->N - 1) / 2 ? most : (Y->N - 1) / 2;
+    const kn_heldout *held = p->held.mean ? &p->held : NULL;
+    ptrdiff_t most = held ? held->basis.Z.cols : p->gram.rank;
+    most = most < (p->Y.N - 1) / 2 ? most : (p->Y.N - 1) / 2;
     most = most < PILOT_COMPONENTS ? most : PILOT_COMPONENTS;
-    pilot_spec.noise = KN_NOISE_STRUCTURED;
-    pilot_spec.sample = kn_cov_between(&spec->sample);
-    so.optimiser = KN_NESTED;
-    so.theta = NULL;
+    pilot.options = &o;
+    pilot.spec.noise = KN_NOISE_STRUCTURED;
+    pilot.spec.sample = kn_cov_between(&p->spec.sample);
+    o.search.optimiser = KN_NESTED;
+    o.search.theta = NULL;
     /* only Z is needed of the pilot: coordinates without the T x P basis */
     if (held) {
-        KN_TRY(kn_mat_copy(ctx, kn_cols(held->basis.Z, 0, most), &pilot.Z));
-        KN_TRY(kn_mat_new(ctx, held->rows.n_train, X.cols, &Xt));
-        kn_mat_rows(X, held->rows.train, Xt);
+        KN_TRY(kn_mat_copy(ctx, kn_cols(held->basis.Z, 0, most), &basis.Z));
+        KN_TRY(kn_mat_new(ctx, held->rows.n_train, p->X.cols, &Xt));
+        kn_mat_rows(p->X, held->rows.train, Xt);
+        pilot.X = Xt;
     } else {
-        KN_TRY(kn_gram_coordinates(ctx, gram, most, &pilot.Z));
+        KN_TRY(kn_gram_coordinates(ctx, &p->gram, most, &basis.Z));
     }
-    KN_TRY(kn_fit_search(ctx, held ? Xt : X, &pilot, &pilot_spec, &so, Y->T, &e, &found));
+    KN_TRY(kn_fit_search(ctx, &pilot, &basis, &e, &found));
     info->evaluations += found.evals;
     info->evaluations_subsample += found.evals_subsample;
-    pilot_spec = *spec;
-    pilot_spec.rank = e.spec.rank; /* as it turned out */
-    pilot_spec.rank_auto = false;
-    KN_TRY(choose_components(ctx, X, Y, gram, held, &pilot_spec, &found, o, info, P));
+    pilot = *p;
+    pilot.spec.rank = e.spec.rank; /* as it turned out */
+    pilot.spec.rank_auto = false;
+    KN_TRY(choose_components(ctx, &pilot, &found, info, P));
 out:
     kn_engine_clear(&e);
     kn_mat_clear(&Xt);
-    kn_basis_clear(&pilot);
+    kn_basis_clear(&basis);
     return status;
 }
 
 /* Principal components by the Gram matrix, as many as asked for or as the curve says. */
-static kn_status gram_basis(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
-                            const kn_gp_options *o, kn_gram *gram, kn_basis *basis, ptrdiff_t *P,
+static kn_status gram_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
                             kn_fit_info *info)
 {
     kn_status status;
-    KN_TRY(kn_gram_new(ctx, Y, gram));
+    KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
     if (*P == 0)
-        KN_TRY(search_components(ctx, X, Y, gram, NULL, spec, o, info, P));
-    KN_TRY(check_components(ctx, gram->rank, Y, *P));
-    KN_TRY(kn_basis_pca(ctx, Y, gram, *P, basis));
+        KN_TRY(search_components(ctx, p, info, P));
+    KN_TRY(check_components(ctx, p->gram.rank, &p->Y, *P));
+    KN_TRY(kn_basis_pca(ctx, &p->Y, &p->gram, *P, basis));
 out:
     return status;
 }
 
 /* The same for many samples, where no N x N matrix is made: first of those not held out, then,
  * beginning with these, of all. */
-static kn_status range_basis(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
-                             const kn_gp_options *o, kn_heldout *held, kn_basis *basis,
-                             ptrdiff_t *P, kn_fit_info *info)
+static kn_status range_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
+                             kn_fit_info *info)
 {
     kn_status status = KN_OK;
+    const kn_responses *Y = &p->Y;
+    const kn_gp_options *o = p->options;
     void *fold = NULL;
     kn_range_info range;
     kn_range_options ro = {.passes = KN_RANGE_PASSES, .seed = o->search.seed};
@@ -155,19 +158,35 @@ static kn_status range_basis(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const
     if (*P == 0 || o->folds > 0) {
         KN_TRY(kn_alloc(ctx, Y->N, sizeof(int), &fold));
         KN_TRY(kn_folds_deal(ctx, Y->N, o->groups, o->search.seed, &once, fold));
-        KN_TRY(kn_heldout_new(ctx, Y, fold, *P == 0 ? most : *P, o->search.seed, held));
-        ro.start = held->basis.B;
+        KN_TRY(kn_heldout_new(ctx, Y, fold, *P == 0 ? most : *P, o->search.seed, &p->held));
+        ro.start = p->held.basis.B;
         ro.passes = 1;
     }
     if (*P == 0)
-        KN_TRY(search_components(ctx, X, Y, NULL, held, spec, o, info, P));
+        KN_TRY(search_components(ctx, p, info, P));
     if (ro.start.data)
         ro.start = kn_cols(ro.start, 0, *P < ro.start.cols ? *P : ro.start.cols);
-    KN_TRY(kn_basis_range(ctx, Y, *P, &ro, basis, NULL, &range));
+    KN_TRY(kn_basis_range(ctx, Y, *P, &ro, basis, &range));
     KN_TRY(check_components(ctx, basis->B.cols, Y, *P));
     info->basis_residual = range.residual;
 out:
     kn_free(fold);
+    return status;
+}
+
+/* The basis as the options ask for it; *P as it turned out. */
+static kn_status make_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
+                            kn_fit_info *info)
+{
+    kn_status status;
+    if (p->options->basis.data) {
+        KN_TRY(kn_basis_given(ctx, &p->Y, p->options->basis, basis));
+        *P = basis->B.cols;
+    } else {
+        KN_TRY((p->Y.N > KN_MANY ? range_basis : gram_basis)(ctx, p, basis, P, info));
+    }
+    KN_TRY(check_complement(ctx, p, basis));
+out:
     return status;
 }
 
@@ -197,53 +216,82 @@ out:
     return status;
 }
 
-kn_status kn_smtgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
-                        const kn_gp_options *o, kn_gp *gp, kn_fit_info *info)
+/* What the in-sample noise of many samples is made from instead of a pass over them. */
+static kn_status keep_energies(kn_ctx *ctx, kn_mat Z, kn_gp *gp)
+{
+    kn_status status = kn_alloc_d(ctx, gp->P, &gp->energy);
+    for (ptrdiff_t k = 0; status == KN_OK && k < gp->P; k++)
+        gp->energy[k] = kn_sumsq(kn_cols(Z, k, 1));
+    return status;
+}
+
+static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status = KN_OK;
-    kn_gram gram = {0};
-    kn_heldout held = {0};
     kn_basis basis = {0};
     kn_engine e = {0};
     kn_found found;
     double t0 = kn_clock(), t1, t2;
-    *gp = (kn_gp){.method = KN_SMTGPR,
-                  .spec = *spec,
-                  .N = X.rows,
-                  .F = X.cols,
-                  .T = Y->T,
-                  .P = o->components,
-                  .pca = !o->basis.data};
-    if (gp->pca && gp->N > KN_MANY) {
-        KN_TRY(range_basis(ctx, X, Y, spec, o, &held, &basis, &gp->P, info));
-    } else if (gp->pca) {
-        KN_TRY(gram_basis(ctx, X, Y, spec, o, &gram, &basis, &gp->P, info));
-    } else {
-        KN_TRY(kn_basis_given(ctx, Y, o->basis, &basis));
-        gp->P = basis.B.cols;
-    }
-    KN_TRY(check_complement(ctx, spec, &basis, &gram, Y->T));
-    if (gp->pca && gp->N > KN_MANY) {
-        KN_TRY(kn_alloc_d(ctx, gp->P, &gp->energy));
-        for (ptrdiff_t p = 0; p < gp->P; p++)
-            gp->energy[p] = kn_sumsq(kn_cols(basis.Z, p, 1));
-    }
+    *gp = (kn_gp){.method = &kn_method_smtgpr,
+                  .spec = p->spec,
+                  .N = p->X.rows,
+                  .F = p->X.cols,
+                  .T = p->Y.T,
+                  .P = p->options->components,
+                  .pca = !p->options->basis.data};
+    KN_TRY(make_basis(ctx, p, &basis, &gp->P, info));
+    if (gp->pca && gp->N > KN_MANY)
+        KN_TRY(keep_energies(ctx, basis.Z, gp));
     t1 = kn_clock();
-    KN_TRY(kn_fit_search(ctx, X, &basis, spec, &o->search, Y->T, &e, &found));
-    KN_TRY(assemble(ctx, X, &e, &basis, gp));
+    KN_TRY(kn_fit_search(ctx, p, &basis, &e, &found));
+    KN_TRY(assemble(ctx, p->X, &e, &basis, gp));
     kn_fit_record(gp, &found, &e, &basis, info);
     kn_engine_clear(&e);
     t2 = kn_clock();
-    KN_TRY(kn_fit_reference(ctx, gp, Y, &gram, held.mean ? &held : NULL, o, info));
+    KN_TRY(kn_fit_cv(ctx, gp, p, info));
     info->seconds_basis = t1 - t0;
     info->seconds_fit = t2 - t1;
     info->seconds_reference = kn_clock() - t2;
 out:
     kn_engine_clear(&e);
     kn_basis_clear(&basis);
-    kn_gram_clear(&gram);
-    kn_heldout_clear(&held);
     if (status != KN_OK)
         kn_gp_clear(gp);
     return status;
 }
+
+/* Structured noise is estimated from those held out; iso noise is s2 [METHOD 1d]. */
+static bool known_noise(kn_gp *gp)
+{
+    bool iso = gp->spec.noise == KN_NOISE_ISO;
+    for (ptrdiff_t j = 0; iso && j < gp->T; j++)
+        gp->noise[j] = gp->s2;
+    return iso;
+}
+
+static ptrdiff_t batch(const kn_gp *gp)
+{
+    (void)gp;
+    return 1;
+}
+
+static const kn_misfit MISFITS[] = {{"plain", KN_ALWAYS, "plain", "it is STGPR's"}, {0}};
+
+const kn_method kn_method_smtgpr = {
+    .name = "smtgpr",
+    .title = "S-MTGPR",
+    .components = true,
+    .low_rank = true,
+    .held_out_once = true,
+    .misfits = MISFITS,
+    .fit = fit,
+    .predict = kn_components_predict,
+    .loo = kn_components_loo,
+    .cv = kn_components_cv,
+    .block = kn_components_block,
+    .covariance = kn_components_covariance,
+    .known_noise = known_noise,
+    .arrays = kn_components_arrays,
+    .bytes = kn_components_bytes,
+    .batch = batch,
+};

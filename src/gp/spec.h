@@ -10,7 +10,7 @@ typedef struct kn_spec { /* what the likelihood is; the same for subsamples and 
     kn_cov sample; /* R over the columns of X */
     kn_cov task;   /* C over the columns of Z; no terms without iso noise */
     kn_task_scale task_scale;
-    bool kronprod; /* MT-Kronprod: the basis stands for the identity [METHOD 1c] */
+    bool identity; /* the basis stands for the identity [METHOD 1c] */
     /* R0 by at most so many pivots [METHOD 6a]; 0: dense. With rank_auto it is dense after all
      * where they do not suffice, and rank says what was decided. */
     ptrdiff_t rank;

@@ -4,8 +4,10 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "gp/covariance.h"
 #include "gp/fit_steps.h"
 #include "gp/stgpr_lattice.h"
+#include "gp/stgpr_predict.h"
 #include "gp/stgpr_single.h"
 #include "la/la.h"
 
@@ -75,7 +77,7 @@ static kn_status plain(kn_ctx *ctx, kn_mat X, const kn_search_options *o, kn_gp 
     kn_pairs pairs = {0}, own = {0};
     kn_mat theta = {0}, grad = {0};
     kn_found found = {0};
-    kn_stgpr *s = &gp->stgpr;
+    kn_stgpr *s = gp->own;
     const kn_cov *cov = &gp->spec.sample;
     int n = cov->n_theta + 1, evals = 0;
     KN_TRY(kn_pairs_within(ctx, X, &cov->stats, &pairs));
@@ -112,8 +114,8 @@ static kn_status by_cells(kn_ctx *ctx, kn_mat X, const kn_search_options *o, kn_
                              .optimise = o->optimise,
                              .journal = o->journal};
     KN_TRY(kn_pairs_within(ctx, X, &cov->stats, &pairs));
-    KN_TRY(kn_cells_choose(ctx, &pairs, cov, &search, &gp->stgpr));
-    KN_TRY(kn_stgpr_finish(ctx, &pairs, cov, false, &gp->stgpr, &search.evals));
+    KN_TRY(kn_cells_choose(ctx, &pairs, cov, &search, gp->own));
+    KN_TRY(kn_stgpr_finish(ctx, &pairs, cov, false, gp->own, &search.evals));
     info->evaluations = search.evals;
     info->stop = search.stop;
     info->projected_gradient = NAN;
@@ -122,29 +124,31 @@ out:
     return status;
 }
 
-kn_status kn_stgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
-                       const kn_gp_options *o, kn_gp *gp, kn_fit_info *info)
+static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
+    const kn_gp_options *o = p->options;
+    kn_stgpr *s;
     double t0 = kn_clock(), t1;
-    *gp = (kn_gp){.method = KN_STGPR, .spec = *spec, .N = X.rows, .F = X.cols, .T = Y->T};
-    if (!kn_cov_is_rho_length(&spec->sample) || kn_spec_sample_iso(spec))
+    if (!kn_cov_is_rho_length(&p->spec.sample) || kn_spec_sample_iso(&p->spec))
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "STGPR's cells are of rho and length: a sample covariance of two terms, the "
                        "second with a length-scale");
-    KN_TRY(kn_stgpr_new(ctx, gp->N, gp->T, &gp->stgpr));
-    KN_TRY(kn_mat_copy(ctx, X, &gp->latent.X));
+    *gp = (kn_gp){
+        .method = &kn_method_stgpr, .spec = p->spec, .N = p->X.rows, .F = p->X.cols, .T = p->Y.T};
+    KN_TRY(kn_stgpr_own(ctx, gp));
+    s = gp->own;
+    KN_TRY(kn_stgpr_new(ctx, gp->N, gp->T, s));
+    KN_TRY(kn_mat_copy(ctx, p->X, &gp->latent.X));
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
-    kn_responses_block(ctx, Y, 0, gp->stgpr.alpha);
-    KN_TRY(o->plain ? plain(ctx, X, &o->search, gp, info) : by_cells(ctx, X, &o->search, gp, info));
+    kn_responses_block(ctx, &p->Y, 0, s->alpha);
+    KN_TRY((o->plain ? plain : by_cells)(ctx, p->X, &o->search, gp, info));
     info->rank = gp->N;
     info->lml = 0;
-    for (ptrdiff_t j = 0; j < gp->T; j++) {
-        info->lml += gp->stgpr.lml[j];
-        gp->noise[j] = gp->stgpr.d[j];
-    }
+    for (ptrdiff_t j = 0; j < gp->T; j++)
+        info->lml += s->lml[j];
     t1 = kn_clock();
-    KN_TRY(kn_fit_reference(ctx, gp, Y, NULL, NULL, o, info));
+    KN_TRY(kn_fit_cv(ctx, gp, p, info));
     info->seconds_fit = t1 - t0;
     info->seconds_reference = kn_clock() - t1;
 out:
@@ -152,3 +156,102 @@ out:
         kn_gp_clear(gp);
     return status;
 }
+
+static bool known_noise(kn_gp *gp)
+{
+    const kn_stgpr *s = gp->own;
+    for (ptrdiff_t j = 0; j < gp->T; j++)
+        gp->noise[j] = s->d[j];
+    return true;
+}
+
+kn_status kn_stgpr_own(kn_ctx *ctx, kn_gp *gp)
+{
+    return kn_alloc(ctx, 1, sizeof(kn_stgpr), &gp->own);
+}
+
+static void clear(kn_gp *gp)
+{
+    kn_stgpr_clear(gp->own);
+    kn_free(gp->own);
+    gp->own = NULL;
+}
+
+static double bytes(const kn_gp *gp)
+{
+    return 8 * (double)gp->N * (double)gp->T;
+}
+
+/* From a file: everything within its bounds, and what follows from it. */
+static kn_status check_cells(const kn_gp *gp, kn_arrays *a)
+{
+    kn_stgpr *s = gp->own;
+    kn_status status = kn_alloc_d(a->ctx, gp->T, &s->delta);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t j = 0; j < gp->T; j++) {
+        if (s->cell[j] >= (double)s->cells.rows || s->cell[j] != floor(s->cell[j]))
+            return a->bad(a, "cell");
+        s->delta[j] = s->c[j] > 0 ? s->d[j] / s->c[j] : INFINITY;
+    }
+    for (ptrdiff_t k = 0; k < s->cells.rows; k++)
+        if (!(kn_at(s->cells, k, 0) >= 0 && kn_at(s->cells, k, 0) <= 1 &&
+              kn_at(s->cells, k, 1) > 0))
+            return a->bad(a, "cells");
+    return KN_OK;
+}
+
+/* alpha = (R0 + delta I)^-1 y / c needs no eigenvectors, whose signs no two machines agree on; in
+ * single precision it is as large as the responses were. */
+static kn_status arrays(kn_gp *gp, kn_arrays *a)
+{
+    kn_status status = KN_OK;
+    if (a->reading)
+        KN_TRY(kn_stgpr_own(a->ctx, gp));
+    kn_stgpr *s = gp->own;
+    KN_TRY(a->mat(a, "cells", a->reading ? -1 : s->cells.rows, 2, &s->cells));
+    KN_TRY(a->doubles(a, "cell", gp->T, KN_NOT_NEGATIVE, &s->cell));
+    KN_TRY(a->doubles(a, "c", gp->T, KN_NOT_NEGATIVE, &s->c));
+    KN_TRY(a->doubles(a, "d", gp->T, KN_NOT_NEGATIVE, &s->d));
+    KN_TRY(a->doubles(a, "lml", gp->T, KN_ANY, &s->lml));
+    KN_TRY(a->mat_f32(a, "alpha", gp->N, gp->T, &s->alpha));
+    KN_TRY(a->reading ? check_cells(gp, a) : a->derived(a, "delta", gp->T, &s->delta));
+out:
+    return status;
+}
+
+static const char ALONE[] = "each response is modelled alone";
+static const kn_misfit MISFITS[] = {
+    {"components", KN_ALWAYS, "components", ALONE},
+    {"basis", KN_ALWAYS, "basis", ALONE},
+    {"noise", KN_ALWAYS, "noise iso", ALONE},
+    {"likelihood", KN_ALWAYS, "likelihood paper", ALONE},
+    {"task_kernel", KN_ALWAYS, "task_kernel", ALONE},
+    {"task_scale", KN_ALWAYS, "task_scale", ALONE},
+    {"optimiser", KN_UNLESS_PLAIN, "a joint optimiser",
+     "responses share cells of (rho, length); plain fits each one alone"},
+    {"theta", KN_UNLESS_PLAIN, "theta", "it starts from rho and length; plain takes theta"},
+    {"restarts", KN_UNLESS_PLAIN, "restarts", "its cells cover the whole range"},
+    {"rank", KN_ALWAYS, "rank", "its sample covariance is dense"},
+    {"rho", KN_IF_PLAIN, "rho", "a plain fit starts from theta"},
+    {"length", KN_IF_PLAIN, "length", "a plain fit starts from theta"},
+    {0},
+};
+
+const kn_method kn_method_stgpr = {
+    .name = "stgpr",
+    .title = "STGPR",
+    .alone = true,
+    .misfits = MISFITS,
+    .fit = fit,
+    .predict = kn_stgpr_predict,
+    .loo = kn_stgpr_loo,
+    .cv = kn_stgpr_cv,
+    .block = kn_stgpr_maps_block,
+    .covariance = kn_diagonal_covariance,
+    .known_noise = known_noise,
+    .arrays = arrays,
+    .clear = clear,
+    .bytes = bytes,
+    .batch = kn_stgpr_batch,
+};

@@ -1,11 +1,13 @@
-/* STGPR: each response a Gaussian process of its own                                [METHOD 7] */
+/* STGPR: each response a Gaussian process of its own; its row of the methods         [METHOD 7] */
 #ifndef KN_GP_STGPR_H
 #define KN_GP_STGPR_H
 
-#include "gp/gp.h"
+#include "gp/method.h"
+#include "gp/stgpr_cells.h"
 
-kn_status kn_stgpr_fit(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
-                       const kn_gp_options *o, kn_gp *gp, kn_fit_info *info);
+extern const kn_method kn_method_stgpr; /* gp->own is a kn_stgpr */
+
+kn_status kn_stgpr_own(kn_ctx *ctx, kn_gp *gp); /* an empty one */
 
 /* c, delta, d, lml (unless held) and alpha in its cell for each response; alpha holds Y before. */
 kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_pairs *pairs, const kn_cov *cov, bool held,

@@ -16,7 +16,7 @@ static const double PANEL_BYTES = 1e9; /* of means and variances held */
 
 typedef enum maps_kind { PREDICT, LOO, CV } maps_kind;
 
-typedef struct kn_stgpr_maps {
+typedef struct stgpr_maps {
     maps_kind kind;
     kn_mat Xs;      /* PREDICT */
     kn_pairs pairs; /* of the training samples */
@@ -30,13 +30,12 @@ typedef struct kn_stgpr_maps {
 
 ptrdiff_t kn_stgpr_batch(const kn_gp *gp)
 {
-    return gp->method == KN_STGPR ? (ptrdiff_t)(PANEL_BYTES / (16 * (double)gp->T)) : 1;
+    return (ptrdiff_t)(PANEL_BYTES / (16 * (double)gp->T));
 }
 
-void kn_stgpr_maps_free(struct kn_stgpr_maps *m)
+static void maps_free(void *own)
 {
-    if (!m)
-        return;
+    stgpr_maps *m = own;
     kn_mat_clear(&m->Xs);
     kn_pairs_clear(&m->pairs);
     kn_free(m->fold);
@@ -51,9 +50,10 @@ static kn_status begin(kn_ctx *ctx, const kn_gp *gp, maps_kind kind, ptrdiff_t n
     void *p;
     *out = (kn_gp_maps){.gp = gp, .n = n};
     KN_TRY(kn_alloc(ctx, 1, sizeof(stgpr_maps), &p));
-    out->stgpr = p;
-    out->stgpr->kind = kind;
-    KN_TRY(kn_pairs_within(ctx, gp->latent.X, &gp->spec.sample.stats, &out->stgpr->pairs));
+    stgpr_maps *m = out->own = p;
+    out->own_free = maps_free;
+    m->kind = kind;
+    KN_TRY(kn_pairs_within(ctx, gp->latent.X, &gp->spec.sample.stats, &m->pairs));
 out:
     return status;
 }
@@ -62,7 +62,7 @@ kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *
 {
     kn_status status;
     KN_TRY(begin(ctx, gp, PREDICT, Xs.rows, out));
-    KN_TRY(kn_mat_copy(ctx, Xs, &out->stgpr->Xs));
+    KN_TRY(kn_mat_copy(ctx, Xs, &((stgpr_maps *)out->own)->Xs));
 out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);
@@ -78,18 +78,18 @@ kn_status kn_stgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_g
     return status;
 }
 
-kn_status kn_stgpr_cv(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, int folds,
-                      const int *fold, kn_gp_maps *out)
+kn_status kn_stgpr_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out)
 {
     kn_status status;
     void *p;
     KN_TRY(begin(ctx, gp, CV, gp->N, out));
-    out->Y = *Y;
-    out->folds = folds;
+    stgpr_maps *m = out->own;
+    out->Y = *problem->Y;
+    out->folds = problem->folds;
     KN_TRY(kn_alloc(ctx, gp->N, sizeof(int), &p));
-    out->stgpr->fold = p;
+    m->fold = p;
     for (ptrdiff_t i = 0; i < gp->N; i++)
-        out->stgpr->fold[i] = fold[i];
+        m->fold[i] = problem->fold[i];
 out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);
@@ -173,13 +173,13 @@ static void load_parameters(const kn_stgpr *s, const ptrdiff_t *J, ptrdiff_t n, 
     }
 }
 
-/* Puts the results for responses J into the panel, rows as named or from row `from` on. */
-static void put(kn_mat from, const ptrdiff_t *rows, ptrdiff_t row, const ptrdiff_t *J, ptrdiff_t n,
-                ptrdiff_t first, kn_mat panel)
+/* Puts the results for responses J into the panel, rows as named or in order. */
+static void put(kn_mat from, const ptrdiff_t *rows, const ptrdiff_t *J, ptrdiff_t first,
+                kn_mat panel)
 {
-    for (ptrdiff_t j = 0; j < n; j++)
+    for (ptrdiff_t j = 0; j < from.cols; j++)
         for (ptrdiff_t i = 0; i < from.rows; i++)
-            kn_col(panel, J[j] - first)[rows ? rows[i] : row + i] = kn_at(from, i, j);
+            kn_col(panel, J[j] - first)[rows ? rows[i] : i] = kn_at(from, i, j);
 }
 
 typedef struct job {
@@ -198,8 +198,8 @@ static ptrdiff_t at_most(ptrdiff_t n, ptrdiff_t most)
 
 static void cell_theta(const job *b, ptrdiff_t cell, double *theta)
 {
+    const kn_mat cells = ((const kn_stgpr *)b->gp->own)->cells;
     const kn_cov *cov = &b->gp->spec.sample;
-    const kn_mat cells = b->gp->stgpr.cells;
     kn_cov_point at = kn_cov_at_rho(cov, kn_at(cells, cell, 0), kn_at(cells, cell, 1));
     kn_cov_theta(cov, &at, theta);
 }
@@ -209,7 +209,7 @@ static kn_status predict_rows(kn_ctx *ctx, const job *b, ptrdiff_t row, ptrdiff_
                               kn_cell_work *w)
 {
     kn_status status;
-    const kn_stgpr *s = &b->gp->stgpr;
+    const kn_stgpr *s = b->gp->own;
     stgpr_maps *m = b->m;
     kn_mat Xs = kn_sub(m->Xs, row, 0, n, m->Xs.cols);
     kn_pairs pairs = {0};
@@ -232,12 +232,12 @@ static kn_status predict_rows(kn_ctx *ctx, const job *b, ptrdiff_t row, ptrdiff_
                 for (ptrdiff_t j = 0; j < c; j++)
                     kn_mat_set(kn_cols(alpha, j, 1), kn_cols(s->alpha, J[j], 1));
                 kn_gemm(ctx, 1, KN_N, a.Rs, KN_N, alpha, 0, mean);
-                put(mean, NULL, row, J, c, m->first, m->mean);
+                put(mean, NULL, J, m->first, kn_sub(m->mean, row, 0, n, m->count));
             }
             if (b->var) {
                 load_parameters(s, J, c, w);
                 ahead_variances(ctx, &a, w, c, &m->clamped);
-                put(a.var, NULL, row, J, c, m->first, m->var);
+                put(kn_cols(a.var, 0, c), NULL, J, m->first, kn_sub(m->var, row, 0, n, m->count));
             }
         }
     }
@@ -265,7 +265,7 @@ out:
 static void loo_responses(kn_ctx *ctx, const job *b, const kn_cell_work *w, kn_mat U2,
                           const ptrdiff_t *J, ptrdiff_t n)
 {
-    const kn_stgpr *s = &b->gp->stgpr;
+    const kn_stgpr *s = b->gp->own;
     stgpr_maps *m = b->m;
     kn_mat inverse = kn_cols(w->A, 0, n), k = kn_cols(w->A2, 0, n);
     for (ptrdiff_t j = 0; j < n; j++)
@@ -289,7 +289,7 @@ static void loo_responses(kn_ctx *ctx, const job *b, const kn_cell_work *w, kn_m
 static kn_status loo_panel(kn_ctx *ctx, const job *b)
 {
     kn_status status;
-    const kn_stgpr *s = &b->gp->stgpr;
+    const kn_stgpr *s = b->gp->own;
     kn_cell_work w = {0};
     kn_mat U2 = {0};
     KN_TRY(kn_cell_work_new(ctx, b->gp->N, &b->gp->spec.sample, b->width, &w));
@@ -317,10 +317,10 @@ out:
 
 /* Y (n_train x n) = training rows of the responses J, centred; the means in mu. */
 static void fold_responses(kn_ctx *ctx, const job *b, const kn_fold *f, const ptrdiff_t *J,
-                           kn_mat all, kn_mat Y, double *mu)
+                           kn_mat Y, double *mu)
 {
-    kn_responses_columns(ctx, b->Y, J, kn_cols(all, 0, Y.cols));
-    kn_mat_rows(kn_cols(all, 0, Y.cols), f->train, Y);
+    kn_responses train = kn_responses_rows(b->Y, f->train, f->n_train);
+    kn_responses_columns(ctx, &train, J, Y);
     for (ptrdiff_t j = 0; j < Y.cols; j++) {
         double *y = kn_col(Y, j);
         mu[j] = 0;
@@ -332,10 +332,10 @@ static void fold_responses(kn_ctx *ctx, const job *b, const kn_fold *f, const pt
 }
 
 /* One fold: mean, c and d again from its training rows, the cell held             [METHOD 5b] */
-static kn_status cv_fold(kn_ctx *ctx, const job *b, const kn_fold *f, kn_mat all, double *mu)
+static kn_status cv_fold(kn_ctx *ctx, const job *b, const kn_fold *f, double *mu)
 {
     kn_status status;
-    const kn_stgpr *s = &b->gp->stgpr;
+    const kn_stgpr *s = b->gp->own;
     stgpr_maps *m = b->m;
     kn_pairs train = {0}, cross = {0};
     kn_cell_work w = {0};
@@ -358,7 +358,7 @@ static kn_status cv_fold(kn_ctx *ctx, const job *b, const kn_fold *f, kn_mat all
         for (ptrdiff_t k = b->g.start[cell]; k < b->g.start[cell + 1]; k += b->width) {
             const ptrdiff_t *J = b->g.order + k, n = at_most(b->g.start[cell + 1] - k, b->width);
             kn_mat Y = kn_cols(w.Y, 0, n), mean = kn_cols(a.mean, 0, n);
-            fold_responses(ctx, b, f, J, all, Y, mu);
+            fold_responses(ctx, b, f, J, Y, mu);
             KN_TRY(kn_cell_fit(ctx, &w, Y, 0));
             kn_cell_alpha(ctx, &w, n, Y);
             kn_gemm(ctx, 1, KN_N, a.Rs, KN_N, Y, 0, mean);
@@ -366,8 +366,8 @@ static kn_status cv_fold(kn_ctx *ctx, const job *b, const kn_fold *f, kn_mat all
                 for (ptrdiff_t i = 0; i < mean.rows; i++)
                     kn_col(mean, j)[i] += mu[j];
             ahead_variances(ctx, &a, &w, n, &m->clamped);
-            put(mean, f->test, 0, J, n, m->first, m->mean);
-            put(a.var, f->test, 0, J, n, m->first, m->var);
+            put(mean, f->test, J, m->first, m->mean);
+            put(kn_cols(a.var, 0, n), f->test, J, m->first, m->var);
         }
     }
 out:
@@ -383,21 +383,18 @@ static kn_status cv_panel(kn_ctx *ctx, const job *b, int folds)
 {
     kn_status status = KN_OK;
     kn_fold f = {0};
-    kn_mat all = {0};
     double *mu = NULL;
-    KN_TRY(kn_mat_new(ctx, b->gp->N, b->width, &all));
     KN_TRY(kn_alloc_d(ctx, b->width, &mu));
     for (int k = 0; k < folds; k++) {
         KN_TRY(kn_fold_rows(ctx, b->gp->N, b->m->fold, k, &f));
         if (f.n_test > 0)
-            KN_TRY(cv_fold(ctx, b, &f, all, mu));
+            KN_TRY(cv_fold(ctx, b, &f, mu));
         kn_fold_clear(&f);
         kn_tell(ctx, "cross-validation", k + 1, folds, NAN);
     }
 out:
     kn_fold_clear(&f);
     kn_free(mu);
-    kn_mat_clear(&all);
     return status;
 }
 
@@ -406,7 +403,7 @@ static kn_status panel(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, ptr
                        bool mean, bool var)
 {
     kn_status status = KN_OK;
-    stgpr_maps *m = maps->stgpr;
+    stgpr_maps *m = maps->own;
     job b = {.gp = maps->gp, .Y = &maps->Y, .m = m};
     bool inside = first >= m->first && first + count <= m->first + m->count;
     if (inside && (!mean || m->has_mean) && (!var || m->has_var))
@@ -428,7 +425,7 @@ static kn_status panel(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, ptr
     b.mean = mean && !m->has_mean;
     b.var = var && !m->has_var;
     b.width = at_most(m->count, KN_BLOCK);
-    KN_TRY(kn_cell_groups_new(ctx, &maps->gp->stgpr, m->first, m->count, &b.g));
+    KN_TRY(kn_cell_groups_new(ctx, maps->gp->own, m->first, m->count, &b.g));
     if (m->kind == PREDICT)
         KN_TRY(predict_panel(ctx, &b));
     else if (m->kind == LOO)
@@ -444,17 +441,19 @@ out:
     return status;
 }
 
-kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
-                              kn_mat var)
+kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
+                              kn_mat mean, kn_mat var)
 {
+    (void)y; /* a panel has its own */
+    const stgpr_maps *m = maps->own;
     ptrdiff_t count = mean.data ? mean.cols : var.cols;
     kn_status status = panel(ctx, maps, first, count, mean.data != NULL, var.data != NULL);
     if (status != KN_OK)
         return status;
-    ptrdiff_t from = first - maps->stgpr->first;
+    ptrdiff_t from = first - m->first;
     if (mean.data)
-        kn_mat_set(mean, kn_cols(maps->stgpr->mean, from, count));
+        kn_mat_set(mean, kn_cols(m->mean, from, count));
     if (var.data)
-        kn_mat_set(var, kn_cols(maps->stgpr->var, from, count));
+        kn_mat_set(var, kn_cols(m->var, from, count));
     return KN_OK;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gp/method.h"
 #include "model/file.h"
 #include "model/info_json.h"
 #include "model/kernel_json.h"
@@ -125,50 +126,42 @@ static double number(json_t *object, const char *key)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-static kn_status read_cells(kn_ctx *ctx, const kn_st_file *f, kn_gp *gp)
+/* The process' own arrays. */
+typedef struct reading {
+    kn_arrays a;
+    const kn_st_file *f;
+} reading;
+
+static kn_status visit_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_values which,
+                               double **data)
 {
-    kn_status status;
-    kn_stgpr *s = &gp->stgpr;
-    KN_TRY(read_matrix(ctx, f, "cells", -1, 2, &s->cells));
-    KN_TRY(read_positive(ctx, f, "cell", gp->T, true, &s->cell));
-    KN_TRY(read_positive(ctx, f, "c", gp->T, true, &s->c));
-    KN_TRY(read_positive(ctx, f, "d", gp->T, true, &s->d));
-    KN_TRY(kn_st_read_doubles(ctx, f, "lml", gp->T, &s->lml, NULL));
-    KN_TRY(read_matrix(ctx, f, "alpha", gp->N, gp->T, &s->alpha));
-    KN_TRY(kn_alloc_d(ctx, gp->T, &s->delta));
-    for (ptrdiff_t j = 0; j < gp->T; j++) {
-        if (s->cell[j] >= (double)s->cells.rows || s->cell[j] != floor(s->cell[j]))
-            return bad(ctx, f, "cell");
-        s->delta[j] = s->c[j] > 0 ? s->d[j] / s->c[j] : INFINITY;
-    }
-    for (ptrdiff_t k = 0; k < s->cells.rows; k++)
-        if (!(kn_at(s->cells, k, 0) >= 0 && kn_at(s->cells, k, 0) <= 1 &&
-              kn_at(s->cells, k, 1) > 0))
-            return bad(ctx, f, "cells");
-out:
+    const kn_st_file *f = ((reading *)a)->f;
+    return which == KN_ANY ? kn_st_read_doubles(a->ctx, f, name, n, data, NULL)
+                           : read_positive(a->ctx, f, name, n, which == KN_NOT_NEGATIVE, data);
+}
+
+static kn_status visit_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
+                           kn_mat *mat)
+{
+    return read_matrix(a->ctx, ((reading *)a)->f, name, rows, cols, mat);
+}
+
+static kn_status visit_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptrdiff_t **index)
+{
+    int64_t *raw = NULL;
+    kn_status status = kn_st_read_i64(a->ctx, ((reading *)a)->f, name, -1, &raw, n);
+    *index = (ptrdiff_t *)raw; /* the same 64-bit integers, see kn_model_write */
     return status;
 }
 
-/* Low rank: the pivots among the training samples, in their order, and the map from them to U. */
-static kn_status read_pivots(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info *info, kn_gp *gp)
+static bool visit_has(kn_arrays *a, const char *name)
 {
-    kn_status status;
-    kn_decomp *R0 = &gp->latent.R0;
-    int64_t *raw = NULL;
-    KN_TRY(kn_st_read_i64(ctx, f, "pivots", -1, &raw, &R0->n_pivots));
-    R0->pivot = (ptrdiff_t *)raw; /* the same 64-bit integers, see kn_model_write */
-    if (R0->n_pivots < info->rank)
-        return bad(ctx, f, "pivots");
-    for (ptrdiff_t k = 0; k < R0->n_pivots; k++)
-        if (raw[k] < 0 || raw[k] >= gp->N)
-            return bad(ctx, f, "pivots");
-    KN_TRY(kn_mat_new(ctx, R0->n_pivots, gp->F, &R0->base));
-    kn_mat_rows(gp->latent.X, R0->pivot, R0->base);
-    KN_TRY(read_matrix(ctx, f, "map", R0->n_pivots, info->rank, &R0->map));
-    R0->residual = info->rank_residual;
-    gp->spec.rank = R0->n_pivots;
-out:
-    return status;
+    return kn_st_find(((reading *)a)->f, name) != NULL;
+}
+
+static kn_status visit_bad(kn_arrays *a, const char *name)
+{
+    return bad(a->ctx, ((reading *)a)->f, name);
 }
 
 static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
@@ -176,34 +169,30 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     kn_status status;
     kn_gp *gp = &m->gp;
     const kn_fit_info *info = &m->info;
-    gp->method = info->method;
+    reading in = {.a = {.ctx = ctx,
+                        .reading = true,
+                        .doubles = visit_doubles,
+                        .mat = visit_mat,
+                        .mat_f32 = visit_mat,
+                        .indices = visit_indices,
+                        .has = visit_has,
+                        .bad = visit_bad},
+                  .f = f};
+    gp->method = kn_method_at((int)info->method);
     gp->spec.noise = info->noise;
     gp->spec.likelihood = info->likelihood;
     gp->F = info->n_covariates;
-    gp->spec.kronprod = gp->method == KN_KRONPROD;
-    gp->N = info->n_samples;
+    gp->spec.identity = gp->method->identity;
+    gp->N = gp->latent.R0.N = info->n_samples;
     gp->T = m->y.n_kept;
     gp->P = info->n_components;
+    gp->latent.R0.m = gp->method->alone ? 0 : info->rank; /* else responses have their own R0 */
+    gp->latent.R0.residual = info->rank_residual;
     KN_TRY(
         kn_kernel_from_json(ctx, kn_st_name(f), json_object_get(record, "kernel"), m->format, gp));
     KN_TRY(read_matrix(ctx, f, "X", gp->N, gp->F, &gp->latent.X));
     KN_TRY(read_positive(ctx, f, "noise", gp->T, true, &gp->noise));
-    if (gp->method == KN_STGPR)
-        return read_cells(ctx, f, gp);
-    ptrdiff_t P = gp->P + gp->complement_component;
-    gp->latent.R0.N = gp->N;
-    gp->latent.R0.m = info->rank;
-    if (kn_st_find(f, "pivots"))
-        KN_TRY(read_pivots(ctx, f, info, gp));
-    else
-        KN_TRY(read_matrix(ctx, f, "U", gp->N, info->rank, &gp->latent.R0.U));
-    KN_TRY(read_positive(ctx, f, "r", info->rank, true, &gp->latent.R0.r));
-    KN_TRY(read_matrix(ctx, f, "A", info->rank, P, &gp->latent.A));
-    KN_TRY(read_positive(ctx, f, "c", P, true, &gp->latent.c));
-    KN_TRY(read_positive(ctx, f, "d", P, true, &gp->latent.d));
-    KN_TRY(read_matrix(ctx, f, "B", gp->T, gp->P, &gp->B));
-    if (kn_st_find(f, "U_C"))
-        KN_TRY(read_matrix(ctx, f, "U_C", gp->P, gp->P, &gp->UC));
+    KN_TRY(gp->method->arrays(gp, &in.a));
 out:
     return status;
 }
@@ -339,7 +328,7 @@ out:
 static kn_status check_sizes(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info *i)
 {
     if (i->n_samples < 1 || i->n_covariates < 1 || i->n_responses < 1 || i->rank < 1 ||
-        i->rank > i->n_samples || (i->n_components < 1 && i->method != KN_STGPR))
+        i->rank > i->n_samples || (i->n_components < 1 && !kn_method_at((int)i->method)->alone))
         return bad(ctx, f, "a size");
     return KN_OK;
 }

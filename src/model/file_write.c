@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gp/method.h"
 #include "model/file.h"
 #include "model/info_json.h"
 #include "model/kernel_json.h"
@@ -81,42 +82,58 @@ out:
     return status;
 }
 
-/* alpha = (R0 + delta I)^-1 y / c needs no eigenvectors, whose signs no two machines agree on; in
- * single precision it is as large as the responses were. */
-static kn_status add_cells(kn_ctx *ctx, const kn_gp *gp, kn_st_writer *w)
+/* The process' own arrays. */
+typedef struct writing {
+    kn_arrays a;
+    kn_st_writer *w;
+} writing;
+
+static kn_status write_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_values which,
+                               double **data)
 {
-    kn_status status;
-    const kn_stgpr *s = &gp->stgpr;
-    KN_TRY(kn_st_add_mat(ctx, w, "X", gp->latent.X, KN_ST_F64));
-    KN_TRY(kn_st_add_mat(ctx, w, "cells", s->cells, KN_ST_F64));
-    KN_TRY(add_doubles(ctx, w, "cell", s->cell, gp->T));
-    KN_TRY(add_doubles(ctx, w, "c", s->c, gp->T));
-    KN_TRY(add_doubles(ctx, w, "d", s->d, gp->T));
-    KN_TRY(add_doubles(ctx, w, "lml", s->lml, gp->T));
-    KN_TRY(kn_st_add_mat(ctx, w, "alpha", s->alpha, KN_ST_F32));
-out:
-    return status;
+    (void)which;
+    return add_doubles(a->ctx, ((writing *)a)->w, name, *data, n);
+}
+
+static kn_status write_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
+                           kn_mat *mat)
+{
+    (void)rows, (void)cols;
+    return kn_st_add_mat(a->ctx, ((writing *)a)->w, name, *mat, KN_ST_F64);
+}
+
+static kn_status write_mat_f32(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
+                               kn_mat *mat)
+{
+    (void)rows, (void)cols;
+    return kn_st_add_mat(a->ctx, ((writing *)a)->w, name, *mat, KN_ST_F32);
+}
+
+static kn_status write_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptrdiff_t **index)
+{
+    return kn_st_add(a->ctx, ((writing *)a)->w, name, KN_ST_I64, 1, n, *index);
+}
+
+static kn_status leave_out(kn_arrays *a, const char *name, ptrdiff_t n, double **data)
+{
+    (void)a, (void)name, (void)n, (void)data;
+    return KN_OK;
 }
 
 static kn_status add_process(kn_ctx *ctx, const kn_gp *gp, kn_st_writer *w)
 {
     kn_status status;
-    ptrdiff_t P = gp->latent.A.cols;
+    kn_gp same = *gp;
+    writing out = {.a = {.ctx = ctx,
+                         .doubles = write_doubles,
+                         .mat = write_mat,
+                         .mat_f32 = write_mat_f32,
+                         .indices = write_indices,
+                         .derived = leave_out},
+                   .w = w};
     KN_TRY(kn_st_add_mat(ctx, w, "X", gp->latent.X, KN_ST_F64));
-    if (gp->latent.R0.n_pivots > 0) { /* low rank: U follows from these */
-        KN_TRY(kn_st_add(ctx, w, "pivots", KN_ST_I64, 1, &gp->latent.R0.n_pivots,
-                         gp->latent.R0.pivot));
-        KN_TRY(kn_st_add_mat(ctx, w, "map", gp->latent.R0.map, KN_ST_F64));
-    } else {
-        KN_TRY(kn_st_add_mat(ctx, w, "U", gp->latent.R0.U, KN_ST_F64));
-    }
-    KN_TRY(add_doubles(ctx, w, "r", gp->latent.R0.r, gp->latent.R0.m));
-    KN_TRY(kn_st_add_mat(ctx, w, "A", gp->latent.A, KN_ST_F64));
-    KN_TRY(add_doubles(ctx, w, "c", gp->latent.c, P));
-    KN_TRY(add_doubles(ctx, w, "d", gp->latent.d, P));
-    KN_TRY(kn_st_add_mat(ctx, w, "B", gp->B, KN_ST_F64));
-    if (gp->UC.data)
-        KN_TRY(kn_st_add_mat(ctx, w, "U_C", gp->UC, KN_ST_F64));
+    KN_TRY(gp->method->arrays(&same, &out.a));
+    KN_TRY(add_doubles(ctx, w, "noise", gp->noise, gp->T));
 out:
     return status;
 }
@@ -186,8 +203,7 @@ kn_status kn_model_write(kn_ctx *ctx, const kn_model *m, const char *path,
     KN_TRY(add_record(ctx, m, w));
     if (m->ids)
         KN_TRY(add_texts(ctx, w, "ids", m->ids, m->info.n_samples));
-    KN_TRY(m->gp.method == KN_STGPR ? add_cells(ctx, &m->gp, w) : add_process(ctx, &m->gp, w));
-    KN_TRY(add_doubles(ctx, w, "noise", m->gp.noise, m->gp.T));
+    KN_TRY(add_process(ctx, &m->gp, w));
     KN_TRY(kn_st_add(ctx, w, "kept", KN_ST_I64, 1, &m->y.n_kept, m->y.kept));
     KN_TRY(add_doubles(ctx, w, "y_mean", m->y.mean, m->y.n_kept));
     KN_TRY(add_doubles(ctx, w, "y_sd", m->y.sd, m->y.n_kept));

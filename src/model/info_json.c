@@ -3,13 +3,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "gp/method.h"
+
 json_t *kn_json_number(double x)
 {
     return isfinite(x) ? json_real(x) : json_null();
 }
 
 /* One row per field: its JSON name, where it is, and what it is. */
-typedef enum field_type { F_INT, F_SIZE, F_REAL, F_ENUM } field_type;
+typedef enum field_type { F_INT, F_SIZE, F_REAL, F_ENUM, F_METHOD } field_type;
 
 typedef struct field {
     const char *name;
@@ -20,7 +22,7 @@ typedef struct field {
 
 #define AT(member) offsetof(kn_fit_info, member)
 static const field FIELDS[] = {
-    {"method", AT(method), F_ENUM, "smtgpr|stgpr|kronprod"},
+    {"method", AT(method), F_METHOD, NULL},
     {"noise", AT(noise), F_ENUM, "structured|iso"},
     {"likelihood", AT(likelihood), F_ENUM, "exact|paper"},
     {"n_samples", AT(n_samples), F_SIZE, NULL},
@@ -90,6 +92,7 @@ json_t *kn_info_to_json(const kn_fit_info *info)
         case F_SIZE: v = json_integer(*(const ptrdiff_t *)at); break;
         case F_REAL: v = kn_json_number(*(const double *)at); break;
         case F_ENUM: v = word(f->words, *(const int *)at); break;
+        case F_METHOD: v = json_string(kn_method_at(*(const int *)at)->name); break;
         }
         json_object_set_new(j, f->name, v);
     }
@@ -140,6 +143,13 @@ static kn_status read_field(kn_ctx *ctx, const char *file, json_t *json, const f
         if (ok)
             *(double *)at = real_of(v);
         break;
+    case F_METHOD: {
+        const kn_method *method = json_is_string(v) ? kn_method_find(json_string_value(v)) : NULL;
+        ok = method != NULL;
+        if (ok)
+            *(int *)at = kn_method_number(method);
+        break;
+    }
     case F_ENUM: {
         int k = json_is_string(v) ? word_index(f->words, json_string_value(v)) : -1;
         ok = k >= 0;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "gp/method.h"
 #include "model/model.h"
 
 void kn_model_info_sized(const kn_model *model, kn_fit_info *info, size_t size)
@@ -12,39 +13,66 @@ void kn_model_info_sized(const kn_model *model, kn_fit_info *info, size_t size)
     info->size = size;
 }
 
+/* Looks for one of the process' arrays by its name. */
+typedef struct looking {
+    kn_arrays a;
+    const char *name;
+    kn_view found;
+} looking;
+
+static void look(kn_arrays *a, const char *name, const double *data, ptrdiff_t rows, ptrdiff_t cols)
+{
+    looking *l = (looking *)a;
+    if (strcmp(name, l->name) == 0)
+        l->found = kn_view_cols(data, rows, cols);
+}
+
+static kn_status see_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_values which,
+                             double **data)
+{
+    (void)which;
+    look(a, name, *data, n, 1);
+    return KN_OK;
+}
+
+static kn_status see_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
+                         kn_mat *mat)
+{
+    look(a, name, mat->data, rows, cols);
+    return KN_OK;
+}
+
+static kn_status see_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptrdiff_t **index)
+{
+    (void)a, (void)name, (void)n, (void)index; /* no view has integers */
+    return KN_OK;
+}
+
+static kn_status see_derived(kn_arrays *a, const char *name, ptrdiff_t n, double **data)
+{
+    look(a, name, *data, n, 1);
+    return KN_OK;
+}
+
 kn_view kn_model_array(const kn_model *model, const char *name)
 {
-    const kn_gp *gp = &model->gp;
+    kn_gp gp = model->gp;
     const kn_scaling *y = &model->y;
-    bool stgpr = gp->method == KN_STGPR;
-    struct {
-        const char *name;
-        const double *data;
-        ptrdiff_t rows, cols;
-    } arrays[] = {
-        {"c", stgpr ? gp->stgpr.c : gp->latent.c, stgpr ? gp->T : gp->latent.A.cols, 1},
-        {"d", stgpr ? gp->stgpr.d : gp->latent.d, stgpr ? gp->T : gp->latent.A.cols, 1},
-        {"B", gp->B.data, gp->T, gp->P},
-        {"A", gp->latent.A.data, gp->latent.R0.m, gp->latent.A.cols},
-        {"U", gp->latent.R0.U.data, gp->N, gp->latent.R0.m},
-        {"map", gp->latent.R0.map.data, gp->latent.R0.n_pivots, gp->latent.R0.m},
-        {"r", gp->latent.R0.r, gp->latent.R0.m, 1},
-        {"cells", gp->stgpr.cells.data, gp->stgpr.cells.rows, 2},
-        {"cell", gp->stgpr.cell, gp->T, 1},
-        {"delta", gp->stgpr.delta, gp->T, 1},
-        {"alpha", gp->stgpr.alpha.data, gp->N, gp->T},
-        {"lml", gp->stgpr.lml, gp->T, 1},
-        {"X", gp->latent.X.data, gp->N, gp->F},
-        {"noise", gp->noise, gp->T, 1},
-        {"x_mean", model->x.mean, model->x.F, 1},
-        {"x_sd", model->x.sd, model->x.F, 1},
-        {"y_mean", y->mean, y->n_kept, 1},
-        {"y_sd", y->sd, y->n_kept, 1},
-    };
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        if (strcmp(name, arrays[i].name) == 0 && arrays[i].data)
-            return kn_view_cols(arrays[i].data, arrays[i].rows, arrays[i].cols);
-    return kn_view_cols(NULL, 0, 0);
+    looking l = {.a = {.doubles = see_doubles,
+                       .mat = see_mat,
+                       .mat_f32 = see_mat,
+                       .indices = see_indices,
+                       .derived = see_derived},
+                 .name = name,
+                 .found = kn_view_cols(NULL, 0, 0)};
+    look(&l.a, "X", gp.latent.X.data, gp.N, gp.F);
+    look(&l.a, "noise", gp.noise, gp.T, 1);
+    look(&l.a, "x_mean", model->x.mean, model->x.F, 1);
+    look(&l.a, "x_sd", model->x.sd, model->x.F, 1);
+    look(&l.a, "y_mean", y->mean, y->n_kept, 1);
+    look(&l.a, "y_sd", y->sd, y->n_kept, 1);
+    gp.method->arrays(&gp, &l.a);
+    return l.found;
 }
 
 ptrdiff_t kn_model_kept(const kn_model *model, const ptrdiff_t **index)

@@ -10,10 +10,6 @@ const char *const kn_calibration_name[KN_N_CALIBRATION] = {"z2",         "kurtos
                                                            "coverage90", "coverage95", "coverage99",
                                                            "ks"};
 
-/* Phi(q) - Phi(-q) = 0.50, 0.90, 0.95, 0.99 */
-static const double QUANTILE[KN_COVERAGES] = {0.6744897501960817, 1.6448536269514722,
-                                              1.959963984540054, 2.5758293035489004};
-
 enum { BINS = 1 << 16, EDGE = 8, PER_UNIT = BINS / (2 * EDGE) };
 
 kn_status kn_calibrator_init(kn_ctx *ctx, kn_calibrator *c)
@@ -43,7 +39,7 @@ static kn_tally tally_of(const double *z, ptrdiff_t n)
         t.m4 += d2 * d2;
         t.squares += z[i] * z[i];
         for (int c = 0; c < KN_COVERAGES; c++)
-            t.inside[c] += fabs(z[i]) <= QUANTILE[c];
+            t.inside[c] += kn_covered(z[i] * z[i], c);
     }
     return t;
 }

@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "base/mat.h"
+#include "gp/z.h"
 
 typedef enum kn_calibration {
     KN_CALIBRATION_Z2,
@@ -27,8 +27,6 @@ typedef enum kn_calibration {
 } kn_calibration;
 
 extern const char *const kn_calibration_name[KN_N_CALIBRATION];
-
-enum { KN_COVERAGES = 4 };
 
 typedef struct kn_tally {       /* of some z: central moments and counts */
     double n, mean, m2, m3, m4; /* m_k: sum (z - mean)^k */

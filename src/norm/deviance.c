@@ -31,14 +31,15 @@ void kn_deviance_clear(kn_deviance *d)
     *d = (kn_deviance){0};
 }
 
-/* M += sign sum_j w_j w_j'/psi_j over the rows named, w_j the rows of W; lower triangle. */
-static void add_rows(kn_ctx *ctx, const kn_deviance *d, const ptrdiff_t *rows, ptrdiff_t n,
-                     double sign, kn_mat work, kn_mat M)
+/* M += sign sum_j w_j w_j'/psi_j over the rows named, w_j the rows of W; lower triangle. work: as
+ * many rows, K columns. */
+static void add_rows(kn_ctx *ctx, const kn_deviance *d, const ptrdiff_t *rows, double sign,
+                     kn_mat work, kn_mat M)
 {
     for (ptrdiff_t k = 0; k < d->K; k++)
-        for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t i = 0; i < work.rows; i++)
             kn_col(work, k)[i] = kn_at(d->Q, rows[i], k) * d->w[k] / sqrt(d->psi[rows[i]]);
-    kn_syrk(ctx, sign, KN_T, kn_sub(work, 0, 0, n, d->K), 1, M);
+    kn_syrk(ctx, sign, KN_T, work, 1, M);
 }
 
 static void set_identity(kn_mat M)
@@ -89,7 +90,7 @@ kn_status kn_deviance_prepare(kn_ctx *ctx, kn_deviance *d)
         ptrdiff_t rows[CHUNK], n = d->T - first < CHUNK ? d->T - first : CHUNK;
         for (ptrdiff_t i = 0; i < n; i++)
             rows[i] = first + i;
-        add_rows(ctx, d, rows, n, 1, work, d->M);
+        add_rows(ctx, d, rows, 1, kn_sub(work, 0, 0, n, d->K), d->M);
     }
     kn_mat_set(d->L, d->M);
     KN_TRY(kn_chol(ctx, d->L, "deviance matrix M"));
@@ -123,7 +124,6 @@ double kn_deviance_p(const kn_deviance *d, double dev)
 typedef struct scoring {
     const kn_deviance *d;
     ptrdiff_t rows, words; /* words of 64 responses */
-    kn_mat z;              /* rows x block: z, then z/psi with 0 for missing */
     kn_mat A;              /* rows x K: a before w */
     double *q;             /* rows: sum z^2/psi */
     ptrdiff_t *missing;    /* rows: how many */
@@ -146,11 +146,13 @@ static kn_status mark_missing(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t j)
 }
 
 /* A += z Psi^-1 Q and q += sum z^2/psi over one block. */
-static kn_status add_block(kn_ctx *ctx, scoring *s, ptrdiff_t first, ptrdiff_t nb)
+static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
 {
+    scoring *s = self;
     const kn_deviance *d = s->d;
-    kn_mat z = kn_cols(s->z, 0, nb);
-    for (ptrdiff_t j = 0; j < nb; j++) {
+    kn_mat z = b->z; /* becomes z/psi with 0 for missing */
+    ptrdiff_t first = b->first;
+    for (ptrdiff_t j = 0; j < z.cols; j++) {
         double *zj = kn_col(z, j), psi = d->psi[first + j];
         for (ptrdiff_t i = 0; i < z.rows; i++) {
             if (!isfinite(zj[i])) {
@@ -164,7 +166,7 @@ static kn_status add_block(kn_ctx *ctx, scoring *s, ptrdiff_t first, ptrdiff_t n
         }
     }
     if (d->K > 0) /* A += z Psi^-1 Q   rows x K */
-        kn_gemm(ctx, 1, KN_N, z, KN_N, kn_sub(d->Q, first, 0, nb, d->K), 1, s->A);
+        kn_gemm(ctx, 1, KN_N, z, KN_N, kn_sub(d->Q, first, 0, b->count, d->K), 1, s->A);
     return KN_OK;
 }
 
@@ -186,7 +188,7 @@ static kn_status restricted_factor(kn_ctx *ctx, scoring *s, ptrdiff_t i)
         if (gone == subtract)
             rows[n++] = j;
         if (n == CHUNK || j == d->T - 1) {
-            add_rows(ctx, d, rows, n, subtract ? -1 : 1, s->work, s->L);
+            add_rows(ctx, d, rows, subtract ? -1 : 1, kn_sub(s->work, 0, 0, n, d->K), s->L);
             n = 0;
         }
     }
@@ -226,28 +228,22 @@ static kn_status finish_row(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t *fac
 kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source *z, double *dev)
 {
     scoring s = {.d = d, .rows = z->rows, .words = (d->T + WORD - 1) / WORD};
-    ptrdiff_t block = kn_z_block_size(z), factored = -1;
+    kn_visitor visitor = {&s, 0, NULL, add_block, NULL};
+    ptrdiff_t factored = -1;
     kn_status status;
 
     if (z->cols != d->T)
         return kn_fail(ctx, KN_ERR_SHAPE, "deviance: z maps have %td responses, the reference %td",
                        z->cols, d->T);
-    KN_TRY(kn_mat_new(ctx, z->rows, block, &s.z));
     KN_TRY(kn_mat_new(ctx, z->rows, d->K, &s.A));
     KN_TRY(kn_mat_new(ctx, CHUNK, d->K, &s.work));
     KN_TRY(kn_mat_new(ctx, d->K, d->K, &s.L));
     KN_TRY(kn_alloc_d(ctx, z->rows, &s.q));
     KN_TRY(kn_alloc_i(ctx, z->rows, &s.missing));
-    for (ptrdiff_t first = 0; first < d->T; first += block) {
-        ptrdiff_t nb = d->T - first < block ? d->T - first : block;
-        KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(z->block(z->self, ctx, first, nb, kn_cols(s.z, 0, nb)));
-        KN_TRY(add_block(ctx, &s, first, nb));
-    }
+    KN_TRY(kn_z_walk(ctx, z, (kn_walk){0}, &visitor));
     for (ptrdiff_t i = 0; i < z->rows; i++)
         KN_TRY(finish_row(ctx, &s, i, &factored, &dev[i]));
 out:
-    kn_mat_clear(&s.z);
     kn_mat_clear(&s.A);
     kn_mat_clear(&s.work);
     kn_mat_clear(&s.L);

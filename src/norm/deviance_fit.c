@@ -9,6 +9,7 @@
 
 static const double PSI_FLOOR = 1e-6;   /* of the mean square of z */
 static const double LADDER_SHARE = 0.8; /* K stays below this share of N */
+static const double MOST_Z2 = 0x1p20;   /* guessed mean square of a sample's z */
 static const double SINGLE_FROM = 2e10; /* N (N + 2 folds K) T: larger problems in float */
 
 typedef kn_deviance_fitter fitter;
@@ -32,6 +33,7 @@ void kn_deviance_fitter_free(fitter *f)
     kn_free(f->parts);
     kn_free(f->order);
     kn_free(f->ss);
+    kn_sum_clear(&f->sum);
     kn_mat_clear(&f->G);
     kn_mat_clear(&f->Q);
     kn_mat_clear(&f->fold_ss);
@@ -100,6 +102,12 @@ static kn_status lay_out_ladder(kn_ctx *ctx, fitter *f, ptrdiff_t K)
     return KN_OK;
 }
 
+static kn_status new_sum(kn_ctx *ctx, fitter *f, double bound)
+{
+    kn_sum_clear(&f->sum);
+    return kn_sum_new_lower(ctx, f->N, bound, f->single ? 1 : 2, &f->sum);
+}
+
 static kn_status allocate(kn_ctx *ctx, fitter *f)
 {
     kn_status status;
@@ -114,37 +122,35 @@ static kn_status allocate(kn_ctx *ctx, fitter *f)
         KN_TRY(kn_mat_new(ctx, pt->count, f->n_stages, &pt->q));
     }
     KN_TRY(kn_alloc_d(ctx, f->T, &f->ss));
-    KN_TRY(kn_mat_new(ctx, f->N, f->N, &f->G));
+    KN_TRY(new_sum(ctx, f, MOST_Z2 * (double)f->T));
     KN_TRY(kn_mat_new(ctx, f->block, f->folds, &f->fold_ss));
     KN_TRY(kn_deviance_pass_new(ctx, f));
 out:
     return status;
 }
 
-kn_status kn_deviance_fitter_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T, ptrdiff_t block,
-                                 const int *fold, int folds, ptrdiff_t K, kn_precision precision,
-                                 fitter **out)
+kn_status kn_deviance_fitter_new(kn_ctx *ctx, const kn_deviance_shape *s, fitter **out)
 {
     kn_status status;
     void *memory;
     fitter *f = NULL;
     *out = NULL;
-    if (T < 1 || N < 3 || folds < 2)
+    if (s->T < 1 || s->N < 3 || s->folds < 2)
         return kn_fail(ctx, KN_ERR_SHAPE,
                        "deviance: %td samples, %td responses, %d folds; expected at least 3, 1, 2",
-                       N, T, folds);
+                       s->N, s->T, s->folds);
     KN_TRY(kn_alloc(ctx, 1, sizeof *f, &memory));
     f = memory;
-    *f = (fitter){.N = N,
-                  .T = T,
-                  .block = block,
-                  .folds = folds,
-                  .automatic = K == KN_DEVIANCE_AUTO,
-                  .workers = kn_workers(ctx, N, 1)};
-    KN_TRY(lay_out_folds(ctx, f, fold));
-    KN_TRY(lay_out_ladder(ctx, f, K));
-    double work = (double)N * ((double)N + 2.0 * folds * (double)f->Kmax) * (double)T;
-    f->single = precision == KN_SINGLE || (precision == KN_BY_SIZE && work >= SINGLE_FROM);
+    *f = (fitter){.N = s->N,
+                  .T = s->T,
+                  .block = s->plan.width,
+                  .folds = s->folds,
+                  .automatic = s->K == KN_DEVIANCE_AUTO,
+                  .workers = kn_workers(ctx, s->N, 1)};
+    KN_TRY(lay_out_folds(ctx, f, s->fold));
+    KN_TRY(lay_out_ladder(ctx, f, s->K));
+    double N = (double)s->N, work = N * (N + 2.0 * s->folds * (double)f->Kmax) * (double)s->T;
+    f->single = s->precision == KN_SINGLE || (s->precision == KN_BY_SIZE && work >= SINGLE_FROM);
     KN_TRY(allocate(ctx, f));
 out:
     if (status != KN_OK) {
@@ -208,7 +214,7 @@ static void decompose_parts(void *self, int worker, ptrdiff_t p, ptrdiff_t end)
     }
 }
 
-kn_status kn_deviance_turn(kn_ctx *ctx, fitter *f)
+static kn_status decompose(kn_ctx *ctx, fitter *f)
 {
     kn_status status;
     int workers = kn_workers(ctx, f->folds + 1, 1);
@@ -235,9 +241,6 @@ kn_status kn_deviance_turn(kn_ctx *ctx, fitter *f)
             status = kn_fail(ctx, KN_ERR_NUMERIC,
                              "deviance: the eigenproblem of fold %d did not converge (info %d)", p,
                              d.failed[p]);
-    kn_mat_clear(&f->G);
-    if (status == KN_OK)
-        status = kn_mat_new(ctx, f->T, f->Kmax, &f->Q);
 out:
     for (int w = 0; w < workers; w++) {
         if (d.work)
@@ -248,6 +251,42 @@ out:
     kn_free(work);
     kn_free(V);
     kn_free(failed);
+    return status;
+}
+
+/* G from its sum. Where the guessed bound did not hold, the trace is one that does: *again. */
+static kn_status take_gram(kn_ctx *ctx, fitter *f, bool *again)
+{
+    kn_status status;
+    double trace = 0;
+    KN_TRY(kn_mat_new(ctx, f->N, f->N, &f->G));
+    status = kn_sum_value(ctx, &f->sum, f->G);
+    if (status != KN_ERR_NUMERIC)
+        goto out;
+    kn_mat_clear(&f->G);
+    for (ptrdiff_t j = 0; j < f->T; j++)
+        trace += f->ss[j];
+    if (f->repeated || !isfinite(trace))
+        return kn_fail(ctx, KN_ERR_NUMERIC, "deviance: the sums of squares of z overflow");
+    *again = f->repeated = true;
+    KN_TRY(new_sum(ctx, f, 2 * trace));
+out:
+    return status;
+}
+
+kn_status kn_deviance_turn(kn_ctx *ctx, fitter *f, bool *again)
+{
+    kn_status status;
+    *again = false;
+    KN_TRY(take_gram(ctx, f, again));
+    if (*again)
+        return KN_OK;
+    kn_sum_clear(&f->sum);
+    kn_deviance_pass_gram_end(f);
+    KN_TRY(decompose(ctx, f));
+    kn_mat_clear(&f->G);
+    KN_TRY(kn_mat_new(ctx, f->T, f->Kmax, &f->Q));
+out:
     return status;
 }
 
@@ -313,6 +352,18 @@ static kn_status choose(kn_ctx *ctx, const fitter *f, kn_mat dev, kn_mat density
     return status;
 }
 
+/* The largest |entry| of each column positive, as B's [METHOD 9.10]: the first of equal ones. */
+static void fix_signs(kn_mat Q)
+{
+    for (ptrdiff_t k = 0; k < Q.cols; k++) {
+        double *q = kn_col(Q, k), top = 0;
+        for (ptrdiff_t j = 0; j < Q.rows; j++)
+            top = fabs(q[j]) > fabs(top) ? q[j] : top;
+        for (ptrdiff_t j = 0; top < 0 && j < Q.rows; j++)
+            q[j] = -q[j];
+    }
+}
+
 /* The model of all samples at the K chosen: psi from C, then C to Q, cut to K columns. */
 static kn_status finish_whole(kn_ctx *ctx, fitter *f, kn_deviance *d)
 {
@@ -338,6 +389,7 @@ static kn_status finish_whole(kn_ctx *ctx, fitter *f, kn_deviance *d)
         d->Q = f->Q;
         f->Q = kn_mat_none();
     }
+    fix_signs(d->Q);
     KN_TRY(kn_deviance_prepare(ctx, d));
 out:
     return status;
@@ -365,33 +417,36 @@ out:
     return status;
 }
 
+static kn_status first_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    return kn_deviance_first(ctx, self, b->first, b->z);
+}
+
+static kn_status second_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    kn_deviance_second(ctx, self, b->first, b->z);
+    return KN_OK;
+}
+
 kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, int folds,
                           ptrdiff_t K, kn_deviance *out)
 {
     kn_status status;
     fitter *f = NULL;
-    kn_mat block = {0};
-    ptrdiff_t width = kn_z_block_size(z);
+    bool again;
+    kn_walk walk = {.stage = "deviance", .total = 2 * z->cols};
+    kn_deviance_shape shape = {
+        .N = z->rows, .T = z->cols, .plan = kn_z_plan(z), .fold = fold, .folds = folds, .K = K};
     *out = (kn_deviance){0};
-    KN_TRY(kn_deviance_fitter_new(ctx, z->rows, z->cols, width, fold, folds, K, KN_BY_SIZE, &f));
-    KN_TRY(kn_mat_new(ctx, z->rows, width, &block));
-    for (int pass = 0; pass < 2; pass++) {
-        for (ptrdiff_t first = 0; first < z->cols; first += width) {
-            ptrdiff_t n = z->cols - first < width ? z->cols - first : width;
-            KN_TRY(kn_check_cancel(ctx));
-            KN_TRY(z->block(z->self, ctx, first, n, kn_cols(block, 0, n)));
-            if (pass == 0)
-                KN_TRY(kn_deviance_first(ctx, f, first, kn_cols(block, 0, n)));
-            else
-                kn_deviance_second(ctx, f, first, kn_cols(block, 0, n));
-            kn_tell(ctx, "deviance", pass * z->cols + first + n, 2 * z->cols, NAN);
-        }
-        if (pass == 0)
-            KN_TRY(kn_deviance_turn(ctx, f));
-    }
+    KN_TRY(kn_deviance_fitter_new(ctx, &shape, &f));
+    do {
+        KN_TRY(kn_z_walk(ctx, z, walk, &(kn_visitor){f, 0, NULL, first_block, NULL}));
+        KN_TRY(kn_deviance_turn(ctx, f, &again));
+    } while (again);
+    walk.done = z->cols;
+    KN_TRY(kn_z_walk(ctx, z, walk, &(kn_visitor){f, 0, NULL, second_block, NULL}));
     KN_TRY(kn_deviance_finish(ctx, f, out));
 out:
-    kn_mat_clear(&block);
     kn_deviance_fitter_free(f);
     return status;
 }

@@ -24,16 +24,24 @@ kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, in
                           ptrdiff_t K, kn_deviance *out);
 
 /* The same fit fed block by block, for a caller who makes several kinds of z at once: _first with
- * every block of responses, _turn, _second with every block again, _finish. z is N x count, count
- * up to `block`; blocks may come in any order. */
+ * every block of responses, _turn, _second with every block again, _finish. Blocks may come in any
+ * order: zz' is an exact sum. Its bound is a guess, |z| = 1024 everywhere; where the diagonal turns
+ * out larger, _turn asks for every block once `again` before it goes on. */
 typedef struct kn_deviance_fitter kn_deviance_fitter;
 typedef enum kn_precision { KN_BY_SIZE, KN_DOUBLE, KN_SINGLE } kn_precision;
-kn_status kn_deviance_fitter_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T, ptrdiff_t block,
-                                 const int *fold, int folds, ptrdiff_t K, kn_precision precision,
+typedef struct kn_deviance_shape {
+    ptrdiff_t N, T;
+    kn_walk_plan plan; /* how z will come */
+    const int *fold;   /* N */
+    int folds;
+    ptrdiff_t K;
+    kn_precision precision;
+} kn_deviance_shape;
+kn_status kn_deviance_fitter_new(kn_ctx *ctx, const kn_deviance_shape *shape,
                                  kn_deviance_fitter **out);
 void kn_deviance_fitter_free(kn_deviance_fitter *f);
 kn_status kn_deviance_first(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
-kn_status kn_deviance_turn(kn_ctx *ctx, kn_deviance_fitter *f);
+kn_status kn_deviance_turn(kn_ctx *ctx, kn_deviance_fitter *f, bool *again);
 void kn_deviance_second(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
 kn_status kn_deviance_finish(kn_ctx *ctx, kn_deviance_fitter *f, kn_deviance *out);
 

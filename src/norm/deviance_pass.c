@@ -11,14 +11,6 @@
 #include "la/la.h"
 #include "la/vec.h"
 
-/* Tiles of G: enough of them for a few threads, none too small for the BLAS. */
-static ptrdiff_t tile_size(ptrdiff_t N)
-{
-    enum { LEAST = 48, MOST = 256, ROUND = 16 };
-    ptrdiff_t size = (N / 4 + ROUND - 1) / ROUND * ROUND;
-    return size < LEAST ? LEAST : size < MOST ? size : MOST;
-}
-
 #define REAL    double
 #define MAT     kn_mat
 #define NAME(x) x##_d
@@ -28,6 +20,7 @@ static ptrdiff_t tile_size(ptrdiff_t N)
 #define SUB     kn_sub
 #define GEMM    kn_gemm
 #define SYRK    kn_syrk
+#define ADD     kn_sum_add
 #include "norm/deviance_products.h"
 #undef REAL
 #undef MAT
@@ -38,6 +31,7 @@ static ptrdiff_t tile_size(ptrdiff_t N)
 #undef SUB
 #undef GEMM
 #undef SYRK
+#undef ADD
 #define REAL    float
 #define MAT     kn_fmat
 #define NAME(x) x##_f
@@ -47,6 +41,7 @@ static ptrdiff_t tile_size(ptrdiff_t N)
 #define SUB     kn_fsub
 #define GEMM    kn_gemm_f32
 #define SYRK    kn_syrk_f32
+#define ADD     kn_sum_add_f32
 #include "norm/deviance_products.h"
 
 kn_status kn_deviance_pass_new(kn_ctx *ctx, kn_deviance_fitter *f)
@@ -62,6 +57,11 @@ void kn_deviance_pass_free(kn_deviance_fitter *f)
 void kn_deviance_pass_gram(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z)
 {
     f->single ? gram_f(ctx, f, first, z) : gram_d(ctx, f, first, z);
+}
+
+void kn_deviance_pass_gram_end(kn_deviance_fitter *f)
+{
+    f->single ? end_gram_f(f) : end_gram_d(f);
 }
 
 void kn_deviance_pass_vectors(kn_deviance_fitter *f, int part, kn_mat V)

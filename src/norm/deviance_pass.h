@@ -12,6 +12,7 @@
 #ifndef KN_NORM_DEVIANCE_PASS_H
 #define KN_NORM_DEVIANCE_PASS_H
 
+#include "base/reduce.h"
 #include "norm/deviance_fit.h"
 
 typedef struct kn_deviance_part { /* a fold; or, with no held-out rows, the whole sample */
@@ -28,13 +29,16 @@ typedef struct kn_deviance_part { /* a fold; or, with no held-out rows, the whol
 } kn_deviance_part;
 
 struct kn_deviance_fitter {
-    ptrdiff_t N, T, Kmax, block;
+    ptrdiff_t N, T, Kmax;
+    ptrdiff_t block; /* responses of the widest */
     int folds, n_stages;
     bool automatic; /* K is to be chosen */
     ptrdiff_t ladder[KN_DEVIANCE_LADDER];
     ptrdiff_t *order;        /* order[i]: the row of z that comes i-th in fold order */
     kn_deviance_part *parts; /* folds, then the whole */
-    kn_mat G;                /* zz', lower triangle, rows as they come */
+    kn_sum sum;              /* zz', lower triangle, rows as they come */
+    kn_mat G;                /* that, after pass 1 */
+    bool repeated;           /* pass 1, with a larger bound */
     double *ss;              /* T: sum of squares of each response over all rows */
     kn_mat Q;                /* T x Kmax: C of the whole sample */
     kn_mat fold_ss;          /* block x folds: sums of squares within each fold */
@@ -46,6 +50,7 @@ struct kn_deviance_fitter {
 kn_status kn_deviance_pass_new(kn_ctx *ctx, kn_deviance_fitter *f);
 void kn_deviance_pass_free(kn_deviance_fitter *f);
 void kn_deviance_pass_gram(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
+void kn_deviance_pass_gram_end(kn_deviance_fitter *f); /* gives its memory back */
 void kn_deviance_pass_vectors(kn_deviance_fitter *f, int part, kn_mat V); /* n x Kmax, copied */
 void kn_deviance_pass_gather(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
 

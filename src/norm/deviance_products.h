@@ -7,12 +7,13 @@ typedef struct NAME(scratch) { /* one worker's */
     MAT C, C2, Cs;             /* CHUNK x Kmax: C, its squares, C psi^-1/2 */
     MAT zs;                    /* held-out x CHUNK: z squared, then z psi^-1/2 */
     MAT psi, inverse;          /* CHUNK x stages */
-    MAT product;               /* a tile of G, C' Psi^-1 C, or z_te Psi^-1 C */
+    MAT product;               /* C' Psi^-1 C, or z_te Psi^-1 C */
     double *rest, *column;     /* CHUNK: residual sum of squares so far; psi of one K */
 } NAME(scratch);
 
 typedef struct NAME(space) {
     MAT z;  /* N x block: rows in fold order (pass 2) */
+    MAT G;  /* N x N: zz' of one block (pass 1) */
     MAT *V; /* folds + 1: n x Kmax */
     NAME(scratch) * scratch;
 } NAME(space);
@@ -41,6 +42,7 @@ static void NAME(space_free)(kn_deviance_fitter *f)
     kn_free(s->V);
     kn_free(s->scratch);
     CLEAR(&s->z);
+    CLEAR(&s->G);
     kn_free(s);
     f->space = NULL;
 }
@@ -49,9 +51,7 @@ static kn_status NAME(scratch_new)(kn_ctx *ctx, const kn_deviance_fitter *f, ptr
                                    NAME(scratch) * c)
 {
     kn_status status;
-    ptrdiff_t side = tile_size(f->N), rows;
-    side = side > f->Kmax ? side : f->Kmax;
-    rows = side > most ? side : most;
+    ptrdiff_t side = f->Kmax, rows = side > most ? side : most;
     KN_TRY(NEW(ctx, NAME(CHUNK), f->Kmax, &c->C));
     KN_TRY(NEW(ctx, NAME(CHUNK), f->Kmax, &c->C2));
     KN_TRY(NEW(ctx, NAME(CHUNK), f->Kmax, &c->Cs));
@@ -80,12 +80,19 @@ static kn_status NAME(space_new)(kn_ctx *ctx, kn_deviance_fitter *f)
     KN_TRY(kn_alloc(ctx, f->folds + 1, sizeof *s->V, &memory));
     s->V = memory;
     KN_TRY(NEW(ctx, f->N, f->block, &s->z));
+    KN_TRY(NEW(ctx, f->N, f->N, &s->G));
     for (int p = 0; p <= f->folds; p++)
         KN_TRY(NEW(ctx, f->parts[p].n, f->Kmax, &s->V[p]));
     for (int w = 0; w < f->workers; w++)
         KN_TRY(NAME(scratch_new)(ctx, f, most, &s->scratch[w]));
 out:
     return status;
+}
+
+static void NAME(end_gram)(kn_deviance_fitter *f)
+{
+    NAME(space) *s = f->space;
+    CLEAR(&s->G);
 }
 
 static void NAME(put_vectors)(kn_deviance_fitter *f, int part, kn_mat V)
@@ -111,38 +118,13 @@ static void NAME(take_columns)(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Tile t of the lower triangle, counted by rows of tiles. */
-static void NAME(tile)(void *self, int worker, ptrdiff_t t, ptrdiff_t end)
-{
-    NAME(job) *b = self;
-    NAME(space) *s = b->f->space;
-    ptrdiff_t N = b->f->N, side = tile_size(N);
-    for (; t < end; t++) {
-        ptrdiff_t row = 0;
-        while ((row + 1) * (row + 2) / 2 <= t)
-            row++;
-        ptrdiff_t i0 = row * side, j0 = (t - row * (row + 1) / 2) * side;
-        ptrdiff_t ni = N - i0 < side ? N - i0 : side, nj = N - j0 < side ? N - j0 : side;
-        MAT P = SUB(s->scratch[worker].product, 0, 0, ni, nj);
-        if (i0 == j0)
-            SYRK(NULL, 1, KN_N, SUB(s->z, i0, 0, ni, b->width), 0, P);
-        else
-            GEMM(NULL, 1, KN_N, SUB(s->z, i0, 0, ni, b->width), KN_T,
-                 SUB(s->z, j0, 0, nj, b->width), 0, P);
-        for (ptrdiff_t j = 0; j < nj; j++) {
-            double *g = kn_col(b->f->G, j0 + j) + i0;
-            for (ptrdiff_t i = i0 == j0 ? j : 0; i < ni; i++)
-                g[i] += (double)COL(P, j)[i];
-        }
-    }
-}
-
 static void NAME(gram)(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z)
 {
     NAME(job) b = {f, first, z.cols, z};
-    ptrdiff_t tiles = (f->N + tile_size(f->N) - 1) / tile_size(f->N);
+    NAME(space) *s = f->space;
     kn_parallel(ctx, z.cols, 1 + 50000 / f->N, NAME(take_columns), &b);
-    kn_la_parallel(ctx, tiles * (tiles + 1) / 2, 1, NAME(tile), &b);
+    SYRK(ctx, 1, KN_N, SUB(s->z, 0, 0, f->N, z.cols), 0, s->G);
+    ADD(ctx, &f->sum, s->G);
 }
 
 /* ---- pass 2 ---------------------------------------------------------------------------------- */

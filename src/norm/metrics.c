@@ -4,14 +4,13 @@
 #include <math.h>
 
 #include "base/parallel.h"
+#include "gp/z.h"
 
 const char *const kn_metric_name[KN_N_METRICS] = {"R2",   "rho",  "rho2", "RMSE",
                                                   "SMSE", "EXPV", "MSLL", "z2"};
 
 typedef struct job {
-    kn_mat y, mean, v;
-    const double *noise, *mean0, *var0;
-    const bool *use;
+    const kn_measured *m;
     kn_metric_sums *sums; /* NULL: out */
     kn_mat out;
 } job;
@@ -35,11 +34,11 @@ static void add_sample(kn_metric_sums *s, double y, double m, double s2, double 
     s->ym += w * dy * dm;
     s->ee += w * de * de;
     s->e2 += e * e;
-    s->z2 += e * e / s2;
-    s->loss += var0 > 0 ? 0.5 * (log(s2 / var0) + e * e / s2 - d * d / var0) : NAN;
+    s->z2 += kn_z2(e, s2);
+    s->loss += var0 > 0 ? kn_standardised_loss(e, s2, d, var0) : NAN;
 }
 
-static void add_response(const job *b, ptrdiff_t j, kn_metric_sums *s)
+static void add_response(const kn_measured *b, ptrdiff_t j, kn_metric_sums *s)
 {
     const double *y = kn_col(b->y, j), *m = kn_col(b->mean, j), *v = kn_col(b->v, j);
     for (ptrdiff_t i = 0; i < b->y.rows; i++) {
@@ -77,7 +76,7 @@ static void some_responses(void *self, ptrdiff_t first, ptrdiff_t last)
     const job *b = self;
     for (ptrdiff_t j = first; j < last; j++) {
         kn_metric_sums own = {0};
-        add_response(b, j, b->sums ? &b->sums[j] : &own);
+        add_response(b->m, j, b->sums ? &b->sums[j] : &own);
         if (!b->sums)
             report(&own, j, b->out);
     }
@@ -86,16 +85,15 @@ static void some_responses(void *self, ptrdiff_t first, ptrdiff_t last)
 static void run(kn_ctx *ctx, job *b)
 {
     enum { RESPONSES = 64 };
-    assert(b->mean.rows == b->y.rows && b->mean.cols == b->y.cols);
-    assert(b->v.rows == b->y.rows && b->v.cols == b->y.cols);
-    kn_parallel(ctx, b->y.cols, RESPONSES, some_responses, b);
+    const kn_measured *m = b->m;
+    assert(m->mean.rows == m->y.rows && m->mean.cols == m->y.cols);
+    assert(m->v.rows == m->y.rows && m->v.cols == m->y.cols);
+    kn_parallel(ctx, m->y.cols, RESPONSES, some_responses, b);
 }
 
-void kn_metrics_add(kn_ctx *ctx, kn_mat y, kn_mat mean, kn_mat v, const double *noise,
-                    const double *mean0, const double *var0, const bool *use, kn_metric_sums *sums)
+void kn_metrics_add(kn_ctx *ctx, const kn_measured *m, kn_metric_sums *sums)
 {
-    job b = {y, mean, v, noise, mean0, var0, use, sums, kn_mat_none()};
-    run(ctx, &b);
+    run(ctx, &(job){m, sums, kn_mat_none()});
 }
 
 void kn_metrics_result(const kn_metric_sums *sums, kn_mat out)
@@ -105,12 +103,10 @@ void kn_metrics_result(const kn_metric_sums *sums, kn_mat out)
         report(&sums[j], j, out);
 }
 
-void kn_metrics(kn_ctx *ctx, kn_mat y, kn_mat mean, kn_mat v, const double *noise,
-                const double *mean0, const double *var0, const bool *use, kn_mat out)
+void kn_metrics(kn_ctx *ctx, const kn_measured *m, kn_mat out)
 {
-    assert(out.rows == y.cols && out.cols == KN_N_METRICS);
-    job b = {y, mean, v, noise, mean0, var0, use, NULL, out};
-    run(ctx, &b);
+    assert(out.rows == m->y.cols && out.cols == KN_N_METRICS);
+    run(ctx, &(job){m, NULL, out});
 }
 
 void kn_metrics_mean(kn_mat metrics, double mean[KN_N_METRICS])

@@ -41,15 +41,19 @@ typedef struct kn_metric_sums {
     double e2, z2, loss;   /* ... sum e^2; sum e^2/s2; log loss less that of the trivial model */
 } kn_metric_sums;
 
-/* Adds some samples. y, mean, v: N* x count; noise, mean0, var0, sums: count. use[N*]: samples that
- * count, NULL: all. Responses go in parallel. Sums of no samples are zero. */
-void kn_metrics_add(kn_ctx *ctx, kn_mat y, kn_mat mean, kn_mat v, const double *noise,
-                    const double *mean0, const double *var0, const bool *use, kn_metric_sums *sums);
+/* Some samples of some responses, in any units, the same for all of it. */
+typedef struct kn_measured {
+    kn_mat y, mean, v;                  /* N* x count */
+    const double *noise, *mean0, *var0; /* count */
+    const bool *use;                    /* N*  samples that count; NULL: all */
+} kn_measured;
+
+/* Adds them to the sums of their responses, which go in parallel. Sums of no samples are zero. */
+void kn_metrics_add(kn_ctx *ctx, const kn_measured *m, kn_metric_sums *sums);
 void kn_metrics_result(const kn_metric_sums *sums, kn_mat out); /* count x KN_N_METRICS */
 
 /* The same of all samples at once. */
-void kn_metrics(kn_ctx *ctx, kn_mat y, kn_mat mean, kn_mat v, const double *noise,
-                const double *mean0, const double *var0, const bool *use, kn_mat out);
+void kn_metrics(kn_ctx *ctx, const kn_measured *m, kn_mat out);
 
 /* Mean over the responses where the metric is defined; NaN where it is nowhere. */
 void kn_metrics_mean(kn_mat metrics, double mean[KN_N_METRICS]);

@@ -2,15 +2,12 @@
 
 #include <math.h>
 
-#include "base/parallel.h"
 #include "gp/loo.h"
-#include "la/vec.h"
 #include "norm/deviance_fit.h"
 #include "norm/extrapolation.h"
 #include "norm/gev_fit.h"
 #include "norm/order.h"
-#include "norm/top.h"
-#include "norm/z.h"
+#include "norm/zmaps.h"
 
 enum { LEAST_FOR_GEV = 10 };
 
@@ -57,133 +54,31 @@ ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t)
     return low < r->n && r->sample[low] == t ? low : -1;
 }
 
-/* ---- walks over the cross-validated maps ------------------------------------------------------
+/* ---- walks over maps --------------------------------------------------------------------------
  *
- * Two walks over the responses: the first for everything that is a sum over them, zz' of both
- * deviances included, the second for the deviances. Where z is kept, z by noise alone is kept for
- * as long, and the second walk need not make mean and variance again. */
+ * Two walks over the cross-validated maps: the first for everything that is a sum over responses,
+ * zz' of both deviances included, the second for the deviances. Where z is kept, z by noise alone
+ * is kept for as long, and the second walk need not make mean and variance again. A third, over the
+ * leave-one-out maps, has the statistic only. */
 
-enum { ROWS = 32, COLUMNS = 16 }; /* dealt out to the threads at a time */
-
-typedef struct walk {
-    const kn_gp *gp;
-    const kn_gp_maps *cv;
+typedef struct maps_walk {
     kn_reference *r;
-    ptrdiff_t first; /* the block at hand */
-    kn_mat y, mean, var;
-    double *iso; /* width: R's iso term in the variance */
-    kn_top_stream top;
-    double noise_sum;
+    kn_z_maker z;
+    kn_z_keeper keeper;
     kn_deviance_fitter *deviance[2]; /* of z and of z by noise alone; NULL: not to be had */
-    float *z_noise;                  /* n x T by columns; NULL: not kept */
     bool noiseless;                  /* some z by noise alone are undefined */
-} walk;
+} maps_walk;
 
-static void walk_clear(walk *w)
+static void walk_clear(maps_walk *w)
 {
     for (int k = 0; k < 2; k++)
         kn_deviance_fitter_free(w->deviance[k]);
-    kn_mat_clear(&w->y);
-    kn_mat_clear(&w->mean);
-    kn_mat_clear(&w->var);
-    kn_free(w->iso);
-    kn_free(w->z_noise);
-    kn_top_stream_clear(&w->top);
+    kn_z_maker_clear(&w->z);
+    kn_z_keeper_clear(&w->keeper);
+    kn_free(w->keeper.z_noise);
 }
 
-static kn_status walk_new(kn_ctx *ctx, const kn_gp *gp, const kn_gp_maps *cv, kn_reference *r,
-                          walk *w)
-{
-    kn_status status;
-    ptrdiff_t width = gp->T < KN_BLOCK ? gp->T : KN_BLOCK;
-    *w = (walk){.gp = gp, .cv = cv, .r = r};
-    KN_TRY(kn_top_stream_init(ctx, r->n, gp->T, r->top, &w->top));
-    KN_TRY(kn_mat_new(ctx, r->n, width, &w->y));
-    KN_TRY(kn_mat_new(ctx, r->n, width, &w->mean));
-    KN_TRY(kn_mat_new(ctx, r->n, width, &w->var));
-    KN_TRY(kn_alloc_d(ctx, width, &w->iso));
-    if (r->z)
-        KN_TRY(kn_alloc_f(ctx, r->n * gp->T, &w->z_noise));
-out:
-    return status;
-}
-
-typedef struct block_job {
-    walk *w;
-    kn_mat y, mean, var;
-} block_job;
-
-static block_job set_block(walk *w, ptrdiff_t first)
-{
-    ptrdiff_t n = w->gp->T - first < KN_BLOCK ? w->gp->T - first : KN_BLOCK;
-    w->first = first;
-    return (block_job){w, kn_cols(w->y, 0, n), kn_cols(w->mean, 0, n), kn_cols(w->var, 0, n)};
-}
-
-/* y_sum and extrapolation of some samples. */
-static void sum_rows(void *self, ptrdiff_t from, ptrdiff_t to)
-{
-    block_job *b = self;
-    double *y_sum = b->w->r->y_sum, *model = b->w->r->extrapolation;
-    for (ptrdiff_t j = 0; j < b->y.cols; j++) {
-        const double *y = kn_col(b->y, j), *v = kn_col(b->var, j);
-        double iso = b->w->iso[j];
-        for (ptrdiff_t i = from; i < to; i++) {
-            double e = v[i] - iso;
-            y_sum[i] += y[i];
-            model[i] += e > 0 ? e : 0;
-        }
-    }
-}
-
-/* z takes the place of y, z by noise alone that of the mean. */
-static void make_z(void *self, ptrdiff_t from, ptrdiff_t to)
-{
-    block_job *b = self;
-    ptrdiff_t n = to - from;
-    kn_npm_both(kn_cols(b->y, from, n), kn_cols(b->mean, from, n), kn_cols(b->var, from, n),
-                b->w->gp->noise + b->w->first + from);
-    for (ptrdiff_t j = from; b->w->z_noise && j < to; j++) {
-        float *kept = b->w->z_noise + (b->w->first + j) * b->w->r->n;
-        const double *z = kn_col(b->mean, j);
-        for (ptrdiff_t i = 0; i < b->w->r->n; i++)
-            kept[i] = (float)z[i];
-    }
-}
-
-/* Both again from what was kept. */
-static void recall_z(void *self, ptrdiff_t from, ptrdiff_t to)
-{
-    block_job *b = self;
-    ptrdiff_t n = b->w->r->n, T = b->w->gp->T, first = b->w->first;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        const float *row = b->w->r->z + i * T + first;
-        for (ptrdiff_t j = from; j < to; j++)
-            kn_col(b->y, j)[i] = (double)row[j];
-    }
-    for (ptrdiff_t j = from; j < to; j++) {
-        const float *kept = b->w->z_noise + (first + j) * n;
-        double *z = kn_col(b->mean, j);
-        for (ptrdiff_t i = 0; i < n; i++)
-            z[i] = (double)kept[i];
-    }
-}
-
-static void keep_rows(void *self, ptrdiff_t from, ptrdiff_t to)
-{
-    block_job *b = self;
-    ptrdiff_t T = b->w->gp->T;
-    for (ptrdiff_t j0 = 0; j0 < b->y.cols; j0 += COLUMNS) {
-        ptrdiff_t j1 = j0 + COLUMNS < b->y.cols ? j0 + COLUMNS : b->y.cols;
-        for (ptrdiff_t i = from; i < to; i++) {
-            float *row = b->w->r->z + i * T + b->w->first;
-            for (ptrdiff_t j = j0; j < j1; j++)
-                row[j] = (float)kn_at(b->y, i, j);
-        }
-    }
-}
-
-static void drop_deviance(walk *w)
+static void drop_deviance(maps_walk *w)
 {
     for (int k = 0; k < 2; k++) {
         kn_deviance_fitter_free(w->deviance[k]);
@@ -194,7 +89,7 @@ static void drop_deviance(walk *w)
 }
 
 /* What these data cannot give is left out with a warning. */
-static kn_status no_deviance(kn_ctx *ctx, kn_status status, walk *w)
+static kn_status no_deviance(kn_ctx *ctx, kn_status status, maps_walk *w)
 {
     if (status != KN_ERR_DATA && status != KN_ERR_NUMERIC && status != KN_ERR_ARGUMENT)
         return status;
@@ -203,64 +98,83 @@ static kn_status no_deviance(kn_ctx *ctx, kn_status status, walk *w)
     return KN_OK;
 }
 
-static kn_status first_block(kn_ctx *ctx, walk *w, ptrdiff_t first)
+static kn_status first_deviance(kn_ctx *ctx, void *self, kn_block *b)
 {
-    kn_status status;
-    block_job b = set_block(w, first);
-    KN_TRY(kn_check_cancel(ctx));
-    KN_TRY(kn_gp_maps_with_y(ctx, w->cv, first, b.y, b.mean, b.var));
-    for (ptrdiff_t j = 0; j < b.y.cols; j++) {
-        w->iso[j] = kn_reference_iso_share(w->gp, first + j);
-        w->noise_sum += w->gp->noise[first + j];
-    }
-    kn_parallel(ctx, w->r->n, ROWS, sum_rows, &b);
-    kn_parallel(ctx, b.y.cols, COLUMNS, make_z, &b);
-    kn_top_stream_add(ctx, &w->top, b.y);
-    if (w->r->z)
-        kn_parallel(ctx, w->r->n, ROWS, keep_rows, &b);
+    kn_status status = KN_OK;
+    maps_walk *w = self;
     for (int k = 0; k < 2 && w->deviance[k] && status == KN_OK; k++)
-        status = kn_deviance_first(ctx, w->deviance[k], first, k == 0 ? b.y : b.mean);
+        status = kn_deviance_first(ctx, w->deviance[k], b->first, k == 0 ? b->z : b->z_noise);
     if (status == KN_ERR_DATA) { /* no noise, no z: said once the walk is over */
         w->noiseless = true;
         drop_deviance(w);
         status = KN_OK;
     }
-    kn_tell(ctx, "reference", first + b.y.cols, w->gp->T, NAN);
-out:
     return status;
 }
 
-static kn_status first_walk(kn_ctx *ctx, walk *w, bool *finite)
+static kn_status second_deviance(kn_ctx *ctx, void *self, kn_block *b)
 {
-    kn_status status = KN_OK;
+    maps_walk *w = self;
+    kn_deviance_second(ctx, w->deviance[0], b->first, b->z);
+    kn_deviance_second(ctx, w->deviance[1], b->first, b->z_noise);
+    return KN_OK;
+}
+
+/* zz' of one of them once more */
+static kn_status again_z(kn_ctx *ctx, void *self, kn_block *b)
+{
+    return kn_deviance_first(ctx, ((maps_walk *)self)->deviance[0], b->first, b->z);
+}
+
+static kn_status again_noise(kn_ctx *ctx, void *self, kn_block *b)
+{
+    return kn_deviance_first(ctx, ((maps_walk *)self)->deviance[1], b->first, b->z_noise);
+}
+
+static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w, bool *finite)
+{
+    kn_status status;
     kn_reference *r = w->r;
+    kn_z_maker *z = &w->z;
+    kn_walk walk = kn_z_maker_walk(z, "reference");
+    kn_visitor visitor[4];
+    double noise;
+    int n = 0;
+    if (job->noise)
+        visitor[n++] = *job->noise;
+    visitor[n++] = kn_z_maker_visitor(z);
+    visitor[n++] = kn_z_keep(&w->keeper);
+    visitor[n++] = (kn_visitor){w, 0, NULL, first_deviance, NULL};
+    KN_TRY(kn_walk_run(ctx, &walk, visitor, n));
+    KN_TRY(kn_slots_sum(ctx, &z->noise, &noise));
+    KN_TRY(kn_slots_sum(ctx, &z->y, r->y_sum));
+    KN_TRY(kn_slots_sum(ctx, &z->model, r->extrapolation));
     *finite = true;
-    for (ptrdiff_t first = 0; first < w->gp->T; first += KN_BLOCK)
-        KN_TRY(first_block(ctx, w, first));
     for (ptrdiff_t i = 0; i < r->n; i++)
-        *finite = *finite && w->top.finite[i] == w->gp->T;
-    kn_top_stream_result(&w->top, r->statistic);
-    kn_extrapolation_ratio(r->extrapolation, r->n, w->noise_sum);
+        *finite = *finite && z->top.finite[i] == z->gp->T;
+    kn_top_stream_result(&z->top, r->statistic);
+    kn_extrapolation_ratio(r->extrapolation, r->n, noise);
     kn_sort(r->extrapolation, r->n);
 out:
     return status;
 }
 
-static kn_status second_walk(kn_ctx *ctx, walk *w)
+static kn_status second_walk(kn_ctx *ctx, maps_walk *w)
 {
     kn_status status;
-    for (int k = 0; k < 2; k++)
-        KN_TRY(kn_deviance_turn(ctx, w->deviance[k]));
-    for (ptrdiff_t first = 0; first < w->gp->T; first += KN_BLOCK) {
-        block_job b = set_block(w, first);
-        KN_TRY(kn_check_cancel(ctx));
-        if (!w->z_noise)
-            KN_TRY(kn_gp_maps_with_y(ctx, w->cv, first, b.y, b.mean, b.var));
-        kn_parallel(ctx, b.y.cols, COLUMNS, w->z_noise ? recall_z : make_z, &b);
-        kn_deviance_second(ctx, w->deviance[0], first, b.y);
-        kn_deviance_second(ctx, w->deviance[1], first, b.mean);
-        kn_tell(ctx, "deviance", first + b.y.cols, w->gp->T, NAN);
+    kn_walk walk = kn_z_maker_walk(&w->z, "deviance");
+    kn_visitor z = w->keeper.z ? kn_z_recall(&w->keeper) : kn_z_maker_again(&w->z);
+    for (int k = 0; k < 2; k++) {
+        bool again;
+        KN_TRY(kn_deviance_turn(ctx, w->deviance[k], &again));
+        while (again) { /* z beyond all bounds: only this one's zz' is made anew */
+            kn_visitor first[] = {z, {w, 0, NULL, k == 0 ? again_z : again_noise, NULL}};
+            KN_TRY(kn_walk_run(ctx, &walk, first, 2));
+            KN_TRY(kn_deviance_turn(ctx, w->deviance[k], &again));
+        }
     }
+    kn_visitor second[] = {z, {w, 0, NULL, second_deviance, NULL}};
+    KN_TRY(kn_walk_run(ctx, &walk, second, 2));
     KN_TRY(kn_deviance_finish(ctx, w->deviance[0], &w->r->deviance));
     KN_TRY(kn_deviance_finish(ctx, w->deviance[1], &w->r->deviance_noise));
     w->r->has_deviance = true;
@@ -297,31 +211,55 @@ static kn_status fit_gev(kn_ctx *ctx, kn_reference *r)
     return status;
 }
 
-kn_status kn_reference_make(kn_ctx *ctx, const kn_gp *gp, const kn_gp_maps *cv, const int *fold,
-                            int folds, double top, bool keep_z, kn_reference *out)
+static kn_status new_deviances(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w)
+{
+    kn_status status = KN_OK;
+    kn_walk walk = kn_z_maker_walk(&w->z, NULL);
+    kn_deviance_shape shape = {.N = w->r->n,
+                               .T = w->z.gp->T,
+                               .plan = kn_walk_plan_of(&walk),
+                               .fold = job->fold,
+                               .folds = job->folds,
+                               .K = KN_DEVIANCE_AUTO};
+    for (int k = 0; k < 2 && status == KN_OK; k++)
+        status = kn_deviance_fitter_new(ctx, &shape, &w->deviance[k]);
+    return status == KN_OK ? KN_OK : no_deviance(ctx, status, w);
+}
+
+static kn_status reference_new(kn_ctx *ctx, const kn_reference_job *job, kn_reference *r)
+{
+    kn_status status;
+    const kn_gp_maps *cv = job->cv;
+    *r = (kn_reference){.n = cv->n, .top = job->top};
+    KN_TRY(kn_alloc_d(ctx, r->n, &r->statistic));
+    KN_TRY(kn_alloc_d(ctx, r->n, &r->extrapolation));
+    KN_TRY(kn_alloc_d(ctx, r->n, &r->y_sum));
+    if (cv->sample) {
+        KN_TRY(kn_alloc_i(ctx, r->n, &r->sample));
+        for (ptrdiff_t i = 0; i < r->n; i++)
+            r->sample[i] = cv->sample[i];
+    }
+    if (job->keep_z)
+        KN_TRY(kn_alloc_f(ctx, r->n * job->gp->T, &r->z));
+out:
+    return status;
+}
+
+kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_reference *out,
+                            kn_cv_summary *summary)
 {
     kn_status status;
     bool finite;
-    walk w = {0};
-    ptrdiff_t width = gp->T < KN_BLOCK ? gp->T : KN_BLOCK;
-    *out = (kn_reference){.n = cv->n, .top = top};
-    KN_TRY(kn_alloc_d(ctx, out->n, &out->statistic));
-    KN_TRY(kn_alloc_d(ctx, out->n, &out->extrapolation));
-    KN_TRY(kn_alloc_d(ctx, out->n, &out->y_sum));
-    if (cv->sample) {
-        KN_TRY(kn_alloc_i(ctx, out->n, &out->sample));
-        for (ptrdiff_t i = 0; i < out->n; i++)
-            out->sample[i] = cv->sample[i];
-    }
-    if (keep_z)
-        KN_TRY(kn_alloc_f(ctx, out->n * gp->T, &out->z));
-    KN_TRY(walk_new(ctx, gp, cv, out, &w));
-    for (int k = 0; k < 2 && status == KN_OK; k++)
-        status = kn_deviance_fitter_new(ctx, out->n, gp->T, width, fold, folds, KN_DEVIANCE_AUTO,
-                                        KN_BY_SIZE, &w.deviance[k]);
-    if (status != KN_OK)
-        KN_TRY(no_deviance(ctx, status, &w));
-    KN_TRY(first_walk(ctx, &w, &finite));
+    double losses[KN_N_LOSSES];
+    maps_walk w = {.r = out, .z = {job->gp, job->cv, .share = job->top, .alone = true}};
+    KN_TRY(reference_new(ctx, job, out));
+    w.keeper = (kn_z_keeper){.n = out->n, .T = job->gp->T, .z = out->z};
+    if (job->keep_z)
+        KN_TRY(kn_alloc_f(ctx, out->n * job->gp->T, &w.keeper.z_noise));
+    KN_TRY(new_deviances(ctx, job, &w));
+    KN_TRY(first_walk(ctx, job, &w, &finite));
+    KN_TRY(kn_slots_sum(ctx, &w.z.losses, losses));
+    *summary = kn_losses_summary(losses, job->cv->folds);
     if (!finite) { /* a response without any noise has no z */
         kn_log(ctx, KN_LOG_WARNING,
                "some responses have no noise at all, so their z are undefined: "
@@ -340,87 +278,24 @@ out:
     return status;
 }
 
-/* ---- leave-one-out ----------------------------------------------------------------------------
- */
-
-typedef struct loo_totals { /* of one response */
-    double z2, loss, inside;
-} loo_totals;
-
-typedef struct loo_job {
-    const kn_scaling *scaling;
-    const double *noise;
-    ptrdiff_t first;
-    kn_mat y, mean, var;
-    loo_totals *total; /* width */
-} loo_job;
-
-/* y becomes z; the trivial model has each response's own mean and sd [METHOD 8]. */
-static void loo_columns(void *self, ptrdiff_t from, ptrdiff_t to)
-{
-    static const double Z95 = 1.959963984540054;
-    loo_job *b = self;
-    const kn_scaling *s = b->scaling;
-    for (ptrdiff_t j = from; j < to; j++) {
-        const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j), *var = kn_col(b->var, j);
-        double sd = s->sd[b->first + j], sd0 = s->sd0[b->first + j] / sd, noise = b->noise[j];
-        double mean0 = (s->mean0[b->first + j] - s->mean[b->first + j]) / sd;
-        double z2 = 0, e2 = 0, inside = 0, n = (double)b->y.rows;
-        for (ptrdiff_t i = 0; i < b->y.rows; i++) {
-            double e = y[i] - mean[i], e0 = y[i] - mean0, q = e * e / (var[i] + noise);
-            z2 += q;
-            e2 += e0 * e0;
-            inside += q < Z95 * Z95 ? 1 : 0;
-        }
-        double log_v = kn_vec_sum_log_shift(b->y.rows, var, noise);
-        b->total[j] =
-            (loo_totals){z2, 0.5 * (log_v + z2 - 2 * n * log(sd0) - e2 / (sd0 * sd0)), inside};
-    }
-    kn_mat z = kn_cols(b->y, from, to - from);
-    kn_npm(z, kn_cols(b->mean, from, to - from), kn_cols(b->var, from, to - from), b->noise + from,
-           z);
-}
-
 kn_status kn_reference_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_reference *r,
                            kn_cv_summary *summary)
 {
     kn_status status;
     kn_gp_maps loo = {0};
-    kn_top_stream top = {0};
-    kn_mat y = {0}, mean = {0}, var = {0};
+    kn_z_maker z = {.gp = gp, .maps = &loo, .share = r->top};
+    kn_visitor visitor = kn_z_maker_visitor(&z);
     kn_gev_estimate e;
-    loo_totals t = {0};
-    void *total = NULL;
-    ptrdiff_t width = gp->T < KN_BLOCK ? gp->T : KN_BLOCK;
+    double losses[KN_N_LOSSES];
     KN_TRY(kn_gp_loo(ctx, gp, Y, &loo));
     if (r->sample)
-        KN_TRY(kn_gp_maps_select(ctx, &loo, Y, r->sample, r->n));
-    else
-        loo.Y = *Y;
+        KN_TRY(kn_gp_maps_select(ctx, &loo, r->sample, r->n));
     KN_TRY(kn_alloc_d(ctx, r->n, &r->loo_statistic));
-    KN_TRY(kn_top_stream_init(ctx, r->n, gp->T, r->top, &top));
-    KN_TRY(kn_mat_new(ctx, r->n, width, &y));
-    KN_TRY(kn_mat_new(ctx, r->n, width, &mean));
-    KN_TRY(kn_mat_new(ctx, r->n, width, &var));
-    KN_TRY(kn_alloc(ctx, width, sizeof(loo_totals), &total));
-    for (ptrdiff_t first = 0; first < gp->T; first += KN_BLOCK) {
-        ptrdiff_t w = gp->T - first < KN_BLOCK ? gp->T - first : KN_BLOCK;
-        loo_job b = {Y->scaling,          gp->noise + first,  first, kn_cols(y, 0, w),
-                     kn_cols(mean, 0, w), kn_cols(var, 0, w), total};
-        KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_gp_maps_with_y(ctx, &loo, first, b.y, b.mean, b.var));
-        kn_parallel(ctx, w, COLUMNS, loo_columns, &b);
-        for (ptrdiff_t j = 0; j < w; j++) {
-            t.z2 += b.total[j].z2;
-            t.loss += b.total[j].loss;
-            t.inside += b.total[j].inside;
-        }
-        kn_top_stream_add(ctx, &top, b.y);
-        kn_tell(ctx, "leave-one-out", first + w, gp->T, NAN);
-    }
-    kn_top_stream_result(&top, r->loo_statistic);
-    double n = (double)r->n * (double)gp->T;
-    *summary = (kn_cv_summary){(int)gp->N, t.z2 / n, t.loss / n, t.inside / n};
+    kn_walk walk = kn_z_maker_walk(&z, "leave-one-out");
+    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    kn_top_stream_result(&z.top, r->loo_statistic);
+    KN_TRY(kn_slots_sum(ctx, &z.losses, losses));
+    *summary = kn_losses_summary(losses, (int)gp->N);
     if (r->has_gev) { /* what the folds allow, leave-one-out allows */
         status = kn_gev_fit(ctx, r->loo_statistic, r->n, &e);
         r->has_loo_gev = status == KN_OK;
@@ -430,11 +305,11 @@ kn_status kn_reference_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, 
             status = KN_OK;
     }
 out:
-    kn_free(total);
-    kn_mat_clear(&var);
-    kn_mat_clear(&mean);
-    kn_mat_clear(&y);
-    kn_top_stream_clear(&top);
+    if (status != KN_OK) {
+        kn_free(r->loo_statistic);
+        r->loo_statistic = NULL;
+    }
+    kn_z_maker_clear(&z);
     kn_gp_maps_clear(&loo);
     return status;
 }

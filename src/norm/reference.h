@@ -4,6 +4,7 @@
 #define KN_NORM_REFERENCE_H
 
 #include "gp/maps.h"
+#include "gp/walk.h"
 #include "norm/deviance.h"
 #include "norm/gev.h"
 
@@ -27,12 +28,21 @@ typedef struct kn_reference {
     float *z; /* n x T row by row, cross-validated; NULL: not kept */
 } kn_reference;
 
-/* From the cross-validated maps of all training samples, or of some. fold[n] deals those with maps
- * among the folds over which the deviance is cross-fitted. What cannot be had from these data, such
- * as an extreme value fit to nine samples, is left out with a warning. z is kept when keep_z. Two
- * walks over the maps; see norm/deviance.h for the cost. */
-kn_status kn_reference_make(kn_ctx *ctx, const kn_gp *gp, const kn_gp_maps *cv, const int *fold,
-                            int folds, double top, bool keep_z, kn_reference *out);
+typedef struct kn_reference_job {
+    const kn_gp *gp;
+    const kn_gp_maps *cv; /* of all training samples, or of some */
+    const int *fold; /* cv->n  deals them among the folds over which the deviance is cross-fitted */
+    int folds;
+    double top;
+    bool keep_z;
+    kn_visitor *noise; /* NULL: gp->noise is known; or who sets that of a block before z are made */
+} kn_reference_job;
+
+/* From the cross-validated maps. What cannot be had from these data, such as an extreme value fit
+ * to nine samples, is left out with a warning. summary: how the maps are calibrated. Two walks over
+ * the maps; see norm/deviance.h for the cost. */
+kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_reference *out,
+                            kn_cv_summary *summary);
 void kn_reference_clear(kn_reference *r);
 
 /* Where training sample t is among the reference; -1: it has no cross-validated map, or t is -1. */

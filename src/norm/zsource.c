@@ -10,13 +10,43 @@ static kn_status copy_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t 
 
 kn_z_source kn_z_from_mat(kn_mat *z)
 {
-    return (kn_z_source){z, z->rows, z->cols, copy_block};
+    return (kn_z_source){z, z->rows, z->cols, copy_block, NULL};
 }
 
-ptrdiff_t kn_z_block_size(const kn_z_source *z)
+typedef struct maker {
+    const kn_z_source *source;
+    kn_mat z; /* rows x width */
+} maker;
+
+static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
 {
-    enum { BLOCK_ELEMENTS = 1 << 21, LEAST = 64 };
-    ptrdiff_t nb = BLOCK_ELEMENTS / (z->rows > 0 ? z->rows : 1);
-    nb = nb > LEAST ? nb : LEAST;
-    return nb < z->cols ? nb : z->cols;
+    maker *m = self;
+    return kn_mat_new(ctx, plan->n, plan->width, &m->z);
+}
+
+static kn_status make(kn_ctx *ctx, void *self, kn_block *b)
+{
+    maker *m = self;
+    b->z = kn_cols(m->z, 0, b->count);
+    return m->source->block(m->source->self, ctx, b->first, b->count, b->z);
+}
+
+static kn_responses numbering(const kn_z_source *z)
+{
+    return (kn_responses){.scaling = z->scaling, .N = z->rows, .T = z->cols};
+}
+
+kn_walk_plan kn_z_plan(const kn_z_source *z)
+{
+    return kn_walk_plan_of(&(kn_walk){.Y = numbering(z)});
+}
+
+kn_status kn_z_walk(kn_ctx *ctx, const kn_z_source *z, kn_walk walk, const kn_visitor *visitor)
+{
+    maker m = {.source = z};
+    kn_visitor both[] = {{&m, 0, begin, make, NULL}, *visitor};
+    walk.Y = numbering(z);
+    kn_status status = kn_walk_run(ctx, &walk, both, 2);
+    kn_mat_clear(&m.z);
+    return status;
 }

@@ -3,11 +3,11 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "gp/z.h"
 #include "model/model.h"
 #include "norm/auc.h"
 #include "norm/metrics.h"
 #include "norm/top.h"
-#include "norm/z.h"
 
 void kn_halves_clear(kn_halves *h)
 {
@@ -58,7 +58,7 @@ static kn_fit_options options_of(const kn_run *run, uint64_t seed)
     enum { PAPER_EVALUATIONS = 100 }; /* where fmin_tnc, the paper's optimiser, stops by default */
     kn_fit_options o;
     kn_fit_options_init(&o);
-    o.method = (kn_method)run->method;
+    o.method = (kn_method_id)run->method;
     o.components = (int)run->components;
     o.seed = seed;
     if (o.method == KN_KRONPROD || (o.method == KN_SMTGPR && run->variant != KN_VAR_DEFAULT))
@@ -121,11 +121,11 @@ static void take_block(kn_ctx *ctx, evaluation *e, ptrdiff_t first, kn_mat mean,
     ptrdiff_t count = mean.cols;
     const kn_scaling *s = &e->model->y;
     kn_mat y = kn_cols(e->h->Ys, first, count);
-    const double *noise = e->noise + first, *mean0 = e->mean0 + first, *var0 = e->var0 + first;
-    kn_metrics(ctx, y, mean, var, noise, mean0, var0, e->h->normal,
-               kn_sub(e->metrics, first, 0, count, KN_N_METRICS));
-    kn_metrics(ctx, y, mean, var, noise, mean0, var0, NULL,
-               kn_sub(e->metrics_all, first, 0, count, KN_N_METRICS));
+    const double *noise = e->noise + first;
+    kn_measured m = {y, mean, var, noise, e->mean0 + first, e->var0 + first, e->h->normal};
+    kn_metrics(ctx, &m, kn_sub(e->metrics, first, 0, count, KN_N_METRICS));
+    m.use = NULL;
+    kn_metrics(ctx, &m, kn_sub(e->metrics_all, first, 0, count, KN_N_METRICS));
     for (ptrdiff_t k = 0; k < s->n_kept; k++) {
         ptrdiff_t j = s->kept[k] - first;
         if (j >= 0 && j < count)

@@ -15,10 +15,10 @@
 
 #include "base/mapped.h"
 #include "base/parallel.h"
-#include "gp/stgpr_predict.h"
+#include "gp/method.h"
+#include "gp/z.h"
 #include "model/file.h"
 #include "model/units.h"
-#include "norm/z.h"
 #include "work/dataset.h"
 #include "work/mapfile.h"
 #include "work/scores.h"
@@ -171,7 +171,7 @@ static ptrdiff_t batch_size(const work *w)
                (w->score && w->model->reference.has_deviance);
     int blocks = w->score ? 5 : 2; /* mean, variance; y, z, and what calibration gathers */
     ptrdiff_t rows = (ptrdiff_t)(BATCH_BYTES / (4 * T * maps + 8 * block * blocks));
-    ptrdiff_t least = kn_stgpr_batch(&w->model->gp);
+    ptrdiff_t least = w->model->gp.method->batch(&w->model->gp);
     rows = rows < LEAST ? LEAST : rows;
     return rows < least ? least : rows;
 }

@@ -349,8 +349,8 @@ kn_status kn_dataset_read_training(kn_ctx *ctx, const kn_inputs *in, const kn_fi
     if (status != KN_OK)
         return status;
     room.rank = fit->rank;
-    bool iso = fit->noise == KN_NOISE_ISO && fit->method != KN_STGPR;
-    room.shape = (kn_need_shape){.method = fit->method,
+    bool iso = fit->noise == KN_NOISE_ISO;
+    room.shape = (kn_need_shape){.method = kn_method_at((int)fit->method),
                                  .iso = iso,
                                  .rotated = iso && (basis > 0 || !kn_cov_is_spectral(&task)),
                                  .given_basis = basis > 0,
@@ -364,10 +364,9 @@ static double model_bytes(const kn_model *m)
 {
     const kn_gp *gp = &m->gp;
     const kn_reference *r = &m->reference;
-    double N = (double)gp->N, T = (double)gp->T, P = (double)gp->P;
-    double values = gp->method == KN_STGPR ? N * T : N * (double)gp->latent.R0.m + N * P + T * P;
-    values += T * (double)(r->deviance.K + r->deviance_noise.K);
-    return 8 * values + (r->z ? 4 * N * T : 0);
+    double N = (double)gp->N, T = (double)gp->T;
+    return gp->method->bytes(gp) + 8 * T * (double)(r->deviance.K + r->deviance_noise.K) +
+           (r->z ? 4 * N * T : 0);
 }
 
 kn_status kn_dataset_read(kn_ctx *ctx, const kn_inputs *in, const kn_model *model, kn_dataset *d)

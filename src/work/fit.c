@@ -4,10 +4,8 @@
 
 #include "base/clock.h"
 #include "gp/cv_deal.h"
-#include "gp/kronprod.h"
-#include "gp/maps.h"
-#include "gp/smtgpr.h"
-#include "gp/stgpr.h"
+#include "gp/method.h"
+#include "gp/noise.h"
 #include "la/la.h"
 #include "model/file.h"
 #include "work/check.h"
@@ -46,7 +44,7 @@ static kn_status check_enums(kn_ctx *ctx, const kn_fit_options *o)
     struct {
         const char *name;
         int value, last;
-    } e[] = {{"method", (int)o->method, KN_KRONPROD},
+    } e[] = {{"method", (int)o->method, kn_method_count() - 1},
              {"noise", (int)o->noise, KN_NOISE_ISO},
              {"likelihood", (int)o->likelihood, KN_PAPER},
              {"optimiser", (int)o->optimiser, KN_LBFGS},
@@ -58,56 +56,38 @@ static kn_status check_enums(kn_ctx *ctx, const kn_fit_options *o)
     return KN_OK;
 }
 
-/* What one method has no use for: named, and said why. */
-typedef struct misfit {
-    bool set;
-    const char *option, *reason;
-} misfit;
-
-static kn_status refuse_misfits(kn_ctx *ctx, const char *method, const misfit *m, size_t n)
+static bool is_set(const void *self, const char *key)
 {
-    for (size_t i = 0; i < n; i++)
-        if (m[i].set)
-            return kn_fail(ctx, KN_ERR_ARGUMENT, "%s has no use for %s: %s", method, m[i].option,
-                           m[i].reason);
-    return KN_OK;
+    const kn_fit_options *o = self;
+    const struct {
+        const char *key;
+        bool set;
+    } option[] = {
+        {"components", o->components != 0},
+        {"basis", o->basis.data != NULL},
+        {"noise", o->noise != KN_NOISE_STRUCTURED},
+        {"likelihood", o->likelihood != KN_EXACT},
+        {"task_kernel", o->task_kernel != 0},
+        {"task_scale", o->task_scale != KN_TASK_SCALE_NONE},
+        {"optimiser", o->optimiser != KN_NESTED},
+        {"theta", o->theta != NULL},
+        {"restarts", o->restarts > 0},
+        {"rank", o->rank > 0},
+        {"rho", isfinite(o->rho)},
+        {"length", isfinite(o->length)},
+        {"plain", o->plain != 0},
+    };
+    for (size_t i = 0; i < sizeof option / sizeof *option; i++)
+        if (strcmp(key, option[i].key) == 0)
+            return option[i].set;
+    return false;
 }
 
-static kn_status check_method(kn_ctx *ctx, const kn_fit_options *o)
+void kn_settle_noise(kn_fit_options *o)
 {
-    static const char alone[] = "each response is modelled alone";
-    const misfit kronprod[] = {
-        {o->components != 0, "components", "every response is its own task"},
-        {o->basis.data != NULL, "basis", "its basis is the identity"},
-        {o->likelihood == KN_PAPER, "likelihood paper", "without a basis it is the exact one"},
-        {o->plain != 0, "plain", "it is STGPR's"},
-        {o->rank > 0, "rank", "its sample covariance is dense"},
-    };
-    const misfit stgpr[] = {
-        {o->components != 0, "components", alone},
-        {o->basis.data != NULL, "basis", alone},
-        {o->noise == KN_NOISE_ISO, "noise iso", alone},
-        {o->likelihood == KN_PAPER, "likelihood paper", alone},
-        {o->task_kernel != 0, "task_kernel", alone},
-        {o->task_scale != KN_TASK_SCALE_NONE, "task_scale", alone},
-        {o->optimiser != KN_NESTED && !o->plain, "a joint optimiser",
-         "responses share cells of (rho, length); plain fits each one alone"},
-        {o->theta != NULL && !o->plain, "theta",
-         "it starts from rho and length; plain takes theta"},
-        {o->restarts > 0 && !o->plain, "restarts", "its cells cover the whole range"},
-        {o->rank > 0, "rank", "its sample covariance is dense"},
-        {o->plain && isfinite(o->rho), "rho", "a plain fit starts from theta"},
-        {o->plain && isfinite(o->length), "length", "a plain fit starts from theta"},
-    };
-    const misfit smtgpr[] = {
-        {o->plain != 0, "plain", "it is STGPR's"},
-    };
-    switch (o->method) {
-    case KN_KRONPROD:
-        return refuse_misfits(ctx, "MT-Kronprod", kronprod, sizeof kronprod / sizeof *kronprod);
-    case KN_STGPR: return refuse_misfits(ctx, "STGPR", stgpr, sizeof stgpr / sizeof *stgpr);
-    default: return refuse_misfits(ctx, "S-MTGPR", smtgpr, sizeof smtgpr / sizeof *smtgpr);
-    }
+    const kn_method *method = kn_method_at((int)o->method);
+    if (method && method->iso_only)
+        o->noise = KN_NOISE_ISO;
 }
 
 /* The header's bits as a covariance; 0 stands for what is said otherwise. */
@@ -156,8 +136,9 @@ static kn_status check_covariances(kn_ctx *ctx, const kn_fit_options *o)
 kn_status kn_check_fit_options(kn_ctx *ctx, const kn_fit_options *o)
 {
     kn_status status = check_enums(ctx, o);
+    const kn_method *method = kn_method_at((int)o->method);
     if (status == KN_OK)
-        status = check_method(ctx, o);
+        status = kn_method_check(ctx, method, is_set, o);
     if (status == KN_OK)
         status = check_covariances(ctx, o);
     if (status != KN_OK)
@@ -169,9 +150,9 @@ kn_status kn_check_fit_options(kn_ctx *ctx, const kn_fit_options *o)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "a task scale needs iso noise");
     if (!iso && o->likelihood == KN_PAPER)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "the paper's likelihood needs iso noise");
-    if (!iso && o->optimiser != KN_NESTED && o->method != KN_STGPR)
+    if (!iso && o->optimiser != KN_NESTED && !method->alone)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "joint optimisers (tnewton, lbfgs) need iso noise");
-    if (!iso && o->theta && o->method != KN_STGPR)
+    if (!iso && o->theta && !method->alone)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "theta is for iso noise; structured noise starts from rho and length");
     if (o->components < 0)
@@ -248,7 +229,7 @@ static void set_rank(const kn_ctx *ctx, const kn_fit_options *o, ptrdiff_t N, kn
 {
     enum { FROM = 1000 };
     double most = (double)kn_memory(ctx) / (16.0 * (double)N);
-    if (o->method != KN_SMTGPR || o->rank == KN_RANK_FULL)
+    if (!kn_method_at((int)o->method)->low_rank || o->rank == KN_RANK_FULL)
         return;
     spec->rank_auto = o->rank == KN_RANK_AUTO;
     if (!spec->rank_auto)
@@ -262,46 +243,72 @@ static kn_status spec_of(kn_ctx *ctx, const kn_fit_options *o, ptrdiff_t F, kn_s
     *spec = (kn_spec){.noise = o->noise,
                       .likelihood = o->likelihood,
                       .task_scale = o->task_scale,
-                      .kronprod = o->method == KN_KRONPROD};
+                      .identity = kn_method_at((int)o->method)->identity};
     kn_status status = kn_fit_covariances(ctx, o, F, &spec->sample, &spec->task);
     if (o->noise != KN_NOISE_ISO)
         spec->task = (kn_cov){0};
     return status;
 }
 
-/* What is normal, from the training samples' own cross-validated maps. The z themselves are kept
- * up to this size: a training sample scored again is owed its cross-validated map. */
+/* What is normal, from the training samples' own cross-validated maps, and from them the noise. The
+ * z themselves are kept up to this size: a training sample scored again is owed its cross-validated
+ * map. */
 static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y,
-                                double top, kn_model *m)
+                                kn_model *m)
 {
     static const double MOST_KEPT = 1e9; /* bytes */
     kn_status status;
     void *fold = NULL;
-    double t0 = kn_clock();
+    kn_noise_maker *maker = NULL;
     enum { FOLDS = 5 }; /* of the deviance, where the maps come from one held-out set */
     int folds = FOLDS;
+    kn_reference_job job = {.gp = &m->gp,
+                            .cv = cv,
+                            .fold = cv->fold,
+                            .folds = cv->folds,
+                            .top = m->reference.top,
+                            .keep_z = 4.0 * (double)cv->n * (double)m->gp.T <= MOST_KEPT};
     if (cv->sample) {
         KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
         KN_TRY(kn_folds_deal(ctx, cv->n, NULL, m->seed, &folds, fold));
+        job.fold = fold;
+        job.folds = folds;
     }
-    bool keep = 4.0 * (double)cv->n * (double)m->gp.T <= MOST_KEPT;
-    KN_TRY(kn_reference_make(ctx, &m->gp, cv, cv->sample ? fold : cv->fold,
-                             cv->sample ? folds : cv->folds, top, keep, &m->reference));
+    KN_TRY(kn_noise_maker_new(ctx, &m->gp, Y, cv, &maker));
+    kn_visitor noise = kn_noise_visitor(maker);
+    job.noise = &noise;
+    KN_TRY(kn_reference_make(ctx, &job, &m->reference, &m->info.cv));
     if (!cv->sample) /* of very many samples it would cost more than it tells */
         KN_TRY(kn_reference_loo(ctx, &m->gp, Y, &m->reference, &m->info.loo));
-    m->info.seconds_reference += kn_clock() - t0;
 out:
-    if (status == KN_ERR_CANCELLED) { /* the model stands; only its reference is missing */
-        m->info.stop = KN_STOP_CANCELLED;
-        m->info.converged = 0;
-        status = KN_OK;
-    }
+    kn_noise_maker_free(maker);
     kn_free(fold);
     return status;
 }
 
-typedef kn_status (*fit_fn)(kn_ctx *ctx, kn_mat X, const kn_responses *Y, const kn_spec *spec,
-                            const kn_gp_options *o, kn_gp *gp, kn_fit_info *info);
+/* Noise and reference, by the cross-validated maps where there are any. A fit that is cancelled
+ * here stands: only its reference is missing, and its noise is that of training. */
+static kn_status finish(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y, kn_model *m)
+{
+    kn_status status = KN_OK;
+    double t0 = kn_clock(), top = m->reference.top;
+    if (cv->gp)
+        status = make_reference(ctx, cv, Y, m);
+    if (status == KN_ERR_CANCELLED) {
+        m->info.stop = KN_STOP_CANCELLED;
+        m->reference.top = top;
+        if (m->reference.n == 0)
+            m->info.cv = (kn_cv_summary){0};
+        status = KN_OK;
+    }
+    if (status == KN_OK && m->info.cv.folds == 0)
+        status = kn_gp_set_noise(ctx, &m->gp, Y, NULL);
+    for (ptrdiff_t j = 0; status == KN_OK && j < m->gp.T; j++)
+        m->info.noise_variance += m->gp.noise[j] / (double)m->gp.T;
+    m->info.converged = m->info.stop == KN_STOP_CONVERGED;
+    m->info.seconds_reference += kn_clock() - t0;
+    return status;
+}
 
 kn_status kn_fit(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *options, kn_model **model)
 {
@@ -320,8 +327,7 @@ kn_status kn_fit_with(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *o
     void *memory = NULL;
     *model = NULL;
     KN_TRY(read_options(ctx, options, &o));
-    if (o.method == KN_KRONPROD)
-        o.noise = KN_NOISE_ISO; /* the only noise it has */
+    kn_settle_noise(&o);
     KN_TRY(kn_check_fit_options(ctx, &o));
     KN_TRY(check_data(ctx, X, Y, &o));
     KN_TRY(spec_of(ctx, &o, X.cols, &spec));
@@ -379,12 +385,13 @@ kn_status kn_fit_with(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *o
                             .length = o.length,
                             .theta = o.theta,
                             .journal = journal};
-    static const fit_fn fits[] = {
-        [KN_SMTGPR] = kn_smtgpr_fit, [KN_STGPR] = kn_stgpr_fit, [KN_KRONPROD] = kn_kronprod_fit};
-    KN_TRY(fits[o.method](ctx, Xs, &responses, &spec, &go, &m->gp, &m->info));
-    m->info.converged = m->info.stop == KN_STOP_CONVERGED;
-    if (m->info.cv.folds > 0)
-        KN_TRY(make_reference(ctx, &cv, &responses, o.top, m));
+    kn_fit_problem problem = {.X = Xs, .Y = responses, .spec = spec, .options = &go};
+    status = kn_method_at((int)o.method)->fit(ctx, &problem, &m->gp, &m->info);
+    kn_fit_problem_clear(&problem);
+    if (status == KN_OK)
+        status = finish(ctx, &cv, &responses, m);
+    if (status != KN_OK)
+        goto out;
     *model = m;
 out:
     kn_gp_maps_clear(&cv);

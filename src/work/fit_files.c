@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gp/method.h"
 #include "la/core.h"
 #include "model/file.h"
 #include "model/info_json.h"
@@ -117,8 +118,7 @@ kn_status kn_fit_files(kn_ctx *ctx, const kn_fit_job *job, kn_model **out)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "a fit needs covariates, responses, an output and its own size");
     kn_fit_options fit = job->fit;
-    if (fit.method == KN_KRONPROD)
-        fit.noise = KN_NOISE_ISO; /* as kn_fit does */
+    kn_settle_noise(&fit);
     KN_TRY(kn_check_fit_options(ctx, &fit));
     if (job->resume && fit.max_seconds > 0) {
         status = kn_fail(ctx, KN_ERR_ARGUMENT,
@@ -203,7 +203,7 @@ kn_status kn_model_describe(kn_ctx *ctx, const char *path, char **text)
     json_object_set_new(j, "software", json_string(kn_version()));
     json_object_update(j, info);
     json_decref(info);
-    if (m->info.noise == KN_NOISE_STRUCTURED && m->info.method == KN_SMTGPR)
+    if (m->info.noise == KN_NOISE_STRUCTURED && m->gp.method->components)
         json_object_set_new(j, "theta",
                             json_pack("{s:o s:o s:o s:o}", "rho", kn_json_number(m->info.rho),
                                       "length", kn_json_number(m->info.length), "c",

@@ -97,24 +97,25 @@ static sizes sizes_of(const kn_need_shape *s)
 {
     sizes z = {.s = s, .N = (double)s->N, .T = (double)s->T};
     double M = (double)s->M, sub = fmin(fmax(z.N / 3, 150), SUBSAMPLE_MOST);
-    bool once = s->method == KN_SMTGPR && s->N > KN_MANY && s->folds > 0;
-    bool dense_tasks = s->method == KN_KRONPROD && s->rotated;
+    bool once = s->method && s->method->held_out_once && s->N > KN_MANY && s->folds > 0;
+    bool dense_tasks = s->method && s->method->identity && s->rotated;
     z.f = once ? 1 : fmin(s->folds, z.N);
     z.H = once ? HELD_OUT : z.f > 1 ? ceil(z.N / z.f) : 0;
     z.S = once ? HELD_OUT : z.N;
     z.share = (1 - z.H / z.N) * (1 - z.H / z.N);
     z.W = fmin(z.T, KN_BLOCK);
-    z.P = s->method == KN_STGPR      ? 0
-          : dense_tasks              ? z.T
-          : s->method == KN_KRONPROD ? fmin(z.N, z.T)
-          : s->P > 0                 ? (double)s->P
-                                     : ladder_top(z.N, z.T);
+    bool alone = s->method && s->method->alone, identity = s->method && s->method->identity;
+    z.P = alone         ? 0
+          : dense_tasks ? z.T
+          : identity    ? fmin(z.N, z.T)
+          : s->P > 0    ? (double)s->P
+                        : ladder_top(z.N, z.T);
     z.R = D * z.N * M;
     z.E = s->M == s->N ? 6 * z.R : 2 * z.R + 6 * D * (M * M + sub * sub);
     z.U = s->M == s->N ? z.R : D * M * M;
-    z.G = s->given_basis || s->method == KN_STGPR || dense_tasks ? 0
-          : s->range > 0                                         ? D * z.N * (double)s->range
-                                                                 : D * z.N * z.N;
+    z.G = s->given_basis || alone || dense_tasks ? 0
+          : s->range > 0                         ? D * z.N * (double)s->range
+                                                 : D * z.N * z.N;
     double least = once ? z.S : z.N - z.H; /* training rows of a fold */
     for (z.K = DEVIANCE_TOP; z.K > 1 && (z.K >= 0.8 * z.S || z.K >= least || z.K > z.T);)
         z.K /= 2;
@@ -165,11 +166,11 @@ static void components_stages(const sizes *z, kn_need *peak)
     const kn_need_shape *s = z->s;
     double B = D * z->T * z->P, block = D * z->N * z->W;
     double basis = (s->given_basis || (s->iso && s->rotated) ? 2 : 1) * B;
-    bool dense_tasks = s->method == KN_KRONPROD && s->rotated;
+    bool dense_tasks = s->method && s->method->identity && s->rotated;
     if (dense_tasks)
         basis = 8 * D * z->T * z->T;
     consider(z, "gram", (kn_need){.samples = 5 * z->G, .work = block}, peak);
-    if (s->method == KN_SMTGPR && s->P == 0)
+    if (s->method->components && s->P == 0)
         consider(z, "components",
                  (kn_need){.samples = 2 * z->G + 2 * z->E,
                            .work = D * z->N * (10 * z->P + 5 * fmax(z->P, 128) + 100)},
@@ -196,7 +197,7 @@ static void components_stages(const sizes *z, kn_need *peak)
     reference_stages(z, B, 0, 0, peak);
 }
 
-static void stgpr_stages(const sizes *z, kn_need *peak)
+static void cells_stages(const sizes *z, kn_need *peak)
 {
     double alpha = D * z->N * z->T;
     double panel = fmin(2 * alpha, fmax(MOST_KEPT, 2 * D * z->N * z->W));
@@ -234,8 +235,8 @@ void kn_need_of(const kn_need_shape *shape, kn_need *out)
     consider(&z, "reading", (kn_need){.work = shape->reading}, out);
     if (shape->scoring)
         scoring_stage(&z, out);
-    else if (shape->method == KN_STGPR)
-        stgpr_stages(&z, out);
+    else if (shape->method->alone)
+        cells_stages(&z, out);
     else
         components_stages(&z, out);
 }

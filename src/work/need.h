@@ -4,14 +4,14 @@
 
 #include <stdbool.h>
 
-#include "kronorm.h"
+#include "gp/method.h"
 
 typedef struct kn_need_shape {
     bool scoring;    /* of N new samples by a model; then only N, T, value and these count: */
     double model;    /* bytes of the model in memory */
     ptrdiff_t train; /* its samples */
-    kn_method method;
-    bool iso;          /* iso noise */
+    const kn_method *method; /* fit only */
+    bool iso;                /* iso noise */
     bool rotated;      /* a task kernel that turns the basis: se, or linear over a given basis */
     bool given_basis;  /* not from the responses */
     ptrdiff_t N, T, F; /* samples, responses, covariates */

@@ -83,7 +83,7 @@ static void suggest(const kn_need_shape *s, const kn_need *need, double have, ch
     if (s->N > EXAMPLE_RANK && need->samples > rest / 2) {
         int n = snprintf(out, size, "; there is room for %td samples", most_samples(s, have));
         other.M = EXAMPLE_RANK;
-        if (s->M == s->N && s->method == KN_SMTGPR)
+        if (s->M == s->N && s->method->low_rank)
             snprintf(out + n, size - (size_t)n, ", or --rank %d would need %s", EXAMPLE_RANK,
                      kn_size_in_words(without_responses(&other)).text);
         return;
@@ -96,8 +96,7 @@ static void suggest(const kn_need_shape *s, const kn_need *need, double have, ch
     }
     other = *s;
     other.P = 25;
-    if (s->method == KN_SMTGPR && (s->P == 0 || s->P > other.P) &&
-        without_responses(&other) <= have)
+    if (s->method->components && (s->P == 0 || s->P > other.P) && without_responses(&other) <= have)
         snprintf(out, size, "; with --components %td it would need %s", other.P,
                  kn_size_in_words(without_responses(&other)).text);
 }

@@ -103,7 +103,8 @@ kn_status kn_cv(kn_ctx *ctx, const kn_model *model, kn_view Y, int folds, const 
         fold = dealt;
     }
     kn_responses responses = kn_responses_of(Y, &model->y);
-    KN_TRY(kn_gp_cv(ctx, &model->gp, &responses, NULL, folds, fold, &m->maps));
+    kn_cv_problem problem = {.Y = &responses, .folds = folds, .fold = fold};
+    KN_TRY(kn_gp_cv(ctx, &model->gp, &problem, &m->maps));
     *maps = m;
 out:
     kn_free(dealt);

@@ -20,9 +20,9 @@ static kn_need_shape shape_of(kn_ctx *ctx, const kn_room *room, const kn_dataset
     kn_need_shape s = room->shape;
     s.N = n;
     s.M = room->rank > 0 && room->rank < n ? room->rank : n;
-    if (room->rank == KN_RANK_AUTO && s.method == KN_SMTGPR && n >= RANK_FROM)
+    if (room->rank == KN_RANK_AUTO && s.method && s.method->low_rank && n >= RANK_FROM)
         s.low = n / 3; /* the most that it takes without being asked */
-    if (s.method == KN_SMTGPR && !s.given_basis && n > KN_MANY)
+    if (s.method && s.method->held_out_once && !s.given_basis && n > KN_MANY)
         s.range = (s.P > 0 ? s.P : KN_RANGE_LADDER) + KN_RANGE_OVERSAMPLE;
     s.T = T;
     s.F = d->X.cols;

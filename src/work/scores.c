@@ -171,8 +171,8 @@ out:
 kn_status kn_scores_block(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t first, kn_mat y,
                           kn_mat mean, kn_mat var, kn_mat z, const double *noise)
 {
-    kn_metrics_add(ctx, y, mean, var, noise, s->mean0 + first, s->var0 + first, s->measured + row,
-                   s->sums + first);
+    kn_measured m = {y, mean, var, noise, s->mean0 + first, s->var0 + first, s->measured + row};
+    kn_metrics_add(ctx, &m, s->sums + first);
     kn_status status = kn_calibrator_add(ctx, &s->calibrator, z, s->use + row, kn_mat_none());
     for (ptrdiff_t j = 0; j < var.cols; j++)
         for (ptrdiff_t i = 0; i < var.rows; i++)
@@ -205,7 +205,7 @@ static kn_status deviances(kn_ctx *ctx, kn_scores *s, const kn_deviance *d, ptrd
                            ptrdiff_t rows, const float *z, double *dev, double *p)
 {
     float_maps maps = {s->model, z, s->T};
-    kn_z_source source = {&maps, rows, s->model->gp.T, float_block};
+    kn_z_source source = {&maps, rows, s->model->gp.T, float_block, &s->model->y};
     kn_status status = kn_deviance_score(ctx, d, &source, dev + row);
     for (ptrdiff_t i = row; status == KN_OK && i < row + rows; i++) {
         if (s->cv_row[i] >= 0 && isfinite(dev[i])) /* judged by a model made without it */

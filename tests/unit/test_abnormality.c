@@ -3,10 +3,10 @@
 #include "test.h"
 
 #include "base/rng.h"
+#include "gp/z.h"
 #include "model/model.h"
 #include "norm/auc.h"
 #include "norm/top.h"
-#include "norm/z.h"
 
 static kn_ctx *ctx;
 

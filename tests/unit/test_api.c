@@ -84,7 +84,7 @@ static void options_out_of_range_are_refused_by_name(void **state)
     CASE("the paper's likelihood needs iso noise", o.likelihood = KN_PAPER);
     CASE("joint optimisers", o.optimiser = KN_TNEWTON);
     CASE("theta is for iso noise", o.theta = theta);
-    CASE("method is 9", o.method = (kn_method)9);
+    CASE("method is 9", o.method = (kn_method_id)9);
     CASE("noise is 7", o.noise = (kn_noise)7);
     CASE("theta has 3 values, these kernels have 7",
          (o.noise = KN_NOISE_ISO, o.theta = theta, o.n_theta = 3));

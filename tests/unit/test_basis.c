@@ -294,7 +294,7 @@ static void range_finds_what_pca_finds_when_the_spectrum_decays(void **state)
     kn_range_options o = {.passes = KN_RANGE_PASSES, .seed = 5};
     assert_ok(ctx, kn_gram_new(ctx, &d.Y, &gram));
     assert_ok(ctx, kn_basis_pca(ctx, &d.Y, &gram, 6, &exact));
-    assert_ok(ctx, kn_basis_range(ctx, &d.Y, 6, &o, &b, NULL, &info));
+    assert_ok(ctx, kn_basis_range(ctx, &d.Y, 6, &o, &b, &info));
     kn_mat A = plain(&d.Y, NULL);
     check_basis(&b, A);
     for (ptrdiff_t p = 0; p < 6; p++)
@@ -326,7 +326,7 @@ static void range_says_that_a_flat_spectrum_has_not_converged(void **state)
         kn_basis b;
         kn_range_info info;
         kn_range_options o = {.passes = passes, .seed = 5};
-        assert_ok(ctx, kn_basis_range(ctx, &d.Y, 20, &o, &b, NULL, &info));
+        assert_ok(ctx, kn_basis_range(ctx, &d.Y, 20, &o, &b, &info));
         check_basis(&b, A);
         double found = kn_sumsq(b.Z) / best;
         assert_true(found > before && found <= 1 + 1e-12);
@@ -355,10 +355,10 @@ static void range_of_some_samples_takes_their_own_mean(void **state)
             rows[i] = (7 * i + 3) % N;
         kn_responses some = kn_responses_rows(&d.Y, rows, n);
         kn_mat A = plain(&some, NULL);
-        kn_range_options o = {.centre = true, .passes = KN_RANGE_PASSES, .seed = 2};
+        kn_range_options o = {.centre = true, .passes = KN_RANGE_PASSES, .seed = 2, .mean = mean};
         kn_range_info info;
         kn_basis b;
-        assert_ok(ctx, kn_basis_range(ctx, &some, 5, &o, &b, mean, &info));
+        assert_ok(ctx, kn_basis_range(ctx, &some, 5, &o, &b, &info));
         for (ptrdiff_t j = 0; j < T; j++) {
             double m = 0;
             for (ptrdiff_t i = 0; i < n; i++)
@@ -392,15 +392,18 @@ static void range_holds_for_awkward_sizes(void **state)
             ptrdiff_t n = CASE[c][0], T = CASE[c][1], P = CASE[c][2];
             data d = data_of(make(n, T, 3, .5, 1, 0), false);
             data_open(&d);
-            kn_range_options o = {.centre = centre, .passes = KN_RANGE_PASSES, .seed = 9};
+            double *mean = calloc((size_t)T, sizeof *mean);
+            kn_range_options o = {.centre = centre,
+                                  .passes = KN_RANGE_PASSES,
+                                  .seed = 9,
+                                  .mean = mean};
             kn_range_info info;
             kn_basis b;
-            double *mean = calloc((size_t)T, sizeof *mean);
             if (centre && P == n)
-                assert_refused(ctx, kn_basis_range(ctx, &d.Y, P, &o, &b, mean, &info),
-                               KN_ERR_ARGUMENT, "have at most");
+                assert_refused(ctx, kn_basis_range(ctx, &d.Y, P, &o, &b, &info), KN_ERR_ARGUMENT,
+                               "have at most");
             else {
-                assert_ok(ctx, kn_basis_range(ctx, &d.Y, P, &o, &b, mean, &info));
+                assert_ok(ctx, kn_basis_range(ctx, &d.Y, P, &o, &b, &info));
                 kn_mat A = plain(&d.Y, mean);
                 check_basis(&b, A);
                 assert_int_equal(b.B.cols, P);
@@ -424,7 +427,7 @@ static void range_finds_as_many_components_as_there_are(void **state)
     kn_basis b;
     kn_gram gram;
     /* float32 values of rank 4 have rank 80 by their rounding, 1e-7 of the rest */
-    assert_ok(ctx, kn_basis_range(ctx, &d.Y, 4, &o, &b, NULL, &info));
+    assert_ok(ctx, kn_basis_range(ctx, &d.Y, 4, &o, &b, &info));
     assert_true(info.captured > 1 - 1e-12);
     kn_basis_clear(&b);
     /* whole numbers of rank 3 are exact */
@@ -432,7 +435,10 @@ static void range_finds_as_many_components_as_there_are(void **state)
         for (ptrdiff_t i = 0; i < 80; i++)
             ((float *)d.memory)[i * 900 + j] =
                 (float)(i % 2 * (j % 7) + i % 3 * (j % 11) + i % 5 * (j % 13));
-    assert_ok(ctx, kn_basis_range(ctx, &d.Y, 10, &o, &b, NULL, &info));
+    kn_scaling_clear(&d.scaling);
+    assert_ok(ctx, kn_scaling_new(ctx, d.Y.Y, false, &d.scaling));
+    data_open(&d);
+    assert_ok(ctx, kn_basis_range(ctx, &d.Y, 10, &o, &b, &info));
     assert_ok(ctx, kn_gram_new(ctx, &d.Y, &gram));
     assert_int_equal(b.B.cols, 3);
     assert_int_equal(gram.rank, 3);
@@ -442,7 +448,7 @@ static void range_finds_as_many_components_as_there_are(void **state)
     ptrdiff_t rows[6] = {7, 7, 7, 7, 7, 7};
     kn_responses same = kn_responses_rows(&d.Y, rows, 6);
     o.centre = true;
-    assert_refused(ctx, kn_basis_range(ctx, &same, 2, &o, &b, NULL, &info), KN_ERR_DATA,
+    assert_refused(ctx, kn_basis_range(ctx, &same, 2, &o, &b, &info), KN_ERR_DATA,
                    "no response varies");
     assert_null(b.B.data);
     data_free(&d);
@@ -456,7 +462,7 @@ static void components_far_below_the_first_are_as_exact(void **state)
     kn_range_options o = {.passes = KN_RANGE_PASSES, .seed = 1};
     kn_range_info info;
     kn_basis b;
-    assert_ok(ctx, kn_basis_range(ctx, &d.Y, 6, &o, &b, NULL, &info));
+    assert_ok(ctx, kn_basis_range(ctx, &d.Y, 6, &o, &b, &info));
     kn_mat A = plain(&d.Y, NULL), Z = ref_mul(0, A, 0, b.B);
     check_basis(&b, A);
     assert_int_equal(info.readings, 5);
@@ -480,15 +486,15 @@ static void a_start_from_some_samples_saves_a_pass(void **state)
     kn_basis start, cold, warm;
     kn_range_info info, cold_info, warm_info;
     kn_range_options o = {.passes = KN_RANGE_PASSES, .seed = 1};
-    assert_ok(ctx, kn_basis_range(ctx, &some, 20, &o, &start, NULL, &info));
+    assert_ok(ctx, kn_basis_range(ctx, &some, 20, &o, &start, &info));
     o.passes = 1;
-    assert_ok(ctx, kn_basis_range(ctx, &d.Y, 12, &o, &cold, NULL, &cold_info));
+    assert_ok(ctx, kn_basis_range(ctx, &d.Y, 12, &o, &cold, &cold_info));
     o.start = start.B; /* 20 columns, of which 12 + 10 fit: two random ones fill up */
-    assert_ok(ctx, kn_basis_range(ctx, &d.Y, 12, &o, &warm, NULL, &warm_info));
+    assert_ok(ctx, kn_basis_range(ctx, &d.Y, 12, &o, &warm, &warm_info));
     assert_true(warm_info.residual < cold_info.residual / 2);
     assert_true(warm.E < cold.E);
     kn_basis_clear(&warm);
-    assert_ok(ctx, kn_basis_range(ctx, &d.Y, 5, &o, &warm, NULL, &warm_info)); /* more than fit */
+    assert_ok(ctx, kn_basis_range(ctx, &d.Y, 5, &o, &warm, &warm_info)); /* more than fit */
     kn_basis_clear(&start), kn_basis_clear(&cold), kn_basis_clear(&warm);
     data_free(&d);
 }
@@ -502,7 +508,7 @@ static void one_seed_one_basis(void **state)
     kn_range_info info[3];
     for (int r = 0; r < 3; r++) {
         kn_range_options o = {.passes = KN_RANGE_PASSES, .seed = r < 2 ? 1 : 2};
-        assert_ok(ctx, kn_basis_range(ctx, &d.Y, 5, &o, &b[r], NULL, &info[r]));
+        assert_ok(ctx, kn_basis_range(ctx, &d.Y, 5, &o, &b[r], &info[r]));
     }
     assert_memory_equal(b[0].B.data, b[1].B.data, 4500 * 5 * sizeof(double));
     assert_memory_equal(b[0].Z.data, b[1].Z.data, 70 * 5 * sizeof(double));
@@ -524,10 +530,10 @@ static void held_out_samples_are_projected_with_the_mean_of_the_others(void **st
     for (ptrdiff_t i = 0; i < 60; i++)
         *(i < 40 ? &train[i] : &test[i - 40]) = i;
     kn_responses tr = kn_responses_rows(&d.Y, train, 40), te = kn_responses_rows(&d.Y, test, 20);
-    kn_range_options o = {.centre = true, .passes = KN_RANGE_PASSES, .seed = 3};
+    kn_range_options o = {.centre = true, .passes = KN_RANGE_PASSES, .seed = 3, .mean = mean};
     kn_range_info info;
     kn_basis b, held = {0};
-    assert_ok(ctx, kn_basis_range(ctx, &tr, 4, &o, &b, mean, &info));
+    assert_ok(ctx, kn_basis_range(ctx, &tr, 4, &o, &b, &info));
     held.B = b.B;
     held.Z = ref_new(20, 4);
     assert_ok(ctx, kn_basis_project(ctx, &te, mean, &held));
@@ -553,7 +559,7 @@ static void memory_that_is_not_there_is_an_error_and_nothing_leaks(void **state)
             assert_true(k < 200);
             kn_fail_allocation(ctx, k);
             kn_status s = what ? kn_gram_made(ctx, &d.Y, KN_F32, &gram)
-                               : kn_basis_range(ctx, &d.Y, 3, &o, &b, NULL, &info);
+                               : kn_basis_range(ctx, &d.Y, 3, &o, &b, &info);
             kn_fail_allocation(ctx, 0);
             if (s == KN_OK)
                 break;

@@ -60,7 +60,7 @@ static void write_tables(void)
             fail_msg("cannot write tables");
 }
 
-static void fit(const char *model, kn_method method, kn_noise noise)
+static void fit(const char *model, kn_method_id method, kn_noise noise)
 {
     kn_fit_job job = {.size = sizeof job,
                       .in = {.covariates = "train_people.csv",
@@ -124,7 +124,7 @@ static void batches_of_any_size_write_the_same(void **state)
     (void)state;
     static const struct {
         const char *model;
-        kn_method method;
+        kn_method_id method;
         kn_noise noise;
     } models[] = {{"structured.safetensors", KN_SMTGPR, KN_NOISE_STRUCTURED},
                   {"iso.safetensors", KN_SMTGPR, KN_NOISE_ISO},
@@ -283,11 +283,17 @@ static void metrics_in_batches_are_the_same_bits(void **state)
         }
         kn_col(y, j)[j % ROWS] = NAN;
     }
-    kn_metrics(ctx, y, m, v, noise, mean0, var0, use, whole);
+    kn_metrics(ctx, &(kn_measured){y, m, v, noise, mean0, var0, use}, whole);
     for (int i = 0, n = 1; i < ROWS; i += n, n = n % 11 + 3) {
         n = n < ROWS - i ? n : ROWS - i;
-        kn_metrics_add(ctx, kn_sub(y, i, 0, n, COLS), kn_sub(m, i, 0, n, COLS),
-                       kn_sub(v, i, 0, n, COLS), noise, mean0, var0, use + i, sums);
+        kn_measured some = {kn_sub(y, i, 0, n, COLS),
+                            kn_sub(m, i, 0, n, COLS),
+                            kn_sub(v, i, 0, n, COLS),
+                            noise,
+                            mean0,
+                            var0,
+                            use + i};
+        kn_metrics_add(ctx, &some, sums);
     }
     kn_metrics_result(sums, parts);
     assert_memory_equal(whole.data, parts.data, sizeof(double) * COLS * KN_N_METRICS);

@@ -227,27 +227,27 @@ static void a_samples_own_row_never_enters_its_reference(void **state)
 static void blocks_do_not_change_the_result(void **state)
 {
     (void)state;
-    enum { N = 20, T = 300 };
-    kn_mat z = cohort(N, T), tall = ref_new(40000, T);
+    enum { N = 20, T = 2500, MANY = 3000 };
+    kn_mat z = cohort(N, T), tall = ref_new(MANY, T);
     int fold[N];
-    double few[N], *many = calloc(40000, sizeof *many);
+    double few[N], *many = calloc(MANY, sizeof *many);
     for (int i = 0; i < N; i++)
         kn_col(z, 17)[i] = 0;
     deal(fold, N, 5);
     kn_col(z, 250)[3] = -7;
     for (ptrdiff_t j = 0; j < T; j++)
-        for (ptrdiff_t i = 0; i < 40000; i++)
+        for (ptrdiff_t i = 0; i < MANY; i++)
             kn_col(tall, j)[i] = i % 20 == 3 && j == 250 ? NAN : kn_at(z, i % 20, j);
     kn_z_source s = kn_z_from_mat(&z), st = kn_z_from_mat(&tall);
-    assert_int_equal(kn_z_block_size(&s), T);
-    assert_int_equal(kn_z_block_size(&st), 64);
+    assert_int_equal(kn_z_plan(&s).blocks, 2);
+    assert_int_equal(kn_z_plan(&st).width, 2048);
     kn_deviance d;
     assert_ok(ctx, kn_deviance_fit(ctx, &s, fold, 5, 3, &d));
     assert_true(d.psi[17] > 0);
     kn_col(z, 250)[3] = NAN;
     assert_ok(ctx, kn_deviance_score(ctx, &d, &s, few));
     assert_ok(ctx, kn_deviance_score(ctx, &d, &st, many));
-    for (ptrdiff_t i = 0; i < 40000; i++)
+    for (ptrdiff_t i = 0; i < MANY; i++)
         assert_close(many[i], few[i % N], 1e-11);
     kn_deviance_clear(&d);
     free(z.data), free(tall.data), free(many);
@@ -256,7 +256,7 @@ static void blocks_do_not_change_the_result(void **state)
 static void a_fit_spans_its_blocks(void **state)
 {
     (void)state;
-    enum { N = 1200, T = 1900 }; /* 1747 responses to a block */
+    enum { N = 1200, T = 2200 };
     kn_mat z = ref_new(N, T);
     int *fold = calloc(N, sizeof *fold);
     for (ptrdiff_t i = 0; i < N; i++) {
@@ -266,7 +266,7 @@ static void a_fit_spans_its_blocks(void **state)
     }
     deal(fold, N, 3);
     kn_z_source s = kn_z_from_mat(&z);
-    assert_true(kn_z_block_size(&s) < T && kn_z_block_size(&s) > T / 2);
+    assert_int_equal(kn_z_plan(&s).blocks, 2);
     kn_deviance d;
     assert_ok(ctx, kn_deviance_fit(ctx, &s, fold, 3, 1, &d));
     double ss = 0; /* of one response past the first block, and its residual */
@@ -290,12 +290,20 @@ static void feed(kn_mat z, const int *fold, int folds, ptrdiff_t width, kn_preci
                  kn_deviance *d)
 {
     kn_deviance_fitter *f;
-    assert_ok(ctx, kn_deviance_fitter_new(ctx, z.rows, z.cols, width, fold, folds, KN_DEVIANCE_AUTO,
-                                          precision, &f));
+    kn_deviance_shape shape = {.N = z.rows,
+                               .T = z.cols,
+                               .plan = {.blocks = (z.cols + width - 1) / width, .width = width},
+                               .fold = fold,
+                               .folds = folds,
+                               .K = KN_DEVIANCE_AUTO,
+                               .precision = precision};
+    bool again;
+    assert_ok(ctx, kn_deviance_fitter_new(ctx, &shape, &f));
     for (ptrdiff_t j = (z.cols - 1) / width * width; j >= 0; j -= width) /* the last first */
         assert_ok(ctx, kn_deviance_first(ctx, f, j,
                                          kn_cols(z, j, z.cols - j < width ? z.cols - j : width)));
-    assert_ok(ctx, kn_deviance_turn(ctx, f));
+    assert_ok(ctx, kn_deviance_turn(ctx, f, &again));
+    assert_false(again);
     for (ptrdiff_t j = 0; j < z.cols; j += width)
         kn_deviance_second(ctx, f, j, kn_cols(z, j, z.cols - j < width ? z.cols - j : width));
     assert_ok(ctx, kn_deviance_finish(ctx, f, d));
@@ -413,6 +421,55 @@ static kn_status broken(void *self, kn_ctx *c, ptrdiff_t first, ptrdiff_t count,
     return kn_fail(c, KN_ERR_IO, "response %td cannot be read", first);
 }
 
+/* zz' is summed on a grid for |z| of a thousand; beyond it is summed again on a coarser one. The
+ * deviance of z does not depend on its units. */
+static void z_beyond_the_guessed_bound_are_summed_again(void **state)
+{
+    (void)state;
+    enum { N = 60, T = 2500 };
+    kn_mat z = cohort(N, T), large = ref_new(N, T);
+    int fold[N];
+    deal(fold, N, 5);
+    for (ptrdiff_t i = 0; i < N * T; i++)
+        large.data[i] = 0x1p14 * z.data[i];
+    kn_z_source s = kn_z_from_mat(&z), l = kn_z_from_mat(&large);
+    kn_deviance d, e;
+    assert_ok(ctx, kn_deviance_fit(ctx, &s, fold, 5, KN_DEVIANCE_AUTO, &d));
+    assert_ok(ctx, kn_deviance_fit(ctx, &l, fold, 5, KN_DEVIANCE_AUTO, &e));
+    assert_int_equal(d.K, e.K);
+    for (int i = 0; i < N; i++)
+        assert_close(e.ref[i], d.ref[i], 1e-9);
+    kn_deviance_clear(&d), kn_deviance_clear(&e);
+    for (ptrdiff_t i = 0; i < N * T; i++)
+        large.data[i] = 1e200 * z.data[i];
+    assert_refused(ctx, kn_deviance_fit(ctx, &l, fold, 5, 2, &d), KN_ERR_NUMERIC, "overflow");
+    free(z.data), free(large.data);
+}
+
+static void eigenvectors_have_their_largest_entry_positive(void **state)
+{
+    (void)state;
+    enum { N = 30, T = 40 };
+    kn_mat z = cohort(N, T);
+    int fold[N];
+    deal(fold, N, 3);
+    kn_z_source s = kn_z_from_mat(&z);
+    for (int sign = 0; sign < 2; sign++) {
+        kn_deviance d;
+        assert_ok(ctx, kn_deviance_fit(ctx, &s, fold, 3, 4, &d));
+        for (ptrdiff_t k = 0; k < 4; k++) {
+            double top = 0;
+            for (ptrdiff_t j = 0; j < T; j++)
+                top = fabs(kn_at(d.Q, j, k)) > fabs(top) ? kn_at(d.Q, j, k) : top;
+            assert_true(top > 0);
+        }
+        kn_deviance_clear(&d);
+        for (ptrdiff_t i = 0; i < N * T; i++)
+            z.data[i] = -z.data[i];
+    }
+    free(z.data);
+}
+
 static void unusable_references_are_refused(void **state)
 {
     (void)state;
@@ -483,6 +540,8 @@ int main(void)
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(p_counts_the_reference_at_or_above),
         cmocka_unit_test(a_deviance_is_rebuilt_from_its_saved_arrays),
+        cmocka_unit_test(z_beyond_the_guessed_bound_are_summed_again),
+        cmocka_unit_test(eigenvectors_have_their_largest_entry_positive),
         cmocka_unit_test(unusable_references_are_refused),
     };
     int failed = cmocka_run_group_tests_name("deviance", tests, NULL, NULL);

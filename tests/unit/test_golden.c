@@ -181,7 +181,8 @@ static void iso_covariance_between_responses(void **state)
 /* A model at the fixed parameters of the golden file, without any fitting. */
 static kn_gp fixed_model(inputs in, json_t *expected)
 {
-    kn_gp gp = {.spec = {.noise = KN_NOISE_STRUCTURED, .sample = cov_of("linear+se", in.X.cols)},
+    kn_gp gp = {.method = &kn_method_smtgpr,
+                .spec = {.noise = KN_NOISE_STRUCTURED, .sample = cov_of("linear+se", in.X.cols)},
                 .N = in.X.rows,
                 .F = in.X.cols,
                 .T = in.Y.cols,
@@ -200,7 +201,8 @@ static kn_gp fixed_model(inputs in, json_t *expected)
     assert_ok(ctx, kn_mat_copy(ctx, UZ, &A));
     assert_ok(ctx, kn_mat_copy(ctx, in.X, &X));
     assert_ok(ctx, kn_mat_copy(ctx, in.B, &gp.B));
-    assert_ok(ctx, kn_latent_new(ctx, &X, &R0, &A, c.data, d.data, 0, &gp.latent));
+    assert_ok(ctx,
+              kn_latent_new(ctx, &(kn_latent_parts){&X, &R0, &A, c.data, d.data, 0}, &gp.latent));
     kn_pairs_clear(&pairs);
     free(Z.data), free(UZ.data), free(c.data), free(d.data);
     return gp;
@@ -339,7 +341,6 @@ static void structured_folds(const char *dir)
 
     /* noise_j from those maps */
     kn_gp_maps cv;
-    kn_cv_summary summary = {0};
     kn_scaling s;
     assert_ok(ctx, kn_scaling_new(ctx, view(in.Y), false, &s));
     kn_responses Y = kn_responses_of(view(in.Y), &s);
@@ -353,9 +354,11 @@ static void structured_folds(const char *dir)
         o.basis = view(in.B);
     kn_gp gp;
     kn_fit_info info = {0};
-    assert_ok(ctx, kn_smtgpr_fit(ctx, in.X, &Y, &spec, &o, &gp, &info));
-    assert_ok(ctx, kn_gp_cv(ctx, &gp, &Y, NULL, folds, fold, &cv));
-    assert_ok(ctx, kn_gp_set_noise(ctx, &gp, &Y, &cv, &summary));
+    kn_fit_problem problem = {.X = in.X, .Y = Y, .spec = spec, .options = &o};
+    assert_ok(ctx, kn_method_smtgpr.fit(ctx, &problem, &gp, &info));
+    kn_fit_problem_clear(&problem);
+    assert_ok(ctx, kn_gp_cv(ctx, &gp, &(kn_cv_problem){&Y, NULL, folds, fold}, &cv));
+    assert_ok(ctx, kn_gp_set_noise(ctx, &gp, &Y, &cv));
     assert_same(kn_mat_cols(gp.noise, gp.T, 1), noise, 1e-6);
     kn_gp_maps_clear(&cv);
     kn_gp_clear(&gp);

@@ -67,7 +67,7 @@ static void check_eigenvalues(kn_mat X, kn_mat Y, kn_mat theta, json_t *setting)
     kn_spec spec = {.noise = KN_NOISE_ISO,
                     .sample = cov_of("linear+se+iso", X.cols),
                     .task = cov_of("linear+se+iso", KN_ALL_COLUMNS),
-                    .kronprod = true};
+                    .identity = true};
     kn_pairs pairs;
     kn_engine e;
     double lml;

@@ -20,7 +20,7 @@ static void metrics_match_golden(void **state)
         mean0[j] = kn_at(train, 0, j);
         var0[j] = kn_at(train, 1, j);
     }
-    kn_metrics(ctx, y, mean, v, noise.data, mean0, var0, NULL, out);
+    kn_metrics(ctx, &(kn_measured){y, mean, v, noise.data, mean0, var0, NULL}, out);
     for (ptrdiff_t j = 0; j < 12; j++) {
         double z2 = 0;
         for (ptrdiff_t i = 0; i < 8; i++)
@@ -41,8 +41,10 @@ static void metrics_match_hand_values(void **state)
     (void)state;
     double y[5] = {1, 2, 3, 4, 5}, m[5] = {2, 2, 3, 4, 9}, v[5] = {1, 1, 1, 1, 1};
     double noise = 1, mean0 = 0, var0 = 1, out[KN_N_METRICS];
-    kn_metrics(ctx, kn_mat_cols(y, 5, 1), kn_mat_cols(m, 5, 1), kn_mat_cols(v, 5, 1), &noise,
-               &mean0, &var0, NULL, kn_mat_cols(out, 1, KN_N_METRICS));
+    kn_metrics(ctx,
+               &(kn_measured){kn_mat_cols(y, 5, 1), kn_mat_cols(m, 5, 1), kn_mat_cols(v, 5, 1),
+                              &noise, &mean0, &var0, NULL},
+               kn_mat_cols(out, 1, KN_N_METRICS));
     assert_close(out[KN_METRIC_RMSE], sqrt(17.0 / 5), 1e-15);
     assert_close(out[KN_METRIC_R2], 1 - 17.0 / 10, 1e-15);
     assert_close(out[KN_METRIC_SMSE], 1.7, 1e-15);
@@ -53,8 +55,10 @@ static void metrics_match_hand_values(void **state)
     assert_close(out[KN_METRIC_MSLL], 0.5 * log(2) + 17.0 / 20 - 55.0 / 10, 1e-14);
     for (int i = 0; i < 5; i++) /* far from 0: nothing may cancel */
         y[i] += 1e8, m[i] += 1e8;
-    kn_metrics(ctx, kn_mat_cols(y, 5, 1), kn_mat_cols(m, 5, 1), kn_mat_cols(v, 5, 1), &noise,
-               &mean0, &var0, NULL, kn_mat_cols(out, 1, KN_N_METRICS));
+    kn_metrics(ctx,
+               &(kn_measured){kn_mat_cols(y, 5, 1), kn_mat_cols(m, 5, 1), kn_mat_cols(v, 5, 1),
+                              &noise, &mean0, &var0, NULL},
+               kn_mat_cols(out, 1, KN_N_METRICS));
     assert_close(out[KN_METRIC_R2], 1 - 17.0 / 10, 1e-12);
     assert_close(out[KN_METRIC_RHO], 16 / sqrt(10 * 34.0), 1e-12);
     assert_string_equal(kn_metric_name[KN_METRIC_EXPV], "EXPV");
@@ -86,8 +90,8 @@ static void missing_values_count_as_absent(void **state)
         kn_col(y, j)[8] = NAN, kn_col(y, j)[16] = INFINITY;
         kn_col(m, j)[18] = NAN, kn_col(v, j)[19] = NAN;
     }
-    kn_metrics(ctx, y, m, v, noise, mean0, var0, use, out);
-    kn_metrics(ctx, y2, m2, v2, noise, mean0, var0, NULL, out2);
+    kn_metrics(ctx, &(kn_measured){y, m, v, noise, mean0, var0, use}, out);
+    kn_metrics(ctx, &(kn_measured){y2, m2, v2, noise, mean0, var0, NULL}, out2);
     assert_same(out, out2, 1e-14);
     double mean[KN_N_METRICS], sum = 0;
     kn_col(out, KN_METRIC_R2)[5] = NAN;
@@ -104,24 +108,32 @@ static void what_is_not_defined_is_nan(void **state)
     (void)state;
     double y[2] = {1, 2}, m[2] = {3, 3}, v[2] = {1, 1}, noise = 1, mean0 = 0, var0 = 1;
     double out[KN_N_METRICS], none[KN_N_METRICS];
-    kn_metrics(ctx, kn_mat_cols(y, 1, 1), kn_mat_cols(m, 1, 1), kn_mat_cols(v, 1, 1), &noise,
-               &mean0, &var0, NULL, kn_mat_cols(out, 1, KN_N_METRICS));
+    kn_metrics(ctx,
+               &(kn_measured){kn_mat_cols(y, 1, 1), kn_mat_cols(m, 1, 1), kn_mat_cols(v, 1, 1),
+                              &noise, &mean0, &var0, NULL},
+               kn_mat_cols(out, 1, KN_N_METRICS));
     for (int k = 0; k < KN_N_METRICS; k++) {
         bool defined = k == KN_METRIC_RMSE || k == KN_METRIC_MSLL || k == KN_METRIC_Z2;
         assert_true(defined ? isfinite(out[k]) : isnan(out[k])); /* not infinite either */
     }
-    kn_metrics(ctx, kn_mat_cols(y, 2, 1), kn_mat_cols(m, 2, 1), kn_mat_cols(v, 2, 1), &noise,
-               &mean0, &var0, NULL, kn_mat_cols(out, 1, KN_N_METRICS));
+    kn_metrics(ctx,
+               &(kn_measured){kn_mat_cols(y, 2, 1), kn_mat_cols(m, 2, 1), kn_mat_cols(v, 2, 1),
+                              &noise, &mean0, &var0, NULL},
+               kn_mat_cols(out, 1, KN_N_METRICS));
     assert_true(isnan(out[KN_METRIC_RHO]) && isnan(out[KN_METRIC_RHO2]));
     assert_true(isfinite(out[KN_METRIC_R2]));
     var0 = 0;
     y[0] = NAN;
-    kn_metrics(ctx, kn_mat_cols(y, 2, 1), kn_mat_cols(m, 2, 1), kn_mat_cols(v, 2, 1), &noise,
-               &mean0, &var0, NULL, kn_mat_cols(out, 1, KN_N_METRICS));
+    kn_metrics(ctx,
+               &(kn_measured){kn_mat_cols(y, 2, 1), kn_mat_cols(m, 2, 1), kn_mat_cols(v, 2, 1),
+                              &noise, &mean0, &var0, NULL},
+               kn_mat_cols(out, 1, KN_N_METRICS));
     assert_true(isnan(out[KN_METRIC_MSLL]) && isfinite(out[KN_METRIC_Z2]));
     y[1] = NAN;
-    kn_metrics(ctx, kn_mat_cols(y, 2, 1), kn_mat_cols(m, 2, 1), kn_mat_cols(v, 2, 1), &noise,
-               &mean0, &var0, NULL, kn_mat_cols(out, 1, KN_N_METRICS));
+    kn_metrics(ctx,
+               &(kn_measured){kn_mat_cols(y, 2, 1), kn_mat_cols(m, 2, 1), kn_mat_cols(v, 2, 1),
+                              &noise, &mean0, &var0, NULL},
+               kn_mat_cols(out, 1, KN_N_METRICS));
     kn_metrics_mean(kn_mat_cols(out, 1, KN_N_METRICS), none);
     for (int k = 0; k < KN_N_METRICS; k++)
         assert_true(isnan(out[k]) && isnan(none[k]));

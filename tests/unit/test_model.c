@@ -128,7 +128,7 @@ static truth structured_truth(void)
     kn_mat UZ = ref_mul(1, R0.U, 0, Z);
     assert_ok(ctx, kn_mat_copy(ctx, Xt, &X));
     assert_ok(ctx, kn_mat_copy(ctx, UZ, &A));
-    assert_ok(ctx, kn_latent_new(ctx, &X, &R0, &A, c, d, 0, &latent));
+    assert_ok(ctx, kn_latent_new(ctx, &(kn_latent_parts){&X, &R0, &A, c, d, 0}, &latent));
     assert_ok(ctx, kn_latent_predict(ctx, &latent, Xs, ml, vl, &clamped));
     for (ptrdiff_t j = 0; j < T; j++)
         for (ptrdiff_t i = 0; i < NS; i++) {

@@ -4,11 +4,12 @@
 #include <sys/stat.h>
 
 #include "base/ram.h"
+#include "gp/smtgpr.h"
 #include "io/scratch.h"
 #include "work/place.h"
 #include "work/response_files.h"
 
-static const kn_need_shape PLAIN = {.method = KN_SMTGPR,
+static const kn_need_shape PLAIN = {.method = &kn_method_smtgpr,
                                     .N = 600,
                                     .T = 100000,
                                     .F = 5,
@@ -51,11 +52,11 @@ static void z_beyond_a_gigabyte_are_not_kept(void **state)
 static void more_of_anything_never_needs_less(void **state)
 {
     (void)state;
-    for (int method = 0; method < 3; method++)
+    for (int method = 0; method < kn_method_count(); method++)
         for (int folds = 0; folds <= 10; folds += 10) {
             kn_need_shape s = PLAIN;
-            s.method = (kn_method)method;
-            s.iso = method == KN_KRONPROD;
+            s.method = kn_method_at(method);
+            s.iso = s.method->iso_only;
             s.folds = folds;
             s.T = 1000;
             double before = total(s);
@@ -228,7 +229,7 @@ static void arrays_of_every_order_are_the_same_from_a_file(void **state)
                         .scratch = "."};
         kn_dataset memory, file;
         write_array("y.npy", N, T, kind & 1, kind & 2);
-        kn_need_shape s = {.method = KN_SMTGPR,
+        kn_need_shape s = {.method = &kn_method_smtgpr,
                            .N = N - 1,
                            .T = T,
                            .F = 1,

@@ -55,6 +55,14 @@ static kn_gp_maps only_first_fold(kn_gp_maps *all)
     return some;
 }
 
+static kn_status make(const kn_model *m, const kn_gp_maps *cv, const int *fold, bool keep_z,
+                      kn_reference *out)
+{
+    kn_reference_job job = {&m->gp, cv, fold, FOLDS, 0.05, keep_z, NULL};
+    kn_cv_summary summary;
+    return kn_reference_make(ctx, &job, out, &summary);
+}
+
 static void some_samples_have_the_reference_they_had_among_all(void **state)
 {
     (void)state;
@@ -73,15 +81,15 @@ static void some_samples_have_the_reference_they_had_among_all(void **state)
     kn_responses R = kn_responses_of(view(Y), &m->y);
     int folds = FOLDS;
     assert_ok(ctx, kn_folds_deal(ctx, N, NULL, m->seed, &folds, fold));
-    assert_ok(ctx, kn_gp_cv(ctx, &m->gp, &R, NULL, FOLDS, fold, &cv));
-    assert_ok(ctx, kn_reference_make(ctx, &m->gp, &cv, fold, FOLDS, 0.05, true, &all));
+    assert_ok(ctx, kn_gp_cv(ctx, &m->gp, &(kn_cv_problem){&R, NULL, FOLDS, fold}, &cv));
+    assert_ok(ctx, make(m, &cv, fold, true, &all));
     assert_ok(ctx, kn_reference_loo(ctx, &m->gp, &R, &all, &summary));
     some = only_first_fold(&cv);
     for (ptrdiff_t i = 0; i < some.n; i++)
         deal[i] = (int)i % FOLDS;
     kn_reference_clear(&m->reference);
     kn_reference *r = &m->reference;
-    assert_ok(ctx, kn_reference_make(ctx, &m->gp, &some, deal, FOLDS, 0.05, true, r));
+    assert_ok(ctx, make(m, &some, deal, true, r));
     assert_ok(ctx, kn_reference_loo(ctx, &m->gp, &R, r, &summary));
 
     assert_int_equal(r->n, N / FOLDS);
@@ -140,9 +148,9 @@ static void keeping_z_or_not_gives_the_same_reference(void **state)
     kn_responses R = kn_responses_of(view(Y), &m->y);
     int folds = FOLDS;
     assert_ok(ctx, kn_folds_deal(ctx, N, NULL, 1, &folds, fold));
-    assert_ok(ctx, kn_gp_cv(ctx, &m->gp, &R, NULL, FOLDS, fold, &cv));
-    assert_ok(ctx, kn_reference_make(ctx, &m->gp, &cv, fold, FOLDS, 0.05, true, &with));
-    assert_ok(ctx, kn_reference_make(ctx, &m->gp, &cv, fold, FOLDS, 0.05, false, &without));
+    assert_ok(ctx, kn_gp_cv(ctx, &m->gp, &(kn_cv_problem){&R, NULL, FOLDS, fold}, &cv));
+    assert_ok(ctx, make(m, &cv, fold, true, &with));
+    assert_ok(ctx, make(m, &cv, fold, false, &without));
     assert_non_null(with.z);
     assert_null(without.z);
     assert_int_equal(with.deviance.K, without.deviance.K);

@@ -61,7 +61,7 @@ static void matches_golden(const char *dir)
     ptrdiff_t T = Y.cols;
     kn_mat lml = ref_new(T, 1), grad = ref_new(T, 4);
     kn_mat mean = ref_new(Xs.rows, T), var = ref_new(Xs.rows, T);
-    kn_gp gp = {.method = KN_STGPR,
+    kn_gp gp = {.method = &kn_method_stgpr,
                 .spec = {.sample = cov_of("linear+se", X.cols)},
                 .N = X.rows,
                 .F = X.cols,
@@ -77,10 +77,12 @@ static void matches_golden(const char *dir)
     assert_ok(ctx, kn_plain_fit(ctx, &own, cov, Y, &o, false, theta, true, lml.data, grad, &found));
     assert_same(lml, L, 1e-10);
     assert_same(grad, G, 1e-10);
-    assert_ok(ctx, kn_stgpr_new(ctx, X.rows, T, &gp.stgpr));
-    kn_mat_set(gp.stgpr.alpha, Y);
-    assert_ok(ctx, kn_plain_cells(ctx, cov, theta, &gp.stgpr));
-    assert_ok(ctx, kn_stgpr_finish(ctx, &pairs, cov, true, &gp.stgpr, &evals));
+    assert_ok(ctx, kn_stgpr_own(ctx, &gp));
+    kn_stgpr *s = gp.own;
+    assert_ok(ctx, kn_stgpr_new(ctx, X.rows, T, s));
+    kn_mat_set(s->alpha, Y);
+    assert_ok(ctx, kn_plain_cells(ctx, cov, theta, s));
+    assert_ok(ctx, kn_stgpr_finish(ctx, &pairs, cov, true, s, &evals));
     assert_ok(ctx, kn_mat_copy(ctx, X, &gp.latent.X));
     assert_ok(ctx, kn_gp_predict(ctx, &gp, Xs, &maps));
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));

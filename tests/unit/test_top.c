@@ -1,10 +1,10 @@
 #include "test.h"
 
 #include "base/rng.h"
+#include "gp/z.h"
 #include "norm/normal.h"
 #include "norm/order.h"
 #include "norm/top.h"
-#include "norm/z.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;

@@ -1,0 +1,92 @@
+/* The methods: one row each, defined in the method's own file.
+ *
+ * Whatever differs from method to method is in its row, so that nothing else asks which method a
+ * model is of. A new method is one file and its line in method.c. */
+#ifndef KN_GP_METHOD_H
+#define KN_GP_METHOD_H
+
+#include "base/arrays.h"
+#include "gp/cv_heldout.h"
+#include "gp/maps.h"
+#include "gp/search.h"
+
+typedef struct kn_gp_options {
+    kn_search_options search;
+    ptrdiff_t components; /* 0: auto */
+    kn_view basis;        /* data NULL: principal components */
+    int folds;            /* of the reference; 0: none */
+    const int *groups;    /* N, or NULL: who stays together in them */
+    kn_gp_maps *cv;       /* NULL, or where the cross-validated maps go when they were made */
+    bool plain;           /* STGPR: each response alone */
+} kn_gp_options;
+
+/* What is to be fitted, and what has been found on the way. */
+typedef struct kn_fit_problem {
+    kn_mat X;       /* N x F standardised */
+    kn_responses Y; /* N x T */
+    kn_spec spec;
+    const kn_gp_options *options;
+    kn_gram gram;    /* of Y; G.data NULL: not made */
+    kn_heldout held; /* of many samples, instead; mean NULL: not made */
+} kn_fit_problem;
+
+void kn_fit_problem_clear(kn_fit_problem *p); /* gram and held */
+
+/* Cross-validated maps of whom, by which folds. */
+typedef struct kn_cv_problem {
+    const kn_responses *Y;
+    const kn_gram *gram; /* of Y; NULL: to be made where it is needed */
+    int folds;
+    const int *fold; /* N  0 .. folds-1 */
+} kn_cv_problem;
+
+/* An option that a method has no use for. */
+typedef struct kn_misfit {
+    const char *key; /* set to other than its default */
+    enum { KN_ALWAYS, KN_UNLESS_PLAIN, KN_IF_PLAIN } when;
+    const char *said; /* the option in the sentence */
+    const char *reason;
+} kn_misfit;
+
+typedef struct kn_method {
+    const char *name;  /* as an option and in model files */
+    const char *title; /* in sentences */
+    /* ---- what it has ---- */
+    bool components;          /* a number of components, given or chosen by held-out loss */
+    bool identity;            /* its basis stands for the identity [METHOD 1c] */
+    bool alone;               /* each response alone: neither basis nor components */
+    bool iso_only;            /* iso noise is implied */
+    bool low_rank;            /* R0 may be of low rank */
+    bool held_out_once;       /* beyond KN_MANY samples one set is held out instead of folds */
+    const kn_misfit *misfits; /* ends with a row of no key */
+    /* ---- what it does ---- */
+    kn_status (*fit)(kn_ctx *ctx, kn_fit_problem *problem, kn_gp *gp, kn_fit_info *info);
+    kn_status (*predict)(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out);
+    kn_status (*loo)(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
+    kn_status (*cv)(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out);
+    /* mean and variance of a block of its maps, as kn_gp_maps_from */
+    kn_status (*block)(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y, kn_mat mean,
+                       kn_mat var);
+    kn_status (*covariance)(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
+                            kn_mat model, kn_mat noise);
+    /* Sets gp->noise where the fit itself says it, or returns false: noise.h then makes it */
+    bool (*known_noise)(kn_gp *gp);
+    /* ---- what it keeps ---- */
+    kn_status (*arrays)(kn_gp *gp, kn_arrays *visitor); /* of a fitted process, X and noise apart */
+    void (*clear)(kn_gp *gp);                           /* gp->own; NULL: it has none */
+    double (*bytes)(const kn_gp *gp);                   /* in memory */
+    /* Samples that a prediction should have, if there are so many, to be worth its while. */
+    ptrdiff_t (*batch)(const kn_gp *gp);
+} kn_method;
+
+int kn_method_count(void);
+const kn_method *kn_method_at(int number);         /* in the order of the table; NULL: no such */
+const kn_method *kn_method_find(const char *name); /* NULL: no such */
+int kn_method_number(const kn_method *method);
+
+/* Fails with a sentence about the first option that the method has no use for. is_set(self, key):
+ * is it other than its default? */
+typedef bool (*kn_is_set)(const void *self, const char *key);
+kn_status kn_method_check(kn_ctx *ctx, const kn_method *method, kn_is_set is_set, const void *self);
+
+#endif

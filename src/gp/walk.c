@@ -1,0 +1,127 @@
+#include "gp/walk.h"
+
+#include <math.h>
+
+#include "gp/maps.h"
+
+static ptrdiff_t cut_of(const kn_walk *w)
+{
+    return w->cut > 0 ? w->cut : KN_BLOCK;
+}
+
+ptrdiff_t kn_block_end(const kn_responses *Y, ptrdiff_t cut, ptrdiff_t first)
+{
+    const ptrdiff_t *kept = Y->scaling ? Y->scaling->kept : NULL;
+    ptrdiff_t limit =
+        ((kept ? kept[first] : first) / cut + 1) * cut; /* of the caller's numbering */
+    ptrdiff_t low = first + 1, high = Y->T - first < cut ? Y->T : first + cut;
+    while (low < high) { /* number low - 1 is below the limit, number high is not */
+        ptrdiff_t middle = low + (high - low) / 2;
+        if ((kept ? kept[middle] : middle) < limit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+kn_walk_plan kn_walk_plan_of(const kn_walk *w)
+{
+    kn_walk_plan p = {.n = w->Y.N, .T = w->Y.T};
+    ptrdiff_t every = w->every > 1 ? w->every : 1, number = 0;
+    for (ptrdiff_t first = 0, last; first < w->Y.T; first = last, number++) {
+        last = kn_block_end(&w->Y, cut_of(w), first);
+        if (number % every != 0)
+            continue;
+        p.blocks++;
+        p.width = last - first > p.width ? last - first : p.width;
+    }
+    return p;
+}
+
+/* Room for the widest block. */
+typedef struct room {
+    unsigned needs;
+    kn_mat y, mean, var, strip;
+    kn_fmat strip_f32;
+} room;
+
+static void room_clear(room *r)
+{
+    kn_mat_clear(&r->y);
+    kn_mat_clear(&r->mean);
+    kn_mat_clear(&r->var);
+    kn_mat_clear(&r->strip);
+    kn_fmat_clear(&r->strip_f32);
+}
+
+static kn_status room_new(kn_ctx *ctx, const kn_walk_plan *p, room *r)
+{
+    kn_status status = KN_OK;
+    if (r->needs & KN_WALK_Y)
+        KN_TRY(kn_mat_new(ctx, p->n, p->width, &r->y));
+    if (r->needs & KN_WALK_MAPS) {
+        KN_TRY(kn_mat_new(ctx, p->n, p->width, &r->mean));
+        KN_TRY(kn_mat_new(ctx, p->n, p->width, &r->var));
+    }
+    if (r->needs & KN_WALK_STRIP)
+        KN_TRY(kn_mat_new(ctx, p->width, p->n, &r->strip));
+    if (r->needs & KN_WALK_STRIP_F32)
+        KN_TRY(kn_fmat_new(ctx, p->width, p->n, &r->strip_f32));
+out:
+    return status;
+}
+
+static kn_status make_block(kn_ctx *ctx, const kn_walk *w, const room *r, kn_block *b)
+{
+    b->y = kn_cols(r->y, 0, b->count);
+    b->mean = kn_cols(r->mean, 0, b->count);
+    b->var = kn_cols(r->var, 0, b->count);
+    b->strip = kn_sub(r->strip, 0, 0, b->count, w->Y.N);
+    b->strip_f32 = kn_fsub(r->strip_f32, 0, 0, b->count, w->Y.N);
+    if (r->needs & KN_WALK_STRIP)
+        kn_responses_strip(ctx, &w->Y, b->first, b->strip);
+    if (r->needs & KN_WALK_STRIP_F32)
+        kn_responses_strip_f32(ctx, &w->Y, b->first, b->strip_f32);
+    if (r->needs & KN_WALK_Y)
+        kn_responses_block(ctx, &w->Y, b->first, b->y);
+    if (!(r->needs & KN_WALK_MAPS))
+        return KN_OK;
+    /* Folds make their basis from the responses: those of a walk over all samples will do. */
+    return kn_gp_maps_from(ctx, w->maps, b->first, w->Y.rows ? kn_mat_none() : b->y, b->mean,
+                           b->var);
+}
+
+kn_status kn_walk_run(kn_ctx *ctx, const kn_walk *w, const kn_visitor *visitor, int n)
+{
+    kn_status status = KN_OK;
+    kn_walk_plan plan = kn_walk_plan_of(w);
+    room r = {0};
+    ptrdiff_t every = w->every > 1 ? w->every : 1, total = w->total > 0 ? w->total : w->Y.T;
+    kn_block b = {0};
+    for (int k = 0; k < n; k++)
+        r.needs |= visitor[k].needs;
+    KN_TRY(room_new(ctx, &plan, &r));
+    for (int k = 0; k < n; k++)
+        if (visitor[k].begin)
+            KN_TRY(visitor[k].begin(ctx, visitor[k].self, &plan));
+    for (ptrdiff_t first = 0, last, number = 0; first < w->Y.T; first = last, number++) {
+        last = kn_block_end(&w->Y, cut_of(w), first);
+        if (number % every != 0)
+            continue;
+        b = (kn_block){.number = number / every, .first = first, .count = last - first};
+        if (!w->to_the_end)
+            KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(make_block(ctx, w, &r, &b));
+        for (int k = 0; k < n; k++)
+            KN_TRY(visitor[k].block(ctx, visitor[k].self, &b));
+        if (w->stage)
+            kn_tell(ctx, w->stage, w->done + last, total, NAN);
+    }
+    for (int k = 0; k < n; k++)
+        if (visitor[k].end)
+            KN_TRY(visitor[k].end(ctx, visitor[k].self));
+out:
+    room_clear(&r);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* z of the training samples from their cross-validated or leave-one-out maps, as visitors of a walk
+ * over these: who makes z and what is summed on the way, who keeps z, who recalls it. */
+#ifndef KN_NORM_ZMAPS_H
+#define KN_NORM_ZMAPS_H
+
+#include "base/reduce.h"
+#include "gp/maps.h"
+#include "gp/walk.h"
+#include "gp/z.h"
+#include "norm/top.h"
+
+/* Makes z in the place of y, and z by noise alone (`alone`) in that of the mean; sums over a block
+ * go to its slots. */
+typedef struct kn_z_maker {
+    const kn_gp *gp;
+    const kn_gp_maps *maps;
+    double share; /* of the statistic */
+    bool alone;
+    kn_slots losses;   /* kn_losses of a block */
+    kn_slots y, model; /* n: sums of y, of the model variance without R's iso term (alone) */
+    kn_slots noise;    /* 1 (alone) */
+    kn_top_stream top;
+    double *iso;       /* width: R's iso term in the variance */
+    kn_losses *column; /* width: of each response */
+} kn_z_maker;
+
+kn_walk kn_z_maker_walk(const kn_z_maker *m, const char *stage);
+kn_visitor kn_z_maker_visitor(kn_z_maker *m);
+kn_visitor kn_z_maker_again(kn_z_maker *m); /* z without the sums, which it has had */
+void kn_z_maker_clear(kn_z_maker *m);
+
+/* Keeps both z as floats, for another walk or for ever. */
+typedef struct kn_z_keeper {
+    ptrdiff_t n, T;
+    float *z;       /* n x T row by row; NULL: nothing is kept. Both belong to the caller */
+    float *z_noise; /* n x T by columns */
+    kn_mat recalled[2];
+} kn_z_keeper;
+
+kn_visitor kn_z_keep(kn_z_keeper *k);
+kn_visitor kn_z_recall(kn_z_keeper *k); /* in the place of a maker; a walk of no maps */
+void kn_z_keeper_clear(kn_z_keeper *k); /* what was recalled */
+
+#endif
