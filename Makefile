@@ -1,36 +1,38 @@
 # The front door. Everything else is Meson's: see meson.build and CONTRIBUTING.md.
 BUILD ?= build
+PREFIX_OPTION = $(if $(PREFIX),-Dprefix='$(abspath $(PREFIX))')
 
-.PHONY: help setup build demo check bench fuzz install clean
+.PHONY: help build demo check bench fuzz install clean
 
 help:
 	@echo 'make demo     install what is needed, build, and run the main job on simulated data'
-	@echo 'make check    build and run every test, also with sanitizers'
+	@echo 'make build    build the command and the library, in ./build'
+	@echo 'make install  install the command, library, header and manual (PREFIX, DESTDIR)'
+	@echo 'make check    build and run every test, also with sanitizers and with clang'
 	@echo 'make bench    measure, about ten minutes on an idle machine (bench/report > bench/RESULTS.md)'
 	@echo 'make fuzz     feed the readers random bytes, 10 minutes each (FUZZ_SECONDS=n)'
-	@echo 'make install  install the command, library, header and manual (PREFIX, DESTDIR)'
 
-setup:
-	@tools/setup
-
-build: setup
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) $(if $(PREFIX),--prefix=$(PREFIX))
+build:
+	@tools/setup build
+	@tools/configure $(BUILD) $(PREFIX_OPTION)
 	@ninja -C $(BUILD) --quiet
 
 demo: build
 	@tools/demo $(BUILD)
 
-check: setup
+install: build
+	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild
+
+check:
+	@tools/setup test
 	@tools/check
 
 bench: build
 	@bench/report $(BUILD)
 
-fuzz: setup
+fuzz:
+	@tools/setup test
 	@tools/fuzz
 
-install: build
-	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
-
 clean:
-	rm -rf build build-asan build-clang build-fuzz demo
+	rm -rf build build-asan build-clang build-tsan build-fuzz demo

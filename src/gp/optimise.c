@@ -10,6 +10,10 @@
  * likelihood could rise by its square only. */
 static const double CONVERGED = 1e-5;
 
+/* Steps that NLopt keeps as its picture of the curvature: more than a run takes. Left alone it clears
+ * room for 24 MB of them at every start, which is longer than a small problem takes to solve. */
+static const unsigned STEPS_KEPT = 1000;
+
 typedef struct run {
     kn_ctx *ctx;
     const kn_optimise_options *o;
@@ -100,6 +104,7 @@ kn_status kn_maximise(kn_ctx *ctx, const kn_optimise_options *o, kn_limits *limi
     nlopt_set_upper_bounds(r.opt, o->upper);
     nlopt_set_ftol_abs(r.opt, o->f_tolerance / o->unit);
     nlopt_set_xtol_rel(r.opt, 1e-10);
+    nlopt_set_vector_storage(r.opt, STEPS_KEPT);
     nlopt_result result = nlopt_optimize(r.opt, x, &value);
     nlopt_destroy(r.opt);
     if (r.status != KN_OK)

@@ -18,6 +18,14 @@
 #include "ref/files.h"
 #include "ref/ref.h"
 
+/* How often a check repeats, or at what size: where KN_TEST_REPEAT=few asks for it (tools/check
+ * says when), less often. It checks the same. */
+static inline int repeat(int all, int few)
+{
+    const char *asked = getenv("KN_TEST_REPEAT");
+    return asked && strcmp(asked, "few") == 0 ? few : all;
+}
+
 /* |a - b| <= tol * max(1, |b|), with both numbers in the message. */
 #define assert_close(a, b, tol)                                                                    \
     do {                                                                                           \
