@@ -25,12 +25,12 @@ static double largest(double d)
 static bool add_one(const kn_exact *s, ptrdiff_t n, const double *x, double *hi)
 {
     double c = rounder(s->d[0]), most = largest(s->d[0]), bound = s->bound;
-    int held = 1;
+    unsigned held = 1;
 #pragma omp simd reduction(& : held)
     for (ptrdiff_t i = 0; i < n; i++) {
         double h = hi[i] + ((x[i] + c) - c);
         hi[i] = h;
-        held &= (fabs(x[i]) <= bound) & (fabs(h) < most);
+        held &= (unsigned)((fabs(x[i]) <= bound) & (fabs(h) < most));
     }
     return held;
 }
@@ -39,13 +39,13 @@ static bool add_two(const kn_exact *s, ptrdiff_t n, const double *x, double *hi,
 {
     double c1 = rounder(s->d[0]), c2 = rounder(s->d[1]), bound = s->bound;
     double most1 = largest(s->d[0]), most2 = largest(s->d[1]);
-    int held = 1;
+    unsigned held = 1;
 #pragma omp simd reduction(& : held)
     for (ptrdiff_t i = 0; i < n; i++) {
         double q = (x[i] + c1) - c1, h = hi[i] + q, l = lo[i] + (((x[i] - q) + c2) - c2);
         hi[i] = h;
         lo[i] = l;
-        held &= (fabs(x[i]) <= bound) & (fabs(h) < most1) & (fabs(l) < most2);
+        held &= (unsigned)((fabs(x[i]) <= bound) & (fabs(h) < most1) & (fabs(l) < most2));
     }
     return held;
 }
