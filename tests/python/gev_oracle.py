@@ -1,4 +1,4 @@
-"""Generalised extreme value fits against scipy and R's evd, 20 random samples of each shape sign.
+"""Generalised extreme value fits against scipy and R's evd, random samples of each shape sign.
 
 usage: gev_oracle.py GEV_FIT      GEV_FIT: the program tests/tools/gev_fit.c
 Exit status 77 (skipped) when scipy, Rscript or evd is missing.
@@ -17,7 +17,7 @@ except ImportError as error:
     sys.exit(77)
 
 SHAPES = {"bounded": (-0.35, -0.05), "Gumbel": (0.0, 0.0), "heavy": (0.05, 0.5)}
-SAMPLES = 20
+SAMPLES = 8
 
 R_SCRIPT = """
 suppressMessages(library(evd))

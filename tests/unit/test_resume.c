@@ -230,7 +230,7 @@ static void resumes(ptrdiff_t N, ptrdiff_t T, const kn_fit_options *o)
     assert_true(first.noted >= 3);
     char *journal = read_whole(FILE_NAME, &all), *line = memchr(journal, '\n', all);
     size_t head = (size_t)(line - journal) + 1;
-    for (int part = 0; part <= 8; part++) {
+    for (int part = 0; part <= 8; part += repeat(1, 4)) {
         counter again = {.cancel_after = -1};
         scratch_file(FILE_NAME, journal, head + (all - head) * (size_t)part / 8);
         lines.level = KN_LOG_INFO;
@@ -413,7 +413,7 @@ static void a_cancelled_fit_resumes(void **state)
         kn_model_free(m);
         void *plain = read_whole("plain", &size);
         unlink(FILE_NAME);
-        for (int after = 1; after < count.noted; after += 9) {
+        for (int after = 1; after < count.noted; after += repeat(9, 40)) {
             counter cut = {.cancel_after = after}, rest = {.cancel_after = -1};
             kn_status status = fit_journalled(p, &o, &cut, &m);
             assert_true(status == KN_OK || status == KN_ERR_CANCELLED);

@@ -11,8 +11,8 @@ static kn_view view(kn_mat m)
     return kn_view_cols(m.data, m.rows, m.cols);
 }
 
-/* Of 20 seeds, how many come within 1e-4 of the best likelihood known for golden case 2? */
-static int seeds_that_reach_the_optimum(kn_likelihood likelihood, kn_optimiser optimiser)
+/* Of 20 seeds, how many stay more than 1e-4 below the best likelihood known for golden case 2? */
+static int seeds_that_miss_the_optimum(kn_likelihood likelihood, kn_optimiser optimiser)
 {
     kn_mat X = ref_csv("case2", "X.csv"), Y = ref_csv("case2", "Y.csv"),
            B = ref_csv("case2", "B.csv");
@@ -21,8 +21,8 @@ static int seeds_that_reach_the_optimum(kn_likelihood likelihood, kn_optimiser o
     double best = ref_number(optimum, paper ? "paper.best_lml" : "exact.best_lml");
     double constant = /* which the file counts over N T */
         paper ? 0.5 * (double)Y.rows * (double)(Y.cols - B.cols) * log(2 * M_PI) : 0;
-    int reached = 0;
-    for (int seed = 1; seed <= 20; seed++) {
+    int missed = 0;
+    for (int seed = 1; seed <= 20; seed += repeat(1, 5)) {
         kn_fit_options o;
         kn_model *model;
         kn_fit_info info;
@@ -51,7 +51,7 @@ static int seeds_that_reach_the_optimum(kn_likelihood likelihood, kn_optimiser o
         kn_model_info(model, &info);
         double shortfall = best - (info.lml - constant);
         assert_true(shortfall > -1e-4); /* nobody beats the best by more than its own accuracy */
-        reached += shortfall <= 1e-4;
+        missed += shortfall > 1e-4;
         if (getenv("KN_VERBOSE"))
             fprintf(stderr, "seed %d shortfall %.3g evals %d inner %d stop %d pg %.2g\n", seed,
                     shortfall, info.evaluations, info.evaluations_inner, (int)info.stop,
@@ -60,19 +60,19 @@ static int seeds_that_reach_the_optimum(kn_likelihood likelihood, kn_optimiser o
     }
     json_decref(optimum);
     free(X.data), free(Y.data), free(B.data);
-    return reached;
+    return missed;
 }
 
 static void nested_reaches_the_best_exact_likelihood(void **state)
 {
     (void)state;
-    assert_true(seeds_that_reach_the_optimum(KN_EXACT, KN_NESTED) >= 19);
+    assert_true(seeds_that_miss_the_optimum(KN_EXACT, KN_NESTED) <= 1);
 }
 
 static void nested_reaches_the_best_paper_likelihood(void **state)
 {
     (void)state;
-    assert_true(seeds_that_reach_the_optimum(KN_PAPER, KN_NESTED) >= 19);
+    assert_true(seeds_that_miss_the_optimum(KN_PAPER, KN_NESTED) <= 1);
 }
 
 static void predictions_at_the_optimum_match_golden(void **state)
@@ -126,7 +126,7 @@ static void simulate(ptrdiff_t N, ptrdiff_t T, uint64_t seed, kn_mat *X, kn_mat 
 static void structured_beats_every_point_of_a_fine_grid(void **state)
 {
     (void)state;
-    for (int seed = 1; seed <= 4; seed++) {
+    for (int seed = 1; seed <= repeat(4, 1); seed++) {
         kn_mat X, Y;
         kn_fit_options o;
         kn_model *model;
@@ -248,9 +248,8 @@ int main(void)
     const char *which = getenv("KN_OPTIMISER"); /* for docs/numerics.md: how the others fare */
     if (which) {
         kn_optimiser o = strcmp(which, "tnewton") == 0 ? KN_TNEWTON : KN_LBFGS;
-        fprintf(stderr, "exact %d of 20, paper %d of 20\n",
-                seeds_that_reach_the_optimum(KN_EXACT, o),
-                seeds_that_reach_the_optimum(KN_PAPER, o));
+        fprintf(stderr, "missed: exact %d of 20, paper %d of 20\n",
+                seeds_that_miss_the_optimum(KN_EXACT, o), seeds_that_miss_the_optimum(KN_PAPER, o));
         return 0;
     }
     const struct CMUnitTest tests[] = {
