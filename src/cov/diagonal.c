@@ -40,13 +40,15 @@ void kn_cov_diagonal(const kn_cov *cov, const double *theta, const kn_pairs *pai
 }
 
 void kn_cov_diagonal_gradient(const kn_cov *cov, const double *theta, const kn_pairs *pairs,
-                              ptrdiff_t P, const double *by_c, double by_c0, double *g)
+                              kn_mat by_c, double by_c0, double *g)
 {
     for (int k = 0; k < cov->n; k++) {
         const kn_term *t = &cov->term[k];
         double sum = t->stat >= 0 ? 0 : by_c0;
-        for (ptrdiff_t p = 0; p < P; p++)
-            sum += t->stat >= 0 ? by_c[p] * kn_at(pairs->stat[t->stat], p, p) : by_c[p];
+        for (ptrdiff_t p = 0; p < by_c.rows; p++) {
+            double self = t->stat >= 0 ? kn_at(pairs->stat[t->stat], p, p) : 1;
+            sum += kn_at(by_c, p, 0) * self;
+        }
         g[t->at] = 2 * exp(2 * theta[t->at]) * sum;
     }
 }

@@ -17,9 +17,9 @@ bool kn_cov_is_diagonal(const kn_cov *cov, const kn_pairs *pairs);
 /* c_p = v (F F')_pp + c0, and c0 */
 void kn_cov_diagonal(const kn_cov *cov, const double *theta, const kn_pairs *pairs, ptrdiff_t P,
                      double *c, double *c0);
-/* g = dLML/dtheta from dLML/dc_p (P) and dLML/dc0, where c0 stands for itself alone */
+/* g = dLML/dtheta from dLML/dc_p (P x 1) and dLML/dc0, where c0 stands for itself alone */
 void kn_cov_diagonal_gradient(const kn_cov *cov, const double *theta, const kn_pairs *pairs,
-                              ptrdiff_t P, const double *by_c, double by_c0, double *g);
+                              kn_mat by_c, double by_c0, double *g);
 
 /* theta where a search of C begins: each term gets its kernel's share of the variance v, or
  * `signal` of it, over the mean of its diagonal among `dims` tasks; a length starts at the root

@@ -34,7 +34,7 @@ typedef struct kn_cov {
 } kn_cov;
 
 /* "linear+se+iso" over the first F columns, or KN_ALL_COLUMNS: terms in the order of the table of
- * kernels, each once. */
+ * kernels; a word said twice counts once. */
 kn_status kn_cov_parse(kn_ctx *ctx, const char *text, ptrdiff_t F, kn_cov *out);
 /* One term more. Refused where it is there already, or where there are too many. */
 kn_status kn_cov_add(kn_ctx *ctx, kn_cov *cov, const kn_kernel *kernel, ptrdiff_t first,

@@ -254,7 +254,7 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
     if (!g)
         return KN_OK;
     if (s->diagonal) { /* dC/dtheta is diagonal too */
-        kn_cov_diagonal_gradient(&s->task, inside, &s->tasks, s->P, s->gc, d_c0, g);
+        kn_cov_diagonal_gradient(&s->task, inside, &s->tasks, kn_mat_cols(s->gc, s->P, 1), d_c0, g);
     } else {
         task_contraction(ctx, s, r);
         kn_cov_gradient(&s->task, inside, &s->tasks, s->S, g);

@@ -76,10 +76,11 @@ static kn_status compute(kn_ctx *ctx, kn_step_kind kind, kn_engine *e, const que
     return status;
 }
 
-/* The question as it is put here, and n derivatives when g is not NULL */
+/* The question where it is put, and as many derivatives as it has parameters when g is not NULL */
 static kn_status evaluate(kn_ctx *ctx, kn_step_kind kind, kn_engine *e, question *q, double *lml,
-                          double *g, int n)
+                          double *g)
 {
+    int n = kind == KN_STEP_NESTED ? kn_cov_n_outer(&e->cov) : kn_spec_n_theta(&e->spec);
     kn_step step = {.kind = kind, .in = q, .n_in = sizeof *q};
     kn_status status;
     void *p = NULL;
@@ -110,13 +111,12 @@ out:
 kn_status kn_step_nested(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *lml, double *g)
 {
     question q = {.at = *at};
-    return evaluate(ctx, KN_STEP_NESTED, e, &q, lml, g, kn_cov_n_outer(&e->cov));
+    return evaluate(ctx, KN_STEP_NESTED, e, &q, lml, g);
 }
 
 kn_status kn_step_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double *lml, double *g)
 {
     question q = {0};
-    int n = kn_spec_n_theta(&e->spec);
-    memcpy(q.theta, theta, (size_t)n * sizeof *theta);
-    return evaluate(ctx, KN_STEP_JOINT, e, &q, lml, g, n);
+    memcpy(q.theta, theta, (size_t)kn_spec_n_theta(&e->spec) * sizeof *theta);
+    return evaluate(ctx, KN_STEP_JOINT, e, &q, lml, g);
 }

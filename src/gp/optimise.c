@@ -10,8 +10,9 @@
  * likelihood could rise by its square only. */
 static const double CONVERGED = 1e-5;
 
-/* Steps that NLopt keeps as its picture of the curvature: more than a run takes. Left alone it clears
- * room for 24 MB of them at every start, which is longer than a small problem takes to solve. */
+/* Steps that NLopt keeps as its picture of the curvature: more than a run takes. Left alone it
+ * clears room for 24 MB of them at every start, which is longer than a small problem takes to
+ * solve. */
 static const unsigned STEPS_KEPT = 1000;
 
 typedef struct run {
