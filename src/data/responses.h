@@ -6,7 +6,7 @@
 
 #include "base/mat.h"
 
-enum { KN_BLOCK = 2048 }; /* responses per block [SCALE 4] */
+enum { KN_BLOCK = 2048 }; /* responses per block [METHOD 6b] */
 
 typedef struct kn_scaling { /* of the T_all responses the caller has; NaN mean where left out */
     ptrdiff_t n_all, n_kept;

@@ -26,8 +26,8 @@ typedef struct products {
 } products;
 
 /* G += Y_b Y_b', lower triangle. N^2 T flops, in double, or in float32 with the sum over blocks in
- * double [SCALE 4]: a sum of 2048 products is rounded to some 3e-7, and the errors of T/2048 blocks
- * cancel. */
+ * double [METHOD 6b]: a sum of 2048 products is rounded to some 3e-7, and the errors of T/2048
+ * blocks cancel. */
 static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     products *p = self;

@@ -1,5 +1,5 @@
 /* Leading principal components where a Gram matrix is too much: of many samples, or of a part of
- * them with its own mean                                                              [SCALE 4] */
+ * them with its own mean                                                             [METHOD 6b] */
 #ifndef KN_GP_BASIS_RANGE_H
 #define KN_GP_BASIS_RANGE_H
 

@@ -1,5 +1,5 @@
 /* Many samples: one set held out instead of folds, and the basis of the others from a range finder
- * instead of a Gram matrix [METHOD 5b, SCALE 4]. Components are chosen and the reference is made
+ * instead of a Gram matrix [METHOD 5b, 6b]. Components are chosen and the reference is made
  * with the same set, so the basis is found once. */
 #ifndef KN_GP_CV_HELDOUT_H
 #define KN_GP_CV_HELDOUT_H
