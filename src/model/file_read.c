@@ -16,6 +16,7 @@ void kn_model_clear(kn_model *m)
     kn_xscale_clear(&m->x);
     kn_scaling_clear(&m->y);
     kn_gp_clear(&m->gp);
+    free(m->options);
 }
 
 static kn_status bad(kn_ctx *ctx, const kn_st_file *f, const char *what)
@@ -374,6 +375,10 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     KN_TRY(read_space(ctx, f, record, m));
     if (kn_st_metadata(f, "ids"))
         KN_TRY(read_texts(ctx, f, "ids", m->info.n_samples, &m->ids));
+    json_t *options = json_object_get(record, "options"); /* absent in the first models */
+    if (json_is_object(options))
+        m->options = json_dumps(options, JSON_COMPACT);
+    kn_model_settle(m);
     json_t *recipe = json_object_get(record, "recipe");
     if (json_is_object(recipe)) {
         KN_TRY(kn_recipe_from_json(ctx, kn_st_name(f), recipe, &m->recipe));

@@ -1,15 +1,71 @@
 /* What a model will tell about itself. */
-#include <math.h>
-#include <string.h>
-
 #include "model/model.h"
 
-void kn_model_info_sized(const kn_model *model, kn_fit_info *info, size_t size)
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/file.h"
+#include "model/info_json.h"
+
+void kn_model_free(kn_model *model)
 {
-    size_t n = size < sizeof model->info ? size : sizeof model->info;
-    memset(info, 0, size);
-    memcpy(info, &model->info, n);
-    info->size = size;
+    if (!model)
+        return;
+    kn_model_clear(model);
+    kn_free(model);
+}
+
+void kn_model_settle(kn_model *m)
+{
+    for (int k = 0; k < m->info.n_curve; k++)
+        m->curve_components[k] = m->info.curve[k].components;
+}
+
+double kn_model_number(const kn_model *model, const char *name)
+{
+    if (strncmp(name, "seconds.", 8) == 0 && !model->timed)
+        return NAN;
+    return kn_info_number(&model->info, name);
+}
+
+const char *kn_model_text(const kn_model *model, const char *name)
+{
+    int k;
+    if (sscanf(name, "theta.%d", &k) == 1)
+        return k >= 0 && k < model->info.n_theta ? model->info.theta_name[k] : NULL;
+    return kn_info_text(&model->info, name);
+}
+
+typedef struct named_array {
+    const char *name;
+    const double *data;
+    ptrdiff_t rows, cols, stride; /* from row to row */
+} named_array;
+
+static kn_view find(const named_array *a, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(name, a[i].name) == 0 && a[i].data)
+            return (kn_view){a[i].data, KN_F64, a[i].rows, a[i].cols, a[i].stride, a[i].rows};
+    return kn_view_cols(NULL, 0, 0);
+}
+
+/* The record's own. */
+static kn_view record_array(const kn_model *m, const char *name)
+{
+    enum { STEP = sizeof(kn_curve_point) / sizeof(double) };
+    const kn_fit_info *i = &m->info;
+    const named_array arrays[] = {
+        {"theta", i->theta, i->n_theta, 1, 1},
+        {"gradient", i->gradient, i->n_theta, 1, 1},
+        {"curve.components", m->curve_components, i->n_curve, 1, 1},
+        {"curve.msll", &i->curve[0].msll, i->n_curve, 1, STEP},
+        {"curve.se", &i->curve[0].se, i->n_curve, 1, STEP},
+        {"curve.lml", &i->curve[0].lml, i->n_curve, 1, STEP},
+    };
+    return find(arrays, sizeof arrays / sizeof *arrays, name);
 }
 
 kn_view kn_model_array(const kn_model *model, const char *name)
@@ -17,34 +73,28 @@ kn_view kn_model_array(const kn_model *model, const char *name)
     const kn_gp *gp = &model->gp;
     const kn_scaling *y = &model->y;
     bool stgpr = gp->method == KN_STGPR;
-    struct {
-        const char *name;
-        const double *data;
-        ptrdiff_t rows, cols;
-    } arrays[] = {
-        {"c", stgpr ? gp->stgpr.c : gp->latent.c, stgpr ? gp->T : gp->latent.A.cols, 1},
-        {"d", stgpr ? gp->stgpr.d : gp->latent.d, stgpr ? gp->T : gp->latent.A.cols, 1},
-        {"B", gp->B.data, gp->T, gp->P},
-        {"A", gp->latent.A.data, gp->latent.R0.m, gp->latent.A.cols},
-        {"U", gp->latent.R0.U.data, gp->N, gp->latent.R0.m},
-        {"map", gp->latent.R0.map.data, gp->latent.R0.n_pivots, gp->latent.R0.m},
-        {"r", gp->latent.R0.r, gp->latent.R0.m, 1},
-        {"cells", gp->stgpr.cells.data, gp->stgpr.cells.rows, 2},
-        {"cell", gp->stgpr.cell, gp->T, 1},
-        {"delta", gp->stgpr.delta, gp->T, 1},
-        {"alpha", gp->stgpr.alpha.data, gp->N, gp->T},
-        {"lml", gp->stgpr.lml, gp->T, 1},
-        {"X", gp->latent.X.data, gp->N, gp->F},
-        {"noise", gp->noise, gp->T, 1},
-        {"x_mean", model->x.mean, model->x.F, 1},
-        {"x_sd", model->x.sd, model->x.F, 1},
-        {"y_mean", y->mean, y->n_kept, 1},
-        {"y_sd", y->sd, y->n_kept, 1},
+    const named_array arrays[] = {
+        {"c", stgpr ? gp->stgpr.c : gp->latent.c, stgpr ? gp->T : gp->latent.A.cols, 1, 1},
+        {"d", stgpr ? gp->stgpr.d : gp->latent.d, stgpr ? gp->T : gp->latent.A.cols, 1, 1},
+        {"B", gp->B.data, gp->T, gp->P, 1},
+        {"A", gp->latent.A.data, gp->latent.R0.m, gp->latent.A.cols, 1},
+        {"U", gp->latent.R0.U.data, gp->N, gp->latent.R0.m, 1},
+        {"map", gp->latent.R0.map.data, gp->latent.R0.n_pivots, gp->latent.R0.m, 1},
+        {"r", gp->latent.R0.r, gp->latent.R0.m, 1, 1},
+        {"cells", gp->stgpr.cells.data, gp->stgpr.cells.rows, 2, 1},
+        {"cell", gp->stgpr.cell, gp->T, 1, 1},
+        {"delta", gp->stgpr.delta, gp->T, 1, 1},
+        {"alpha", gp->stgpr.alpha.data, gp->N, gp->T, 1},
+        {"lml", gp->stgpr.lml, gp->T, 1, 1},
+        {"X", gp->latent.X.data, gp->N, gp->F, 1},
+        {"noise", gp->noise, gp->T, 1, 1},
+        {"x_mean", model->x.mean, model->x.F, 1, 1},
+        {"x_sd", model->x.sd, model->x.F, 1, 1},
+        {"y_mean", y->mean, y->n_kept, 1, 1},
+        {"y_sd", y->sd, y->n_kept, 1, 1},
     };
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        if (strcmp(name, arrays[i].name) == 0 && arrays[i].data)
-            return kn_view_cols(arrays[i].data, arrays[i].rows, arrays[i].cols);
-    return kn_view_cols(NULL, 0, 0);
+    kn_view v = find(arrays, sizeof arrays / sizeof *arrays, name);
+    return v.data ? v : record_array(model, name);
 }
 
 ptrdiff_t kn_model_kept(const kn_model *model, const ptrdiff_t **index)

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "kronorm.h"
+#include "gp/fit_info.h"
 
 typedef struct kn_need_shape {
     bool scoring;    /* of N new samples by a model; then only N, T, value and these count: */

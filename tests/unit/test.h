@@ -17,6 +17,13 @@
 
 #include "ref/files.h"
 #include "ref/ref.h"
+#include "work/fit.h"
+
+/* Sums of kernels by bits. */
+enum { KN_LINEAR = 1, KN_SE = 2, KN_ISO = 4 };
+static const char *const KERNELS[]
+    __attribute__((unused)) = {NULL,  "linear",     "se",     "linear+se",
+                               "iso", "linear+iso", "se+iso", "linear+se+iso"};
 
 /* |a - b| <= tol * max(1, |b|), with both numbers in the message. */
 #define assert_close(a, b, tol)                                                                    \
