@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mat.h"
+#include "work/fit.h"
 
 enum { BENCH_COLUMNS = 16 };
 
@@ -98,6 +99,6 @@ typedef struct bench_job {
 } bench_job;
 
 /* Fit, predict, score: what a user waits for, but for the files. */
-void bench_run(bench *b, const bench_data *d, const kn_fit_options *o, bench_job *out);
+void bench_run(bench *b, const bench_data *d, const kn_settings *o, bench_job *out);
 
 #endif

@@ -130,19 +130,19 @@ static void score(bench *b, const bench_data *d, const kn_model *model, kn_maps 
     kn_mat_clear(&statistic);
 }
 
-void bench_run(bench *b, const bench_data *d, const kn_fit_options *o, bench_job *out)
+void bench_run(bench *b, const bench_data *d, const kn_settings *o, bench_job *out)
 {
     kn_model *model;
     kn_maps *maps;
     *out = (bench_job){0};
     bench_peak_reset(b);
     double t0 = kn_clock();
-    BENCH_TRY(b, kn_fit(b->ctx, d->X, d->Y, o, &model));
+    BENCH_TRY(b, kn_fit_arrays(b->ctx, d->X, d->Y, o, &model));
     double t1 = kn_clock();
     out->fit = t1 - t0;
     kn_model_info(model, &out->info);
     if (d->Xs.rows > 0) {
-        BENCH_TRY(b, kn_predict(b->ctx, model, d->Xs, &maps));
+        BENCH_TRY(b, kn_maps_predict(b->ctx, model, d->Xs, &maps));
         out->latent = kn_clock() - t1;
         score(b, d, model, maps, out);
         kn_maps_free(maps);

@@ -16,9 +16,9 @@ static double flops(const bench_job *j, double Ns)
 
 static void run(bench *b, const bench_data *d, kn_noise noise, int P, double unit)
 {
-    kn_fit_options o;
+    kn_settings o;
     bench_job j;
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.noise = noise;
     o.components = P;
     o.folds = 0;

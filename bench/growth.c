@@ -14,9 +14,9 @@ static costs measure(bench *b, sizes n)
 {
     bench_data d;
     bench_job j, at;
-    kn_fit_options o;
+    kn_settings o;
     bench_paper(b, n.N, n.T, n.F, bench_size(b, 500, 10), &d);
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.components = n.P;
     o.folds = 0;
     bench_run(b, &d, &o, &j);

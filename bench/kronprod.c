@@ -12,16 +12,15 @@ static double flops_se(double N, double T, int evaluations)
     return 2 * N * T * T + evaluations * (bench_eig_flops(T) + 4 * N * T * T + T * T * T);
 }
 
-static void run(bench *b, const bench_data *d, const char *what, kn_fit_options o, int threads)
+static void run(bench *b, const bench_data *d, const char *what, kn_settings o, int threads)
 {
     bench_job j;
     bench_threads(b, threads);
-    o.method = KN_KRONPROD;
+    o.method = "kronprod";
     o.folds = 0;
     bench_run(b, d, &o, &j);
-    double flops =
-        (o.task_kernel & KN_SE ? flops_se : flops_linear)((double)d->Y.rows, (double)d->Y.cols,
-                                                          j.info.evaluations);
+    double flops = (o.task_kernel ? flops_se : flops_linear)((double)d->Y.rows, (double)d->Y.cols,
+                                                             j.info.evaluations);
     bench_row(b, "%s|%td|%d|%.2f|%.2f|%d|%.2f|%.1f|%.0f %%|%.0f", what, d->Y.cols,
               kn_threads(b->ctx), j.fit, j.info.seconds_fit, j.info.evaluations,
               j.latent + j.maps + j.z, 1e-9 * flops / j.fit, bench_of_dgemm(b, flops, j.fit),
@@ -34,7 +33,7 @@ int main(int argc, char **argv)
     static const double se[] = {-4, -1, 3.5, -2, -2.65, -0.35, 2, -1, -0.5};
     bench b;
     bench_data d, small;
-    kn_fit_options fit, one, dense;
+    kn_settings fit, one, dense;
     bench_begin(
         &b, argc, argv, "kronprod",
         "What does MT-Kronprod cost, whose task kernel is over all responses? N = 600, "
@@ -45,15 +44,15 @@ int main(int argc, char **argv)
               Ns = bench_size(&b, 1440, 20);
     bench_paper(&b, N, bench_size(&b, 5438, 50), F, Ns, &d);
     bench_paper(&b, N, bench_size(&b, 1500, 40), F, Ns, &small);
-    kn_fit_options_init(&fit);
+    kn_settings_init(&fit);
     one = fit;
-    one.theta = linear;
-    one.n_theta = 7;
+    one.theta_start = linear;
+    one.n_theta_start = 7;
     one.max_evals = 0;
     dense = one;
-    dense.task_kernel = dense.sample_kernel = KN_LINEAR | KN_SE | KN_ISO;
-    dense.theta = se;
-    dense.n_theta = 9;
+    dense.task_kernel = dense.sample_kernel = "linear+se+iso";
+    dense.theta_start = se;
+    dense.n_theta_start = 9;
     bench_table(&b,
                 "task kernel                 |    T|threads| fit s|of it search s|eval|maps, z s|"
                 "GFLOP/s|of DGEMM|peak MB");

@@ -4,7 +4,7 @@ enum { F = 14 }; /* age, sex, 12 sites */
 
 typedef struct study {
     bench_data d;
-    kn_fit_options o;
+    kn_settings o;
     double *B; /* T x P */
 } study;
 
@@ -16,8 +16,8 @@ static void study_new(bench *b, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P, ptrdiff_t
     BENCH_TRY(b, kn_alloc_d(b->ctx, T * P, &s->B));
     for (ptrdiff_t p = 0; p < P; p++)
         s->B[p * T + p] = 1;
-    kn_fit_options_init(&s->o);
-    s->o.basis = kn_view_cols(s->B, T, P);
+    kn_settings_init(&s->o);
+    s->o.basis_view = kn_view_cols(s->B, T, P);
     s->o.folds = 0;
 }
 
@@ -33,7 +33,7 @@ static void evaluation(bench *b, ptrdiff_t N, ptrdiff_t rank)
     study s;
     bench_job none, some;
     study_new(b, N, bench_size(b, 300, 20), bench_size(b, 100, 3), 0, &s);
-    s.o.rank = rank;
+    s.o.rank = (int)rank;
     s.o.rho = 0.2;
     s.o.length = 2;
     s.o.max_evals = 0;
@@ -56,7 +56,7 @@ static void fit(bench *b, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
     study_new(b, N, T, P, bench_size(b, 1000, 10), &s);
     for (int own = 1; own >= 0; own--) {
         if (!own) {
-            s.o.basis = (kn_view){0};
+            s.o.basis_view = (kn_view){0};
             s.o.components = (int)P;
         }
         bench_run(b, &s.d, &s.o, &j);

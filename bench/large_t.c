@@ -35,9 +35,9 @@ static void passes(bench *b, const bench_data *d, ptrdiff_t P)
 /* The basis as a fit makes it, whatever way it chooses for this many samples. */
 static void basis(bench *b, const bench_data *d, int P)
 {
-    kn_fit_options o;
+    kn_settings o;
     bench_job j;
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.components = P;
     o.folds = 0;
     o.rho = 0.2;
@@ -53,9 +53,9 @@ static void job(bench *b, const bench_data *d, int P)
 {
     double N = (double)d->Y.rows, T = (double)d->Y.cols, Ns = (double)d->Xs.rows, p = P;
     double bytes = 4 * N * T, maps = 2 * 8 * Ns * T;
-    kn_fit_options o;
+    kn_settings o;
     bench_job j;
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.components = P;
     o.folds = 0;
     bench_run(b, d, &o, &j);

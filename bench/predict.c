@@ -18,7 +18,7 @@ static void row(bench *b, const char *step, kn_noise noise, int P, double second
 static kn_status latent(bench *b, const kn_model *model, kn_view Xs)
 {
     kn_maps *maps;
-    kn_status status = kn_predict(b->ctx, model, Xs, &maps);
+    kn_status status = kn_maps_predict(b->ctx, model, Xs, &maps);
     kn_maps_free(maps);
     return status;
 }
@@ -26,18 +26,18 @@ static kn_status latent(bench *b, const kn_model *model, kn_view Xs)
 static void run(bench *b, const bench_data *d, const output *out, kn_noise noise, int P)
 {
     enum { REPEATS = 5 };
-    kn_fit_options o;
+    kn_settings o;
     kn_model *model;
     kn_maps *maps;
     double s, N = (double)d->X.rows, T = (double)d->Y.cols, Ns = (double)d->Xs.rows;
     double p = (double)P, F = (double)d->X.cols, J = (double)out->model.rows;
     kn_view x = d->Xs;
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.noise = noise;
     o.components = P;
     o.folds = 0;
-    BENCH_TRY(b, kn_fit(b->ctx, d->X, d->Y, &o, &model));
-    BENCH_TRY(b, kn_predict(b->ctx, model, d->Xs, &maps));
+    BENCH_TRY(b, kn_fit_arrays(b->ctx, d->X, d->Y, &o, &model));
+    BENCH_TRY(b, kn_maps_predict(b->ctx, model, d->Xs, &maps));
     BENCH_TIME(s, REPEATS, BENCH_TRY(b, latent(b, model, d->Xs)));
     row(b, "latent", noise, P, s, 2 * Ns * N * (F + N + 2 * p), 8 * (4 * Ns * N + 2 * Ns * p));
     BENCH_TIME(s, REPEATS,

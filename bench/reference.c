@@ -54,7 +54,7 @@ static void report(bench *b, const stopwatch *w, ptrdiff_t N, ptrdiff_t T, int P
 
 static void run(bench *b, const bench_data *d, int P)
 {
-    kn_fit_options o;
+    kn_settings o;
     kn_model *m;
     kn_gp_maps cv;
     kn_gram gram;
@@ -65,12 +65,12 @@ static void run(bench *b, const bench_data *d, int P)
     stopwatch w = {0};
     BENCH_TRY(b, kn_alloc(b->ctx, N, sizeof(int), &memory));
     int *fold = memory;
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.components = P;
     o.folds = 0;
     bench_peak_reset(b);
     lap(&w, -1);
-    BENCH_TRY(b, kn_fit(b->ctx, d->X, d->Y, &o, &m));
+    BENCH_TRY(b, kn_fit_arrays(b->ctx, d->X, d->Y, &o, &m));
     lap(&w, FIT);
     kn_responses R = kn_responses_of(d->Y, &m->y);
     BENCH_TRY(b, kn_gram_new(b->ctx, &R, &gram)); /* the fit has it at hand */

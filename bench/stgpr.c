@@ -77,7 +77,7 @@ int main(int argc, char **argv)
     bench b;
     bench_data d;
     bench_job j;
-    kn_fit_options o;
+    kn_settings o;
     bench_begin(
         &b, argc, argv, "stgpr",
         "What does the baseline of one Gaussian process a response cost at the paper's size, "
@@ -85,8 +85,8 @@ int main(int argc, char **argv)
         "extrapolated. eig: decompositions, in units of which the fit is given too.");
     bench_paper(&b, bench_size(&b, 600, 30), bench_size(&b, 5438, 40), bench_size(&b, 100, 5),
                 bench_size(&b, 1440, 20), &d);
-    kn_fit_options_init(&o);
-    o.method = KN_STGPR;
+    kn_settings_init(&o);
+    o.method = "stgpr";
     o.folds = 0;
     bench_table(&b, "threads| fit s|units| eig|maps s|   z s|total s|peak MB");
     for (int k = 0; k < 2; k++) {

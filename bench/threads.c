@@ -119,9 +119,9 @@ static void passes(bench *b, const bench_data *d)
 
 static void fit(bench *b, const bench_data *d, kn_noise noise, int P)
 {
-    kn_fit_options o;
+    kn_settings o;
     bench_job j[2];
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.noise = noise;
     o.components = P;
     o.folds = 0;

@@ -85,6 +85,17 @@ void kn_set_memory(kn_ctx *ctx, size_t bytes)
     ctx->memory = bytes;
 }
 
+kn_resources kn_resources_of(const kn_ctx *ctx)
+{
+    return (kn_resources){ctx->threads, ctx->memory};
+}
+
+void kn_resources_put(kn_ctx *ctx, kn_resources resources)
+{
+    ctx->threads = resources.threads;
+    ctx->memory = resources.memory;
+}
+
 bool kn_memory_given(const kn_ctx *ctx)
 {
     return ctx->memory > 0;
@@ -143,7 +154,7 @@ void kn_tell(kn_ctx *ctx, const char *stage, ptrdiff_t done, ptrdiff_t total, do
 {
     if (!ctx->progress || ctx->quiet)
         return;
-    kn_progress p = {stage, done, total, lml};
+    kn_progress p = {sizeof p, stage, done, total, lml};
     ctx->progress(ctx->progress_user, &p);
 }
 

@@ -28,6 +28,14 @@ kn_status kn_fail(kn_ctx *ctx, kn_status status, const char *format, ...) KN_PRI
 void kn_log(kn_ctx *ctx, kn_log_level level, const char *format, ...) KN_PRINTF(3, 4);
 void kn_tell(kn_ctx *ctx, const char *stage, ptrdiff_t done, ptrdiff_t total, double lml);
 
+typedef struct kn_resources { /* as set; 0: the default */
+    int threads;
+    size_t memory;
+} kn_resources;
+
+kn_resources kn_resources_of(const kn_ctx *ctx);
+void kn_resources_put(kn_ctx *ctx, kn_resources resources);
+
 bool kn_memory_given(const kn_ctx *ctx); /* by kn_set_memory; else kn_memory is the machine's */
 
 bool kn_cancelled(const kn_ctx *ctx);

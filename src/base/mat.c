@@ -2,6 +2,31 @@
 
 #include <string.h>
 
+kn_view kn_view_cols(const double *data, ptrdiff_t rows, ptrdiff_t cols)
+{
+    return (kn_view){data, KN_F64, rows, cols, 1, rows};
+}
+
+kn_view kn_view_rows(const double *data, ptrdiff_t rows, ptrdiff_t cols)
+{
+    return (kn_view){data, KN_F64, rows, cols, cols, 1};
+}
+
+kn_view kn_view_rows_f32(const float *data, ptrdiff_t rows, ptrdiff_t cols)
+{
+    return (kn_view){data, KN_F32, rows, cols, cols, 1};
+}
+
+kn_mat kn_mat_cols(double *data, ptrdiff_t rows, ptrdiff_t cols)
+{
+    return (kn_mat){data, rows, cols, rows};
+}
+
+kn_mat kn_mat_none(void)
+{
+    return (kn_mat){NULL, 0, 0, 0};
+}
+
 kn_status kn_mat_new(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_mat *out)
 {
     *out = kn_mat_none();

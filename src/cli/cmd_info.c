@@ -2,93 +2,95 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/begin.h"
 #include "cli/commands.h"
 #include "cli/session.h"
 
-static void print_build(void)
+static void print_build(const kn_ctx *ctx)
 {
-    kn_ctx *ctx = kn_ctx_new();
     const char *better = kn_build_better_core();
     printf("kronorm %s\nBLAS %s\ncore %s%s%s%s\nthreads %d\n", kn_version(), kn_build_blas(),
            kn_build_core(), better ? " (slow here: set OPENBLAS_CORETYPE=" : "",
-           better ? better : "", better ? ")" : "", ctx ? kn_threads(ctx) : 1);
-    kn_ctx_free(ctx);
+           better ? better : "", better ? ")" : "", kn_threads(ctx));
 }
 
-static void print_model(const char *path, const kn_fit_info *i)
+/* Entry i of a column of numbers in the model. */
+static double entry(const kn_model *m, const char *name, int i)
 {
-    static const char *const methods[] = {"smtgpr", "stgpr", "kronprod"};
-    static const char *const noises[] = {"structured", "iso"};
-    printf("%s\n  method %s", path, methods[i->method]);
-    if (i->method != KN_STGPR)
-        printf(", noise %s, likelihood %s", noises[i->noise],
-               i->likelihood == KN_PAPER ? "paper" : "exact");
-    printf("\n");
-    printf("  samples %td, covariates %td, responses %td (%td left out)\n", i->n_samples,
-           i->n_covariates, i->n_responses, i->n_left_out);
-    if (i->method != KN_STGPR)
-        printf("  components %td, rank of R %td\n", i->n_components, i->rank);
-    printf("  log-likelihood %.4f, %s, %d evaluations\n", i->lml,
-           i->converged ? "converged" : "not converged", i->evaluations);
-    if (isfinite(i->rho))
-        printf("  rho %.4g, length %.4g\n", i->rho, i->length);
-    for (int k = 0; k < i->n_theta; k++)
-        printf("  %-10s %9.4f   gradient %.2e\n", i->theta_name[k], i->theta[k], i->gradient[k]);
-    if (i->cv.folds)
-        printf("  cross-validated in %d folds: mean z^2 %.3f, MSLL %.4f, within 95 %% %.3f\n",
-               i->cv.folds, i->cv.z2, i->cv.msll, i->cv.coverage95);
-    if (i->n_curve)
+    kn_view v = kn_model_array(m, name);
+    return ((const double *)v.data)[i * v.row_stride];
+}
+
+static void print_search(const kn_model *m)
+{
+    int n_theta = (int)kn_model_number(m, "n_theta"), n_curve = (int)kn_model_number(m, "n_curve");
+    char name[32];
+    for (int k = 0; k < n_theta; k++) {
+        snprintf(name, sizeof name, "theta.%d", k);
+        printf("  %-10s %9.4f   gradient %.2e\n", kn_model_text(m, name), entry(m, "theta", k),
+               entry(m, "gradient", k));
+    }
+    if (kn_model_number(m, "cv.folds") > 0)
+        printf("  cross-validated in %.0f folds: mean z^2 %.3f, MSLL %.4f, within 95 %% %.3f\n",
+               kn_model_number(m, "cv.folds"), kn_model_number(m, "cv.z2"),
+               kn_model_number(m, "cv.msll"), kn_model_number(m, "cv.coverage95"));
+    if (n_curve)
         printf("  components   MSLL      s.e.\n");
-    for (int k = 0; k < i->n_curve; k++)
-        printf("  %10d %9.5f %8.5f%s\n", i->curve[k].components, i->curve[k].msll, i->curve[k].se,
-               i->curve[k].components == i->n_components ? "  <- used" : "");
+    for (int k = 0; k < n_curve; k++) {
+        double P = entry(m, "curve.components", k);
+        printf("  %10.0f %9.5f %8.5f%s\n", P, entry(m, "curve.msll", k), entry(m, "curve.se", k),
+               P == kn_model_number(m, "n_components") ? "  <- used" : "");
+    }
 }
 
-int cmd_info(int argc, char **argv)
+static void print_model(const char *path, const kn_model *m)
 {
-    bool json = false, build = false;
-    cli_common common;
-    cli_words words;
-    const cli_option options[] = {
-        {CLI_FLAG, "json", 0, NULL, "everything, for machines", &json, NULL},
-        {CLI_FLAG, "build", 0, NULL, "versions, BLAS and the core it uses, threads", &build, NULL},
-        {CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
-    };
-    const cli_command command = {"info",
-                                 "what is in a model, or how this program was built",
-                                 "MODEL [--json] | --build",
-                                 "Prints what a model file holds without using it.",
-                                 "kronorm info model.safetensors --json",
-                                 options};
-    int done = cli_begin(&command, argc, argv, &common, &words);
-    if (done >= 0)
-        return done;
-    if (build) {
-        print_build();
+    bool components = kn_model_number(m, "n_components") > 0;
+    printf("%s\n  method %s", path, kn_model_text(m, "method"));
+    if (components)
+        printf(", noise %s, likelihood %s", kn_model_text(m, "noise"),
+               kn_model_text(m, "likelihood"));
+    printf("\n  samples %.0f, covariates %.0f, responses %.0f (%.0f left out)\n",
+           kn_model_number(m, "n_samples"), kn_model_number(m, "n_covariates"),
+           kn_model_number(m, "n_responses"), kn_model_number(m, "n_left_out"));
+    if (components)
+        printf("  components %.0f, rank of R %.0f\n", kn_model_number(m, "n_components"),
+               kn_model_number(m, "rank"));
+    printf("  log-likelihood %.4f, %s, %.0f evaluations\n", kn_model_number(m, "lml"),
+           kn_model_number(m, "converged") > 0 ? "converged" : "not converged",
+           kn_model_number(m, "evaluations"));
+    if (isfinite(kn_model_number(m, "rho")))
+        printf("  rho %.4g, length %.4g\n", kn_model_number(m, "rho"),
+               kn_model_number(m, "length"));
+    print_search(m);
+}
+
+static int info(cli_run *run)
+{
+    kn_model *model = NULL;
+    char *text = NULL;
+    if (run->build) {
+        print_build(run->ctx);
         return 0;
     }
-    if (words.n != 1)
+    if (run->n_words != 1)
         return cli_usage_error("info", "one model file is needed, or --build");
-    kn_ctx *ctx = session_begin(&common, "info");
-    if (!ctx)
-        return 1;
-    kn_status status;
-    if (json) {
-        char *text;
-        status = kn_model_describe(ctx, words.word[0], &text);
-        if (status == KN_OK)
-            puts(text);
-        kn_text_free(text);
-    } else {
-        kn_model *model;
-        kn_fit_info info;
-        status = kn_model_open(ctx, words.word[0], &model);
-        if (status == KN_OK) {
-            kn_model_info(model, &info);
-            print_model(words.word[0], &info);
-        }
-        kn_model_free(model);
-    }
-    return session_end(ctx, status);
+    kn_status status = kn_model_open(run->ctx, run->word[0], &model);
+    if (status == KN_OK && run->json)
+        status = kn_model_json(run->ctx, model, &text);
+    if (status == KN_OK && run->json)
+        puts(text);
+    else if (status == KN_OK)
+        print_model(run->word[0], model);
+    kn_text_free(text);
+    kn_model_free(model);
+    return session_end(run, status);
 }
+
+const cli_command cmd_info = {
+    .name = "info",
+    .summary = "what is in a model, or how this program was built",
+    .usage = "MODEL [--json] | --build",
+    .description = "Prints what a model file holds without using it.",
+    .example = "kronorm info model.safetensors --json",
+    .run = info,
+};

@@ -2,45 +2,36 @@
 
 #include "cli/commands.h"
 #include "cli/inputs.h"
+#include "cli/session.h"
 
-int cmd_predict(int argc, char **argv)
+static int predict(cli_run *run)
 {
-    kn_apply_job job = {.size = sizeof job};
-    const char *write = NULL;
-    bool split = false;
-    int format = 0;
-    cli_common common;
-    cli_words words;
-    const cli_option options[] = {
-        {CLI_TEXT, "model", 0, "MODEL", "the model file, if not the first word", &job.model, NULL},
-        CLI_INPUT_ROWS(job.in),
-        CLI_APPLY_ROWS(job, write, split, format),
-        {CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
-    };
-    const cli_command command = {
-        "predict",
-        "model + covariates -> mean and variance maps",
-        "MODEL -c FILE -o DIR [options]",
-        "What is normal for these covariates: the mean of every response and the variance of the\n"
-        "mean (ys2_model); ys2_noise, the variance of people around it, is the same for all.",
-        "kronorm predict model.safetensors -c new_participants.tsv -o predicted",
-        options};
-    int done = cli_begin(&command, argc, argv, &common, &words);
-    if (done >= 0)
-        return done;
-    done = apply_arguments("predict", &words, write, &job);
-    if (done)
-        return done;
-    job.split = split;
-    job.format = (kn_format)format;
-    job.force = common.force;
-    kn_ctx *ctx = session_begin(&common, "predict");
-    kn_apply_result result;
-    if (!ctx)
-        return 1;
-    kn_status status = kn_apply_files(ctx, &job, &result);
-    int code = session_end(ctx, status);
-    if (status == KN_OK && !common.quiet)
-        printf("%s: %td samples, %td files\n", job.output, result.n_samples, result.n_files);
+    kn_model *model = NULL;
+    kn_data *data = NULL;
+    kn_scores *scores = NULL;
+    kn_status status = cli_open(run, &model, &data);
+    if (status == KN_OK)
+        status = kn_predict(run->ctx, model, data, run->options, &scores);
+    int code = session_end(run, status);
+    if (status == KN_OK && !run->quiet)
+        printf("%s: %td samples, %.0f files\n", kn_options_get(run->options, "output"),
+               kn_scores_n_people(scores), kn_scores_number(scores, "files"));
+    kn_scores_free(scores);
+    kn_data_free(data);
+    kn_model_free(model);
     return code;
 }
+
+const cli_command cmd_predict = {
+    .name = "predict",
+    .summary = "model + covariates -> mean and variance maps",
+    .usage = "MODEL -c FILE -o DIR [options]",
+    .description =
+        "What is normal for these covariates: the mean of every response and the variance of the\n"
+        "mean (ys2_model); ys2_noise, the variance of people around it, is the same for all.",
+    .example = "kronorm predict model.safetensors -c new_participants.tsv -o predicted",
+    .model = true,
+    .needs = "covariates output",
+    .check = kn_options_check,
+    .run = predict,
+};

@@ -2,11 +2,8 @@
 #ifndef KN_CLI_COMMANDS_H
 #define KN_CLI_COMMANDS_H
 
-int cmd_fit(int argc, char **argv);
-int cmd_predict(int argc, char **argv);
-int cmd_score(int argc, char **argv);
-int cmd_info(int argc, char **argv);
-int cmd_simulate(int argc, char **argv);
-int cmd_reproduce(int argc, char **argv);
+#include "cli/arguments.h"
+
+extern const cli_command cmd_fit, cmd_predict, cmd_score, cmd_simulate, cmd_reproduce, cmd_info;
 
 #endif

@@ -5,19 +5,11 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/pages.h"
+#include "cli/session.h"
 
-static const struct {
-    const char *name, *summary;
-    int (*run)(int argc, char **argv);
-} COMMANDS[] = {
-    {"fit", "covariates + responses -> one model file", cmd_fit},
-    {"predict", "model + covariates -> mean and variance maps", cmd_predict},
-    {"score", "model + covariates + responses -> z maps, abnormality, metrics", cmd_score},
-    {"simulate", "a cohort with known truth, as real files on disk", cmd_simulate},
-    {"reproduce", "the paper's experiment on such files: table and figure", cmd_reproduce},
-    {"info", "what is in a model, or how this program was built", cmd_info},
-};
+static const cli_command *const COMMANDS[] = {&cmd_fit,      &cmd_predict,   &cmd_score,
+                                              &cmd_simulate, &cmd_reproduce, &cmd_info};
 enum { N_COMMANDS = sizeof COMMANDS / sizeof *COMMANDS };
 
 static void help(FILE *to)
@@ -27,7 +19,7 @@ static void help(FILE *to)
             "Usage: kronorm COMMAND [options]\n\n",
             kn_version());
     for (int i = 0; i < N_COMMANDS; i++)
-        fprintf(to, "  %-10s %s\n", COMMANDS[i].name, COMMANDS[i].summary);
+        fprintf(to, "  %-10s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
     fprintf(to, "\n'kronorm COMMAND --help' has the options and an example.\n");
 }
 
@@ -45,6 +37,42 @@ static void use_the_right_core(char **argv)
     unsetenv("OPENBLAS_CORETYPE"); /* it could not: slower, but right */
 }
 
+static const cli_command *find(const char *name)
+{
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(name, COMMANDS[i]->name) == 0)
+            return COMMANDS[i];
+    return NULL;
+}
+
+/* A command as far as its pages, its version or its end. */
+static int run_command(const cli_command *command, int argc, char **argv)
+{
+    cli_run run = {.ctx = kn_ctx_new()};
+    int code;
+    if (argc == 1 && (strcmp(argv[0], "--man") == 0 || strcmp(argv[0], "--completion") == 0)) {
+        strcmp(argv[0], "--man") == 0 ? cli_man(command) : cli_completion(command);
+        code = 0;
+    } else if (!run.ctx || kn_options_new(run.ctx, command->name, &run.options) != KN_OK) {
+        fputs("kronorm: out of memory\n", stderr);
+        code = 1;
+    } else {
+        code = cli_parse(command, argc, argv, &run);
+        if (code == 0 && run.help) {
+            cli_help(command);
+        } else if (code == 0 && run.version) {
+            printf("kronorm %s\n", kn_version());
+        } else if (code == 0) {
+            kn_set_threads(run.ctx, atoi(kn_options_get(run.options, "threads")));
+            session_begin(&run, command->name);
+            code = command->run(&run);
+        }
+    }
+    kn_options_free(run.options);
+    kn_ctx_free(run.ctx);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     use_the_right_core(argv);
@@ -52,17 +80,20 @@ int main(int argc, char **argv)
         help(stderr);
         return 2;
     }
-    for (int i = 0; i < N_COMMANDS; i++)
-        if (strcmp(argv[1], COMMANDS[i].name) == 0)
-            return COMMANDS[i].run(argc - 2, argv + 2);
-    if (strcmp(argv[1], "--version") == 0) {
+    const char *word = argv[1];
+    if (find(word))
+        return run_command(find(word), argc - 2, argv + 2);
+    if (strcmp(word, "--version") == 0) {
         printf("kronorm %s\n", kn_version());
-        return 0;
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
+    } else if (strcmp(word, "help") == 0 && argc == 3 && strcmp(argv[2], "--options-md") == 0) {
+        cli_markdown(COMMANDS, N_COMMANDS);
+    } else if (strcmp(word, "help") == 0 && argc == 3 && find(argv[2])) {
+        cli_help(find(argv[2]));
+    } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
+               strcmp(word, "help") == 0) {
         help(stdout);
-        return 0;
+    } else {
+        return cli_usage_error(NULL, "there is no command '%s'", word);
     }
-    return cli_usage_error(NULL, "there is no command '%s'", argv[1]);
+    return 0;
 }

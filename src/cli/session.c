@@ -3,6 +3,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,10 +41,13 @@ static void on_log(void *user, kn_log_level level, const char *message)
     if (level == KN_LOG_WARNING && session.quiet)
         return;
     close_line();
+    char *spelled = cli_spelled(message);
+    const char *text = spelled ? spelled : message;
     if (level == KN_LOG_WARNING)
-        fprintf(stderr, "kronorm %s: warning: %s\n", session.command, message);
+        fprintf(stderr, "kronorm %s: warning: %s\n", session.command, text);
     else
-        fprintf(stderr, "%s\n", message);
+        fprintf(stderr, "%s\n", text);
+    free(spelled);
 }
 
 static void time_left(double seconds, char *out, size_t size)
@@ -96,39 +100,34 @@ static void on_progress(void *user, const kn_progress *p)
     session.line_open = true;
 }
 
-kn_ctx *session_begin(const cli_common *common, const char *command)
+void session_begin(cli_run *run, const char *command)
 {
-    kn_ctx *ctx = kn_ctx_new();
-    if (!ctx) {
-        fputs("kronorm: out of memory\n", stderr);
-        return NULL;
-    }
-    session.ctx = ctx;
+    session.ctx = run->ctx;
     session.command = command;
-    session.quiet = common->quiet;
-    session.verbose = common->verbose;
+    session.quiet = run->quiet;
+    session.verbose = run->verbose;
     session.terminal = isatty(STDERR_FILENO);
     session.stage[0] = '\0';
     session.last_shown = kn_clock();
-    kn_set_threads(ctx, common->threads);
-    kn_set_log(ctx, on_log, NULL);
-    if (!common->quiet)
-        kn_set_progress(ctx, on_progress, NULL);
+    kn_set_log(run->ctx, on_log, NULL);
+    if (!run->quiet)
+        kn_set_progress(run->ctx, on_progress, NULL);
     struct sigaction act = {.sa_handler = on_signal};
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
     sigaction(SIGHUP, &act, NULL);
     signal(SIGXFSZ, SIG_IGN); /* a file too large for its limit is an error like a full disk */
-    return ctx;
 }
 
-int session_end(kn_ctx *ctx, kn_status status)
+int session_end(cli_run *run, kn_status status)
 {
     close_line();
-    if (status != KN_OK)
-        fprintf(stderr, "kronorm: %s\n", kn_message(ctx));
+    if (status != KN_OK) {
+        char *sentence = cli_spelled(kn_message(run->ctx));
+        fprintf(stderr, "kronorm: %s\n", sentence ? sentence : kn_message(run->ctx));
+        free(sentence);
+    }
     session.ctx = NULL;
-    kn_ctx_free(ctx);
     switch (status) {
     case KN_OK: return 0;
     case KN_ERR_ARGUMENT: return 2; /* the options, not the data */

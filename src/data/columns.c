@@ -124,8 +124,9 @@ bool kn_census_is_numeric(kn_census census)
 kn_status kn_cell_refused(kn_ctx *ctx, const kn_table *table, ptrdiff_t row, ptrdiff_t col,
                           const char *what)
 {
-    return kn_fail(ctx, KN_ERR_DATA, "%s line %td: %s is '%s', %s", kn_table_path(table),
-                   kn_table_line(table, row), kn_clipped(kn_table_name(table, col)).text,
+    return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', %s", kn_table_path(table),
+                   kn_table_unit(table), kn_table_line(table, row),
+                   kn_clipped(kn_table_name(table, col)).text,
                    kn_clipped(kn_table_cell(table, row, col)).text, what);
 }
 

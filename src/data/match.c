@@ -24,7 +24,7 @@ static kn_status find_option(kn_ctx *ctx, const kn_table *table, const char *nam
     *col = kn_column_find(table, name);
     if (*col >= 0)
         return KN_OK;
-    return kn_column_unknown(ctx, table, name, "as --id asks for");
+    return kn_column_unknown(ctx, table, name, "as {id} asks for");
 }
 
 kn_status kn_match_id_columns(kn_ctx *ctx, const char *option, const kn_table *covariates,
@@ -94,7 +94,7 @@ static ptrdiff_t place(const side *s, ptrdiff_t row)
 
 static kn_status sort_ids(kn_ctx *ctx, side *s)
 {
-    const char *unit = s->table || s->list->line ? "line" : "row";
+    const char *unit = s->table ? kn_table_unit(s->table) : s->list->line ? "line" : "row";
     void *memory;
     kn_status status = kn_alloc(ctx, s->n, sizeof *s->sorted, &memory);
     if (status != KN_OK)
@@ -183,7 +183,7 @@ static kn_status check_all(kn_ctx *ctx, const side *a, const side *b)
     if (na > 0 && nb > 0)
         snprintf(more, sizeof more, ", and %td the other way round", nb);
     ptrdiff_t n = na > 0 ? na : nb;
-    return kn_fail(ctx, KN_ERR_DATA, "%s: %td %s not in %s: %s%s (use --match common)",
+    return kn_fail(ctx, KN_ERR_DATA, "%s: %td %s not in %s: %s%s (use {match=common})",
                    na > 0 ? a->path : b->path, n, n == 1 ? "id is" : "ids are",
                    na > 0 ? b->path : a->path, na > 0 ? of_a.text : of_b.text, more);
 }

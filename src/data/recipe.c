@@ -92,7 +92,7 @@ static kn_status fill_numeric(const job *a, const kn_covariate *c, ptrdiff_t col
         case KN_CELL_MISSING:
             if (a->recipe->missing != KN_MISSING_MEAN)
                 return kn_cell_refused(a->ctx, a->table, row, col,
-                                       "expected a number (use --missing drop)");
+                                       "expected a number (use {missing=drop})");
             x[i] = c->mean;
             filled++;
         }
@@ -123,7 +123,7 @@ static kn_status fill_category(const job *a, const kn_covariate *c, ptrdiff_t co
             continue;
         if (kn_text_is_missing(cell))
             return kn_cell_refused(a->ctx, a->table, row, col,
-                                   "expected a category (use --missing drop)");
+                                   "expected a category (use {missing=drop})");
         if (kn_level_of(cell, c->levels.numbers, level))
             k = kn_levels_find(&c->levels, level, &at);
         if (k < 0)

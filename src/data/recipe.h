@@ -51,10 +51,8 @@ typedef struct kn_recipe_options {
     const char *use;         /* --use a,b,c as typed; NULL: every named column but those below */
     const char *categorical; /* --categorical a,b as typed; NULL: none */
     kn_missing missing;
-    bool one_file;           /* covariates and responses are one table: `use` is required */
-    ptrdiff_t id_col;        /* -1: none */
-    const ptrdiff_t *labels; /* columns of --label and --reference: never covariates */
-    ptrdiff_t n_labels;
+    bool one_file;                /* covariates and responses are one table: `use` is required */
+    ptrdiff_t id_col;             /* -1: none */
     const char *const *responses; /* names of responses chosen already: never covariates */
     ptrdiff_t n_responses;
     const ptrdiff_t *rows; /* that training uses; NULL: all */

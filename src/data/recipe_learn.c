@@ -7,14 +7,6 @@
 
 /* ---- which columns ------------------------------------------------------------------------- */
 
-static bool is_label(const kn_recipe_options *o, ptrdiff_t col)
-{
-    for (ptrdiff_t k = 0; k < o->n_labels; k++)
-        if (o->labels[k] == col)
-            return true;
-    return false;
-}
-
 static bool is_response(const kn_recipe_options *o, const char *name)
 {
     for (ptrdiff_t k = 0; k < o->n_responses; k++)
@@ -28,8 +20,6 @@ static const char *barred(const kn_table *table, const kn_recipe_options *o, ptr
 {
     if (col == o->id_col)
         return "is the id column";
-    if (is_label(o, col))
-        return "is a label or reference column";
     if (is_response(o, kn_table_name(table, col)))
         return "is a response";
     return NULL;
@@ -41,10 +31,10 @@ static kn_status names_by_use(kn_ctx *ctx, const kn_table *table, const kn_recip
     for (ptrdiff_t k = 0; k < use->n; k++) {
         ptrdiff_t col = kn_column_find(table, use->name[k]);
         if (col < 0)
-            return kn_column_unknown(ctx, table, use->name[k], "as --use asks for");
+            return kn_column_unknown(ctx, table, use->name[k], "as {use} asks for");
         const char *why = barred(table, o, col);
         if (why)
-            return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: --use %s: it %s and cannot be a covariate",
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: {use=%s}: it %s and cannot be a covariate",
                            kn_table_path(table), kn_clipped(use->name[k]).text, why);
         names[k] = kn_table_name(table, col);
     }
@@ -58,12 +48,12 @@ static kn_status check_default(kn_ctx *ctx, const kn_table *table, const kn_reci
         named += kn_table_named(table, j);
     if (o->one_file)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s: covariates and responses are one file, name the covariates with --use",
+                       "%s: covariates and responses are one file, name the covariates with {use}",
                        kn_table_path(table));
-    if (named > KN_COLUMNS_UNCHOSEN)
+    if (named > KN_COLUMNS_UNCHOSEN && !kn_table_made(table))
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "%s: %td columns, more than the %d that are covariates by default, name the "
-                       "covariates with --use",
+                       "covariates with {use}",
                        kn_table_path(table), named, KN_COLUMNS_UNCHOSEN);
     return KN_OK;
 }
@@ -77,10 +67,10 @@ kn_status kn_recipe_names(kn_ctx *ctx, const kn_table *table, const kn_recipe_op
 
     *names = NULL;
     *n = 0;
-    KN_TRY(kn_names_split(ctx, "--use", o->use, &use));
+    KN_TRY(kn_names_split(ctx, "{use}", o->use, &use));
     if (!o->use)
         KN_TRY(check_default(ctx, table, o));
-    KN_TRY(kn_alloc(ctx, o->use ? use.n : KN_COLUMNS_UNCHOSEN, sizeof **names, &memory));
+    KN_TRY(kn_alloc(ctx, o->use ? use.n : kn_table_cols(table), sizeof **names, &memory));
     const char **list = memory;
     if (o->use) {
         KN_TRY(names_by_use(ctx, table, o, &use, list));
@@ -94,7 +84,7 @@ kn_status kn_recipe_names(kn_ctx *ctx, const kn_table *table, const kn_recipe_op
         status = kn_fail(ctx, KN_ERR_DATA, "%s: no column is left to be a covariate",
                          kn_table_path(table));
     else if (*n > KN_RECIPE_MOST)
-        status = kn_fail(ctx, KN_ERR_ARGUMENT, "--use names %td columns, at most %d can be used",
+        status = kn_fail(ctx, KN_ERR_ARGUMENT, "{use} names %td columns, at most %d can be used",
                          *n, KN_RECIPE_MOST);
 out:
     kn_names_clear(&use);
@@ -128,7 +118,7 @@ static kn_status start(lesson *l, const kn_recipe_options *o)
     kn_status status;
 
     KN_TRY(kn_recipe_names(l->ctx, l->table, o, &names, &l->n_col));
-    KN_TRY(kn_names_split(l->ctx, "--categorical", o->categorical, &categorical));
+    KN_TRY(kn_names_split(l->ctx, "{categorical}", o->categorical, &categorical));
     KN_TRY(kn_alloc_i(l->ctx, l->n_col, &l->col));
     KN_TRY(kn_alloc(l->ctx, l->n_col, sizeof *l->category, &flags));
     l->category = flags;
@@ -138,14 +128,14 @@ static kn_status start(lesson *l, const kn_recipe_options *o)
         ptrdiff_t col = kn_column_find(l->table, categorical.name[c]), k = 0;
         if (col < 0) {
             status = kn_column_unknown(l->ctx, l->table, categorical.name[c],
-                                       "as --categorical asks for");
+                                       "as {categorical} asks for");
             goto out;
         }
         while (k < l->n_col && l->col[k] != col)
             k++;
         if (k == l->n_col) {
             status = kn_fail(l->ctx, KN_ERR_ARGUMENT,
-                             "%s: --categorical %s: it is not among the covariates",
+                             "%s: {categorical=%s}: it is not among the covariates",
                              kn_table_path(l->table), kn_clipped(categorical.name[c]).text);
             goto out;
         }
@@ -185,8 +175,8 @@ static kn_status check_missing(const lesson *l, ptrdiff_t col, bool category)
     for (ptrdiff_t i = 0; i < l->n; i++)
         if (kn_text_is_missing(kn_table_cell(l->table, l->row[i], col)))
             return kn_cell_refused(l->ctx, l->table, l->row[i], col,
-                                   category ? "expected a category (use --missing drop)"
-                                            : "expected a number (use --missing drop)");
+                                   category ? "expected a category (use {missing=drop})"
+                                            : "expected a number (use {missing=drop})");
     return KN_OK;
 }
 
@@ -195,7 +185,7 @@ static kn_status learn_numeric(const lesson *l, ptrdiff_t col, kn_census census,
     if (census.texts > 0)
         return kn_cell_refused(l->ctx, l->table, census.first_text, col,
                                "expected a number as in most rows (or name the column in "
-                               "--categorical)");
+                               "{categorical})");
     for (ptrdiff_t i = 0; i < l->n; i++) {
         double x;
         if (kn_table_number(l->table, l->row[i], col, &x) == KN_CELL_NUMBER)
@@ -208,8 +198,8 @@ static kn_status check_text(const lesson *l, ptrdiff_t line, const char *text)
 {
     if (kn_recipe_text_ok(text))
         return KN_OK;
-    return kn_fail(l->ctx, KN_ERR_DATA, "%s line %td: '%s' is not UTF-8 text",
-                   kn_table_path(l->table), line, kn_clipped(text).text);
+    return kn_fail(l->ctx, KN_ERR_DATA, "%s %s %td: '%s' is not UTF-8 text",
+                   kn_table_path(l->table), kn_table_unit(l->table), line, kn_clipped(text).text);
 }
 
 static kn_status learn_category(const lesson *l, ptrdiff_t col, kn_census census, kn_covariate *c)
@@ -227,15 +217,16 @@ static kn_status learn_category(const lesson *l, ptrdiff_t col, kn_census census
         const char *cell = kn_table_cell(l->table, l->row[i], col);
         ptrdiff_t line = kn_table_line(l->table, l->row[i]);
         if (!kn_level_of(cell, c->levels.numbers, level))
-            return kn_fail(l->ctx, KN_ERR_DATA, "%s line %td: %s has %zu bytes, a level at most %d",
-                           path, line, name.text, strlen(cell), KN_LEVEL_SIZE - 1);
+            return kn_fail(l->ctx, KN_ERR_DATA, "%s %s %td: %s has %zu bytes, a level at most %d",
+                           path, kn_table_unit(l->table), line, name.text, strlen(cell),
+                           KN_LEVEL_SIZE - 1);
         if (kn_levels_find(&c->levels, level, &at) >= 0)
             continue;
         KN_TRY(check_text(l, line, level));
         if (c->levels.n == most)
             return kn_fail(l->ctx, KN_ERR_DATA,
                            "%s: %s is a category with at least %td levels in %td rows, at most "
-                           "%d and one for every %d rows can be used (leave it out with --use)",
+                           "%d and one for every %d rows can be used (leave it out with {use})",
                            path, name.text, most + 1, l->n, KN_LEVELS_MOST, KN_LEVEL_ROWS);
         KN_TRY(kn_levels_add(l->ctx, &c->levels, level));
     }
@@ -247,7 +238,8 @@ static kn_status learn_column(const lesson *l, ptrdiff_t k, kn_covariate *c)
 {
     ptrdiff_t col = l->col[k];
     kn_census census = kn_column_census(l->table, col, l->row, l->n);
-    bool category = l->category[k] || (census.texts > 0 && !kn_census_is_numeric(census));
+    bool category = l->category[k] || kn_table_category(l->table, col) ||
+                    (census.texts > 0 && !kn_census_is_numeric(census));
     kn_status status;
 
     KN_TRY(kn_trimmed(l->ctx, kn_table_name(l->table, col), &c->name));

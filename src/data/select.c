@@ -49,7 +49,7 @@ static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_select_option
             found++;
         } else if (exact) {
             return kn_fail(ctx, KN_ERR_ARGUMENT,
-                           "%s: --targets %s: it is %s and cannot be a response",
+                           "%s: {targets=%s}: it is %s and cannot be a response",
                            kn_table_path(table), kn_clipped(name).text,
                            j == o->id_col ? "the id column" : "a covariate or a label");
         } else {
@@ -60,9 +60,9 @@ static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_select_option
         return KN_OK;
     if (passed > 0)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s: --targets %s matches only the id, covariates and labels",
+                       "%s: {targets=%s} matches only the id, covariates and labels",
                        kn_table_path(table), kn_clipped(pattern).text);
-    return kn_column_unknown(ctx, table, pattern, "as --targets asks for");
+    return kn_column_unknown(ctx, table, pattern, "as {targets} asks for");
 }
 
 static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
@@ -96,7 +96,7 @@ kn_status kn_select(kn_ctx *ctx, const kn_table *table, const kn_select_options 
     kn_status status;
 
     *out = (kn_selection){0};
-    KN_TRY(kn_names_split(ctx, "--targets", o->targets, &patterns));
+    KN_TRY(kn_names_split(ctx, "{targets}", o->targets, &patterns));
     KN_TRY(kn_alloc(ctx, cols, sizeof(bool), &flags));
     KN_TRY(reserve(ctx, cols, out));
     bool *chosen = flags;

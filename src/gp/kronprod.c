@@ -129,21 +129,10 @@ static ptrdiff_t batch(const kn_gp *gp)
     return 1;
 }
 
-static const kn_misfit MISFITS[] = {
-    {"components", KN_ALWAYS, "components", "every response is its own task"},
-    {"basis", KN_ALWAYS, "basis", "its basis is the identity"},
-    {"likelihood", KN_ALWAYS, "likelihood paper", "without a basis it is the exact one"},
-    {"plain", KN_ALWAYS, "plain", "it is STGPR's"},
-    {"rank", KN_ALWAYS, "rank", "its sample covariance is dense"},
-    {0},
-};
-
 const kn_method kn_method_kronprod = {
     .name = "kronprod",
     .title = "MT-Kronprod",
     .identity = true,
-    .iso_only = true,
-    .misfits = MISFITS,
     .fit = fit,
     .predict = kn_components_predict,
     .loo = kn_components_loo,

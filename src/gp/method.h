@@ -40,25 +40,15 @@ typedef struct kn_cv_problem {
     const int *fold; /* N  0 .. folds-1 */
 } kn_cv_problem;
 
-/* An option that a method has no use for. */
-typedef struct kn_misfit {
-    const char *key; /* set to other than its default */
-    enum { KN_ALWAYS, KN_UNLESS_PLAIN, KN_IF_PLAIN } when;
-    const char *said; /* the option in the sentence */
-    const char *reason;
-} kn_misfit;
-
 typedef struct kn_method {
     const char *name;  /* as an option and in model files */
     const char *title; /* in sentences */
     /* ---- what it has ---- */
-    bool components;          /* a number of components, given or chosen by held-out loss */
-    bool identity;            /* its basis stands for the identity [METHOD 1c] */
-    bool alone;               /* each response alone: neither basis nor components */
-    bool iso_only;            /* iso noise is implied */
-    bool low_rank;            /* R0 may be of low rank */
-    bool held_out_once;       /* beyond KN_MANY samples one set is held out instead of folds */
-    const kn_misfit *misfits; /* ends with a row of no key */
+    bool components;    /* a number of components, given or chosen by held-out loss */
+    bool identity;      /* its basis stands for the identity [METHOD 1c] */
+    bool alone;         /* each response alone: neither basis nor components */
+    bool low_rank;      /* R0 may be of low rank */
+    bool held_out_once; /* beyond KN_MANY samples one set is held out instead of folds */
     /* ---- what it does ---- */
     kn_status (*fit)(kn_ctx *ctx, kn_fit_problem *problem, kn_gp *gp, kn_fit_info *info);
     kn_status (*predict)(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out);
@@ -82,11 +72,5 @@ typedef struct kn_method {
 int kn_method_count(void);
 const kn_method *kn_method_at(int number);         /* in the order of the table; NULL: no such */
 const kn_method *kn_method_find(const char *name); /* NULL: no such */
-int kn_method_number(const kn_method *method);
-
-/* Fails with a sentence about the first option that the method has no use for. is_set(self, key):
- * is it other than its default? */
-typedef bool (*kn_is_set)(const void *self, const char *key);
-kn_status kn_method_check(kn_ctx *ctx, const kn_method *method, kn_is_set is_set, const void *self);
 
 #endif

@@ -275,15 +275,12 @@ static ptrdiff_t batch(const kn_gp *gp)
     return 1;
 }
 
-static const kn_misfit MISFITS[] = {{"plain", KN_ALWAYS, "plain", "it is STGPR's"}, {0}};
-
 const kn_method kn_method_smtgpr = {
     .name = "smtgpr",
     .title = "S-MTGPR",
     .components = true,
     .low_rank = true,
     .held_out_once = true,
-    .misfits = MISFITS,
     .fit = fit,
     .predict = kn_components_predict,
     .loo = kn_components_loo,

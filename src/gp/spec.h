@@ -3,6 +3,7 @@
 #define KN_GP_SPEC_H
 
 #include "cov/terms.h"
+#include "gp/fit_info.h"
 
 typedef struct kn_spec { /* what the likelihood is; the same for subsamples and folds */
     kn_noise noise;

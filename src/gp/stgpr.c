@@ -220,29 +220,10 @@ out:
     return status;
 }
 
-static const char ALONE[] = "each response is modelled alone";
-static const kn_misfit MISFITS[] = {
-    {"components", KN_ALWAYS, "components", ALONE},
-    {"basis", KN_ALWAYS, "basis", ALONE},
-    {"noise", KN_ALWAYS, "noise iso", ALONE},
-    {"likelihood", KN_ALWAYS, "likelihood paper", ALONE},
-    {"task_kernel", KN_ALWAYS, "task_kernel", ALONE},
-    {"task_scale", KN_ALWAYS, "task_scale", ALONE},
-    {"optimiser", KN_UNLESS_PLAIN, "a joint optimiser",
-     "responses share cells of (rho, length); plain fits each one alone"},
-    {"theta", KN_UNLESS_PLAIN, "theta", "it starts from rho and length; plain takes theta"},
-    {"restarts", KN_UNLESS_PLAIN, "restarts", "its cells cover the whole range"},
-    {"rank", KN_ALWAYS, "rank", "its sample covariance is dense"},
-    {"rho", KN_IF_PLAIN, "rho", "a plain fit starts from theta"},
-    {"length", KN_IF_PLAIN, "length", "a plain fit starts from theta"},
-    {0},
-};
-
 const kn_method kn_method_stgpr = {
     .name = "stgpr",
     .title = "STGPR",
     .alone = true,
-    .misfits = MISFITS,
     .fit = fit,
     .predict = kn_stgpr_predict,
     .loo = kn_stgpr_loo,

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "base/mat.h"
+#include "gp/fit_info.h"
 
 /* z_ij = (y_ij - mean_ij) / sqrt(v_ij + noise_j), all N* x count; z may be y itself.
  * v = kn_mat_none(): noise alone in the denominator (the z of deviance_noise, METHOD 8b).

@@ -56,13 +56,13 @@ static kn_status reserve(kn_ctx *ctx, const char *dir, int fd, size_t bytes)
     if (error == ENOSPC && fstatvfs(fd, &fs) == 0)
         return kn_fail(ctx, KN_ERR_IO,
                        "%s: the responses need %s of scratch space, %s are free on that file "
-                       "system (choose another with --scratch)",
+                       "system (choose another with {scratch})",
                        dir, kn_size_in_words((double)bytes).text,
                        kn_size_in_words((double)fs.f_bavail * (double)fs.f_frsize).text);
     if (error == EFBIG)
         return kn_fail(ctx, KN_ERR_IO,
                        "%s: the responses need %s of scratch space, more than a file may have "
-                       "there (ulimit -f, or choose another with --scratch)",
+                       "there (ulimit -f, or choose another with {scratch})",
                        dir, kn_size_in_words((double)bytes).text);
     return error ? kn_fail_errno(ctx, dir, "no scratch space can be reserved there", error) : KN_OK;
 }
@@ -73,7 +73,7 @@ static void warn_of_memory(kn_ctx *ctx, const char *dir, int fd)
     struct statfs fs;
     if (fstatfs(fd, &fs) == 0 && (long)fs.f_type == TMPFS)
         kn_log(ctx, KN_LOG_WARNING,
-               "%s is a file system in memory: scratch space there saves none (use --scratch)",
+               "%s is a file system in memory: scratch space there saves none (use {scratch})",
                dir);
 #endif
 }

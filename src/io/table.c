@@ -18,6 +18,7 @@ struct kn_table {
     ptrdiff_t *sorted; /* named columns in order of their names */
     ptrdiff_t rows, cols, n_named;
     ptrdiff_t head; /* rows of header: 1, or 0 for a bare table */
+    bool *category; /* of each column; NULL: the table is a file's */
 };
 
 /* What the callbacks of libcsv share. */
@@ -309,6 +310,71 @@ kn_status kn_table_read_bare(kn_ctx *ctx, const char *path, kn_table **out)
     return read_table(ctx, path, true, out);
 }
 
+/* The text of a cell, -1 for the column's name. */
+static const char *given(const kn_table_column *c, ptrdiff_t row)
+{
+    return row < 0 ? c->name : c->text[row] ? c->text[row] : "";
+}
+
+kn_status kn_table_make(kn_ctx *ctx, const char *name, const kn_table_column *column,
+                        ptrdiff_t cols, ptrdiff_t rows, kn_table **out)
+{
+    kn_status status;
+    kn_table *t = NULL;
+    void *memory;
+    size_t bytes = 0;
+    ptrdiff_t cell = 0;
+    *out = NULL;
+    for (ptrdiff_t j = 0; j < cols; j++)
+        for (ptrdiff_t i = -1; i < rows; i++)
+            bytes += strlen(given(&column[j], i)) + 1;
+    KN_TRY(kn_alloc(ctx, 1, sizeof *t, &memory));
+    t = memory;
+    t->rows = rows;
+    t->cols = cols;
+    t->head = 1;
+    KN_TRY(kn_text_copy(ctx, name, strlen(name), &t->path));
+    KN_TRY(kn_alloc(ctx, (ptrdiff_t)bytes, 1, &memory));
+    t->text = memory;
+    KN_TRY(kn_alloc(ctx, cols, sizeof *t->category, &memory));
+    t->category = memory;
+    KN_TRY(kn_alloc_i(ctx, (rows + 1) * cols, &t->start));
+    KN_TRY(kn_alloc_i(ctx, rows + 1, &t->line));
+    bytes = 0;
+    for (ptrdiff_t i = -1; i < rows; i++) {
+        t->line[i + 1] = i + 1;
+        for (ptrdiff_t j = 0; j < cols; j++) {
+            const char *text = given(&column[j], i);
+            t->start[cell++] = (ptrdiff_t)bytes;
+            strcpy(t->text + bytes, text);
+            bytes += strlen(text) + 1;
+            t->category[j] = column[j].category;
+        }
+    }
+    KN_TRY(index_names(ctx, t));
+out:
+    if (status == KN_OK)
+        *out = t;
+    else
+        kn_table_free(t);
+    return status;
+}
+
+bool kn_table_made(const kn_table *t)
+{
+    return t->category != NULL;
+}
+
+const char *kn_table_unit(const kn_table *t)
+{
+    return t->category ? "row" : "line";
+}
+
+bool kn_table_category(const kn_table *t, ptrdiff_t col)
+{
+    return t->category && t->category[col];
+}
+
 void kn_table_free(kn_table *t)
 {
     if (!t)
@@ -318,6 +384,7 @@ void kn_table_free(kn_table *t)
     kn_free(t->start);
     kn_free(t->line);
     kn_free(t->sorted);
+    kn_free(t->category);
     kn_free(t);
 }
 

@@ -16,6 +16,16 @@ kn_status kn_table_parse(kn_ctx *ctx, const char *name, char separator, const vo
                          ptrdiff_t n, kn_table **out);
 /* A file without a header: every row is data, and no column has a name. */
 kn_status kn_table_read_bare(kn_ctx *ctx, const char *path, kn_table **out);
+/* Of columns in memory, all `rows` long; a text that is NULL is an empty cell. `name` stands in
+ * messages in the place of the file, rows in that of lines. Everything is copied. */
+typedef struct kn_table_column {
+    char *name;
+    char **text;
+    bool category; /* texts, whatever they look like */
+} kn_table_column;
+
+kn_status kn_table_make(kn_ctx *ctx, const char *name, const kn_table_column *column,
+                        ptrdiff_t cols, ptrdiff_t rows, kn_table **out);
 void kn_table_free(kn_table *table);
 
 bool kn_table_is_name(const char *path); /* .csv or .tsv */
@@ -31,6 +41,11 @@ kn_cell kn_table_number(const kn_table *table, ptrdiff_t row, ptrdiff_t col, dou
 
 /* Line of the file, from 1, on which the row starts: quoted newlines and blank lines count. */
 ptrdiff_t kn_table_line(const kn_table *table, ptrdiff_t row);
+
+/* Of a table made in memory: its lines are rows, and the caller has said which columns are text. */
+bool kn_table_made(const kn_table *table);
+const char *kn_table_unit(const kn_table *table); /* "line" or "row" */
+bool kn_table_category(const kn_table *table, ptrdiff_t col);
 
 /* ---- writing: cells from left to right, rows from top to bottom ---------------------------- */
 

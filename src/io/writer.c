@@ -23,6 +23,9 @@ struct kn_writer {
     bool force;
     kn_made *made;
     kn_pending *pending;
+    bool in_memory; /* there is no file: */
+    void *memory;
+    ptrdiff_t room;
 };
 
 typedef struct kn_pending_file {
@@ -76,7 +79,7 @@ kn_status kn_writer_check(kn_ctx *ctx, const char *path, const kn_write_options 
             return kn_fail(ctx, KN_ERR_IO, "%s: is an input of this run, and is not replaced",
                            path);
     if (exists && !(options && options->force))
-        return kn_fail(ctx, KN_ERR_IO, "%s: exists already (use --force to replace it)", path);
+        return kn_fail(ctx, KN_ERR_IO, "%s: exists already (use {force} to replace it)", path);
     char *folder;
     kn_status status = kn_path_beside(ctx, path, ".", &folder);
     if (status == KN_OK && access(folder, W_OK | X_OK) != 0)
@@ -140,9 +143,37 @@ out:
     return status;
 }
 
+kn_status kn_writer_new_memory(kn_ctx *ctx, const char *name, kn_writer **out)
+{
+    kn_writer *w = NULL;
+    void *p;
+    kn_status status;
+
+    *out = NULL;
+    KN_TRY(kn_alloc(ctx, 1, sizeof *w, &p));
+    w = p;
+    w->fd = -1;
+    w->in_memory = true;
+    KN_TRY(kn_text_copy(ctx, name, strlen(name), &w->path));
+    KN_TRY(kn_alloc(ctx, BUFFER, 1, &p));
+    w->buffer = p;
+out:
+    if (status == KN_OK)
+        *out = w;
+    else
+        kn_writer_free(w);
+    return status;
+}
+
 static kn_status put(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const unsigned char *bytes,
                      ptrdiff_t n)
 {
+    if (w->in_memory) {
+        kn_status status = kn_grow(ctx, offset + n, 1, &w->memory, &w->room);
+        if (status == KN_OK && n > 0)
+            memcpy((char *)w->memory + offset, bytes, (size_t)n);
+        return status;
+    }
     while (n > 0) {
         ssize_t done = pwrite(w->fd, bytes, (size_t)n, (off_t)offset);
         if (done < 0 && errno == EINTR)
@@ -194,6 +225,17 @@ out:
     return status;
 }
 
+kn_status kn_writer_take(kn_ctx *ctx, kn_writer *w, void **bytes, ptrdiff_t *n)
+{
+    kn_status status = flush(ctx, w);
+    if (status != KN_OK)
+        return status;
+    *bytes = w->memory;
+    *n = w->end;
+    w->memory = NULL;
+    return KN_OK;
+}
+
 /* Without force the name is given by link(2), which refuses a file that came into being
  * meanwhile; a file system without hard links gets the older check and rename. */
 static kn_status take_name(kn_ctx *ctx, const pending_file *f)
@@ -204,7 +246,7 @@ static kn_status take_name(kn_ctx *ctx, const pending_file *f)
             return KN_OK;
         }
         if (errno == EEXIST || access(f->path, F_OK) == 0)
-            return kn_fail(ctx, KN_ERR_IO, "%s: exists already (use --force to replace it)",
+            return kn_fail(ctx, KN_ERR_IO, "%s: exists already (use {force} to replace it)",
                            f->path);
     }
     if (rename(f->temporary, f->path) != 0)
@@ -319,6 +361,7 @@ void kn_writer_free(kn_writer *w)
     kn_free(w->temporary);
     kn_free(w->path);
     kn_free(w->buffer);
+    kn_free(w->memory);
     kn_free(w);
 }
 

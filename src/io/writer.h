@@ -39,6 +39,10 @@ typedef struct kn_writer kn_writer;
 
 kn_status kn_writer_new(kn_ctx *ctx, const char *path, const kn_write_options *options,
                         kn_writer **out); /* options may be NULL: no force, no inputs */
+/* The same without a file: bytes are collected, and _take hands them over (free with kn_free) in
+ * the place of _commit. `name` is for messages. */
+kn_status kn_writer_new_memory(kn_ctx *ctx, const char *name, kn_writer **out);
+kn_status kn_writer_take(kn_ctx *ctx, kn_writer *writer, void **bytes, ptrdiff_t *n);
 kn_status kn_writer_write(kn_ctx *ctx, kn_writer *writer, const void *bytes, ptrdiff_t n);
 
 /* Overwrites bytes at `offset`, or leaves a gap to be filled later; the end for _write moves only

@@ -11,6 +11,9 @@ enum { KN_MODEL_FORMAT = 2 }; /* raised when an older program could misread the 
 
 kn_status kn_model_write(kn_ctx *ctx, const kn_model *model, const char *path,
                          const kn_write_options *options);
+/* The same bytes in memory. Free with kn_free. */
+kn_status kn_model_write_bytes(kn_ctx *ctx, const kn_model *model, void **bytes, ptrdiff_t *n);
+
 /* Every size is checked against the others before use. A newer format is refused. */
 kn_status kn_model_read(kn_ctx *ctx, const char *path, kn_model **out);
 kn_status kn_model_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,

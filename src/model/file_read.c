@@ -17,6 +17,7 @@ void kn_model_clear(kn_model *m)
     kn_xscale_clear(&m->x);
     kn_scaling_clear(&m->y);
     kn_gp_clear(&m->gp);
+    free(m->options);
 }
 
 static kn_status bad(kn_ctx *ctx, const kn_st_file *f, const char *what)
@@ -178,7 +179,7 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
                         .has = visit_has,
                         .bad = visit_bad},
                   .f = f};
-    gp->method = kn_method_at((int)info->method);
+    gp->method = info->method;
     gp->spec.noise = info->noise;
     gp->spec.likelihood = info->likelihood;
     gp->F = info->n_covariates;
@@ -328,7 +329,7 @@ out:
 static kn_status check_sizes(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info *i)
 {
     if (i->n_samples < 1 || i->n_covariates < 1 || i->n_responses < 1 || i->rank < 1 ||
-        i->rank > i->n_samples || (i->n_components < 1 && !kn_method_at((int)i->method)->alone))
+        i->rank > i->n_samples || (i->n_components < 1 && !i->method->alone))
         return bad(ctx, f, "a size");
     return KN_OK;
 }
@@ -363,6 +364,10 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     KN_TRY(read_space(ctx, f, record, m));
     if (kn_st_metadata(f, "ids"))
         KN_TRY(read_texts(ctx, f, "ids", m->info.n_samples, &m->ids));
+    json_t *options = json_object_get(record, "options"); /* absent in the first models */
+    if (json_is_object(options))
+        m->options = json_dumps(options, JSON_COMPACT);
+    kn_model_settle(m);
     json_t *recipe = json_object_get(record, "recipe");
     if (json_is_object(recipe)) {
         KN_TRY(kn_recipe_from_json(ctx, kn_st_name(f), recipe, &m->recipe));

@@ -69,6 +69,8 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     json_object_set_new(record, "space", json_string(kinds[m->space.kind]));
     json_object_set_new(record, "recipe",
                         m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());
+    if (m->options)
+        json_object_set_new(record, "options", json_loads(m->options, 0, NULL));
     dump = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(record);
     if (!dump)
@@ -193,13 +195,11 @@ out:
     return status;
 }
 
-kn_status kn_model_write(kn_ctx *ctx, const kn_model *m, const char *path,
-                         const kn_write_options *options)
+/* Everything that goes into the file, in its order. */
+static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
 {
     _Static_assert(sizeof(ptrdiff_t) == 8, "indices are written as 64-bit integers");
     kn_status status;
-    kn_st_writer *w = NULL;
-    KN_TRY(kn_st_writer_new(ctx, &w));
     KN_TRY(add_record(ctx, m, w));
     if (m->ids)
         KN_TRY(add_texts(ctx, w, "ids", m->ids, m->info.n_samples));
@@ -215,7 +215,31 @@ kn_status kn_model_write(kn_ctx *ctx, const kn_model *m, const char *path,
     KN_TRY(add_doubles(ctx, w, "x_sd", m->x.sd, m->x.F));
     KN_TRY(add_reference(ctx, m, w));
     KN_TRY(add_space(ctx, &m->space, w));
+out:
+    return status;
+}
+
+kn_status kn_model_write(kn_ctx *ctx, const kn_model *m, const char *path,
+                         const kn_write_options *options)
+{
+    kn_status status;
+    kn_st_writer *w = NULL;
+    KN_TRY(kn_st_writer_new(ctx, &w));
+    KN_TRY(collect(ctx, m, w));
     KN_TRY(kn_st_write(ctx, w, path, options));
+out:
+    kn_st_writer_free(w);
+    return status;
+}
+
+kn_status kn_model_write_bytes(kn_ctx *ctx, const kn_model *m, void **bytes, ptrdiff_t *n)
+{
+    kn_status status;
+    kn_st_writer *w = NULL;
+    *bytes = NULL;
+    KN_TRY(kn_st_writer_new(ctx, &w));
+    KN_TRY(collect(ctx, m, w));
+    KN_TRY(kn_st_write_bytes(ctx, w, bytes, n));
 out:
     kn_st_writer_free(w);
     return status;

@@ -17,14 +17,20 @@ typedef struct field {
     const char *name;
     size_t at;
     field_type type;
-    const char *words; /* F_ENUM */
+    const char *const *words; /* F_ENUM, ends with NULL */
 } field;
+
+#define WORDS(...)                                                                                 \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
 
 #define AT(member) offsetof(kn_fit_info, member)
 static const field FIELDS[] = {
     {"method", AT(method), F_METHOD, NULL},
-    {"noise", AT(noise), F_ENUM, "structured|iso"},
-    {"likelihood", AT(likelihood), F_ENUM, "exact|paper"},
+    {"noise", AT(noise), F_ENUM, WORDS("structured", "iso")},
+    {"likelihood", AT(likelihood), F_ENUM, WORDS("exact", "paper")},
     {"n_samples", AT(n_samples), F_SIZE, NULL},
     {"n_covariates", AT(n_covariates), F_SIZE, NULL},
     {"n_responses", AT(n_responses), F_SIZE, NULL},
@@ -37,7 +43,7 @@ static const field FIELDS[] = {
     {"evaluations_subsample", AT(evaluations_subsample), F_INT, NULL},
     {"evaluations_inner", AT(evaluations_inner), F_INT, NULL},
     {"stop", AT(stop), F_ENUM,
-     "converged|max_evals|max_seconds|cancelled|line_search|not_optimised"},
+     WORDS("converged", "max_evals", "max_seconds", "cancelled", "line_search", "not_optimised")},
     {"converged", AT(converged), F_INT, NULL},
     {"projected_gradient", AT(projected_gradient), F_REAL, NULL},
     {"rho", AT(rho), F_REAL, NULL},
@@ -46,28 +52,64 @@ static const field FIELDS[] = {
     {"complement", AT(complement), F_REAL, NULL},
     {"complement_empty", AT(complement_empty), F_INT, NULL},
     {"basis_orthonormalised", AT(basis_orthonormalised), F_INT, NULL},
-    {"jitter", AT(jitter), F_REAL, NULL},
     {"clamped", AT(clamped), F_REAL, NULL},
     {"nothing_predicted", AT(nothing_predicted), F_INT, NULL},
 };
 enum { N_FIELDS = sizeof FIELDS / sizeof *FIELDS };
 
-static json_t *word(const char *words, int k)
+/* Beyond those: what JSON has in objects of its own, or at another place. */
+static const field FURTHER[] = {
+    {"rank_residual", AT(rank_residual), F_REAL, NULL},
+    {"basis_residual", AT(basis_residual), F_REAL, NULL},
+    {"n_theta", AT(n_theta), F_INT, NULL},
+    {"n_curve", AT(n_curve), F_INT, NULL},
+    {"cv.folds", AT(cv.folds), F_INT, NULL},
+    {"cv.z2", AT(cv.z2), F_REAL, NULL},
+    {"cv.msll", AT(cv.msll), F_REAL, NULL},
+    {"cv.coverage95", AT(cv.coverage95), F_REAL, NULL},
+    {"loo.folds", AT(loo.folds), F_INT, NULL},
+    {"loo.z2", AT(loo.z2), F_REAL, NULL},
+    {"loo.msll", AT(loo.msll), F_REAL, NULL},
+    {"loo.coverage95", AT(loo.coverage95), F_REAL, NULL},
+    {"seconds.basis", AT(seconds_basis), F_REAL, NULL},
+    {"seconds.fit", AT(seconds_fit), F_REAL, NULL},
+    {"seconds.reference", AT(seconds_reference), F_REAL, NULL},
+};
+
+static const field *find(const field *fields, size_t n, const char *name)
 {
-    for (; k > 0; k--)
-        words += strcspn(words, "|") + 1;
-    return json_stringn(words, strcspn(words, "|"));
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(fields[i].name, name) == 0)
+            return &fields[i];
+    return NULL;
 }
 
-static int word_index(const char *words, const char *text)
+double kn_info_number(const kn_fit_info *info, const char *name)
 {
-    int k = 0;
-    for (const char *w = words; *w; k++) {
-        size_t n = strcspn(w, "|");
-        if (strlen(text) == n && memcmp(w, text, n) == 0)
+    const field *f = find(FIELDS, N_FIELDS, name);
+    if (!f)
+        f = find(FURTHER, sizeof FURTHER / sizeof *FURTHER, name);
+    const char *at = (const char *)info + (f ? f->at : 0);
+    if (!f || f->type == F_ENUM || f->type == F_METHOD)
+        return NAN;
+    return f->type == F_INT    ? *(const int *)at
+           : f->type == F_SIZE ? (double)*(const ptrdiff_t *)at
+                               : *(const double *)at;
+}
+
+const char *kn_info_text(const kn_fit_info *info, const char *name)
+{
+    const field *f = find(FIELDS, N_FIELDS, name);
+    if (f && f->type == F_METHOD)
+        return info->method->name;
+    return f && f->type == F_ENUM ? f->words[*(const int *)((const char *)info + f->at)] : NULL;
+}
+
+static int word_index(const char *const *words, const char *text)
+{
+    for (int k = 0; words[k]; k++)
+        if (strcmp(words[k], text) == 0)
             return k;
-        w += n + (w[n] == '|');
-    }
     return -1;
 }
 
@@ -91,8 +133,8 @@ json_t *kn_info_to_json(const kn_fit_info *info)
         case F_INT: v = json_integer(*(const int *)at); break;
         case F_SIZE: v = json_integer(*(const ptrdiff_t *)at); break;
         case F_REAL: v = kn_json_number(*(const double *)at); break;
-        case F_ENUM: v = word(f->words, *(const int *)at); break;
-        case F_METHOD: v = json_string(kn_method_at(*(const int *)at)->name); break;
+        case F_ENUM: v = json_string(f->words[*(const int *)at]); break;
+        case F_METHOD: v = json_string(info->method->name); break;
         }
         json_object_set_new(j, f->name, v);
     }
@@ -146,8 +188,7 @@ static kn_status read_field(kn_ctx *ctx, const char *file, json_t *json, const f
     case F_METHOD: {
         const kn_method *method = json_is_string(v) ? kn_method_find(json_string_value(v)) : NULL;
         ok = method != NULL;
-        if (ok)
-            *(int *)at = kn_method_number(method);
+        *(const kn_method **)at = method;
         break;
     }
     case F_ENUM: {
@@ -206,7 +247,7 @@ static kn_cv_summary cv_of(json_t *j)
 kn_status kn_info_from_json(kn_ctx *ctx, const char *file, json_t *json, kn_fit_info *info)
 {
     kn_status status = KN_OK;
-    *info = (kn_fit_info){.size = sizeof *info};
+    *info = (kn_fit_info){0};
     for (size_t i = 0; i < N_FIELDS; i++)
         KN_TRY(read_field(ctx, file, json, &FIELDS[i], (char *)info + FIELDS[i].at));
     KN_TRY(read_theta(ctx, file, json, info));

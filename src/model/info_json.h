@@ -4,10 +4,15 @@
 
 #include <jansson.h>
 
-#include "base/ctx.h"
+#include "gp/fit_info.h"
 
 json_t *kn_info_to_json(const kn_fit_info *info); /* NULL: out of memory */
 kn_status kn_info_from_json(kn_ctx *ctx, const char *file, json_t *json, kn_fit_info *info);
+
+/* A field by its name in that JSON: "lml", "cv.z2", "seconds.fit"; NaN: there is none. */
+double kn_info_number(const kn_fit_info *info, const char *name);
+/* "method", "noise", "likelihood" or "stop"; NULL: there is none. */
+const char *kn_info_text(const kn_fit_info *info, const char *name);
 
 /* Numbers that JSON cannot hold become null. */
 json_t *kn_json_number(double x);

@@ -1,16 +1,72 @@
 /* What a model will tell about itself. */
+#include "model/model.h"
+
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gp/method.h"
-#include "model/model.h"
+#include "model/file.h"
+#include "model/info_json.h"
 
-void kn_model_info_sized(const kn_model *model, kn_fit_info *info, size_t size)
+void kn_model_free(kn_model *model)
 {
-    size_t n = size < sizeof model->info ? size : sizeof model->info;
-    memset(info, 0, size);
-    memcpy(info, &model->info, n);
-    info->size = size;
+    if (!model)
+        return;
+    kn_model_clear(model);
+    kn_free(model);
+}
+
+void kn_model_settle(kn_model *m)
+{
+    for (int k = 0; k < m->info.n_curve; k++)
+        m->curve_components[k] = m->info.curve[k].components;
+}
+
+double kn_model_number(const kn_model *model, const char *name)
+{
+    if (strncmp(name, "seconds.", 8) == 0 && !model->timed)
+        return NAN;
+    return kn_info_number(&model->info, name);
+}
+
+const char *kn_model_text(const kn_model *model, const char *name)
+{
+    int k;
+    if (sscanf(name, "theta.%d", &k) == 1)
+        return k >= 0 && k < model->info.n_theta ? model->info.theta_name[k] : NULL;
+    return kn_info_text(&model->info, name);
+}
+
+typedef struct named_array {
+    const char *name;
+    const double *data;
+    ptrdiff_t rows, cols, stride; /* from row to row */
+} named_array;
+
+static kn_view find(const named_array *a, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(name, a[i].name) == 0 && a[i].data)
+            return (kn_view){a[i].data, KN_F64, a[i].rows, a[i].cols, a[i].stride, a[i].rows};
+    return kn_view_cols(NULL, 0, 0);
+}
+
+/* The record's own. */
+static kn_view record_array(const kn_model *m, const char *name)
+{
+    enum { STEP = sizeof(kn_curve_point) / sizeof(double) };
+    const kn_fit_info *i = &m->info;
+    const named_array arrays[] = {
+        {"theta", i->theta, i->n_theta, 1, 1},
+        {"gradient", i->gradient, i->n_theta, 1, 1},
+        {"curve.components", m->curve_components, i->n_curve, 1, 1},
+        {"curve.msll", &i->curve[0].msll, i->n_curve, 1, STEP},
+        {"curve.se", &i->curve[0].se, i->n_curve, 1, STEP},
+        {"curve.lml", &i->curve[0].lml, i->n_curve, 1, STEP},
+    };
+    return find(arrays, sizeof arrays / sizeof *arrays, name);
 }
 
 /* Looks for one of the process' arrays by its name. */
@@ -72,7 +128,7 @@ kn_view kn_model_array(const kn_model *model, const char *name)
     look(&l.a, "y_mean", y->mean, y->n_kept, 1);
     look(&l.a, "y_sd", y->sd, y->n_kept, 1);
     gp.method->arrays(&gp, &l.a);
-    return l.found;
+    return l.found.data ? l.found : record_array(model, name);
 }
 
 ptrdiff_t kn_model_kept(const kn_model *model, const ptrdiff_t **index)

@@ -23,6 +23,9 @@ struct kn_model {
     kn_recipe recipe; /* n = 0: covariates were given as numbers */
     kn_space space;   /* T = 0: responses were given as numbers */
     char **ids;       /* n_samples training ids; NULL: none, or stripped */
+    char *options;    /* those given to the fit, a JSON object of texts; NULL: none are known */
+    bool timed;       /* info.seconds_... are known */
+    double curve_components[KN_MAX_CURVE]; /* info.curve[].components, as an array has them */
 };
 
 /* Maps in the caller's numbering and units. */
@@ -30,5 +33,13 @@ struct kn_maps {
     const kn_model *model;
     kn_gp_maps maps;
 };
+
+static inline void kn_model_info(const kn_model *model, kn_fit_info *info)
+{
+    *info = model->info;
+}
+
+/* To be called once when all else is in place, by whoever makes a model. */
+void kn_model_settle(kn_model *model);
 
 #endif

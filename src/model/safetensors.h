@@ -58,6 +58,8 @@ kn_status kn_st_add_text(kn_ctx *ctx, kn_st_writer *writer, const char *name,
 
 kn_status kn_st_write(kn_ctx *ctx, const kn_st_writer *writer, const char *path,
                       const kn_write_options *options); /* whole or not at all */
+/* The same bytes in memory. Free with kn_free. */
+kn_status kn_st_write_bytes(kn_ctx *ctx, const kn_st_writer *writer, void **bytes, ptrdiff_t *n);
 
 /* Reading. A file is checked in full when it is opened; after that nothing here changes it, and
  * any thread may use it. */

@@ -273,20 +273,19 @@ out:
     return status;
 }
 
-kn_status kn_st_write(kn_ctx *ctx, const kn_st_writer *w, const char *path,
-                      const kn_write_options *options)
+/* Header and tensors to a file that is open, or to memory. */
+static kn_status put_all(kn_ctx *ctx, const kn_st_writer *w, kn_writer *file)
 {
-    kn_writer *file = NULL;
     ptrdiff_t *offsets = NULL;
     char *text = NULL;
     kn_status status;
 
-    KN_TRY(kn_writer_new(ctx, path, options, &file));
     KN_TRY(kn_alloc_i(ctx, w->count, &offsets));
-    KN_TRY(lay_out(ctx, w, path, offsets));
+    KN_TRY(lay_out(ctx, w, kn_writer_path(file), offsets));
     text = make_header(w, offsets);
     if (!text) {
-        status = kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for the header", path);
+        status =
+            kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for the header", kn_writer_path(file));
         goto out;
     }
     KN_TRY(put_header(ctx, file, text));
@@ -294,10 +293,36 @@ kn_status kn_st_write(kn_ctx *ctx, const kn_st_writer *w, const char *path,
         for (ptrdiff_t i = 0; i < w->count; i++)
             if ((int)w->entries[i].type == type)
                 KN_TRY(put_entry(ctx, file, &w->entries[i]));
-    KN_TRY(kn_writer_commit(ctx, file));
 out:
     free(text);
     kn_free(offsets);
+    return status;
+}
+
+kn_status kn_st_write(kn_ctx *ctx, const kn_st_writer *w, const char *path,
+                      const kn_write_options *options)
+{
+    kn_writer *file = NULL;
+    kn_status status;
+
+    KN_TRY(kn_writer_new(ctx, path, options, &file));
+    KN_TRY(put_all(ctx, w, file));
+    KN_TRY(kn_writer_commit(ctx, file));
+out:
+    kn_writer_free(file);
+    return status;
+}
+
+kn_status kn_st_write_bytes(kn_ctx *ctx, const kn_st_writer *w, void **bytes, ptrdiff_t *n)
+{
+    kn_writer *file = NULL;
+    kn_status status;
+
+    *bytes = NULL;
+    KN_TRY(kn_writer_new_memory(ctx, "memory", &file));
+    KN_TRY(put_all(ctx, w, file));
+    KN_TRY(kn_writer_take(ctx, file, bytes, n));
+out:
     kn_writer_free(file);
     return status;
 }

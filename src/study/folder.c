@@ -104,7 +104,7 @@ kn_status kn_folder_open(kn_ctx *ctx, const char *dir, bool force, kn_folder **o
         KN_TRY(is_empty(ctx, folder->dir, &empty));
     if (!empty)
         status =
-            kn_fail(ctx, KN_ERR_IO, "%s: is not empty (use --force to write there)", folder->dir);
+            kn_fail(ctx, KN_ERR_IO, "%s: is not empty (use {force} to write there)", folder->dir);
 out:
     if (status == KN_OK)
         *out = folder;

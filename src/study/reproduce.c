@@ -7,48 +7,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/options.h"
 #include "io/grow.h"
 #include "io/source.h"
 #include "io/writer.h"
 #include "study/figure.h"
 #include "study/reproduce.h"
 
-static const int PAPER_COMPONENTS[] = {10, 25, 50, 100, 250, 500, 1000};
-enum { PAPER_REPEATS = 10 };
-
 typedef struct plan {
-    const int *components;
-    int n_components, repeats;
-    unsigned methods, variants, splits;
+    int components[KN_NUMBERS_MOST], n_components, repeats;
+    unsigned methods, variants, splits; /* bits by their place */
     ptrdiff_t n, room;
     kn_run *run;
 } plan;
 
-static kn_status read_job(kn_ctx *ctx, const kn_reproduce_job *job, plan *p)
+static plan plan_of(const kn_settings *s)
 {
-    const unsigned all = 7, both = KN_SPLIT_SCAN | KN_SPLIT_PATTERN;
-    if (!job || job->size != sizeof *job || !job->data || !job->output)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "an experiment needs data, an output folder and its own size");
-    *p = (plan){.components = job->components ? job->components : PAPER_COMPONENTS,
-                .n_components = job->components
-                                    ? job->n_components
-                                    : (int)(sizeof PAPER_COMPONENTS / sizeof *PAPER_COMPONENTS),
-                .repeats = job->repeats ? job->repeats : PAPER_REPEATS,
-                .methods = job->methods ? job->methods : all,
-                .variants = job->variants ? job->variants : all,
-                .splits = job->splits ? job->splits : KN_SPLIT_SCAN};
-    if (p->repeats < 0 || p->n_components < 1)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is %d, expected 1 or more",
-                       p->repeats < 0 ? "repeats" : "n_components",
-                       p->repeats < 0 ? p->repeats : p->n_components);
-    if (p->methods & ~all || p->variants & ~all || p->splits & ~both)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "there is no such method, variant or split");
-    for (int i = 0; i < p->n_components; i++)
-        if (p->components[i] < 1)
-            return kn_fail(ctx, KN_ERR_ARGUMENT, "components is %d, expected 1 or more",
-                           p->components[i]);
-    return KN_OK;
+    double P[KN_NUMBERS_MOST];
+    plan p = {.n_components = kn_list_numbers(s->component_counts, P),
+              .repeats = s->repeats,
+              .splits = (unsigned)s->split_by + 1}; /* scan 1, pattern 2, both 3 */
+    for (int i = 0; i < p.n_components; i++)
+        p.components[i] = (int)P[i];
+    kn_list_bits(s->methods, "smtgpr|stgpr|kronprod", &p.methods);
+    kn_list_bits(s->variants, "paper|iso-exact|default", &p.variants);
+    return p;
 }
 
 /* ---- what to run -------------------------------------------------------------------------- */
@@ -133,9 +116,9 @@ static kn_status make_plan(kn_ctx *ctx, const kn_visual *v, uint64_t seed, plan 
                 kn_run run = {.method = m, .variant = KN_VAR_DEFAULT, .split = s, .repeat = repeat};
                 if (!(p->methods & (1u << m)))
                     continue;
-                if (m != KN_SMTGPR)
+                if (m != KN_RUN_SMTGPR)
                     KN_TRY(add_run(ctx, p, run));
-                for (int k = 0; m == KN_SMTGPR && k < KN_N_VARIANTS; k++) {
+                for (int k = 0; m == KN_RUN_SMTGPR && k < KN_N_VARIANTS; k++) {
                     run.variant = k;
                     if (p->variants & (1u << k))
                         KN_TRY(add_variant(ctx, p, run, most_components(N, T, k)));
@@ -177,7 +160,7 @@ static kn_status run_one(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_resu
 }
 
 static kn_status run_all(kn_ctx *ctx, const kn_visual *v, const plan *p, const char *dir,
-                         kn_results *results, kn_reproduce_result *result)
+                         kn_results *results, kn_reproduced *result)
 {
     kn_status status = KN_OK;
     kn_split split = {0};
@@ -217,16 +200,16 @@ out:
 
 /* Results there are taken up; without them files of the same
  * names are somebody else's. */
-static kn_status check_output(kn_ctx *ctx, const kn_reproduce_job *job, char *figure)
+static kn_status check_output(kn_ctx *ctx, const kn_settings *s, char *figure)
 {
-    const kn_write_options options = {.force = job->force != 0};
+    const kn_write_options options = {.force = s->force};
     char table[KN_RESULTS_PATH], summary[KN_RESULTS_PATH];
     kn_status status;
-    KN_TRY(kn_results_path(ctx, job->output, "results.tsv", table));
-    KN_TRY(kn_results_path(ctx, job->output, "results.json", summary));
-    KN_TRY(kn_results_path(ctx, job->output, "figure.svg", figure));
-    if (mkdir(job->output, 0777) != 0 && errno != EEXIST)
-        return kn_fail_errno(ctx, job->output, "the folder cannot be made", errno);
+    KN_TRY(kn_results_path(ctx, s->results, "results.tsv", table));
+    KN_TRY(kn_results_path(ctx, s->results, "results.json", summary));
+    KN_TRY(kn_results_path(ctx, s->results, "figure.svg", figure));
+    if (mkdir(s->results, 0777) != 0 && errno != EEXIST)
+        return kn_fail_errno(ctx, s->results, "the folder cannot be made", errno);
     if (access(table, F_OK) != 0) {
         KN_TRY(kn_writer_check(ctx, summary, &options));
         KN_TRY(kn_writer_check(ctx, figure, &options));
@@ -235,31 +218,33 @@ out:
     return status;
 }
 
-kn_status kn_reproduce_files(kn_ctx *ctx, const kn_reproduce_job *job, kn_reproduce_result *result)
+kn_status kn_reproduce(kn_ctx *ctx, const kn_options *options, kn_reproduced *result)
 {
     kn_status status;
+    kn_settings s;
     plan p = {0};
     kn_visual v = {0};
     kn_results results = {0};
     char figure[KN_RESULTS_PATH];
-    *result = (kn_reproduce_result){0};
-    KN_TRY(read_job(ctx, job, &p));
-    KN_TRY(kn_visual_read(ctx, job->data, &v));
+    *result = (kn_reproduced){0};
+    KN_TRY(kn_settings_of(ctx, options, "reproduce", &s));
+    p = plan_of(&s);
+    KN_TRY(kn_visual_read(ctx, s.data, &v));
     kn_log(ctx, KN_LOG_INFO,
            "%td + %td runs: %td scans of random patterns, %td of figures; %td pixels, %td voxels",
            v.runs[0], v.runs[1], v.n_random, v.n - v.n_random, v.X.cols, v.Y.cols);
-    KN_TRY(make_plan(ctx, &v, job->seed, &p));
-    KN_TRY(check_output(ctx, job, figure));
-    results = (kn_results){.seed = job->seed,
+    KN_TRY(make_plan(ctx, &v, s.seed, &p));
+    KN_TRY(check_output(ctx, &s, figure));
+    results = (kn_results){.seed = s.seed,
                            .fingerprint = v.fingerprint,
                            .random_scans = v.n_random,
                            .figure_scans = v.n - v.n_random,
                            .pixels = v.X.cols,
                            .voxels = v.Y.cols};
-    if (!job->force)
-        KN_TRY(kn_results_resume(ctx, job->output, &results));
-    KN_TRY(run_all(ctx, &v, &p, job->output, &results, result));
-    KN_TRY(kn_results_write(ctx, &results, job->output));
+    if (!s.force)
+        KN_TRY(kn_results_resume(ctx, s.results, &results));
+    KN_TRY(run_all(ctx, &v, &p, s.results, &results, result));
+    KN_TRY(kn_results_write(ctx, &results, s.results));
     KN_TRY(kn_figure_write(ctx, &results, figure));
 out:
     kn_free(p.run);

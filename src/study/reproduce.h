@@ -1,8 +1,18 @@
-/* One run of the experiment: fit, predict, evaluate. */
+/* The paper's experiment, as `kronorm reproduce` runs it, and one run of it: fit, predict,
+ * evaluate. */
 #ifndef KN_STUDY_REPRODUCE_H
 #define KN_STUDY_REPRODUCE_H
 
 #include "study/results.h"
+
+typedef struct kn_reproduced {
+    ptrdiff_t n_runs;    /* asked for */
+    ptrdiff_t n_resumed; /* of them found finished */
+} kn_reproduced;
+
+/* Options of "reproduce". results.tsv is written anew, whole, after each run: stopped at any moment
+ * it holds the finished ones, and the same call takes up from there. */
+kn_status kn_reproduce(kn_ctx *ctx, const kn_options *options, kn_reproduced *result);
 
 typedef struct kn_halves { /* the rows of one split */
     kn_mat X, Y;           /* training */

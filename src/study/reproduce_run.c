@@ -8,6 +8,7 @@
 #include "norm/auc.h"
 #include "norm/metrics.h"
 #include "norm/top.h"
+#include "work/fit.h"
 
 void kn_halves_clear(kn_halves *h)
 {
@@ -53,21 +54,22 @@ static kn_view view(kn_mat m)
     return v;
 }
 
-static kn_fit_options options_of(const kn_run *run, uint64_t seed)
+static kn_settings options_of(const kn_run *run, uint64_t seed)
 {
     enum { PAPER_EVALUATIONS = 100 }; /* where fmin_tnc, the paper's optimiser, stops by default */
-    kn_fit_options o;
-    kn_fit_options_init(&o);
-    o.method = (kn_method_id)run->method;
+    kn_settings o;
+    kn_settings_init(&o);
+    o.method = kn_method_name[run->method];
     o.components = (int)run->components;
     o.seed = seed;
-    if (o.method == KN_KRONPROD || (o.method == KN_SMTGPR && run->variant != KN_VAR_DEFAULT))
+    if (run->method == KN_RUN_KRONPROD ||
+        (run->method == KN_RUN_SMTGPR && run->variant != KN_VAR_DEFAULT))
         o.noise = KN_NOISE_ISO;
-    if (o.method == KN_SMTGPR && run->variant == KN_VAR_PAPER) {
+    if (run->method == KN_RUN_SMTGPR && run->variant == KN_VAR_PAPER) {
         o.likelihood = KN_PAPER;
         o.optimiser = KN_TNEWTON;
         o.max_evals = PAPER_EVALUATIONS;
-        o.sample_kernel = o.task_kernel = KN_LINEAR | KN_SE | KN_ISO;
+        o.sample_kernel = o.task_kernel = "linear+se+iso";
     }
     return o;
 }
@@ -143,7 +145,7 @@ static kn_status predict(kn_ctx *ctx, evaluation *e)
     KN_TRY(kn_mat_new(ctx, n, width, &mean));
     KN_TRY(kn_mat_new(ctx, n, width, &var));
     double t0 = kn_clock();
-    KN_TRY(kn_predict(ctx, e->model, view(e->h->Xs), &maps));
+    KN_TRY(kn_maps_predict(ctx, e->model, view(e->h->Xs), &maps));
     e->seconds = kn_clock() - t0;
     for (ptrdiff_t first = 0; first < T; first += KN_BLOCK) {
         ptrdiff_t count = T - first < KN_BLOCK ? T - first : KN_BLOCK;
@@ -203,10 +205,10 @@ kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_re
     kn_fit_info info;
     evaluation e = {0};
     double mean[KN_N_METRICS], all[KN_N_METRICS];
-    kn_fit_options o = options_of(&out->run, seed);
+    kn_settings o = options_of(&out->run, seed);
     if (out->run.split == KN_BY_PATTERN) /* folds do as the split does */
         o.groups = h->pattern;
-    KN_TRY(kn_fit(ctx, view(h->X), view(h->Y), &o, &model));
+    KN_TRY(kn_fit_arrays(ctx, view(h->X), view(h->Y), &o, &model));
     KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model, but not a result */
     kn_model_info(model, &info);
     KN_TRY(evaluation_new(ctx, h, model, &e));

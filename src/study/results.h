@@ -4,7 +4,7 @@
 
 #include "study/split.h"
 
-enum { KN_N_METHODS = 3 };
+enum { KN_RUN_SMTGPR = 0, KN_RUN_STGPR = 1, KN_RUN_KRONPROD = 2, KN_N_METHODS = 3 };
 typedef enum kn_variant {
     KN_VAR_PAPER = 0,     /* the paper's likelihood, kernels and optimiser */
     KN_VAR_ISO_EXACT = 1, /* its model, with the exact likelihood and the nested optimiser */

@@ -25,11 +25,11 @@ static kn_status check_origin(kn_ctx *ctx, const char *path, const kn_results *r
     json_decref(root);
     if (!known)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: does not say what the results beside it are of; --force starts again",
+                       "%s: does not say what the results beside it are of; {force} starts again",
                        path);
     if (!same_data || !same_seed)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: the results there are of %s; --force starts again, or take another "
+                       "%s: the results there are of %s; {force} starts again, or take another "
                        "folder",
                        path, same_data ? "another seed" : "other data");
     return KN_OK;
@@ -43,7 +43,7 @@ static kn_status check_header(kn_ctx *ctx, const kn_table *t)
             strcmp(kn_table_name(t, c), c < N_KEYS ? KEYS[c] : kn_quantity_name[c - N_KEYS]) == 0;
     return same ? KN_OK
                 : kn_fail(ctx, KN_ERR_FORMAT,
-                          "%s line 1: the columns are not those of this version; --force starts "
+                          "%s line 1: the columns are not those of this version; {force} starts "
                           "again",
                           kn_table_path(t));
 }

@@ -1,46 +1,65 @@
+#include "study/simulate.h"
+
 #include <math.h>
 
+#include "base/options.h"
 #include "study/cohort.h"
 #include "study/miyawaki.h"
 
-static kn_status cohort(kn_ctx *ctx, const kn_simulate_job *job)
+enum { COHORT, MIYAWAKI };    /* of {kind} */
+enum { SMALL, AT_2MM, FULL }; /* of {size} */
+
+static kn_status cohort(kn_ctx *ctx, const kn_settings *s)
 {
     kn_cohort_options o;
     kn_cohort_options_init(&o);
-    if (job->samples > 0)
-        o.samples = job->samples;
-    if (job->patients >= 0)
-        o.patients = job->patients;
-    if (!isnan(job->strength))
-        o.lesion = job->strength;
-    o.size = job->large ? KN_COHORT_2MM : KN_COHORT_SMALL;
-    o.seed = job->seed;
-    o.dir = job->output;
-    o.force = job->force != 0;
+    if (s->samples > 0)
+        o.samples = s->samples;
+    if (s->patients >= 0)
+        o.patients = s->patients;
+    if (!isnan(s->strength))
+        o.lesion = s->strength;
+    o.size = s->size == SMALL ? KN_COHORT_SMALL : KN_COHORT_2MM;
+    o.seed = s->seed;
+    o.dir = s->study;
+    o.force = s->force;
     return kn_sim_cohort(ctx, &o, NULL);
 }
 
-static kn_status miyawaki(kn_ctx *ctx, const kn_simulate_job *job)
+static kn_status miyawaki(kn_ctx *ctx, const kn_settings *s)
 {
     kn_miyawaki_options o;
     kn_miyawaki_options_init(&o);
-    if (!isnan(job->strength))
-        o.strength = job->strength;
-    o.size = job->large ? KN_MIYAWAKI_FULL : KN_MIYAWAKI_SMALL;
-    o.seed = job->seed;
-    o.dir = job->output;
-    o.force = job->force != 0;
+    if (!isnan(s->strength))
+        o.strength = s->strength;
+    o.size = s->size == SMALL ? KN_MIYAWAKI_SMALL : KN_MIYAWAKI_FULL;
+    o.seed = s->seed;
+    o.dir = s->study;
+    o.force = s->force;
     return kn_sim_miyawaki(ctx, &o, NULL);
 }
 
-kn_status kn_simulate_files(kn_ctx *ctx, const kn_simulate_job *job)
+kn_status kn_simulate_check(kn_ctx *ctx, const kn_options *options)
 {
-    if (!job || job->size != sizeof *job || !job->output)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "a simulation needs an output folder and its own size");
-    if (job->kind == KN_SIMULATE_COHORT)
-        return cohort(ctx, job);
-    if (job->kind == KN_SIMULATE_MIYAWAKI)
-        return miyawaki(ctx, job);
-    return kn_fail(ctx, KN_ERR_ARGUMENT, "there is no simulation of kind %d", (int)job->kind);
+    kn_settings s;
+    kn_status status = kn_settings_of(ctx, options, "simulate", &s);
+    if (status != KN_OK)
+        return status;
+    if (s.size == (s.kind == COHORT ? FULL : AT_2MM))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{size=%s} is not for {kind=%s}",
+                       kn_options_get(options, "size"), kn_options_get(options, "kind"));
+    if (s.kind == MIYAWAKI && (s.samples || s.patients >= 0))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{samples} and {patients} are for {kind=cohort}");
+    return KN_OK;
+}
+
+kn_status kn_simulate(kn_ctx *ctx, const kn_options *options)
+{
+    kn_settings s;
+    kn_status status;
+    KN_TRY(kn_simulate_check(ctx, options));
+    KN_TRY(kn_settings_of(ctx, options, "simulate", &s));
+    KN_TRY(s.kind == COHORT ? cohort(ctx, &s) : miyawaki(ctx, &s));
+out:
+    return status;
 }

@@ -92,7 +92,7 @@ static kn_status find_runs(kn_ctx *ctx, loader *l, kn_visual *v)
         if (last[k] == 0) {
             status = kn_fail(ctx, KN_ERR_IO,
                              "%s: no func/data_%s_run01.nii.gz there, expected the layout of the "
-                             "Miyawaki 2008 data set (kronorm simulate --kind miyawaki makes one)",
+                             "Miyawaki 2008 data set (kronorm simulate {kind=miyawaki} makes one)",
                              l->dir, KIND[k]);
             goto out;
         }

@@ -1,6 +1,10 @@
 #include "work/check.h"
 
 #include <limits.h>
+#include <string.h>
+
+#include "cov/kernel.h"
+#include "gp/method.h"
 
 kn_status kn_check_view(kn_ctx *ctx, kn_view v, const char *name)
 {
@@ -28,4 +32,83 @@ kn_status kn_check_training(kn_ctx *ctx, const kn_model *model, kn_view Y)
                        "responses are %td x %td, but the model was trained on %td x %td", Y.rows,
                        Y.cols, model->info.n_samples, model->info.n_responses);
     return KN_OK;
+}
+
+kn_status kn_check_covariances(kn_ctx *ctx, const kn_settings *s, ptrdiff_t F, kn_cov *sample,
+                               kn_cov *task)
+{
+    char names[128];
+    kn_status status;
+    *task = (kn_cov){0};
+    KN_TRY(kn_cov_parse(ctx, s->sample_kernel, F, sample));
+    if (s->task_kernel)
+        KN_TRY(kn_cov_parse(ctx, s->task_kernel, KN_ALL_COLUMNS, task));
+    if (sample->n_between == 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "the sample kernel has neither %s: covariates would have no say",
+                       kn_kernel_list(true, " nor ", " nor ", names, sizeof names));
+    if (s->noise != KN_NOISE_ISO && sample->n > sample->n_between)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "structured noise takes sample kernels %s; %s is what its noise already "
+                       "models",
+                       kn_kernel_list(true, ", ", " and ", names, sizeof names),
+                       sample->term[sample->n_between].kernel->name);
+out:
+    return status;
+}
+
+/* What needs iso noise. */
+static kn_status check_noise(kn_ctx *ctx, const kn_settings *s)
+{
+    bool alone = kn_method_find(s->method)->alone;
+    if (s->noise == KN_NOISE_ISO)
+        return KN_OK;
+    if (s->task_kernel)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "a task kernel needs iso noise");
+    if (s->task_scale != KN_TASK_SCALE_NONE)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "a task scale needs iso noise");
+    if (s->likelihood == KN_PAPER)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "the paper's likelihood needs iso noise");
+    if (s->optimiser != KN_NESTED && !alone)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "joint optimisers (tnewton, lbfgs) need iso noise");
+    if (s->theta_start && !alone)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "theta is for iso noise; structured noise starts from rho and length");
+    return KN_OK;
+}
+
+kn_status kn_check_fit(kn_ctx *ctx, const kn_settings *s)
+{
+    kn_status status;
+    kn_cov sample, task;
+    KN_TRY(kn_settings_check_ranges(ctx, s));
+    KN_TRY(kn_settings_check_method(ctx, s));
+    KN_TRY(check_noise(ctx, s));
+    KN_TRY(kn_check_covariances(ctx, s, KN_ALL_COLUMNS, &sample, &task));
+    if (s->resume && s->max_seconds > 0)
+        status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                         "{resume} does not go with {max_seconds}: time runs out at another step "
+                         "the second time");
+out:
+    return status;
+}
+
+kn_status kn_options_check(kn_ctx *ctx, const kn_options *options)
+{
+    kn_settings s;
+    kn_status status;
+    unsigned maps = 0;
+    if (!options)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "options is a null pointer");
+    const char *command = kn_options_command(options);
+    KN_TRY(kn_settings_of(ctx, options, command, &s));
+    if (strcmp(command, "fit") == 0)
+        KN_TRY(kn_check_fit(ctx, &s));
+    if (strcmp(command, "predict") == 0 && s.write) {
+        kn_list_bits(s.write, KN_MAP_WORDS, &maps);
+        if (maps & KN_MAP_Z)
+            status = kn_fail(ctx, KN_ERR_ARGUMENT, "z maps need responses: use score");
+    }
+out:
+    return status;
 }

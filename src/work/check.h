@@ -6,14 +6,20 @@
 
 enum { KN_LEAST_SAMPLES = 3 }; /* to fit */
 
+/* Maps by their place in the words of {write}. */
+#define KN_MAP_WORDS "z|yhat|ys2_model"
+enum { KN_MAP_Z = 1, KN_MAP_YHAT = 2, KN_MAP_YS2_MODEL = 4 };
+
 /* Data present, sizes positive and within what BLAS can count. */
 kn_status kn_check_view(kn_ctx *ctx, kn_view v, const char *name);
 /* Y has the samples and responses the model was trained on. */
 kn_status kn_check_training(kn_ctx *ctx, const kn_model *model, kn_view Y);
 
-/* A method with only one kind of noise has that. */
-void kn_settle_noise(kn_fit_options *options);
-/* Ranges and combinations, of options of full size: nothing that needs the data. */
-kn_status kn_check_fit_options(kn_ctx *ctx, const kn_fit_options *options);
+/* R over F columns, and C where there is one, as the settings have them. */
+kn_status kn_check_covariances(kn_ctx *ctx, const kn_settings *s, ptrdiff_t F, kn_cov *sample,
+                               kn_cov *task);
+
+/* Ranges and combinations of what a fit is told: nothing that needs the data. */
+kn_status kn_check_fit(kn_ctx *ctx, const kn_settings *s);
 
 #endif

@@ -56,36 +56,6 @@ static uint64_t view_hash(kn_view v)
     return h;
 }
 
-static uint64_t options_hash(const kn_fit_options *o, ptrdiff_t N)
-{
-    int64_t whole[] = {(int64_t)o->method,
-                       o->components,
-                       (int64_t)o->noise,
-                       (int64_t)o->likelihood,
-                       o->sample_kernel,
-                       o->task_kernel,
-                       (int64_t)o->task_scale,
-                       (int64_t)o->optimiser,
-                       o->restarts,
-                       o->max_evals,
-                       o->theta ? o->n_theta : 0,
-                       o->standardise != 0,
-                       o->folds,
-                       (int64_t)o->seed,
-                       o->plain != 0,
-                       o->rank,
-                       o->groups != NULL};
-    double real[] = {o->rho, o->length, o->top};
-    for (size_t i = 0; i < sizeof real / sizeof *real; i++)
-        if (real[i] != real[i])
-            real[i] = -1; /* not given: one NaN is as good as another */
-    uint64_t h = kn_hash(whole, sizeof whole, 0);
-    h = kn_hash(real, sizeof real, h);
-    if (o->theta)
-        h = kn_hash(o->theta, (size_t)o->n_theta * sizeof *o->theta, h);
-    return o->groups ? kn_hash(o->groups, (size_t)N * sizeof *o->groups, h) : h;
-}
-
 static json_t *hash_json(uint64_t h)
 {
     char text[17];
@@ -94,17 +64,17 @@ static json_t *hash_json(uint64_t h)
 }
 
 /* What the steps of this run depend on, as the first line of its checkpoint. */
-static json_t *identity(const kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *o)
+static json_t *identity(const kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s)
 {
     char threads[16];
     uint16_t one = 1;
     snprintf(threads, sizeof threads, "%d", kn_threads(ctx));
     return json_pack("{s:s s:i s:s s:o s:o s:o s:o s:s s:s s:s s:s}", "format", "kronorm resume",
                      "format_version", FORMAT, "version", kn_version(), "options",
-                     hash_json(options_hash(o, X.rows)), "covariates", hash_json(view_hash(X)),
+                     hash_json(kn_settings_hash(s, X.rows)), "covariates", hash_json(view_hash(X)),
                      "responses", hash_json(view_hash(Y)), "basis",
-                     hash_json(o->basis.data ? view_hash(o->basis) : 0), "threads", threads, "BLAS",
-                     kn_la_config(), "core", kn_la_core(), "byte_order",
+                     hash_json(s->basis_view.data ? view_hash(s->basis_view) : 0), "threads",
+                     threads, "BLAS", kn_la_config(), "core", kn_la_core(), "byte_order",
                      *(unsigned char *)&one ? "little" : "big");
 }
 
@@ -115,7 +85,7 @@ static kn_status compare(kn_ctx *ctx, const char *path, json_t *theirs, json_t *
     static const char *const machine[] = {"version", "threads", "BLAS", "core", "byte_order"};
     const char *format = json_string_value(json_object_get(theirs, "format"));
     if (!format || strcmp(format, "kronorm resume") != 0)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: is not what kronorm fit --resume writes", path);
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: is not what kronorm fit {resume} writes", path);
     if (json_integer_value(json_object_get(theirs, "format_version")) != FORMAT)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: has a format that this program does not know",
                        path);
@@ -123,7 +93,7 @@ static kn_status compare(kn_ctx *ctx, const char *path, json_t *theirs, json_t *
         if (!json_equal(json_object_get(theirs, data[i]), json_object_get(ours, data[i])))
             return kn_fail(ctx, KN_ERR_DATA,
                            "%s: was begun with other %s (remove it to start again, or leave "
-                           "--resume out)",
+                           "{resume} out)",
                            path, data[i]);
     for (size_t i = 0; i < sizeof machine / sizeof *machine; i++) {
         const char *was = json_string_value(json_object_get(theirs, machine[i]));
@@ -131,7 +101,7 @@ static kn_status compare(kn_ctx *ctx, const char *path, json_t *theirs, json_t *
         if (!was || strcmp(was, is) != 0)
             return kn_fail(ctx, KN_ERR_DATA,
                            "%s: was begun with %s '%s', this run has '%s' (remove it to start "
-                           "again, or leave --resume out)",
+                           "again, or leave {resume} out)",
                            path, machine[i], was ? was : "unknown", is);
     }
     return KN_OK;
@@ -204,11 +174,11 @@ static kn_status begin_file(kn_ctx *ctx, const char *path, json_t *ours)
 }
 
 kn_status kn_checkpoint_open(kn_ctx *ctx, const char *path, kn_view X, kn_view Y,
-                             const kn_fit_options *options, kn_checkpoint **out)
+                             const kn_settings *s, kn_checkpoint **out)
 {
     kn_status status;
     kn_checkpoint *c = NULL;
-    json_t *ours = identity(ctx, X, Y, options), *theirs = NULL;
+    json_t *ours = identity(ctx, X, Y, s), *theirs = NULL;
     void *p;
     *out = NULL;
     if (!ours)

@@ -4,6 +4,7 @@
 #ifndef KN_WORK_CHECKPOINT_H
 #define KN_WORK_CHECKPOINT_H
 
+#include "base/options.h"
 #include "gp/journal.h"
 
 typedef struct kn_checkpoint kn_checkpoint;
@@ -14,7 +15,7 @@ void kn_checkpoint_path(const char *model, char *out, size_t size);
 /* Opens the one that is there, or begins one, and says which. One of other data, options, program
  * or machine is refused. */
 kn_status kn_checkpoint_open(kn_ctx *ctx, const char *path, kn_view X, kn_view Y,
-                             const kn_fit_options *options, kn_checkpoint **out);
+                             const kn_settings *settings, kn_checkpoint **out);
 kn_journal *kn_checkpoint_journal(kn_checkpoint *c);            /* NULL of NULL */
 void kn_checkpoint_remove(kn_ctx *ctx, const kn_checkpoint *c); /* the file; NULL is fine */
 void kn_checkpoint_free(kn_checkpoint *c);

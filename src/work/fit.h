@@ -1,15 +1,16 @@
-/* kn_fit with what only the library itself may ask for. */
+/* Fits of numbers, as the library itself asks for them: a model without a recipe for covariates. */
 #ifndef KN_WORK_FIT_H
 #define KN_WORK_FIT_H
 
 #include "gp/journal.h"
+#include "model/model.h"
 
-/* journal NULL: kn_fit */
-kn_status kn_fit_with(kn_ctx *ctx, kn_view X, kn_view Y, const kn_fit_options *options,
-                      kn_journal *journal, kn_model **model);
-
-/* R over F columns and C as the options have them; C's default also where nothing uses it. */
-kn_status kn_fit_covariances(kn_ctx *ctx, const kn_fit_options *options, ptrdiff_t F,
-                             kn_cov *sample, kn_cov *task);
+/* X  N x F covariates, Y  N x T responses (row i of both is one sample); settings NULL: defaults.
+ */
+kn_status kn_fit_arrays(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *settings,
+                        kn_model **model);
+/* journal NULL: none */
+kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *settings,
+                         kn_journal *journal, kn_model **model);
 
 #endif

@@ -14,7 +14,7 @@ kn_status kn_mapfile_format(kn_ctx *ctx, const kn_space *space, kn_format asked,
     *out = asked == KN_FORMAT_TRAINED ? own[space->kind] : asked;
     if (*out == KN_FORMAT_NII && space->kind != KN_SPACE_IMAGE)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "--format nii needs a model trained on images; this one has no geometry");
+                       "{format=nii} needs a model trained on images; this one has no geometry");
     return KN_OK;
 }
 

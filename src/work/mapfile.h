@@ -3,6 +3,7 @@
 #ifndef KN_WORK_MAPFILE_H
 #define KN_WORK_MAPFILE_H
 
+#include "base/options.h"
 #include "data/space.h"
 #include "io/writer.h"
 

@@ -41,7 +41,7 @@ out:
     return status;
 }
 
-kn_status kn_predict(kn_ctx *ctx, const kn_model *model, kn_view X, kn_maps **maps)
+kn_status kn_maps_predict(kn_ctx *ctx, const kn_model *model, kn_view X, kn_maps **maps)
 {
     kn_status status;
     kn_maps *m;
@@ -57,7 +57,7 @@ out:
     return status;
 }
 
-kn_status kn_loo(kn_ctx *ctx, const kn_model *model, kn_view Y, kn_maps **maps)
+kn_status kn_maps_loo(kn_ctx *ctx, const kn_model *model, kn_view Y, kn_maps **maps)
 {
     kn_status status;
     kn_maps *m;
@@ -83,8 +83,8 @@ static kn_status check_folds(kn_ctx *ctx, ptrdiff_t N, int folds, const int *fol
     return KN_OK;
 }
 
-kn_status kn_cv(kn_ctx *ctx, const kn_model *model, kn_view Y, int folds, const int *fold,
-                kn_maps **maps)
+kn_status kn_maps_cv(kn_ctx *ctx, const kn_model *model, kn_view Y, int folds, const int *fold,
+                     kn_maps **maps)
 {
     kn_status status;
     kn_maps *m;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -11,13 +12,11 @@
 #include "norm/order.h"
 #include "norm/top.h"
 
-void kn_scores_clear(kn_scores *s)
+const char *const kn_map_name[KN_N_MAPS] = {"z", "yhat", "ys2_model"};
+const char *const kn_statistic_name[KN_N_STATISTICS] = {"top", "deviance", "deviance_noise"};
+
+void kn_scores_settle(kn_scores *s)
 {
-    double **columns[] = {&s->extrapolation,  &s->statistic,        &s->probability,
-                          &s->p_upper,        &s->deviance,         &s->deviance_p,
-                          &s->deviance_noise, &s->deviance_noise_p, &s->extrapolation_pct};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        kn_free(*columns[i]);
     kn_free(s->mean0);
     kn_free(s->var0);
     kn_free(s->sd);
@@ -29,21 +28,46 @@ void kn_scores_clear(kn_scores *s)
     kn_free(s->abnormal);
     kn_free(s->use);
     kn_free(s->normals);
-    kn_mat_clear(&s->metrics);
     kn_calibrator_clear(&s->calibrator);
-    *s = (kn_scores){0};
+    s->mean0 = s->var0 = s->sd = s->iso = NULL;
+    s->sums = NULL;
+    s->training = s->cv_row = NULL;
+    s->measured = s->abnormal = s->use = s->normals = NULL;
+    s->model = NULL;
+    s->s = NULL;
+}
+
+void kn_scores_free(kn_scores *s)
+{
+    if (!s)
+        return;
+    double *columns[] = {s->statistic,         s->deviance,      s->deviance_p,  s->deviance_noise,
+                         s->deviance_noise_p,  s->extrapolation, s->probability, s->p_upper,
+                         s->extrapolation_pct, s->in_training};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        kn_free(columns[i]);
+    for (int k = 0; k < KN_N_MAPS; k++)
+        kn_free(s->map[k]);
+    kn_scores_settle(s);
+    kn_mat_clear(&s->metrics);
+    kn_names_free(s->id, s->n);
+    kn_free(s->noise);
+    json_decref(s->summary);
+    free(s->json);
+    kn_free(s);
 }
 
 /* Which of the training samples each id is. */
-static void find_training(const kn_model *m, const kn_dataset *d, ptrdiff_t *training)
+static void find_training(const kn_model *m, const kn_people *p, kn_scores *s)
 {
-    for (ptrdiff_t i = 0; i < d->n; i++) {
-        training[i] = -1;
-        for (ptrdiff_t t = 0; m->ids && d->id && t < m->info.n_samples; t++)
-            if (strcmp(d->id[i], m->ids[t]) == 0) {
-                training[i] = t;
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        s->training[i] = -1;
+        for (ptrdiff_t t = 0; m->ids && p->id && t < m->info.n_samples; t++)
+            if (strcmp(p->id[i], m->ids[t]) == 0) {
+                s->training[i] = t;
                 break;
             }
+        s->in_training[i] = s->training[i] >= 0;
     }
 }
 
@@ -60,16 +84,16 @@ static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t 
 }
 
 /* Who gets a stored z: training samples whose data are the same, unless asked otherwise. */
-static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_dataset *d)
+static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_people *p)
 {
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->cv_row[i] = -1;
-        if (s->training[i] < 0 || s->plain)
+        if (s->training[i] < 0 || s->s->training_rows == KN_TRAINING_PLAIN)
             continue;
         ptrdiff_t t = kn_reference_row(&s->model->reference, s->training[i]);
         if (t < 0 || !s->model->reference.z)
             continue;
-        if (same_responses(s->model, d->Y, i, t))
+        if (same_responses(s->model, p->Y, i, t))
             s->cv_row[i] = t;
         else
             s->n_changed++;
@@ -113,73 +137,125 @@ out:
     return status;
 }
 
-kn_status kn_scores_new(kn_ctx *ctx, const kn_apply_job *job, const kn_model *model,
-                        const kn_dataset *d, const char *const *id, kn_scores *s)
+static kn_status new_people(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
-    ptrdiff_t n = d->n;
-    *s = (kn_scores){.model = model,
-                     .n = n,
-                     .T = model->info.n_responses,
-                     .id = id,
-                     .labelled = job->label != NULL,
-                     .reference = job->reference,
-                     .plain = job->plain_training != 0,
-                     .began = kn_clock()};
-    KN_TRY(kn_alloc_i(ctx, n, &s->training));
-    KN_TRY(kn_alloc_i(ctx, n, &s->cv_row));
-    KN_TRY(new_flags(ctx, n, &s->measured));
-    KN_TRY(new_flags(ctx, n, &s->abnormal));
-    KN_TRY(new_flags(ctx, n, &s->use));
-    KN_TRY(new_responses(ctx, s));
-    KN_TRY(kn_calibrator_init(ctx, &s->calibrator));
     double **columns[] = {&s->extrapolation,  &s->statistic,        &s->probability,
                           &s->p_upper,        &s->deviance,         &s->deviance_p,
-                          &s->deviance_noise, &s->deviance_noise_p, &s->extrapolation_pct};
+                          &s->deviance_noise, &s->deviance_noise_p, &s->extrapolation_pct,
+                          &s->in_training};
+    KN_TRY(kn_alloc_i(ctx, s->n, &s->training));
+    KN_TRY(kn_alloc_i(ctx, s->n, &s->cv_row));
+    KN_TRY(new_flags(ctx, s->n, &s->measured));
+    KN_TRY(new_flags(ctx, s->n, &s->abnormal));
+    KN_TRY(new_flags(ctx, s->n, &s->use));
+    KN_TRY(kn_calibrator_init(ctx, &s->calibrator));
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        KN_TRY(kn_alloc_d(ctx, n, columns[i]));
-    find_training(model, d, s->training);
-    choose_stored(ctx, s, d);
-    if (job->label)
-        KN_TRY(kn_dataset_flag(ctx, d, "label", job->label, s->abnormal));
-    s->loo = job->reference && strcmp(job->reference, "loo") == 0;
-    if (s->loo && !model->reference.has_loo_gev) {
+        KN_TRY(kn_alloc_d(ctx, s->n, columns[i]));
+out:
+    return status;
+}
+
+/* Who is abnormal, and whom the probabilities refer to. */
+static kn_status choose_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
+                               const kn_people *people)
+{
+    kn_status status = KN_OK;
+    const char *label = s->s->label, *reference = s->s->reference;
+    ptrdiff_t normal = 0;
+    if (label)
+        KN_TRY(kn_people_flag(ctx, data, people, "label", label, s->abnormal));
+    s->loo = strcmp(reference, "loo") == 0;
+    if (s->loo && !s->model->reference.has_loo_gev) {
         status = kn_fail(ctx, KN_ERR_DATA,
-                         "%s has no leave-one-out reference; use --reference cv or COLUMN=VALUE",
-                         job->model);
+                         "%s has no leave-one-out reference; use {reference=cv} or COLUMN=VALUE",
+                         s->s->model ? s->s->model : "the model");
         goto out;
     }
-    if (job->reference && !s->loo && strcmp(job->reference, "cv") != 0) {
-        KN_TRY(new_flags(ctx, n, &s->normals));
-        KN_TRY(kn_dataset_flag(ctx, d, "reference", job->reference, s->normals));
+    if (!s->loo && strcmp(reference, "cv") != 0) {
+        KN_TRY(new_flags(ctx, s->n, &s->normals));
+        KN_TRY(kn_people_flag(ctx, data, people, "reference", reference, s->normals));
     }
-    ptrdiff_t normal = 0;
-    for (ptrdiff_t i = 0; i < n; i++) {
+    for (ptrdiff_t i = 0; i < s->n; i++) {
         s->use[i] = !s->abnormal[i];
         s->measured[i] = s->use[i] && s->cv_row[i] < 0;
         normal += s->use[i];
     }
-    if (s->labelled && normal == 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "every row has %s: there is nobody to compare with",
-                         job->label);
+    if (label && normal == 0)
+        status =
+            kn_fail(ctx, KN_ERR_DATA, "every row has %s: there is nobody to compare with", label);
 out:
-    if (status != KN_OK)
-        kn_scores_clear(s);
     return status;
 }
 
-kn_status kn_scores_block(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t first, kn_mat y,
-                          kn_mat mean, kn_mat var, kn_mat z, const double *noise)
+/* Ids, or row-0001 ... where there are none. */
+static kn_status name_people(kn_ctx *ctx, kn_scores *s, const kn_people *p)
 {
-    kn_measured m = {y, mean, var, noise, s->mean0 + first, s->var0 + first, s->measured + row};
-    kn_metrics_add(ctx, &m, s->sums + first);
-    kn_status status = kn_calibrator_add(ctx, &s->calibrator, z, s->use + row, kn_mat_none());
-    for (ptrdiff_t j = 0; j < var.cols; j++)
-        for (ptrdiff_t i = 0; i < var.rows; i++)
-            kn_col(var, j)[i] = fmax(kn_at(var, i, j) - s->iso[first + j], 0);
-    if (first == 0)
+    kn_status status;
+    void *memory;
+    if (p->id)
+        return kn_names_copy(ctx, p->id, p->n, &s->id);
+    KN_TRY(kn_alloc(ctx, s->n, sizeof *s->id, &memory));
+    s->id = memory;
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        KN_TRY(kn_alloc(ctx, 32, 1, &memory));
+        s->id[i] = memory;
+        snprintf(s->id[i], 32, "row-%04td", p->covariate_row[i] + 1);
+    }
+out:
+    return status;
+}
+
+kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *settings, const kn_model *model,
+                        const kn_data *data, const kn_people *people, kn_scores **out)
+{
+    kn_status status;
+    kn_scores *s = NULL;
+    void *memory;
+    *out = NULL;
+    KN_TRY(kn_alloc(ctx, 1, sizeof *s, &memory));
+    s = memory;
+    *s = (kn_scores){.model = model,
+                     .s = settings,
+                     .n = people->n,
+                     .T = model->info.n_responses,
+                     .scored = people->Y.data != NULL,
+                     .began = kn_clock()};
+    KN_TRY(name_people(ctx, s, people));
+    KN_TRY(kn_alloc_d(ctx, s->T, &s->noise));
+    KN_TRY(kn_model_noise(ctx, model, s->noise));
+    if (s->scored) {
+        KN_TRY(new_people(ctx, s));
+        KN_TRY(new_responses(ctx, s));
+        find_training(model, people, s);
+        choose_stored(ctx, s, people);
+        KN_TRY(choose_groups(ctx, s, data, people));
+    }
+    *out = s;
+out:
+    if (status != KN_OK)
+        kn_scores_free(s);
+    return status;
+}
+
+kn_status kn_scores_take_block(kn_ctx *ctx, kn_scores *s, const kn_scored_block *b)
+{
+    const double *noise = s->noise + b->first;
+    kn_measured m = {b->y,
+                     b->mean,
+                     b->var,
+                     noise,
+                     s->mean0 + b->first,
+                     s->var0 + b->first,
+                     s->measured + b->row};
+    kn_metrics_add(ctx, &m, s->sums + b->first);
+    kn_status status = kn_calibrator_add(ctx, &s->calibrator, b->z, s->use + b->row, kn_mat_none());
+    for (ptrdiff_t j = 0; j < b->var.cols; j++)
+        for (ptrdiff_t i = 0; i < b->var.rows; i++)
+            kn_col(b->var, j)[i] = fmax(kn_at(b->var, i, j) - s->iso[b->first + j], 0);
+    if (b->first == 0)
         s->noise_sum = 0;
-    kn_extrapolation_add(var, noise, s->sd + first, s->extrapolation + row, &s->noise_sum);
+    kn_extrapolation_add(b->var, noise, s->sd + b->first, s->extrapolation + b->row, &s->noise_sum);
     return status;
 }
 
@@ -201,13 +277,16 @@ static kn_status float_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t
     return kn_check_cancel(ctx);
 }
 
-static kn_status deviances(kn_ctx *ctx, kn_scores *s, const kn_deviance *d, ptrdiff_t row,
-                           ptrdiff_t rows, const float *z, double *dev, double *p)
+/* Of people row .. row + rows - 1, whose z maps these are. */
+static kn_status deviances(kn_ctx *ctx, kn_scores *s, bool by_noise, kn_z_source *source,
+                           ptrdiff_t row)
 {
-    float_maps maps = {s->model, z, s->T};
-    kn_z_source source = {&maps, rows, s->model->gp.T, float_block, &s->model->y};
-    kn_status status = kn_deviance_score(ctx, d, &source, dev + row);
-    for (ptrdiff_t i = row; status == KN_OK && i < row + rows; i++) {
+    const kn_reference *r = &s->model->reference;
+    const kn_deviance *d = by_noise ? &r->deviance_noise : &r->deviance;
+    double *dev = by_noise ? s->deviance_noise : s->deviance;
+    double *p = by_noise ? s->deviance_noise_p : s->deviance_p;
+    kn_status status = kn_deviance_score(ctx, d, source, dev + row);
+    for (ptrdiff_t i = row; status == KN_OK && i < row + source->rows; i++) {
         if (s->cv_row[i] >= 0 && isfinite(dev[i])) /* judged by a model made without it */
             dev[i] = d->ref[s->cv_row[i]];
         p[i] = kn_deviance_p(d, dev[i]);
@@ -215,8 +294,8 @@ static kn_status deviances(kn_ctx *ctx, kn_scores *s, const kn_deviance *d, ptrd
     return status;
 }
 
-kn_status kn_scores_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const float *z,
-                         const float *z_noise)
+kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
+                              const float *z, const float *z_noise)
 {
     kn_status status;
     const kn_reference *r = &s->model->reference;
@@ -224,16 +303,18 @@ kn_status kn_scores_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t row
     for (ptrdiff_t i = row; i < row + rows; i++)
         s->deviance[i] = s->deviance_p[i] = s->deviance_noise[i] = s->deviance_noise_p[i] = NAN;
     if (z_noise) {
-        KN_TRY(deviances(ctx, s, &r->deviance, row, rows, z, s->deviance, s->deviance_p));
-        KN_TRY(deviances(ctx, s, &r->deviance_noise, row, rows, z_noise, s->deviance_noise,
-                         s->deviance_noise_p));
+        float_maps all = {s->model, z, s->T}, noise = {s->model, z_noise, s->T};
+        kn_z_source of_all = {&all, rows, s->model->gp.T, float_block, &s->model->y};
+        kn_z_source of_noise = {&noise, rows, s->model->gp.T, float_block, &s->model->y};
+        KN_TRY(deviances(ctx, s, false, &of_all, row));
+        KN_TRY(deviances(ctx, s, true, &of_noise, row));
     }
     kn_extrapolation_ratio(s->extrapolation + row, rows, s->noise_sum);
 out:
     return status;
 }
 
-/* Rows of --reference COLUMN=VALUE take the place of the model's own reference. */
+/* Rows of {reference=COLUMN=VALUE} take the place of the model's own reference. */
 static kn_status own_reference(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
@@ -252,7 +333,7 @@ static kn_status own_reference(kn_ctx *ctx, kn_scores *s)
     status = kn_gev_fit(ctx, sorted[0], n[0], &e);
     if (status != KN_OK) {
         snprintf(why, sizeof why, "%s", kn_message(ctx));
-        kn_fail(ctx, status, "--reference %s: %s", s->reference, why);
+        kn_fail(ctx, status, "{reference=%s}: %s", s->s->reference, why);
         goto out;
     }
     s->gev = e.gev;
@@ -283,7 +364,32 @@ static kn_status detection(kn_ctx *ctx, kn_scores *s)
     return KN_OK;
 }
 
-kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s, kn_apply_result *result)
+/* Warnings about people: too few numbers, too far away, seen in training. */
+static void warn(kn_ctx *ctx, kn_scores *s)
+{
+    const kn_reference *r = &s->model->reference;
+    ptrdiff_t without = 0; /* training samples that have no cross-validated z */
+    if (s->n_empty > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td samples have no finite response: their scores are n/a", s->n_empty,
+               s->n);
+    /* one in a hundred is expected beyond the 99th percentile */
+    if (s->n_extrapolated > s->n / 50)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td samples have covariates far from training (extrapolation_pct above 99): "
+               "their z are small by ignorance, not by health; see deviance_noise",
+               s->n_extrapolated, s->n);
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        without += s->training[i] >= 0 && (!r->z || kn_reference_row(r, s->training[i]) < 0);
+    s->seen_as_new = without > 0 && s->s->training_rows != KN_TRAINING_PLAIN;
+    if (s->seen_as_new)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td samples are from training, and the model has no cross-validated z for them%s: "
+               "theirs are too small",
+               without, r->n == 0 ? " ({folds=0})" : "");
+}
+
+static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status = KN_OK;
     const kn_reference *r = &s->model->reference;
@@ -297,43 +403,26 @@ kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s, kn_apply_result *result)
         s->p_upper[i] = known ? kn_gev_upper(s->gev, s->statistic[i]) : NAN;
         s->extrapolation_pct[i] = kn_percentile(r->extrapolation, r->n, s->extrapolation[i]);
         s->n_empty += !isfinite(s->statistic[i]);
-        result->n_extrapolated += s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN;
-        result->n_in_training += s->training[i] >= 0;
-        result->n_abnormal += s->abnormal[i];
+        s->n_extrapolated += s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN;
+        s->n_in_training += s->training[i] >= 0;
+        s->n_abnormal += s->abnormal[i];
     }
-    if (s->n_empty > 0)
-        kn_log(ctx, KN_LOG_WARNING,
-               "%td of %td samples have no finite response: their scores are n/a", s->n_empty,
-               s->n);
-    /* one in a hundred is expected beyond the 99th percentile */
-    if (result->n_extrapolated > s->n / 50)
-        kn_log(ctx, KN_LOG_WARNING,
-               "%td of %td samples have covariates far from training (extrapolation_pct above 99): "
-               "their z are small by ignorance, not by health; see deviance_noise",
-               result->n_extrapolated, s->n);
-    ptrdiff_t without = 0; /* training samples that have no cross-validated z */
-    for (ptrdiff_t i = 0; i < s->n; i++)
-        without += s->training[i] >= 0 && (!r->z || kn_reference_row(r, s->training[i]) < 0);
-    s->seen_as_new = without > 0 && !s->plain;
-    if (s->seen_as_new)
-        kn_log(ctx, KN_LOG_WARNING,
-               "%td samples are from training, and the model has no cross-validated z for them%s: "
-               "theirs are too small",
-               without, r->n == 0 ? " (--folds 0)" : "");
-    if (s->labelled)
+    warn(ctx, s);
+    if (s->s->label)
         KN_TRY(detection(ctx, s));
     kn_metrics_result(s->sums, s->metrics);
     kn_metrics_mean(s->metrics, s->mean_metrics);
     kn_calibrator_result(&s->calibrator, s->calibration);
-    result->r2 = s->mean_metrics[KN_METRIC_R2];
-    result->msll = s->mean_metrics[KN_METRIC_MSLL];
-    result->z2 = s->calibration[KN_CALIBRATION_Z2];
-    double *auc[3] = {&result->auc_top, &result->auc_deviance, &result->auc_deviance_noise};
-    for (int k = 0; k < 3; k++) {
-        *auc[k] = s->has_auc[k] ? s->auc[k].auc : NAN;
-        result->auc_low[k] = s->has_auc[k] ? s->auc[k].low : NAN;
-        result->auc_high[k] = s->has_auc[k] ? s->auc[k].high : NAN;
-    }
 out:
     return status;
+}
+
+kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s)
+{
+    kn_status status = s->scored ? finish_scores(ctx, s) : KN_OK;
+    if (status != KN_OK)
+        return status;
+    s->summary = kn_scores_summary(s);
+    s->json = s->summary ? json_dumps(s->summary, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;
+    return s->json ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
 }

@@ -1,68 +1,92 @@
-/* From z maps to tables: abnormality per sample, metrics per response, a summary of both
- * [METHOD 8, 8b]. */
+/* What a model says of some people: from z maps to abnormality per person, metrics per response and
+ * a summary of both [METHOD 8, 8b]. */
 #ifndef KN_WORK_SCORES_H
 #define KN_WORK_SCORES_H
 
+#include <jansson.h>
+
+#include "data/people.h"
+#include "io/writer.h"
+#include "model/model.h"
 #include "norm/auc.h"
 #include "norm/calibration.h"
 #include "norm/metrics.h"
-#include "work/dataset.h"
 
-typedef struct kn_scores {
-    const kn_model *model;
+enum { KN_N_MAPS = 3, KN_N_STATISTICS = 3 };
+extern const char *const kn_map_name[KN_N_MAPS];             /* z, yhat, ys2_model */
+extern const char *const kn_statistic_name[KN_N_STATISTICS]; /* top, deviance, deviance_noise */
+
+struct kn_scores {
     ptrdiff_t n, T;
-    const char *const *id;
+    bool scored;           /* false: predicted, there were no responses */
+    char **id;             /* n */
+    float *map[KN_N_MAPS]; /* n x T row by row, those that were to be kept */
+    double *noise;         /* T, original units */
+    ptrdiff_t n_files;     /* written */
+    json_t *summary;
+    char *json; /* the same as text */
+
+    /* of each person, made batch by batch; p_upper, probability and the percentile at the end */
+    double *statistic, *deviance, *deviance_p, *deviance_noise, *deviance_noise_p, *extrapolation,
+        *probability, *p_upper, *extrapolation_pct, *in_training;
+    kn_mat metrics; /* T x KN_N_METRICS, of each response */
+
+    /* while they are made */
+    const kn_model *model;
+    const kn_settings *s;
     ptrdiff_t *cv_row;    /* n: the sample of the reference whose stored z this gets; -1: its own */
     ptrdiff_t *training;  /* n: which training sample this is; -1: a new one */
     bool *abnormal, *use; /* n: labelled; counts for metrics and calibration */
     bool *measured;       /* n: counts for metrics: a new prediction, not a stored z */
-    bool *normals;        /* n: the reference by --reference COLUMN=VALUE; NULL: the model's */
-    const char *reference; /* as --reference was given, or NULL */
-    bool labelled;
-    bool loo;   /* the statistic's law from leave-one-out: optimistic */
-    bool plain; /* a training sample is scored as if it were new */
+    bool *normals;        /* n: the reference by {reference=COLUMN=VALUE}; NULL: the model's */
+    bool loo;             /* the statistic's law from leave-one-out: optimistic */
     /* of each response, NaN where it was left out of training: what the trivial model predicts, the
      * scale, and R's iso term in the model variance */
     double *mean0, *var0, *sd, *iso;
     kn_metric_sums *sums; /* T */
     kn_calibrator calibrator;
     double noise_sum; /* of extrapolation, in the batch under way */
-    /* made batch by batch */
-    double *statistic, *deviance, *deviance_p, *deviance_noise, *deviance_noise_p,
-        *extrapolation; /* n each */
-    /* made by _finish */
-    double *probability, *p_upper, *extrapolation_pct; /* n each */
-    kn_mat metrics;                                    /* T x KN_N_METRICS */
-    kn_auc auc[3];                                     /* top, deviance, deviance_noise */
-    bool has_auc[3];
+    kn_auc auc[KN_N_STATISTICS];
+    bool has_auc[KN_N_STATISTICS];
     bool has_gev;
     kn_gev gev;
+    ptrdiff_t n_in_training, n_abnormal, n_extrapolated;
     ptrdiff_t n_changed; /* training ids whose responses are not those of training */
-    ptrdiff_t n_empty;   /* samples without a finite z */
+    ptrdiff_t n_empty;   /* people without a finite z */
     bool seen_as_new;    /* training samples had to be scored as if they were new */
     double mean_metrics[KN_N_METRICS], calibration[KN_N_CALIBRATION];
     double began;
-} kn_scores;
+};
 
-kn_status kn_scores_new(kn_ctx *ctx, const kn_apply_job *job, const kn_model *model,
-                        const kn_dataset *d, const char *const *id, kn_scores *out);
-void kn_scores_clear(kn_scores *s);
+/* Ids and noise; with responses everything that scoring takes. The settings are lent until _finish.
+ */
+kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
+                        const kn_data *data, const kn_people *people, kn_scores **out);
 
-/* Samples pass in batches, from sample `row` on. First their blocks of responses, in order: all
- * rows x count, `first` the block's first response, noise of its responses. var is used up. */
-kn_status kn_scores_block(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t first, kn_mat y,
-                          kn_mat mean, kn_mat var, kn_mat z, const double *noise);
+/* People pass in batches, from person `row` on. First their blocks of responses, in order. var is
+ * used up. */
+typedef struct kn_scored_block {
+    ptrdiff_t row, first;   /* its first person and response */
+    kn_mat y, mean, var, z; /* rows x count */
+} kn_scored_block;
+
+kn_status kn_scores_take_block(kn_ctx *ctx, kn_scores *s, const kn_scored_block *block);
 
 /* Then their whole maps. z, z_noise: rows x T floats, row by row; z_noise NULL: no deviance. */
-kn_status kn_scores_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const float *z,
-                         const float *z_noise);
+kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
+                              const float *z, const float *z_noise);
 
-/* After the last batch. */
-kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s, kn_apply_result *result);
+/* After the last batch: what is over all, and the summary. */
+kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s);
+json_t *kn_scores_summary(const kn_scores *s); /* NULL: out of memory */
+void kn_scores_settle(kn_scores *s);           /* nothing is left that was lent */
+
+/* Columns of abnormality.tsv after the id, in order; NULL beyond the last. */
+const char *kn_scores_column(int k);
 
 kn_status kn_scores_check(kn_ctx *ctx, const char *dir, const kn_write_options *options);
 /* abnormality.tsv, metrics.tsv, summary.json */
 kn_status kn_scores_write(kn_ctx *ctx, const kn_scores *s, const char *dir,
-                          const kn_write_options *options, const kn_apply_result *result);
+                          const kn_write_options *options);
 
 #endif

@@ -29,6 +29,13 @@ for c in fit predict score simulate reproduce info; do
     kronorm $c --completion
     check "$c offers its options to the shell" grep -q "^$c: .*--force.*--help" "$logs/out"
 done
+kronorm fit --completion
+check "and the words that they take" test "$(sed -n 's/^--noise: //p; s/^--rank: //p' "$logs/out" | tr '\n' /)" = \
+    "structured iso/auto full/"
+kronorm help fit
+cp "$logs/out" "$logs/page"
+kronorm fit --help
+check "kronorm help fit is kronorm fit --help" cmp "$logs/page" "$logs/out"
 kronorm --help
 check "kronorm --help lists the commands" \
     test $code -eq 0 -a "$(grep -cE '^  (fit|predict|score|simulate|reproduce|info) ' "$logs/out")" -eq 6

@@ -47,7 +47,7 @@ static void use_model(kn_ctx *ctx, const uint8_t *data, size_t size)
     }
     kn_model_info(model, &info);
     if (info.n_covariates <= MOST && info.n_responses <= MOST &&
-        kn_predict(ctx, model, kn_view_rows(x, 1, info.n_covariates), &maps) == KN_OK) {
+        kn_maps_predict(ctx, model, kn_view_rows(x, 1, info.n_covariates), &maps) == KN_OK) {
         kn_mat m = kn_mat_cols(out, 1, info.n_responses);
         kn_maps_block(ctx, maps, 0, info.n_responses, m, kn_mat_none());
         kn_maps_block(ctx, maps, 0, info.n_responses, kn_mat_none(), m);

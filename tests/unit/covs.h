@@ -16,12 +16,10 @@ static inline kn_cov cov_of(const char *text, ptrdiff_t F)
     return cov;
 }
 
-/* The same by the header's bits. */
+/* The same by bits. */
 static inline kn_cov cov_of_bits(unsigned bits, ptrdiff_t F)
 {
-    static const char *const text[] = {"",    "linear",     "se",     "linear+se",
-                                       "iso", "linear+iso", "se+iso", "linear+se+iso"};
-    return cov_of(text[bits], F);
+    return cov_of(bits ? KERNELS[bits] : "", F);
 }
 
 /* theta of (1-rho) XX'/F + rho SE(length) */

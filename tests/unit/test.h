@@ -17,6 +17,13 @@
 
 #include "ref/files.h"
 #include "ref/ref.h"
+#include "work/fit.h"
+
+/* Sums of kernels by bits. */
+enum { KN_LINEAR = 1, KN_SE = 2, KN_ISO = 4 };
+static const char *const KERNELS[]
+    __attribute__((unused)) = {NULL,  "linear",     "se",     "linear+se",
+                               "iso", "linear+iso", "se+iso", "linear+se+iso"};
 
 /* How often a check repeats, or at what size: where KN_TEST_REPEAT=few asks for it (tools/check
  * says when), less often. It checks the same. */

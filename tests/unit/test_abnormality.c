@@ -81,7 +81,7 @@ static scored score(kn_model *m, kn_mat X, kn_mat Y)
     double noise[T], work[T];
     scored s = {calloc((size_t)n, 8), calloc((size_t)n, 8), calloc((size_t)n, 8),
                 calloc((size_t)n, 8)};
-    assert_ok(ctx, kn_predict(ctx, m, view(X), &maps));
+    assert_ok(ctx, kn_maps_predict(ctx, m, view(X), &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, mean, var));
     assert_ok(ctx, kn_model_noise(ctx, m, noise));
     kn_npm(Y, mean, var, noise, z);
@@ -109,12 +109,12 @@ static void five_percent_of_healthy_people_are_below_five_percent(void **state)
         kn_rng_init(&rng, 100 + (uint64_t)k, 0);
         population p = new_population(&rng);
         kn_mat X, Y, Xs, Ys;
-        kn_fit_options o;
+        kn_settings o;
         kn_model *m;
         people(&rng, p, 150, 0, 0, &X, &Y);
         people(&rng, p, FRESH, 0, 0, &Xs, &Ys);
-        kn_fit_options_init(&o);
-        assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &m));
+        kn_settings_init(&o);
+        assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
         scored s = score(m, Xs, Ys);
         for (int i = 0; i < FRESH; i++) {
             top += (s.p_top[i] < 0.05) / (double)(cohorts * FRESH);
@@ -135,15 +135,15 @@ static void detect(double lesion, kn_auc *top, kn_auc *deviance)
     kn_rng_init(&rng, 7, 0);
     population p = new_population(&rng);
     kn_mat X, Y, Xs, Ys;
-    kn_fit_options o;
+    kn_settings o;
     kn_model *m;
     bool abnormal[160] = {0};
     people(&rng, p, 200, 0, 0, &X, &Y);
     people(&rng, p, 160, 60, lesion, &Xs, &Ys);
     for (int i = 100; i < 160; i++)
         abnormal[i] = true;
-    kn_fit_options_init(&o);
-    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &m));
+    kn_settings_init(&o);
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     scored s = score(m, Xs, Ys);
     assert_ok(ctx, kn_auc_of(ctx, s.statistic, abnormal, 160, top));
     assert_ok(ctx, kn_auc_of(ctx, s.deviance, abnormal, 160, deviance));

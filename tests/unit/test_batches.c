@@ -1,5 +1,6 @@
 /* Samples pass in batches: how many at a time is not to be seen in what is written, and what is not
  * finished is not written at all. */
+#include "calls.h"
 #include "folders.h"
 
 #include "base/rng.h"
@@ -7,7 +8,7 @@
 #include "norm/calibration.h"
 #include "norm/metrics.h"
 #include "norm/top.h"
-#include "work/apply.h"
+#include "study/simulate.h"
 
 static kn_ctx *ctx;
 
@@ -60,30 +61,27 @@ static void write_tables(void)
             fail_msg("cannot write tables");
 }
 
-static void fit(const char *model, kn_method_id method, kn_noise noise)
+static void fit(const char *output, const char *method)
 {
-    kn_fit_job job = {.size = sizeof job,
-                      .in = {.covariates = "train_people.csv",
-                             .responses = "train_brains.csv",
-                             .use = "age,sex"},
-                      .output = model};
-    kn_fit_options_init(&job.fit);
-    job.fit.method = method;
-    job.fit.noise = noise;
-    job.fit.components = method == KN_SMTGPR ? 4 : 0;
-    job.fit.folds = 4;
-    assert_ok(ctx, kn_fit_files(ctx, &job, NULL));
+    char text[256];
+    kn_model *model;
+    snprintf(text, sizeof text,
+             "covariates=train_people.csv responses=train_brains.csv use=age,sex folds=4 "
+             "output=%s %s",
+             output, method);
+    assert_ok(ctx, fit_files(ctx, text, &model));
+    kn_model_free(model);
 }
 
-static kn_apply_job score_job(const char *model, const char *output)
+static kn_status score(const char *model, const char *output, const char *more, ptrdiff_t rows,
+                       kn_scores **scores)
 {
-    return (kn_apply_job){.size = sizeof(kn_apply_job),
-                          .model = model,
-                          .in = {.covariates = "people.csv", .responses = "brains.csv"},
-                          .output = output,
-                          .write = KN_WRITE_Z | KN_WRITE_YHAT | KN_WRITE_YS2_MODEL,
-                          .format = KN_FORMAT_NPY,
-                          .label = "group=patient"};
+    char text[256];
+    snprintf(text, sizeof text,
+             "model=%s covariates=people.csv responses=brains.csv output=%s "
+             "write=z,yhat,ys2_model format=npy label=group=patient %s",
+             model, output, more);
+    return score_files(ctx, "score", text, rows, scores);
 }
 
 static void assert_same_tables(const char *a, const char *b, double tolerance)
@@ -119,27 +117,29 @@ static void assert_same_bytes(const char *a, const char *b)
     free(y);
 }
 
+static void assert_same_number(const kn_scores *a, const kn_scores *b, const char *name)
+{
+    assert_close(kn_scores_number(a, name), kn_scores_number(b, name), 1e-12);
+}
+
 static void batches_of_any_size_write_the_same(void **state)
 {
     (void)state;
     static const struct {
-        const char *model;
-        kn_method_id method;
-        kn_noise noise;
-    } models[] = {{"structured.safetensors", KN_SMTGPR, KN_NOISE_STRUCTURED},
-                  {"iso.safetensors", KN_SMTGPR, KN_NOISE_ISO},
-                  {"stgpr.safetensors", KN_STGPR, KN_NOISE_STRUCTURED}};
+        const char *model, *method;
+    } models[] = {{"structured.safetensors", "components=4"},
+                  {"iso.safetensors", "noise=iso components=4"},
+                  {"stgpr.safetensors", "method=stgpr"}};
     static const char *const maps[] = {"z", "yhat", "ys2_model", "ys2_noise"};
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
         static const ptrdiff_t sizes[] = {N + NEW, 1, 7};
-        kn_apply_result result[3];
+        kn_scores *scores[3];
         char out[3][64], a[128], b[128];
-        fit(models[m].model, models[m].method, models[m].noise);
+        fit(models[m].model, models[m].method);
         for (int k = 0; k < 3; k++) {
             snprintf(out[k], sizeof out[k], "out-%zu-%d", m, k);
-            kn_apply_job job = score_job(models[m].model, out[k]);
-            assert_ok(ctx, kn_apply_in_batches(ctx, &job, sizes[k], &result[k]));
-            assert_int_equal(result[k].n_files, 7);
+            assert_ok(ctx, score(models[m].model, out[k], "", sizes[k], &scores[k]));
+            assert_true(kn_scores_number(scores[k], "files") == 7);
             assert_int_equal(folder_files(out[k]), 7);
         }
         for (int k = 1; k < 3; k++) {
@@ -154,48 +154,50 @@ static void batches_of_any_size_write_the_same(void **state)
             snprintf(a, sizeof a, "%s/metrics.tsv", out[0]);
             snprintf(b, sizeof b, "%s/metrics.tsv", out[k]);
             assert_same_tables(a, b, 1e-12);
-            assert_close(result[0].z2, result[k].z2, 1e-12);
-            assert_close(result[0].r2, result[k].r2, 1e-12);
-            assert_close(result[0].msll, result[k].msll, 1e-12);
-            assert_close(result[0].auc_deviance, result[k].auc_deviance, 0);
+            assert_same_number(scores[0], scores[k], "calibration.z2");
+            assert_same_number(scores[0], scores[k], "metrics.R2");
+            assert_same_number(scores[0], scores[k], "metrics.MSLL");
+            assert_close(kn_scores_number(scores[0], "AUC.deviance"),
+                         kn_scores_number(scores[k], "AUC.deviance"), 0);
         }
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 3; k++) {
+            kn_scores_free(scores[k]);
             folder_remove(out[k]);
+        }
     }
 }
 
 static void images_are_the_same_bytes_in_every_layout(void **state)
 {
     (void)state;
-    kn_simulate_job simulate = {.size = sizeof simulate,
-                                .samples = 24,
-                                .patients = 4,
-                                .strength = NAN,
-                                .seed = 1,
-                                .output = "study"};
-    kn_fit_job job = {.size = sizeof job,
-                      .in = {.covariates = "study/train_participants.tsv",
-                             .responses = "study/train_images.txt",
-                             .use = "age,sex"},
-                      .output = "images.safetensors"};
-    assert_ok(ctx, kn_simulate_files(ctx, &simulate));
-    kn_fit_options_init(&job.fit);
-    assert_ok(ctx, kn_fit_files(ctx, &job, NULL));
-    for (int format = KN_FORMAT_NII; format <= KN_FORMAT_NPY; format++)
+    static const char *const formats[] = {"nii", "csv", "npy"};
+    kn_options *o = options_of(ctx, "simulate", "samples=24 patients=4 output=study");
+    kn_model *model;
+    assert_ok(ctx, kn_simulate(ctx, o));
+    kn_options_free(o);
+    assert_ok(ctx, fit_files(ctx,
+                             "covariates=study/train_participants.tsv "
+                             "responses=study/train_images.txt use=age,sex "
+                             "output=images.safetensors",
+                             &model));
+    kn_model_free(model);
+    for (int format = 0; format < 3; format++)
         for (int split = 0; split < 2; split++) {
-            kn_apply_result result;
-            kn_apply_job apply = {.size = sizeof apply,
-                                  .model = "images.safetensors",
-                                  .in = {.covariates = "study/test_participants.tsv"},
-                                  .format = (kn_format)format,
-                                  .split = split};
-            apply.output = "whole";
-            assert_ok(ctx, kn_apply_in_batches(ctx, &apply, 0, &result));
-            assert_int_equal(result.n_files, split ? 2 * 9 + 1 : 3);
-            apply.output = "parts";
-            assert_ok(ctx, kn_apply_in_batches(ctx, &apply, 2, &result));
-            assert_int_equal(folder_compare("whole", "parts"), result.n_files);
-            assert_int_equal(folder_files("parts"), result.n_files);
+            kn_scores *whole, *parts;
+            char text[256];
+            static const char all[] = "model=images.safetensors "
+                                      "covariates=study/test_participants.tsv "
+                                      "format=%s split=%d output=%s";
+            snprintf(text, sizeof text, all, formats[format], split, "whole");
+            assert_ok(ctx, score_files(ctx, "predict", text, 0, &whole));
+            int files = (int)kn_scores_number(whole, "files");
+            assert_int_equal(files, split ? 2 * 9 + 1 : 3);
+            snprintf(text, sizeof text, all, formats[format], split, "parts");
+            assert_ok(ctx, score_files(ctx, "predict", text, 2, &parts));
+            assert_int_equal(folder_compare("whole", "parts"), files);
+            assert_int_equal(folder_files("parts"), files);
+            kn_scores_free(whole);
+            kn_scores_free(parts);
             folder_remove("whole");
             folder_remove("parts");
         }
@@ -213,24 +215,24 @@ static void cancel_late(void *user, const kn_progress *p)
 static void a_run_that_is_stopped_leaves_what_was_there(void **state)
 {
     (void)state;
-    kn_apply_result result;
+    kn_scores *scores;
     for (int split = 0; split < 2; split++) {
-        kn_apply_job job = score_job("structured.safetensors", "out");
-        job.split = split;
+        const char *more = split ? "split=yes" : "",
+                   *again = split ? "split=yes force=yes" : "force=yes";
         kn_set_progress(ctx, cancel_late, NULL);
-        assert_int_equal(kn_apply_in_batches(ctx, &job, 5, &result), KN_ERR_CANCELLED);
+        assert_int_equal(score("structured.safetensors", "out", more, 5, &scores),
+                         KN_ERR_CANCELLED);
         kn_set_progress(ctx, NULL, NULL);
         kn_cancel_clear(ctx);
+        assert_null(scores);
         assert_int_not_equal(access("out", F_OK), 0);
 
-        assert_ok(ctx, kn_apply_in_batches(ctx, &job, 0, &result));
-        job.output = "copy";
-        assert_ok(ctx, kn_apply_in_batches(ctx, &job, 0, &result));
-        job.output = "out";
-        job.model = "iso.safetensors";
-        job.force = 1;
+        assert_ok(ctx, score("structured.safetensors", "out", more, 0, &scores));
+        kn_scores_free(scores);
+        assert_ok(ctx, score("structured.safetensors", "copy", more, 0, &scores));
+        kn_scores_free(scores);
         kn_set_progress(ctx, cancel_late, NULL);
-        assert_int_equal(kn_apply_in_batches(ctx, &job, 5, &result), KN_ERR_CANCELLED);
+        assert_int_equal(score("iso.safetensors", "out", again, 5, &scores), KN_ERR_CANCELLED);
         kn_set_progress(ctx, NULL, NULL);
         kn_cancel_clear(ctx);
         assert_int_equal(folder_files("out"), folder_files("copy"));
@@ -245,17 +247,30 @@ static void a_run_that_is_stopped_leaves_what_was_there(void **state)
 static void memory_that_runs_out_leaves_nothing(void **state)
 {
     (void)state;
-    kn_apply_result result;
-    kn_apply_job job = score_job("structured.safetensors", "out");
+    kn_options *o = options_of(ctx, "score",
+                               "model=structured.safetensors covariates=people.csv "
+                               "responses=brains.csv output=out write=z,yhat,ys2_model format=npy "
+                               "label=group=patient");
     kn_status status = KN_ERR_MEMORY;
     for (long k = 1; status != KN_OK; k += 1 + k / 9) {
+        kn_model *model = NULL;
+        kn_data *data = NULL;
+        kn_scores *scores = NULL;
         kn_fail_allocation(ctx, k);
-        status = kn_apply_in_batches(ctx, &job, 20, &result);
+        status = kn_model_open(ctx, "structured.safetensors", &model);
+        if (status == KN_OK)
+            status = kn_data_read(ctx, o, &data);
+        if (status == KN_OK)
+            status = kn_score_in_batches(ctx, model, data, o, 20, &scores);
         kn_fail_allocation(ctx, 0);
+        kn_scores_free(scores);
+        kn_data_free(data);
+        kn_model_free(model);
         assert_true(status == KN_OK || status == KN_ERR_MEMORY);
         assert_int_equal(folder_files("out"), status == KN_OK ? 7 : 0);
         assert_true(status == KN_OK || access("out", F_OK) != 0);
     }
+    kn_options_free(o);
     folder_remove("out");
 }
 

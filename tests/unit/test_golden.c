@@ -34,16 +34,16 @@ static kn_view view(kn_mat m)
 }
 
 /* iso noise at given parameters, through the public door */
-static kn_fit_options at(kn_mat theta, kn_mat B, kn_likelihood likelihood)
+static kn_settings at(kn_mat theta, kn_mat B, kn_likelihood likelihood)
 {
-    kn_fit_options o;
-    kn_fit_options_init(&o);
+    kn_settings o;
+    kn_settings_init(&o);
     o.noise = KN_NOISE_ISO;
     o.likelihood = likelihood;
-    o.sample_kernel = o.task_kernel = KN_LINEAR | KN_SE | KN_ISO;
-    o.basis = view(B);
-    o.theta = theta.data;
-    o.n_theta = (int)theta.rows;
+    o.sample_kernel = o.task_kernel = "linear+se+iso";
+    o.basis_view = view(B);
+    o.theta_start = theta.data;
+    o.n_theta_start = (int)theta.rows;
     o.max_evals = 0;
     o.standardise = 0;
     o.folds = 0;
@@ -83,10 +83,10 @@ static void iso_matches_golden(const char *dir)
         kn_mat theta = ref_numbers(setting, "theta");
         check_eigenvalues(in, theta, setting);
         for (int paper = 0; paper < 2; paper++) {
-            kn_fit_options o = at(theta, in.B, paper ? KN_PAPER : KN_EXACT);
+            kn_settings o = at(theta, in.B, paper ? KN_PAPER : KN_EXACT);
             kn_model *model;
             kn_fit_info info;
-            assert_ok(ctx, kn_fit(ctx, view(in.X), view(in.Y), &o, &model));
+            assert_ok(ctx, kn_fit_arrays(ctx, view(in.X), view(in.Y), &o, &model));
             kn_model_info(model, &info);
             assert_close(info.lml, ref_number(setting, paper ? "lml_latent" : "lml_exact"), 1e-10);
             if (paper) /* the paper's constant counts N T */
@@ -111,12 +111,12 @@ static void iso_predictions_match_golden(const char *dir)
     kn_mat theta = ref_numbers(expected, "settings.base.theta");
     kn_mat M = ref_csv(dir, "mean.csv"), V = ref_csv(dir, "var.csv");
     kn_mat mean = ref_new(M.rows, M.cols), var = ref_new(M.rows, M.cols);
-    kn_fit_options o = at(theta, in.B, KN_EXACT);
+    kn_settings o = at(theta, in.B, KN_EXACT);
     kn_model *model;
     kn_maps *maps;
     double *noise = calloc((size_t)M.cols, sizeof *noise);
-    assert_ok(ctx, kn_fit(ctx, view(in.X), view(in.Y), &o, &model));
-    assert_ok(ctx, kn_predict(ctx, model, view(in.Xs), &maps));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(in.X), view(in.Y), &o, &model));
+    assert_ok(ctx, kn_maps_predict(ctx, model, view(in.Xs), &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, M.cols, mean, var));
     assert_same(mean, M, 1e-10);
     assert_same(var, V, 1e-10);
@@ -155,11 +155,11 @@ static void iso_covariance_between_responses(void **state)
     kn_mat full = ref_csv("case1", "var_full.csv");
     ptrdiff_t T = in.Y.cols, ns = in.Xs.rows, J[20];
     kn_mat cov = ref_new(T, T), noise = ref_new(T, T), x = ref_new(1, in.X.cols);
-    kn_fit_options o = at(theta, in.B, KN_EXACT);
+    kn_settings o = at(theta, in.B, KN_EXACT);
     kn_model *model;
     for (ptrdiff_t j = 0; j < T; j++)
         J[j] = j;
-    assert_ok(ctx, kn_fit(ctx, view(in.X), view(in.Y), &o, &model));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(in.X), view(in.Y), &o, &model));
     for (ptrdiff_t i = 0; i < ns; i++) {
         for (ptrdiff_t f = 0; f < in.X.cols; f++)
             x.data[f] = kn_at(in.Xs, i, f);
@@ -251,19 +251,19 @@ static void structured_predictions_and_leave_one_out(void **state)
 
 static kn_model *structured_fit(const char *dir, inputs in, json_t *expected, int folds)
 {
-    kn_fit_options o;
+    kn_settings o;
     kn_model *model;
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.components = (int)in.B.cols;
     if (strcmp(json_string_value(json_object_get(expected, "basis")), "given") == 0)
-        o.basis = view(in.B);
+        o.basis_view = view(in.B);
     (void)dir;
     o.rho = ref_number(expected, "rho");
     o.length = ref_number(expected, "length");
     o.max_evals = 0;
     o.standardise = 0;
     o.folds = folds;
-    assert_ok(ctx, kn_fit(ctx, view(in.X), view(in.Y), &o, &model));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(in.X), view(in.Y), &o, &model));
     return model;
 }
 
@@ -330,7 +330,7 @@ static void structured_folds(const char *dir)
     kn_maps *maps;
     for (ptrdiff_t i = 0; i < R.rows; i++)
         fold[i] = (int)f.data[i];
-    assert_ok(ctx, kn_cv(ctx, model, view(in.Y), folds, fold, &maps));
+    assert_ok(ctx, kn_maps_cv(ctx, model, view(in.Y), folds, fold, &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, R.cols, mean, var));
     for (ptrdiff_t i = 0; i < R.rows * R.cols; i++)
         mean.data[i] = in.Y.data[i] - mean.data[i];

@@ -13,25 +13,25 @@ static kn_view view(kn_mat m)
     return kn_view_cols(m.data, m.rows, m.cols);
 }
 
-static kn_fit_options at(const double *theta, int n, unsigned task, unsigned sample)
+static kn_settings at(const double *theta, int n, unsigned task, unsigned sample)
 {
-    kn_fit_options o;
-    kn_fit_options_init(&o);
-    o.method = KN_KRONPROD;
-    o.task_kernel = task;
-    o.sample_kernel = sample;
-    o.theta = theta;
-    o.n_theta = n;
+    kn_settings o;
+    kn_settings_init(&o);
+    o.method = "kronprod";
+    o.task_kernel = KERNELS[task];
+    o.sample_kernel = KERNELS[sample];
+    o.theta_start = theta;
+    o.n_theta_start = n;
     o.max_evals = 0;
     o.standardise = 0;
     o.folds = 0;
     return o;
 }
 
-static kn_model *fit(kn_mat X, kn_mat Y, const kn_fit_options *o, kn_fit_info *info)
+static kn_model *fit(kn_mat X, kn_mat Y, const kn_settings *o, kn_fit_info *info)
 {
     kn_model *model;
-    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), o, &model));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), o, &model));
     kn_model_info(model, info);
     return model;
 }
@@ -52,7 +52,7 @@ static maps_of collect(kn_maps *maps, ptrdiff_t T)
 static maps_of predict(const kn_model *model, kn_mat Xs, ptrdiff_t T)
 {
     kn_maps *maps;
-    assert_ok(ctx, kn_predict(ctx, model, view(Xs), &maps));
+    assert_ok(ctx, kn_maps_predict(ctx, model, view(Xs), &maps));
     return collect(maps, T);
 }
 
@@ -87,7 +87,7 @@ static void matches_golden(const char *dir)
     for (int s = 0; s < 2; s++) {
         json_t *setting = json_object_get(json_object_get(expected, "kronprod"), names[s]);
         kn_mat theta = ref_numbers(setting, "theta"), g = ref_numbers(setting, "grad");
-        kn_fit_options o = at(theta.data, 9, 7, 7);
+        kn_settings o = at(theta.data, 9, 7, 7);
         kn_fit_info info;
         kn_model *model = fit(X, Y, &o, &info);
         assert_close(info.lml, ref_number(setting, "lml"), 1e-10);
@@ -187,7 +187,7 @@ static void every_kernel_matches_the_dense_gaussian(void **state)
                 for (ptrdiff_t a = 0; a < ns; a++)
                     kss[t * ns + a] = kn_at(D, t, t) * kn_at(Rss, a, a);
             double lml = ref_gp(K, p.Y.data, Ks, kss, mean.data, var.data);
-            kn_fit_options o = at(theta, n, task, 7);
+            kn_settings o = at(theta, n, task, 7);
             kn_fit_info info;
             kn_model *model = fit(p.X, p.Y, &o, &info);
             assert_close(info.lml, lml, 1e-10);
@@ -213,13 +213,13 @@ static void equals_smtgpr_over_the_identity(void **state)
             ptrdiff_t T = p.Y.cols;
             double theta[9];
             int n = random_theta(kernels[q], 7, theta);
-            kn_fit_options o = at(theta, n, kernels[q], 7), dense = o;
+            kn_settings o = at(theta, n, kernels[q], 7), dense = o;
             kn_fit_info a, b;
             kn_maps *maps;
             o.task_scale = dense.task_scale = k % 2 ? KN_TASK_SCALE_SQRTN : KN_TASK_SCALE_NONE;
-            dense.method = KN_SMTGPR;
+            dense.method = "smtgpr";
             dense.noise = KN_NOISE_ISO;
-            dense.basis = view(p.I);
+            dense.basis_view = view(p.I);
             kn_model *fast = fit(p.X, p.Y, &o, &a), *slow = fit(p.X, p.Y, &dense, &b);
             assert_close(a.lml, b.lml, 1e-10);
             assert_same(kn_mat_cols(a.gradient, n, 1), kn_mat_cols(b.gradient, n, 1), 1e-10);
@@ -227,17 +227,17 @@ static void equals_smtgpr_over_the_identity(void **state)
             assert_same(m.mean, s.mean, 1e-10);
             assert_same(m.var, s.var, 1e-10);
             release(m), release(s);
-            assert_ok(ctx, kn_loo(ctx, fast, view(p.Y), &maps));
+            assert_ok(ctx, kn_maps_loo(ctx, fast, view(p.Y), &maps));
             m = collect(maps, T);
-            assert_ok(ctx, kn_loo(ctx, slow, view(p.Y), &maps));
+            assert_ok(ctx, kn_maps_loo(ctx, slow, view(p.Y), &maps));
             s = collect(maps, T);
             assert_same(m.mean, s.mean, 1e-9);
             assert_same(m.var, s.var, 1e-9);
             release(m), release(s);
             if (SHAPES[k].N >= 6) {
-                assert_ok(ctx, kn_cv(ctx, fast, view(p.Y), 3, NULL, &maps));
+                assert_ok(ctx, kn_maps_cv(ctx, fast, view(p.Y), 3, NULL, &maps));
                 m = collect(maps, T);
-                assert_ok(ctx, kn_cv(ctx, slow, view(p.Y), 3, NULL, &maps));
+                assert_ok(ctx, kn_maps_cv(ctx, slow, view(p.Y), 3, NULL, &maps));
                 s = collect(maps, T);
                 assert_same(m.mean, s.mean, 1e-9);
                 assert_same(m.var, s.var, 1e-9);
@@ -268,7 +268,7 @@ static void gradient_matches_central_differences(void **state)
             double theta[9];
             unsigned sample = (1 + (unsigned)k % 3) | (task & KN_ISO);
             int n = random_theta(task, sample, theta);
-            kn_fit_options o = at(theta, n, task, sample);
+            kn_settings o = at(theta, n, task, sample);
             kn_fit_info info, here;
             kn_model_free(fit(p.X, p.Y, &o, &info));
             for (int i = 0; i < n; i++) {
@@ -297,13 +297,13 @@ static void cross_validation_equals_literal_refits(void **state)
             problem p = random_problem((shape){N, T, 2});
             double theta[9], held[9];
             int n = random_theta(kernels[q], 7, theta), fold[N];
-            kn_fit_options o = at(theta, n, kernels[q], 7);
+            kn_settings o = at(theta, n, kernels[q], 7);
             kn_fit_info info;
             kn_maps *maps;
             for (int i = 0; i < N; i++)
                 fold[i] = (3 * i + i / 5) % FOLDS;
             kn_model *model = fit(p.X, p.Y, &o, &info);
-            assert_ok(ctx, kn_cv(ctx, model, view(p.Y), FOLDS, fold, &maps));
+            assert_ok(ctx, kn_maps_cv(ctx, model, view(p.Y), FOLDS, fold, &maps));
             maps_of m = collect(maps, T);
             for (int k = 0; k < FOLDS; k++) {
                 ptrdiff_t tr[N], te[N], nt = 0, ns = 0;
@@ -327,7 +327,7 @@ static void cross_validation_equals_literal_refits(void **state)
                 held[0] += 0.5 * log(N / (double)nt);
                 if (kernels[q] & KN_SE)
                     held[2] -= 0.5 * log(N / (double)nt);
-                kn_fit_options oh = at(held, n, kernels[q], 7);
+                kn_settings oh = at(held, n, kernels[q], 7);
                 kn_model *refit = fit(Xt, Yt, &oh, &info);
                 maps_of one = predict(refit, Xs, T);
                 for (int j = 0; j < T; j++)
@@ -362,11 +362,11 @@ static void nested_and_joint_optimisers_agree(void **state)
         double lml[3];
         simulate(p);
         for (int k = 0; k < 3; k++) {
-            kn_fit_options o;
+            kn_settings o;
             kn_fit_info info;
-            kn_fit_options_init(&o);
-            o.method = KN_KRONPROD;
-            o.task_kernel = dense ? 7u : KN_KERNEL_DEFAULT;
+            kn_settings_init(&o);
+            o.method = "kronprod";
+            o.task_kernel = dense ? KERNELS[7] : NULL;
             o.optimiser = (kn_optimiser)k;
             o.restarts = k == KN_NESTED ? 0 : 6;
             o.folds = k == KN_NESTED ? 5 : 0;
@@ -392,21 +392,21 @@ static void options_of_other_methods_are_refused_by_name(void **state)
     (void)state;
     problem p = random_problem((shape){8, 5, 2});
     kn_model *model;
-    kn_fit_options o;
+    kn_settings o;
     kn_view X = view(p.X), Y = view(p.Y);
-    kn_fit_options_init(&o);
-    o.method = KN_KRONPROD;
+    kn_settings_init(&o);
+    o.method = "kronprod";
     o.components = 3;
-    assert_refused(ctx, kn_fit(ctx, X, Y, &o, &model), KN_ERR_ARGUMENT, "components");
+    assert_refused(ctx, kn_fit_arrays(ctx, X, Y, &o, &model), KN_ERR_ARGUMENT, "components");
     o.components = 0;
-    o.basis = view(p.I);
-    assert_refused(ctx, kn_fit(ctx, X, Y, &o, &model), KN_ERR_ARGUMENT, "basis");
-    o.basis.data = NULL;
+    o.basis_view = view(p.I);
+    assert_refused(ctx, kn_fit_arrays(ctx, X, Y, &o, &model), KN_ERR_ARGUMENT, "basis");
+    o.basis_view.data = NULL;
     o.likelihood = KN_PAPER;
-    assert_refused(ctx, kn_fit(ctx, X, Y, &o, &model), KN_ERR_ARGUMENT, "likelihood paper");
+    assert_refused(ctx, kn_fit_arrays(ctx, X, Y, &o, &model), KN_ERR_ARGUMENT, "likelihood paper");
     o.likelihood = KN_EXACT;
     o.plain = 1;
-    assert_refused(ctx, kn_fit(ctx, X, Y, &o, &model), KN_ERR_ARGUMENT, "plain");
+    assert_refused(ctx, kn_fit_arrays(ctx, X, Y, &o, &model), KN_ERR_ARGUMENT, "plain");
     assert_null(model);
     free_problem(p);
 }
@@ -416,11 +416,11 @@ static void too_many_responses_for_the_dense_path_are_refused_with_the_numbers(v
     (void)state;
     kn_mat X = ref_normal(&rng, 4, 1), Y = ref_normal(&rng, 4, 10001);
     kn_model *model;
-    kn_fit_options o;
-    kn_fit_options_init(&o);
-    o.method = KN_KRONPROD;
-    o.task_kernel = KN_LINEAR | KN_SE | KN_ISO;
-    assert_refused(ctx, kn_fit(ctx, view(X), view(Y), &o, &model), KN_ERR_ARGUMENT, "6 GB");
+    kn_settings o;
+    kn_settings_init(&o);
+    o.method = "kronprod";
+    o.task_kernel = "linear+se+iso";
+    assert_refused(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model), KN_ERR_ARGUMENT, "6 GB");
     assert_null(model);
     free(X.data), free(Y.data);
 }
@@ -433,13 +433,13 @@ static void failing_allocations_leave_nothing(void **state)
         double theta[9];
         unsigned task = dense ? 7u : KN_LINEAR | KN_ISO;
         int n = random_theta(task, 7, theta);
-        kn_fit_options o = at(theta, n, task, 7);
+        kn_settings o = at(theta, n, task, 7);
         kn_status status = KN_ERR_MEMORY;
         kn_model *model;
         o.folds = 3;
         for (long k = 1; status != KN_OK; k++) {
             kn_fail_allocation(ctx, k);
-            status = kn_fit(ctx, view(p.X), view(p.Y), &o, &model);
+            status = kn_fit_arrays(ctx, view(p.X), view(p.Y), &o, &model);
             kn_fail_allocation(ctx, 0);
             assert_true(status == KN_OK || (status == KN_ERR_MEMORY && !model));
         }

@@ -64,7 +64,7 @@ static void take(kn_status (*made)(kn_ctx *, const kn_model *, kn_view, kn_maps 
 
 static kn_status cv_maps(kn_ctx *c, const kn_model *m, kn_view Y, kn_maps **maps)
 {
-    return kn_cv(c, m, Y, 3, NULL, maps);
+    return kn_maps_cv(c, m, Y, 3, NULL, maps);
 }
 
 static outcome outcome_of(const kn_model *m, kn_mat Xs, kn_mat Y)
@@ -78,17 +78,17 @@ static outcome outcome_of(const kn_model *m, kn_mat Xs, kn_mat Y)
                  .cv_var = ref_new(N, T),
                  .noise = calloc((size_t)T, sizeof(double))};
     kn_model_info(m, &o.info);
-    take(kn_predict, m, Xs, o.mean, o.var);
-    take(kn_loo, m, Y, o.loo_mean, o.loo_var);
+    take(kn_maps_predict, m, Xs, o.mean, o.var);
+    take(kn_maps_loo, m, Y, o.loo_mean, o.loo_var);
     take(cv_maps, m, Y, o.cv_mean, o.cv_var);
     assert_ok(ctx, kn_model_noise(ctx, m, o.noise));
     return o;
 }
 
-static outcome fitted(kn_mat X, kn_mat Y, kn_mat Xs, const kn_fit_options *o)
+static outcome fitted(kn_mat X, kn_mat Y, kn_mat Xs, const kn_settings *o)
 {
     kn_model *m;
-    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), o, &m));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), o, &m));
     outcome out = outcome_of(m, Xs, Y);
     kn_model_free(m);
     return out;
@@ -108,22 +108,22 @@ static void check_agreement(ptrdiff_t N, bool iso, double length)
     kn_mat X = kn_sub(all, 0, 0, N, all.cols), Xs = kn_sub(all, N, 0, 50, all.cols);
     Y.rows = N;
     double theta[] = {-1.2, -2.0, -1.5, -0.4, log(length), -1.0, -0.3};
-    kn_fit_options o;
-    kn_fit_options_init(&o);
+    kn_settings o;
+    kn_settings_init(&o);
     o.components = 3;
     o.max_evals = 0;
     o.folds = 3;
     if (iso) {
         o.noise = KN_NOISE_ISO;
-        o.theta = theta;
-        o.n_theta = 7; /* C.lin C.diag R.lin R.se_amp R.se_len R.diag noise */
+        o.theta_start = theta;
+        o.n_theta_start = 7; /* C.lin C.diag R.lin R.se_amp R.se_len R.diag noise */
     } else {
         o.rho = 0.6;
         o.length = length;
     }
     o.rank = KN_RANK_FULL;
     outcome full = fitted(X, Y, Xs, &o);
-    o.rank = N;
+    o.rank = (int)N;
     outcome low = fitted(X, Y, Xs, &o);
     assert_int_equal(full.info.rank, N);
     assert_true(low.info.rank < N);
@@ -317,14 +317,14 @@ static void search_ends_where_dense_search_ends(void **state)
     kn_rng_init(&rng, 11, 0);
     ptrdiff_t N = repeat(400, 300);
     kn_mat X = cohort(&rng, N, 3), Y = responses(&rng, X, 8), Xs = cohort(&rng, 20, 3);
-    kn_fit_options o;
-    kn_fit_options_init(&o);
+    kn_settings o;
+    kn_settings_init(&o);
     o.components = 4;
     for (int iso = 0; iso < 2; iso++) {
         o.noise = iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
         o.rank = KN_RANK_FULL;
         outcome full = fitted(X, Y, Xs, &o);
-        o.rank = N / 2;
+        o.rank = (int)(N / 2);
         outcome low = fitted(X, Y, Xs, &o);
         assert_true(low.info.rank < N / 2);
         assert_true(low.info.lml > full.info.lml - 1e-3);
@@ -341,13 +341,13 @@ static void a_model_of_low_rank_comes_back_from_its_file(void **state)
     kn_rng rng;
     kn_rng_init(&rng, 13, 0);
     kn_mat X = cohort(&rng, 80, 3), Y = responses(&rng, X, 8), Xs = cohort(&rng, 20, 3);
-    kn_fit_options o;
+    kn_settings o;
     kn_model *m, *again;
     const char *path = "low.safetensors";
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.components = 4;
     o.rank = 60;
-    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &m));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     assert_ok(ctx, kn_model_save(ctx, m, path, 1));
     assert_ok(ctx, kn_model_open(ctx, path, &again));
     outcome a = outcome_of(m, Xs, Y), b = outcome_of(again, Xs, Y);

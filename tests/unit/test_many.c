@@ -69,12 +69,12 @@ static void two_thousand_are_held_out_of_six(void **state)
     (void)state;
     enum { N = 6000, T = 40 };
     kn_mat X, Y;
-    kn_fit_options o;
+    kn_settings o;
     kn_fit_info info;
     kn_model *m;
     people(N, T, &X, &Y);
-    kn_fit_options_init(&o);
-    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &m));
+    kn_settings_init(&o);
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     kn_model_info(m, &info);
     assert_int_equal(info.cv.folds, 1);
     assert_int_equal(m->reference.n, 2000);
@@ -101,13 +101,13 @@ static void two_thousand_are_held_out_of_six(void **state)
     kn_mat mean = ref_new(2000, T), var = ref_new(2000, T), z = ref_new(2000, T),
            own = ref_new(2000, T);
     kn_mat B = components_by_gram(Yt, info.n_components); /* sooner than the one of 4000 samples */
-    o.basis = view(B);
+    o.basis_view = view(B);
     o.rho = info.rho;
     o.length = info.length;
     o.max_evals = 0;
     o.folds = 0;
-    assert_ok(ctx, kn_fit(ctx, view(Xt), view(Yt), &o, &others));
-    assert_ok(ctx, kn_predict(ctx, others, view(Xs), &maps));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(Xt), view(Yt), &o, &others));
+    assert_ok(ctx, kn_maps_predict(ctx, others, view(Xs), &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, mean, var));
     double noise[T];
     assert_ok(ctx, kn_model_noise(ctx, m, noise));
@@ -131,19 +131,19 @@ static void range_finder_and_gram_give_the_same_model(void **state)
     (void)state;
     enum { N = 5001, T = 30 };
     kn_mat X, Y;
-    kn_fit_options o;
+    kn_settings o;
     kn_model *by_range, *by_gram;
     people(N, T, &X, &Y);
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.components = 3;
     o.max_evals = 0;
     o.rho = 0.5;
     o.length = 2;
     o.folds = 0;
-    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &by_range));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &by_range));
     kn_mat B = components_by_gram(Y, 3);
-    o.basis = view(B);
-    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &by_gram));
+    o.basis_view = view(B);
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &by_gram));
     kn_fit_info range, gram;
     kn_model_info(by_range, &range);
     kn_model_info(by_gram, &gram);

@@ -61,10 +61,10 @@ static void id_columns_go_by_their_usual_names(void **state)
     ptrdiff_t c_col, r_col;
     assert_sentence(
         ctx, kn_match_id_columns(ctx, "code", c, NULL, &c_col, &r_col), KN_ERR_DATA,
-        "c.tsv: no column 'code' as --id asks for; the closest are age, participant_id");
+        "c.tsv: no column 'code' as {id} asks for; the closest are age, participant_id");
     assert_sentence(ctx, kn_match_id_columns(ctx, "participant_id", c, r, &c_col, &r_col),
                     KN_ERR_DATA,
-                    "c.tsv: no column 'participant_id' as --id asks for; the closest are y, z");
+                    "c.tsv: no column 'participant_id' as {id} asks for; the closest are y, z");
     assert_int_equal(c_col, -1);
     kn_table_free(c);
     kn_table_free(r);
@@ -171,9 +171,9 @@ static void ids_that_differ_are_named(void **state)
     const kn_match_side side_few = SIDE(few), side_more = SIDE(more), side_none = SIDE(none);
     refuse(ctx, t, 0, &side_few, KN_MATCH_ALL, KN_ERR_DATA,
            "c.tsv: 6 ids are not in y.txt: a, b, c, d, e, ..., and 2 the other way round (use "
-           "--match common)");
+           "{match=common})");
     refuse(ctx, t, 0, &side_more, KN_MATCH_ALL, KN_ERR_DATA,
-           "y.txt: 1 id is not in c.tsv: x (use --match common)");
+           "y.txt: 1 id is not in c.tsv: x (use {match=common})");
     for (int policy = 0; policy < 2; policy++)
         refuse(ctx, t, 0, &side_none, (kn_match_policy)policy, KN_ERR_DATA,
                "c.tsv and y.txt have no ids in common: the first are a and 1");

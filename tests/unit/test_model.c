@@ -79,21 +79,21 @@ static truth iso_truth(void)
     kn_mat R = ref_kernel(t.X, t.X, theta + 1, 1), K = covariance(t.B, R, c, d, s2);
     draw(K, t.y.data);
     kn_mat Xt = rows(t.X, 0, N), Yt = rows(t.y, 0, N), Xs = rows(t.X, N, NS);
-    kn_fit_options o;
+    kn_settings o;
     kn_model *m;
     kn_maps *maps;
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.noise = KN_NOISE_ISO;
-    o.basis = view(t.B);
-    o.task_kernel = KN_ISO;
-    o.sample_kernel = KN_LINEAR | KN_SE | KN_ISO;
-    o.theta = theta;
-    o.n_theta = 6;
+    o.basis_view = view(t.B);
+    o.task_kernel = "iso";
+    o.sample_kernel = "linear+se+iso";
+    o.theta_start = theta;
+    o.n_theta_start = 6;
     o.max_evals = 0;
     o.standardise = 0;
     o.folds = 0;
-    assert_ok(ctx, kn_fit(ctx, view(Xt), view(Yt), &o, &m));
-    assert_ok(ctx, kn_predict(ctx, m, view(Xs), &maps));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(Xt), view(Yt), &o, &m));
+    assert_ok(ctx, kn_maps_predict(ctx, m, view(Xs), &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, t.mean, t.var));
     assert_ok(ctx, kn_model_noise(ctx, m, noise));
     for (ptrdiff_t i = 0; i < NS * T; i++)
@@ -195,16 +195,16 @@ static void structured_noise_is_calibrated_on_fresh_data(void **state)
 {
     (void)state;
     kn_mat X, Y, Xs, Ys;
-    kn_fit_options o;
+    kn_settings o;
     kn_model *m;
     kn_maps *maps;
     double z2 = 0, inside = 0;
     cohort(150, 40, 3, 1, &X, &Y);
     cohort(400, 40, 3, 1, &Xs, &Ys);
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.components = 3;
-    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &m));
-    assert_ok(ctx, kn_predict(ctx, m, view(Xs), &maps));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
+    assert_ok(ctx, kn_maps_predict(ctx, m, view(Xs), &maps));
     kn_mat mean = ref_new(400, 40), var = ref_new(400, 40);
     double noise[40];
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, 40, mean, var));
@@ -230,19 +230,19 @@ static void structured_noise_is_calibrated_on_fresh_data(void **state)
 /* Mean standardised log loss on fresh data. */
 static double fresh_msll(kn_mat X, kn_mat Y, kn_mat Xs, kn_mat Ys, int components, int *chosen)
 {
-    kn_fit_options o;
+    kn_settings o;
     kn_model *m;
     kn_maps *maps;
     kn_fit_info info;
     ptrdiff_t n = Y.cols;
     kn_mat mean = ref_new(Xs.rows, n), var = ref_new(Xs.rows, n);
     double *noise = calloc((size_t)n, sizeof *noise), loss = 0;
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.components = components;
-    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &m));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     kn_model_info(m, &info);
     *chosen = (int)info.n_components;
-    assert_ok(ctx, kn_predict(ctx, m, view(Xs), &maps));
+    assert_ok(ctx, kn_maps_predict(ctx, m, view(Xs), &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, n, mean, var));
     assert_ok(ctx, kn_model_noise(ctx, m, noise));
     for (ptrdiff_t j = 0; j < n; j++) {
@@ -294,11 +294,11 @@ static void pure_noise_gets_one_component_and_a_warning(void **state)
     kn_set_log(ctx, hear, &warnings);
     for (int trial = 0; trial < 10; trial++) {
         kn_mat X = ref_normal(&rng, 80, 2), Y = ref_normal(&rng, 80, 30);
-        kn_fit_options o;
+        kn_settings o;
         kn_model *m;
         kn_fit_info info;
-        kn_fit_options_init(&o);
-        assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &m));
+        kn_settings_init(&o);
+        assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
         kn_model_info(m, &info);
         ones += info.n_components == 1 && info.nothing_predicted;
         assert_true(info.n_curve > 3);

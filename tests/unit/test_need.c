@@ -1,4 +1,5 @@
 /* How much memory there is, how much a fit takes, and the file that takes responses instead. */
+#include "calls.h"
 #include "scratch.h"
 
 #include <sys/stat.h>
@@ -6,8 +7,7 @@
 #include "base/ram.h"
 #include "gp/smtgpr.h"
 #include "io/scratch.h"
-#include "work/place.h"
-#include "work/response_files.h"
+#include "work/room.h"
 
 static const kn_need_shape PLAIN = {.method = &kn_method_smtgpr,
                                     .N = 600,
@@ -56,7 +56,7 @@ static void more_of_anything_never_needs_less(void **state)
         for (int folds = 0; folds <= 10; folds += 10) {
             kn_need_shape s = PLAIN;
             s.method = kn_method_at(method);
-            s.iso = s.method->iso_only;
+            s.iso = s.method->identity;
             s.folds = folds;
             s.T = 1000;
             double before = total(s);
@@ -101,7 +101,7 @@ static void responses_go_to_a_file_only_when_they_must(void **state)
     kn_ctx *ctx = kn_ctx_new();
     bool in_file;
     double all = total(PLAIN), rest = all - 4.0 * 600 * 100000 + kn_need_window(&PLAIN);
-    kn_allowance a = {all, "--memory allows", false};
+    kn_allowance a = {all, "{memory} allows", false};
     assert_ok(ctx, kn_place_responses(ctx, &a, &PLAIN, false, &in_file));
     assert_false(in_file);
     a.bytes = all - 1;
@@ -112,7 +112,7 @@ static void responses_go_to_a_file_only_when_they_must(void **state)
     assert_true(in_file);
     a.bytes = rest - 1;
     assert_refused(ctx, kn_place_responses(ctx, &a, &PLAIN, false, &in_file), KN_ERR_MEMORY,
-                   "with the responses in --scratch still");
+                   "with the responses in {scratch} still");
     a = (kn_allowance){all - 1, "the limit of this process (ulimit -v) leaves", true};
     assert_refused(ctx, kn_place_responses(ctx, &a, &PLAIN, false, &in_file), KN_ERR_MEMORY,
                    "(ulimit -v) leaves"); /* a mapped file is address space too */
@@ -213,36 +213,39 @@ static void arrays_of_every_order_are_the_same_from_a_file(void **state)
     (void)state;
     enum { N = 20, T = 900 };
     kn_ctx *ctx = kn_ctx_new();
-    kn_fit_options fit;
+    kn_options *o = options_of(ctx, "fit",
+                               "covariates=people.csv responses=y.npy missing=drop scratch=. "
+                               "components=2");
+    kn_settings s;
+    assert_ok(ctx, kn_settings_of(ctx, o, "fit", &s));
     kn_set_threads(ctx, 1);
-    kn_fit_options_init(&fit);
-    fit.components = 2;
     FILE *f = fopen("people.csv", "w");
     fputs("age\n", f);
     for (int i = 0; i < N; i++)
         fprintf(f, i == 7 ? "n/a\n" : "%d\n", 20 + i); /* row 7 is dropped */
     fclose(f);
     for (int kind = 0; kind < 4; kind++) {
-        kn_inputs in = {.covariates = "people.csv",
-                        .responses = "y.npy",
-                        .missing = KN_ON_MISSING_DROP,
-                        .scratch = "."};
-        kn_dataset memory, file;
+        kn_data *data;
+        kn_people memory, file;
         write_array("y.npy", N, T, kind & 1, kind & 2);
-        kn_need_shape s = {.method = &kn_method_smtgpr,
-                           .N = N - 1,
-                           .T = T,
-                           .F = 1,
-                           .P = 2,
-                           .M = N - 1,
-                           .folds = 10,
-                           .top = fit.top,
-                           .value = kind & 2 ? 8 : 4,
-                           .threads = 1};
-        assert_ok(ctx, kn_dataset_read_training(ctx, &in, &fit, 0, &memory));
+        kn_need_shape shape = {.method = &kn_method_smtgpr,
+                               .N = N - 1,
+                               .T = T,
+                               .F = 1,
+                               .P = 2,
+                               .M = N - 1,
+                               .folds = 10,
+                               .top = s.top,
+                               .value = kind & 2 ? 8 : 4,
+                               .threads = 1};
+        kn_work_room room;
+        assert_ok(ctx, kn_room_to_fit(ctx, &s, &room));
+        assert_ok(ctx, kn_data_read(ctx, o, &data));
+        assert_ok(ctx, kn_people_train(ctx, data, &s, &room.room, &memory));
         assert_null(memory.scratch.data);
-        kn_set_memory(ctx, (size_t)total(s) - 1);
-        assert_ok(ctx, kn_dataset_read_training(ctx, &in, &fit, 0, &file));
+        kn_set_memory(ctx, (size_t)total(shape) - 1);
+        assert_ok(ctx, kn_room_to_fit(ctx, &s, &room));
+        assert_ok(ctx, kn_people_train(ctx, data, &s, &room.room, &file));
         kn_set_memory(ctx, 0);
         assert_non_null(file.scratch.data);
         assert_int_equal(file.Y.type, kind & 2 ? KN_F64 : KN_F32);
@@ -252,9 +255,11 @@ static void arrays_of_every_order_are_the_same_from_a_file(void **state)
                 assert_true(kn_view_at(file.Y, i, j) == (double)(1000 * (i + (i >= 7)) + j));
                 assert_true(kn_view_at(memory.Y, i, j) == kn_view_at(file.Y, i, j));
             }
-        kn_dataset_clear(&memory);
-        kn_dataset_clear(&file);
+        kn_people_clear(&memory);
+        kn_people_clear(&file);
+        kn_data_free(data);
     }
+    kn_options_free(o);
     kn_ctx_free(ctx);
 }
 

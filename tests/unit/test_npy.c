@@ -122,7 +122,7 @@ static void what_is_written_is_read_back(void **state)
     }
     kn_npy_clear(&npy);
     assert_sentence(ctx, kn_npy_write(ctx, "y.npy", kn_view_cols(x, 2, 3), KN_F32, NULL), KN_ERR_IO,
-                    "y.npy: exists already (use --force to replace it)");
+                    "y.npy: exists already (use {force} to replace it)");
     kn_ctx_free(ctx);
 }
 

@@ -97,7 +97,7 @@ static void check_predictions(kn_model *model, problem p, dense d, double tol)
 {
     kn_maps *maps;
     kn_mat mean = ref_new(p.s.Ns, p.s.T), var = ref_new(p.s.Ns, p.s.T);
-    assert_ok(ctx, kn_predict(ctx, model, view(p.Xs), &maps));
+    assert_ok(ctx, kn_maps_predict(ctx, model, view(p.Xs), &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, p.s.T, mean, var));
     assert_same(mean, d.mean, tol);
     assert_same(var, d.var, tol);
@@ -107,11 +107,11 @@ static void check_predictions(kn_model *model, problem p, dense d, double tol)
     free(mean.data), free(var.data);
 }
 
-static kn_fit_options held(problem p)
+static kn_settings held(problem p)
 {
-    kn_fit_options o;
-    kn_fit_options_init(&o);
-    o.basis = view(p.B);
+    kn_settings o;
+    kn_settings_init(&o);
+    o.basis_view = view(p.B);
     o.max_evals = 0;
     o.standardise = 0;
     o.folds = 0;
@@ -138,14 +138,14 @@ static void iso_matches_the_dense_gaussian(void **state)
             for (int t = 0; t < p.s.T; t++)
                 kn_col(S, t)[t] = exp(2 * theta[8]);
             dense d = dense_gp(p, theta + 4, D, S);
-            kn_fit_options o = held(p);
+            kn_settings o = held(p);
             kn_model *model;
             kn_fit_info info;
             o.noise = KN_NOISE_ISO;
-            o.sample_kernel = o.task_kernel = 7;
-            o.theta = theta;
-            o.n_theta = 9;
-            assert_ok(ctx, kn_fit(ctx, view(p.X), view(p.Y), &o, &model));
+            o.sample_kernel = o.task_kernel = KERNELS[7];
+            o.theta_start = theta;
+            o.n_theta_start = 9;
+            assert_ok(ctx, kn_fit_arrays(ctx, view(p.X), view(p.Y), &o, &model));
             kn_model_info(model, &info);
             /* kernel entries are rounded: what lies below eps of the largest eigenvalue is lost
              * to any method in doubles, and shows where the noise is smaller still */
@@ -166,12 +166,12 @@ static void structured_matches_the_dense_gaussian(void **state)
     for (int k = 0; k < N_SHAPES; k++)
         for (int n = 0; n < 6; n++) {
             problem p = random_problem(SHAPES[k]);
-            kn_fit_options o = held(p);
+            kn_settings o = held(p);
             kn_model *model;
             kn_fit_info info;
             o.rho = n == 0 ? 0 : n == 1 ? 1 : kn_rng_uniform(&rng);
             o.length = exp(0.5 * kn_rng_normal(&rng));
-            assert_ok(ctx, kn_fit(ctx, view(p.X), view(p.Y), &o, &model));
+            assert_ok(ctx, kn_fit_arrays(ctx, view(p.X), view(p.Y), &o, &model));
             kn_model_info(model, &info);
             kn_view c = kn_model_array(model, "c"), dd = kn_model_array(model, "d");
             kn_mat D = scaled_outer(p.B, c.data), S = scaled_outer(p.B, dd.data);
@@ -253,11 +253,11 @@ static void components_match_dense_gaussians_at_any_noise(void **state)
 }
 
 /* LML at theta for central differences */
-static double lml_at(problem p, kn_fit_options o)
+static double lml_at(problem p, kn_settings o)
 {
     kn_model *model;
     kn_fit_info info;
-    assert_ok(ctx, kn_fit(ctx, view(p.X), view(p.Y), &o, &model));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(p.X), view(p.Y), &o, &model));
     kn_model_info(model, &info);
     kn_model_free(model);
     return info.lml;
@@ -270,27 +270,28 @@ static void joint_gradient_matches_central_differences(void **state)
         for (int paper = 0; paper < 2; paper++)
             for (unsigned task = 1; task < 8; task++) {
                 problem p = random_problem(SHAPES[k]);
-                kn_fit_options o = held(p);
+                kn_settings o = held(p);
                 double theta[9];
                 kn_fit_info info;
                 kn_model *model;
                 o.noise = KN_NOISE_ISO;
                 o.likelihood = paper ? KN_PAPER : KN_EXACT;
-                o.task_kernel = task;
-                o.sample_kernel = (unsigned)(1 + k % 3) | (task & KN_ISO);
+                o.task_kernel = KERNELS[task];
+                unsigned sample = (unsigned)(1 + k % 3) | (task & KN_ISO);
+                o.sample_kernel = KERNELS[sample];
                 if (k % 2)
                     o.task_scale = KN_TASK_SCALE_SQRTN;
-                o.theta = theta;
+                o.theta_start = theta;
                 kn_spec spec = {.task = cov_of_bits(task, KN_ALL_COLUMNS),
-                                .sample = cov_of_bits(o.sample_kernel, p.s.F)};
-                o.n_theta = kn_spec_n_theta(&spec);
-                for (int i = 0; i < o.n_theta; i++)
+                                .sample = cov_of_bits(sample, p.s.F)};
+                o.n_theta_start = kn_spec_n_theta(&spec);
+                for (int i = 0; i < o.n_theta_start; i++)
                     theta[i] = 0.3 * kn_rng_normal(&rng) - 0.3;
-                assert_ok(ctx, kn_fit(ctx, view(p.X), view(p.Y), &o, &model));
+                assert_ok(ctx, kn_fit_arrays(ctx, view(p.X), view(p.Y), &o, &model));
                 kn_model_info(model, &info);
                 kn_model_free(model);
-                assert_int_equal(info.n_theta, o.n_theta);
-                for (int i = 0; i < o.n_theta; i++) {
+                assert_int_equal(info.n_theta, o.n_theta_start);
+                for (int i = 0; i < o.n_theta_start; i++) {
                     double h = 1e-4, t = theta[i], f[4];
                     for (int s = 0; s < 4; s++) {
                         theta[i] = t + h * (s < 2 ? s - 2 : s - 1);
@@ -343,21 +344,21 @@ static void leave_one_out_equals_refitting_without_the_sample(void **state)
     for (int k = 0; k < N_SHAPES; k++)
         for (int iso = 0; iso < 2; iso++) {
             problem p = random_problem(SHAPES[k]);
-            kn_fit_options o = held(p);
+            kn_settings o = held(p);
             kn_model *model;
             kn_maps *maps;
             double theta[9] = {-0.3, -0.5, 0.4, -0.7, -0.2, -0.4, 0.2, -0.6, -0.35};
             if (iso) {
                 o.noise = KN_NOISE_ISO;
-                o.sample_kernel = o.task_kernel = 7;
-                o.theta = theta;
-                o.n_theta = 9;
+                o.sample_kernel = o.task_kernel = KERNELS[7];
+                o.theta_start = theta;
+                o.n_theta_start = 9;
             } else {
                 o.rho = 0.4;
                 o.length = 1.2;
             }
-            assert_ok(ctx, kn_fit(ctx, view(p.X), view(p.Y), &o, &model));
-            assert_ok(ctx, kn_loo(ctx, model, view(p.Y), &maps));
+            assert_ok(ctx, kn_fit_arrays(ctx, view(p.X), view(p.Y), &o, &model));
+            assert_ok(ctx, kn_maps_loo(ctx, model, view(p.Y), &maps));
             kn_mat mean = ref_new(p.s.N, p.s.T), var = ref_new(p.s.N, p.s.T);
             assert_ok(ctx, kn_maps_block(ctx, maps, 0, p.s.T, mean, var));
             /* the components are independent: leave the row out of each */
@@ -419,14 +420,14 @@ static void cross_validation_equals_literal_refits(void **state)
         kn_mat X = ref_normal(&rng, N, 2), Y = ref_normal(&rng, N, T);
         kn_mat Bg = ref_orthonormal(&rng, T, P);
         int fold[14];
-        kn_fit_options o;
+        kn_settings o;
         kn_model *model;
         kn_maps *maps, *one;
         double theta[9] = {-0.6, -0.5, 0.9, -0.7, -0.2, -0.4, 0.2, -0.6, -0.35};
         for (int i = 0; i < N; i++)
             fold[i] = (int)kn_rng_below(&rng, folds);
         fold[0] = 0, fold[1] = 1, fold[2] = 2, fold[3] = 3;
-        kn_fit_options_init(&o);
+        kn_settings_init(&o);
         o.components = P;
         o.max_evals = 0;
         o.standardise = 0;
@@ -434,15 +435,15 @@ static void cross_validation_equals_literal_refits(void **state)
         o.rho = 0.4;
         o.length = 1.2;
         if (given)
-            o.basis = view(Bg);
+            o.basis_view = view(Bg);
         if (iso) {
             o.noise = KN_NOISE_ISO;
-            o.sample_kernel = o.task_kernel = 7;
-            o.theta = theta;
-            o.n_theta = 9;
+            o.sample_kernel = o.task_kernel = KERNELS[7];
+            o.theta_start = theta;
+            o.n_theta_start = 9;
         }
-        assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &model));
-        assert_ok(ctx, kn_cv(ctx, model, view(Y), folds, fold, &maps));
+        assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
+        assert_ok(ctx, kn_maps_cv(ctx, model, view(Y), folds, fold, &maps));
         kn_mat mean = ref_new(N, T), var = ref_new(N, T);
         assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, mean, var));
         for (int k = 0; k < folds; k++) {
@@ -472,9 +473,9 @@ static void cross_validation_equals_literal_refits(void **state)
             th[0] += 0.5 * log((double)N / n);
             th[2] -= 0.5 * log((double)N / n);
             if (iso)
-                o.theta = th;
-            assert_ok(ctx, kn_fit(ctx, view(Xt), view(Yt), &o, &refit));
-            assert_ok(ctx, kn_predict(ctx, refit, view(Xs), &one));
+                o.theta_start = th;
+            assert_ok(ctx, kn_fit_arrays(ctx, view(Xt), view(Yt), &o, &refit));
+            assert_ok(ctx, kn_maps_predict(ctx, refit, view(Xs), &one));
             kn_mat m = ref_new(ns, T), v = ref_new(ns, T);
             assert_ok(ctx, kn_maps_block(ctx, one, 0, T, m, v));
             for (int j = 0; j < T; j++)
@@ -510,22 +511,22 @@ static void order_of_rows_and_responses_does_not_matter(void **state)
             kn_col(Y2, j)[i] = kn_at(Y, rows[i], cols[j]);
     }
     for (int iso = 0; iso < 2; iso++) {
-        kn_fit_options o;
+        kn_settings o;
         kn_model *a, *b;
         kn_maps *ma, *mb;
         kn_fit_info ia, ib;
         kn_mat m1 = ref_new(5, T), m2 = ref_new(5, T), v1 = ref_new(5, T), v2 = ref_new(5, T);
-        kn_fit_options_init(&o);
+        kn_settings_init(&o);
         o.noise = iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
         o.components = 3;
         o.folds = 0;
-        assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &a));
-        assert_ok(ctx, kn_fit(ctx, view(X2), view(Y2), &o, &b));
+        assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &a));
+        assert_ok(ctx, kn_fit_arrays(ctx, view(X2), view(Y2), &o, &b));
         kn_model_info(a, &ia);
         kn_model_info(b, &ib);
         assert_close(ia.lml, ib.lml, 1e-7);
-        assert_ok(ctx, kn_predict(ctx, a, view(Xs), &ma));
-        assert_ok(ctx, kn_predict(ctx, b, view(Xs), &mb));
+        assert_ok(ctx, kn_maps_predict(ctx, a, view(Xs), &ma));
+        assert_ok(ctx, kn_maps_predict(ctx, b, view(Xs), &mb));
         assert_ok(ctx, kn_maps_block(ctx, ma, 0, T, m1, v1));
         assert_ok(ctx, kn_maps_block(ctx, mb, 0, T, m2, v2));
         for (ptrdiff_t j = 0; j < T; j++)
@@ -556,18 +557,18 @@ static void units_and_scales_come_back(void **state)
         for (ptrdiff_t j = 0; j < T; j++)
             kn_col(Y2, j)[i] = 100 * (double)j + 7 * kn_at(Y, i, j);
     }
-    kn_fit_options o;
+    kn_settings o;
     kn_model *a, *b;
     kn_maps *ma, *mb;
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.components = 2;
     o.rho = 0.3;
     o.length = 1.5;
     o.max_evals = 0;
-    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &a));
-    assert_ok(ctx, kn_fit(ctx, view(X2), view(Y2), &o, &b));
-    assert_ok(ctx, kn_predict(ctx, a, view(X), &ma));
-    assert_ok(ctx, kn_predict(ctx, b, view(X2), &mb));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &a));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X2), view(Y2), &o, &b));
+    assert_ok(ctx, kn_maps_predict(ctx, a, view(X), &ma));
+    assert_ok(ctx, kn_maps_predict(ctx, b, view(X2), &mb));
     assert_ok(ctx, kn_maps_block(ctx, ma, 0, T, m1, v1));
     assert_ok(ctx, kn_maps_block(ctx, mb, 0, T, m2, v2));
     assert_ok(ctx, kn_model_noise(ctx, a, n1));

@@ -210,22 +210,16 @@ static void options_choose_the_columns(void **state)
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     kn_recipe_options o = with_id(KN_MISSING_ERROR);
-    const ptrdiff_t labels[] = {2};
     const char *const responses[] = {"age"};
     o.use = " site , age";
     kn_recipe r = learned(ctx, COHORT, &o);
     assert_x_names(ctx, &r, "site=A site=B site=C age");
     kn_recipe_clear(&r);
     o.use = NULL;
-    o.labels = labels;
-    o.n_labels = 1;
-    r = learned(ctx, COHORT, &o);
-    assert_x_names(ctx, &r, "age site=A site=B site=C");
-    kn_recipe_clear(&r);
     o.responses = responses;
     o.n_responses = 1;
     r = learned(ctx, COHORT, &o);
-    assert_x_names(ctx, &r, "site=A site=B site=C");
+    assert_x_names(ctx, &r, "sex=M site=A site=B site=C");
     kn_recipe_clear(&r);
 
     /* Blank headers are ignored, spaces around a header are not part of it. */
@@ -243,31 +237,30 @@ static void a_wrong_choice_is_a_sentence(void **state)
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     kn_recipe_options o = with_id(KN_MISSING_ERROR);
-    const ptrdiff_t labels[] = {2};
     const char *const responses[] = {"age"};
     static const struct {
         const char *use, *categorical, *sentence;
     } cases[] = {
         {"agee", NULL,
-         "participants.tsv: no column 'agee' as --use asks for; the closest are age, sex, site, "
+         "participants.tsv: no column 'agee' as {use} asks for; the closest are age, sex, site, "
          "participant_id"},
         {"SITE", NULL,
-         "participants.tsv: no column 'SITE' as --use asks for; the closest are site, sex, age, "
+         "participants.tsv: no column 'SITE' as {use} asks for; the closest are site, sex, age, "
          "participant_id"},
         {"age,,sex", NULL,
-         "--use 'age,,sex': name 2 is empty, expected names with a comma between them"},
-        {"", NULL, "--use '': name 1 is empty, expected names with a comma between them"},
+         "{use} 'age,,sex': name 2 is empty, expected names with a comma between them"},
+        {"", NULL, "{use} '': name 1 is empty, expected names with a comma between them"},
         {"age,sex,", NULL,
-         "--use 'age,sex,': name 3 is empty, expected names with a comma between them"},
-        {"age,sex,age", NULL, "--use names 'age' twice"},
+         "{use} 'age,sex,': name 3 is empty, expected names with a comma between them"},
+        {"age,sex,age", NULL, "{use} names 'age' twice"},
         {"participant_id", NULL,
-         "participants.tsv: --use participant_id: it is the id column and cannot be a covariate"},
+         "participants.tsv: {use=participant_id}: it is the id column and cannot be a covariate"},
         {NULL, "sites",
-         "participants.tsv: no column 'sites' as --categorical asks for; the closest are site, "
+         "participants.tsv: no column 'sites' as {categorical} asks for; the closest are site, "
          "sex, age, participant_id"},
-        {"age", "site", "participants.tsv: --categorical site: it is not among the covariates"},
+        {"age", "site", "participants.tsv: {categorical=site}: it is not among the covariates"},
         {"age", ",",
-         "--categorical ',': name 1 is empty, expected names with a comma between "
+         "{categorical} ',': name 1 is empty, expected names with a comma between "
          "them"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -277,22 +270,16 @@ static void a_wrong_choice_is_a_sentence(void **state)
         refuse_learn(ctx, COHORT, o, unknown ? KN_ERR_DATA : KN_ERR_ARGUMENT, cases[i].sentence);
     }
     o = with_id(KN_MISSING_ERROR);
-    o.labels = labels;
-    o.n_labels = 1;
     o.responses = responses;
     o.n_responses = 1;
-    o.use = "sex";
-    refuse_learn(ctx, COHORT, o, KN_ERR_ARGUMENT,
-                 "participants.tsv: --use sex: it is a label or reference column and cannot be a "
-                 "covariate");
     o.use = "age";
     refuse_learn(ctx, COHORT, o, KN_ERR_ARGUMENT,
-                 "participants.tsv: --use age: it is a response and cannot be a covariate");
+                 "participants.tsv: {use=age}: it is a response and cannot be a covariate");
     o = with_id(KN_MISSING_ERROR);
     o.one_file = true;
     refuse_learn(ctx, COHORT, o, KN_ERR_ARGUMENT,
                  "participants.tsv: covariates and responses are one file, name the covariates "
-                 "with --use");
+                 "with {use}");
     refuse_learn(ctx, "participant_id\ns1\n", with_id(KN_MISSING_ERROR), KN_ERR_DATA,
                  "participants.tsv: no column is left to be a covariate");
     kn_ctx_free(ctx);
@@ -311,7 +298,7 @@ static void more_than_twenty_columns_need_use(void **state)
         if (cols == 21)
             refuse_learn(ctx, text, DEFAULTS, KN_ERR_ARGUMENT,
                          "participants.tsv: 21 columns, more than the 20 that are covariates by "
-                         "default, name the covariates with --use");
+                         "default, name the covariates with {use}");
         else {
             kn_recipe r = learned(ctx, text, &DEFAULTS);
             assert_int_equal(r.n, 20);
@@ -328,15 +315,15 @@ static void cells_that_do_not_fit_are_named(void **state)
     kn_recipe_options o = DEFAULTS;
     refuse_learn(ctx, "age\n1\n2\n\n3O\n4\n", o, KN_ERR_DATA,
                  "participants.tsv line 5: age is '3O', expected a number as in most rows (or "
-                 "name the column in --categorical)");
+                 "name the column in {categorical})");
     refuse_learn(ctx, "age\n1\nn/a\n", o, KN_ERR_DATA,
-                 "participants.tsv line 3: age is 'n/a', expected a number (use --missing drop)");
+                 "participants.tsv line 3: age is 'n/a', expected a number (use {missing=drop})");
     refuse_learn(ctx, "site\nA\nn/a\n", o, KN_ERR_DATA,
-                 "participants.tsv line 3: site is 'n/a', expected a category (use --missing "
-                 "drop)");
+                 "participants.tsv line 3: site is 'n/a', expected a category (use "
+                 "{missing=drop})");
     refuse_learn(ctx, "site\nA\nB\nA\nB\nC\nA\nB\nA\nB\nC\n", o, KN_ERR_DATA,
                  "participants.tsv: site is a category with at least 3 levels in 10 rows, at most "
-                 "50 and one for every 5 rows can be used (leave it out with --use)");
+                 "50 and one for every 5 rows can be used (leave it out with {use})");
     refuse_learn(ctx, "site\nZ\xfcrich\nA\n", o, KN_ERR_DATA,
                  "participants.tsv line 2: 'Z\xfcrich' is not UTF-8 text");
     refuse_learn(ctx, "gr\xf6sse\n1\n2\n", o, KN_ERR_DATA,
@@ -349,8 +336,8 @@ static void cells_that_do_not_fit_are_named(void **state)
     refuse_learn(ctx, "age\nn/a\n\"\"\n", o, KN_ERR_DATA,
                  "participants.tsv: age has no value at all");
     refuse_learn(ctx, "site\nA\nn/a\n", o, KN_ERR_DATA,
-                 "participants.tsv line 3: site is 'n/a', expected a category (use --missing "
-                 "drop)");
+                 "participants.tsv line 3: site is 'n/a', expected a category (use "
+                 "{missing=drop})");
     o.missing = KN_MISSING_DROP;
     refuse_learn(ctx, "a\tb\n1\tn/a\nn/a\t2\n", o, KN_ERR_DATA,
                  "participants.tsv: no row has a value for every covariate");
@@ -365,7 +352,7 @@ static void cells_that_do_not_fit_are_named(void **state)
             refuse_learn(ctx, text, o, KN_ERR_DATA,
                          "participants.tsv: site is a category with at least 51 levels in 300 "
                          "rows, at most 50 and one for every 5 rows can be used (leave it out "
-                         "with --use)");
+                         "with {use})");
         else {
             kn_recipe r = learned(ctx, text, &o);
             assert_int_equal(kn_recipe_width(&r), 50);
@@ -390,15 +377,15 @@ static void a_new_table_that_does_not_fit_is_named(void **state)
     refuse_apply(ctx, &r, "site\tage\tsex\nA\told\tM\n",
                  "new.tsv line 2: age is 'old', expected a number");
     refuse_apply(ctx, &r, "site\tage\tsex\nA\tn/a\tM\n",
-                 "new.tsv line 2: age is 'n/a', expected a number (use --missing drop)");
+                 "new.tsv line 2: age is 'n/a', expected a number (use {missing=drop})");
     refuse_apply(ctx, &r, "site\tage\tsex\n\t20\tM\n",
-                 "new.tsv line 2: site is '', expected a category (use --missing drop)");
+                 "new.tsv line 2: site is '', expected a category (use {missing=drop})");
     refuse_apply(ctx, &r, "site\tage\tsex\n\"A\n\tb\"\t20\tM\n",
                  "new.tsv line 2: site is 'A??b', a level that training did not have (it had A, "
                  "B, C)");
     r.missing = KN_MISSING_MEAN;
     refuse_apply(ctx, &r, "site\tage\tsex\nn/a\t20\tM\n",
-                 "new.tsv line 2: site is 'n/a', expected a category (use --missing drop)");
+                 "new.tsv line 2: site is 'n/a', expected a category (use {missing=drop})");
     kn_recipe_clear(&r);
     kn_ctx_free(ctx);
 }

@@ -67,17 +67,17 @@ static void some_samples_have_the_reference_they_had_among_all(void **state)
 {
     (void)state;
     kn_mat X, Y;
-    kn_fit_options o;
+    kn_settings o;
     kn_model *m, *back;
     kn_gp_maps cv, some;
     kn_cv_summary summary;
     kn_reference all;
     int fold[N], deal[N];
     people(&X, &Y);
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.components = 4;
     o.folds = FOLDS;
-    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &m));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     kn_responses R = kn_responses_of(view(Y), &m->y);
     int folds = FOLDS;
     assert_ok(ctx, kn_folds_deal(ctx, N, NULL, m->seed, &folds, fold));
@@ -135,16 +135,16 @@ static void keeping_z_or_not_gives_the_same_reference(void **state)
 {
     (void)state;
     kn_mat X, Y;
-    kn_fit_options o;
+    kn_settings o;
     kn_model *m;
     kn_gp_maps cv;
     kn_reference with, without;
     int fold[N];
     people(&X, &Y);
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.components = 4;
     o.folds = 0;
-    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &m));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     kn_responses R = kn_responses_of(view(Y), &m->y);
     int folds = FOLDS;
     assert_ok(ctx, kn_folds_deal(ctx, N, NULL, 1, &folds, fold));

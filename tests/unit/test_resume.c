@@ -182,13 +182,13 @@ static kn_status count_note(kn_journal *self, kn_ctx *c, const kn_step *step)
     return k->inner->note(k->inner, c, step);
 }
 
-static kn_status fit_journalled(problem p, const kn_fit_options *o, counter *count, kn_model **m)
+static kn_status fit_journalled(problem p, const kn_settings *o, counter *count, kn_model **m)
 {
     kn_checkpoint *c;
     assert_ok(ctx, kn_checkpoint_open(ctx, FILE_NAME, view(p.X), view(p.Y), o, &c));
     *count =
         (counter){{count_recall, count_note}, kn_checkpoint_journal(c), 0, 0, count->cancel_after};
-    kn_status status = kn_fit_with(ctx, view(p.X), view(p.Y), o, &count->journal, m);
+    kn_status status = kn_fit_journal(ctx, view(p.X), view(p.Y), o, &count->journal, m);
     kn_checkpoint_free(c);
     return status;
 }
@@ -212,13 +212,13 @@ static void assert_same_file(const char *name, const void *bytes, size_t size)
 
 /* However much of the journal was written, the fit that goes on from it gives the model of one that
  * was never interrupted, and ends with the same journal. */
-static void resumes(ptrdiff_t N, ptrdiff_t T, const kn_fit_options *o)
+static void resumes(ptrdiff_t N, ptrdiff_t T, const kn_settings *o)
 {
     problem p = new_problem(N, T);
     kn_model *m;
     size_t size, all;
     counter first = {.cancel_after = -1};
-    assert_ok(ctx, kn_fit(ctx, view(p.X), view(p.Y), o, &m));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(p.X), view(p.Y), o, &m));
     assert_ok(ctx, kn_model_save(ctx, m, "plain", 0));
     kn_model_free(m);
     void *plain = read_whole("plain", &size);
@@ -249,10 +249,10 @@ static void resumes(ptrdiff_t N, ptrdiff_t T, const kn_fit_options *o)
     scratch_empty();
 }
 
-static kn_fit_options options(void)
+static kn_settings options(void)
 {
-    kn_fit_options o;
-    kn_fit_options_init(&o);
+    kn_settings o;
+    kn_settings_init(&o);
     o.folds = 2;
     return o;
 }
@@ -260,7 +260,7 @@ static kn_fit_options options(void)
 static void structured_noise_resumes(void **state)
 {
     (void)state;
-    kn_fit_options o = options();
+    kn_settings o = options();
     o.components = 3;
     o.restarts = 1;
     resumes(40, 6, &o);
@@ -273,30 +273,30 @@ static void structured_noise_resumes(void **state)
 static void choice_of_components_resumes(void **state)
 {
     (void)state;
-    kn_fit_options o = options();
+    kn_settings o = options();
     resumes(40, 8, &o);
 }
 
 static void iso_noise_resumes(void **state)
 {
     (void)state;
-    kn_fit_options o = options();
+    kn_settings o = options();
     o.noise = KN_NOISE_ISO;
     o.components = 3;
     resumes(40, 6, &o);
     resumes(155, 6, &o);
-    o.task_kernel = KN_LINEAR | KN_SE | KN_ISO;
+    o.task_kernel = "linear+se+iso";
     o.restarts = 1;
     resumes(30, 6, &o);
     o.likelihood = KN_PAPER;
-    o.sample_kernel = KN_SE;
+    o.sample_kernel = "se";
     resumes(30, 6, &o);
 }
 
 static void low_rank_resumes(void **state)
 {
     (void)state;
-    kn_fit_options o = options();
+    kn_settings o = options();
     o.components = 3;
     o.rank = 9;
     resumes(60, 6, &o);
@@ -312,7 +312,7 @@ static void a_low_rank_that_turned_dense_resumes(void **state)
 {
     (void)state;
     problem p = new_problem(60, 6);
-    kn_fit_options fo = options();
+    kn_settings fo = options();
     kn_spec spec = {.sample = cov_of("linear+se", 2), .rank = 12, .rank_auto = true};
     kn_search_options o = {
         .limits = {.evals_left = -1}, .optimise = true, .rho = 0.1, .length = 30, .seed = 1};
@@ -349,16 +349,16 @@ static void a_low_rank_that_turned_dense_resumes(void **state)
 static void joint_optimisers_resume(void **state)
 {
     (void)state;
-    kn_fit_options o = options();
+    kn_settings o = options();
     o.noise = KN_NOISE_ISO;
     o.likelihood = KN_PAPER;
     o.components = 3;
     o.optimiser = KN_TNEWTON;
-    o.task_kernel = KN_LINEAR | KN_SE | KN_ISO;
+    o.task_kernel = "linear+se+iso";
     o.max_evals = 60;
     resumes(30, 6, &o);
     o.likelihood = KN_EXACT;
-    o.task_kernel = KN_KERNEL_DEFAULT;
+    o.task_kernel = NULL;
     o.optimiser = KN_LBFGS;
     o.restarts = 1;
     resumes(30, 6, &o);
@@ -367,8 +367,8 @@ static void joint_optimisers_resume(void **state)
 static void stgpr_resumes(void **state)
 {
     (void)state;
-    kn_fit_options o = options();
-    o.method = KN_STGPR;
+    kn_settings o = options();
+    o.method = "stgpr";
     resumes(30, 5, &o);
     o.max_evals = 30;
     resumes(30, 5, &o);
@@ -377,8 +377,8 @@ static void stgpr_resumes(void **state)
 static void plain_stgpr_resumes(void **state)
 {
     (void)state;
-    kn_fit_options o = options();
-    o.method = KN_STGPR;
+    kn_settings o = options();
+    o.method = "stgpr";
     o.plain = 1;
     o.restarts = 2;
     resumes(25, 5, &o);
@@ -389,10 +389,10 @@ static void plain_stgpr_resumes(void **state)
 static void kronprod_resumes(void **state)
 {
     (void)state;
-    kn_fit_options o = options();
-    o.method = KN_KRONPROD;
+    kn_settings o = options();
+    o.method = "kronprod";
     resumes(30, 6, &o);
-    o.task_kernel = KN_SE | KN_ISO;
+    o.task_kernel = "se+iso";
     resumes(25, 5, &o);
 }
 
@@ -400,7 +400,7 @@ static void kronprod_resumes(void **state)
 static void a_cancelled_fit_resumes(void **state)
 {
     (void)state;
-    kn_fit_options o = options();
+    kn_settings o = options();
     problem p = new_problem(40, 6);
     kn_model *m;
     size_t size;
@@ -441,7 +441,7 @@ static void a_cancelled_fit_resumes(void **state)
                         kn_checkpoint_open(ctx, FILE_NAME, view((p).X), view((p).Y), (o), &c_),    \
                         KN_ERR_DATA,                                                               \
                         "m.safetensors.resume: was begun with " text                               \
-                        " (remove it to start again, or leave --resume out)");                     \
+                        " (remove it to start again, or leave {resume} out)");                     \
         assert_null(c_);                                                                           \
     } while (0)
 
@@ -449,7 +449,7 @@ static void a_checkpoint_of_another_fit_is_refused(void **state)
 {
     (void)state;
     problem p = new_problem(20, 3);
-    kn_fit_options o = options(), other = o;
+    kn_settings o = options(), other = o;
     kn_checkpoint *c;
     double theta[] = {0, 0, 0}, was;
     int groups[20] = {0};
@@ -467,13 +467,13 @@ static void a_checkpoint_of_another_fit_is_refused(void **state)
     other.rho = 0.5;
     assert_other(p, &other, "other options");
     other = o;
-    other.theta = theta, other.n_theta = 3;
+    other.theta_start = theta, other.n_theta_start = 3;
     assert_other(p, &other, "other options");
     other = o;
     other.groups = groups;
     assert_other(p, &other, "other options");
     other = o;
-    other.basis = view(p.X);
+    other.basis_view = view(p.X);
     assert_other(p, &other, "other basis");
     was = p.X.data[7], p.X.data[7] = nextafter(was, 10);
     assert_other(p, &o, "other covariates");
@@ -494,13 +494,13 @@ static void a_file_that_is_no_checkpoint_is_refused(void **state)
     static const char *const text[] = {"", "age,sex\n20,F\n", "{\"format\": \"other\"}\n", "{}",
                                        "\n"};
     problem p = new_problem(20, 3);
-    kn_fit_options o = options();
+    kn_settings o = options();
     kn_checkpoint *c;
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
         scratch_text(FILE_NAME, text[i]);
         assert_sentence(ctx, kn_checkpoint_open(ctx, FILE_NAME, view(p.X), view(p.Y), &o, &c),
                         KN_ERR_FORMAT,
-                        "m.safetensors.resume: is not what kronorm fit --resume writes");
+                        "m.safetensors.resume: is not what kronorm fit {resume} writes");
         assert_same_file(FILE_NAME, text[i], strlen(text[i]));
     }
     free_problem(p);
@@ -511,7 +511,7 @@ static void views_of_equal_values_have_equal_checkpoints(void **state)
 {
     (void)state;
     problem p = new_problem(20, 3);
-    kn_fit_options o = options();
+    kn_settings o = options();
     kn_checkpoint *c;
     kn_view wide = {p.Y.data, KN_F64, 10, 3, 2, 20}; /* every second row: no stride is 1 */
     kn_view X = {p.X.data, KN_F64, 10, 2, 2, 20};
@@ -533,7 +533,7 @@ static void a_step_that_differs_is_taken_anew_with_those_after_it(void **state)
 {
     (void)state;
     problem p = new_problem(20, 3);
-    kn_fit_options o = options();
+    kn_settings o = options();
     kn_checkpoint *c;
     double in = 1, out = 10;
     kn_step step = {KN_STEP_CELL, &in, sizeof in, &out, sizeof out, false};
@@ -565,7 +565,7 @@ static void a_full_disk_does_not_stop_the_fit(void **state)
 {
     (void)state;
     problem p = new_problem(20, 3);
-    kn_fit_options o = options();
+    kn_settings o = options();
     counter count = {.cancel_after = -1};
     kn_model *m;
     struct rlimit was, small;

@@ -210,7 +210,7 @@ static void a_file_without_tensors_is_one(void **state)
     assert_ok(ctx, kn_st_writer_new(ctx, &w));
     assert_ok(ctx, kn_st_write(ctx, w, "none.safetensors", NULL));
     assert_sentence(ctx, kn_st_write(ctx, w, "none.safetensors", NULL), KN_ERR_IO,
-                    "none.safetensors: exists already (use --force to replace it)");
+                    "none.safetensors: exists already (use {force} to replace it)");
     kn_st_writer_free(w);
     assert_ok(ctx, kn_st_open(ctx, "none.safetensors", &file));
     assert_int_equal(kn_st_count(file), 0);

@@ -23,15 +23,15 @@ static int seeds_that_miss_the_optimum(kn_likelihood likelihood, kn_optimiser op
         paper ? 0.5 * (double)Y.rows * (double)(Y.cols - B.cols) * log(2 * M_PI) : 0;
     int missed = 0;
     for (int seed = 1; seed <= 20; seed += repeat(1, 5)) {
-        kn_fit_options o;
+        kn_settings o;
         kn_model *model;
         kn_fit_info info;
-        kn_fit_options_init(&o);
+        kn_settings_init(&o);
         o.noise = KN_NOISE_ISO;
         o.likelihood = likelihood;
         o.optimiser = optimiser;
-        o.sample_kernel = o.task_kernel = KN_LINEAR | KN_SE | KN_ISO;
-        o.basis = view(B);
+        o.sample_kernel = o.task_kernel = "linear+se+iso";
+        o.basis_view = view(B);
         o.standardise = 0;
         o.folds = 0;
         o.seed = (uint64_t)seed;
@@ -41,13 +41,13 @@ static int seeds_that_miss_the_optimum(kn_likelihood likelihood, kn_optimiser op
         if (optimiser != KN_NESTED) { /* a random start, as the paper's code has */
             for (int i = 0; i < 9; i++)
                 theta[i] = kn_rng_normal(&rng);
-            o.theta = theta;
-            o.n_theta = 9;
+            o.theta_start = theta;
+            o.n_theta_start = 9;
         } else if (seed > 10) { /* half of them without the grid, from anywhere */
             o.rho = kn_rng_uniform(&rng);
             o.length = exp(3 * kn_rng_uniform(&rng) - 1);
         }
-        assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &model));
+        assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
         kn_model_info(model, &info);
         double shortfall = best - (info.lml - constant);
         assert_true(shortfall > -1e-4); /* nobody beats the best by more than its own accuracy */
@@ -84,18 +84,18 @@ static void predictions_at_the_optimum_match_golden(void **state)
         kn_mat M = ref_csv("case2", paper ? "opt_paper_mean.csv" : "opt_exact_mean.csv");
         kn_mat V = ref_csv("case2", paper ? "opt_paper_var.csv" : "opt_exact_var.csv");
         kn_mat mean = ref_new(M.rows, M.cols), var = ref_new(M.rows, M.cols);
-        kn_fit_options o;
+        kn_settings o;
         kn_model *model;
         kn_maps *maps;
-        kn_fit_options_init(&o);
+        kn_settings_init(&o);
         o.noise = KN_NOISE_ISO;
         o.likelihood = paper ? KN_PAPER : KN_EXACT;
-        o.sample_kernel = o.task_kernel = KN_LINEAR | KN_SE | KN_ISO;
-        o.basis = view(B);
+        o.sample_kernel = o.task_kernel = "linear+se+iso";
+        o.basis_view = view(B);
         o.standardise = 0;
         o.folds = 0;
-        assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &model));
-        assert_ok(ctx, kn_predict(ctx, model, view(Xs), &maps));
+        assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
+        assert_ok(ctx, kn_maps_predict(ctx, model, view(Xs), &maps));
         assert_ok(ctx, kn_maps_block(ctx, maps, 0, M.cols, mean, var));
         assert_same(mean, M, 1e-3);
         assert_same(var, V, 1e-3);
@@ -128,14 +128,14 @@ static void structured_beats_every_point_of_a_fine_grid(void **state)
     (void)state;
     for (int seed = 1; seed <= repeat(4, 1); seed++) {
         kn_mat X, Y;
-        kn_fit_options o;
+        kn_settings o;
         kn_model *model;
         kn_fit_info best, info;
         simulate(60, 12, (uint64_t)seed, &X, &Y);
-        kn_fit_options_init(&o);
+        kn_settings_init(&o);
         o.components = 4;
         o.folds = 0;
-        assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &model));
+        assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
         kn_model_info(model, &best);
         kn_model_free(model);
         o.max_evals = 0;
@@ -143,7 +143,7 @@ static void structured_beats_every_point_of_a_fine_grid(void **state)
             for (int l = 0; l <= 20; l++) {
                 o.rho = r / 20.0;
                 o.length = 0.25 * pow(160, l / 20.0); /* from below 0.1 med to beyond 20 med */
-                assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &model));
+                assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
                 kn_model_info(model, &info);
                 if (info.lml > best.lml + 1e-3)
                     fail_msg("seed %d: LML %.6f at rho %.3g length %.3g, search found %.6f", seed,
@@ -160,21 +160,21 @@ static void limits_stop_the_search_and_are_reported(void **state)
 {
     (void)state;
     kn_mat X, Y;
-    kn_fit_options o;
+    kn_settings o;
     kn_model *model;
     kn_fit_info info;
     simulate(60, 12, 1, &X, &Y);
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.components = 4;
     o.max_evals = 2;
-    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &model));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
     kn_model_info(model, &info);
     assert_int_equal(info.stop, KN_STOP_MAX_EVALS);
     assert_false(info.converged);
     kn_model_free(model);
     o.max_evals = -1;
     o.max_seconds = 1e-9;
-    kn_status status = kn_fit(ctx, view(X), view(Y), &o, &model);
+    kn_status status = kn_fit_arrays(ctx, view(X), view(Y), &o, &model);
     if (status == KN_OK) {
         kn_model_info(model, &info);
         assert_int_equal(info.stop, KN_STOP_MAX_SECONDS);
@@ -194,16 +194,16 @@ static void cancelling_returns_the_best_so_far(void **state)
 {
     (void)state;
     kn_mat X, Y;
-    kn_fit_options o;
+    kn_settings o;
     kn_model *model;
     kn_fit_info info;
     int left = 3;
     void *user[2] = {&left, ctx};
     simulate(60, 12, 1, &X, &Y);
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.components = 4;
     kn_set_progress(ctx, cancel_after, user);
-    assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &model));
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
     kn_set_progress(ctx, NULL, NULL);
     kn_model_info(model, &info);
     assert_int_equal(info.stop, KN_STOP_CANCELLED);
@@ -212,7 +212,8 @@ static void cancelling_returns_the_best_so_far(void **state)
     assert_true(isfinite(info.lml) && info.noise_variance > 0);
     kn_model_free(model);
     /* and before anything was found there is nothing to return */
-    assert_refused(ctx, kn_fit(ctx, view(X), view(Y), &o, &model), KN_ERR_CANCELLED, "stopped");
+    assert_refused(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model), KN_ERR_CANCELLED,
+                   "stopped");
     assert_null(model);
     kn_cancel_clear(ctx);
     free(X.data), free(Y.data);
@@ -222,14 +223,14 @@ static void same_seed_same_bytes(void **state)
 {
     (void)state;
     kn_mat X, Y;
-    kn_fit_options o;
+    kn_settings o;
     kn_model *a, *b;
     simulate(200, 30, 7, &X, &Y);
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     for (int iso = 0; iso < 2; iso++) {
         o.noise = iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
-        assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &a));
-        assert_ok(ctx, kn_fit(ctx, view(X), view(Y), &o, &b));
+        assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &a));
+        assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &b));
         static const char *const names[] = {"c", "d", "B", "A", "U", "r", "noise"};
         for (int i = 0; i < 7; i++) {
             kn_view u = kn_model_array(a, names[i]), v = kn_model_array(b, names[i]);

@@ -83,14 +83,14 @@ static void a_wrong_choice_is_a_sentence(void **state)
         const char *targets, *sentence;
     } cases[] = {
         {"lh_*,th_*",
-         "y.tsv: no column 'th_*' as --targets asks for; the closest are lh_a&b, lh_c-d, note, "
+         "y.tsv: no column 'th_*' as {targets} asks for; the closest are lh_a&b, lh_c-d, note, "
          "age, sex"},
-        {"age", "y.tsv: --targets age: it is a covariate or a label and cannot be a response"},
-        {"sex", "y.tsv: --targets sex: it is a covariate or a label and cannot be a response"},
-        {"sub_id", "y.tsv: --targets sub_id: it is the id column and cannot be a response"},
-        {"s*", "y.tsv: --targets s* matches only the id, covariates and labels"},
-        {"lh_*,", "--targets 'lh_*,': name 2 is empty, expected names with a comma between them"},
-        {"lh_*,lh_*", "--targets names 'lh_*' twice"},
+        {"age", "y.tsv: {targets=age}: it is a covariate or a label and cannot be a response"},
+        {"sex", "y.tsv: {targets=sex}: it is a covariate or a label and cannot be a response"},
+        {"sub_id", "y.tsv: {targets=sub_id}: it is the id column and cannot be a response"},
+        {"s*", "y.tsv: {targets=s*} matches only the id, covariates and labels"},
+        {"lh_*,", "{targets} 'lh_*,': name 2 is empty, expected names with a comma between them"},
+        {"lh_*,lh_*", "{targets} names 'lh_*' twice"},
     };
     kn_ctx *ctx = kn_ctx_new();
     kn_table *t = table_of(ctx, REGIONS);

@@ -167,7 +167,7 @@ static void a_folder_with_something_in_it_is_refused(void **state)
     assert_int_equal(mkdir("full", 0777), 0);
     scratch_text("full/notes.txt", "mine");
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_IO,
-                    "full: is not empty (use --force to write there)");
+                    "full: is not empty (use {force} to write there)");
     assert_int_equal(folder_files("full"), 1);
     o.force = true;
     assert_ok(ctx, kn_sim_cohort(ctx, &o, NULL));
@@ -431,7 +431,7 @@ static void miyawaki_failures_leave_nothing_behind(void **state)
     assert_int_equal(mkdir("miyawaki", 0777), 0);
     assert_int_equal(mkdir("miyawaki/README", 0777), 0);
     assert_sentence(ctx, kn_sim_miyawaki(ctx, &o, NULL), KN_ERR_IO,
-                    "miyawaki: is not empty (use --force to write there)");
+                    "miyawaki: is not empty (use {force} to write there)");
     o.force = true;
     assert_sentence(ctx, kn_sim_miyawaki(ctx, &o, NULL), KN_ERR_IO,
                     "miyawaki/README: is a directory, expected a file name");

@@ -245,16 +245,16 @@ static void sums_have_the_same_bits_for_any_number_of_threads(void **state)
 static char *model_of(kn_view X, kn_view Y, int threads, size_t *n)
 {
     kn_ctx *c = kn_ctx_new();
-    kn_fit_options o;
+    kn_settings o;
     kn_model *m;
     char path[] = "/tmp/kn_walk_XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
     kn_set_threads(c, threads);
-    kn_fit_options_init(&o);
+    kn_settings_init(&o);
     o.folds = 4;
-    assert_ok(c, kn_fit(c, X, Y, &o, &m));
+    assert_ok(c, kn_fit_arrays(c, X, Y, &o, &m));
     assert_ok(c, kn_model_write(c, m, path, &(kn_write_options){.force = true}));
     FILE *f = fopen(path, "rb");
     assert_non_null(f);

@@ -84,7 +84,7 @@ static void nothing_is_replaced_without_force(void **state)
     kn_ctx *ctx = kn_ctx_new();
     kn_writer *w;
     const kn_write_options force = {.force = true};
-    static const char sentence[] = "out.bin: exists already (use --force to replace it)";
+    static const char sentence[] = "out.bin: exists already (use {force} to replace it)";
     scratch_empty();
     scratch_text("out.bin", "old");
     assert_sentence(ctx, kn_writer_new(ctx, "out.bin", NULL, &w), KN_ERR_IO, sentence);
@@ -178,7 +178,7 @@ static void a_pending_file_does_not_replace_unasked(void **state)
     }
     scratch_text("b", "came meanwhile");
     assert_sentence(ctx, kn_pending_commit(ctx, &pending, &made), KN_ERR_IO,
-                    "b: exists already (use --force to replace it)");
+                    "b: exists already (use {force} to replace it)");
     kn_pending_clear(&pending);
     assert_int_equal(made.n, 1);
     kn_made_remove(&made);

@@ -1,31 +1,18 @@
-#include "work/place.h"
+#include "work/room.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/ram.h"
+#include "cov/diagonal.h"
+#include "gp/basis_range.h"
+#include "gp/cv_deal.h"
+#include "gp/cv_heldout.h"
 #include "io/path.h"
+#include "work/check.h"
 
 enum { EXAMPLE_RANK = 500 }; /* in suggestions */
-
-/* Address space that is taken but hardly touched: buffers of the BLAS, stacks of 8 MB. */
-static const double UNTOUCHED = 64e6, UNTOUCHED_THREAD = 80e6;
-
-kn_allowance kn_allowance_of(const kn_ctx *ctx)
-{
-    bool limited = false;
-    kn_allowance a = {(double)kn_memory(ctx), "--memory allows", false};
-    if (!kn_memory_given(ctx)) {
-        kn_ram("", &limited);
-        a.from =
-            limited ? "half of this container's memory is" : "half of this machine's memory is";
-    }
-    double left = kn_address_space() - UNTOUCHED - UNTOUCHED_THREAD * kn_threads(ctx);
-    if (left < a.bytes)
-        a = (kn_allowance){fmax(left, 0), "the limit of this process (ulimit -v) leaves", true};
-    return a;
-}
+enum { RANK_FROM = 1000 };   /* samples, see fit_arrays.c */
 
 static double without_responses(const kn_need_shape *s)
 {
@@ -84,20 +71,20 @@ static void suggest(const kn_need_shape *s, const kn_need *need, double have, ch
         int n = snprintf(out, size, "; there is room for %td samples", most_samples(s, have));
         other.M = EXAMPLE_RANK;
         if (s->M == s->N && s->method->low_rank)
-            snprintf(out + n, size - (size_t)n, ", or --rank %d would need %s", EXAMPLE_RANK,
+            snprintf(out + n, size - (size_t)n, ", or {rank=%d} would need %s", EXAMPLE_RANK,
                      kn_size_in_words(without_responses(&other)).text);
         return;
     }
     other.folds = 0;
     if (s->folds > 0 && without_responses(&other) <= have) {
-        snprintf(out, size, "; without a reference (--folds 0) it would need %s",
+        snprintf(out, size, "; without a reference ({folds=0}) it would need %s",
                  kn_size_in_words(without_responses(&other)).text);
         return;
     }
     other = *s;
     other.P = 25;
     if (s->method->components && (s->P == 0 || s->P > other.P) && without_responses(&other) <= have)
-        snprintf(out, size, "; with --components %td it would need %s", other.P,
+        snprintf(out, size, "; with {components=%td} it would need %s", other.P,
                  kn_size_in_words(without_responses(&other)).text);
 }
 
@@ -134,10 +121,79 @@ kn_status kn_place_responses(kn_ctx *ctx, const kn_allowance *a, const kn_need_s
     if (room)
         return KN_OK;
     if (*in_file && !at_least)
-        snprintf(scratch, sizeof scratch, ", with the responses in --scratch still %s",
+        snprintf(scratch, sizeof scratch, ", with the responses in {scratch} still %s",
                  kn_size_in_words(rest).text);
     suggest(&s, &need, a->bytes, help, sizeof help);
     return kn_fail(ctx, KN_ERR_MEMORY, "this %s needs %s%s (%s)%s, but %s %s%s", job,
                    at_least ? "at least " : "", kn_size_in_words(at_least ? rest : total).text,
                    parts, scratch, a->from, kn_size_in_words(a->bytes).text, help);
+}
+
+/* ---- for data/ ---------------------------------------------------------------------------------
+ */
+
+/* The shape of the job with these responses. */
+static kn_status place(const kn_room *self, kn_ctx *ctx, const kn_response_shape *r, bool at_least,
+                       bool *in_file)
+{
+    const kn_work_room *w = (const kn_work_room *)self;
+    kn_need_shape s = w->shape;
+    s.N = r->n;
+    s.M = w->rank > 0 && w->rank < r->n ? w->rank : r->n;
+    if (w->rank == KN_RANK_AUTO && s.method && s.method->low_rank && r->n >= RANK_FROM)
+        s.low = r->n / 3; /* the most that it takes without being asked */
+    if (s.method && s.method->held_out_once && !s.given_basis && r->n > KN_MANY)
+        s.range = (s.P > 0 ? s.P : KN_RANGE_LADDER) + KN_RANGE_OVERSAMPLE;
+    s.T = r->T;
+    s.F = r->F;
+    s.value = r->value;
+    s.held = r->held + w->kept * (double)r->n * (double)r->T;
+    s.reading = r->reading;
+    s.threads = kn_threads(ctx);
+    return kn_place_responses(ctx, &w->allowance, &s, at_least, in_file);
+}
+
+static kn_work_room room_of(kn_ctx *ctx, const kn_settings *s)
+{
+    kn_work_room w = {.allowance = kn_allowance_of(ctx)};
+    w.room = (kn_room){.place = place,
+                       .bytes = w.allowance.bytes,
+                       .scratch = s->scratch ? s->scratch : kn_scratch_folder()};
+    return w;
+}
+
+kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out)
+{
+    kn_cov sample, task;
+    ptrdiff_t basis = s->basis_view.data ? s->basis_view.cols : 0;
+    *out = room_of(ctx, s);
+    out->rank = s->rank;
+    kn_status status = kn_check_covariances(ctx, s, KN_ALL_COLUMNS, &sample, &task);
+    bool iso = s->noise == KN_NOISE_ISO;
+    out->shape = (kn_need_shape){.method = kn_method_find(s->method),
+                                 .iso = iso,
+                                 .rotated = iso && (basis > 0 || !kn_cov_is_spectral(&task)),
+                                 .given_basis = basis > 0,
+                                 .P = basis > 0 ? basis : s->components,
+                                 .folds = s->folds,
+                                 .top = s->top};
+    return status;
+}
+
+static double model_bytes(const kn_model *m)
+{
+    const kn_gp *gp = &m->gp;
+    const kn_reference *r = &m->reference;
+    double N = (double)gp->N, T = (double)gp->T;
+    return gp->method->bytes(gp) + 8 * T * (double)(r->deviance.K + r->deviance_noise.K) +
+           (r->z ? 4 * N * T : 0);
+}
+
+kn_work_room kn_room_to_score(kn_ctx *ctx, const kn_settings *s, const kn_model *model, int maps)
+{
+    kn_work_room w = room_of(ctx, s);
+    w.room.by_rows = true;
+    w.kept = (double)sizeof(float) * maps;
+    w.shape = (kn_need_shape){.scoring = true, .model = model_bytes(model), .train = model->gp.N};
+    return w;
 }

@@ -1,0 +1,238 @@
+#include "cli/arguments.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_usage_error(const char *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "kronorm%s%s: ", command ? " " : "", command ? command : "");
+    vfprintf(stderr, format, args);
+    fprintf(stderr, " (see 'kronorm %s%s--help')\n", command ? command : "", command ? " " : "");
+    va_end(args);
+    return 2;
+}
+
+/* ---- the options of a command ------------------------------------------------------------------
+ */
+
+static void dashed(const char *key, bool off, char out[CLI_NAME])
+{
+    snprintf(out, CLI_NAME, "%s%s", off ? "no-" : "", key);
+    for (char *c = out; *c; c++)
+        if (*c == '_')
+            *c = '-';
+}
+
+static cli_option own(const char *name, int letter, const char *help, const char *heading,
+                      size_t at)
+{
+    cli_option o = {.flag = true, .letter = letter, .help = help, .heading = heading, .at = at};
+    dashed(name, false, o.name);
+    return o;
+}
+
+int cli_options(const char *command, cli_option out[CLI_MAX_OPTIONS])
+{
+    static const char common[] = "Common options";
+    kn_ctx *ctx = kn_ctx_new();
+    kn_option_info i = {.size = sizeof i};
+    int n = 0;
+    if (strcmp(command, "info") == 0) {
+        out[n++] = own("json", 0, "everything, for machines", NULL, offsetof(cli_run, json));
+        out[n++] = own("build", 0, "versions, BLAS and the core it uses, threads", NULL,
+                       offsetof(cli_run, build));
+    }
+    for (int k = 0; ctx && kn_option_at(ctx, command, k, &i) == KN_OK; k++) {
+        cli_option *o = &out[n++];
+        *o = (cli_option){.key = i.key,
+                          .flag = i.type == KN_OPTION_FLAG,
+                          .letter = i.letter,
+                          .arg = i.value,
+                          .words = i.words,
+                          .preferred = i.preferred,
+                          .help = i.help,
+                          .heading = i.heading};
+        o->off = o->flag && strcmp(i.preferred, "yes") == 0;
+        snprintf(o->without, sizeof o->without, "%s", i.without);
+        dashed(i.key, o->off, o->name);
+    }
+    out[n++] = own("quiet", 'q', "only errors", common, offsetof(cli_run, quiet));
+    out[n++] = own("verbose", 'v', "tell more", common, offsetof(cli_run, verbose));
+    out[n++] = own("version", 0, "print the version", common, offsetof(cli_run, version));
+    out[n++] = own("help", 'h', "this page", common, offsetof(cli_run, help));
+    kn_ctx_free(ctx);
+    return n;
+}
+
+/* ---- marks -------------------------------------------------------------------------------------
+ */
+
+/* The option of any command whose key is the first n bytes of text. */
+static bool known(const char *text, size_t n, cli_option *out)
+{
+    static const char *const commands[] = {"fit", "score", "predict", "simulate", "reproduce"};
+    cli_option options[CLI_MAX_OPTIONS];
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
+        for (int i = 0, m = cli_options(commands[c], options); i < m; i++)
+            if (options[i].key && strlen(options[i].key) == n &&
+                memcmp(options[i].key, text, n) == 0) {
+                *out = options[i];
+                return true;
+            }
+    return false;
+}
+
+char *cli_spelled(const char *sentence)
+{
+    size_t room = 2 * strlen(sentence) + 64, at = 0;
+    char *out = malloc(room);
+    for (const char *s = sentence; out && *s;) {
+        size_t n = *s == '{' ? strcspn(s + 1, "=}") : 0;
+        const char *value = s[n + 1] == '=' ? s + n + 2 : NULL, *end = strchr(s, '}');
+        cli_option o;
+        if (n == 0 || !end || !known(s + 1, n, &o)) {
+            out[at++] = *s++;
+            continue;
+        }
+        at +=
+            (size_t)snprintf(out + at, room - at, "--%s%s%.*s", o.name, value && !o.flag ? " " : "",
+                             value && !o.flag ? (int)(end - value) : 0, value ? value : "");
+        s = end + 1;
+    }
+    if (out)
+        out[at] = '\0';
+    return out;
+}
+
+/* What the library said of an option, as an error of usage where it begins with one. */
+static int refused(const cli_command *command, kn_ctx *ctx)
+{
+    const char *said = kn_message(ctx);
+    char *sentence = cli_spelled(said);
+    const char *text = sentence ? sentence : said;
+    if (*said == '{')
+        cli_usage_error(command->name, "%s", text);
+    else
+        fprintf(stderr, "kronorm: %s\n", text);
+    free(sentence);
+    return 2;
+}
+
+/* ---- the command line --------------------------------------------------------------------------
+ */
+
+/* A line on its way to a run. */
+typedef struct line {
+    const cli_command *command;
+    cli_option option[CLI_MAX_OPTIONS];
+    int n_options, argc;
+    char **argv;
+    cli_run *run;
+} line;
+
+static const cli_option *find(const line *l, const char *name, size_t length)
+{
+    for (int i = 0; i < l->n_options; i++)
+        if (strlen(l->option[i].name) == length && memcmp(l->option[i].name, name, length) == 0)
+            return &l->option[i];
+    return NULL;
+}
+
+static const cli_option *find_letter(const line *l, char letter)
+{
+    for (int i = 0; i < l->n_options; i++)
+        if (l->option[i].letter == letter)
+            return &l->option[i];
+    return NULL;
+}
+
+static int store(const line *l, const cli_option *o, const char *value)
+{
+    cli_run *run = l->run;
+    if (!o->key) {
+        *(bool *)((char *)run + o->at) = true;
+        return 0;
+    }
+    value = !o->flag ? value : o->off ? "no" : "yes";
+    return kn_options_set(run->ctx, run->options, o->key, value) == KN_OK
+               ? 0
+               : refused(l->command, run->ctx);
+}
+
+/* argv[*i], and the next where it is the value. */
+static int take(const line *l, int *i)
+{
+    const char *a = l->argv[*i], *value = NULL, *command = l->command->name;
+    const cli_option *o;
+    if (a[1] == '-') {
+        size_t length = strcspn(a + 2, "=");
+        o = find(l, a + 2, length);
+        if (!o)
+            return cli_usage_error(command, "there is no option %.*s", (int)length + 2, a);
+        value = a[2 + length] == '=' ? a + 3 + length : NULL;
+    } else {
+        o = find_letter(l, a[1]);
+        if (!o)
+            return cli_usage_error(command, "there is no option -%c", a[1]);
+        value = a[2] ? a + 2 : NULL;
+    }
+    if (o->flag && value)
+        return cli_usage_error(command, "--%s takes no value", o->name);
+    if (!o->flag && !value) {
+        if (*i + 1 >= l->argc)
+            return cli_usage_error(command, "--%s needs a value: %s", o->name, o->arg);
+        value = l->argv[++*i];
+    }
+    return store(l, o, value);
+}
+
+/* Everything that the command cannot do without. */
+static int check_needs(const line *l)
+{
+    const cli_command *c = l->command;
+    cli_run *run = l->run;
+    const char *model = c->model ? kn_options_get(run->options, "model") : NULL;
+    if (c->model && !model && run->n_words == 1) {
+        model = run->word[0];
+        if (kn_options_set(run->ctx, run->options, "model", model) != KN_OK)
+            return refused(c, run->ctx);
+    } else if (c->needs && run->n_words) {
+        return cli_usage_error(c->name, "'%s' belongs to no option",
+                               run->word[c->model && !model && run->n_words > 1]);
+    }
+    if (c->model && !model)
+        return cli_usage_error(c->name, "a model file is needed");
+    for (const char *w = c->needs; w && *w; w += strcspn(w, " "), w += *w == ' ') {
+        char key[CLI_NAME];
+        snprintf(key, sizeof key, "%.*s", (int)strcspn(w, " "), w);
+        const cli_option *o = find(l, key, strlen(key));
+        if (!kn_options_get(run->options, key))
+            return o->letter ? cli_usage_error(c->name, "-%c, --%s is needed", o->letter, o->name)
+                             : cli_usage_error(c->name, "--%s is needed", o->name);
+    }
+    return c->check && c->check(run->ctx, run->options) != KN_OK ? refused(c, run->ctx) : 0;
+}
+
+int cli_parse(const cli_command *command, int argc, char **argv, cli_run *run)
+{
+    line l = {.command = command, .argc = argc, .argv = argv, .run = run};
+    int status = 0;
+    bool only_words = false;
+    l.n_options = cli_options(command->name, l.option);
+    for (int i = 0; i < argc && status == 0; i++) {
+        if (!only_words && strcmp(argv[i], "--") == 0) {
+            only_words = true;
+        } else if (!only_words && argv[i][0] == '-' && argv[i][1]) {
+            status = take(&l, &i);
+        } else {
+            if (run->n_words == CLI_MAX_WORDS)
+                return cli_usage_error(command->name, "too many arguments");
+            run->word[run->n_words++] = argv[i];
+        }
+    }
+    return status || run->help || run->version ? status : check_needs(&l);
+}

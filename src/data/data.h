@@ -1,0 +1,45 @@
+/* People: named covariates, ids and responses, from memory or from files. The same object either
+ * way: covariates are a table of texts, and row i of the covariates belongs to row i of the
+ * responses as `match` says. The values of responses in files are read by those who use them
+ * (people.h), when it is known how much room there is. */
+#ifndef KN_DATA_DATA_H
+#define KN_DATA_DATA_H
+
+#include "base/options.h"
+#include "data/match.h"
+#include "data/space.h"
+#include "io/images.h"
+#include "io/npy.h"
+#include "io/table.h"
+
+struct kn_data {
+    ptrdiff_t n; /* rows of the covariates */
+    /* as given by kn_data_numbers and the others, until kn_data_settle makes the table of them */
+    kn_table_column *column;
+    ptrdiff_t n_columns, room;
+    char **ids;
+    bool in_memory;
+    kn_table *covariates;
+    ptrdiff_t id_col, response_id_col; /* -1: none */
+    kn_match match;
+    /* the responses are one of these, or none */
+    kn_table *responses; /* may be the covariates' own table */
+    kn_images *images;
+    kn_npy_file array;
+    kn_view view;
+    char **view_name; /* view.cols, or NULL */
+    char *covariates_path, *responses_path, *mask;
+};
+
+/* The table and the match of data given in memory; of files they are there already. */
+kn_status kn_data_settle(kn_ctx *ctx, kn_data *data);
+
+bool kn_data_has_responses(const kn_data *data);
+const char *kn_data_responses_name(const kn_data *data); /* for messages */
+
+/* Every file behind it, and `other` (NULL: none): what no output may replace. Free with kn_free;
+ * the texts are lent. */
+kn_status kn_data_files(kn_ctx *ctx, const kn_data *data, const char *other, const char ***files,
+                        ptrdiff_t *n);
+
+#endif

@@ -1,0 +1,149 @@
+/* People from files: covariates and responses are opened and matched, values are not read yet. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/allowance.h"
+#include "data/data.h"
+#include "io/path.h"
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+/* Bytes for decompressing a 4D file whole, where that leaves room. */
+static ptrdiff_t decompressing(const kn_ctx *ctx)
+{
+    double share = kn_allowance_of(ctx).bytes / 8;
+    return share < KN_IMAGE_MEMORY ? (ptrdiff_t)share : KN_IMAGE_MEMORY;
+}
+
+static kn_status open_responses(kn_ctx *ctx, kn_data *d)
+{
+    const char *path = d->responses_path;
+    if (kn_table_is_name(path)) {
+        if (same_file(path, d->covariates_path)) {
+            d->responses = d->covariates;
+            return KN_OK;
+        }
+        return kn_table_read(ctx, path, &d->responses);
+    }
+    if (kn_path_ends(path, ".npy"))
+        return kn_npy_open(ctx, path, &d->array);
+    if (kn_images_is_name(path))
+        return kn_images_open(ctx, path, decompressing(ctx), &d->images);
+    return kn_fail(
+        ctx, KN_ERR_FORMAT,
+        "%s: unknown kind of responses, expected .nii, .nii.gz, .hdr, .mgh, .mgz, .gii, .txt "
+        "(a list of images), .csv, .tsv or .npy",
+        path);
+}
+
+/* Options that other kinds of responses would silently ignore. */
+static kn_status check_kind(kn_ctx *ctx, const kn_settings *s, const kn_data *d)
+{
+    if (s->mask && !d->images)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{mask} is for images, %s is none",
+                       kn_data_responses_name(d));
+    if (s->targets && !d->responses)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{targets} is for tables, %s is none",
+                       kn_data_responses_name(d));
+    return KN_OK;
+}
+
+typedef struct id_list {
+    const char **id;
+    ptrdiff_t *line, n;
+} id_list;
+
+/* The ids on the side of the responses. */
+static kn_status response_ids(kn_ctx *ctx, const kn_data *d, id_list *out)
+{
+    kn_status status = KN_OK;
+    void *memory;
+    out->n = d->responses ? kn_table_rows(d->responses)
+             : d->images  ? kn_images_count(d->images)
+                          : d->array.header.rows;
+    bool has = d->responses ? d->response_id_col >= 0 : d->images && kn_images_id(d->images, 0);
+    if (!has)
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, out->n, sizeof *out->id, &memory));
+    out->id = memory;
+    if (d->responses)
+        KN_TRY(kn_alloc_i(ctx, out->n, &out->line));
+    for (ptrdiff_t i = 0; i < out->n; i++) {
+        out->id[i] = d->responses ? kn_table_cell(d->responses, i, d->response_id_col)
+                                  : kn_images_id(d->images, i);
+        if (out->line)
+            out->line[i] = kn_table_line(d->responses, i);
+    }
+out:
+    return status;
+}
+
+static kn_status match(kn_ctx *ctx, const kn_settings *s, kn_data *d)
+{
+    kn_status status = KN_OK;
+    id_list ids = {0};
+    bool apart = d->responses_path && d->responses != d->covariates;
+    KN_TRY(kn_match_id_columns(ctx, s->id, d->covariates, apart ? d->responses : NULL, &d->id_col,
+                               &d->response_id_col));
+    if (apart)
+        KN_TRY(response_ids(ctx, d, &ids));
+    kn_match_side side = {d->responses_path, ids.n, ids.id, ids.line};
+    KN_TRY(kn_match_rows(ctx, d->covariates, d->id_col, apart ? &side : NULL,
+                         s->match ? KN_MATCH_COMMON : KN_MATCH_ALL, &d->match));
+out:
+    kn_free(ids.id);
+    kn_free(ids.line);
+    return status;
+}
+
+static kn_status copy(kn_ctx *ctx, const char *text, char **out)
+{
+    return text ? kn_text_copy(ctx, text, strlen(text), out) : KN_OK;
+}
+
+static kn_status read_data(kn_ctx *ctx, const kn_settings *s, kn_data **out)
+{
+    kn_status status;
+    kn_data *d = NULL;
+    void *memory;
+    KN_TRY(kn_alloc(ctx, 1, sizeof *d, &memory));
+    d = memory;
+    d->id_col = d->response_id_col = -1;
+    KN_TRY(copy(ctx, s->covariates, &d->covariates_path));
+    KN_TRY(copy(ctx, s->responses, &d->responses_path));
+    KN_TRY(copy(ctx, s->mask, &d->mask));
+    KN_TRY(kn_table_read(ctx, d->covariates_path, &d->covariates));
+    d->n = kn_table_rows(d->covariates);
+    if (d->responses_path)
+        KN_TRY(open_responses(ctx, d));
+    KN_TRY(check_kind(ctx, s, d));
+    KN_TRY(match(ctx, s, d));
+out:
+    if (status == KN_OK)
+        *out = d;
+    else
+        kn_data_free(d);
+    return status;
+}
+
+kn_status kn_data_read(kn_ctx *ctx, const kn_options *options, kn_data **out)
+{
+    kn_settings s;
+    *out = NULL;
+    if (!options)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "options is a null pointer");
+    kn_status status = kn_settings_of(ctx, options, NULL, &s);
+    if (status != KN_OK)
+        return status;
+    if (!s.covariates)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{covariates} is needed");
+    kn_resources before = kn_settings_resources(ctx, &s);
+    status = read_data(ctx, &s, out);
+    kn_resources_put(ctx, before);
+    return status;
+}

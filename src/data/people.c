@@ -1,0 +1,255 @@
+#include "data/people.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/response_files.h"
+#include "data/select.h"
+
+void kn_people_clear(kn_people *p)
+{
+    kn_free(p->covariate_row);
+    kn_free(p->id);
+    kn_recipe_clear(&p->recipe);
+    kn_mat_clear(&p->X);
+    kn_space_clear(&p->space);
+    kn_scratch_clear(&p->scratch);
+    kn_free(p->values);
+    *p = (kn_people){0};
+}
+
+/* What the steps share. */
+typedef struct job {
+    kn_data *data;
+    const kn_settings *s;
+    const kn_recipe *recipe; /* NULL: to be learned */
+    const kn_space *space;   /* of the model, or NULL */
+    const kn_room *room;
+    bool responses; /* are wanted */
+    kn_selection selection;
+    ptrdiff_t n, *pair; /* n x {response row, covariate row, place in the match} */
+} job;
+
+static int by_response(const void *a, const void *b)
+{
+    ptrdiff_t x = ((const ptrdiff_t *)a)[0], y = ((const ptrdiff_t *)b)[0];
+    return (x > y) - (x < y);
+}
+
+/* People go in the order of the responses, so that images are read from front to back. */
+static kn_status order_rows(kn_ctx *ctx, job *j)
+{
+    const kn_match *m = &j->data->match;
+    kn_status status = kn_alloc_i(ctx, 3 * m->n, &j->pair);
+    if (status != KN_OK)
+        return status;
+    j->n = m->n;
+    for (ptrdiff_t i = 0; i < m->n; i++) {
+        j->pair[3 * i] = m->response_row ? m->response_row[i] : m->covariate_row[i];
+        j->pair[3 * i + 1] = m->covariate_row[i];
+        j->pair[3 * i + 2] = i;
+    }
+    qsort(j->pair, (size_t)m->n, 3 * sizeof *j->pair, by_response);
+    return KN_OK;
+}
+
+/* Rows that matched by position still have the covariates' names. */
+static kn_status take_ids(kn_ctx *ctx, const job *j, kn_people *p)
+{
+    const kn_data *d = j->data;
+    const kn_match *m = &d->match;
+    void *memory;
+    if (!m->id && d->id_col < 0)
+        return KN_OK;
+    kn_status status = kn_alloc(ctx, j->n, sizeof *p->id, &memory);
+    if (status != KN_OK)
+        return status;
+    p->id = memory;
+    for (ptrdiff_t i = 0; i < j->n; i++) {
+        p->id[i] = m->id ? m->id[j->pair[3 * i + 2]]
+                         : kn_table_cell(d->covariates, j->pair[3 * i + 1], d->id_col);
+        if (!kn_recipe_text_ok(p->id[i])) /* a model file could not hold it */
+            return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: the id is not UTF-8 text",
+                           kn_table_path(d->covariates), kn_table_unit(d->covariates),
+                           kn_table_line(d->covariates, j->pair[3 * i + 1]));
+    }
+    return KN_OK;
+}
+
+/* X for the rows; those with a missing value leave when the policy says so. */
+static kn_status make_x(kn_ctx *ctx, const kn_recipe *recipe, job *j, kn_people *p)
+{
+    kn_status status;
+    kn_mat X = {0};
+    void *memory = NULL;
+    bool *dropped = NULL;
+    ptrdiff_t F = kn_recipe_width(recipe), kept = 0, *index = NULL;
+    KN_TRY(kn_mat_new(ctx, j->n, F, &X));
+    KN_TRY(kn_alloc(ctx, j->n, sizeof *dropped, &memory));
+    dropped = memory;
+    KN_TRY(kn_alloc_i(ctx, j->n, &p->covariate_row));
+    KN_TRY(kn_alloc_i(ctx, j->n, &index));
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        p->covariate_row[i] = j->pair[3 * i + 1];
+    KN_TRY(kn_recipe_apply(ctx, recipe, j->data->covariates, p->covariate_row, j->n, X, dropped));
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        if (!dropped[i]) {
+            index[kept] = i;
+            p->covariate_row[kept] = j->pair[3 * i + 1];
+            if (p->id)
+                p->id[kept] = p->id[i];
+            j->pair[3 * kept] = j->pair[3 * i];
+            kept++;
+        }
+    if (kept == 0) {
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: every row has a missing covariate",
+                         kn_table_path(j->data->covariates));
+        goto out;
+    }
+    j->n = p->n = kept;
+    KN_TRY(kn_mat_new(ctx, kept, F, &p->X));
+    kn_mat_rows(X, index, p->X);
+out:
+    kn_free(index);
+    kn_free(memory);
+    kn_mat_clear(&X);
+    return status;
+}
+
+/* The columns of a table that a model has as responses. */
+static kn_status find_responses(kn_ctx *ctx, job *j)
+{
+    const kn_data *d = j->data;
+    kn_space table = {.kind = KN_SPACE_TABLE};
+    if (!j->responses || !d->responses)
+        return KN_OK;
+    if (j->space->kind != KN_SPACE_TABLE)
+        return kn_space_compare(ctx, kn_data_responses_name(d), &table, j->space);
+    return kn_select_named(ctx, d->responses, (const char *const *)j->space->name, j->space->T,
+                           &j->selection);
+}
+
+/* Which columns are covariates and which are responses, and what is in the former. */
+static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
+{
+    kn_status status;
+    const kn_data *d = j->data;
+    const char **names = NULL;
+    ptrdiff_t n = 0;
+    kn_recipe_options ro = {.use = j->s->use,
+                            .categorical = j->s->categorical,
+                            .missing = (kn_missing)j->s->missing,
+                            .one_file = d->responses == d->covariates,
+                            .id_col = d->id_col,
+                            .rows = d->match.covariate_row,
+                            .n_rows = d->match.n};
+    KN_TRY(kn_recipe_names(ctx, d->covariates, &ro, &names, &n));
+    if (d->responses) {
+        kn_select_options so = {.targets = j->s->targets,
+                                .id_col =
+                                    d->responses == d->covariates ? d->id_col : d->response_id_col,
+                                .taken = names,
+                                .n_taken = n};
+        KN_TRY(kn_select(ctx, d->responses, &so, &j->selection));
+    }
+    ro.responses = (const char *const *)j->selection.name;
+    ro.n_responses = j->selection.n;
+    KN_TRY(kn_recipe_learn(ctx, d->covariates, &ro, &p->recipe));
+out:
+    kn_free(names);
+    return status;
+}
+
+/* The values, for the rows that are left, in the order of the file. */
+static kn_status read_responses(kn_ctx *ctx, const job *j, kn_people *p)
+{
+    ptrdiff_t *row;
+    kn_data *d = j->data;
+    kn_status status = kn_alloc_i(ctx, j->n, &row);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        row[i] = j->pair[3 * i];
+    kn_response_rows rows = {j->n, row};
+    status = d->responses   ? kn_read_table(ctx, j->room, d, &j->selection, &rows, p)
+             : d->images    ? kn_read_images(ctx, j->room, d, j->space, &rows, p)
+             : d->view.data ? kn_read_view(ctx, j->room, d, j->space, &rows, p)
+                            : kn_read_array(ctx, j->room, d, &rows, p);
+    kn_free(row);
+    if (status == KN_OK && j->space && !d->images && !d->view.data)
+        status = kn_space_compare(ctx, kn_data_responses_name(d), &p->space, j->space);
+    return status;
+}
+
+static kn_status gather(kn_ctx *ctx, job *j, kn_people *p)
+{
+    enum { LEAST = 3 }; /* to learn from */
+    kn_status status;
+    *p = (kn_people){0};
+    KN_TRY(kn_data_settle(ctx, j->data));
+    if (j->responses && !kn_data_has_responses(j->data)) {
+        status = kn_fail(ctx, KN_ERR_ARGUMENT, "these people have no responses");
+        goto out;
+    }
+    if (!j->recipe && j->data->match.n < LEAST) {
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: %td samples with responses, expected at least %d",
+                         kn_table_path(j->data->covariates), j->data->match.n, LEAST);
+        goto out;
+    }
+    KN_TRY(order_rows(ctx, j));
+    KN_TRY(take_ids(ctx, j, p));
+    KN_TRY(j->recipe ? find_responses(ctx, j) : learn(ctx, j, p));
+    kn_recipe recipe = j->recipe ? *j->recipe : p->recipe;
+    recipe.missing = (kn_missing)j->s->missing;
+    KN_TRY(make_x(ctx, &recipe, j, p));
+    if (j->responses)
+        KN_TRY(read_responses(ctx, j, p));
+out:
+    kn_free(j->pair);
+    kn_selection_clear(&j->selection);
+    if (status != KN_OK)
+        kn_people_clear(p);
+    return status;
+}
+
+kn_status kn_people_train(kn_ctx *ctx, kn_data *data, const kn_settings *s, const kn_room *room,
+                          kn_people *out)
+{
+    job j = {.data = data, .s = s, .room = room, .responses = true};
+    return gather(ctx, &j, out);
+}
+
+kn_status kn_people_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_known known,
+                        const kn_room *room, kn_people *out)
+{
+    job j = {.data = data,
+             .s = s,
+             .recipe = known.recipe,
+             .space = known.space,
+             .room = room,
+             .responses = known.space != NULL};
+    return gather(ctx, &j, out);
+}
+
+kn_status kn_people_flag(kn_ctx *ctx, const kn_data *d, const kn_people *p, const char *option,
+                         const char *text, bool *rows)
+{
+    char column[256];
+    const char *eq = strchr(text, '='), *path = kn_table_path(d->covariates);
+    size_t n = eq ? (size_t)(eq - text) : 0;
+    if (!eq || n == 0 || n >= sizeof column || !eq[1])
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', expected COLUMN=VALUE", option, text);
+    snprintf(column, sizeof column, "%.*s", (int)n, text);
+    ptrdiff_t col = kn_table_find(d->covariates, column), hits = 0;
+    if (col < 0)
+        return kn_fail(ctx, KN_ERR_DATA, "%s has no column '%s' for {%s}", path, column, option);
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        rows[i] = strcmp(kn_table_cell(d->covariates, p->covariate_row[i], col), eq + 1) == 0;
+        hits += rows[i];
+    }
+    if (hits == 0)
+        return kn_fail(ctx, KN_ERR_DATA, "%s: nobody has %s '%s', which {%s} asks for", path,
+                       column, eq + 1, option);
+    return KN_OK;
+}

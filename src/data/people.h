@@ -1,0 +1,60 @@
+/* The people of some data that one call uses: their covariates as numbers, and the values of their
+ * responses, in memory or in a file. */
+#ifndef KN_DATA_PEOPLE_H
+#define KN_DATA_PEOPLE_H
+
+#include "data/data.h"
+#include "data/recipe.h"
+#include "io/scratch.h"
+
+/* What is known of the responses before their values are read. */
+typedef struct kn_response_shape {
+    ptrdiff_t n, T, F; /* people, responses, columns of X */
+    int value;         /* bytes of one as it will be held */
+    double held;       /* bytes that stay with the input files, such as the text of a table */
+    double reading;    /* bytes of work while they are read */
+} kn_response_shape;
+
+/* Where the values may go: whoever knows the work that follows says. */
+typedef struct kn_room {
+    /* *in_file: they fit only in a file; a status: not even then. at_least: T is a lower bound. */
+    kn_status (*place)(const struct kn_room *self, kn_ctx *ctx, const kn_response_shape *shape,
+                       bool at_least, bool *in_file);
+    double bytes;        /* that all of the work may hold */
+    const char *scratch; /* a folder */
+    bool by_rows;        /* people pass one after the other, not responses */
+} kn_room;
+
+typedef struct kn_people {
+    ptrdiff_t n;
+    ptrdiff_t *covariate_row; /* n: row of the covariate table of each */
+    const char **id;          /* n texts, lent by the data; NULL: there are none */
+    kn_recipe recipe;         /* as learned; empty when a model's was applied */
+    kn_mat X;                 /* n x F, not standardised */
+    kn_view Y;                /* n x T; data NULL when no responses were asked for */
+    kn_space space;           /* of the responses */
+    /* what keeps Y alive, when it is not the caller's own */
+    void *values;
+    kn_scratch scratch;
+} kn_people;
+
+/* To learn from: recipe and space come from the data. Refused before values are read where the room
+ * is too small. */
+kn_status kn_people_train(kn_ctx *ctx, kn_data *data, const kn_settings *s, const kn_room *room,
+                          kn_people *out);
+/* For a model that has these; space NULL: no responses are wanted. */
+typedef struct kn_known {
+    const kn_recipe *recipe;
+    const kn_space *space;
+} kn_known;
+
+kn_status kn_people_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_known known,
+                        const kn_room *room, kn_people *out);
+void kn_people_clear(kn_people *p); /* {0} is fine */
+
+/* rows[i] = cell of "COLUMN=VALUE" in the covariates is VALUE. Refuses a column that is not there,
+ * and a value that nobody has. `option` names it in the message. */
+kn_status kn_people_flag(kn_ctx *ctx, const kn_data *data, const kn_people *p, const char *option,
+                         const char *text, bool *rows);
+
+#endif

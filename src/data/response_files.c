@@ -1,0 +1,365 @@
+#include "data/response_files.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "io/mask.h"
+#include "io/path.h"
+
+static kn_response_shape shape_of(const kn_people *p, ptrdiff_t n, ptrdiff_t T, kn_type type)
+{
+    return (kn_response_shape){.n = n,
+                               .T = T,
+                               .F = p->X.cols,
+                               .value = type == KN_F32 ? (int)sizeof(float) : (int)sizeof(double)};
+}
+
+/* Room for n x T values, in memory or in a scratch file, as p->Y: row by row, or column by column
+ * where `columns` asks for it or a fit will read from a file. */
+static kn_status make_room(kn_ctx *ctx, const kn_room *room, const kn_response_shape *s,
+                           bool columns, kn_people *p)
+{
+    kn_status status;
+    ptrdiff_t n = s->n, T = s->T;
+    kn_type type = s->value == sizeof(float) ? KN_F32 : KN_F64;
+    bool in_file;
+    KN_TRY(room->place(room, ctx, s, false, &in_file));
+    if (in_file) {
+        kn_log(ctx, KN_LOG_INFO, "the responses go to a scratch file of %s in %s",
+               kn_size_in_words((double)n * (double)T * s->value).text, room->scratch);
+        KN_TRY(
+            kn_scratch_new(ctx, room->scratch, n, T, type, room->by_rows && !columns, &p->scratch));
+        p->Y = p->scratch.view;
+        return KN_OK;
+    }
+    if (T > PTRDIFF_MAX / 16 / n)
+        return kn_fail(ctx, KN_ERR_MEMORY, "a %td x %td matrix cannot exist", n, T);
+    KN_TRY(kn_alloc(ctx, n * T, (size_t)s->value, &p->values));
+    p->Y = (kn_view){p->values, type, n, T, columns ? 1 : T, columns ? n : 1};
+out:
+    return status;
+}
+
+static char *at(void *data, ptrdiff_t element, int value)
+{
+    return (char *)data + element * value;
+}
+
+/* Where rows that come one after the other are stored so; NULL: not without turning them. */
+static void *in_rows(const kn_people *p)
+{
+    return !p->scratch.data ? p->values : p->Y.col_stride == 1 ? p->scratch.data : NULL;
+}
+
+static void done_with_rows(kn_ctx *ctx, const kn_people *p, ptrdiff_t first, ptrdiff_t count)
+{
+    kn_view some = p->Y;
+    ptrdiff_t value = some.type == KN_F32 ? (ptrdiff_t)sizeof(float) : (ptrdiff_t)sizeof(double);
+    some.data = (const char *)some.data + first * some.row_stride * value;
+    some.rows = count;
+    kn_view_done(ctx, some, 0, some.cols);
+}
+
+/* Rows to collect before they are written across the scratch file: a quarter of what there is. */
+static ptrdiff_t rows_at_once(const kn_room *room, const kn_response_shape *s, ptrdiff_t least)
+{
+    double row = (double)s->T * s->value, most = room->bytes / 4 / row;
+    ptrdiff_t rows = most < (double)s->n ? (ptrdiff_t)most : s->n;
+    return rows > least ? rows : least < s->n ? least : s->n;
+}
+
+/* How many of the rows from i on are neighbours in the file. */
+static ptrdiff_t run_from(const kn_response_rows *r, ptrdiff_t i, ptrdiff_t most)
+{
+    ptrdiff_t run = 1;
+    while (run < most && i + run < r->n && r->row[i + run] == r->row[i] + run)
+        run++;
+    return run;
+}
+
+/* ---- tables -----------------------------------------------------------------------------------
+ */
+
+static double table_bytes(const kn_table *t)
+{
+    struct stat info;
+    double text = stat(kn_table_path(t), &info) == 0 ? (double)info.st_size : 0;
+    return text + 8.0 * (double)kn_table_rows(t) * (double)kn_table_cols(t);
+}
+
+kn_status kn_read_table(kn_ctx *ctx, const kn_room *room, const kn_data *d,
+                        const kn_selection *selection, const kn_response_rows *r, kn_people *p)
+{
+    enum { COLUMNS = 256 }; /* at a time, so that a scratch file need not stay in memory */
+    kn_status status;
+    kn_response_shape s = shape_of(p, r->n, selection->n, KN_F64);
+    s.held = table_bytes(d->responses);
+    KN_TRY(make_room(ctx, room, &s, true, p));
+    kn_mat all = kn_mat_cols(p->scratch.data ? p->scratch.data : p->values, r->n, selection->n);
+    for (ptrdiff_t t = 0; t < selection->n; t += COLUMNS) {
+        kn_selection some = *selection;
+        some.n = selection->n - t < COLUMNS ? selection->n - t : COLUMNS;
+        some.col += t;
+        some.name += t;
+        KN_TRY(kn_select_read(ctx, d->responses, &some, r->row, r->n, kn_cols(all, t, some.n)));
+        kn_view_done(ctx, p->Y, t, some.n);
+    }
+    KN_TRY(kn_names_copy(ctx, (const char *const *)selection->name, selection->n, &p->space.name));
+    p->space.kind = KN_SPACE_TABLE;
+    p->space.T = selection->n;
+out:
+    return status;
+}
+
+/* ---- arrays -----------------------------------------------------------------------------------
+ */
+
+/* A file in columns: each is read whole, and the rows in use are kept. */
+static kn_status read_columns(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r, int value,
+                              kn_people *p)
+{
+    kn_status status;
+    void *column = NULL, *to = p->scratch.data ? p->scratch.data : p->values;
+    ptrdiff_t rows = d->array.header.rows, T = d->array.header.cols;
+    KN_TRY(kn_alloc(ctx, rows, (size_t)value, &column));
+    for (ptrdiff_t j = 0; j < T; j++) {
+        KN_TRY(kn_npy_elements(ctx, &d->array, j * rows, rows, column));
+        for (ptrdiff_t i = 0; i < r->n; i++)
+            memcpy(at(to, j * r->n + i, value), at(column, r->row[i], value), (size_t)value);
+        kn_view_done(ctx, p->Y, j, 1);
+    }
+out:
+    kn_free(column);
+    return status;
+}
+
+/* A file in rows: to their place in memory, or by batches to the scratch file. */
+static kn_status read_rows(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
+                           const kn_response_shape *s, ptrdiff_t batch, kn_people *p)
+{
+    kn_status status = KN_OK;
+    void *place = in_rows(p), *buffer = NULL;
+    ptrdiff_t T = s->T;
+    if (!place)
+        KN_TRY(kn_alloc(ctx, batch * T, (size_t)s->value, &buffer));
+    for (ptrdiff_t first = 0; first < r->n; first += batch) {
+        ptrdiff_t count = r->n - first < batch ? r->n - first : batch;
+        for (ptrdiff_t i = 0, run; i < count; i += run) {
+            run = run_from(r, first + i, count - i);
+            KN_TRY(kn_npy_elements(ctx, &d->array, r->row[first + i] * T, run * T,
+                                   buffer ? at(buffer, i * T, s->value)
+                                          : at(place, (first + i) * T, s->value)));
+        }
+        if (buffer)
+            kn_scratch_put_rows(ctx, &p->scratch, first, count, buffer);
+        done_with_rows(ctx, p, first, count);
+        KN_TRY(kn_check_cancel(ctx));
+    }
+out:
+    kn_free(buffer);
+    return status;
+}
+
+kn_status kn_read_array(kn_ctx *ctx, const kn_room *room, const kn_data *d,
+                        const kn_response_rows *r, kn_people *p)
+{
+    kn_status status;
+    const kn_npy_header *h = &d->array.header;
+    kn_response_shape s = shape_of(p, r->n, h->cols, d->array.type);
+    KN_TRY(make_room(ctx, room, &s, h->fortran, p));
+    p->space.kind = KN_SPACE_NONE;
+    p->space.T = h->cols;
+    KN_TRY(h->fortran ? read_columns(ctx, d, r, s.value, p)
+                      : read_rows(ctx, d, r, &s, rows_at_once(room, &s, 1), p));
+out:
+    return status;
+}
+
+/* ---- images -----------------------------------------------------------------------------------
+ */
+
+static ptrdiff_t voxels_of(const kn_data *d)
+{
+    const ptrdiff_t *dim = kn_images_geometry(d->images)->dim;
+    return dim[0] * dim[1] * dim[2];
+}
+
+/* The default mask over the images in use only: finite in all of them, and not constant. */
+static kn_status mask_of_rows(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
+                              kn_mask *out)
+{
+    kn_status status;
+    ptrdiff_t V = voxels_of(d);
+    float *first = NULL, *image = NULL;
+    void *memory = NULL;
+    bool *varies = NULL;
+    KN_TRY(kn_alloc_f(ctx, V, &first));
+    KN_TRY(kn_alloc_f(ctx, V, &image));
+    KN_TRY(kn_alloc(ctx, V, sizeof *varies, &memory));
+    varies = memory;
+    for (ptrdiff_t i = 0; i < r->n; i++) {
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_images_read_rows(ctx, d->images, r->row[i], 1, NULL, V, image));
+        for (ptrdiff_t v = 0; v < V; v++) {
+            if (i == 0)
+                first[v] = image[v];
+            varies[v] = varies[v] || image[v] != first[v];
+            if (!isfinite(image[v]))
+                first[v] = NAN; /* out, whatever the others are */
+        }
+        kn_tell(ctx, "mask", i + 1, r->n, NAN);
+    }
+    KN_TRY(kn_alloc_i(ctx, V, &out->index));
+    for (ptrdiff_t v = 0; v < V; v++)
+        if (isfinite(first[v]) && (varies[v] || r->n == 1))
+            out->index[out->count++] = v;
+    if (out->count == 0)
+        status =
+            kn_fail(ctx, KN_ERR_DATA,
+                    "no voxel is finite in all %td images in use and different between them", r->n);
+out:
+    kn_free(memory);
+    kn_free(image);
+    kn_free(first);
+    if (status != KN_OK)
+        kn_mask_clear(out);
+    return status;
+}
+
+/* Which voxels are responses. Without a mask that takes a pass over the images, which is not begun
+ * when the samples alone are too many. */
+static kn_status choose_voxels(kn_ctx *ctx, const kn_room *room, const kn_data *d,
+                               const kn_response_rows *r, kn_people *p)
+{
+    kn_status status;
+    kn_mask mask = {0};
+    bool unused;
+    kn_response_shape least = shape_of(p, r->n, 1, KN_F32);
+    if (d->mask) {
+        KN_TRY(kn_mask_read(ctx, d->mask, d->responses_path, &p->space.geometry, &mask));
+    } else {
+        KN_TRY(room->place(room, ctx, &least, true, &unused));
+        KN_TRY(r->n == kn_images_count(d->images) ? kn_mask_default(ctx, d->images, &mask)
+                                                  : mask_of_rows(ctx, d, r, &mask));
+    }
+    p->space.voxel = mask.index;
+    p->space.T = mask.count;
+out:
+    return status;
+}
+
+enum { AT_ONCE = 16 }; /* images between two progress reports */
+
+/* Runs of neighbours in the file, some at a time. */
+static kn_status read_all(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r, ptrdiff_t T,
+                          ptrdiff_t batch, kn_people *p)
+{
+    kn_status status = KN_OK;
+    float *place = in_rows(p), *buffer = NULL;
+    if (!place)
+        KN_TRY(kn_alloc_f(ctx, batch * T, &buffer));
+    for (ptrdiff_t first = 0; first < r->n; first += batch) {
+        ptrdiff_t count = r->n - first < batch ? r->n - first : batch;
+        float *to = buffer ? buffer : place + first * T;
+        for (ptrdiff_t i = 0, run; i < count; i += run) {
+            run = run_from(r, first + i, count - i < AT_ONCE ? count - i : AT_ONCE);
+            KN_TRY(kn_check_cancel(ctx));
+            KN_TRY(kn_images_read_rows(ctx, d->images, r->row[first + i], run, p->space.voxel, T,
+                                       to + i * T));
+            kn_tell(ctx, "reading", first + i + run, r->n, NAN);
+        }
+        if (buffer)
+            kn_scratch_put_rows(ctx, &p->scratch, first, count, buffer);
+        done_with_rows(ctx, p, first, count);
+    }
+    kn_images_rest(d->images);
+out:
+    kn_free(buffer);
+    return status;
+}
+
+kn_status kn_read_images(kn_ctx *ctx, const kn_room *room, const kn_data *d, const kn_space *space,
+                         const kn_response_rows *r, kn_people *p)
+{
+    enum { OF_A_VOXEL = 20 }; /* bytes while an image is read: as a float, stored, compressed */
+    kn_status status = KN_OK;
+    p->space.kind = KN_SPACE_IMAGE;
+    p->space.geometry = *kn_images_geometry(d->images);
+    if (space) {
+        KN_TRY(kn_space_compare(ctx, d->responses_path, &p->space, space));
+        KN_TRY(kn_alloc_i(ctx, space->T, &p->space.voxel));
+        memcpy(p->space.voxel, space->voxel, (size_t)space->T * sizeof(ptrdiff_t));
+        p->space.T = space->T;
+    } else {
+        KN_TRY(choose_voxels(ctx, room, d, r, p));
+    }
+    kn_response_shape s = shape_of(p, r->n, p->space.T, KN_F32);
+    s.reading = OF_A_VOXEL * (double)voxels_of(d) * kn_images_workers(ctx, d->images);
+    kn_log(ctx, KN_LOG_DETAIL, "%td images of %td voxels: %.1f MB", r->n, s.T,
+           (double)r->n * (double)s.T * 4e-6);
+    KN_TRY(make_room(ctx, room, &s, false, p));
+    KN_TRY(read_all(ctx, d, r, s.T, rows_at_once(room, &s, AT_ONCE), p));
+out:
+    return status;
+}
+
+/* ---- memory -----------------------------------------------------------------------------------
+ */
+
+/* Where each response of the model is among the caller's: by name, else by position. */
+static kn_status find_columns(kn_ctx *ctx, const kn_data *d, const kn_space *space, ptrdiff_t *col)
+{
+    bool named = d->view_name && space->kind == KN_SPACE_TABLE;
+    if (!named && d->view.cols != space->T)
+        return kn_fail(ctx, KN_ERR_SHAPE, "responses have %td columns, the model has %td",
+                       d->view.cols, space->T);
+    for (ptrdiff_t t = 0; t < space->T; t++) {
+        ptrdiff_t j = t;
+        if (named && (t >= d->view.cols || strcmp(d->view_name[t], space->name[t]) != 0))
+            for (j = 0; j < d->view.cols && strcmp(d->view_name[j], space->name[t]) != 0;)
+                j++;
+        if (j >= d->view.cols)
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "responses: no column '%s' which is a response of the model",
+                           space->name[t]);
+        col[t] = j;
+    }
+    return KN_OK;
+}
+
+/* The caller's own values where all of them are wanted as they lie, else a copy. */
+kn_status kn_read_view(kn_ctx *ctx, const kn_room *room, const kn_data *d, const kn_space *space,
+                       const kn_response_rows *r, kn_people *p)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t T = space ? space->T : d->view.cols, *col = NULL;
+    bool as_is = r->n == d->view.rows;
+    KN_TRY(kn_alloc_i(ctx, T, &col));
+    for (ptrdiff_t t = 0; t < T; t++)
+        col[t] = t;
+    if (space)
+        KN_TRY(find_columns(ctx, d, space, col));
+    for (ptrdiff_t t = 0; t < T; t++)
+        as_is = as_is && col[t] == t;
+    p->space.T = T;
+    if (!space && d->view_name) {
+        p->space.kind = KN_SPACE_TABLE;
+        KN_TRY(kn_names_copy(ctx, (const char *const *)d->view_name, T, &p->space.name));
+    }
+    if (as_is && T == d->view.cols) {
+        p->Y = d->view;
+        goto out;
+    }
+    kn_response_shape s = shape_of(p, r->n, T, KN_F64);
+    KN_TRY(make_room(ctx, room, &s, true, p));
+    kn_mat all = kn_mat_cols(p->scratch.data ? p->scratch.data : p->values, r->n, T);
+    for (ptrdiff_t t = 0; t < T; t++) {
+        for (ptrdiff_t i = 0; i < r->n; i++)
+            kn_col(all, t)[i] = kn_view_at(d->view, r->row[i], col[t]);
+        kn_view_done(ctx, p->Y, t, 1);
+    }
+out:
+    kn_free(col);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* The values of responses, of whatever kind they are, for the rows in use. */
+#ifndef KN_DATA_RESPONSE_FILES_H
+#define KN_DATA_RESPONSE_FILES_H
+
+#include "data/people.h"
+#include "data/select.h"
+
+typedef struct kn_response_rows {
+    ptrdiff_t n;
+    const ptrdiff_t *row; /* n rows of the responses' file, ascending */
+} kn_response_rows;
+
+/* Fill p->Y and p->space from what d has open, or was given. `space` of a model, or NULL. */
+kn_status kn_read_table(kn_ctx *ctx, const kn_room *room, const kn_data *d,
+                        const kn_selection *selection, const kn_response_rows *r, kn_people *p);
+kn_status kn_read_array(kn_ctx *ctx, const kn_room *room, const kn_data *d,
+                        const kn_response_rows *r, kn_people *p);
+kn_status kn_read_images(kn_ctx *ctx, const kn_room *room, const kn_data *d, const kn_space *space,
+                         const kn_response_rows *r, kn_people *p);
+kn_status kn_read_view(kn_ctx *ctx, const kn_room *room, const kn_data *d, const kn_space *space,
+                       const kn_response_rows *r, kn_people *p);
+
+#endif

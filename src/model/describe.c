@@ -1,0 +1,154 @@
+#include "model/describe.h"
+#include "gp/method.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "la/core.h"
+#include "model/file.h"
+#include "model/info_json.h"
+#include "model/kernel_json.h"
+
+enum { PATH = 4096 };
+
+void kn_log_path(const char *model, char *out, size_t size)
+{
+    snprintf(out, size, "%s.log.json", model);
+}
+
+kn_status kn_model_save(kn_ctx *ctx, const kn_model *model, const char *path, int force)
+{
+    kn_write_options o = {.force = force != 0};
+    if (!model || !path)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", model ? "path" : "model");
+    return kn_model_write(ctx, model, path, &o);
+}
+
+/* Timings are not in the model, whose bytes depend on its inputs alone, but in the log beside it.
+ */
+static void read_log(const char *path, kn_model *m)
+{
+    char name[PATH];
+    kn_log_path(path, name, sizeof name);
+    json_t *log = json_load_file(name, 0, NULL), *seconds = json_object_get(log, "seconds");
+    m->timed = json_is_object(seconds);
+    m->info.seconds_basis = json_number_value(json_object_get(seconds, "basis"));
+    m->info.seconds_fit = json_number_value(json_object_get(seconds, "fit"));
+    m->info.seconds_reference = json_number_value(json_object_get(seconds, "reference"));
+    json_decref(log);
+}
+
+kn_status kn_model_open(kn_ctx *ctx, const char *path, kn_model **model)
+{
+    *model = NULL;
+    if (!path)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "path is a null pointer");
+    kn_status status = kn_model_read(ctx, path, model);
+    if (status == KN_OK)
+        read_log(path, *model);
+    return status;
+}
+
+kn_status kn_model_to_bytes(kn_ctx *ctx, const kn_model *model, void **bytes, size_t *count)
+{
+    ptrdiff_t n = 0;
+    *bytes = NULL;
+    *count = 0;
+    if (!model)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "model is a null pointer");
+    kn_status status = kn_model_write_bytes(ctx, model, bytes, &n);
+    *count = (size_t)n;
+    return status;
+}
+
+kn_status kn_model_from_bytes(kn_ctx *ctx, const void *bytes, size_t count, kn_model **model)
+{
+    *model = NULL;
+    if (!bytes)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "bytes is a null pointer");
+    return kn_model_parse(ctx, "memory", bytes, (ptrdiff_t)count, model);
+}
+
+void kn_bytes_free(void *bytes)
+{
+    kn_free(bytes);
+}
+
+static json_t *column(const double *x, ptrdiff_t n)
+{
+    json_t *a = json_array();
+    for (ptrdiff_t i = 0; i < n; i++)
+        json_array_append_new(a, kn_json_number(x[i]));
+    return a;
+}
+
+/* Structured noise: rho, length, and c and d of every component. */
+static json_t *theta_json(const kn_model *m)
+{
+    return json_pack("{s:o s:o s:o s:o}", "rho", kn_json_number(m->info.rho), "length",
+                     kn_json_number(m->info.length), "c", column(m->gp.latent.c, m->gp.P), "d",
+                     column(m->gp.latent.d, m->gp.P));
+}
+
+static void add_reference(const kn_reference *r, json_t *j)
+{
+    json_object_set_new(j, "gev",
+                        r->has_gev
+                            ? json_pack("{s:o s:o s:o s:b}", "shape", kn_json_number(r->gev.xi),
+                                        "location", kn_json_number(r->gev.mu), "scale",
+                                        kn_json_number(r->gev.sigma), "at_bound", r->gev_at_bound)
+                            : json_null());
+    json_object_set_new(j, "reference_samples", json_integer(r->n));
+    json_object_set_new(j, "deviance_components",
+                        r->has_deviance ? json_integer(r->deviance.K) : json_null());
+}
+
+kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
+{
+    static const char *const kinds[] = {"array", "table", "image"};
+    *text = NULL;
+    if (!m)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "model is a null pointer");
+    json_t *j = json_object(), *info = kn_info_to_json(&m->info);
+    json_object_set_new(j, "format_version", json_integer(m->format ? m->format : KN_MODEL_FORMAT));
+    json_object_set_new(j, "software", json_string(kn_version()));
+    json_object_update(j, info);
+    json_decref(info);
+    if (m->info.noise == KN_NOISE_STRUCTURED && m->gp.method->components)
+        json_object_set_new(j, "theta", theta_json(m));
+    json_object_set_new(j, "terms", kn_terms_json(&m->gp));
+    json_object_set_new(j, "weights", kn_weights_json(&m->gp));
+    add_reference(&m->reference, j);
+    json_object_set_new(j, "responses_kind", json_string(kinds[m->space.kind]));
+    json_object_set_new(j, "has_ids", json_boolean(m->ids != NULL));
+    json_object_set_new(j, "recipe", m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());
+    if (m->options)
+        json_object_set_new(j, "options", json_loads(m->options, 0, NULL));
+    if (m->timed)
+        json_object_set_new(j, "seconds",
+                            json_pack("{s:f s:f s:f}", "basis", m->info.seconds_basis, "fit",
+                                      m->info.seconds_fit, "reference", m->info.seconds_reference));
+    *text = json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    json_decref(j);
+    return *text ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory");
+}
+
+void kn_text_free(char *text)
+{
+    free(text);
+}
+
+const char *kn_build_blas(void)
+{
+    return kn_la_config();
+}
+
+const char *kn_build_core(void)
+{
+    return kn_la_core();
+}
+
+const char *kn_build_better_core(void)
+{
+    return kn_la_better_core();
+}

@@ -1,0 +1,242 @@
+/* A fit of numbers: every argument is checked here, once; below this line they are right. */
+#include <math.h>
+
+#include "base/clock.h"
+#include "gp/cv_deal.h"
+#include "gp/method.h"
+#include "gp/noise.h"
+#include "work/check.h"
+#include "work/fit.h"
+
+static kn_status check_theta(kn_ctx *ctx, const kn_settings *s, const kn_spec *spec)
+{
+    if (!s->theta_start)
+        return KN_OK;
+    int n = kn_spec_n_theta(spec);
+    if (s->n_theta_start != n)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "theta has %d values, these kernels have %d parameters", s->n_theta_start,
+                       n);
+    for (int i = 0; i < n; i++)
+        if (!(s->theta_start[i] >= kn_theta_lower && s->theta_start[i] <= kn_theta_upper))
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "theta value %d is %g, expected %g to %g", i + 1,
+                           s->theta_start[i], kn_theta_lower, kn_theta_upper);
+    return KN_OK;
+}
+
+static kn_status check_data(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s)
+{
+    kn_status status;
+    KN_TRY(kn_check_view(ctx, X, "covariates"));
+    KN_TRY(kn_check_view(ctx, Y, "responses"));
+    if (X.rows != Y.rows)
+        return kn_fail(ctx, KN_ERR_SHAPE, "covariates have %td rows, responses %td", X.rows,
+                       Y.rows);
+    if (X.rows < KN_LEAST_SAMPLES)
+        return kn_fail(ctx, KN_ERR_DATA, "%td samples, expected at least %d", X.rows,
+                       KN_LEAST_SAMPLES);
+    if (s->basis_view.data) {
+        KN_TRY(kn_check_view(ctx, s->basis_view, "basis"));
+        if (s->basis_view.rows != Y.cols)
+            return kn_fail(ctx, KN_ERR_SHAPE,
+                           "the basis has %td rows, expected %td, one a response",
+                           s->basis_view.rows, Y.cols);
+        if (s->basis_view.cols > Y.cols)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "the basis has %td columns, at most %td responses can have",
+                           s->basis_view.cols, Y.cols);
+        if (s->components && s->components != s->basis_view.cols)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "components is %d, but the basis given has %td columns", s->components,
+                           s->basis_view.cols);
+    }
+out:
+    return status;
+}
+
+/* R by pivots: as asked, or by itself where samples are many and memory holds N x rank twice. */
+static void set_rank(const kn_ctx *ctx, const kn_settings *s, ptrdiff_t N, kn_spec *spec)
+{
+    enum { FROM = 1000 };
+    double most = (double)kn_memory(ctx) / (16.0 * (double)N);
+    if (!kn_method_find(s->method)->low_rank || s->rank == KN_RANK_FULL)
+        return;
+    spec->rank_auto = s->rank == KN_RANK_AUTO;
+    if (!spec->rank_auto)
+        spec->rank = s->rank < N ? s->rank : N;
+    else if (N >= FROM)
+        spec->rank = most < (double)(N / 3) ? (ptrdiff_t)most : N / 3;
+}
+
+static kn_status spec_of(kn_ctx *ctx, const kn_settings *s, ptrdiff_t F, kn_spec *spec)
+{
+    *spec = (kn_spec){.noise = (kn_noise)s->noise,
+                      .likelihood = (kn_likelihood)s->likelihood,
+                      .task_scale = (kn_task_scale)s->task_scale,
+                      .identity = kn_method_find(s->method)->identity};
+    return kn_check_covariances(ctx, s, F, &spec->sample, &spec->task);
+}
+
+/* What is normal, from the training samples' own cross-validated maps, and from them the noise. The
+ * z themselves are kept up to this size: a training sample scored again is owed its cross-validated
+ * map. */
+static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y,
+                                kn_model *m)
+{
+    static const double MOST_KEPT = 1e9; /* bytes */
+    kn_status status;
+    void *fold = NULL;
+    kn_noise_maker *maker = NULL;
+    enum { FOLDS = 5 }; /* of the deviance, where the maps come from one held-out set */
+    int folds = FOLDS;
+    kn_reference_job job = {.gp = &m->gp,
+                            .cv = cv,
+                            .fold = cv->fold,
+                            .folds = cv->folds,
+                            .top = m->reference.top,
+                            .keep_z = 4.0 * (double)cv->n * (double)m->gp.T <= MOST_KEPT};
+    if (cv->sample) {
+        KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
+        KN_TRY(kn_folds_deal(ctx, cv->n, NULL, m->seed, &folds, fold));
+        job.fold = fold;
+        job.folds = folds;
+    }
+    KN_TRY(kn_noise_maker_new(ctx, &m->gp, Y, cv, &maker));
+    kn_visitor noise = kn_noise_visitor(maker);
+    job.noise = &noise;
+    KN_TRY(kn_reference_make(ctx, &job, &m->reference, &m->info.cv));
+    if (!cv->sample) /* of very many samples it would cost more than it tells */
+        KN_TRY(kn_reference_loo(ctx, &m->gp, Y, &m->reference, &m->info.loo));
+out:
+    kn_noise_maker_free(maker);
+    kn_free(fold);
+    return status;
+}
+
+/* Noise and reference, by the cross-validated maps where there are any. A fit that is cancelled
+ * here stands: only its reference is missing, and its noise is that of training. */
+static kn_status finish(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y, kn_model *m)
+{
+    kn_status status = KN_OK;
+    double t0 = kn_clock(), top = m->reference.top;
+    if (cv->gp)
+        status = make_reference(ctx, cv, Y, m);
+    if (status == KN_ERR_CANCELLED) {
+        m->info.stop = KN_STOP_CANCELLED;
+        m->reference.top = top;
+        if (m->reference.n == 0)
+            m->info.cv = (kn_cv_summary){0};
+        status = KN_OK;
+    }
+    if (status == KN_OK && m->info.cv.folds == 0)
+        status = kn_gp_set_noise(ctx, &m->gp, Y, NULL);
+    for (ptrdiff_t j = 0; status == KN_OK && j < m->gp.T; j++)
+        m->info.noise_variance += m->gp.noise[j] / (double)m->gp.T;
+    m->info.converged = m->info.stop == KN_STOP_CONVERGED;
+    m->info.seconds_reference += kn_clock() - t0;
+    return status;
+}
+
+kn_status kn_fit_arrays(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, kn_model **model)
+{
+    return kn_fit_journal(ctx, X, Y, s, NULL, model);
+}
+
+/* A model with its record and its scaling, and the covariates standardised. */
+static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, kn_mat *Xs,
+                       kn_model **out)
+{
+    kn_status status;
+    void *memory;
+    KN_TRY(kn_alloc(ctx, 1, sizeof **out, &memory));
+    kn_model *m = *out = memory;
+    m->seed = s->seed;
+    m->folds = s->folds;
+    m->grouped = s->groups != NULL;
+    m->reference.top = s->top;
+    m->info = (kn_fit_info){.method = kn_method_find(s->method),
+                            .noise = (kn_noise)s->noise,
+                            .likelihood = (kn_likelihood)s->likelihood,
+                            .n_samples = X.rows,
+                            .n_covariates = X.cols,
+                            .n_responses = Y.cols,
+                            .rho = NAN,
+                            .length = NAN};
+    KN_TRY(kn_xscale_new(ctx, X, s->standardise, &m->x));
+    KN_TRY(kn_mat_new(ctx, X.rows, X.cols, Xs));
+    KN_TRY(kn_xscale_apply(ctx, &m->x, X, *Xs));
+    KN_TRY(kn_scaling_new(ctx, Y, s->standardise, &m->y));
+    m->info.n_constant_x = m->x.n_constant;
+    m->info.n_left_out = m->y.n_all - m->y.n_kept;
+    if (m->y.n_kept == 0) {
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "all %td responses are constant or not finite: nothing to model", Y.cols);
+        goto out;
+    }
+    if (m->info.n_left_out > 0)
+        kn_log(ctx, KN_LOG_WARNING, "%td of %td responses are constant or not finite and left out",
+               m->info.n_left_out, Y.cols);
+    if (m->x.n_constant > 0)
+        kn_log(ctx, KN_LOG_WARNING, "%td of %td covariates are constant", m->x.n_constant, X.cols);
+out:
+    return status;
+}
+
+static kn_gp_options engine_options(const kn_settings *s, kn_journal *journal, kn_gp_maps *cv)
+{
+    double deadline = s->max_seconds > 0 ? kn_clock() + s->max_seconds : 0;
+    return (kn_gp_options){.components = s->components,
+                           .basis = s->basis_view,
+                           .folds = s->folds,
+                           .groups = s->groups,
+                           .plain = s->plain,
+                           .cv = cv,
+                           .search = {.optimiser = (kn_optimiser)s->optimiser,
+                                      .restarts = s->restarts,
+                                      .seed = s->seed,
+                                      .limits = {.evals_left = s->max_evals, .deadline = deadline},
+                                      .optimise = s->max_evals != 0,
+                                      .rho = s->rho,
+                                      .length = s->length,
+                                      .theta = s->theta_start,
+                                      .journal = journal}};
+}
+
+kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *settings,
+                         kn_journal *journal, kn_model **model)
+{
+    kn_status status;
+    kn_settings s;
+    kn_spec spec;
+    kn_mat Xs = {0};
+    kn_model *m = NULL;
+    kn_gp_maps cv = {0};
+    *model = NULL;
+    kn_settings_init(&s);
+    s = settings ? *settings : s;
+    kn_settings_imply(&s);
+    KN_TRY(kn_check_fit(ctx, &s));
+    KN_TRY(check_data(ctx, X, Y, &s));
+    KN_TRY(spec_of(ctx, &s, X.cols, &spec));
+    KN_TRY(check_theta(ctx, &s, &spec));
+    set_rank(ctx, &s, X.rows, &spec);
+    KN_TRY(begin(ctx, X, Y, &s, &Xs, &m));
+    kn_responses responses = kn_responses_of(Y, &m->y);
+    kn_gp_options go = engine_options(&s, journal, &cv);
+    kn_fit_problem problem = {.X = Xs, .Y = responses, .spec = spec, .options = &go};
+    status = m->info.method->fit(ctx, &problem, &m->gp, &m->info);
+    kn_fit_problem_clear(&problem);
+    if (status == KN_OK)
+        status = finish(ctx, &cv, &responses, m);
+    if (status != KN_OK)
+        goto out;
+    m->timed = true;
+    kn_model_settle(m);
+    *model = m;
+out:
+    kn_gp_maps_clear(&cv);
+    kn_mat_clear(&Xs);
+    if (status != KN_OK)
+        kn_model_free(m);
+    return status;
+}

@@ -1,0 +1,91 @@
+#include "work/fit_output.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "la/core.h"
+#include "model/describe.h"
+#include "model/file.h"
+#include "model/info_json.h"
+
+enum { PATH = 4096 };
+
+/* Timings and the machine: what may differ between two runs that give the same model. */
+static kn_status write_log(kn_ctx *ctx, const char *output, const kn_fit_info *info,
+                           const kn_write_options *options)
+{
+    char path[PATH];
+    json_t *log =
+        json_pack("{s:s s:s s:s s:s s:i s:{s:o s:o s:o}}", "software", kn_version(), "blas",
+                  kn_la_config(), "core", kn_la_core(), "model", output, "threads", kn_threads(ctx),
+                  "seconds", "basis", kn_json_number(info->seconds_basis), "fit",
+                  kn_json_number(info->seconds_fit), "reference",
+                  kn_json_number(info->seconds_reference));
+    char *text = log ? json_dumps(log, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
+    json_decref(log);
+    if (!text)
+        return kn_fail(ctx, KN_ERR_MEMORY, "out of memory while writing the log");
+    kn_log_path(output, path, sizeof path);
+    kn_status status = kn_write_text(ctx, path, text, options);
+    free(text);
+    return status;
+}
+
+/* The log is written before its model. Beside a checkpoint and without the model it is from a run
+ * that was killed between the two, and no obstacle to going on. */
+static bool may_replace_log(const kn_settings *s)
+{
+    char path[PATH];
+    kn_checkpoint_path(s->output, path, sizeof path);
+    return s->force || (s->resume && access(path, F_OK) == 0 && access(s->output, F_OK) != 0);
+}
+
+kn_status kn_fit_output_check(kn_ctx *ctx, const kn_settings *s, const kn_data *data,
+                              const char *basis)
+{
+    char path[PATH];
+    const char **files = NULL;
+    kn_write_options wo = {.force = s->force};
+    kn_status status;
+    KN_TRY(kn_data_files(ctx, data, basis, &files, &wo.n_inputs));
+    wo.inputs = files;
+    KN_TRY(kn_writer_check(ctx, s->output, &wo));
+    wo.force = may_replace_log(s);
+    kn_log_path(s->output, path, sizeof path);
+    KN_TRY(kn_writer_check(ctx, path, &wo));
+    wo.force = true;
+    kn_checkpoint_path(s->output, path, sizeof path);
+    if (s->resume)
+        KN_TRY(kn_writer_check(ctx, path, &wo));
+out:
+    kn_free(files);
+    return status;
+}
+
+kn_status kn_fit_output_begin(kn_ctx *ctx, const kn_settings *s, kn_view X, kn_view Y,
+                              kn_checkpoint **out)
+{
+    char path[PATH];
+    *out = NULL;
+    kn_checkpoint_path(s->output, path, sizeof path);
+    if (s->resume)
+        return kn_checkpoint_open(ctx, path, X, Y, s, out);
+    if (access(path, F_OK) == 0)
+        kn_log(ctx, KN_LOG_WARNING, "%s: a fit was begun here, {resume} goes on with it", path);
+    return KN_OK;
+}
+
+kn_status kn_fit_output_write(kn_ctx *ctx, const kn_settings *s, const kn_model *model)
+{
+    kn_made made = {0};
+    kn_write_options wo = {.made = &made, .force = may_replace_log(s)};
+    kn_status status;
+    KN_TRY(write_log(ctx, s->output, &model->info, &wo));
+    wo.force = s->force;
+    KN_TRY(kn_model_write(ctx, model, s->output, &wo));
+out:
+    if (status != KN_OK)
+        kn_made_remove(&made);
+    kn_made_clear(&made);
+    return status;
+}

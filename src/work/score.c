@@ -1,0 +1,394 @@
+/* A model applied to some people: predictions, and with responses z, abnormality and
+ * metrics                                                                              [SCALE 4]
+ *
+ * Samples pass in batches, and the responses of a batch in blocks. Held are the float maps of one
+ * batch and doubles of one block; a batch's maps go to the files before the next one is made. So
+ * memory grows with T alone, whatever the number of samples. */
+#include "work/score.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mapped.h"
+#include "base/parallel.h"
+#include "gp/method.h"
+#include "gp/z.h"
+#include "model/units.h"
+#include "work/check.h"
+#include "work/mapfile.h"
+#include "work/room.h"
+#include "work/scores.h"
+
+/* Of a batch. Each batch reads the basis and the deviance's eigenvectors once, T x P and T x K:
+ * LEAST keeps that a small part of the work where maps are large. */
+enum { BATCH_BYTES = 1 << 26, LEAST = 32 };
+
+enum { Z, YHAT, YS2 };
+
+typedef struct work {
+    const kn_model *model;
+    kn_data *data;
+    kn_settings s;
+    bool score;
+    unsigned write; /* KN_MAP_...: those asked for */
+    kn_people people;
+    kn_scores *scores;
+    /* with {output} */
+    kn_write_options options;
+    const char **inputs;
+    kn_made made;
+    kn_pending pending;
+    kn_maplayout layout;
+    kn_mapfile *file[KN_N_MAPS]; /* NULL: not asked for */
+    ptrdiff_t batch;             /* people at a time */
+    /* rows x T of the batch under way, what is needed of them: buffers, or rows of the scores */
+    float *map[KN_N_MAPS], *buffer[KN_N_MAPS], *z_noise;
+    kn_mat mean, var, y, z; /* batch x block */
+} work;
+
+static void work_clear(work *w)
+{
+    for (int k = 0; k < KN_N_MAPS; k++) {
+        kn_mapfile_free(w->file[k]);
+        kn_free(w->buffer[k]);
+    }
+    kn_free(w->z_noise);
+    kn_mat_clear(&w->mean);
+    kn_mat_clear(&w->var);
+    kn_mat_clear(&w->y);
+    kn_mat_clear(&w->z);
+    kn_people_clear(&w->people);
+    kn_scores_free(w->scores);
+    kn_free(w->inputs);
+    kn_pending_clear(&w->pending);
+    kn_made_clear(&w->made);
+}
+
+/* The folder, and every file that will be in it, before anything is computed. */
+static kn_status check_outputs(kn_ctx *ctx, work *w)
+{
+    const char *folder = w->s.folder;
+    kn_status status = KN_OK;
+    if (mkdir(folder, 0777) == 0)
+        KN_TRY(kn_made_add(ctx, &w->made, folder));
+    else if (errno != EEXIST)
+        return kn_fail_errno(ctx, folder, "cannot be made", errno);
+    for (int k = 0; k < KN_N_MAPS; k++)
+        if (w->write & 1u << k)
+            KN_TRY(kn_mapfile_check(ctx, &w->layout, kn_map_name[k], w->people.n, false));
+    if (w->write & KN_MAP_YS2_MODEL)
+        KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise", 1, true));
+    if (w->score)
+        KN_TRY(kn_scores_check(ctx, folder, &w->options));
+out:
+    return status;
+}
+
+static kn_status prepare_outputs(kn_ctx *ctx, work *w)
+{
+    kn_status status;
+    kn_format format;
+    KN_TRY(kn_mapfile_format(ctx, &w->model->space, (kn_format)w->s.format, &format));
+    KN_TRY(kn_data_files(ctx, w->data, w->s.model, &w->inputs, &w->options.n_inputs));
+    w->options.inputs = w->inputs;
+    w->options.force = w->s.force;
+    w->options.made = &w->made;
+    w->options.pending = &w->pending;
+    w->layout = (kn_maplayout){.dir = w->s.folder,
+                               .format = format,
+                               .space = &w->model->space,
+                               .T = w->scores->T,
+                               .id = (const char *const *)w->scores->id,
+                               .split = w->s.split,
+                               .options = &w->options};
+    KN_TRY(check_outputs(ctx, w));
+out:
+    return status;
+}
+
+static kn_status prepare(kn_ctx *ctx, work *w)
+{
+    kn_status status;
+    kn_format unused;
+    w->write = w->score ? (unsigned)KN_MAP_Z : (unsigned)(KN_MAP_YHAT | KN_MAP_YS2_MODEL);
+    if (w->s.write)
+        kn_list_bits(w->s.write, KN_MAP_WORDS, &w->write);
+    if (!w->score && (w->write & KN_MAP_Z))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "z maps need responses: use score");
+    if (w->model->recipe.n == 0)
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s was made from numbers alone: it has no recipe for covariates",
+                       w->s.model ? w->s.model : "the model");
+    KN_TRY(kn_mapfile_format(ctx, &w->model->space, (kn_format)w->s.format, &unused));
+    int maps = __builtin_popcount(w->write);
+    kn_work_room room = kn_room_to_score(ctx, &w->s, w->model, w->s.folder ? 0 : maps);
+    kn_known known = {&w->model->recipe, w->score ? &w->model->space : NULL};
+    KN_TRY(kn_people_new(ctx, w->data, &w->s, known, &room.room, &w->people));
+    KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->data, &w->people, &w->scores));
+    if (w->s.folder)
+        KN_TRY(prepare_outputs(ctx, w));
+    kn_log(ctx, KN_LOG_INFO, "%td samples, %td responses; maps of %.1f MB", w->people.n,
+           w->scores->T, (double)(w->people.n * w->scores->T) * 4e-6 * maps);
+out:
+    return status;
+}
+
+/* As many samples as BATCH_BYTES have room for, maps and blocks together. */
+static ptrdiff_t batch_size(const work *w)
+{
+    double T = (double)w->scores->T, block = T < KN_BLOCK ? T : KN_BLOCK;
+    int maps = __builtin_popcount(w->write | (w->score ? (unsigned)KN_MAP_Z : 0)) +
+               (w->score && w->model->reference.has_deviance);
+    int blocks = w->score ? 5 : 2; /* mean, variance; y, z, and what calibration gathers */
+    ptrdiff_t rows = (ptrdiff_t)(BATCH_BYTES / (4 * T * maps + 8 * block * blocks));
+    ptrdiff_t least = w->model->gp.method->batch(&w->model->gp);
+    rows = rows < LEAST ? LEAST : rows;
+    return rows < least ? least : rows;
+}
+
+static kn_status prepare_batches(kn_ctx *ctx, work *w, ptrdiff_t rows)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t n = w->people.n, T = w->scores->T, width = T < KN_BLOCK ? T : KN_BLOCK;
+    rows = rows > 0 ? rows : batch_size(w);
+    w->batch = rows < n ? rows : n;
+    for (int k = 0; k < KN_N_MAPS; k++) {
+        bool asked = w->write & 1u << k;
+        if (asked && w->s.folder)
+            KN_TRY(kn_mapfile_new(ctx, &w->layout, kn_map_name[k], n, false, &w->file[k]));
+        if (asked && !w->s.folder)
+            KN_TRY(kn_alloc_f(ctx, n * T, &w->scores->map[k]));
+        else if (asked || (w->score && k == Z))
+            KN_TRY(kn_alloc_f(ctx, w->batch * T, &w->buffer[k]));
+    }
+    KN_TRY(kn_mat_new(ctx, w->batch, width, &w->mean));
+    KN_TRY(kn_mat_new(ctx, w->batch, width, &w->var));
+    if (w->score) {
+        if (w->model->reference.has_deviance)
+            KN_TRY(kn_alloc_f(ctx, w->batch * T, &w->z_noise));
+        KN_TRY(kn_mat_new(ctx, w->batch, width, &w->y));
+        KN_TRY(kn_mat_new(ctx, w->batch, width, &w->z));
+    }
+out:
+    return status;
+}
+
+/* Columns of a block into rows of a map. */
+static void keep(kn_mat block, ptrdiff_t first, ptrdiff_t T, float *out)
+{
+    for (ptrdiff_t j = 0; out && j < block.cols; j++)
+        for (ptrdiff_t i = 0; i < block.rows; i++)
+            out[i * T + first + j] = (float)kn_at(block, i, j);
+}
+
+/* z of a training sample: from the reference, where its own fold did not see it. */
+static void use_cross_validated(const work *w, ptrdiff_t row, ptrdiff_t first, kn_mat z)
+{
+    const kn_model *m = w->model;
+    const kn_reference *r = &m->reference;
+    ptrdiff_t k0 = kn_kept_from(&m->y, first), k1 = kn_kept_from(&m->y, first + z.cols);
+    for (ptrdiff_t i = 0; i < z.rows; i++) {
+        ptrdiff_t t = w->scores->cv_row[row + i];
+        if (t < 0)
+            continue;
+        for (ptrdiff_t k = k0; k < k1; k++) {
+            double *at = &kn_col(z, m->y.kept[k] - first)[i];
+            if (isfinite(*at)) /* a response missing today has no z */
+                *at = (double)r->z[t * m->gp.T + k];
+        }
+    }
+}
+
+/* A block of the scores with the responses that it is made from, all rows x T. */
+typedef struct block {
+    const work *w;
+    kn_view Y;
+    kn_scored_block at;
+} block;
+
+static void some_responses(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const block *b = self;
+    const work *w = b->w;
+    ptrdiff_t T = w->scores->T, first = b->at.first + from;
+    const double *noise = w->scores->noise + first;
+    kn_mat mean = kn_cols(b->at.mean, from, to - from), var = kn_cols(b->at.var, from, to - from);
+    keep(mean, first, T, w->map[YHAT]);
+    keep(var, first, T, w->map[YS2]);
+    if (!w->score)
+        return;
+    kn_mat y = kn_cols(b->at.y, from, to - from), z = kn_cols(b->at.z, from, to - from);
+    kn_view_block(b->Y, first, y);
+    if (w->z_noise) {
+        kn_npm(y, mean, kn_mat_none(), noise, z);
+        keep(z, first, T, w->z_noise);
+    }
+    kn_npm(y, mean, var, noise, z);
+    use_cross_validated(w, b->at.row, first, z);
+    keep(z, first, T, w->map[Z]);
+}
+
+static kn_view rows_of(kn_view v, ptrdiff_t first, ptrdiff_t rows)
+{
+    if (v.data)
+        v.data = (const char *)v.data + first * v.row_stride * (v.type == KN_F32 ? 4 : 8);
+    v.rows = rows;
+    return v;
+}
+
+static kn_status pass_blocks(kn_ctx *ctx, work *w, ptrdiff_t row, ptrdiff_t rows)
+{
+    enum { RESPONSES = 64 };
+    kn_status status;
+    kn_maps *maps = NULL;
+    ptrdiff_t n = w->people.n, T = w->scores->T;
+    kn_view X = kn_view_cols(w->people.X.data, n, w->people.X.cols);
+    KN_TRY(kn_maps_predict(ctx, w->model, rows_of(X, row, rows), &maps));
+    for (ptrdiff_t first = 0; first < T; first += KN_BLOCK) {
+        ptrdiff_t count = T - first < KN_BLOCK ? T - first : KN_BLOCK;
+        block b = {.w = w,
+                   .Y = rows_of(w->people.Y, row, rows),
+                   .at = {.row = row,
+                          .first = first,
+                          .mean = kn_sub(w->mean, 0, 0, rows, count),
+                          .var = kn_sub(w->var, 0, 0, rows, count),
+                          .y = kn_sub(w->y, 0, 0, rows, count),
+                          .z = kn_sub(w->z, 0, 0, rows, count)}};
+        KN_TRY(kn_maps_block(ctx, maps, first, count, b.at.mean, b.at.var));
+        kn_parallel(ctx, count, RESPONSES, some_responses, &b);
+        if (w->score)
+            KN_TRY(kn_scores_take_block(ctx, w->scores, &b.at));
+        kn_tell(ctx, w->score ? "scoring" : "predicting", row + rows * (first + count) / T, n, NAN);
+    }
+out:
+    kn_maps_free(maps);
+    return status;
+}
+
+static kn_status pass_batches(kn_ctx *ctx, work *w)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t n = w->people.n, T = w->scores->T;
+    for (ptrdiff_t row = 0; row < n; row += w->batch) {
+        ptrdiff_t rows = n - row < w->batch ? n - row : w->batch;
+        for (int k = 0; k < KN_N_MAPS; k++)
+            w->map[k] = w->scores->map[k] ? w->scores->map[k] + row * T : w->buffer[k];
+        KN_TRY(pass_blocks(ctx, w, row, rows));
+        if (w->score)
+            KN_TRY(kn_scores_take_rows(ctx, w->scores, row, rows, w->map[Z], w->z_noise));
+        for (int k = 0; k < KN_N_MAPS; k++)
+            if (w->file[k])
+                KN_TRY(kn_mapfile_rows(ctx, w->file[k], w->map[k], rows));
+        if (w->score) /* of a scratch file these rows can go */
+            kn_view_done(ctx, rows_of(w->people.Y, row, rows), 0, w->people.Y.cols);
+    }
+out:
+    return status;
+}
+
+/* The noise map: one row, which is nobody's. */
+static kn_status write_noise(kn_ctx *ctx, const work *w)
+{
+    kn_status status;
+    kn_mapfile *file = NULL;
+    float *noise = NULL;
+    KN_TRY(kn_alloc_f(ctx, w->layout.T, &noise));
+    for (ptrdiff_t j = 0; j < w->layout.T; j++)
+        noise[j] = (float)w->scores->noise[j];
+    KN_TRY(kn_mapfile_new(ctx, &w->layout, "ys2_noise", 1, true, &file));
+    KN_TRY(kn_mapfile_rows(ctx, file, noise, 1));
+    KN_TRY(kn_mapfile_commit(ctx, file, &w->scores->n_files));
+out:
+    kn_mapfile_free(file);
+    kn_free(noise);
+    return status;
+}
+
+/* Files get their names all at once, the tables last: their presence says that everything is there.
+ */
+static kn_status write_all(kn_ctx *ctx, work *w)
+{
+    kn_status status = KN_OK;
+    for (int k = 0; k < KN_N_MAPS; k++)
+        if (w->file[k])
+            KN_TRY(kn_mapfile_commit(ctx, w->file[k], &w->scores->n_files));
+    if (w->write & KN_MAP_YS2_MODEL)
+        KN_TRY(write_noise(ctx, w));
+    if (w->score) {
+        KN_TRY(kn_scores_write(ctx, w->scores, w->s.folder, &w->options));
+        w->scores->n_files += 3;
+    }
+    KN_TRY(kn_pending_commit(ctx, &w->pending, &w->made));
+out:
+    return status;
+}
+
+/* First the files without a name, so that the folder is empty. */
+static void take_back(work *w)
+{
+    for (int k = 0; k < KN_N_MAPS; k++) {
+        kn_mapfile_free(w->file[k]);
+        w->file[k] = NULL;
+    }
+    kn_pending_clear(&w->pending);
+    kn_made_remove(&w->made);
+}
+
+static kn_status run(kn_ctx *ctx, work *w, ptrdiff_t rows, kn_scores **scores)
+{
+    kn_status status;
+    kn_resources before = kn_settings_resources(ctx, &w->s);
+    KN_TRY(prepare(ctx, w));
+    KN_TRY(prepare_batches(ctx, w, rows));
+    KN_TRY(pass_batches(ctx, w));
+    KN_TRY(kn_scores_finish(ctx, w->scores));
+    if (w->s.folder)
+        KN_TRY(write_all(ctx, w));
+    kn_scores_settle(w->scores);
+    *scores = w->scores;
+    w->scores = NULL;
+out:
+    if (status != KN_OK)
+        take_back(w);
+    work_clear(w);
+    kn_resources_put(ctx, before);
+    return status;
+}
+
+static kn_status begin(kn_ctx *ctx, const char *command, const kn_options *options, work *w,
+                       kn_scores **scores)
+{
+    *scores = NULL;
+    if (!w->model || !w->data)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", w->model ? "data" : "model");
+    w->score = strcmp(command, "score") == 0;
+    return kn_settings_of(ctx, options, command, &w->s);
+}
+
+kn_status kn_score_in_batches(kn_ctx *ctx, const kn_model *model, kn_data *data,
+                              const kn_options *options, ptrdiff_t rows, kn_scores **scores)
+{
+    work w = {.model = model, .data = data};
+    kn_status status = begin(ctx, kn_options_command(options), options, &w, scores);
+    return status == KN_OK ? run(ctx, &w, rows, scores) : status;
+}
+
+kn_status kn_score(kn_ctx *ctx, const kn_model *model, kn_data *data, const kn_options *options,
+                   kn_scores **scores)
+{
+    work w = {.model = model, .data = data};
+    kn_status status = begin(ctx, "score", options, &w, scores);
+    return status == KN_OK ? run(ctx, &w, 0, scores) : status;
+}
+
+kn_status kn_predict(kn_ctx *ctx, const kn_model *model, kn_data *data, const kn_options *options,
+                     kn_scores **scores)
+{
+    work w = {.model = model, .data = data};
+    kn_status status = begin(ctx, "predict", options, &w, scores);
+    return status == KN_OK ? run(ctx, &w, 0, scores) : status;
+}

@@ -1,0 +1,190 @@
+/* Scores by name, and all of them in a summary. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "la/core.h"
+#include "model/info_json.h"
+#include "work/scores.h"
+
+/* ---- the summary -------------------------------------------------------------------------------
+ */
+
+static json_t *auc_json(const kn_scores *s, int k)
+{
+    if (!s->has_auc[k])
+        return json_null();
+    const kn_auc *a = &s->auc[k];
+    return json_pack("{s:o s:o s:o s:b}", "auc", kn_json_number(a->auc), "low",
+                     kn_json_number(a->low), "high", kn_json_number(a->high), "degenerate",
+                     a->degenerate);
+}
+
+/* What a reader of the tables should know. */
+static json_t *warnings_json(const kn_scores *s)
+{
+    const struct {
+        bool given;
+        const char *text;
+    } warnings[] = {
+        {s->n_extrapolated > s->n / 50, "covariates far from training"},
+        {s->seen_as_new, "training samples scored as if they were new"},
+        {s->n_empty > 0, "samples without a finite response"},
+        {s->s->label && !s->has_auc[0], "no AUC: one class has no statistic"},
+        {!s->has_gev, "no extreme value reference"},
+    };
+    json_t *list = json_array();
+    for (size_t i = 0; i < sizeof warnings / sizeof *warnings; i++)
+        if (warnings[i].given)
+            json_array_append_new(list, json_string(warnings[i].text));
+    return list;
+}
+
+static json_t *auc_all(const kn_scores *s)
+{
+    json_t *all = json_object();
+    for (int k = 0; k < KN_N_STATISTICS; k++)
+        json_object_set_new(all, kn_statistic_name[k], auc_json(s, k));
+    return all;
+}
+
+/* Of people without responses only how many there are. */
+static json_t *predicted_summary(const kn_scores *s)
+{
+    return json_pack("{s:{s:I s:I} s:{s:f} s:{s:s}}", "counts", "samples", (json_int_t)s->n,
+                     "responses", (json_int_t)s->T, "seconds", "predict", kn_clock() - s->began,
+                     "software", "kronorm", kn_version());
+}
+
+json_t *kn_scores_summary(const kn_scores *s)
+{
+    if (!s->scored)
+        return predicted_summary(s);
+    json_t *metrics = json_object(), *calibration = json_object();
+    for (int k = 0; k < KN_N_METRICS; k++)
+        json_object_set_new(metrics, kn_metric_name[k], kn_json_number(s->mean_metrics[k]));
+    for (int k = 0; k < KN_N_CALIBRATION; k++)
+        json_object_set_new(calibration, kn_calibration_name[k], kn_json_number(s->calibration[k]));
+    json_t *gev = s->has_gev
+                      ? json_pack("{s:o s:o s:o}", "shape", kn_json_number(s->gev.xi), "location",
+                                  kn_json_number(s->gev.mu), "scale", kn_json_number(s->gev.sigma))
+                      : json_null();
+    return json_pack("{s:o s:o s:o s:o s:{s:I s:I s:I s:I s:I} s:o s:{s:f} s:{s:s s:s s:s}}",
+                     "metrics", metrics, "calibration", calibration, "AUC", auc_all(s), "gev", gev,
+                     "counts", "samples", (json_int_t)s->n, "in_training",
+                     (json_int_t)s->n_in_training, "abnormal", (json_int_t)s->n_abnormal,
+                     "extrapolated", (json_int_t)s->n_extrapolated, "responses", (json_int_t)s->T,
+                     "warnings", warnings_json(s), "seconds", "score", kn_clock() - s->began,
+                     "software", "kronorm", kn_version(), "blas", kn_la_config(), "core",
+                     kn_la_core());
+}
+
+/* ---- by name -----------------------------------------------------------------------------------
+ */
+
+ptrdiff_t kn_scores_n_people(const kn_scores *s)
+{
+    return s->n;
+}
+
+ptrdiff_t kn_scores_n_responses(const kn_scores *s)
+{
+    return s->T;
+}
+
+const char *const *kn_scores_ids(const kn_scores *s)
+{
+    return (const char *const *)s->id;
+}
+
+/* One row a column of abnormality.tsv, in its order. */
+static const struct {
+    const char *name;
+    size_t at;
+} PEOPLE[] = {
+#define COLUMN(name)                                                                               \
+    {                                                                                              \
+#name, offsetof(kn_scores, name)                                                           \
+    }
+    COLUMN(in_training),       COLUMN(statistic),        COLUMN(probability),
+    COLUMN(p_upper),           COLUMN(deviance),         COLUMN(deviance_p),
+    COLUMN(deviance_noise),    COLUMN(deviance_noise_p), COLUMN(extrapolation),
+    COLUMN(extrapolation_pct),
+#undef COLUMN
+};
+enum { N_PEOPLE = sizeof PEOPLE / sizeof *PEOPLE };
+
+const char *kn_scores_column(int k)
+{
+    return k < N_PEOPLE ? PEOPLE[k].name : NULL;
+}
+
+const double *kn_scores_people(const kn_scores *s, const char *name)
+{
+    for (int k = 0; k < N_PEOPLE; k++)
+        if (strcmp(PEOPLE[k].name, name) == 0)
+            return *(double *const *)((const char *)s + PEOPLE[k].at);
+    return NULL;
+}
+
+const double *kn_scores_responses(const kn_scores *s, const char *name)
+{
+    if (strcmp(name, "ys2_noise") == 0)
+        return s->noise;
+    for (int k = 0; s->scored && k < KN_N_METRICS; k++)
+        if (strcmp(kn_metric_name[k], name) == 0)
+            return kn_col(s->metrics, k);
+    return NULL;
+}
+
+double kn_scores_number(const kn_scores *s, const char *name)
+{
+    char key[64];
+    const json_t *at = s->summary;
+    if (strcmp(name, "files") == 0)
+        return (double)s->n_files;
+    for (const char *w = name; *w;) {
+        size_t n = strcspn(w, ".");
+        if (n >= sizeof key)
+            return NAN;
+        memcpy(key, w, n);
+        key[n] = '\0';
+        at = json_object_get(at, key);
+        w += n + (w[n] == '.');
+    }
+    if (json_is_object(at)) /* AUC.top is the area itself */
+        at = json_object_get(at, "auc");
+    return json_is_number(at) ? json_number_value(at) : NAN;
+}
+
+const char *kn_scores_json(const kn_scores *s)
+{
+    return s->json;
+}
+
+kn_status kn_scores_block(kn_ctx *ctx, const kn_scores *s, const char *name, ptrdiff_t first,
+                          ptrdiff_t count, kn_mat out)
+{
+    int k = 0;
+    if (!s || !name)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", s ? "name" : "scores");
+    while (k < KN_N_MAPS && strcmp(kn_map_name[k], name) != 0)
+        k++;
+    if (k == KN_N_MAPS)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "there is no map '%s', only z, yhat and ys2_model",
+                       name);
+    if (!s->map[k])
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "%s is not in memory: name it in {write}, and no {output}", name);
+    if (first < 0 || count < 0 || first > s->T - count)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "responses %td to %td asked for, there are %td",
+                       first + 1, first + count, s->T);
+    if (!out.data || out.rows != s->n || out.cols != count || out.ld < s->n)
+        return kn_fail(ctx, KN_ERR_SHAPE, "out is %td x %td with ld %td, expected %td x %td",
+                       out.rows, out.cols, out.ld, s->n, count);
+    for (ptrdiff_t j = 0; j < count; j++)
+        for (ptrdiff_t i = 0; i < s->n; i++)
+            kn_col(out, j)[i] = (double)s->map[k][i * s->T + first + j];
+    return KN_OK;
+}
