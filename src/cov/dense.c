@@ -33,7 +33,7 @@ kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs, co
     for (int k = 0; k < d->cov.n_theta; k++)
         d->theta[k] = theta[k];
     kn_cov_fill(&d->cov, theta, pairs, d->U);
-    kn_status status = kn_eig(ctx, d->U, d->r);
+    kn_status status = (d->steady ? kn_eig_steady : kn_eig)(ctx, d->U, d->r);
     if (status != KN_OK)
         return status;
     /* R0 is positive semidefinite: what is below zero is rounding. */

@@ -17,6 +17,7 @@ typedef struct kn_decomp {
     ptrdiff_t *pivot;   /* rows of the training samples */
     kn_mat base;        /* n_pivots x F  their covariates */
     kn_mat map;         /* n_pivots x m */
+    bool steady;        /* dense: the same bits for any number of threads, at one thread's speed */
     double residual;    /* trace of what is left out of R0 over its trace */
 } kn_decomp;
 

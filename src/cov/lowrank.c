@@ -242,7 +242,7 @@ static kn_status decompose(kn_ctx *ctx, kn_lowrank *w, kn_mat Lm, kn_decomp *d)
     KN_TRY(kn_mat_new(ctx, m0, m0, &S));
     KN_TRY(kn_alloc_d(ctx, m0, &lam));
     kn_syrk(ctx, 1, KN_T, kn_cols(w->L, 0, m0), 0, S);
-    KN_TRY(kn_eig(ctx, S, lam));
+    KN_TRY(kn_eig_steady(ctx, S, lam));
     while (drop < m0 - 1 && lam[drop] < (double)m0 * DBL_EPSILON * lam[m0 - 1])
         drop++;
     d->m = m0 - drop;

@@ -93,6 +93,7 @@ static kn_status subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_ma
     KN_TRY(kn_engine_new(ctx, &e->spec, &pairs, *Z, e->T, e->E * share,
                          e->complement ? e->E * share : INFINITY, N,
                          e->spec.noise == KN_NOISE_ISO ? &e->iso.tasks : NULL, out));
+    out->R0.steady = e->spec.rank > 0; /* as the low rank that it stands for */
 out:
     kn_mat_clear(&X);
     kn_pairs_clear(&pairs);

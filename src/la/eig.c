@@ -76,7 +76,7 @@ out:
     return status;
 }
 
-kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w)
+static kn_status solve(kn_ctx *ctx, kn_mat A, double *w, int threads)
 {
     if (A.rows != A.cols)
         return kn_fail(ctx, KN_ERR_SHAPE, "eigenproblem of a %td x %td matrix", A.rows, A.cols);
@@ -88,8 +88,18 @@ kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w)
     kn_status status = check_finite(ctx, A);
     if (status != KN_OK)
         return status;
-    kn_blas_begin(A.rows <= ONE_THREAD ? 1 : kn_threads(ctx));
+    kn_blas_begin(threads);
     status = A.rows < DSYEVD_LIMIT ? by_dsyevd(ctx, A, w) : by_dsyevr(ctx, A, w);
     kn_blas_end();
     return status;
+}
+
+kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w)
+{
+    return solve(ctx, A, w, A.rows <= ONE_THREAD ? 1 : kn_threads(ctx));
+}
+
+kn_status kn_eig_steady(kn_ctx *ctx, kn_mat A, double *w)
+{
+    return solve(ctx, A, w, 1);
 }

@@ -35,6 +35,8 @@ void kn_mirror(kn_mat A); /* upper triangle = lower triangle */
  * n = 32767, where dsyevd's 32-bit workspace size overflows. Above n = 256 on the BLAS's own
  * threads, and then the bits change with their number. */
 kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w);
+/* The same on one thread, whatever the size: the same bits for any number of threads. */
+kn_status kn_eig_steady(kn_ctx *ctx, kn_mat A, double *w);
 
 /* A = L L', lower triangle replaced by L. `what` names the matrix in the message. Above n = 512 on
  * the BLAS's own threads. */
