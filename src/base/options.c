@@ -335,8 +335,10 @@ static kn_status check_meaning(kn_ctx *ctx, const kn_options *o)
 kn_status kn_settings_of(kn_ctx *ctx, const kn_options *o, const char *command, kn_settings *out)
 {
     kn_settings_init(out);
-    if (!o)
+    if (!o) {
+        kn_settings_imply(out);
         return KN_OK;
+    }
     if (command && !(o->command & command_of(command)))
         return kn_fail(ctx, KN_ERR_ARGUMENT, "options of %s were given, expected those of %s",
                        kn_options_command(o), command);
