@@ -1,6 +1,7 @@
 #include "base/mem.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,11 @@ typedef struct header {
 } header;
 
 static_assert(sizeof(header) <= ALIGN, "a header takes one line, so that blocks stay aligned");
+
+double kn_alloc_bytes(double bytes)
+{
+    return bytes > 0 ? ALIGN + ceil(bytes / ALIGN) * ALIGN : 0;
+}
 
 kn_status kn_alloc(kn_ctx *ctx, ptrdiff_t n, size_t element, void **out)
 {

@@ -13,6 +13,9 @@ kn_status kn_alloc_d(kn_ctx *ctx, ptrdiff_t n, double **out);
 kn_status kn_alloc_f(kn_ctx *ctx, ptrdiff_t n, float **out);
 kn_status kn_alloc_i(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t **out);
 
+/* Bytes that kn_alloc takes for an array of so many: its header and whole lines. */
+double kn_alloc_bytes(double bytes);
+
 /* Bytes that the context's blocks take, their headers included: now, and at most since the context
  * began or the mark was reset. */
 size_t kn_memory_now(const kn_ctx *ctx);

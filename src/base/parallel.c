@@ -30,12 +30,17 @@ static void *work(void *arg)
     }
 }
 
-int kn_workers(const kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain)
+int kn_workers_of(int threads, ptrdiff_t n, ptrdiff_t grain)
 {
     grain = grain > 0 ? grain : 1;
     ptrdiff_t chunks = n / grain + (n % grain > 0);
-    int threads = kn_threads(ctx) < MAX_THREADS ? kn_threads(ctx) : MAX_THREADS;
+    threads = threads < MAX_THREADS ? threads : MAX_THREADS;
     return threads < chunks ? threads : chunks > 0 ? (int)chunks : 1;
+}
+
+int kn_workers(const kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain)
+{
+    return kn_workers_of(kn_threads(ctx), n, grain);
 }
 
 /* Threads live for one loop: starting one costs about 20 us, against milliseconds of work, and

@@ -14,6 +14,7 @@ void kn_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_item_fn fn, void 
  * same time have the same one. What an item writes must not depend on it. */
 typedef void (*kn_worker_fn)(void *self, int worker, ptrdiff_t first, ptrdiff_t last);
 int kn_workers(const kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain);
+int kn_workers_of(int threads, ptrdiff_t n, ptrdiff_t grain); /* of a context with so many */
 void kn_parallel_workers(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn, void *self);
 
 #endif

@@ -13,11 +13,21 @@ kn_status kn_reduce(kn_ctx *ctx, double *x, ptrdiff_t n)
 /* ---- matrices --------------------------------------------------------------------------------
  */
 
+static ptrdiff_t elements(kn_sum like)
+{
+    return like.lower ? like.rows * (like.rows + 1) / 2 : like.rows * like.cols;
+}
+
 static kn_status sum_new(kn_ctx *ctx, kn_sum like, double bound, int limbs, kn_sum *out)
 {
-    ptrdiff_t n = like.lower ? like.rows * (like.rows + 1) / 2 : like.rows * like.cols;
     *out = like;
-    return kn_exact_new(ctx, n, bound, limbs, &out->exact);
+    return kn_exact_new(ctx, elements(like), bound, limbs, &out->exact);
+}
+
+void kn_sum_need(kn_rehearsal *r, kn_need_part part, kn_sum like, int limbs)
+{
+    for (int l = 0; l < limbs; l++)
+        kn_hold_d(r, part, elements(like), 1);
 }
 
 kn_status kn_sum_new(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, double bound, int limbs,
@@ -104,6 +114,11 @@ kn_status kn_slots_new(kn_ctx *ctx, ptrdiff_t blocks, ptrdiff_t n, kn_slots *out
 {
     *out = (kn_slots){.blocks = blocks, .n = n};
     return kn_alloc_d(ctx, blocks * n, &out->values);
+}
+
+void kn_slots_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t blocks, ptrdiff_t n)
+{
+    kn_hold_d(r, part, blocks, n);
 }
 
 void kn_slots_clear(kn_slots *s)

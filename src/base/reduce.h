@@ -8,6 +8,7 @@
 
 #include "base/exact.h"
 #include "base/mat.h"
+#include "base/rehearse.h"
 
 /* x[n] = its sum over all processes: there is one, and nothing happens. */
 kn_status kn_reduce(kn_ctx *ctx, double *x, ptrdiff_t n);
@@ -50,5 +51,9 @@ static inline double *kn_slot(const kn_slots *s, ptrdiff_t block) /* n numbers t
 
 /* out[n] = sum over blocks, in their order; once, after the last. */
 kn_status kn_slots_sum(kn_ctx *ctx, kn_slots *s, double *out);
+
+/* Of a sum such as `like`, and of slots. */
+void kn_sum_need(kn_rehearsal *r, kn_need_part part, kn_sum like, int limbs);
+void kn_slots_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t blocks, ptrdiff_t n);
 
 #endif

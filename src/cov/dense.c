@@ -18,6 +18,13 @@ out:
     return status;
 }
 
+void kn_decomp_need(kn_rehearsal *r, ptrdiff_t N)
+{
+    kn_hold_d(r, KN_NEED_SAMPLES, N, N);
+    kn_hold_d(r, KN_NEED_SAMPLES, N, 1);
+    kn_eig_need(r, KN_NEED_SAMPLES, N);
+}
+
 void kn_decomp_clear(kn_decomp *d)
 {
     kn_mat_clear(&d->U);

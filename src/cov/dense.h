@@ -4,6 +4,7 @@
 #ifndef KN_COV_DENSE_H
 #define KN_COV_DENSE_H
 
+#include "base/rehearse.h"
 #include "cov/terms.h"
 
 typedef struct kn_decomp {
@@ -35,5 +36,7 @@ void kn_decomp_gradient(kn_ctx *ctx, const kn_decomp *d, const kn_pairs *pairs, 
 
 /* U of a low-rank decomposition: U = K_nm map r^-1, N x m. 2 N m n_pivots flops. */
 kn_status kn_decomp_vectors(kn_ctx *ctx, const kn_decomp *d, kn_mat X, kn_mat U);
+
+void kn_decomp_need(kn_rehearsal *r, ptrdiff_t N); /* dense; the eigenproblem passes */
 
 #endif

@@ -269,6 +269,31 @@ out:
     return status;
 }
 
+void kn_lowrank_kept_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_hold_d(r, KN_NEED_SAMPLES, s->M, s->M); /* map */
+    kn_hold_d(r, KN_NEED_SAMPLES, s->M, s->F + 2);
+}
+
+void kn_lowrank_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    const kn_need_part S = KN_NEED_SAMPLES;
+    kn_hold_d(r, S, s->N, 1); /* self */
+    kn_hold_d(r, S, s->M, 1);
+    kn_hold_d(r, S, s->N, s->M); /* L */
+    kn_pairs_need(r, S, 2 * s->stats, s->M, s->M);
+    kn_lowrank_kept_need(r, s);
+    kn_hold_d(r, S, s->M, s->M); /* VL */
+    kn_held mark = r->now;
+    kn_hold_d(r, S, s->N, 2);    /* sq, and the diagonal while pivots are chosen */
+    kn_hold_d(r, S, s->M, s->M); /* Lm */
+    kn_hold_d(r, S, s->M, s->M); /* L'L, before that K_mm ... */
+    kn_eig_need(r, S, s->M);     /* ... and its factor, which takes less than this */
+    kn_let_go(r, mark);
+    kn_hold_d(r, S, s->M, s->P); /* L'Z */
+    kn_let_go(r, mark);
+}
+
 kn_status kn_lowrank_compute(kn_ctx *ctx, kn_lowrank *w, const double *theta, kn_decomp *d)
 {
     kn_status status;
@@ -354,6 +379,15 @@ out:
     return status;
 }
 
+void kn_lowrank_gradient_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, s->M, (s->iso && s->rotated ? 4 : 3) * s->P);
+    kn_hold_d(r, KN_NEED_SAMPLES, 3 * s->M, s->M);
+    kn_hold_d(r, KN_NEED_SAMPLES, kn_at_most(s->N, GRADIENT_ROWS), s->M);
+    kn_let_go(r, mark);
+}
+
 /* With J = L Lm^-1 = U map':  dLML = 2 <GJ, dK_nm> - <J'GJ, dK_mm>                     [METHOD 6a]
  *     GJ    = 1/2 (Z U_C diag(c^1/2/d) M' + U (N1 M' - diag(w))) map',   N1 = M - A c^1/2/d
  *     J'GJ  = 1/2 map (M M' - diag(w)) map' */
@@ -429,4 +463,12 @@ out:
     kn_mat_clear(&scaled);
     kn_mat_clear(&K);
     return status;
+}
+
+void kn_lowrank_vectors_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_SAMPLES, kn_at_most(s->N, GRADIENT_ROWS), s->M);
+    kn_hold_d(r, KN_NEED_SAMPLES, s->M, s->M);
+    kn_let_go(r, mark);
 }

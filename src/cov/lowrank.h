@@ -11,6 +11,7 @@
 #ifndef KN_COV_LOWRANK_H
 #define KN_COV_LOWRANK_H
 
+#include "base/rehearse.h"
 #include "cov/dense.h"
 
 typedef struct kn_lowrank {
@@ -50,5 +51,13 @@ kn_status kn_lowrank_project(kn_ctx *ctx, const kn_lowrank *w, kn_mat Z, kn_mat 
 kn_status kn_lowrank_gradient(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *d, kn_mat Z,
                               kn_mat UC, kn_mat A, const double *c, const double *dd, kn_mat M,
                               const double *weight, double *g);
+
+/* Of s->M pivots among s->N samples, as many as there may be: what a kn_lowrank holds and, passing,
+ * computing with it; a gradient for s->P components, passing; U, passing; what a kn_decomp keeps.
+ */
+void kn_lowrank_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_lowrank_gradient_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_lowrank_vectors_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_lowrank_kept_need(kn_rehearsal *r, const kn_need_shape *s);
 
 #endif

@@ -74,6 +74,12 @@ out:
     return status;
 }
 
+void kn_pairs_need(kn_rehearsal *r, kn_need_part part, int stats, ptrdiff_t n, ptrdiff_t m)
+{
+    for (int k = 0; k < stats; k++)
+        kn_hold_d(r, part, n, m);
+}
+
 kn_status kn_pairs_between(kn_ctx *ctx, kn_mat X, kn_mat Y, const kn_stats *stats, kn_pairs *out)
 {
     return make(ctx, X, Y, false, stats, out);
@@ -174,16 +180,31 @@ typedef struct gathering {
     ptrdiff_t n_all, n_nearest;
 } gathering;
 
-static kn_status gathering_new(kn_ctx *ctx, ptrdiff_t N, gathering *g)
+static gathering gathering_of(ptrdiff_t N)
 {
     enum { ENOUGH = 1000 };
+    ptrdiff_t step = (N + ENOUGH - 1) / ENOUGH;
+    return (gathering){.N = N, .step = step, .n = (N + step - 1) / step};
+}
+
+static kn_status gathering_new(kn_ctx *ctx, ptrdiff_t N, gathering *g)
+{
     kn_status status;
-    *g = (gathering){.N = N, .step = (N + ENOUGH - 1) / ENOUGH};
-    g->n = (N + g->step - 1) / g->step;
+    *g = gathering_of(N);
     KN_TRY(kn_alloc_d(ctx, g->n * (g->n - 1) / 2, &g->all));
     KN_TRY(kn_alloc_d(ctx, g->n, &g->nearest));
 out:
     return status;
+}
+
+void kn_distances_need(kn_rehearsal *r, ptrdiff_t N)
+{
+    kn_held mark = r->now;
+    ptrdiff_t n = gathering_of(N).n;
+    kn_hold_d(r, KN_NEED_WORK, n * (n - 1) / 2, 1);
+    kn_hold_d(r, KN_NEED_WORK, n, 1);
+    kn_hold_d(r, KN_NEED_WORK, N, 1);
+    kn_let_go(r, mark);
 }
 
 /* d2: squared distances of the a-th of these rows to all N */

@@ -3,6 +3,7 @@
 #ifndef KN_COV_PAIRS_H
 #define KN_COV_PAIRS_H
 
+#include "base/rehearse.h"
 #include "cov/kernel.h"
 
 enum { KN_ALL_COLUMNS = -1 }; /* as a count: whatever columns there are */
@@ -56,5 +57,9 @@ typedef struct kn_distances {
 kn_status kn_pairs_distances(kn_ctx *ctx, kn_mat d2, kn_distances *out);
 /* The same from the rows of X, N x F, without anything N x N. */
 kn_status kn_row_distances(kn_ctx *ctx, kn_mat X, kn_distances *out);
+
+/* So many statistics of n x m pairs; and, passing, the work of either function of distances. */
+void kn_pairs_need(kn_rehearsal *r, kn_need_part part, int stats, ptrdiff_t n, ptrdiff_t m);
+void kn_distances_need(kn_rehearsal *r, ptrdiff_t N);
 
 #endif

@@ -22,7 +22,7 @@ void kn_scaling_clear(kn_scaling *s)
 
 /* 16 KB of doubles: what is loaded by rows is still in the nearest cache when it is written by
  * columns. A row's share is whole cache lines of either type. */
-enum { TILE_ROWS = 8, TILE_COLS = 256 };
+enum { TILE_ROWS = 8, TILE_COLS = KN_MOMENTS_COLUMNS / 2 };
 
 typedef struct columns {
     ptrdiff_t n, index[TILE_COLS];
@@ -157,7 +157,7 @@ kn_status kn_scaling_new(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *o
     KN_TRY(kn_alloc_d(ctx, Y.cols, &out->sd));
     KN_TRY(kn_alloc_d(ctx, Y.cols, &out->mean0));
     KN_TRY(kn_alloc_d(ctx, Y.cols, &out->sd0));
-    kn_parallel(ctx, Y.cols, 2 * TILE_COLS, moments, &job);
+    kn_parallel(ctx, Y.cols, KN_MOMENTS_COLUMNS, moments, &job);
     for (ptrdiff_t j = 0; j < Y.cols; j++) {
         bool finite = isfinite(job.mean[j]) && isfinite(job.sd[j]);
         if (!finite || job.sd[j] <= CONSTANT * fabs(job.mean[j]))
@@ -175,6 +175,14 @@ out:
     if (status != KN_OK)
         kn_scaling_clear(out);
     return status;
+}
+
+void kn_scaling_need(kn_rehearsal *r, ptrdiff_t T)
+{
+    kn_hold_d(r, KN_NEED_WORK, T, 5);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, T, 2);
+    kn_let_go(r, mark);
 }
 
 /* ---- blocks -------------------------------------------------------------------------------- */

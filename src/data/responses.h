@@ -5,8 +5,10 @@
 #define KN_DATA_RESPONSES_H
 
 #include "base/mat.h"
+#include "base/rehearse.h"
 
-enum { KN_BLOCK = 2048 }; /* responses per block [METHOD 6b] */
+enum { KN_MOMENTS_COLUMNS = 512 }; /* that a thread passes over for their moments */
+enum { KN_BLOCK = 2048 };          /* responses per block [METHOD 6b] */
 
 typedef struct kn_scaling { /* of the T_all responses the caller has; NaN mean where left out */
     ptrdiff_t n_all, n_kept;
@@ -45,5 +47,7 @@ void kn_responses_columns(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *i
 void kn_responses_strip(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat strip);
 /* Rounded to float32 after standardising in double: responses far from zero lose nothing. */
 void kn_responses_strip_f32(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_fmat strip);
+
+void kn_scaling_need(kn_rehearsal *r, ptrdiff_t T);
 
 #endif

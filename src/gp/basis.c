@@ -325,3 +325,47 @@ out:
         kn_basis_clear(out);
     return status;
 }
+
+void kn_angles_need(kn_rehearsal *r, ptrdiff_t P)
+{
+    kn_held mark = r->now;
+    kn_sum_need(r, KN_NEED_WORK, (kn_sum){P, P, true, {0}}, 2);
+    kn_hold_d(r, KN_NEED_WORK, P, P);
+    kn_let_go(r, mark);
+}
+
+void kn_project_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
+{
+    kn_held mark = r->now;
+    ptrdiff_t width = kn_walk_width(0, T);
+    kn_sum_need(r, KN_NEED_WORK, (kn_sum){N, P, false, {0}}, 2);
+    kn_hold_d(r, KN_NEED_WORK, N, P);
+    kn_hold_d(r, KN_NEED_WORK, width, 1);
+    kn_slots_need(r, KN_NEED_WORK, 1 + T / KN_BLOCK, 1);
+    kn_walk_need(r, N, width, KN_WALK_Y);
+    kn_let_go(r, mark);
+}
+
+void kn_ritz_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t k)
+{
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, k, 2 * k + 1);
+    kn_eig_need(r, KN_NEED_WORK, k);
+    kn_hold_d(r, KN_NEED_WORK, kn_at_most(N > T ? N : T, KN_BLOCK), k);
+    kn_let_go(r, mark);
+}
+
+void kn_basis_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->P);
+    kn_held mark = r->now;
+    if (!s->given_basis)
+        kn_hold_d(r, KN_NEED_WORK, s->N, s->P); /* scaled */
+    kn_hold_d(r, KN_NEED_WORK, s->P, s->P);
+    kn_angles_need(r, s->P);
+    kn_project_need(r, s->N, s->T, s->P);
+    if (!s->given_basis)
+        kn_ritz_need(r, s->N, s->T, s->P);
+    kn_let_go(r, mark);
+}

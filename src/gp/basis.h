@@ -2,6 +2,7 @@
 #ifndef KN_GP_BASIS_H
 #define KN_GP_BASIS_H
 
+#include "base/rehearse.h"
 #include "gp/basis_gram.h"
 
 typedef struct kn_basis {
@@ -36,5 +37,12 @@ void kn_basis_fix_signs(kn_basis *b);
 kn_status kn_rotate(kn_ctx *ctx, kn_mat *M, kn_mat V);
 /* S = B'B, lower triangle, over the blocks of these responses. */
 kn_status kn_basis_angles(kn_ctx *ctx, const kn_responses *Y, kn_mat B, kn_mat S);
+
+/* kn_project of N samples on P columns, and kn_basis_ritz of k: both pass. A basis: of the fit's
+ * gram, or given. */
+void kn_project_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P);
+void kn_ritz_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t k);
+void kn_angles_need(kn_rehearsal *r, ptrdiff_t P);
+void kn_basis_need(kn_rehearsal *r, const kn_need_shape *s);
 
 #endif

@@ -106,10 +106,14 @@ out:
     return status;
 }
 
+static bool is_long(ptrdiff_t N, ptrdiff_t T)
+{
+    return (double)N * (double)N * (double)T > LONG_WORK;
+}
+
 kn_type kn_gram_precision(const kn_responses *Y)
 {
-    double flops = (double)Y->N * (double)Y->N * (double)Y->T;
-    return Y->Y.type == KN_F32 && flops > LONG_WORK ? KN_F32 : KN_F64;
+    return Y->Y.type == KN_F32 && is_long(Y->N, Y->T) ? KN_F32 : KN_F64;
 }
 
 kn_status kn_gram_new(kn_ctx *ctx, const kn_responses *Y, kn_gram *out)
@@ -124,4 +128,29 @@ kn_status kn_gram_coordinates(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_
         for (ptrdiff_t i = 0; i < Z->rows; i++)
             kn_col(*Z, p)[i] = kn_at(gram->U, i, p) * sqrt(gram->s2[p]);
     return status;
+}
+
+bool kn_gram_long(const kn_need_shape *s)
+{
+    return is_long(s->N, s->T);
+}
+
+void kn_gram_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    const kn_need_part S = KN_NEED_SAMPLES;
+    bool single = s->value == sizeof(float) && is_long(s->N, s->T);
+    kn_held mark = r->now;
+    kn_sum_need(r, S, (kn_sum){s->N, s->N, true, {0}}, single ? 1 : 2);
+    kn_held sum = r->now;
+    kn_walk_need(r, s->N, kn_walk_width(0, s->T), single ? KN_WALK_STRIP_F32 : KN_WALK_Y);
+    single ? kn_hold_f(r, S, s->N, s->N) : kn_hold_d(r, S, s->N, s->N);
+    kn_let_go(r, sum);
+    kn_hold_d(r, S, s->N, s->N);
+    kn_let_go(r, mark);
+    kn_hold_d(r, S, 2 * s->N, s->N); /* G, U */
+    kn_hold_d(r, S, s->N, 1);
+    mark = r->now;
+    kn_hold_d(r, S, s->N, s->N + 1);
+    kn_eig_need(r, S, s->N);
+    kn_let_go(r, mark);
 }

@@ -4,6 +4,7 @@
 #ifndef KN_GP_BASIS_GRAM_H
 #define KN_GP_BASIS_GRAM_H
 
+#include "base/rehearse.h"
 #include "data/responses.h"
 
 typedef struct kn_gram {
@@ -23,5 +24,8 @@ kn_type kn_gram_precision(const kn_responses *Y); /* what kn_gram_new takes */
 void kn_gram_clear(kn_gram *g);
 /* Z = U_P diag(s): coordinates in the leading P components, without their basis. */
 kn_status kn_gram_coordinates(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_mat *Z);
+
+bool kn_gram_long(const kn_need_shape *s); /* enough for blocks to be read by all threads at once */
+void kn_gram_need(kn_rehearsal *r, const kn_need_shape *s);
 
 #endif

@@ -182,6 +182,25 @@ static void move_means(const kn_scaling *s, double *mean)
         mean[j] += (s->mean0[j] - s->mean[j]) / s->sd[j];
 }
 
+ptrdiff_t kn_range_columns(ptrdiff_t n, ptrdiff_t T, ptrdiff_t P)
+{
+    return smaller(P + KN_RANGE_OVERSAMPLE, smaller(n, T));
+}
+
+void kn_range_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t P)
+{
+    ptrdiff_t k = kn_range_columns(n, T, P);
+    kn_held begin = r->now;
+    kn_hold_d(r, KN_NEED_WORK, T + k, 1);
+    kn_readings_need(r, n, T, k);
+    kn_hold_d(r, KN_NEED_WORK, k, k);
+    kn_project_need(r, n, T, k);
+    kn_ritz_need(r, n, T, k);
+    kn_let_go(r, begin);
+    kn_hold_d(r, KN_NEED_BASIS, T, k);
+    kn_hold_d(r, KN_NEED_WORK, n, k);
+}
+
 kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const kn_range_options *o,
                          kn_basis *out, kn_range_info *info)
 {
@@ -202,7 +221,7 @@ kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const 
                          Y->N, Y->T, most);
         goto out;
     }
-    w.k = smaller(P + KN_RANGE_OVERSAMPLE, smaller(Y->N, Y->T));
+    w.k = kn_range_columns(Y->N, Y->T, P);
     w.total = (o->passes + 2) * Y->T;
     KN_TRY(kn_alloc_d(ctx, w.k, &t));
     KN_TRY(kn_alloc_d(ctx, Y->T, &mean));

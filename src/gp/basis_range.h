@@ -3,6 +3,7 @@
 #ifndef KN_GP_BASIS_RANGE_H
 #define KN_GP_BASIS_RANGE_H
 
+#include "base/rehearse.h"
 #include "gp/basis.h"
 
 enum { KN_RANGE_PASSES = 2, KN_RANGE_OVERSAMPLE = 10 };
@@ -46,5 +47,9 @@ typedef struct kn_range_info {
  * bytes for the same seed and any number of threads, as far as kn_eig of k x k has them. */
 kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const kn_range_options *o,
                          kn_basis *out, kn_range_info *info);
+
+/* P components of n samples: leaves B and Z with the columns that it works with, k = P + 10. */
+ptrdiff_t kn_range_columns(ptrdiff_t n, ptrdiff_t T, ptrdiff_t P);
+void kn_range_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t P);
 
 #endif

@@ -285,3 +285,24 @@ out:
     kn_free(l.sample);
     return status;
 }
+
+void kn_readings_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t k)
+{
+    ptrdiff_t width = kn_walk_width(strip_cut(n), T);
+    kn_held mark;
+    kn_hold_d(r, KN_NEED_SAMPLES, n, 2 * k); /* Q, M */
+    kn_hold_f(r, KN_NEED_SAMPLES, n, k);
+    kn_hold_f(r, KN_NEED_WORK, width, k);
+    mark = r->now;
+    kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){n, k, false, {0}}, 1);
+    kn_hold_f(r, KN_NEED_SAMPLES, n, k);
+    kn_walk_need(r, n, width, KN_WALK_STRIP_F32);
+    kn_let_go(r, mark);
+    kn_hold_d(r, KN_NEED_BASIS, T, k);
+    mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, n, 1);
+    kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){n, k, false, {0}}, 2);
+    kn_hold_d(r, KN_NEED_SAMPLES, n, k);
+    kn_walk_need(r, n, width, KN_WALK_STRIP);
+    kn_let_go(r, mark);
+}

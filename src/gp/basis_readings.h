@@ -3,6 +3,7 @@
 #ifndef KN_GP_BASIS_READINGS_H
 #define KN_GP_BASIS_READINGS_H
 
+#include "base/rehearse.h"
 #include "gp/basis_range.h"
 
 typedef struct kn_readings {
@@ -30,5 +31,8 @@ kn_status kn_reading_sketch(kn_ctx *ctx, const kn_range_options *o, kn_readings 
 kn_status kn_reading_power(kn_ctx *ctx, kn_readings *w);
 /* W = A'Q (T x k) into b->B and M = A W, both in double; |A|^2 into b->total; the mean. */
 kn_status kn_reading_last(kn_ctx *ctx, kn_readings *w, kn_basis *b, double *mean);
+
+/* n samples, k columns: leaves the work space and B; the readings themselves pass. */
+void kn_readings_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t k);
 
 #endif

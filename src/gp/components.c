@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "base/reduce.h"
 #include "gp/cv_deal.h"
 #include "gp/predict.h"
@@ -388,16 +389,28 @@ out:
     return status;
 }
 
+static int steps_to(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank)
+{
+    ptrdiff_t most = kn_at_most(kn_at_most((N - 1) / 2, T), rank);
+    int steps = 0;
+    while (steps < KN_MAX_CURVE && LADDER[steps] <= most)
+        steps++;
+    return steps;
+}
+
+ptrdiff_t kn_components_most(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank)
+{
+    int steps = steps_to(N, T, rank);
+    return LADDER[steps > 0 ? steps - 1 : 0];
+}
+
 /* How far the ladder goes. */
 static int ladder_steps(const kn_fit_problem *p, kn_fit_info *info)
 {
-    ptrdiff_t most = (p->X.rows - 1) / 2;
     ptrdiff_t rank = p->held.mean ? p->held.basis.Z.cols : p->gram.rank;
-    int steps = 0;
-    most = most < p->Y.T ? most : p->Y.T;
-    most = most < rank ? most : rank;
-    while (steps < KN_MAX_CURVE && LADDER[steps] <= most)
-        info->curve[steps].components = LADDER[steps], steps++;
+    int steps = steps_to(p->X.rows, p->Y.T, rank);
+    for (int l = 0; l < steps; l++)
+        info->curve[l].components = LADDER[l];
     return steps;
 }
 
@@ -429,4 +442,61 @@ out:
     scoring_clear(&c);
     kn_free(fold);
     return status;
+}
+
+/* A fold of the curve: n to train on, h held out. */
+static void fold_fit_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t h)
+{
+    kn_need_shape f = *s;
+    f.N = n;
+    f.M = s->M < s->N ? kn_at_most(s->M, n) : n;
+    kn_fold_need(r, s, n);
+    kn_hold_d(r, KN_NEED_WORK, h, 2 * s->P);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->F);
+    kn_engine_need(r, &f, false, false); /* of which the latent model takes over a part */
+    kn_latent_predict_need(r, &f, h);
+    kn_let_go(r, mark);
+}
+
+/* The curve over the held-out: `rows` of them in all, h at most in a fold; y of n samples. */
+static void scoring_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t rows, ptrdiff_t h,
+                         ptrdiff_t n)
+{
+    ptrdiff_t steps = steps_to(s->N, s->T, s->P) + 1, width = kn_walk_width(CUT, s->T);
+    ptrdiff_t every = (s->T + SCORED - 1) / SCORED, cuts = (s->T + CUT - 1) / CUT;
+    kn_hold_d(r, KN_NEED_WORK, rows, steps);
+    kn_slots_need(r, KN_NEED_WORK, (cuts + every - 1) / every, rows * steps);
+    for (int t = 0; t < TILES; t++)
+        kn_hold_d(r, KN_NEED_WORK, rows, steps);
+    for (int w = 0; w < kn_workers_of(s->threads, width, TILE); w++)
+        kn_hold_d(r, KN_NEED_WORK, kn_at_most(width, TILE), n + 2 * h + 2 * s->P);
+    kn_held mark = r->now;
+    kn_walk_need(r, n, width, KN_WALK_Y);
+    kn_let_go(r, mark);
+}
+
+void kn_components_need(kn_rehearsal *r, const kn_need_shape *shape)
+{
+    kn_need_shape s = *shape, pilot, all;
+    kn_held mark = r->now;
+    bool once = s.range > 0;
+    ptrdiff_t h = once ? kn_held_out(s.N) : (s.N + FOLDS - 1) / FOLDS, n = s.N - h;
+    s.iso = s.rotated = false;
+    s.given_basis = once; /* no fold makes its own */
+    all = pilot = s;
+    if (once)
+        all.N = pilot.N = n;
+    all.M = pilot.M = s.M < s.N ? kn_at_most(s.M, pilot.N) : pilot.N;
+    pilot.P = kn_at_most(s.P, KN_PILOT_COMPONENTS);
+    kn_hold_d(r, KN_NEED_WORK, pilot.N, pilot.P + s.F);
+    kn_search_need(r, &pilot);
+    kn_let_go(r, mark);
+    kn_hold_d(r, KN_NEED_WORK, s.N, 1);
+    for (int k = 0; k < (once ? KN_HELD_OUT_ONCE : FOLDS); k++)
+        fold_fit_need(r, &s, n, h);
+    scoring_need(r, &s, once ? h : s.N, h, once ? h : s.N);
+    kn_hold_d(r, KN_NEED_WORK, s.N, s.P);
+    kn_engine_need(r, &all, false, false);
+    kn_let_go(r, mark);
 }

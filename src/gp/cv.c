@@ -282,3 +282,65 @@ kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, k
         kn_gp_maps_clear(out);
     return status;
 }
+
+/* A fold of n samples to train on and h held out: what its part keeps. */
+static void part_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t h)
+{
+    kn_need_shape f = *s;
+    bool direct = s->method->identity && s->rotated;
+    f.N = n;
+    f.M = s->M < s->N ? kn_at_most(s->M, n) : n;
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, n, s->F);
+    kn_engine_need(r, &f, false, false);
+    if (s->rotated)
+        kn_hold_d(r, KN_NEED_WORK, direct ? 0 : n, s->P);
+    kn_let_go(r, mark);
+    if (s->rotated)
+        kn_hold_d(r, KN_NEED_BASIS, s->P, s->P); /* rotate */
+    kn_held kept = r->now;
+    kn_latent_need(r, &f);
+    kn_hold_d(r, KN_NEED_WORK, h, s->F + 2 * (s->P + 1));
+    kn_latent_predict_need(r, &f, h);
+    if (direct)
+        kn_hold_d(r, KN_NEED_WORK, h, s->P);
+    kn_let_go(r, direct ? mark : kept);
+    kn_hold_d(r, KN_NEED_WORK, h, 2 * (s->P + 1));
+}
+
+void kn_components_cv_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held begin, coordinates = r->now, kept;
+    ptrdiff_t held = kn_held_out(s->N);
+    kn_hold_d(r, KN_NEED_WORK, s->N, 2); /* fold, twice; sample */
+    if (s->folds == KN_HELD_OUT_ONCE) {
+        begin = r->now;
+        kn_hold_d(r, KN_NEED_WORK, s->N - held, s->P);
+        part_need(r, s, s->N - held, held);
+        kn_let_go(r, begin);
+        kn_hold_d(r, KN_NEED_WORK, held, 2 * (s->P + 1));
+        return;
+    }
+    begin = r->now;
+    if (s->given_basis) {
+        kn_hold_d(r, KN_NEED_WORK, s->N, s->P);
+        if (!s->method->identity)
+            kn_project_need(r, s->N, s->T, s->P);
+        coordinates = r->now;
+        kn_hold_d(r, KN_NEED_WORK, s->rotated ? s->N : 0, s->P);
+        kn_let_go(r, coordinates);
+    }
+    coordinates = r->now;
+    for (int k = 0; k < s->folds; k++) {
+        ptrdiff_t h = (s->N + s->folds - 1 - k) / s->folds, n = s->N - h;
+        kn_held fold = r->now;
+        kn_fold_need(r, s, n);
+        kept = r->now;
+        part_need(r, s, n, h);
+        kn_let_go_of(r, fold, kept);
+        kn_hold_d(r, KN_NEED_WORK, s->N, 2);
+        if (!s->given_basis)
+            kn_hold_d(r, KN_NEED_WORK, n, s->P);
+    }
+    kn_let_go_of(r, begin, coordinates);
+}

@@ -2,6 +2,7 @@
 #ifndef KN_GP_CV_H
 #define KN_GP_CV_H
 
+#include "base/rehearse.h"
 #include "gp/method.h"
 
 kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out);
@@ -14,5 +15,9 @@ kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, 
 /* For kn_method.cv of a method with components. */
 kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
                            kn_gp_maps *out);
+
+/* The maps of s->folds folds, or of one held-out set where that is 1: for methods with components.
+ */
+void kn_components_cv_need(kn_rehearsal *r, const kn_need_shape *s);
 
 #endif

@@ -8,6 +8,11 @@
 enum { STREAM_FOLDS = 201 };
 enum { HELD_OUT = 2000 };
 
+ptrdiff_t kn_held_out(ptrdiff_t N)
+{
+    return N / 2 < HELD_OUT ? N / 2 : HELD_OUT;
+}
+
 static int ascending(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
@@ -55,7 +60,7 @@ static void deal_groups(ptrdiff_t N, const ptrdiff_t *member, ptrdiff_t n_groups
         for (int k = 1; k < folds; k++)
             if (of[k] < of[best])
                 best = k;
-        bool full = folds == KN_HELD_OUT_ONCE && (of[0] >= HELD_OUT || of[0] >= N / 2);
+        bool full = folds == KN_HELD_OUT_ONCE && of[0] >= kn_held_out(N);
         of[best] += full ? 0 : count[g];
         count[g] = full ? -1 : best;
     }
@@ -95,7 +100,7 @@ kn_status kn_folds_deal(kn_ctx *ctx, ptrdiff_t N, const int *groups, uint64_t se
     if (groups)
         return deal_by_group(ctx, N, groups, &rng, folds, fold);
     for (ptrdiff_t i = 0; i < N; i++)
-        fold[i] = !once ? (int)(i % *folds) : i < HELD_OUT && i < N / 2 ? 0 : -1;
+        fold[i] = !once ? (int)(i % *folds) : i < kn_held_out(N) ? 0 : -1;
     for (ptrdiff_t i = N - 1; i > 0; i--) { /* Fisher-Yates */
         ptrdiff_t j = kn_rng_below(&rng, i + 1);
         int t = fold[i];

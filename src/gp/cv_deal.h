@@ -8,6 +8,7 @@
  * group share a fold. KN_HELD_OUT_ONCE: 2000 samples, or half of them, are held out together and
  * the others never: fold[i] is 0 or -1. S-MTGPR does that from KN_MANY samples     [METHOD 5b] */
 enum { KN_HELD_OUT_ONCE = 1, KN_MANY = 5000 };
+ptrdiff_t kn_held_out(ptrdiff_t N); /* how many those are */
 kn_status kn_folds_deal(kn_ctx *ctx, ptrdiff_t N, const int *groups, uint64_t seed, int *folds,
                         int *fold);
 

@@ -108,3 +108,16 @@ kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f)
     }
     return KN_OK;
 }
+
+void kn_fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+{
+    kn_hold_d(r, KN_NEED_WORK, s->N, 2); /* rows */
+    if (!s->given_basis) {
+        kn_held mark = r->now;
+        kn_hold_d(r, KN_NEED_SAMPLES, n, n + 1);
+        kn_eig_need(r, KN_NEED_SAMPLES, n);
+        kn_let_go(r, mark);
+        kn_hold_d(r, KN_NEED_WORK, n, s->P); /* US */
+    }
+    kn_hold_d(r, KN_NEED_WORK, n, s->P);
+}

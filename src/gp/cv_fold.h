@@ -3,6 +3,7 @@
 #ifndef KN_GP_CV_FOLD_H
 #define KN_GP_CV_FOLD_H
 
+#include "base/rehearse.h"
 #include "gp/basis.h"
 
 typedef struct kn_fold {
@@ -18,5 +19,8 @@ kn_status kn_fold_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold *f)
 /* A basis that is held: Z_train = rows of Z, centred. */
 kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f);
 void kn_fold_clear(kn_fold *f);
+
+/* n of s->N samples to train on, by the Gram matrix or in a basis that is held. */
+void kn_fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n);
 
 #endif

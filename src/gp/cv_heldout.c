@@ -1,5 +1,7 @@
 #include "gp/cv_heldout.h"
 
+#include "gp/cv_deal.h"
+
 void kn_heldout_clear(kn_heldout *h)
 {
     kn_fold_clear(&h->rows);
@@ -23,4 +25,11 @@ out:
     if (status != KN_OK)
         kn_heldout_clear(out);
     return status;
+}
+
+void kn_heldout_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t K)
+{
+    kn_hold_d(r, KN_NEED_WORK, s->N, 2);
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_range_need(r, s->N - kn_held_out(s->N), s->T, K);
 }

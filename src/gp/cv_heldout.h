@@ -4,6 +4,7 @@
 #ifndef KN_GP_CV_HELDOUT_H
 #define KN_GP_CV_HELDOUT_H
 
+#include "base/rehearse.h"
 #include "gp/basis_range.h"
 #include "gp/cv_fold.h"
 
@@ -20,5 +21,8 @@ typedef struct kn_heldout {
 kn_status kn_heldout_new(kn_ctx *ctx, const kn_responses *Y, const int *fold, ptrdiff_t K,
                          uint64_t seed, kn_heldout *out);
 void kn_heldout_clear(kn_heldout *h); /* {0} is fine */
+
+/* Of s->N samples, K components. */
+void kn_heldout_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t K);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "cov/diagonal.h"
 #include "gp/gradient.h"
+#include "gp/profile.h"
 #include "gp/structured.h"
 #include "la/la.h"
 
@@ -74,9 +75,10 @@ static kn_status check_dense(kn_ctx *ctx, ptrdiff_t N, int n_stats)
                    8.0 * 1.2 * (double)N * RANK / GB);
 }
 
+enum { WIDE = 128 }; /* columns of V: slices of that many keep dsyrk at full speed */
+
 kn_status kn_engine_make_dense(kn_ctx *ctx, kn_engine *e)
 {
-    enum { WIDE = 128 }; /* columns of V: slices of that many keep dsyrk at full speed */
     kn_status status = KN_OK;
     kn_lowrank_clear(&e->low);
     kn_decomp_clear(&e->R0);
@@ -143,6 +145,26 @@ kn_status kn_engine_over(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_mat Z, p
                          kn_engine *out)
 {
     return make(ctx, spec, X, NULL, Z, T, E, total, N_ref, tasks, out);
+}
+
+void kn_engine_need(kn_rehearsal *r, const kn_need_shape *s, bool gradient, bool tasks)
+{
+    kn_hold_d(r, KN_NEED_WORK, s->P, 4);
+    if (s->iso)
+        kn_iso_need(r, s, tasks);
+    kn_hold_d(r, KN_NEED_WORK, s->M, (s->iso ? 2 : 3) * s->P + 1); /* A0, M, A2, w */
+    if (s->M < s->N) {
+        kn_lowrank_need(r, s);
+        if (gradient)
+            kn_lowrank_gradient_need(r, s);
+    } else {
+        kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
+        kn_hold_d(r, KN_NEED_WORK, s->N, s->P > WIDE ? s->P : WIDE);
+        kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->N);
+        kn_decomp_need(r, s->N);
+    }
+    if (!s->iso)
+        kn_profile_need(r, s->M, s->P);
 }
 
 static kn_status inside_objective(void *self, kn_ctx *ctx, const double *x, double *value,

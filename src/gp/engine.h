@@ -4,6 +4,7 @@
 #ifndef KN_GP_ENGINE_H
 #define KN_GP_ENGINE_H
 
+#include "base/rehearse.h"
 #include "cov/lowrank.h"
 #include "cov/weights.h"
 #include "gp/iso.h"
@@ -68,5 +69,9 @@ void kn_engine_inside_start(const kn_engine *e, int which, double *inside);
 /* Low rank: how much of R0's trace may be left out; search with the first, finish with the other.
  */
 extern const double kn_rank_tolerance_search, kn_rank_tolerance;
+
+/* Over s->N samples and s->P coordinates, of rank s->M; an evaluation passes, with its gradient.
+ * `tasks`: those of iso noise are given. */
+void kn_engine_need(kn_rehearsal *r, const kn_need_shape *s, bool gradient, bool tasks);
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef KN_GP_ISO_H
 #define KN_GP_ISO_H
 
+#include "base/rehearse.h"
 #include "gp/spec.h"
 
 typedef struct kn_iso {
@@ -56,5 +57,8 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
 /* M = Yt c^1/2 (m x P) and w_i = sum_p c_p/L_ip (identity: + (T-P) c0/L0_i) for kn_decomp_gradient,
  * at the last state. */
 void kn_iso_outer(const kn_iso *s, const double *r, kn_mat M, double *w);
+
+/* For a decomposition of R of rank m; the eigenproblem of C passes. `given`: the tasks are. */
+void kn_iso_need(kn_rehearsal *r, const kn_need_shape *s, bool given);
 
 #endif

@@ -116,6 +116,39 @@ out:
     return status;
 }
 
+static void need_settle(kn_need_shape *s)
+{
+    s->iso = true;
+    s->P = s->rotated ? s->T : kn_at_most(s->N, s->T);
+    s->given_basis = s->rotated; /* the identity, which no fold makes anew */
+}
+
+static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held begin = r->now, gram;
+    kn_rehearse_stage(r, "gram");
+    if (!s->rotated)
+        kn_gram_need(r, s);
+    gram = r->now;
+    kn_rehearse_stage(r, "basis");
+    if (s->rotated)
+        kn_hold_d(r, KN_NEED_WORK, s->N, s->T);
+    else
+        kn_basis_need(r, s);
+    kn_rehearse_stage(r, "search");
+    kn_search_need(r, s);
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->F + s->P + 1);
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_let_go(r, gram);
+    kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
+    kn_latent_need(r, s);
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_rehearse_stage(r, "folds");
+    if (s->folds > 0)
+        kn_components_cv_need(r, s);
+    kn_let_go_of(r, begin, gram);
+}
+
 static bool known_noise(kn_gp *gp)
 {
     for (ptrdiff_t j = 0; j < gp->T; j++)
@@ -143,4 +176,5 @@ const kn_method kn_method_kronprod = {
     .arrays = kn_components_arrays,
     .bytes = kn_components_bytes,
     .batch = batch,
+    .need = {need_settle, need_fit, kn_components_maps_need, kn_components_block_need},
 };

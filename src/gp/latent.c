@@ -1,5 +1,7 @@
 #include "gp/latent.h"
 
+#include "cov/lowrank.h"
+
 void kn_latent_clear(kn_latent *l)
 {
     kn_mat_clear(&l->X);
@@ -36,6 +38,20 @@ out:
     if (status != KN_OK)
         kn_latent_clear(out);
     return status;
+}
+
+void kn_latent_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    ptrdiff_t P = s->P + 1; /* a complement component */
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->F);
+    if (s->M < s->N) {
+        kn_lowrank_kept_need(r, s);
+    } else {
+        kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->N);
+        kn_hold_d(r, KN_NEED_SAMPLES, s->N, 1);
+    }
+    kn_hold_d(r, KN_NEED_WORK, s->M, P);
+    kn_hold_d(r, KN_NEED_WORK, P, 2);
 }
 
 double kn_at_least_zero(double v, double scale, double *clamped)

@@ -7,6 +7,7 @@
 #ifndef KN_GP_LATENT_H
 #define KN_GP_LATENT_H
 
+#include "base/rehearse.h"
 #include "cov/dense.h"
 
 typedef struct kn_latent {
@@ -35,5 +36,7 @@ double kn_at_least_zero(double v, double scale, double *clamped);
 /* inverse (m x P) = 1/(c_p r_i + d_p); weights (m x P) = A c/(c r + d) where wanted */
 void kn_latent_inverse(const kn_latent *l, kn_mat inverse, kn_mat weights);
 void kn_latent_square(kn_mat M); /* M = M.^2 */
+
+void kn_latent_need(kn_rehearsal *r, const kn_need_shape *s);
 
 #endif

@@ -1,5 +1,7 @@
 #include "gp/loo.h"
 
+#include "cov/lowrank.h"
+#include "gp/basis.h"
 #include "gp/method.h"
 #include "la/la.h"
 
@@ -43,6 +45,18 @@ out:
     kn_mat_clear(&inverse);
     kn_mat_clear(&U);
     return status;
+}
+
+void kn_latent_loo_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->P + 1); /* Z */
+    kn_project_need(r, s->N, s->T, s->P);
+    kn_hold_d(r, KN_NEED_WORK, s->M, 2 * (s->P + 1));
+    kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->M);
+    if (s->M < s->N)
+        kn_lowrank_vectors_need(r, s);
+    kn_let_go(r, mark);
 }
 
 kn_status kn_gp_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)

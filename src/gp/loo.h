@@ -2,6 +2,7 @@
 #ifndef KN_GP_LOO_H
 #define KN_GP_LOO_H
 
+#include "base/rehearse.h"
 #include "gp/maps.h"
 
 /* Each training sample from the others, in closed form [METHOD 5]: k_ip = sum_n U_in^2/k_np,
@@ -14,5 +15,7 @@ kn_status kn_gp_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_m
 kn_status kn_components_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
 /* Keeps the maps of the n samples named, of leave-one-out maps of all. */
 kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const ptrdiff_t *sample, ptrdiff_t n);
+
+void kn_latent_loo_need(kn_rehearsal *r, const kn_need_shape *s); /* passes, coordinates too */
 
 #endif

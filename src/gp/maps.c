@@ -3,8 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/parallel.h"
+#include "gp/basis.h"
+#include "gp/loo.h"
 #include "gp/maps.h"
 #include "gp/method.h"
+#include "gp/predict.h"
 #include "la/la.h"
 
 static void part_clear(kn_part *p)
@@ -289,4 +293,33 @@ kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first,
 kn_responses kn_gp_maps_y(const kn_gp_maps *maps)
 {
     return maps->sample ? kn_responses_rows(&maps->Y, maps->sample, maps->n) : maps->Y;
+}
+
+void kn_components_maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind,
+                             ptrdiff_t n)
+{
+    kn_hold_d(r, KN_NEED_WORK, n, 2 * (s->P + 1));
+    if (kind == KN_MAPS_LOO)
+        kn_latent_loo_need(r, s);
+    else
+        kn_latent_predict_need(r, s, n);
+}
+
+void kn_components_block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind,
+                              ptrdiff_t n)
+{
+    kn_held mark = r->now;
+    ptrdiff_t width = kn_at_most(s->T, KN_BLOCK), chunk = kn_at_most(width, CHUNK);
+    bool direct = s->method->identity && s->rotated; /* a fold's maps are of the responses */
+    ptrdiff_t P = direct && kind == KN_MAPS_CV ? 0 : s->P, rows = 0;
+    if (kind == KN_MAPS_CV && s->folds > 1) {
+        rows = (n + s->folds - 1) / s->folds;
+        for (int k = 0; k < s->folds; k++)
+            kn_hold_d(r, KN_NEED_WORK, s->N, s->given_basis ? 1 : P + 1);
+    }
+    if (kind == KN_MAPS_CV && !direct)
+        kn_hold_d(r, KN_NEED_WORK, n, P + 1);
+    for (int k = 0; k < kn_workers_of(s->threads, width, CHUNK); k++)
+        kn_hold_d(r, KN_NEED_WORK, chunk, 2 * (P + 1) + rows);
+    kn_let_go(r, mark);
 }

@@ -2,8 +2,12 @@
 #ifndef KN_GP_MAPS_H
 #define KN_GP_MAPS_H
 
+#include "base/rehearse.h"
 #include "data/responses.h"
 #include "gp/gp.h"
+
+/* What maps are made of. */
+typedef enum kn_maps_kind { KN_MAPS_PREDICT, KN_MAPS_LOO, KN_MAPS_CV } kn_maps_kind;
 
 /* Samples that share a basis: all of them in a prediction, one fold in cross-validation. */
 typedef struct kn_part {
@@ -54,5 +58,12 @@ kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t fir
 
 /* Maps of n samples in one part that shares the model's basis, not yet filled. */
 kn_status kn_gp_maps_one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_maps *out);
+
+/* For kn_method.need of a method with components: maps of n samples by prediction or leave-one-out;
+ * and, passing, a block of them, or of those of the folds. */
+void kn_components_maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind,
+                             ptrdiff_t n);
+void kn_components_block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind,
+                              ptrdiff_t n);
 
 #endif

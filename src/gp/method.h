@@ -6,6 +6,7 @@
 #define KN_GP_METHOD_H
 
 #include "base/arrays.h"
+#include "base/rehearse.h"
 #include "gp/cv_heldout.h"
 #include "gp/maps.h"
 #include "gp/search.h"
@@ -40,6 +41,17 @@ typedef struct kn_cv_problem {
     const int *fold; /* N  0 .. folds-1 */
 } kn_cv_problem;
 
+/* The memory of a method, declared by its own files [base/rehearse.h]. */
+typedef struct kn_method_need {
+    void (*settle)(kn_need_shape *s); /* P, and what else the options leave open */
+    /* A fit: leaves the model and the cross-validated maps, where there are folds. */
+    void (*fit)(kn_rehearsal *r, const kn_need_shape *s);
+    /* Maps of n samples, predicted or leave-one-out, by a model of s->N; and the work of a block of
+     * some maps, which passes but for what the maps keep of it. */
+    void (*maps)(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n);
+    void (*block)(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n);
+} kn_method_need;
+
 typedef struct kn_method {
     const char *name;  /* as an option and in model files */
     const char *title; /* in sentences */
@@ -67,6 +79,7 @@ typedef struct kn_method {
     double (*bytes)(const kn_gp *gp);                   /* in memory */
     /* Samples that a prediction should have, if there are so many, to be worth its while. */
     ptrdiff_t (*batch)(const kn_gp *gp);
+    kn_method_need need;
 } kn_method;
 
 int kn_method_count(void);

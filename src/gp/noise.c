@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/parallel.h"
+#include "gp/basis.h"
 #include "gp/method.h"
 #include "la/la.h"
 
@@ -191,4 +193,18 @@ kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const k
 out:
     kn_noise_maker_free(m);
     return status;
+}
+
+void kn_noise_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+{
+    ptrdiff_t width = kn_walk_width(0, s->T);
+    if (s->iso || s->method->alone || s->range > 0) /* known, or made from energies */
+        return;
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->P);
+    if (s->M < s->N)
+        kn_project_need(r, s->N, s->T, s->P);
+    for (int w = 0; w < kn_workers_of(s->threads, width, TILE); w++)
+        kn_hold_d(r, KN_NEED_WORK, s->N, kn_at_most(width, TILE));
+    if (n < s->N)
+        kn_hold_d(r, KN_NEED_WORK, s->N, width);
 }

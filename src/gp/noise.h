@@ -8,6 +8,7 @@
 #ifndef KN_GP_NOISE_H
 #define KN_GP_NOISE_H
 
+#include "base/rehearse.h"
 #include "gp/maps.h"
 #include "gp/walk.h"
 
@@ -21,5 +22,8 @@ kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, cons
                              kn_noise_maker **out);
 void kn_noise_maker_free(kn_noise_maker *m);
 kn_visitor kn_noise_visitor(kn_noise_maker *m);
+
+/* For a walk over n of s->N samples, where the fit does not say the noise itself. */
+void kn_noise_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n);
 
 #endif

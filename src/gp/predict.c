@@ -55,6 +55,16 @@ out:
     return status;
 }
 
+void kn_latent_predict_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+{
+    kn_held mark = r->now;
+    ptrdiff_t most = kn_at_most(n, ROWS), base = kn_at_most(s->N, s->M);
+    kn_hold_d(r, KN_NEED_WORK, s->M, 2 * (s->P + 1));
+    kn_hold_d(r, KN_NEED_SAMPLES, most, base + s->M + 2);
+    kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, most, base);
+    kn_let_go(r, mark);
+}
+
 kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out)
 {
     kn_status status;

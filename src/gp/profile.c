@@ -148,3 +148,11 @@ out:
     kn_mat_clear(&inverse);
     return status;
 }
+
+void kn_profile_need(kn_rehearsal *r, ptrdiff_t m, ptrdiff_t P)
+{
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, m, GRID);
+    kn_hold_d(r, KN_NEED_WORK, P, GRID);
+    kn_let_go(r, mark);
+}

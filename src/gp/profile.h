@@ -5,6 +5,7 @@
 #define KN_GP_PROFILE_H
 
 #include "base/mat.h"
+#include "base/rehearse.h"
 
 /* For each column of A2 (m x P, squares of A = U'Z): c, d and LML. `zeros` directions have r = 0
  * and hold rest[p] of the energy (rest may be NULL when zeros is 0). A component best explained
@@ -16,5 +17,7 @@ kn_status kn_profile(kn_ctx *ctx, ptrdiff_t m, const double *r, ptrdiff_t zeros,
 /* The same up to `nats` of LML: for comparing cells, which needs no more. */
 kn_status kn_profile_within(kn_ctx *ctx, double nats, ptrdiff_t m, const double *r, ptrdiff_t zeros,
                             kn_mat A2, const double *rest, double *c, double *d, double *lml);
+
+void kn_profile_need(kn_rehearsal *r, ptrdiff_t m, ptrdiff_t P); /* passes */
 
 #endif

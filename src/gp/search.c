@@ -65,17 +65,20 @@ static bool stopped(const kn_ctx *ctx, const kn_limits *limits)
            (limits->deadline > 0 && kn_clock() > limits->deadline);
 }
 
+static ptrdiff_t subsample_size(ptrdiff_t N)
+{
+    return kn_at_most(N / 3 > SUBSAMPLE_LEAST ? N / 3 : SUBSAMPLE_LEAST, SUBSAMPLE_MOST);
+}
+
 /* A dense engine on seeded rows: n = max(150, N/3) of them cost a 27th of an evaluation each;
  * beyond 400 they tell no more. */
 static kn_status subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_mat *Z,
                            kn_engine *out)
 {
     kn_status status;
-    ptrdiff_t N = e->N, n = N / 3 > SUBSAMPLE_LEAST ? N / 3 : SUBSAMPLE_LEAST;
-    ptrdiff_t *index = NULL;
+    ptrdiff_t N = e->N, n = subsample_size(N), *index = NULL;
     kn_pairs pairs = {0};
     kn_mat X = {0};
-    n = n < SUBSAMPLE_MOST ? n : SUBSAMPLE_MOST;
     kn_rng rng;
     KN_TRY(kn_alloc_i(ctx, N, &index));
     kn_rng_init(&rng, seed, STREAM_SUBSAMPLE);
@@ -482,4 +485,19 @@ kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_fo
     found->inner_evals += e->inner_evals;
 out:
     return status;
+}
+
+void kn_search_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_need_shape some = *s;
+    kn_engine_need(r, s, true, false);
+    kn_held mark = r->now;
+    kn_distances_need(r, s->N);
+    if (s->N <= SUBSAMPLE_LEAST)
+        return;
+    some.N = some.M = subsample_size(s->N);
+    kn_hold_d(r, KN_NEED_WORK, s->N, 1);
+    kn_hold_d(r, KN_NEED_WORK, some.N, s->P + s->F);
+    kn_engine_need(r, &some, true, true);
+    kn_let_go(r, mark);
 }

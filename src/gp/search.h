@@ -3,6 +3,7 @@
 #ifndef KN_GP_SEARCH_H
 #define KN_GP_SEARCH_H
 
+#include "base/rehearse.h"
 #include "gp/journal.h"
 
 typedef struct kn_search_options {
@@ -28,5 +29,7 @@ typedef struct kn_found {
 
 /* On return the engine stands at the point found (c, d, decomposition, state of iso). */
 kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_found *found);
+
+void kn_search_need(kn_rehearsal *r, const kn_need_shape *s); /* leaves the engine */
 
 #endif

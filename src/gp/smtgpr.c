@@ -13,8 +13,6 @@
 #include "gp/predict.h"
 #include "la/la.h"
 
-enum { PILOT_COMPONENTS = 25 }; /* at which R0 of the components curve is fitted */
-
 /* METHOD 2: principal components of standardised responses number at most N - 1. */
 static kn_status check_components(kn_ctx *ctx, ptrdiff_t most, const kn_responses *Y, ptrdiff_t P)
 {
@@ -99,7 +97,7 @@ static kn_status search_components(kn_ctx *ctx, const kn_fit_problem *p, kn_fit_
     const kn_heldout *held = p->held.mean ? &p->held : NULL;
     ptrdiff_t most = held ? held->basis.Z.cols : p->gram.rank;
     most = most < (p->Y.N - 1) / 2 ? most : (p->Y.N - 1) / 2;
-    most = most < PILOT_COMPONENTS ? most : PILOT_COMPONENTS;
+    most = most < KN_PILOT_COMPONENTS ? most : KN_PILOT_COMPONENTS;
     pilot.options = &o;
     pilot.spec.noise = KN_NOISE_STRUCTURED;
     pilot.spec.sample = kn_cov_between(&p->spec.sample);
@@ -120,6 +118,8 @@ static kn_status search_components(kn_ctx *ctx, const kn_fit_problem *p, kn_fit_
     pilot = *p;
     pilot.spec.rank = e.spec.rank; /* as it turned out */
     pilot.spec.rank_auto = false;
+    kn_engine_clear(&e); /* the folds have theirs */
+    kn_basis_clear(&basis);
     KN_TRY(choose_components(ctx, &pilot, &found, info, P));
 out:
     kn_engine_clear(&e);
@@ -247,6 +247,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     KN_TRY(assemble(ctx, p->X, &e, &basis, gp));
     kn_fit_record(gp, &found, &e, &basis, info);
     kn_engine_clear(&e);
+    kn_basis_clear(&basis);
     t2 = kn_clock();
     KN_TRY(kn_fit_cv(ctx, gp, p, info));
     info->seconds_basis = t1 - t0;
@@ -258,6 +259,61 @@ out:
     if (status != KN_OK)
         kn_gp_clear(gp);
     return status;
+}
+
+static void need_settle(kn_need_shape *s)
+{
+    bool many = s->N > KN_MANY;
+    s->chosen = s->P == 0;
+    if (s->chosen)
+        s->P = kn_components_most(s->N, s->T, many ? KN_RANGE_LADDER : s->N);
+    s->range = many && !s->given_basis ? kn_range_columns(s->N, s->T, s->P) : 0;
+    if (many && s->folds > 0)
+        s->folds = KN_HELD_OUT_ONCE;
+}
+
+/* As make_basis: leaves what the problem keeps, and in `basis` the mark before the basis. */
+static void basis_need(kn_rehearsal *r, const kn_need_shape *s, kn_held *basis)
+{
+    kn_rehearse_stage(r, s->given_basis ? "basis" : "gram");
+    if (s->range > 0 && (s->chosen || s->folds > 0)) {
+        kn_hold_d(r, KN_NEED_WORK, s->N, 1);
+        kn_heldout_need(r, s, s->chosen ? kn_at_most(KN_RANGE_LADDER, s->T) : s->P);
+    } else if (!s->given_basis && s->range == 0) {
+        kn_gram_need(r, s);
+    }
+    kn_rehearse_stage(r, "components");
+    if (s->chosen)
+        kn_components_need(r, s);
+    kn_rehearse_stage(r, "basis");
+    *basis = r->now;
+    if (s->range > 0)
+        kn_range_need(r, s->N, s->T, s->P);
+    else
+        kn_basis_need(r, s);
+}
+
+static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held begin = r->now, made;
+    basis_need(r, s, &made);
+    kn_rehearse_stage(r, "search");
+    kn_search_need(r, s);
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->F);
+    if (s->rotated)
+        kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
+    kn_let_go(r, made);
+    kn_hold_d(r, KN_NEED_BASIS, s->T, s->range > 0 ? s->range : s->P);
+    if (s->rotated)
+        kn_hold_d(r, KN_NEED_BASIS, s->P, s->P);
+    kn_latent_need(r, s);
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_rehearse_stage(r, "folds");
+    if (s->folds > 0)
+        kn_components_cv_need(r, s);
+    kn_let_go_of(r, begin, made);
+    if (s->range > 0 && s->folds > 0) /* the held-out set's basis and mean go on */
+        kn_hold_d(r, KN_NEED_BASIS, s->T, s->range + 1);
 }
 
 /* Structured noise is estimated from those held out; iso noise is s2 [METHOD 1d]. */
@@ -291,4 +347,5 @@ const kn_method kn_method_smtgpr = {
     .arrays = kn_components_arrays,
     .bytes = kn_components_bytes,
     .batch = batch,
+    .need = {need_settle, need_fit, kn_components_maps_need, kn_components_block_need},
 };

@@ -157,6 +157,31 @@ out:
     return status;
 }
 
+static void need_settle(kn_need_shape *s)
+{
+    s->P = 0;
+    s->M = s->N;
+}
+
+static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_hold_d(r, KN_NEED_BASIS, s->N, s->T); /* alpha */
+    kn_hold_d(r, KN_NEED_BASIS, s->T, 6);
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->F);
+    kn_rehearse_stage(r, "search");
+    kn_held mark = r->now;
+    kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
+    (s->plain ? kn_plain_need : kn_cells_choose_need)(r, s);
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1); /* groups */
+    kn_cell_work_need(r, s->N, kn_at_most(s->T, KN_BLOCK));
+    kn_let_go(r, mark);
+    kn_rehearse_stage(r, "folds");
+    if (s->folds > 0) {
+        kn_hold_d(r, KN_NEED_WORK, s->N, 2);
+        kn_stgpr_maps_need(r, s, KN_MAPS_CV, s->N);
+    }
+}
+
 static bool known_noise(kn_gp *gp)
 {
     const kn_stgpr *s = gp->own;
@@ -235,4 +260,5 @@ const kn_method kn_method_stgpr = {
     .clear = clear,
     .bytes = bytes,
     .batch = kn_stgpr_batch,
+    .need = {need_settle, need_fit, kn_stgpr_maps_need, kn_stgpr_block_need},
 };

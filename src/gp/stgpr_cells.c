@@ -118,3 +118,12 @@ void kn_cell_alpha(kn_ctx *ctx, kn_cell_work *w, ptrdiff_t n, kn_mat alpha)
     }
     kn_gemm(ctx, 1, KN_N, w->R0.U, KN_N, A, 0, alpha);
 }
+
+void kn_cell_work_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t width)
+{
+    for (int k = 0; k < 3; k++)
+        kn_hold_d(r, KN_NEED_WORK, n, width);
+    kn_hold_d(r, KN_NEED_WORK, width, 3);
+    kn_decomp_need(r, n);
+    kn_profile_need(r, n, width);
+}

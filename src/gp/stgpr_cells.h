@@ -7,6 +7,7 @@
 #ifndef KN_GP_STGPR_CELLS_H
 #define KN_GP_STGPR_CELLS_H
 
+#include "base/rehearse.h"
 #include "cov/dense.h"
 #include "cov/weights.h"
 #include "data/responses.h"
@@ -49,5 +50,8 @@ kn_status kn_cell_decompose(kn_ctx *ctx, kn_cell_work *w, const kn_pairs *pairs,
 kn_status kn_cell_fit(kn_ctx *ctx, kn_cell_work *w, kn_mat Y, double nats);
 /* alpha (N x n) = U (A c/(c r + d)) from A, c and d of the work space; A is used up. */
 void kn_cell_alpha(kn_ctx *ctx, kn_cell_work *w, ptrdiff_t n, kn_mat alpha);
+
+/* A cell over n samples, so many responses wide; its eigenproblem and profile pass. */
+void kn_cell_work_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t width);
 
 #endif

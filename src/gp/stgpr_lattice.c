@@ -466,3 +466,19 @@ out:
     lattice_clear(&l);
     return status;
 }
+
+void kn_cells_choose_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    enum { COARSE = CELLS * CELLS + CELLS + 2 }; /* rho = 0, rho = 1, and one that is given */
+    kn_held mark = r->now;
+    kn_distances_need(r, s->N);
+    kn_hold(r, KN_NEED_WORK, N_PLACES, sizeof(place) + sizeof(int) + 2 * sizeof(double));
+    kn_hold(r, KN_NEED_WORK, s->T * (N_FINE + 1), sizeof(int));
+    kn_hold(r, KN_NEED_WORK, s->T, sizeof(bool) + 2 * sizeof(double));
+    kn_hold_d(r, KN_NEED_WORK, COARSE + N_FINE, s->T);
+    kn_cell_work_need(r, s->N, kn_at_most(s->T, KN_BLOCK));
+    kn_hold(r, KN_NEED_WORK, 2 * s->T * AROUND, sizeof(wish));
+    kn_hold_d(r, KN_NEED_WORK, N_PLACES, 1);
+    kn_decomp_need(r, s->N);
+    kn_let_go(r, mark);
+}

@@ -2,6 +2,7 @@
 #ifndef KN_GP_STGPR_LATTICE_H
 #define KN_GP_STGPR_LATTICE_H
 
+#include "base/rehearse.h"
 #include "gp/journal.h"
 #include "gp/stgpr_cells.h"
 
@@ -16,5 +17,7 @@ typedef struct kn_cell_search {
 } kn_cell_search;
 kn_status kn_cells_choose(kn_ctx *ctx, const kn_pairs *pairs, const kn_cov *cov, kn_cell_search *o,
                           kn_stgpr *s);
+
+void kn_cells_choose_need(kn_rehearsal *r, const kn_need_shape *s); /* passes */
 
 #endif

@@ -14,10 +14,8 @@
 enum { ROWS = 4096 };                  /* new samples at a time */
 static const double PANEL_BYTES = 1e9; /* of means and variances held */
 
-typedef enum maps_kind { PREDICT, LOO, CV } maps_kind;
-
 typedef struct stgpr_maps {
-    maps_kind kind;
+    kn_maps_kind kind;
     kn_mat Xs;      /* PREDICT */
     kn_pairs pairs; /* of the training samples */
     int *fold;      /* CV */
@@ -44,7 +42,8 @@ static void maps_free(void *own)
     kn_free(m);
 }
 
-static kn_status begin(kn_ctx *ctx, const kn_gp *gp, maps_kind kind, ptrdiff_t n, kn_gp_maps *out)
+static kn_status begin(kn_ctx *ctx, const kn_gp *gp, kn_maps_kind kind, ptrdiff_t n,
+                       kn_gp_maps *out)
 {
     kn_status status;
     void *p;
@@ -61,7 +60,7 @@ out:
 kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out)
 {
     kn_status status;
-    KN_TRY(begin(ctx, gp, PREDICT, Xs.rows, out));
+    KN_TRY(begin(ctx, gp, KN_MAPS_PREDICT, Xs.rows, out));
     KN_TRY(kn_mat_copy(ctx, Xs, &((stgpr_maps *)out->own)->Xs));
 out:
     if (status != KN_OK)
@@ -71,7 +70,7 @@ out:
 
 kn_status kn_stgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)
 {
-    kn_status status = begin(ctx, gp, LOO, gp->N, out);
+    kn_status status = begin(ctx, gp, KN_MAPS_LOO, gp->N, out);
     out->Y = *Y;
     if (status != KN_OK)
         kn_gp_maps_clear(out);
@@ -82,7 +81,7 @@ kn_status kn_stgpr_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem
 {
     kn_status status;
     void *p;
-    KN_TRY(begin(ctx, gp, CV, gp->N, out));
+    KN_TRY(begin(ctx, gp, KN_MAPS_CV, gp->N, out));
     stgpr_maps *m = out->own;
     out->Y = *problem->Y;
     out->folds = problem->folds;
@@ -191,11 +190,6 @@ typedef struct job {
     bool mean, var; /* to be made */
 } job;
 
-static ptrdiff_t at_most(ptrdiff_t n, ptrdiff_t most)
-{
-    return n < most ? n : most;
-}
-
 static void cell_theta(const job *b, ptrdiff_t cell, double *theta)
 {
     const kn_mat cells = ((const kn_stgpr *)b->gp->own)->cells;
@@ -226,7 +220,7 @@ static kn_status predict_rows(kn_ctx *ctx, const job *b, ptrdiff_t row, ptrdiff_
             KN_TRY(kn_decomp_compute(ctx, &w->R0, &m->pairs, theta));
         ahead_face(ctx, &a, w, theta, b->var);
         for (ptrdiff_t k = b->g.start[cell]; k < b->g.start[cell + 1]; k += b->width) {
-            const ptrdiff_t *J = b->g.order + k, c = at_most(b->g.start[cell + 1] - k, b->width);
+            const ptrdiff_t *J = b->g.order + k, c = kn_at_most(b->g.start[cell + 1] - k, b->width);
             if (b->mean) {
                 kn_mat alpha = kn_cols(w->Y, 0, c), mean = kn_cols(a.mean, 0, c);
                 for (ptrdiff_t j = 0; j < c; j++)
@@ -254,7 +248,7 @@ static kn_status predict_panel(kn_ctx *ctx, const job *b)
     ptrdiff_t n = b->m->Xs.rows;
     KN_TRY(kn_cell_work_new(ctx, b->gp->N, &b->gp->spec.sample, b->width, &w));
     for (ptrdiff_t row = 0; row < n; row += ROWS)
-        KN_TRY(predict_rows(ctx, b, row, at_most(n - row, ROWS), &w));
+        KN_TRY(predict_rows(ctx, b, row, kn_at_most(n - row, ROWS), &w));
 out:
     kn_cell_work_clear(&w);
     return status;
@@ -303,7 +297,7 @@ static kn_status loo_panel(kn_ctx *ctx, const job *b)
         for (ptrdiff_t i = 0; i < U2.rows * U2.cols; i++)
             U2.data[i] = w.R0.U.data[i] * w.R0.U.data[i];
         for (ptrdiff_t k = b->g.start[cell]; k < b->g.start[cell + 1]; k += b->width) {
-            const ptrdiff_t *J = b->g.order + k, n = at_most(b->g.start[cell + 1] - k, b->width);
+            const ptrdiff_t *J = b->g.order + k, n = kn_at_most(b->g.start[cell + 1] - k, b->width);
             kn_responses_columns(ctx, b->Y, J, kn_cols(w.Y, 0, n));
             load_parameters(s, J, n, &w);
             loo_responses(ctx, b, &w, U2, J, n);
@@ -356,7 +350,7 @@ static kn_status cv_fold(kn_ctx *ctx, const job *b, const kn_fold *f, double *mu
         KN_TRY(kn_decomp_compute(ctx, &w.R0, &train, theta));
         ahead_face(ctx, &a, &w, theta, true);
         for (ptrdiff_t k = b->g.start[cell]; k < b->g.start[cell + 1]; k += b->width) {
-            const ptrdiff_t *J = b->g.order + k, n = at_most(b->g.start[cell + 1] - k, b->width);
+            const ptrdiff_t *J = b->g.order + k, n = kn_at_most(b->g.start[cell + 1] - k, b->width);
             kn_mat Y = kn_cols(w.Y, 0, n), mean = kn_cols(a.mean, 0, n);
             fold_responses(ctx, b, f, J, Y, mu);
             KN_TRY(kn_cell_fit(ctx, &w, Y, 0));
@@ -398,6 +392,12 @@ out:
     return status;
 }
 
+static ptrdiff_t panel_width(ptrdiff_t n, ptrdiff_t least)
+{
+    ptrdiff_t wide = (ptrdiff_t)(PANEL_BYTES / (16 * (double)n));
+    return wide > least ? wide : least;
+}
+
 /* Makes the panel that holds responses first .. first + count - 1, if it is not the one at hand. */
 static kn_status panel(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, ptrdiff_t count,
                        bool mean, bool var)
@@ -409,14 +409,13 @@ static kn_status panel(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, ptr
     if (inside && (!mean || m->has_mean) && (!var || m->has_var))
         return KN_OK;
     if (!inside) {
-        ptrdiff_t wide = (ptrdiff_t)(PANEL_BYTES / (16 * (double)maps->n));
         m->first = first;
-        m->count = at_most(maps->gp->T - first, wide > count ? wide : count);
+        m->count = kn_at_most(maps->gp->T - first, panel_width(maps->n, count));
         m->has_mean = m->has_var = false;
         kn_mat_clear(&m->mean);
         kn_mat_clear(&m->var);
     }
-    if (m->kind == CV)
+    if (m->kind == KN_MAPS_CV)
         mean = var = true; /* one costs as much as both */
     if (mean && !m->mean.data)
         KN_TRY(kn_mat_new(ctx, maps->n, m->count, &m->mean));
@@ -424,11 +423,11 @@ static kn_status panel(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, ptr
         KN_TRY(kn_mat_new(ctx, maps->n, m->count, &m->var));
     b.mean = mean && !m->has_mean;
     b.var = var && !m->has_var;
-    b.width = at_most(m->count, KN_BLOCK);
+    b.width = kn_at_most(m->count, KN_BLOCK);
     KN_TRY(kn_cell_groups_new(ctx, maps->gp->own, m->first, m->count, &b.g));
-    if (m->kind == PREDICT)
+    if (m->kind == KN_MAPS_PREDICT)
         KN_TRY(predict_panel(ctx, &b));
-    else if (m->kind == LOO)
+    else if (m->kind == KN_MAPS_LOO)
         KN_TRY(loo_panel(ctx, &b));
     else
         KN_TRY(cv_panel(ctx, &b, maps->folds));
@@ -456,4 +455,42 @@ kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t fir
     if (var.data)
         kn_mat_set(var, kn_cols(m->var, from, count));
     return KN_OK;
+}
+
+void kn_stgpr_maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+{
+    kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
+    if (kind == KN_MAPS_PREDICT)
+        kn_hold_d(r, KN_NEED_WORK, n, s->F);
+}
+
+/* n samples before a cell of N, their pairs included */
+static void ahead_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t N,
+                       ptrdiff_t width)
+{
+    kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, n, N);
+    kn_hold_d(r, KN_NEED_SAMPLES, n, 2 * N + 2);
+    kn_hold_d(r, KN_NEED_WORK, 2 * n + N, width);
+}
+
+void kn_stgpr_block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+{
+    ptrdiff_t width = kn_at_most(s->T, KN_BLOCK), count = kn_at_most(s->T, panel_width(n, width));
+    kn_hold_d(r, KN_NEED_WORK, n, 2 * count);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, count, 1); /* groups */
+    if (kind == KN_MAPS_CV) {
+        ptrdiff_t h = (s->N + s->folds - 1) / s->folds, train = s->N - s->N / s->folds;
+        kn_hold_d(r, KN_NEED_WORK, 2 * s->N + width + h * s->F, 1);
+        kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, train, train);
+        ahead_need(r, s, h, train, width);
+        kn_cell_work_need(r, train, width);
+    } else {
+        if (kind == KN_MAPS_LOO)
+            kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->N); /* U2 */
+        else
+            ahead_need(r, s, kn_at_most(n, ROWS), s->N, width);
+        kn_cell_work_need(r, s->N, width);
+    }
+    kn_let_go(r, mark);
 }

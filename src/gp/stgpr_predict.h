@@ -3,6 +3,7 @@
 #ifndef KN_GP_STGPR_PREDICT_H
 #define KN_GP_STGPR_PREDICT_H
 
+#include "base/rehearse.h"
 #include "gp/method.h"
 
 kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out);
@@ -14,5 +15,10 @@ kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t fir
 /* STGPR decomposes each cell anew for every prediction, and this number of samples fills a panel.
  */
 ptrdiff_t kn_stgpr_batch(const kn_gp *gp);
+
+/* For kn_method.need: maps that are made of n samples panel by panel, which the first block of one
+ * leaves. */
+void kn_stgpr_maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n);
+void kn_stgpr_block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n);
 
 #endif

@@ -199,3 +199,16 @@ kn_status kn_plain_cells(kn_ctx *ctx, const kn_cov *cov, kn_mat theta, kn_stgpr 
     s->cells.rows = s->cells.ld = n;
     return KN_OK;
 }
+
+void kn_plain_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held mark = r->now;
+    kn_need_shape one = *s;
+    one.iso = true;
+    one.rotated = false;
+    one.P = one.task_stats = 1;
+    kn_hold_d(r, KN_NEED_WORK, s->T, 2 * KN_THETA);
+    kn_distances_need(r, s->N);
+    kn_engine_need(r, &one, true, false);
+    kn_let_go(r, mark);
+}

@@ -2,6 +2,7 @@
 #ifndef KN_GP_STGPR_SINGLE_H
 #define KN_GP_STGPR_SINGLE_H
 
+#include "base/rehearse.h"
 #include "gp/search.h"
 #include "gp/stgpr_cells.h"
 
@@ -12,5 +13,7 @@ kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, const kn_cov *cov, kn_mat Y
                        double *lml, kn_mat grad, kn_found *found);
 /* cells, cell, c, delta, d from theta (T x n). */
 kn_status kn_plain_cells(kn_ctx *ctx, const kn_cov *cov, kn_mat theta, kn_stgpr *s);
+
+void kn_plain_need(kn_rehearsal *r, const kn_need_shape *s); /* passes; pairs of its own too */
 
 #endif

@@ -72,6 +72,25 @@ out:
     return status;
 }
 
+ptrdiff_t kn_walk_width(ptrdiff_t cut, ptrdiff_t T)
+{
+    return kn_at_most(cut > 0 ? cut : KN_BLOCK, T);
+}
+
+void kn_walk_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t width, unsigned needs)
+{
+    if (needs & KN_WALK_Y)
+        kn_hold_d(r, KN_NEED_WORK, n, width);
+    if (needs & KN_WALK_MAPS) {
+        kn_hold_d(r, KN_NEED_WORK, n, width);
+        kn_hold_d(r, KN_NEED_WORK, n, width);
+    }
+    if (needs & KN_WALK_STRIP)
+        kn_hold_d(r, KN_NEED_WORK, n, width);
+    if (needs & KN_WALK_STRIP_F32)
+        kn_hold_f(r, KN_NEED_WORK, n, width);
+}
+
 static kn_status make_block(kn_ctx *ctx, const kn_walk *w, const room *r, kn_block *b)
 {
     b->y = kn_cols(r->y, 0, b->count);

@@ -9,6 +9,7 @@
 #ifndef KN_GP_WALK_H
 #define KN_GP_WALK_H
 
+#include "base/rehearse.h"
 #include "data/responses.h"
 
 struct kn_gp_maps;
@@ -62,5 +63,9 @@ ptrdiff_t kn_block_end(const kn_responses *Y, ptrdiff_t cut, ptrdiff_t first);
 kn_walk_plan kn_walk_plan_of(const kn_walk *walk);
 
 kn_status kn_walk_run(kn_ctx *ctx, const kn_walk *walk, const kn_visitor *visitor, int n);
+
+/* Blocks of n samples by `cut` responses (0: KN_BLOCK) of T, with what visitors ask for. */
+ptrdiff_t kn_walk_width(ptrdiff_t cut, ptrdiff_t T);
+void kn_walk_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t width, unsigned needs);
 
 #endif

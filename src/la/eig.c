@@ -18,6 +18,11 @@ static kn_status check_finite(kn_ctx *ctx, kn_mat A)
     return KN_OK;
 }
 
+static ptrdiff_t dsyevd_work(ptrdiff_t n)
+{
+    return 1 + 6 * n + 2 * n * n;
+}
+
 static kn_status by_dsyevd(kn_ctx *ctx, kn_mat A, double *w)
 {
     lapack_int n = (lapack_int)A.rows, ld = (lapack_int)A.ld, iwork_size, info;
@@ -29,8 +34,8 @@ static kn_status by_dsyevd(kn_ctx *ctx, kn_mat A, double *w)
                                &iwork_size, -1);
     if (info != 0)
         return kn_fail(ctx, KN_ERR_NUMERIC, "dsyevd refused size %d (info %d)", (int)n, (int)info);
-    /* The query returns a rounded double; the exact need is 1 + 6n + 2n^2. */
-    ptrdiff_t lwork = 1 + 6 * (ptrdiff_t)n + 2 * (ptrdiff_t)n * n;
+    /* The query returns a rounded double. */
+    ptrdiff_t lwork = dsyevd_work(n);
     if ((ptrdiff_t)work_size > lwork)
         lwork = (ptrdiff_t)work_size;
     KN_TRY(kn_alloc_d(ctx, lwork, &work));
@@ -102,4 +107,18 @@ kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w)
 kn_status kn_eig_steady(kn_ctx *ctx, kn_mat A, double *w)
 {
     return solve(ctx, A, w, 1);
+}
+
+void kn_eig_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n)
+{
+    enum { DSYEVR_WORK = 64 + 26, INTEGERS = 12 }; /* numbers a row; at most */
+    kn_held mark = r->now;
+    if (n < DSYEVD_LIMIT) {
+        kn_hold_d(r, part, dsyevd_work(n), 1);
+    } else {
+        kn_hold_d(r, part, n, n);
+        kn_hold_d(r, part, n, DSYEVR_WORK);
+    }
+    kn_hold(r, part, n * INTEGERS, sizeof(lapack_int));
+    kn_let_go(r, mark);
 }

@@ -26,16 +26,35 @@ void kn_eig_top_clear(kn_eig_top_work *w)
     *w = (kn_eig_top_work){0};
 }
 
+static bool few(ptrdiff_t n, ptrdiff_t k)
+{
+    return k <= n / SHARE;
+}
+
+/* dsyevd needs 1 + 6n + 2n^2 and 3 + 5n integers; dstemr 18 n and 10 n */
+static ptrdiff_t work_size(ptrdiff_t n, bool some)
+{
+    return some ? BLOCKING * n + (BLOCKING + 1) * BLOCKING : 1 + 6 * n + 2 * n * n;
+}
+
+void kn_eig_top_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n, ptrdiff_t k)
+{
+    kn_hold_d(r, part, n, n);
+    kn_hold_d(r, part, n, k);
+    kn_hold_d(r, part, n, 6);
+    kn_hold_d(r, part, work_size(n, few(n, k)), 1);
+    kn_hold(r, part, 12 * n + 3, sizeof(lapack_int));
+}
+
 kn_status kn_eig_top_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_work *out)
 {
     kn_status status;
     enum { LARGEST = 32766 }; /* dsyevd's work space in a 32-bit integer */
-    *out = (kn_eig_top_work){.few = k <= n / SHARE};
+    *out = (kn_eig_top_work){.few = few(n, k)};
     if (n > LARGEST)
         return kn_fail(ctx, KN_ERR_SHAPE, "leading eigenvectors of size %td, expected at most %d",
                        n, LARGEST);
-    /* dsyevd needs 1 + 6n + 2n^2 and 3 + 5n; dstemr 18 n and 10 n */
-    out->lwork = out->few ? BLOCKING * n + (BLOCKING + 1) * BLOCKING : 1 + 6 * n + 2 * n * n;
+    out->lwork = work_size(n, out->few);
     out->liwork = 10 * n + 3;
     KN_TRY(kn_mat_new(ctx, n, n, &out->A));
     KN_TRY(kn_mat_new(ctx, n, k, &out->Z));

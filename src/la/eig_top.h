@@ -2,6 +2,7 @@
 #ifndef KN_LA_EIG_TOP_H
 #define KN_LA_EIG_TOP_H
 
+#include "base/rehearse.h"
 #include "la/la.h"
 
 /* Work space for problems up to size n, k vectors each. Up to k = n/4 by dsytrd, dstemr, dormtr,
@@ -27,5 +28,7 @@ void kn_eig_top_clear(kn_eig_top_work *w);
  * V (n x k). Not finite (-1) or not converged (> 0) is left to the caller to report: several
  * threads may be at work, each with its own work space, inside kn_la_parallel. */
 int kn_eig_top(kn_eig_top_work *w, ptrdiff_t n, ptrdiff_t k, double *s, kn_mat V);
+
+void kn_eig_top_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n, ptrdiff_t k);
 
 #endif

@@ -4,6 +4,7 @@
 #define KN_LA_LA_H
 
 #include "base/mat.h"
+#include "base/rehearse.h"
 #include "la/threads.h"
 
 typedef enum kn_trans { KN_N, KN_T } kn_trans;
@@ -49,5 +50,8 @@ kn_status kn_chol(kn_ctx *ctx, kn_mat A, const char *what);
 typedef void (*kn_column_fn)(void *self, ptrdiff_t j, double *column);
 kn_status kn_pivoted_chol(kn_ctx *ctx, double *diag, kn_column_fn column, void *self, double tol,
                           kn_mat L, ptrdiff_t *pivot, ptrdiff_t *rank, double *residual);
+
+/* Passes what kn_eig of size n takes beside the matrix itself. */
+void kn_eig_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n);
 
 #endif

@@ -148,3 +148,21 @@ kn_status kn_model_noise(kn_ctx *ctx, const kn_model *model, double *noise)
         noise[y->kept[k]] = model->gp.noise[k] * y->sd[k] * y->sd[k];
     return KN_OK;
 }
+
+static double deviance_bytes(const kn_deviance *d)
+{
+    double T = (double)d->T, K = (double)d->K;
+    return sizeof(double) * (T * (K + 1) + 2 * K * K + 2 * (double)d->n_ref);
+}
+
+double kn_model_bytes(const kn_model *m)
+{
+    enum { OF_A_RESPONSE = 6, OF_A_SAMPLE = 5 }; /* numbers: scaling, noise; the reference's */
+    const kn_reference *r = &m->reference;
+    double T = (double)m->gp.T, n = (double)r->n;
+    return m->gp.method->bytes(&m->gp) + deviance_bytes(&r->deviance) +
+           deviance_bytes(&r->deviance_noise) +
+           sizeof(double) *
+               (OF_A_RESPONSE * T + OF_A_SAMPLE * n + (double)m->gp.N * (double)m->gp.F) +
+           (r->z ? sizeof(float) * n * T : 0);
+}

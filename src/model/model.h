@@ -42,4 +42,6 @@ static inline void kn_model_info(const kn_model *model, kn_fit_info *info)
 /* To be called once when all else is in place, by whoever makes a model. */
 void kn_model_settle(kn_model *model);
 
+double kn_model_bytes(const kn_model *m); /* in memory */
+
 #endif

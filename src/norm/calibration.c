@@ -138,3 +138,13 @@ void kn_calibrator_result(const kn_calibrator *c, double out[KN_N_CALIBRATION])
     }
     report(&c->total, ks, out);
 }
+
+void kn_calibrator_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t cols)
+{
+    kn_calibrator c;
+    kn_hold(r, KN_NEED_WORK, BINS, sizeof *c.bins);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, rows, cols);
+    kn_hold(r, KN_NEED_WORK, cols, sizeof(kn_tally));
+    kn_let_go(r, mark);
+}

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "base/rehearse.h"
 #include "gp/z.h"
 
 typedef enum kn_calibration {
@@ -47,5 +48,8 @@ void kn_calibrator_clear(kn_calibrator *c);
  * added in order: the same bits for any number of threads. */
 kn_status kn_calibrator_add(kn_ctx *ctx, kn_calibrator *c, kn_mat z, const bool *use, kn_mat per);
 void kn_calibrator_result(const kn_calibrator *c, double out[KN_N_CALIBRATION]);
+
+/* A calibrator; adding rows x cols passes. */
+void kn_calibrator_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t cols);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "gp/walk.h"
 #include "la/la.h"
 #include "norm/order.h"
 
@@ -251,4 +252,23 @@ out:
     kn_free(s.missing);
     kn_free(s.mask);
     return status;
+}
+
+void kn_deviance_prepare_need(kn_rehearsal *r, ptrdiff_t K)
+{
+    kn_hold_d(r, KN_NEED_REFERENCE, 2 * K, K);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_REFERENCE, CHUNK, K);
+    kn_let_go(r, mark);
+}
+
+void kn_deviance_score_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T)
+{
+    kn_held mark = r->now;
+    ptrdiff_t K = kn_at_most(KN_DEVIANCE_MOST, T);
+    kn_hold_d(r, KN_NEED_WORK, rows + CHUNK + K, K);
+    kn_hold_d(r, KN_NEED_WORK, rows, 2);
+    kn_hold(r, KN_NEED_WORK, (T / WORD + 1) * rows, sizeof(uint64_t));
+    kn_hold_d(r, KN_NEED_WORK, rows, kn_walk_width(0, T)); /* z */
+    kn_let_go(r, mark);
 }

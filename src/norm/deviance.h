@@ -14,6 +14,7 @@
 #ifndef KN_NORM_DEVIANCE_H
 #define KN_NORM_DEVIANCE_H
 
+#include "base/rehearse.h"
 #include "norm/zsource.h"
 
 enum { KN_DEVIANCE_LADDER = 9, KN_DEVIANCE_AUTO = -1 }; /* K = 0 1 2 4 8 16 32 64 128 */
@@ -49,5 +50,10 @@ kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source
 /* (1 + #{ref >= value}) / (n + 1) among n reference values in ascending order; NaN for NaN. */
 double kn_rank_p(const double *sorted, ptrdiff_t n, double value);
 double kn_deviance_p(const kn_deviance *d, double dev); /* among d->ref */
+
+enum { KN_DEVIANCE_MOST = 1 << (KN_DEVIANCE_LADDER - 2) }; /* K at the top of the ladder */
+/* What _prepare keeps, of K at most; and, passing, the scores of some rows. */
+void kn_deviance_prepare_need(kn_rehearsal *r, ptrdiff_t K);
+void kn_deviance_score_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T);
 
 #endif

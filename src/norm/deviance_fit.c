@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/parallel.h"
 #include "la/eig_top.h"
 #include "norm/deviance_pass.h"
 
@@ -78,6 +79,22 @@ out:
     return status;
 }
 
+static void climb(fitter *f, ptrdiff_t least)
+{
+    for (int l = 0; l < KN_DEVIANCE_LADDER; l++) {
+        ptrdiff_t k = l == 0 ? 0 : (ptrdiff_t)1 << (l - 1);
+        if (k > 0 && ((double)k >= LADDER_SHARE * (double)f->N || k >= least || k > f->T))
+            break;
+        f->ladder[f->n_stages++] = f->Kmax = k;
+    }
+}
+
+static bool is_large(const fitter *f)
+{
+    double N = (double)f->N;
+    return N * (N + 2.0 * f->folds * (double)f->Kmax) * (double)f->T >= SINGLE_FROM;
+}
+
 static kn_status lay_out_ladder(kn_ctx *ctx, fitter *f, ptrdiff_t K)
 {
     ptrdiff_t least = f->N; /* the smallest training size */
@@ -93,12 +110,7 @@ static kn_status lay_out_ladder(kn_ctx *ctx, fitter *f, ptrdiff_t K)
         f->n_stages = 1;
         return KN_OK;
     }
-    for (int l = 0; l < KN_DEVIANCE_LADDER; l++) {
-        ptrdiff_t k = l == 0 ? 0 : (ptrdiff_t)1 << (l - 1);
-        if (k > 0 && ((double)k >= LADDER_SHARE * (double)f->N || k >= least || k > f->T))
-            break;
-        f->ladder[f->n_stages++] = f->Kmax = k;
-    }
+    climb(f, least);
     return KN_OK;
 }
 
@@ -149,8 +161,7 @@ kn_status kn_deviance_fitter_new(kn_ctx *ctx, const kn_deviance_shape *s, fitter
                   .workers = kn_workers(ctx, s->N, 1)};
     KN_TRY(lay_out_folds(ctx, f, s->fold));
     KN_TRY(lay_out_ladder(ctx, f, s->K));
-    double N = (double)s->N, work = N * (N + 2.0 * s->folds * (double)f->Kmax) * (double)s->T;
-    f->single = s->precision == KN_SINGLE || (s->precision == KN_BY_SIZE && work >= SINGLE_FROM);
+    f->single = s->precision == KN_SINGLE || (s->precision == KN_BY_SIZE && is_large(f));
     KN_TRY(allocate(ctx, f));
 out:
     if (status != KN_OK) {
@@ -159,6 +170,79 @@ out:
     }
     *out = f;
     return status;
+}
+
+/* A fitter of these sizes that holds nothing. */
+static fitter sizes_of(const kn_deviance_sizes *s)
+{
+    fitter f = {.N = s->N,
+                .T = s->T,
+                .block = kn_walk_width(0, s->T),
+                .folds = s->folds,
+                .workers = kn_workers_of(s->threads, s->N, 1)};
+    climb(&f, s->N - (s->N + s->folds - 1) / s->folds);
+    f.single = is_large(&f);
+    return f;
+}
+
+static void sum_need(kn_rehearsal *r, const fitter *f)
+{
+    kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){f->N, f->N, true, {0}}, f->single ? 1 : 2);
+}
+
+void kn_deviance_fitter_need(kn_rehearsal *r, const kn_deviance_sizes *s)
+{
+    fitter f = sizes_of(s);
+    ptrdiff_t most = (s->N + s->folds - 1) / s->folds;
+    kn_hold(r, KN_NEED_WORK, f.folds + 1, sizeof *f.parts);
+    for (int l = 0; l < f.n_stages; l++) {
+        kn_hold_d(r, KN_NEED_WORK, f.folds * f.ladder[l], f.ladder[l]);
+        kn_hold_d(r, KN_NEED_WORK, f.N, f.ladder[l]);
+    }
+    kn_hold_d(r, KN_NEED_WORK, (f.folds + 1) * f.Kmax, f.n_stages + 1);
+    kn_hold_d(r, KN_NEED_WORK, f.N, f.n_stages + 1);
+    kn_hold_d(r, KN_NEED_REFERENCE, f.T, 1);
+    sum_need(r, &f);
+    kn_hold_d(r, KN_NEED_WORK, f.block, f.folds);
+    kn_deviance_pass_need(r, &f, most);
+}
+
+void kn_deviance_turn_need(kn_rehearsal *r, const kn_deviance_sizes *s)
+{
+    fitter f = sizes_of(s);
+    kn_rehearsal given = {0};
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_SAMPLES, f.N, f.N);
+    kn_let_go(r, mark);
+    sum_need(&given, &f);
+    kn_deviance_pass_gram_need(&given, &f);
+    kn_let_go_of(r, (kn_held){0}, given.now);
+    mark = r->now;
+    kn_hold_d(r, KN_NEED_SAMPLES, f.N, f.N);
+    for (int w = 0; w < kn_workers_of(s->threads, f.folds + 1, 1); w++) {
+        kn_eig_top_need(r, KN_NEED_SAMPLES, f.N, f.Kmax);
+        kn_hold_d(r, KN_NEED_SAMPLES, f.N, f.Kmax);
+    }
+    kn_let_go(r, mark);
+    kn_hold_d(r, KN_NEED_REFERENCE, f.T, f.Kmax);
+}
+
+/* Q of fewer than Kmax columns, at most every other, is a copy. */
+void kn_deviance_finish_need(kn_rehearsal *r, const kn_deviance_sizes *s)
+{
+    fitter f = sizes_of(s);
+    kn_hold_d(r, KN_NEED_REFERENCE, f.T, f.Kmax / 2 + 1);
+    kn_deviance_prepare_need(r, f.Kmax);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, f.N, 2 * f.n_stages);
+    kn_let_go(r, mark);
+}
+
+void kn_deviance_kept_need(kn_rehearsal *r, const kn_deviance_sizes *s)
+{
+    fitter f = sizes_of(s);
+    kn_hold_d(r, KN_NEED_REFERENCE, f.T, f.Kmax + 1);
+    kn_deviance_prepare_need(r, f.Kmax);
 }
 
 /* z of the reference are finite by construction: a missing one is an error, because leaving it out

@@ -2,6 +2,7 @@
 #ifndef KN_NORM_DEVIANCE_FIT_H
 #define KN_NORM_DEVIANCE_FIT_H
 
+#include "base/rehearse.h"
 #include "norm/deviance.h"
 
 /* Fits to the N x T maps of z with the folds fold[N], numbered 0 .. folds-1, none empty.
@@ -44,5 +45,17 @@ kn_status kn_deviance_first(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first,
 kn_status kn_deviance_turn(kn_ctx *ctx, kn_deviance_fitter *f, bool *again);
 void kn_deviance_second(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
 kn_status kn_deviance_finish(kn_ctx *ctx, kn_deviance_fitter *f, kn_deviance *out);
+
+/* Of n samples in so many folds: a fitter until its _turn; what _turn lets go, takes and passes;
+ * what _finish takes in
+ * addition; what a kn_deviance has in the end, at most. */
+typedef struct kn_deviance_sizes {
+    ptrdiff_t N, T;
+    int folds, threads;
+} kn_deviance_sizes;
+void kn_deviance_fitter_need(kn_rehearsal *r, const kn_deviance_sizes *s);
+void kn_deviance_turn_need(kn_rehearsal *r, const kn_deviance_sizes *s);
+void kn_deviance_finish_need(kn_rehearsal *r, const kn_deviance_sizes *s);
+void kn_deviance_kept_need(kn_rehearsal *r, const kn_deviance_sizes *s);
 
 #endif

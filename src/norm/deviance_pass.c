@@ -49,6 +49,17 @@ kn_status kn_deviance_pass_new(kn_ctx *ctx, kn_deviance_fitter *f)
     return f->single ? space_new_f(ctx, f) : space_new_d(ctx, f);
 }
 
+void kn_deviance_pass_gram_need(kn_rehearsal *r, const kn_deviance_fitter *f)
+{
+    kn_hold(r, KN_NEED_SAMPLES, f->N * f->N, f->single ? sizeof(float) : sizeof(double));
+}
+
+void kn_deviance_pass_need(kn_rehearsal *r, const kn_deviance_fitter *f, ptrdiff_t most)
+{
+    f->single ? space_need_f(r, f, most) : space_need_d(r, f, most);
+    kn_deviance_pass_gram_need(r, f);
+}
+
 void kn_deviance_pass_free(kn_deviance_fitter *f)
 {
     f->single ? space_free_f(f) : space_free_d(f);

@@ -48,6 +48,9 @@ struct kn_deviance_fitter {
 };
 
 kn_status kn_deviance_pass_new(kn_ctx *ctx, kn_deviance_fitter *f);
+/* `most`: held-out rows of a fold; and the part of it that pass_gram_end gives back. */
+void kn_deviance_pass_need(kn_rehearsal *r, const kn_deviance_fitter *f, ptrdiff_t most);
+void kn_deviance_pass_gram_need(kn_rehearsal *r, const kn_deviance_fitter *f);
 void kn_deviance_pass_free(kn_deviance_fitter *f);
 void kn_deviance_pass_gram(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
 void kn_deviance_pass_gram_end(kn_deviance_fitter *f); /* gives its memory back */

@@ -89,6 +89,19 @@ out:
     return status;
 }
 
+static void NAME(space_need)(kn_rehearsal *r, const kn_deviance_fitter *f, ptrdiff_t most)
+{
+    ptrdiff_t side = f->Kmax, rows = side > most ? side : most;
+    kn_hold(r, KN_NEED_WORK, f->N * f->block, sizeof(REAL));
+    kn_hold(r, KN_NEED_WORK, f->N * f->folds * f->Kmax, sizeof(REAL)); /* V */
+    for (int w = 0; w < f->workers; w++) {
+        kn_hold(r, KN_NEED_WORK, NAME(CHUNK) * (3 * f->Kmax + most + 2 * f->n_stages),
+                sizeof(REAL));
+        kn_hold(r, KN_NEED_WORK, rows * (side > f->n_stages ? side : f->n_stages), sizeof(REAL));
+        kn_hold_d(r, KN_NEED_WORK, NAME(CHUNK), 2);
+    }
+}
+
 static void NAME(end_gram)(kn_deviance_fitter *f)
 {
     NAME(space) *s = f->space;

@@ -2,7 +2,10 @@
 
 #include <math.h>
 
+#include "gp/cv_deal.h"
 #include "gp/loo.h"
+#include "gp/method.h"
+#include "gp/noise.h"
 #include "norm/deviance_fit.h"
 #include "norm/extrapolation.h"
 #include "norm/gev_fit.h"
@@ -37,6 +40,12 @@ double kn_reference_iso_share(const kn_gp *gp, ptrdiff_t j)
     if (gp->complement_component)
         sum += (1 - row) * gp->latent.c[gp->P];
     return sum * gp->latent.iso;
+}
+
+bool kn_reference_keeps_z(ptrdiff_t n, ptrdiff_t T)
+{
+    static const double MOST = 1e9; /* bytes */
+    return (double)sizeof(float) * (double)n * (double)T <= MOST;
 }
 
 ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t)
@@ -170,12 +179,16 @@ static kn_status second_walk(kn_ctx *ctx, maps_walk *w)
         while (again) { /* z beyond all bounds: only this one's zz' is made anew */
             kn_visitor first[] = {z, {w, 0, NULL, k == 0 ? again_z : again_noise, NULL}};
             KN_TRY(kn_walk_run(ctx, &walk, first, 2));
+            kn_z_keeper_clear(&w->keeper);
             KN_TRY(kn_deviance_turn(ctx, w->deviance[k], &again));
         }
     }
     kn_visitor second[] = {z, {w, 0, NULL, second_deviance, NULL}};
     KN_TRY(kn_walk_run(ctx, &walk, second, 2));
+    kn_z_keeper_clear(&w->keeper);
     KN_TRY(kn_deviance_finish(ctx, w->deviance[0], &w->r->deviance));
+    kn_deviance_fitter_free(w->deviance[0]);
+    w->deviance[0] = NULL;
     KN_TRY(kn_deviance_finish(ctx, w->deviance[1], &w->r->deviance_noise));
     w->r->has_deviance = true;
 out:
@@ -266,6 +279,7 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
                "no abnormality statistics");
         goto out;
     }
+    kn_top_stream_clear(&w.z.top);
     KN_TRY(fit_gev(ctx, out));
     if (w.noiseless)
         kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
@@ -312,4 +326,70 @@ out:
     kn_z_maker_clear(&z);
     kn_gp_maps_clear(&loo);
     return status;
+}
+
+/* A walk over maps that makes z; leaves what the maps keep of it. */
+static void walk_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+{
+    kn_held mark = r->now, room;
+    kn_walk_need(r, n, kn_walk_width(0, s->T), KN_WALK_Y | KN_WALK_MAPS);
+    kn_top_stream_need(r, n, s->T, s->top);
+    room = r->now;
+    s->method->need.block(r, s, kind, n);
+    kn_let_go_of(r, mark, room);
+}
+
+/* The second walk, with z at hand or by maps made once more, a panel of which (`panel`: taken
+ * between these marks) is made anew. */
+static void deviance_need(kn_rehearsal *r, const kn_need_shape *s, const kn_deviance_sizes *d,
+                          const kn_held panel[2])
+{
+    kn_held mark;
+    kn_rehearse_stage(r, "deviance");
+    kn_deviance_turn_need(r, d);
+    kn_deviance_turn_need(r, d);
+    mark = r->now;
+    if (kn_reference_keeps_z(d->N, s->T)) {
+        kn_z_recall_need(r, d->N, s->T);
+    } else {
+        kn_let_go_of(r, panel[0], panel[1]);
+        kn_walk_need(r, d->N, kn_walk_width(0, s->T), KN_WALK_Y | KN_WALK_MAPS);
+        s->method->need.block(r, s, KN_MAPS_CV, d->N);
+    }
+    kn_let_go(r, mark);
+    kn_deviance_finish_need(r, d);
+}
+
+void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    bool once = s->folds == KN_HELD_OUT_ONCE, keep;
+    ptrdiff_t n = once ? kn_held_out(s->N) : s->N;
+    kn_deviance_sizes d = {n, s->T, once ? KN_REFERENCE_FOLDS : s->folds, s->threads};
+    kn_held begin, panel[2]; /* panel: before and after what the maps keep of a walk */
+    kn_rehearse_stage(r, "reference");
+    keep = kn_reference_keeps_z(n, s->T);
+    kn_hold_d(r, KN_NEED_REFERENCE, n, 5);
+    if (keep)
+        kn_hold_f(r, KN_NEED_REFERENCE, n, s->T);
+    begin = r->now;
+    kn_noise_need(r, s, n);
+    if (keep)
+        kn_hold_f(r, KN_NEED_REFERENCE, n, s->T);
+    kn_deviance_fitter_need(r, &d);
+    kn_deviance_fitter_need(r, &d);
+    kn_z_maker_need(r, n, s->T, true);
+    panel[0] = r->now;
+    walk_need(r, s, KN_MAPS_CV, n);
+    panel[1] = r->now;
+    deviance_need(r, s, &d, panel);
+    kn_let_go(r, begin);
+    kn_let_go_of(r, panel[1], panel[0]); /* that is still there */
+    kn_deviance_kept_need(r, &d);
+    kn_deviance_kept_need(r, &d);
+    if (once)
+        return;
+    kn_rehearse_stage(r, "leave-one-out");
+    s->method->need.maps(r, s, KN_MAPS_LOO, n);
+    kn_z_maker_need(r, n, s->T, false);
+    walk_need(r, s, KN_MAPS_LOO, n);
 }

@@ -3,6 +3,7 @@
 #ifndef KN_NORM_REFERENCE_H
 #define KN_NORM_REFERENCE_H
 
+#include "base/rehearse.h"
 #include "gp/maps.h"
 #include "gp/walk.h"
 #include "norm/deviance.h"
@@ -27,6 +28,12 @@ typedef struct kn_reference {
     kn_gev loo_gev;
     float *z; /* n x T row by row, cross-validated; NULL: not kept */
 } kn_reference;
+
+/* Of the deviance, where the maps come from one held-out set. */
+enum { KN_REFERENCE_FOLDS = 5 };
+
+/* z are kept up to a size: a training sample scored again is owed its cross-validated map. */
+bool kn_reference_keeps_z(ptrdiff_t n, ptrdiff_t T);
 
 typedef struct kn_reference_job {
     const kn_gp *gp;
@@ -55,5 +62,8 @@ kn_status kn_reference_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, 
 
 /* Share of the model variance that is not R's iso term, for extrapolation: subtracts c_p iso. */
 double kn_reference_iso_share(const kn_gp *gp, ptrdiff_t j);
+
+/* Both, and the noise that is made on the way, over the maps that the fit has left. */
+void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s);
 
 #endif

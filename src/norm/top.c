@@ -77,6 +77,13 @@ kn_status kn_top_rows(kn_ctx *ctx, const float *z, ptrdiff_t rows, ptrdiff_t T, 
     return status;
 }
 
+void kn_top_rows_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T, int threads)
+{
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, kn_at_most(threads, rows), T);
+    kn_let_go(r, mark);
+}
+
 kn_status kn_top_stream_init(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t T, double fraction,
                              kn_top_stream *s)
 {
@@ -94,6 +101,12 @@ out:
     if (status != KN_OK)
         kn_top_stream_clear(s);
     return status;
+}
+
+void kn_top_stream_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T, double fraction)
+{
+    kn_hold_d(r, KN_NEED_REFERENCE, 2 * kn_top_count(T, fraction), rows);
+    kn_hold_d(r, KN_NEED_REFERENCE, rows, 3);
 }
 
 void kn_top_stream_clear(kn_top_stream *s)

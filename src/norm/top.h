@@ -8,6 +8,7 @@
 #define KN_NORM_TOP_H
 
 #include "base/mat.h"
+#include "base/rehearse.h"
 
 #define KN_TOP_FRACTION 0.05
 
@@ -38,5 +39,8 @@ kn_status kn_top_stream_init(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t T, double fr
 void kn_top_stream_clear(kn_top_stream *stream);
 void kn_top_stream_add(kn_ctx *ctx, kn_top_stream *stream, kn_mat z); /* rows x count */
 void kn_top_stream_result(kn_top_stream *stream, double *m);          /* rows; ends the stream */
+
+void kn_top_stream_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T, double fraction);
+void kn_top_rows_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T, int threads); /* passes */
 
 #endif

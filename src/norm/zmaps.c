@@ -133,6 +133,17 @@ void kn_z_maker_clear(kn_z_maker *m)
     kn_top_stream_clear(&m->top);
 }
 
+void kn_z_maker_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, bool alone)
+{
+    ptrdiff_t blocks = 1 + T / KN_BLOCK, width = kn_walk_width(0, T);
+    kn_hold(r, KN_NEED_WORK, width, sizeof(kn_losses));
+    kn_slots_need(r, KN_NEED_WORK, blocks, KN_N_LOSSES);
+    if (alone) {
+        kn_hold_d(r, KN_NEED_WORK, width, 1);
+        kn_slots_need(r, KN_NEED_WORK, blocks, 2 * n + 1);
+    }
+}
+
 /* ---- z kept, and recalled ---- */
 
 typedef struct kept_job {
@@ -186,6 +197,12 @@ static kn_status begin_recall(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
     KN_TRY(kn_mat_new(ctx, plan->n, plan->width, &k->recalled[1]));
 out:
     return status;
+}
+
+void kn_z_recall_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T)
+{
+    kn_hold_d(r, KN_NEED_WORK, n, kn_walk_width(0, T));
+    kn_hold_d(r, KN_NEED_WORK, n, kn_walk_width(0, T));
 }
 
 static void recall_columns(void *self, ptrdiff_t from, ptrdiff_t to)

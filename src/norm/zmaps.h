@@ -4,6 +4,7 @@
 #define KN_NORM_ZMAPS_H
 
 #include "base/reduce.h"
+#include "base/rehearse.h"
 #include "gp/maps.h"
 #include "gp/walk.h"
 #include "gp/z.h"
@@ -40,5 +41,9 @@ typedef struct kn_z_keeper {
 kn_visitor kn_z_keep(kn_z_keeper *k);
 kn_visitor kn_z_recall(kn_z_keeper *k); /* in the place of a maker; a walk of no maps */
 void kn_z_keeper_clear(kn_z_keeper *k); /* what was recalled */
+
+/* For a walk over n samples of T responses; the stream of the statistic apart. */
+void kn_z_maker_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, bool alone);
+void kn_z_recall_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T);
 
 #endif

@@ -77,24 +77,20 @@ static kn_status spec_of(kn_ctx *ctx, const kn_settings *s, ptrdiff_t F, kn_spec
     return kn_check_covariances(ctx, s, F, &spec->sample, &spec->task);
 }
 
-/* What is normal, from the training samples' own cross-validated maps, and from them the noise. The
- * z themselves are kept up to this size: a training sample scored again is owed its cross-validated
- * map. */
+/* What is normal, from the training samples' own cross-validated maps, and from them the noise. */
 static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y,
                                 kn_model *m)
 {
-    static const double MOST_KEPT = 1e9; /* bytes */
     kn_status status;
     void *fold = NULL;
     kn_noise_maker *maker = NULL;
-    enum { FOLDS = 5 }; /* of the deviance, where the maps come from one held-out set */
-    int folds = FOLDS;
+    int folds = KN_REFERENCE_FOLDS;
     kn_reference_job job = {.gp = &m->gp,
                             .cv = cv,
                             .fold = cv->fold,
                             .folds = cv->folds,
                             .top = m->reference.top,
-                            .keep_z = 4.0 * (double)cv->n * (double)m->gp.T <= MOST_KEPT};
+                            .keep_z = kn_reference_keeps_z(cv->n, m->gp.T)};
     if (cv->sample) {
         KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
         KN_TRY(kn_folds_deal(ctx, cv->n, NULL, m->seed, &folds, fold));
@@ -105,6 +101,8 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_resp
     kn_visitor noise = kn_noise_visitor(maker);
     job.noise = &noise;
     KN_TRY(kn_reference_make(ctx, &job, &m->reference, &m->info.cv));
+    kn_noise_maker_free(maker);
+    maker = NULL;
     if (!cv->sample) /* of very many samples it would cost more than it tells */
         KN_TRY(kn_reference_loo(ctx, &m->gp, Y, &m->reference, &m->info.loo));
 out:

@@ -5,9 +5,6 @@
 #include <string.h>
 
 #include "cov/diagonal.h"
-#include "gp/basis_range.h"
-#include "gp/cv_deal.h"
-#include "gp/cv_heldout.h"
 #include "io/path.h"
 #include "work/check.h"
 
@@ -139,15 +136,14 @@ static kn_status place(const kn_room *self, kn_ctx *ctx, const kn_response_shape
     const kn_work_room *w = (const kn_work_room *)self;
     kn_need_shape s = w->shape;
     s.N = r->n;
-    s.M = w->rank > 0 && w->rank < r->n ? w->rank : r->n;
-    if (w->rank == KN_RANK_AUTO && s.method && s.method->low_rank && r->n >= RANK_FROM)
+    if (!s.scoring)
+        s.M = w->rank > 0 && w->rank < r->n ? w->rank : r->n;
+    if (w->rank == KN_RANK_AUTO && !s.scoring && s.method->low_rank && r->n >= RANK_FROM)
         s.low = r->n / 3; /* the most that it takes without being asked */
-    if (s.method && s.method->held_out_once && !s.given_basis && r->n > KN_MANY)
-        s.range = (s.P > 0 ? s.P : KN_RANGE_LADDER) + KN_RANGE_OVERSAMPLE;
     s.T = r->T;
     s.F = r->F;
     s.value = r->value;
-    s.held = r->held + w->kept * (double)r->n * (double)r->T;
+    s.held = r->held;
     s.reading = r->reading;
     s.threads = kn_threads(ctx);
     return kn_place_responses(ctx, &w->allowance, &s, at_least, in_file);
@@ -174,26 +170,28 @@ kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out)
                                  .iso = iso,
                                  .rotated = iso && (basis > 0 || !kn_cov_is_spectral(&task)),
                                  .given_basis = basis > 0,
+                                 .plain = s->plain,
+                                 .stats = sample.stats.n,
+                                 .task_stats = iso ? task.stats.n : 0,
                                  .P = basis > 0 ? basis : s->components,
                                  .folds = s->folds,
                                  .top = s->top};
     return status;
 }
 
-static double model_bytes(const kn_model *m)
-{
-    const kn_gp *gp = &m->gp;
-    const kn_reference *r = &m->reference;
-    double N = (double)gp->N, T = (double)gp->T;
-    return gp->method->bytes(gp) + 8 * T * (double)(r->deviance.K + r->deviance_noise.K) +
-           (r->z ? 4 * N * T : 0);
-}
-
-kn_work_room kn_room_to_score(kn_ctx *ctx, const kn_settings *s, const kn_model *model, int maps)
+kn_work_room kn_room_to_score(kn_ctx *ctx, const kn_settings *s, const kn_model *model, int maps,
+                              int kept)
 {
     kn_work_room w = room_of(ctx, s);
     w.room.by_rows = true;
-    w.kept = (double)sizeof(float) * maps;
-    w.shape = (kn_need_shape){.scoring = true, .model = model_bytes(model), .train = model->gp.N};
+    w.shape = (kn_need_shape){.scoring = true,
+                              .model = kn_model_bytes(model),
+                              .train = model->gp.N,
+                              .maps = maps,
+                              .kept = kept,
+                              .method = model->gp.method,
+                              .P = model->gp.P,
+                              .M = model->gp.latent.R0.m,
+                              .stats = model->gp.spec.sample.stats.n};
     return w;
 }

@@ -19,10 +19,11 @@ typedef struct kn_work_room {
     kn_allowance allowance;
     kn_need_shape shape; /* all but N, T, F, M and what depends on the files */
     ptrdiff_t rank;      /* of R, as kn_settings has it */
-    double kept;         /* bytes that stay in memory for each response of each person: maps */
 } kn_work_room;
 
 kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out);
-kn_work_room kn_room_to_score(kn_ctx *ctx, const kn_settings *s, const kn_model *model, int maps);
+/* maps: that a batch holds of each person; kept: of these in memory, for all people. */
+kn_work_room kn_room_to_score(kn_ctx *ctx, const kn_settings *s, const kn_model *model, int maps,
+                              int kept);
 
 #endif

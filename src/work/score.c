@@ -68,6 +68,13 @@ static void work_clear(work *w)
     kn_made_clear(&w->made);
 }
 
+/* Maps of a batch: those asked for, and what scoring needs in any case. */
+static int maps_of(const work *w)
+{
+    return __builtin_popcount(w->write | (w->score ? (unsigned)KN_MAP_Z : 0)) +
+           (w->score && w->model->reference.has_deviance);
+}
+
 /* The folder, and every file that will be in it, before anything is computed. */
 static kn_status check_outputs(kn_ctx *ctx, work *w)
 {
@@ -125,7 +132,7 @@ static kn_status prepare(kn_ctx *ctx, work *w)
                        w->s.model ? w->s.model : "the model");
     KN_TRY(kn_mapfile_format(ctx, &w->model->space, (kn_format)w->s.format, &unused));
     int maps = __builtin_popcount(w->write);
-    kn_work_room room = kn_room_to_score(ctx, &w->s, w->model, w->s.folder ? 0 : maps);
+    kn_work_room room = kn_room_to_score(ctx, &w->s, w->model, maps_of(w), w->s.folder ? 0 : maps);
     kn_known known = {&w->model->recipe, w->score ? &w->model->space : NULL};
     KN_TRY(kn_people_new(ctx, w->data, &w->s, known, &room.room, &w->people));
     KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->data, &w->people, &w->scores));
@@ -137,17 +144,41 @@ out:
     return status;
 }
 
+static ptrdiff_t rows_for(ptrdiff_t responses, int maps, bool score)
+{
+    double T = (double)responses, block = (double)kn_at_most(responses, KN_BLOCK);
+    int blocks = score ? 5 : 2; /* mean, variance; y, z, and what calibration gathers */
+    ptrdiff_t rows = (ptrdiff_t)(BATCH_BYTES / (4 * T * maps + 8 * block * blocks));
+    return rows < LEAST ? LEAST : rows;
+}
+
 /* As many samples as BATCH_BYTES have room for, maps and blocks together. */
 static ptrdiff_t batch_size(const work *w)
 {
-    double T = (double)w->scores->T, block = T < KN_BLOCK ? T : KN_BLOCK;
-    int maps = __builtin_popcount(w->write | (w->score ? (unsigned)KN_MAP_Z : 0)) +
-               (w->score && w->model->reference.has_deviance);
-    int blocks = w->score ? 5 : 2; /* mean, variance; y, z, and what calibration gathers */
-    ptrdiff_t rows = (ptrdiff_t)(BATCH_BYTES / (4 * T * maps + 8 * block * blocks));
+    ptrdiff_t rows = rows_for(w->scores->T, maps_of(w), w->score);
     ptrdiff_t least = w->model->gp.method->batch(&w->model->gp);
-    rows = rows < LEAST ? LEAST : rows;
     return rows < least ? least : rows;
+}
+
+ptrdiff_t kn_score_rows(const kn_need_shape *s)
+{
+    return kn_at_most(rows_for(s->T, s->maps, s->value > 0), s->N);
+}
+
+void kn_score_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    ptrdiff_t width = kn_at_most(s->T, KN_BLOCK), rows = kn_score_rows(s);
+    kn_need_shape model = *s;
+    kn_rehearse_stage(r, "scoring");
+    kn_hold_bytes(r, KN_NEED_BASIS, s->model);
+    kn_hold_f(r, KN_NEED_WORK, s->N, s->kept * s->T);
+    kn_hold_f(r, KN_NEED_WORK, rows, (s->maps - s->kept) * s->T);
+    kn_hold_d(r, KN_NEED_WORK, rows, 4 * width);
+    kn_hold_d(r, KN_NEED_WORK, s->N + rows, s->F);
+    kn_scores_need(r, s, rows);
+    model.N = s->train;
+    s->method->need.maps(r, &model, KN_MAPS_PREDICT, rows);
+    s->method->need.block(r, &model, KN_MAPS_PREDICT, rows);
 }
 
 static kn_status prepare_batches(kn_ctx *ctx, work *w, ptrdiff_t rows)

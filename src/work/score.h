@@ -2,6 +2,7 @@
 #ifndef KN_WORK_SCORE_H
 #define KN_WORK_SCORE_H
 
+#include "base/rehearse.h"
 #include "data/data.h"
 #include "model/model.h"
 
@@ -9,5 +10,9 @@
  * size of a map. The bytes of maps do not depend on it, tables only by rounding. */
 kn_status kn_score_in_batches(kn_ctx *ctx, const kn_model *model, kn_data *data,
                               const kn_options *options, ptrdiff_t rows, kn_scores **scores);
+
+/* Of s->N people; and how many of them a batch has. */
+ptrdiff_t kn_score_rows(const kn_need_shape *s);
+void kn_score_need(kn_rehearsal *r, const kn_need_shape *s);
 
 #endif

@@ -156,6 +156,18 @@ out:
     return status;
 }
 
+void kn_scores_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t batch)
+{
+    enum { COLUMNS = 10 + 2, FLAGS = 4, NAME = 2 * 64 }; /* of each person; bytes of a short name */
+    kn_hold_d(r, KN_NEED_WORK, s->N, COLUMNS);
+    kn_hold(r, KN_NEED_WORK, s->N, FLAGS * sizeof(bool) + sizeof(char *) + NAME);
+    kn_hold_d(r, KN_NEED_WORK, s->T, KN_N_METRICS + 4 + 1); /* and noise */
+    kn_hold(r, KN_NEED_WORK, s->T, sizeof(kn_metric_sums));
+    kn_calibrator_need(r, batch, kn_at_most(s->T, KN_BLOCK));
+    kn_top_rows_need(r, batch, s->T, s->threads);
+    kn_deviance_score_need(r, batch, s->T);
+}
+
 /* Who is abnormal, and whom the probabilities refer to. */
 static kn_status choose_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
                                const kn_people *people)

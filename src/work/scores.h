@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "base/rehearse.h"
 #include "data/people.h"
 #include "io/writer.h"
 #include "model/model.h"
@@ -88,5 +89,8 @@ kn_status kn_scores_check(kn_ctx *ctx, const char *dir, const kn_write_options *
 /* abnormality.tsv, metrics.tsv, summary.json */
 kn_status kn_scores_write(kn_ctx *ctx, const kn_scores *s, const char *dir,
                           const kn_write_options *options);
+
+/* Of s->N samples in batches of so many; scoring a batch passes. */
+void kn_scores_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t batch);
 
 #endif

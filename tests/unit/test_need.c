@@ -2,11 +2,17 @@
 #include "calls.h"
 #include "scratch.h"
 
+#include <math.h>
 #include <sys/stat.h>
 
+#include "base/mem.h"
 #include "base/ram.h"
+#include "base/rng.h"
+#include "gp/kronprod.h"
 #include "gp/smtgpr.h"
+#include "gp/stgpr.h"
 #include "io/scratch.h"
+#include "work/fit.h"
 #include "work/room.h"
 
 static const kn_need_shape PLAIN = {.method = &kn_method_smtgpr,
@@ -27,16 +33,207 @@ static double total(kn_need_shape s)
     return kn_need_total(&need);
 }
 
-static void parts_are_the_matrices_that_are_alive(void **state)
+/* ---- need against the mark that kn_alloc reached ---- */
+
+enum { AUTO = -1 };
+
+typedef struct trial {
+    const char *name;
+    kn_need_shape s;
+    const char *sample, *task; /* kernels; NULL: the default */
+    int rank;                  /* as an option; 0: full */
+    int new_samples;           /* to be scored by the model, instead of its fit */
+    bool in_file;              /* whose responses are in a scratch file */
+} trial;
+
+#define FIT(m, n, t, p) .method = &kn_method_##m, .N = n, .T = t, .P = p, .M = n
+#define LOW(n, t, p, m) .method = &kn_method_smtgpr, .N = n, .T = t, .P = p, .M = m
+static const trial TRIALS[] = {
+    {.name = "structured", .s = {FIT(smtgpr, 120, 150, 10), .folds = 10}},
+    {.name = "ten samples", .s = {FIT(smtgpr, 10, 5000, 3), .folds = 5}},
+    {.name = "one response", .s = {FIT(smtgpr, 300, 1, 1), .folds = 10}},
+    {.name = "components auto", .s = {FIT(smtgpr, 200, 150, 0), .folds = 10}},
+    {.name = "auto without folds", .s = {FIT(smtgpr, 260, 5000, 0)}},
+    {.name = "many responses", .s = {FIT(smtgpr, 40, 30000, 5), .folds = 10}},
+    {.name = "many without folds", .s = {FIT(smtgpr, 40, 30000, 5)}},
+    {.name = "one kernel", .s = {FIT(smtgpr, 400, 150, 12), .stats = 1}, .sample = "se"},
+    {.name = "iso", .s = {FIT(smtgpr, 150, 5000, 20), .folds = 10, .iso = true}},
+    {.name = "iso turned",
+     .s = {FIT(smtgpr, 100, 1500, 30), .folds = 5, .iso = true, .rotated = true},
+     .task = "linear+se+iso"},
+    {.name = "given basis", .s = {FIT(smtgpr, 150, 5000, 8), .folds = 10, .given_basis = true}},
+    {.name = "rank", .s = {LOW(1100, 150, 5, 200), .folds = 4}, .rank = 200},
+    {.name = "rank auto, not enough",
+     .s = {FIT(smtgpr, 1000, 20, 3), .stats = 1},
+     .sample = "se",
+     .rank = AUTO},
+    {.name = "range finder", .s = {LOW(5200, 150, 5, 60), .folds = 10}, .rank = 60},
+    {.name = "stgpr", .s = {FIT(stgpr, 60, 3000, 0), .folds = 5}},
+    {.name = "stgpr plain", .s = {FIT(stgpr, 100, 3, 0), .plain = true}},
+    {.name = "kronprod", .s = {FIT(kronprod, 80, 5000, 0), .folds = 5, .iso = true}},
+    {.name = "kronprod turned",
+     .s = {FIT(kronprod, 50, 150, 0), .folds = 5, .iso = true, .rotated = true},
+     .task = "linear+se+iso"},
+    {.name = "scoring", .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5}, .new_samples = 800},
+    {.name = "scoring from a file",
+     .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5},
+     .new_samples = 800,
+     .in_file = true},
+};
+enum { N_TRIALS = sizeof TRIALS / sizeof *TRIALS, COVARIATES = 3 };
+
+/* Responses that the covariates predict in part, of any rank. */
+static void draw(ptrdiff_t N, ptrdiff_t T, double *X, float *Y)
+{
+    kn_rng rng;
+    kn_rng_init(&rng, 5, 1);
+    for (ptrdiff_t k = 0; k < N * COVARIATES; k++)
+        X[k] = kn_rng_normal(&rng);
+    for (ptrdiff_t i = 0; i < N; i++)
+        for (ptrdiff_t j = 0; j < T; j++)
+            Y[i * T + j] = (float)(X[i] * (double)(1 + j % 3) +
+                                   sin(X[N + i] * (double)(1 + j % 5)) + kn_rng_normal(&rng));
+}
+
+static kn_settings settings_of(const trial *t)
+{
+    kn_settings o;
+    kn_settings_init(&o);
+    o.method = t->s.method->name;
+    o.components = t->s.given_basis ? 0 : (int)t->s.P;
+    o.noise = t->s.iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
+    o.folds = t->s.folds;
+    o.plain = t->s.plain;
+    o.rank = t->rank == 0 ? KN_RANK_FULL : t->rank == AUTO ? KN_RANK_AUTO : t->rank;
+    o.max_evals = 2; /* memory has reached its mark by then */
+    o.sample_kernel = t->sample;
+    o.task_kernel = t->task;
+    return o;
+}
+
+/* The shape that the dataset's reader would make of it; *peak: bytes beyond what the caller has. */
+static kn_need_shape fit_peak(kn_ctx *ctx, const trial *t, double *peak, kn_model **model)
+{
+    kn_need_shape s = t->s;
+    kn_settings o = settings_of(t);
+    double *X = test_calloc((size_t)(s.N * COVARIATES), sizeof *X), *B = NULL;
+    float *Y = test_calloc((size_t)(s.N * s.T), sizeof *Y);
+    draw(s.N, s.T, X, Y);
+    if (s.given_basis) {
+        B = test_calloc((size_t)(s.T * s.P), sizeof *B);
+        for (ptrdiff_t j = 0; j < s.T; j++)
+            B[j % s.P * s.T + j] = 1;
+        o.basis_view = kn_view_cols(B, s.T, s.P);
+    }
+    kn_memory_peak_reset(ctx);
+    double before = (double)kn_memory_now(ctx);
+    assert_ok(ctx, kn_fit_arrays(ctx, kn_view_cols(X, s.N, COVARIATES),
+                                 kn_view_rows_f32(Y, s.N, s.T), &o, model));
+    *peak = (double)kn_memory_peak(ctx) - before;
+    s.F = COVARIATES;
+    s.value = sizeof(float);
+    s.top = o.top;
+    s.threads = kn_threads(ctx);
+    test_free(X);
+    test_free(Y);
+    test_free(B);
+    return s;
+}
+
+/* people.csv and y.npy of N samples from `first` on. */
+static void write_samples(ptrdiff_t first, ptrdiff_t N, ptrdiff_t T, const double *X,
+                          const float *Y, ptrdiff_t rows)
+{
+    FILE *f = fopen("people.csv", "w"), *y = fopen("y.npy", "wb");
+    char header[118];
+    int n = snprintf(header, sizeof header,
+                     "{'descr': '<f4', 'fortran_order': False, 'shape': (%td, %td), }", N, T);
+    memset(header + n, ' ', sizeof header - (size_t)n);
+    header[sizeof header - 1] = '\n';
+    fputs("a,b,c\n", f);
+    for (ptrdiff_t i = first; i < first + N; i++)
+        fprintf(f, "%.6f,%.6f,%.6f\n", X[i], X[rows + i], X[2 * rows + i]);
+    fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, y);
+    fwrite(header, 1, sizeof header, y);
+    fwrite(Y + first * T, sizeof *Y, (size_t)(N * T), y);
+    assert_int_equal(fclose(f) | fclose(y), 0);
+}
+
+/* Fit and scoring by way of files, as the command does. */
+static kn_need_shape scoring_peak(kn_ctx *ctx, const trial *t, double *peak)
+{
+    ptrdiff_t N = t->s.N, T = t->s.T, all = N + t->new_samples;
+    double *X = test_calloc((size_t)(all * COVARIATES), sizeof *X);
+    float *Y = test_calloc((size_t)(all * T), sizeof *Y);
+    kn_model *model;
+    kn_scores *scores;
+    draw(all, T, X, Y);
+    write_samples(0, N, T, X, Y, all);
+    assert_ok(ctx, fit_files(ctx,
+                             "covariates=people.csv responses=y.npy components=5 folds=5 "
+                             "max_evals=2 output=model force=yes",
+                             &model));
+    kn_model_free(model);
+    assert_ok(ctx, kn_model_open(ctx, "model", &model));
+    kn_need_shape s = {.scoring = true,
+                       .model = kn_model_bytes(model),
+                       .train = N,
+                       .maps = 2, /* z, and z by noise alone */
+                       .method = t->s.method,
+                       .N = t->new_samples,
+                       .T = T,
+                       .F = COVARIATES,
+                       .P = model->gp.P,
+                       .M = model->gp.latent.R0.m,
+                       .value = sizeof(float),
+                       .threads = kn_threads(ctx)};
+    kn_model_free(model);
+    write_samples(N, t->new_samples, T, X, Y, all);
+    if (t->in_file) { /* half way between with and without the responses */
+        double less = s.value * (double)s.N * (double)T - kn_need_window(&s);
+        kn_set_memory(ctx, (size_t)(total(s) - less / 2));
+    }
+    kn_memory_peak_reset(ctx);
+    double before = (double)kn_memory_now(ctx);
+    assert_ok(ctx, score_files(ctx, "score",
+                               "model=model covariates=people.csv responses=y.npy output=out "
+                               "scratch=. force=yes",
+                               0, &scores));
+    *peak = (double)kn_memory_peak(ctx) - before;
+    kn_scores_free(scores);
+    assert_int_equal(system("rm -r out model"), 0);
+    test_free(X);
+    test_free(Y);
+    return s;
+}
+
+static void need_is_at_least_the_peak_and_at_most_three_tenths_above(void **state)
 {
     (void)state;
-    kn_need need;
-    kn_need_of(&PLAIN, &need);
-    assert_close(need.responses, 4.0 * 600 * 100000, 1e-15);
-    assert_close(need.basis, 8.0 * 100000 * 25, 1e-15);
-    assert_string_equal(need.stage, "deviance");
-    assert_close(need.reference, 2 * 4.0 * 600 * 100000 + 2.5 * 8 * 100000 * 128, 1e-15);
-    assert_close(need.samples, 8.0 * 600 * 600 * 5, 1e-15);
+    static const double SMALL = 64e3, MOST = 1.3; /* SMALL: what need.c adds for no size's sake */
+    bool wrong = false;
+    for (int k = 0; k < N_TRIALS; k++) {
+        const trial *t = &TRIALS[k];
+        bool scoring = t->new_samples > 0;
+        kn_ctx *ctx = kn_ctx_new();
+        kn_model *model = NULL;
+        kn_need need;
+        double peak, all;
+        kn_set_threads(ctx, 2);
+        kn_need_shape s = scoring ? scoring_peak(ctx, t, &peak) : fit_peak(ctx, t, &peak, &model);
+        kn_need_of(&s, &need);
+        all = kn_need_total(&need) - need.program;
+        if (!scoring || t->in_file) /* the caller's, or in a file */
+            all -= need.responses;
+        bool bad = all < peak || all > MOST * peak + SMALL;
+        if (bad || getenv("KN_SHOW"))
+            print_message("%-20s N %td T %td: need %.0f kB, peak %.0f kB, %.3f times, in %s\n",
+                          t->name, s.N, s.T, all / 1e3, peak / 1e3, all / peak, need.stage);
+        wrong = wrong || bad;
+        kn_model_free(model);
+        kn_ctx_free(ctx);
+    }
+    assert_false(wrong);
 }
 
 static void z_beyond_a_gigabyte_are_not_kept(void **state)
@@ -83,7 +280,7 @@ static void a_low_rank_with_a_range_finder_has_no_square_of_samples(void **state
     twice.N = 100000;
     assert_true(total(twice) < 2.01 * total(s));
     s.M = s.N;
-    assert_true(total(s) > 6 * 8.0 * 50000 * 50000);
+    assert_true(total(s) > 5 * 8.0 * 50000 * 50000); /* pairs twice, U, H, and dsyevr's */
 }
 
 static void auto_allows_for_the_top_of_its_ladder(void **state)
@@ -266,7 +463,7 @@ static void arrays_of_every_order_are_the_same_from_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_the_matrices_that_are_alive),
+        cmocka_unit_test(need_is_at_least_the_peak_and_at_most_three_tenths_above),
         cmocka_unit_test(z_beyond_a_gigabyte_are_not_kept),
         cmocka_unit_test(more_of_anything_never_needs_less),
         cmocka_unit_test(a_low_rank_with_a_range_finder_has_no_square_of_samples),
