@@ -47,7 +47,7 @@ typedef struct kn_fit_info {
     int converged;
     double projected_gradient; /* largest entry, per sample, in the optimiser's parameters */
     double rho, length;        /* structured: R0 = (1-rho) XX'/F + rho SE(length); else NaN */
-    int n_theta;               /* iso: parameters in the order of docs/numerics.md */
+    int n_theta;               /* iso: parameters in the order of docs/METHOD.md, 1a */
     double theta[KN_MAX_THETA];
     double gradient[KN_MAX_THETA];
     char theta_name[KN_MAX_THETA][16];

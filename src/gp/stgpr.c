@@ -226,7 +226,7 @@ static kn_status check_cells(const kn_gp *gp, kn_arrays *a)
     return KN_OK;
 }
 
-/* alpha = (R0 + delta I)^-1 y / c needs no eigenvectors, whose signs no two machines agree on; in
+/* alpha = (R0 + delta I)^-1 y needs no eigenvectors, whose signs no two machines agree on; in
  * single precision it is as large as the responses were. */
 static kn_status arrays(kn_gp *gp, kn_arrays *a)
 {

@@ -2,8 +2,8 @@
  *
  * 8 x 8 cells and rho = 0 and 1 are evaluated for every response: one eigenproblem, one product
  * U'Y, one profile each. Then the step is halved round the best cell of each response that has
- * something to gain, and each new cell is evaluated for the responses that ask. METHOD 7 halves
- * twice; measured over 4 x 100 simulated responses (test_stgpr, KN_SEED 1 to 4) two halvings left
+ * something to gain, and each new cell is evaluated for the responses that ask. It is halved
+ * three times: over 4 x 100 simulated responses (test_stgpr, KN_SEED 1 to 4) two halvings left
  * 395 within 0.1 nat of their own optimum, three 397. In the end responses move to cells that
  * others use where that costs next to nothing: predictions pay per cell. */
 #include "gp/stgpr_lattice.h"

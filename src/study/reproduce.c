@@ -1,5 +1,5 @@
 /* The paper's experiment from end to end: every method, variant and number of components on the
- * same splits, with results on disk after each run                              [METHOD 9, 10] */
+ * same splits, with results on disk after each run                              [METHOD 9] */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -246,7 +246,7 @@ static void same_seed_same_bytes(void **state)
 int main(void)
 {
     ctx = kn_ctx_new();
-    const char *which = getenv("KN_OPTIMISER"); /* for docs/numerics.md: how the others fare */
+    const char *which = getenv("KN_OPTIMISER"); /* for bench/MEASURED.md: how the others fare */
     if (which) {
         kn_optimiser o = strcmp(which, "tnewton") == 0 ? KN_TNEWTON : KN_LBFGS;
         fprintf(stderr, "missed: exact %d of 20, paper %d of 20\n",
