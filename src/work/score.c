@@ -1,5 +1,5 @@
 /* A model applied to some people: predictions, and with responses z, abnormality and
- * metrics                                                                              [SCALE 4]
+ * metrics                                                                            [METHOD 6b]
  *
  * Samples pass in batches, and the responses of a batch in blocks. Held are the float maps of one
  * batch and doubles of one block; a batch's maps go to the files before the next one is made. So
