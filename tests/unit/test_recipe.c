@@ -82,8 +82,7 @@ static void refuse_apply(kn_ctx *ctx, const kn_recipe *r, const char *text, cons
     kn_mat X;
     bool dropped[64];
     assert_ok(ctx, kn_mat_new(ctx, kn_table_rows(t), kn_recipe_width(r), &X));
-    assert_sentence(ctx, kn_recipe_apply(ctx, r, t, NULL, X, dropped), KN_ERR_DATA,
-                    sentence);
+    assert_sentence(ctx, kn_recipe_apply(ctx, r, t, NULL, X, dropped), KN_ERR_DATA, sentence);
     kn_mat_clear(&X);
     kn_table_free(t);
 }
