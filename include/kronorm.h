@@ -11,8 +11,8 @@
  * host program spells options. The library never prints, exits or keeps global state.
  *
  * A context belongs to one thread at a time, as do data; different threads use their own. A model
- * is immutable and may be shared between threads. Log and progress callbacks come from the thread that
- * made the call, and must return: they may not longjmp or throw.
+ * is immutable and may be shared between threads. Log and progress callbacks come from the thread
+ * that made the call, and must return: they may not longjmp or throw.
  *
  * Structs that may grow start with their size: set it to sizeof as you were compiled, and a newer
  * library fills what you have. Texts are UTF-8. */
