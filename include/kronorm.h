@@ -10,9 +10,9 @@
  * sentence in kn_message(ctx). There an option is marked {key} or {key=value}, to be spelled as the
  * host program spells options. The library never prints, exits or keeps global state.
  *
- * A context belongs to one thread at a time; different threads use different contexts. A model is
- * immutable and may be shared between threads. Log and progress callbacks come from the thread that
- * made the call, and must return: they may not longjmp or throw.
+ * A context belongs to one thread at a time, as do data; different threads use their own. A model
+ * is immutable and may be shared between threads. Log and progress callbacks come from the thread
+ * that made the call, and must return: they may not longjmp or throw.
  *
  * Structs that may grow start with their size: set it to sizeof as you were compiled, and a newer
  * library fills what you have. Texts are UTF-8. */

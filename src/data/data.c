@@ -49,16 +49,23 @@ ptrdiff_t kn_data_count(const kn_data *d)
     return d->in_memory ? d->n : d->match.n;
 }
 
-/* What is added to data needs a name that is not there yet, and data in memory. */
-static kn_status check_open(kn_ctx *ctx, const kn_data *d, const char *name, const void *values)
+static kn_status check_open(kn_ctx *ctx, const kn_data *d, const void *values)
 {
-    if (!d || !name || !values)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer",
-                       !d      ? "data"
-                       : !name ? "name"
-                               : "an array of values");
+    if (!d || !values)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", d ? "values" : "data");
     if (!d->in_memory)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "data from files take no columns from memory");
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "data from files take nothing from memory");
+    return KN_OK;
+}
+
+/* A column needs a name that no other has. */
+static kn_status check_column(kn_ctx *ctx, const kn_data *d, const char *name, const void *values)
+{
+    kn_status status = check_open(ctx, d, values);
+    if (status != KN_OK)
+        return status;
+    if (!name || !*name)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "a column of covariates has no name");
     for (ptrdiff_t k = 0; k < d->n_columns; k++)
         if (strcmp(d->column[k].name, name) == 0)
             return kn_fail(ctx, KN_ERR_DATA, "covariates: two columns are named '%s'",
@@ -107,7 +114,7 @@ kn_status kn_data_numbers(kn_ctx *ctx, kn_data *d, const char *name, const doubl
     ptrdiff_t before = d ? d->n_columns : 0;
     kn_table_column *c;
     char text[KN_NUMBER_SIZE];
-    KN_TRY(check_open(ctx, d, name, values));
+    KN_TRY(check_column(ctx, d, name, values));
     KN_TRY(new_column(ctx, d, name, &c));
     for (ptrdiff_t i = 0; i < d->n; i++) {
         double x = values[i * stride];
@@ -132,7 +139,7 @@ kn_status kn_data_texts(kn_ctx *ctx, kn_data *d, const char *name, const char *c
     kn_status status;
     ptrdiff_t before = d ? d->n_columns : 0;
     kn_table_column *c;
-    KN_TRY(check_open(ctx, d, name, texts));
+    KN_TRY(check_column(ctx, d, name, texts));
     KN_TRY(new_column(ctx, d, name, &c));
     c->category = true;
     for (ptrdiff_t i = 0; i < d->n; i++)
@@ -146,8 +153,7 @@ out:
 
 kn_status kn_data_ids(kn_ctx *ctx, kn_data *d, const char *const *ids)
 {
-    static const char name[] = "ids";
-    kn_status status = check_open(ctx, d, name, ids);
+    kn_status status = check_open(ctx, d, ids);
     for (ptrdiff_t i = 0; status == KN_OK && i < d->n; i++)
         if (!ids[i])
             status = kn_fail(ctx, KN_ERR_DATA, "ids row %td: is missing, expected an id", i + 1);
@@ -160,7 +166,7 @@ kn_status kn_data_ids(kn_ctx *ctx, kn_data *d, const char *const *ids)
 
 kn_status kn_data_responses(kn_ctx *ctx, kn_data *d, kn_view values, const char *const *names)
 {
-    kn_status status = check_open(ctx, d, "responses", values.data);
+    kn_status status = check_open(ctx, d, values.data);
     if (status != KN_OK)
         return status;
     if (values.rows != d->n)

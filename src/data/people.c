@@ -92,7 +92,7 @@ static kn_status make_x(kn_ctx *ctx, const kn_recipe *recipe, job *j, kn_people 
     KN_TRY(kn_alloc_i(ctx, j->n, &index));
     for (ptrdiff_t i = 0; i < j->n; i++)
         p->covariate_row[i] = j->pair[3 * i + 1];
-    KN_TRY(kn_recipe_apply(ctx, recipe, j->data->covariates, p->covariate_row, j->n, X, dropped));
+    KN_TRY(kn_recipe_apply(ctx, recipe, j->data->covariates, p->covariate_row, X, dropped));
     for (ptrdiff_t i = 0; i < j->n; i++)
         if (!dropped[i]) {
             index[kept] = i;

@@ -162,16 +162,16 @@ static void drop_rows(const job *a, const ptrdiff_t *col, kn_mat X, bool *droppe
 }
 
 kn_status kn_recipe_apply(kn_ctx *ctx, const kn_recipe *recipe, const kn_table *table,
-                          const ptrdiff_t *rows, ptrdiff_t n, kn_mat X, bool *dropped)
+                          const ptrdiff_t *rows, kn_mat X, bool *dropped)
 {
-    const job a = {ctx, recipe, table, rows, n, dropped};
+    const job a = {ctx, recipe, table, rows, X.rows, dropped};
     ptrdiff_t *col = NULL, f = 0;
     kn_status status;
 
-    assert(X.rows == n && X.cols == kn_recipe_width(recipe));
+    assert(X.cols == kn_recipe_width(recipe));
     assert(dropped || recipe->missing != KN_MISSING_DROP);
-    if (dropped && n > 0)
-        memset(dropped, 0, (size_t)n * sizeof *dropped);
+    if (dropped && X.rows > 0)
+        memset(dropped, 0, (size_t)X.rows * sizeof *dropped);
     KN_TRY(kn_alloc_i(ctx, recipe->n, &col));
     KN_TRY(find_columns(&a, col));
     if (recipe->missing == KN_MISSING_DROP)

@@ -79,7 +79,7 @@ kn_status kn_recipe_x_name(kn_ctx *ctx, const kn_recipe *recipe, ptrdiff_t f, ch
  * that row i has a missing value: its X is NaN. With the other policies all are false, and NULL
  * will do. */
 kn_status kn_recipe_apply(kn_ctx *ctx, const kn_recipe *recipe, const kn_table *table,
-                          const ptrdiff_t *rows, ptrdiff_t n, kn_mat X, bool *dropped);
+                          const ptrdiff_t *rows, kn_mat X, bool *dropped);
 
 const char *kn_missing_name(kn_missing missing);              /* as --missing takes it */
 bool kn_missing_from_name(const char *name, kn_missing *out); /* false: there is none */

@@ -227,6 +227,9 @@ static void sentences_name_rows(void **state)
     assert_refused(ctx, kn_data_texts(ctx, d, "age", p.site), KN_ERR_DATA,
                    "two columns are named 'age'");
     assert_refused(ctx, kn_fit(ctx, d, NULL, &m), KN_ERR_ARGUMENT, "have no responses");
+    assert_ok(ctx, kn_data_texts(ctx, d, "ids", p.site)); /* a name like any other */
+    assert_refused(ctx, kn_data_texts(ctx, d, "", p.site), KN_ERR_ARGUMENT, "has no name");
+    assert_refused(ctx, kn_data_texts(ctx, d, "group", NULL), KN_ERR_ARGUMENT, "null pointer");
     assert_refused(ctx, kn_data_responses(ctx, d, kn_view_rows(p.y, N - 1, T), NULL), KN_ERR_SHAPE,
                    "covariates have 40 rows, responses 39");
     const char *twice[N];
@@ -238,6 +241,13 @@ static void sentences_name_rows(void **state)
                    "covariates: id s02 is on rows 3 and 8, expected once");
     assert_ok(ctx, kn_data_ids(ctx, d, p.id));
     assert_ok(ctx, kn_fit(ctx, d, NULL, &m));
+    kn_options *o = options_of(ctx, "fit", "covariates=people.csv responses=maps.csv");
+    kn_data *files;
+    assert_ok(ctx, kn_data_read(ctx, o, &files));
+    assert_refused(ctx, kn_data_numbers(ctx, files, "age", p.age, 1), KN_ERR_ARGUMENT,
+                   "data from files take nothing from memory");
+    kn_data_free(files);
+    kn_options_free(o);
     kn_data *other;
     kn_scores *s;
     assert_ok(ctx, kn_data_new(ctx, N, &other));

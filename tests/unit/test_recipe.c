@@ -49,7 +49,7 @@ static kn_mat applied(kn_ctx *ctx, const kn_recipe *r, const char *text, bool *d
     kn_table *t = table_of(ctx, text);
     kn_mat X;
     assert_ok(ctx, kn_mat_new(ctx, kn_table_rows(t), kn_recipe_width(r), &X));
-    assert_ok(ctx, kn_recipe_apply(ctx, r, t, NULL, X.rows, X, dropped));
+    assert_ok(ctx, kn_recipe_apply(ctx, r, t, NULL, X, dropped));
     kn_table_free(t);
     return X;
 }
@@ -82,8 +82,7 @@ static void refuse_apply(kn_ctx *ctx, const kn_recipe *r, const char *text, cons
     kn_mat X;
     bool dropped[64];
     assert_ok(ctx, kn_mat_new(ctx, kn_table_rows(t), kn_recipe_width(r), &X));
-    assert_sentence(ctx, kn_recipe_apply(ctx, r, t, NULL, X.rows, X, dropped), KN_ERR_DATA,
-                    sentence);
+    assert_sentence(ctx, kn_recipe_apply(ctx, r, t, NULL, X, dropped), KN_ERR_DATA, sentence);
     kn_mat_clear(&X);
     kn_table_free(t);
 }
@@ -161,7 +160,7 @@ static void the_order_of_columns_and_rows_changes_nothing(void **state)
     assert_x_names(ctx, &back, "age sex=M site=A site=B site=C");
     kn_mat X2;
     assert_ok(ctx, kn_mat_new(ctx, 15, 5, &X2));
-    assert_ok(ctx, kn_recipe_apply(ctx, &back, t, rows, 15, X2, NULL));
+    assert_ok(ctx, kn_recipe_apply(ctx, &back, t, rows, X2, NULL));
     for (ptrdiff_t i = 0; i < 15; i++)
         for (ptrdiff_t f = 0; f < 5; f++)
             assert_true(kn_at(X2, i, f) == kn_at(X, 14 - i, f));
@@ -636,7 +635,7 @@ static void running_out_of_memory_is_a_sentence(void **state)
         if (s == KN_OK)
             s = kn_mat_new(ctx, 15, kn_recipe_width(&r), &X);
         if (s == KN_OK)
-            s = kn_recipe_apply(ctx, &r, t, NULL, 15, X, dropped);
+            s = kn_recipe_apply(ctx, &r, t, NULL, X, dropped);
         if (s == KN_OK)
             s = kn_recipe_x_name(ctx, &r, 4, &name);
         if (s == KN_OK)
