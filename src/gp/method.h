@@ -77,7 +77,8 @@ typedef struct kn_method {
     kn_status (*arrays)(kn_gp *gp, kn_arrays *visitor); /* of a fitted process, X and noise apart */
     void (*clear)(kn_gp *gp);                           /* gp->own; NULL: it has none */
     double (*bytes)(const kn_gp *gp);                   /* in memory */
-    /* Samples that a prediction should have, if there are so many, to be worth its while. */
+    /* Samples that a prediction should have, if there are so many, to be worth its while; by gp->T
+     * alone, so that a rehearsal can ask too. */
     ptrdiff_t (*batch)(const kn_gp *gp);
     kn_method_need need;
 } kn_method;

@@ -144,25 +144,25 @@ out:
     return status;
 }
 
-static ptrdiff_t rows_for(ptrdiff_t responses, int maps, bool score)
+static ptrdiff_t rows_for(const kn_method *method, ptrdiff_t responses, int maps, bool score)
 {
+    kn_gp sizes = {.T = responses};
     double T = (double)responses, block = (double)kn_at_most(responses, KN_BLOCK);
     int blocks = score ? 5 : 2; /* mean, variance; y, z, and what calibration gathers */
     ptrdiff_t rows = (ptrdiff_t)(BATCH_BYTES / (4 * T * maps + 8 * block * blocks));
-    return rows < LEAST ? LEAST : rows;
+    ptrdiff_t least = method->batch(&sizes) > LEAST ? method->batch(&sizes) : LEAST;
+    return rows < least ? least : rows;
 }
 
 /* As many samples as BATCH_BYTES have room for, maps and blocks together. */
 static ptrdiff_t batch_size(const work *w)
 {
-    ptrdiff_t rows = rows_for(w->scores->T, maps_of(w), w->score);
-    ptrdiff_t least = w->model->gp.method->batch(&w->model->gp);
-    return rows < least ? least : rows;
+    return rows_for(w->model->gp.method, w->scores->T, maps_of(w), w->score);
 }
 
 ptrdiff_t kn_score_rows(const kn_need_shape *s)
 {
-    return kn_at_most(rows_for(s->T, s->maps, s->value > 0), s->N);
+    return kn_at_most(rows_for(s->method, s->T, s->maps, s->value > 0), s->N);
 }
 
 void kn_score_need(kn_rehearsal *r, const kn_need_shape *s)

@@ -75,6 +75,7 @@ static const trial TRIALS[] = {
      .s = {FIT(kronprod, 50, 150, 0), .folds = 5, .iso = true, .rotated = true},
      .task = "linear+se+iso"},
     {.name = "scoring", .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5}, .new_samples = 800},
+    {.name = "scoring by stgpr", .s = {FIT(stgpr, 40, 5000, 0), .folds = 4}, .new_samples = 800},
     {.name = "scoring from a file",
      .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5},
      .new_samples = 800,
@@ -169,10 +170,12 @@ static kn_need_shape scoring_peak(kn_ctx *ctx, const trial *t, double *peak)
     kn_scores *scores;
     draw(all, T, X, Y);
     write_samples(0, N, T, X, Y, all);
-    assert_ok(ctx, fit_files(ctx,
-                             "covariates=people.csv responses=y.npy components=5 folds=5 "
-                             "max_evals=2 output=model force=yes",
-                             &model));
+    char options[256];
+    snprintf(options, sizeof options,
+             "covariates=people.csv responses=y.npy method=%s folds=%d max_evals=2 output=model "
+             "force=yes%s",
+             t->s.method->name, t->s.folds, t->s.P > 0 ? " components=5" : "");
+    assert_ok(ctx, fit_files(ctx, options, &model));
     kn_model_free(model);
     assert_ok(ctx, kn_model_open(ctx, "model", &model));
     kn_need_shape s = {.scoring = true,
