@@ -9,17 +9,19 @@
 /* ---- the table ---------------------------------------------------------------------------------
  */
 
-enum { /* commands, in the order of their names */
-       FIT = 1,
-       PREDICT = 2,
-       SCORE = 4,
-       SIMULATE = 8,
-       REPRODUCE = 16,
-       INFO = 32,
-       EVERY = FIT | PREDICT | SCORE | SIMULATE | REPRODUCE | INFO
+enum { /* the place of each command */
+#define KN_COMMAND(id, name) AT_##id,
+#include "options.def"
 };
-const char *const kn_option_commands[KN_N_COMMANDS] = {"fit",      "predict",   "score",
-                                                       "simulate", "reproduce", "info"};
+enum { /* and its bit */
+#define KN_COMMAND(id, name) id = 1 << AT_##id,
+#include "options.def"
+       EVERY = (1 << KN_N_COMMANDS) - 1
+};
+const char *const kn_option_commands[KN_N_COMMANDS] = {
+#define KN_COMMAND(id, name) name,
+#include "options.def"
+};
 
 enum { HASH = KN_KEPT_HASH, MODEL = KN_KEPT_MODEL };
 

@@ -45,7 +45,11 @@ enum {
 
 extern const kn_option_row kn_option_rows[KN_OPTION_ROWS];
 
-enum { KN_N_COMMANDS = 6 };
+enum {
+    KN_N_COMMANDS = 0
+#define KN_COMMAND(...) +1
+#include "options.def"
+};
 extern const char *const kn_option_commands[KN_N_COMMANDS];
 
 /* False: the text is not what the row takes. The struct may keep the text. */

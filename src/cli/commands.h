@@ -4,6 +4,10 @@
 
 #include "cli/arguments.h"
 
-extern const cli_command cmd_fit, cmd_predict, cmd_score, cmd_simulate, cmd_reproduce, cmd_info;
+/* In the order of the help: cmd_NAME in cmd_NAME.c. */
+#define CLI_COMMANDS(ROW) ROW(fit) ROW(predict) ROW(score) ROW(simulate) ROW(reproduce) ROW(info)
+
+#define CLI_COMMAND_DECLARED(name) extern const cli_command cmd_##name;
+CLI_COMMANDS(CLI_COMMAND_DECLARED)
 
 #endif

@@ -8,8 +8,9 @@
 #include "cli/pages.h"
 #include "cli/session.h"
 
-static const cli_command *const COMMANDS[] = {&cmd_fit,      &cmd_predict,   &cmd_score,
-                                              &cmd_simulate, &cmd_reproduce, &cmd_info};
+#define ROW(name) &cmd_##name,
+static const cli_command *const COMMANDS[] = {CLI_COMMANDS(ROW)};
+#undef ROW
 enum { N_COMMANDS = sizeof COMMANDS / sizeof *COMMANDS };
 
 static void help(FILE *to)

@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order of theta. The first three are bits 1, 2 and 4 of models of format 1. */
-static const kn_kernel *const KERNELS[] = {&kn_kernel_linear, &kn_kernel_se, &kn_kernel_iso};
+#define ROW(name) &kn_kernel_##name,
+static const kn_kernel *const KERNELS[] = {KN_KERNELS(ROW)};
+#undef ROW
 enum { N_KERNELS = sizeof KERNELS / sizeof *KERNELS };
 
 const kn_kernel *kn_kernel_at(int i)

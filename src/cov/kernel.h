@@ -47,7 +47,12 @@ typedef struct kn_kernel {
     void (*gradient)(const double *theta, kn_mat stat, bool symmetric, kn_mat G, double *g);
 } kn_kernel;
 
-extern const kn_kernel kn_kernel_linear, kn_kernel_se, kn_kernel_iso;
+/* Every kernel, in the order of theta: kn_kernel_NAME in kernel_NAME.c. The first three are bits 1,
+ * 2 and 4 of models of format 1. */
+#define KN_KERNELS(ROW) ROW(linear) ROW(se) ROW(iso)
+
+#define KN_KERNEL_DECLARED(name) extern const kn_kernel kn_kernel_##name;
+KN_KERNELS(KN_KERNEL_DECLARED)
 
 /* The table, in the order of theta; NULL behind its end, and for a name that it does not know. */
 const kn_kernel *kn_kernel_at(int i);

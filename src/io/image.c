@@ -7,9 +7,9 @@
 #include "io/image_format.h"
 #include "io/path.h"
 
-/* A new format is one file and one row here. */
-static const kn_image_format *const FORMATS[] = {&kn_format_nifti, &kn_format_mgh,
-                                                 &kn_format_gifti};
+#define ROW(name) &kn_format_##name,
+static const kn_image_format *const FORMATS[] = {KN_IMAGE_FORMATS(ROW)};
+#undef ROW
 enum { N_FORMATS = sizeof FORMATS / sizeof *FORMATS };
 
 static bool ends_as(const char *path, const char *const *endings)

@@ -1,9 +1,9 @@
 /* Images of any format, read alike: open, voxels of a volume, and where they are.
  *
- * A format is a file of its own and a row of the table in image.c. Opening reads the header and
- * makes sure that the data it promises are there, before anything large is allocated. Voxels come
- * as float32 in file order, x fastest, scaled. Whatever the format, the header is told in the
- * fields of a NIfTI header. */
+ * A format is a file of its own and a row of KN_IMAGE_FORMATS [image_format.h]. Opening reads the
+ * header and makes sure that the data it promises are there, before anything large is allocated.
+ * Voxels come as float32 in file order, x fastest, scaled. Whatever the format, the header is told
+ * in the fields of a NIfTI header. */
 #ifndef KN_IO_IMAGE_H
 #define KN_IO_IMAGE_H
 

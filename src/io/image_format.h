@@ -1,4 +1,4 @@
-/* What a format of images is: a row of the table in image.c, defined in a file of its own. */
+/* What a format of images is: a row of KN_IMAGE_FORMATS, defined in a file of its own. */
 #ifndef KN_IO_IMAGE_FORMAT_H
 #define KN_IO_IMAGE_FORMAT_H
 
@@ -26,7 +26,11 @@ struct kn_image_format {
     const kn_image_writing *writing; /* NULL: maps of such images are written as NIfTI */
 };
 
-extern const kn_image_format kn_format_nifti, kn_format_mgh, kn_format_gifti;
+/* Every format: kn_format_NAME in NAME.c. The first whose endings a name has is taken. */
+#define KN_IMAGE_FORMATS(ROW) ROW(nifti) ROW(mgh) ROW(gifti)
+
+#define KN_IMAGE_FORMAT_DECLARED(name) extern const kn_image_format kn_format_##name;
+KN_IMAGE_FORMATS(KN_IMAGE_FORMAT_DECLARED)
 
 /* `open` of a format whose file begins with a header of at most KN_NIFTI2_SIZE bytes: plain or
  * gzip, the first bytes parsed. The data are not looked for yet: kn_image_check_size does that. */
