@@ -239,6 +239,14 @@ static ptrdiff_t row_of(const kn_responses *Y, ptrdiff_t i)
     return Y->rows ? Y->rows[i] : i;
 }
 
+/* Of a scratch file that is stored by responses these can go; of one stored by samples, which are
+ * not yet through, they cannot. */
+static void columns_done(const kn_ctx *ctx, kn_view Y, ptrdiff_t first, ptrdiff_t last)
+{
+    if (Y.col_stride != 1)
+        kn_view_done(ctx, Y, first, last - first + 1);
+}
+
 static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -268,7 +276,7 @@ static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
             else
                 put(&t, i, rows, j, c.n, job->block);
         }
-        kn_view_done(job->ctx, Y->Y, c.index[0], c.index[c.n - 1] - c.index[0] + 1);
+        columns_done(job->ctx, Y->Y, c.index[0], c.index[c.n - 1]);
     }
 }
 
@@ -352,7 +360,7 @@ static void lay(kn_ctx *ctx, strip_job *job, ptrdiff_t count)
     kn_parallel(ctx, job->Y->N, grain > 16 ? grain : 16, fill_samples, job);
     if (count > 0) {
         const ptrdiff_t *kept = job->Y->scaling->kept + job->first;
-        kn_view_done(ctx, job->Y->Y, kept[0], kept[count - 1] - kept[0] + 1);
+        columns_done(ctx, job->Y->Y, kept[0], kept[count - 1]);
     }
 }
 

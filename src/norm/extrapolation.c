@@ -4,16 +4,13 @@
 
 #include "norm/order.h"
 
-void kn_extrapolation_add(kn_mat v, const double *noise, const double *sd, double *model,
+void kn_extrapolation_add(kn_mat v, const double *iso, const double *noise, double *model,
                           double *noise_sum)
 {
     for (ptrdiff_t j = 0; j < v.cols; j++) {
-        double scale = 1 / (sd[j] * sd[j]);
-        if (!isfinite(scale) || !isfinite(noise[j]))
-            continue;
-        *noise_sum += noise[j] * scale;
+        *noise_sum += noise[j];
         for (ptrdiff_t i = 0; i < v.rows; i++)
-            model[i] += kn_at(v, i, j) * scale;
+            model[i] += fmax(kn_at(v, i, j) - iso[j], 0);
     }
 }
 

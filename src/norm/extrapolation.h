@@ -12,9 +12,9 @@
 
 #define KN_EXTRAPOLATION_WARN 99.0 /* percentile of the reference above which to warn */
 
-/* Adds one block: v N* x count, noise and sd of its responses. model[N*] and *noise_sum start at 0.
- * Responses left out (noise or sd not finite, or sd 0) are passed over. */
-void kn_extrapolation_add(kn_mat v, const double *noise, const double *sd, double *model,
+/* Adds one block in standardised units: v N* x count with R's iso term in it, which is iso[count];
+ * noise of its responses. model[N*] and *noise_sum start at 0. */
+void kn_extrapolation_add(kn_mat v, const double *iso, const double *noise, double *model,
                           double *noise_sum);
 
 /* model[i] becomes ratio_i: both means run over the same responses, so their counts cancel. NaN

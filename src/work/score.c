@@ -29,6 +29,10 @@ enum { BATCH_BYTES = 1 << 26, LEAST = 32 };
 
 enum { Z, YHAT, YS2 };
 
+typedef struct units { /* from standardised to the caller's */
+    double scale, shift;
+} units;
+
 typedef struct work {
     const kn_model *model;
     kn_data *data;
@@ -47,7 +51,6 @@ typedef struct work {
     ptrdiff_t batch;             /* people at a time */
     /* rows x T of the batch under way, what is needed of them: buffers, or rows of the scores */
     float *map[KN_N_MAPS], *buffer[KN_N_MAPS], *z_noise;
-    kn_mat mean, var, y, z; /* batch x block */
 } work;
 
 static void work_clear(work *w)
@@ -57,10 +60,6 @@ static void work_clear(work *w)
         kn_free(w->buffer[k]);
     }
     kn_free(w->z_noise);
-    kn_mat_clear(&w->mean);
-    kn_mat_clear(&w->var);
-    kn_mat_clear(&w->y);
-    kn_mat_clear(&w->z);
     kn_people_clear(&w->people);
     kn_scores_free(w->scores);
     kn_free(w->inputs);
@@ -148,7 +147,7 @@ static ptrdiff_t rows_for(const kn_method *method, ptrdiff_t responses, int maps
 {
     kn_gp sizes = {.T = responses};
     double T = (double)responses, block = (double)kn_at_most(responses, KN_BLOCK);
-    int blocks = score ? 5 : 2; /* mean, variance; y, z, and what calibration gathers */
+    int blocks = score ? 4 : 2; /* mean, variance; y, and what calibration gathers */
     ptrdiff_t rows = (ptrdiff_t)(BATCH_BYTES / (4 * T * maps + 8 * block * blocks));
     ptrdiff_t least = method->batch(&sizes) > LEAST ? method->batch(&sizes) : LEAST;
     return rows < least ? least : rows;
@@ -173,7 +172,7 @@ void kn_score_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_hold_bytes(r, KN_NEED_BASIS, s->model);
     kn_hold_f(r, KN_NEED_WORK, s->N, s->kept * s->T);
     kn_hold_f(r, KN_NEED_WORK, rows, (s->maps - s->kept) * s->T);
-    kn_hold_d(r, KN_NEED_WORK, rows, 4 * width);
+    kn_walk_need(r, rows, width, KN_WALK_MAPS | KN_WALK_Y);
     kn_hold_d(r, KN_NEED_WORK, s->N + rows, s->F);
     kn_scores_need(r, s, rows);
     model.N = s->train;
@@ -184,7 +183,7 @@ void kn_score_need(kn_rehearsal *r, const kn_need_shape *s)
 static kn_status prepare_batches(kn_ctx *ctx, work *w, ptrdiff_t rows)
 {
     kn_status status = KN_OK;
-    ptrdiff_t n = w->people.n, T = w->scores->T, width = T < KN_BLOCK ? T : KN_BLOCK;
+    ptrdiff_t n = w->people.n, T = w->scores->T;
     rows = rows > 0 ? rows : batch_size(w);
     w->batch = rows < n ? rows : n;
     for (int k = 0; k < KN_N_MAPS; k++) {
@@ -196,71 +195,96 @@ static kn_status prepare_batches(kn_ctx *ctx, work *w, ptrdiff_t rows)
         else if (asked || (w->score && k == Z))
             KN_TRY(kn_alloc_f(ctx, w->batch * T, &w->buffer[k]));
     }
-    KN_TRY(kn_mat_new(ctx, w->batch, width, &w->mean));
-    KN_TRY(kn_mat_new(ctx, w->batch, width, &w->var));
-    if (w->score) {
-        if (w->model->reference.has_deviance)
-            KN_TRY(kn_alloc_f(ctx, w->batch * T, &w->z_noise));
-        KN_TRY(kn_mat_new(ctx, w->batch, width, &w->y));
-        KN_TRY(kn_mat_new(ctx, w->batch, width, &w->z));
-    }
+    if (w->score && w->model->reference.has_deviance)
+        KN_TRY(kn_alloc_f(ctx, w->batch * T, &w->z_noise));
 out:
     return status;
 }
 
-/* Columns of a block into rows of a map. */
-static void keep(kn_mat block, ptrdiff_t first, ptrdiff_t T, float *out)
+/* One batch and a block of it. */
+typedef struct passing {
+    const work *w;
+    ptrdiff_t row, rows;
+    const kn_block *b;
+} passing;
+
+/* Column j of a block, times scale and more, into its response's place of a map. */
+static void keep(const passing *p, kn_mat from, ptrdiff_t j, units in, float *map)
 {
-    for (ptrdiff_t j = 0; out && j < block.cols; j++)
-        for (ptrdiff_t i = 0; i < block.rows; i++)
-            out[i * T + first + j] = (float)kn_at(block, i, j);
+    const double *x = kn_col(from, j);
+    ptrdiff_t T = p->w->scores->T, at = p->w->model->y.kept[p->b->first + j];
+    for (ptrdiff_t i = 0; map && i < p->rows; i++)
+        map[i * T + at] = (float)(x[i] * in.scale + in.shift);
+}
+
+static void keep_predictions(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const passing *p = self;
+    const kn_scaling *s = &p->w->model->y;
+    for (ptrdiff_t j = from; j < to; j++) {
+        double sd = s->sd[p->b->first + j];
+        keep(p, p->b->mean, j, (units){sd, s->mean[p->b->first + j]}, p->w->map[YHAT]);
+        keep(p, p->b->var, j, (units){sd * sd, 0}, p->w->map[YS2]);
+    }
 }
 
 /* z of a training sample: from the reference, where its own fold did not see it. */
-static void use_cross_validated(const work *w, ptrdiff_t row, ptrdiff_t first, kn_mat z)
+static void use_cross_validated(const passing *p, ptrdiff_t j, double *z)
 {
-    const kn_model *m = w->model;
-    const kn_reference *r = &m->reference;
-    ptrdiff_t k0 = kn_kept_from(&m->y, first), k1 = kn_kept_from(&m->y, first + z.cols);
-    for (ptrdiff_t i = 0; i < z.rows; i++) {
-        ptrdiff_t t = w->scores->cv_row[row + i];
-        if (t < 0)
-            continue;
-        for (ptrdiff_t k = k0; k < k1; k++) {
-            double *at = &kn_col(z, m->y.kept[k] - first)[i];
-            if (isfinite(*at)) /* a response missing today has no z */
-                *at = (double)r->z[t * m->gp.T + k];
-        }
+    const kn_model *m = p->w->model;
+    for (ptrdiff_t i = 0; i < p->rows; i++) {
+        ptrdiff_t t = p->w->scores->cv_row[p->row + i];
+        if (t >= 0 && isfinite(z[i])) /* a response missing today has no z */
+            z[i] = (double)m->reference.z[t * m->gp.T + p->b->first + j];
     }
 }
 
-/* A block of the scores with the responses that it is made from, all rows x T. */
-typedef struct block {
-    const work *w;
-    kn_view Y;
-    kn_scored_block at;
-} block;
-
-static void some_responses(void *self, ptrdiff_t from, ptrdiff_t to)
+/* z takes the place of y, z by noise alone that of the mean. */
+static void make_z(void *self, ptrdiff_t from, ptrdiff_t to)
 {
-    const block *b = self;
-    const work *w = b->w;
-    ptrdiff_t T = w->scores->T, first = b->at.first + from;
-    const double *noise = w->scores->noise + first;
-    kn_mat mean = kn_cols(b->at.mean, from, to - from), var = kn_cols(b->at.var, from, to - from);
-    keep(mean, first, T, w->map[YHAT]);
-    keep(var, first, T, w->map[YS2]);
-    if (!w->score)
-        return;
-    kn_mat y = kn_cols(b->at.y, from, to - from), z = kn_cols(b->at.z, from, to - from);
-    kn_view_block(b->Y, first, y);
-    if (w->z_noise) {
-        kn_npm(y, mean, kn_mat_none(), noise, z);
-        keep(z, first, T, w->z_noise);
+    static const units AS_IT_IS = {1, 0};
+    const passing *p = self;
+    const kn_block *b = p->b;
+    ptrdiff_t n = to - from;
+    kn_npm_both(kn_cols(b->y, from, n), kn_cols(b->mean, from, n), kn_cols(b->var, from, n),
+                p->w->model->gp.noise + b->first + from);
+    for (ptrdiff_t j = from; j < to; j++) {
+        use_cross_validated(p, j, kn_col(b->y, j));
+        keep(p, b->y, j, AS_IT_IS, p->w->map[Z]);
+        keep(p, b->mean, j, AS_IT_IS, p->w->z_noise);
     }
-    kn_npm(y, mean, var, noise, z);
-    use_cross_validated(w, b->at.row, first, z);
-    keep(z, first, T, w->map[Z]);
+}
+
+static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    enum { RESPONSES = 64 };
+    kn_status status = KN_OK;
+    passing *p = self;
+    const work *w = p->w;
+    p->b = b;
+    kn_parallel(ctx, b->count, RESPONSES, keep_predictions, p);
+    if (w->score) {
+        kn_scores_take_maps(ctx, w->scores, p->row, b);
+        kn_parallel(ctx, b->count, RESPONSES, make_z, p);
+        status = kn_scores_take_z(ctx, w->scores, p->row, b->y);
+    }
+    ptrdiff_t done = p->rows * (b->first + b->count) / w->model->gp.T;
+    kn_tell(ctx, w->score ? "scoring" : "predicting", p->row + done, w->people.n, NAN);
+    return status;
+}
+
+/* Responses that were left out of training have no numbers. */
+static void blank(const passing *p, float *map)
+{
+    const kn_scaling *s = &p->w->model->y;
+    for (ptrdiff_t j = 0, k = 0; map && j < s->n_all; j++) {
+        if (k < s->n_kept && s->kept[k] == j) {
+            k++;
+            continue;
+        }
+        for (ptrdiff_t i = 0; i < p->rows; i++)
+            map[i * s->n_all + j] = NAN;
+    }
 }
 
 static kn_view rows_of(kn_view v, ptrdiff_t first, ptrdiff_t rows)
@@ -273,28 +297,19 @@ static kn_view rows_of(kn_view v, ptrdiff_t first, ptrdiff_t rows)
 
 static kn_status pass_blocks(kn_ctx *ctx, work *w, ptrdiff_t row, ptrdiff_t rows)
 {
-    enum { RESPONSES = 64 };
     kn_status status;
     kn_maps *maps = NULL;
-    ptrdiff_t n = w->people.n, T = w->scores->T;
-    kn_view X = kn_view_cols(w->people.X.data, n, w->people.X.cols);
+    passing p = {.w = w, .row = row, .rows = rows};
+    unsigned needs = KN_WALK_MAPS | (w->score ? KN_WALK_Y : 0);
+    kn_visitor visitor = {&p, needs, NULL, pass_block, NULL};
+    kn_view X = kn_view_cols(w->people.X.data, w->people.n, w->people.X.cols);
     KN_TRY(kn_maps_predict(ctx, w->model, rows_of(X, row, rows), &maps));
-    for (ptrdiff_t first = 0; first < T; first += KN_BLOCK) {
-        ptrdiff_t count = T - first < KN_BLOCK ? T - first : KN_BLOCK;
-        block b = {.w = w,
-                   .Y = rows_of(w->people.Y, row, rows),
-                   .at = {.row = row,
-                          .first = first,
-                          .mean = kn_sub(w->mean, 0, 0, rows, count),
-                          .var = kn_sub(w->var, 0, 0, rows, count),
-                          .y = kn_sub(w->y, 0, 0, rows, count),
-                          .z = kn_sub(w->z, 0, 0, rows, count)}};
-        KN_TRY(kn_maps_block(ctx, maps, first, count, b.at.mean, b.at.var));
-        kn_parallel(ctx, count, RESPONSES, some_responses, &b);
-        if (w->score)
-            KN_TRY(kn_scores_take_block(ctx, w->scores, &b.at));
-        kn_tell(ctx, w->score ? "scoring" : "predicting", row + rows * (first + count) / T, n, NAN);
-    }
+    kn_walk walk = {.Y = kn_responses_of(rows_of(w->people.Y, row, rows), &w->model->y),
+                    .maps = &maps->maps};
+    for (int k = 0; k < KN_N_MAPS; k++)
+        blank(&p, w->map[k]);
+    blank(&p, w->z_noise);
+    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
 out:
     kn_maps_free(maps);
     return status;

@@ -19,7 +19,6 @@ void kn_scores_settle(kn_scores *s)
 {
     kn_free(s->mean0);
     kn_free(s->var0);
-    kn_free(s->sd);
     kn_free(s->iso);
     kn_free(s->sums);
     kn_free(s->training);
@@ -29,7 +28,7 @@ void kn_scores_settle(kn_scores *s)
     kn_free(s->use);
     kn_free(s->normals);
     kn_calibrator_clear(&s->calibrator);
-    s->mean0 = s->var0 = s->sd = s->iso = NULL;
+    s->mean0 = s->var0 = s->iso = NULL;
     s->sums = NULL;
     s->training = s->cv_row = NULL;
     s->measured = s->abnormal = s->use = s->normals = NULL;
@@ -115,23 +114,19 @@ static kn_status new_flags(kn_ctx *ctx, ptrdiff_t n, bool **out)
 static kn_status new_responses(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
-    const kn_model *m = s->model;
+    const kn_scaling *y = &s->model->y;
     void *sums;
     KN_TRY(kn_mat_new(ctx, s->T, KN_N_METRICS, &s->metrics));
-    KN_TRY(kn_alloc_d(ctx, s->T, &s->mean0));
-    KN_TRY(kn_alloc_d(ctx, s->T, &s->var0));
-    KN_TRY(kn_alloc_d(ctx, s->T, &s->sd));
-    KN_TRY(kn_alloc_d(ctx, s->T, &s->iso));
-    KN_TRY(kn_alloc(ctx, s->T, sizeof *s->sums, &sums));
+    KN_TRY(kn_alloc_d(ctx, y->n_kept, &s->mean0));
+    KN_TRY(kn_alloc_d(ctx, y->n_kept, &s->var0));
+    KN_TRY(kn_alloc_d(ctx, y->n_kept, &s->iso));
+    KN_TRY(kn_alloc(ctx, y->n_kept, sizeof *s->sums, &sums));
     s->sums = sums;
-    for (ptrdiff_t j = 0; j < s->T; j++)
-        s->mean0[j] = s->var0[j] = s->sd[j] = s->iso[j] = NAN;
-    for (ptrdiff_t k = 0; k < m->y.n_kept; k++) {
-        ptrdiff_t j = m->y.kept[k];
-        s->mean0[j] = m->y.mean0[k];
-        s->var0[j] = m->y.sd0[k] * m->y.sd0[k];
-        s->sd[j] = m->y.sd[k];
-        s->iso[j] = kn_reference_iso_share(&m->gp, k) * m->y.sd[k] * m->y.sd[k];
+    for (ptrdiff_t k = 0; k < y->n_kept; k++) {
+        double sd = y->sd0[k] / y->sd[k];
+        s->mean0[k] = (y->mean0[k] - y->mean[k]) / y->sd[k];
+        s->var0[k] = sd * sd;
+        s->iso[k] = kn_reference_iso_share(&s->model->gp, k);
     }
 out:
     return status;
@@ -161,7 +156,7 @@ void kn_scores_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t batch)
     enum { COLUMNS = 10 + 2, FLAGS = 4, NAME = 2 * 64 }; /* of each person; bytes of a short name */
     kn_hold_d(r, KN_NEED_WORK, s->N, COLUMNS);
     kn_hold(r, KN_NEED_WORK, s->N, FLAGS * sizeof(bool) + sizeof(char *) + NAME);
-    kn_hold_d(r, KN_NEED_WORK, s->T, KN_N_METRICS + 4 + 1); /* and noise */
+    kn_hold_d(r, KN_NEED_WORK, s->T, 2 * KN_N_METRICS + 3 + 1); /* and noise */
     kn_hold(r, KN_NEED_WORK, s->T, sizeof(kn_metric_sums));
     kn_calibrator_need(r, batch, kn_at_most(s->T, KN_BLOCK));
     kn_top_rows_need(r, batch, s->T, s->threads);
@@ -250,25 +245,20 @@ out:
     return status;
 }
 
-kn_status kn_scores_take_block(kn_ctx *ctx, kn_scores *s, const kn_scored_block *b)
+void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b)
 {
-    const double *noise = s->noise + b->first;
-    kn_measured m = {b->y,
-                     b->mean,
-                     b->var,
-                     noise,
-                     s->mean0 + b->first,
-                     s->var0 + b->first,
-                     s->measured + b->row};
+    const double *noise = s->model->gp.noise + b->first;
+    kn_measured m = {
+        b->y, b->mean, b->var, noise, s->mean0 + b->first, s->var0 + b->first, s->measured + row};
     kn_metrics_add(ctx, &m, s->sums + b->first);
-    kn_status status = kn_calibrator_add(ctx, &s->calibrator, b->z, s->use + b->row, kn_mat_none());
-    for (ptrdiff_t j = 0; j < b->var.cols; j++)
-        for (ptrdiff_t i = 0; i < b->var.rows; i++)
-            kn_col(b->var, j)[i] = fmax(kn_at(b->var, i, j) - s->iso[b->first + j], 0);
     if (b->first == 0)
         s->noise_sum = 0;
-    kn_extrapolation_add(b->var, noise, s->sd + b->first, s->extrapolation + b->row, &s->noise_sum);
-    return status;
+    kn_extrapolation_add(b->var, s->iso + b->first, noise, s->extrapolation + row, &s->noise_sum);
+}
+
+kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z)
+{
+    return kn_calibrator_add(ctx, &s->calibrator, z, s->use + row, kn_mat_none());
 }
 
 /* z maps held as floats over all responses, seen as those in use. */
@@ -401,6 +391,27 @@ static void warn(kn_ctx *ctx, kn_scores *s)
                without, r->n == 0 ? " ({folds=0})" : "");
 }
 
+/* Metrics of the responses in use, NaN for the others; RMSE alone has units. */
+static kn_status finish_metrics(kn_ctx *ctx, kn_scores *s)
+{
+    kn_mat own = {0};
+    const kn_scaling *y = &s->model->y;
+    kn_status status = kn_mat_new(ctx, y->n_kept, KN_N_METRICS, &own);
+    if (status != KN_OK)
+        return status;
+    kn_metrics_result(s->sums, own);
+    for (int m = 0; m < KN_N_METRICS; m++) {
+        for (ptrdiff_t j = 0; j < s->T; j++)
+            kn_col(s->metrics, m)[j] = NAN;
+        for (ptrdiff_t k = 0; k < y->n_kept; k++)
+            kn_col(s->metrics, m)[y->kept[k]] =
+                kn_at(own, k, m) * (m == KN_METRIC_RMSE ? y->sd[k] : 1);
+    }
+    kn_mat_clear(&own);
+    kn_metrics_mean(s->metrics, s->mean_metrics);
+    return KN_OK;
+}
+
 static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status = KN_OK;
@@ -422,8 +433,7 @@ static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
     warn(ctx, s);
     if (s->s->label)
         KN_TRY(detection(ctx, s));
-    kn_metrics_result(s->sums, s->metrics);
-    kn_metrics_mean(s->metrics, s->mean_metrics);
+    KN_TRY(finish_metrics(ctx, s));
     kn_calibrator_result(&s->calibrator, s->calibration);
 out:
     return status;

@@ -41,10 +41,10 @@ struct kn_scores {
     bool *measured;       /* n: counts for metrics: a new prediction, not a stored z */
     bool *normals;        /* n: the reference by {reference=COLUMN=VALUE}; NULL: the model's */
     bool loo;             /* the statistic's law from leave-one-out: optimistic */
-    /* of each response, NaN where it was left out of training: what the trivial model predicts, the
-     * scale, and R's iso term in the model variance */
-    double *mean0, *var0, *sd, *iso;
-    kn_metric_sums *sums; /* T */
+    /* of each response in use, standardised: what the trivial model predicts, and R's iso term in
+     * the model variance */
+    double *mean0, *var0, *iso;
+    kn_metric_sums *sums; /* of these */
     kn_calibrator calibrator;
     double noise_sum; /* of extrapolation, in the batch under way */
     kn_auc auc[KN_N_STATISTICS];
@@ -64,14 +64,10 @@ struct kn_scores {
 kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
                         const kn_data *data, const kn_people *people, kn_scores **out);
 
-/* People pass in batches, from person `row` on. First their blocks of responses, in order. var is
- * used up. */
-typedef struct kn_scored_block {
-    ptrdiff_t row, first;   /* its first person and response */
-    kn_mat y, mean, var, z; /* rows x count */
-} kn_scored_block;
-
-kn_status kn_scores_take_block(kn_ctx *ctx, kn_scores *s, const kn_scored_block *block);
+/* People pass in batches, from person `row` on. First their blocks of responses, in order and in
+ * standardised units: y, mean and var, then z of the same block. */
+void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b);
+kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z);
 
 /* Then their whole maps. z, z_noise: rows x T floats, row by row; z_noise NULL: no deviance. */
 kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,

@@ -242,18 +242,15 @@ static void sums_have_the_same_bits_for_any_number_of_threads(void **state)
     data_free(&d);
 }
 
-static char *model_of(kn_view X, kn_view Y, int threads, size_t *n)
+static char *model_of(kn_view X, kn_view Y, kn_settings o, int threads, size_t *n)
 {
     kn_ctx *c = kn_ctx_new();
-    kn_settings o;
     kn_model *m;
     char path[] = "/tmp/kn_walk_XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
     kn_set_threads(c, threads);
-    kn_settings_init(&o);
-    o.folds = 4;
     assert_ok(c, kn_fit_arrays(c, X, Y, &o, &m));
     assert_ok(c, kn_model_write(c, m, path, &(kn_write_options){.force = true}));
     FILE *f = fopen(path, "rb");
@@ -270,25 +267,22 @@ static char *model_of(kn_view X, kn_view Y, int threads, size_t *n)
     return bytes;
 }
 
-/* Of few samples even the eigenproblems: curve of components, parameters, noise, z, GEV, deviance.
- */
-static void a_whole_model_has_the_same_bytes_for_any_number_of_threads(void **state)
+static void same_bytes(ptrdiff_t N, ptrdiff_t T, kn_settings o, int most)
 {
-    (void)state;
-    data d = make(120, 4500, true);
-    kn_mat X = ref_new(120, 2);
+    data d = make(N, T, true);
+    kn_mat X = ref_new(N, 2);
     kn_rng rng;
     kn_rng_init(&rng, 8, 0);
-    for (ptrdiff_t i = 0; i < 240; i++)
+    for (ptrdiff_t i = 0; i < 2 * N; i++)
         X.data[i] = kn_rng_normal(&rng);
-    for (ptrdiff_t j = 0; j < 4500; j++)
-        for (ptrdiff_t i = 0; !is_constant(j) && i < 120; i++)
+    for (ptrdiff_t j = 0; j < T; j++)
+        for (ptrdiff_t i = 0; !is_constant(j) && i < N; i++)
             kn_col(d.values, j)[i] += kn_at(X, i, 0) * cos((double)j);
     size_t n, same;
-    kn_view x = kn_view_cols(X.data, 120, 2), y = kn_view_cols(d.values.data, 120, 4500);
-    char *one = model_of(x, y, 1, &n);
-    for (int threads = 2; threads <= 3; threads++) {
-        char *more = model_of(x, y, threads, &same);
+    kn_view x = kn_view_cols(X.data, N, 2), y = kn_view_cols(d.values.data, N, T);
+    char *one = model_of(x, y, o, 1, &n);
+    for (int threads = 2; threads <= most; threads++) {
+        char *more = model_of(x, y, o, threads, &same);
         assert_int_equal(n, same);
         assert_memory_equal(one, more, n);
         free(more);
@@ -296,6 +290,28 @@ static void a_whole_model_has_the_same_bytes_for_any_number_of_threads(void **st
     free(one);
     free(X.data);
     data_free(&d);
+}
+
+/* Of few samples even the eigenproblems: curve of components, parameters, noise, z, GEV, deviance.
+ */
+static void a_model_of_few_samples_has_the_same_bytes_for_any_number_of_threads(void **state)
+{
+    (void)state;
+    kn_settings o;
+    kn_settings_init(&o);
+    o.folds = 4;
+    same_bytes(120, 4500, o, 3);
+}
+
+static void a_model_of_low_rank_has_the_same_bytes_for_any_number_of_threads(void **state)
+{
+    (void)state;
+    kn_settings o;
+    kn_settings_init(&o);
+    o.components = 3;
+    o.rank = 20;
+    o.max_evals = 2;
+    same_bytes(5001, 2100, o, 2);
 }
 
 int main(void)
@@ -306,7 +322,8 @@ int main(void)
         cmocka_unit_test(a_sample_of_blocks_is_an_even_one),
         cmocka_unit_test(a_failure_or_a_cancel_ends_the_walk_without_an_end),
         cmocka_unit_test(sums_have_the_same_bits_for_any_number_of_threads),
-        cmocka_unit_test(a_whole_model_has_the_same_bytes_for_any_number_of_threads),
+        cmocka_unit_test(a_model_of_few_samples_has_the_same_bytes_for_any_number_of_threads),
+        cmocka_unit_test(a_model_of_low_rank_has_the_same_bytes_for_any_number_of_threads),
     };
     int failed = cmocka_run_group_tests_name("walk", tests, NULL, NULL);
     kn_ctx_free(ctx);
