@@ -4,9 +4,7 @@
 
 #include "la/la.h"
 
-/* Up to this size on one thread: the subsample of a search has it, and a second thread brings
- * little there but other bits. */
-enum { ONE_THREAD = 400 };
+enum { ONE_THREAD = 256 };     /* up to this size a second thread costs more than it brings */
 enum { DSYEVD_LIMIT = 32767 }; /* 1 + 6n + 2n^2 no longer fits a 32-bit integer */
 
 static kn_status check_finite(kn_ctx *ctx, kn_mat A)

@@ -33,7 +33,7 @@ void kn_trsm_left(kn_ctx *ctx, kn_trans t, kn_mat L, kn_mat B);
 void kn_mirror(kn_mat A); /* upper triangle = lower triangle */
 
 /* A = U diag(w) U', w ascending. A (lower triangle) is replaced by U. dsyevd; dsyevr from
- * n = 32767, where dsyevd's 32-bit workspace size overflows. Above n = 400 on the BLAS's own
+ * n = 32767, where dsyevd's 32-bit workspace size overflows. Above n = 256 on the BLAS's own
  * threads, and then the bits change with their number. */
 kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w);
 /* The same on one thread, whatever the size: the same bits for any number of threads. */
