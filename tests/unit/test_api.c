@@ -325,7 +325,7 @@ static kn_status everything(kn_mat X, kn_mat Y, kn_noise noise)
     kn_mat out = {0};
     double data[200];
     kn_status status;
-    o.noise = noise;
+    o.noise = (int)noise;
     o.components = KN_COMPONENTS_AUTO;
     o.folds = 3;
     status = kn_fit_arrays(ctx, view(X), view(Y), &o, &m);

@@ -39,7 +39,7 @@ static kn_settings at(kn_mat theta, kn_mat B, kn_likelihood likelihood)
     kn_settings o;
     kn_settings_init(&o);
     o.noise = KN_NOISE_ISO;
-    o.likelihood = likelihood;
+    o.likelihood = (int)likelihood;
     o.sample_kernel = o.task_kernel = "linear+se+iso";
     o.basis_view = view(B);
     o.theta_start = theta.data;

@@ -367,7 +367,7 @@ static void nested_and_joint_optimisers_agree(void **state)
             kn_settings_init(&o);
             o.method = "kronprod";
             o.task_kernel = dense ? KERNELS[7] : NULL;
-            o.optimiser = (kn_optimiser)k;
+            o.optimiser = k;
             o.restarts = k == KN_NESTED ? 0 : 6;
             o.folds = k == KN_NESTED ? 5 : 0;
             kn_model_free(fit(p.X, p.Y, &o, &info));

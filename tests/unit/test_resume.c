@@ -406,7 +406,7 @@ static void a_cancelled_fit_resumes(void **state)
     size_t size;
     o.components = 3;
     for (int noise = 0; noise < 2; noise++) {
-        o.noise = (kn_noise)noise;
+        o.noise = noise;
         counter count = {.cancel_after = -1};
         assert_ok(ctx, fit_journalled(p, &o, &count, &m));
         assert_ok(ctx, kn_model_save(ctx, m, "plain", 1));

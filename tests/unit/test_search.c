@@ -28,8 +28,8 @@ static int seeds_that_miss_the_optimum(kn_likelihood likelihood, kn_optimiser op
         kn_fit_info info;
         kn_settings_init(&o);
         o.noise = KN_NOISE_ISO;
-        o.likelihood = likelihood;
-        o.optimiser = optimiser;
+        o.likelihood = (int)likelihood;
+        o.optimiser = (int)optimiser;
         o.sample_kernel = o.task_kernel = "linear+se+iso";
         o.basis_view = view(B);
         o.standardise = 0;
