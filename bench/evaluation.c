@@ -39,12 +39,13 @@ static void run(bench *b, kn_mat X, ptrdiff_t T, const kn_gram *gram, kn_noise n
         total += gram->s2[p];
     double E = coordinates(gram, total, Z);
     BENCH_TRY(b, kn_pairs_within(b->ctx, X, &spec.sample.stats, &pairs));
-    BENCH_TRY(b, kn_engine_new(b->ctx, &spec, &pairs, Z, T, E, total, N, NULL, &e));
+    kn_engine_data data = {.pairs = &pairs, .Z = Z, .T = T, .E = E, .total = total};
+    BENCH_TRY(b, kn_engine_new(b->ctx, &spec, &data, &e));
     kn_cov_point at = kn_cov_at_rho(&e.cov, 0.3, 6);
     kn_cov_theta(&e.cov, &at, r0);
     BENCH_TRY(b, kn_engine_nested(b->ctx, &e, &at, &lml, g)); /* and a warm start */
     int inner = e.inner_evals;
-    BENCH_TIME(eig, REPEATS, BENCH_TRY(b, kn_decomp_compute(b->ctx, &e.R0, &e.pairs, r0)));
+    BENCH_TIME(eig, REPEATS, BENCH_TRY(b, kn_decomp_compute(b->ctx, &e.cell[0].R0, &e.pairs, NULL, r0)));
     BENCH_TIME(value, REPEATS, BENCH_TRY(b, kn_engine_nested(b->ctx, &e, &at, &lml, NULL)));
     BENCH_TIME(whole, REPEATS, BENCH_TRY(b, kn_engine_nested(b->ctx, &e, &at, &lml, g)));
     inner = (e.inner_evals - inner) / (2 * REPEATS);

@@ -32,17 +32,38 @@ void kn_decomp_clear(kn_decomp *d)
     kn_free(d->pivot);
     kn_mat_clear(&d->base);
     kn_mat_clear(&d->map);
+    kn_mat_clear(&d->turn);
     *d = (kn_decomp){0};
 }
 
-kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs, const double *theta)
+/* U <- H^-1/2 U H^-1/2, U symmetric: from both sides by way of its transpose */
+static void halve(const kn_groups *groups, double gamma, kn_mat U)
 {
+    kn_mirror(U);
+    kn_groups_half(groups, gamma, U);
+    for (ptrdiff_t j = 0; j < U.cols; j++)
+        for (ptrdiff_t i = 0; i < j; i++) {
+            double t = kn_at(U, i, j);
+            kn_col(U, j)[i] = kn_at(U, j, i);
+            kn_col(U, i)[j] = t;
+        }
+    kn_groups_half(groups, gamma, U);
+}
+
+kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs,
+                            const kn_groups *groups, const double *theta)
+{
+    bool grouped = groups && d->gamma > 0;
     for (int k = 0; k < d->cov.n_theta; k++)
         d->theta[k] = theta[k];
     kn_cov_fill(&d->cov, theta, pairs, d->U);
+    if (grouped)
+        halve(groups, d->gamma, d->U);
     kn_status status = (d->steady ? kn_eig_steady : kn_eig)(ctx, d->U, d->r);
     if (status != KN_OK)
         return status;
+    if (grouped)
+        kn_groups_half(groups, d->gamma, d->U);
     /* R0 is positive semidefinite: what is below zero is rounding. */
     for (ptrdiff_t i = 0; i < d->m; i++)
         if (d->r[i] < 0)
@@ -50,12 +71,12 @@ kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs, co
     return KN_OK;
 }
 
-void kn_decomp_gradient(kn_ctx *ctx, const kn_decomp *d, const kn_pairs *pairs, kn_mat M,
-                        const double *w, kn_mat V, kn_mat H, double *g)
+void kn_decomp_outer(kn_ctx *ctx, const kn_decomp *d, kn_mat M, const double *w, kn_mat V,
+                     bool first, kn_mat H)
 {
     kn_mat UM = kn_cols(V, 0, M.cols);
-    kn_gemm(ctx, 1, KN_N, d->U, KN_N, M, 0, UM); /* V = U M   N x P */
-    kn_syrk(ctx, 0.5, KN_N, UM, 0, H);           /* H = 1/2 V V' */
+    kn_gemm(ctx, 1, KN_N, d->U, KN_N, M, 0, UM);  /* V = U M   N x P */
+    kn_syrk(ctx, 0.5, KN_N, UM, first ? 0 : 1, H); /* H += 1/2 V V' */
     /* H -= 1/2 (U w^1/2)(U w^1/2)', through V in slices so that no second N x N is needed */
     for (ptrdiff_t j = 0; j < d->m; j += V.cols) {
         ptrdiff_t n = d->m - j < V.cols ? d->m - j : V.cols;
@@ -68,5 +89,4 @@ void kn_decomp_gradient(kn_ctx *ctx, const kn_decomp *d, const kn_pairs *pairs, 
         }
         kn_syrk(ctx, -0.5, KN_N, kn_cols(V, 0, n), 1, H);
     }
-    kn_cov_gradient(&d->cov, d->theta, pairs, H, g);
 }

@@ -40,6 +40,7 @@ typedef struct kn_kernel {
     bool per_column; /* k(x, x) averages its columns' number, over standardised ones; else 1 */
     bool same_sample_only; /* zero between different samples, hence in R*; needs no statistic */
     bool proportional;     /* exp(2a) times its statistic, neither more nor less */
+    bool by_design;        /* its columns are made by the design of covariates, not by its name */
     double start_share;    /* of the variance of C, where a search of it begins; 0: the signal's */
     /* K += k(theta). Not called between different samples when same_sample_only. */
     void (*add)(const double *theta, kn_mat stat, bool symmetric, kn_mat K);
@@ -49,7 +50,7 @@ typedef struct kn_kernel {
 
 /* Every kernel, in the order of theta: kn_kernel_NAME in kernel_NAME.c. The first three are bits 1,
  * 2 and 4 of models of format 1. */
-#define KN_KERNELS(ROW) ROW(linear) ROW(se) ROW(iso)
+#define KN_KERNELS(ROW) ROW(linear) ROW(se) ROW(iso) ROW(quadratic) ROW(same) ROW(slope)
 
 #define KN_KERNEL_DECLARED(name) extern const kn_kernel kn_kernel_##name;
 KN_KERNELS(KN_KERNEL_DECLARED)
@@ -58,7 +59,12 @@ KN_KERNELS(KN_KERNEL_DECLARED)
 const kn_kernel *kn_kernel_at(int i);
 const kn_kernel *kn_kernel_named(const char *name, size_t length);
 
-/* "linear, se and iso"; without those that leave different samples alone where `between`; the last
+/* add and gradient of a kernel that is proportional. */
+void kn_proportional_add(const double *theta, kn_mat stat, bool symmetric, kn_mat K);
+void kn_proportional_gradient(const double *theta, kn_mat stat, bool symmetric, kn_mat G,
+                              double *g);
+
+/* "linear, se and iso", those that a user names; without those that leave different samples alone where `between`; the last
  * two are joined by `last`, the others by `other`. */
 const char *kn_kernel_list(bool between, const char *other, const char *last, char *out,
                            size_t size);

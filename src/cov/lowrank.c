@@ -4,27 +4,29 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/parallel.h"
 #include "la/la.h"
-#include "la/vec.h"
 
-enum { TILE = 2048 };           /* rows of K_nm made at a time, in cache */
-enum { FIRST_CAP = 256 };       /* columns of L to begin with; four times as many when not enough */
+enum { FIRST_CAP = 256 };       /* pivots to begin with; four times as many when not enough */
 enum { GRADIENT_ROWS = 16384 }; /* rows of GJ held at a time */
 static const double DEPENDENT = 1e-14; /* of K_mm's trace: pivots beyond it repeat the others */
-static const double SLACK =
-    3; /* pivots stay while the residual is below SLACK tol: fewer changes */
+static const double SLACK = 3; /* pivots stay while the residual is below SLACK tol: fewer changes */
 
-kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, const kn_cov *cov, ptrdiff_t max_rank, double tol,
-                         kn_lowrank *out)
+kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, kn_mat Z, const kn_groups *groups,
+                         const kn_cov *cov, ptrdiff_t max_rank, kn_lowrank *out)
 {
     kn_status status;
-    *out = (kn_lowrank){.X = X,
-                        .cov = *cov,
-                        .max_rank = max_rank < X.rows ? max_rank : X.rows,
-                        .tol = tol};
+    *out = (kn_lowrank){.X = X, .Z = Z, .groups = groups, .features = kn_features_of(cov)};
+    ptrdiff_t most = max_rank - out->features.columns;
+    most = most < 1 ? 1 : most < X.rows ? most : X.rows;
+    out->max_rank = out->features.rest.n > 0 ? most : 0;
     KN_TRY(kn_alloc_d(ctx, X.rows, &out->self));
     KN_TRY(kn_alloc_i(ctx, out->max_rank, &out->set));
+    KN_TRY(kn_alloc_i(ctx, out->max_rank, &out->used));
+    KN_TRY(kn_alloc_d(ctx, out->features.columns, &out->root));
+    if (groups) {
+        KN_TRY(kn_mat_new(ctx, groups->n, Z.cols, &out->z_sums));
+        kn_groups_sums(groups, Z, out->z_sums);
+    }
 out:
     if (status != KN_OK)
         kn_lowrank_clear(out);
@@ -33,58 +35,16 @@ out:
 
 void kn_lowrank_clear(kn_lowrank *w)
 {
+    kn_mat *m[] = {&w->base, &w->Lm, &w->Phi, &w->gram, &w->PhiZ, &w->sums, &w->z_sums};
+    for (size_t k = 0; k < sizeof m / sizeof *m; k++)
+        kn_mat_clear(m[k]);
     kn_free(w->set);
+    kn_free(w->used);
+    kn_free(w->root);
+    kn_free(w->self);
     kn_pairs_clear(&w->set_pairs);
     kn_pairs_clear(&w->pairs);
-    kn_mat_clear(&w->L);
-    kn_mat_clear(&w->VL);
-    kn_free(w->self);
     *w = (kn_lowrank){0};
-}
-
-/* ---- covariance between all rows and the pivots, tile by tile ---------------------------------
- */
-
-typedef struct tile_job {
-    kn_mat X, base, K; /* N x F, m x F, N x m */
-    const kn_cov *cov;
-    const double *theta;
-    ptrdiff_t first; /* row of X that row 0 of K is (gradient) */
-    double *part;    /* gradient: KN_COV_THETA sums of each tile */
-} tile_job;
-
-/* The statistics (n x 1 each) between rows first.. of X and row j of base */
-static kn_pairs tile_pairs(const tile_job *job, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j,
-                           double room[][TILE])
-{
-    const kn_stats *stats = &job->cov->stats;
-    kn_pairs pairs = {.n = stats->n};
-    for (int k = 0; k < stats->n; k++) {
-        pairs.stat[k] = kn_mat_cols(room[k], n, 1);
-        kn_stat_column(&stats->at[k], job->X, first, job->base, j, pairs.stat[k]);
-    }
-    return pairs;
-}
-
-static void fill_tiles(void *self, ptrdiff_t from, ptrdiff_t to)
-{
-    tile_job *job = self;
-    double room[KN_MAX_STATS][TILE];
-    for (ptrdiff_t i = from * TILE; i < job->K.rows && i < to * TILE; i += TILE) {
-        ptrdiff_t n = job->K.rows - i < TILE ? job->K.rows - i : TILE;
-        for (ptrdiff_t j = 0; j < job->K.cols; j++) {
-            kn_pairs p = tile_pairs(job, i, n, j, room);
-            kn_cov_fill(job->cov, job->theta, &p, kn_sub(job->K, i, j, n, 1));
-        }
-    }
-}
-
-/* K = covariance between the rows of X and those of base */
-static void fill(kn_ctx *ctx, kn_mat X, kn_mat base, const kn_cov *cov, const double *theta,
-                 kn_mat K)
-{
-    tile_job job = {.X = X, .base = base, .K = K, .cov = cov, .theta = theta};
-    kn_parallel(ctx, (K.rows + TILE - 1) / TILE, 1, fill_tiles, &job);
 }
 
 /* ---- pivots -------------------------------------------------------------------------------- */
@@ -92,24 +52,25 @@ static void fill(kn_ctx *ctx, kn_mat X, kn_mat base, const kn_cov *cov, const do
 typedef struct column_job {
     kn_ctx *ctx;
     const kn_lowrank *w;
-    const double *theta;
     kn_mat row; /* 1 x F */
 } column_job;
 
 static void kernel_column(void *self, ptrdiff_t j, double *column)
 {
     column_job *job = self;
-    kn_mat_rows(job->w->X, &j, job->row);
-    fill(job->ctx, job->w->X, job->row, &job->w->cov, job->theta,
-         kn_mat_cols(column, job->w->X.rows, 1));
+    const kn_lowrank *w = job->w;
+    kn_mat_rows(w->X, &j, job->row);
+    kn_features_fill(job->ctx, &w->features.rest, w->rest, w->X, job->row,
+                     kn_mat_cols(column, w->X.rows, 1));
 }
 
-static kn_status room(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t cols)
+/* Room for so many pivots beside the exact columns. */
+static kn_status room(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t pivots)
 {
-    if (w->L.cols >= cols)
+    if (w->Phi.cols >= w->features.columns + pivots && w->Phi.data)
         return KN_OK;
-    kn_mat_clear(&w->L);
-    return kn_mat_new(ctx, w->X.rows, cols, &w->L);
+    kn_mat_clear(&w->Phi);
+    return kn_mat_new(ctx, w->X.rows, w->features.columns + pivots, &w->Phi);
 }
 
 static kn_status pair_pivots(kn_ctx *ctx, kn_lowrank *w)
@@ -119,7 +80,7 @@ static kn_status pair_pivots(kn_ctx *ctx, kn_lowrank *w)
     KN_TRY(kn_mat_new(ctx, w->n_set, w->X.cols, &rows));
     kn_mat_rows(w->X, w->set, rows);
     kn_pairs_clear(&w->set_pairs);
-    KN_TRY(kn_pairs_within(ctx, rows, &w->cov.stats, &w->set_pairs));
+    KN_TRY(kn_pairs_within(ctx, rows, &w->features.rest.stats, &w->set_pairs));
 out:
     kn_mat_clear(&rows);
     return status;
@@ -137,12 +98,13 @@ kn_status kn_lowrank_set_pivots(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t n, const p
     return pair_pivots(ctx, w);
 }
 
-static kn_status choose_pivots(kn_ctx *ctx, kn_lowrank *w, const double *theta)
+static kn_status choose_pivots(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;
     double *diag = NULL;
-    column_job job = {.ctx = ctx, .w = w, .theta = theta};
-    ptrdiff_t cap = w->L.cols > FIRST_CAP ? w->L.cols : FIRST_CAP;
+    column_job job = {.ctx = ctx, .w = w};
+    ptrdiff_t columns = w->features.columns, cap = w->Phi.cols - columns;
+    cap = cap > FIRST_CAP ? cap : FIRST_CAP;
     KN_TRY(kn_alloc_d(ctx, w->X.rows, &diag));
     KN_TRY(kn_mat_new(ctx, 1, w->X.cols, &job.row));
     for (;; cap *= 4) {
@@ -150,8 +112,8 @@ static kn_status choose_pivots(kn_ctx *ctx, kn_lowrank *w, const double *theta)
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(room(ctx, w, cap));
         memcpy(diag, w->self, (size_t)w->X.rows * sizeof *diag);
-        KN_TRY(kn_pivoted_chol(ctx, diag, kernel_column, &job, w->tol, kn_cols(w->L, 0, cap),
-                               w->set, &w->n_set, &w->residual));
+        KN_TRY(kn_pivoted_chol(ctx, diag, kernel_column, &job, w->tol,
+                               kn_cols(w->Phi, columns, cap), w->set, &w->n_set, &w->residual));
         if (w->n_set < cap || w->residual <= w->tol || cap == w->max_rank)
             break;
     }
@@ -168,80 +130,191 @@ static void matrix_column(void *self, ptrdiff_t j, double *column)
     memcpy(column, kn_col(*K, j), (size_t)K->rows * sizeof *column);
 }
 
-/* Lm of the pivots chosen, without those that at this theta repeat the others; order[k] says which
- * of them is the k-th. */
-static kn_status factor_pivots(kn_ctx *ctx, kn_lowrank *w, const double *theta, ptrdiff_t *order,
-                               kn_mat *Lm)
+/* Lm of the pivots chosen, without those that at this theta repeat the others. */
+static kn_status factor_pivots(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;
     kn_mat K = {0}, L = {0};
     double *diag = NULL, residual;
-    ptrdiff_t n = w->n_set, rank;
+    ptrdiff_t n = w->n_set, *order = NULL;
     KN_TRY(kn_mat_new(ctx, n, n, &K));
     KN_TRY(kn_mat_new(ctx, n, n, &L));
     KN_TRY(kn_alloc_d(ctx, n, &diag));
-    kn_cov_fill(&w->cov, theta, &w->set_pairs, K);
+    KN_TRY(kn_alloc_i(ctx, n, &order));
+    kn_cov_fill(&w->features.rest, w->rest, &w->set_pairs, K);
     kn_mirror(K);
     for (ptrdiff_t i = 0; i < n; i++)
         diag[i] = kn_at(K, i, i);
-    KN_TRY(kn_pivoted_chol(ctx, diag, matrix_column, &K, DEPENDENT, L, order, &rank, &residual));
-    if (rank == 0) {
-        status = kn_fail(ctx, KN_ERR_NUMERIC, "the sample covariance is zero");
-        goto out;
-    }
-    KN_TRY(kn_mat_new(ctx, rank, rank, Lm));
-    kn_mat_rows(kn_cols(L, 0, rank), order, *Lm);
+    KN_TRY(kn_pivoted_chol(ctx, diag, matrix_column, &K, DEPENDENT, L, order, &w->n_used,
+                           &residual));
+    kn_mat_clear(&w->Lm);
+    KN_TRY(kn_mat_new(ctx, w->n_used, w->n_used, &w->Lm));
+    kn_mat_rows(kn_cols(L, 0, w->n_used), order, w->Lm);
     kn_pairs_clear(&w->pairs);
-    KN_TRY(kn_pairs_subset(ctx, &w->set_pairs, order, rank, &w->pairs));
+    KN_TRY(kn_pairs_subset(ctx, &w->set_pairs, order, w->n_used, &w->pairs));
+    for (ptrdiff_t k = 0; k < w->n_used; k++)
+        w->used[k] = w->set[order[k]];
+    kn_mat_clear(&w->base);
+    KN_TRY(kn_mat_new(ctx, w->n_used, w->X.cols, &w->base));
+    kn_mat_rows(w->X, w->used, w->base);
 out:
+    kn_free(order);
     kn_free(diag);
     kn_mat_clear(&L);
     kn_mat_clear(&K);
     return status;
 }
 
-/* ---- decomposition ------------------------------------------------------------------------- */
+/* ---- features ------------------------------------------------------------------------------ */
 
-/* L = K_nm Lm^-T for the pivots in use; the residual of the trace goes to d. */
-static kn_status make_L(kn_ctx *ctx, kn_lowrank *w, const double *theta, kn_decomp *d, kn_mat *Lm)
+/* L = K_nm Lm^-T for the pivots in use, and the residual of the trace. */
+static kn_status make_L(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;
-    ptrdiff_t *order = NULL;
     double trace = 0;
-    KN_TRY(kn_alloc_i(ctx, w->n_set, &order));
-    kn_mat_clear(Lm);
-    KN_TRY(factor_pivots(ctx, w, theta, order, Lm));
-    d->n_pivots = Lm->rows;
-    kn_free(d->pivot);
-    d->pivot = NULL;
-    KN_TRY(kn_alloc_i(ctx, d->n_pivots, &d->pivot));
-    for (ptrdiff_t k = 0; k < d->n_pivots; k++)
-        d->pivot[k] = w->set[order[k]];
-    kn_mat_clear(&d->base);
-    KN_TRY(kn_mat_new(ctx, d->n_pivots, w->X.cols, &d->base));
-    kn_mat_rows(w->X, d->pivot, d->base);
-    KN_TRY(room(ctx, w, d->n_pivots));
-    kn_mat L = kn_cols(w->L, 0, d->n_pivots);
-    fill(ctx, w->X, d->base, &w->cov, theta, L);
-    kn_trsm_right(ctx, KN_T, *Lm, L);
+    KN_TRY(factor_pivots(ctx, w));
+    KN_TRY(room(ctx, w, w->n_used));
+    if (w->n_used == 0) /* no weight */
+        goto out;
+    kn_mat L = kn_cols(w->Phi, w->features.columns, w->n_used);
+    kn_features_fill(ctx, &w->features.rest, w->rest, w->X, w->base, L);
+    kn_trsm_right(ctx, KN_T, w->Lm, L);
     for (ptrdiff_t i = 0; i < w->X.rows; i++)
         trace += w->self[i];
-    d->residual = trace > 0 ? fmax(trace - kn_sumsq(L), 0) / trace : 0;
+    w->residual_used = trace > 0 ? fmax(trace - kn_sumsq(L), 0) / trace : 0;
 out:
-    kn_free(order);
     return status;
 }
 
-/* L'L = V diag(r) V', and from it map and VL */
-static kn_status decompose(kn_ctx *ctx, kn_lowrank *w, kn_mat Lm, kn_decomp *d)
+/* The part of R0 that pivots stand for. */
+static kn_status make_rest(kn_ctx *ctx, kn_lowrank *w)
+{
+    kn_status status = KN_OK;
+    bool fresh = w->n_set == 0;
+    double chosen = w->residual, *sq = NULL;
+    KN_TRY(kn_alloc_d(ctx, w->X.rows, &sq));
+    kn_cov_self(&w->features.rest, w->rest, w->X, sq, w->self);
+    if (fresh)
+        KN_TRY(choose_pivots(ctx, w));
+    KN_TRY(make_L(ctx, w));
+    /* chosen elsewhere: choose again here, unless as many as may be were little better there */
+    bool most = w->n_set == w->max_rank && w->residual_used <= SLACK * chosen;
+    if (!fresh && w->residual_used > SLACK * w->tol && !most) {
+        KN_TRY(choose_pivots(ctx, w));
+        KN_TRY(make_L(ctx, w));
+    }
+out:
+    kn_free(sq);
+    return status;
+}
+
+/* A matrix of this shape, which may be there already. */
+static kn_status shaped(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_mat *m)
+{
+    if (m->data && m->rows == rows && m->cols == cols)
+        return KN_OK;
+    kn_mat_clear(m);
+    return kn_mat_new(ctx, rows, cols, m);
+}
+
+kn_status kn_lowrank_at(kn_ctx *ctx, kn_lowrank *w, const double *theta)
+{
+    kn_status status = KN_OK;
+    const kn_features *f = &w->features;
+    memcpy(w->theta, theta, (size_t)f->cov.n_theta * sizeof *theta);
+    kn_features_rest(f, theta, w->rest);
+    kn_features_roots(f, theta, w->root);
+    w->n_used = 0;
+    w->residual_used = 0;
+    if (f->rest.n > 0)
+        KN_TRY(make_rest(ctx, w));
+    else
+        KN_TRY(room(ctx, w, 0));
+    ptrdiff_t m0 = f->columns + w->n_used;
+    if (m0 == 0) {
+        status = kn_fail(ctx, KN_ERR_NUMERIC, "the sample covariance is zero");
+        goto out;
+    }
+    kn_mat Phi = kn_cols(w->Phi, 0, m0);
+    kn_features_columns(f, w->X, kn_cols(Phi, 0, f->columns));
+    for (ptrdiff_t j = 0; j < f->columns; j++)
+        for (ptrdiff_t i = 0; i < Phi.rows; i++)
+            kn_col(Phi, j)[i] *= w->root[j];
+    KN_TRY(shaped(ctx, m0, m0, &w->gram));
+    KN_TRY(shaped(ctx, m0, w->Z.cols, &w->PhiZ));
+    kn_syrk(ctx, 1, KN_T, Phi, 0, w->gram);
+    kn_gemm(ctx, 1, KN_T, Phi, KN_N, w->Z, 0, w->PhiZ);
+    if (w->groups) {
+        KN_TRY(shaped(ctx, w->groups->n, m0, &w->sums));
+        kn_groups_sums(w->groups, Phi, w->sums);
+    }
+out:
+    return status;
+}
+
+/* ---- decomposition ------------------------------------------------------------------------- */
+
+/* out = sums, group k times sqrt(gamma/(1 + n gamma)) or, squared, without the root */
+static kn_status weighted_sums(kn_ctx *ctx, const kn_lowrank *w, double gamma, bool root,
+                               kn_mat sums, kn_mat *out)
+{
+    kn_status status = kn_mat_copy(ctx, sums, out);
+    for (ptrdiff_t j = 0; status == KN_OK && j < sums.cols; j++)
+        for (ptrdiff_t k = 0; k < sums.rows; k++) {
+            double less = kn_groups_less(w->groups, gamma, k);
+            kn_col(*out, j)[k] *= root ? sqrt(less) : less;
+        }
+    return status;
+}
+
+static bool grouped(const kn_lowrank *w, double gamma)
+{
+    return w->groups && gamma > 0;
+}
+
+/* S = Phi'H^-1 Phi, from the Gram matrix and sums over groups */
+static kn_status inner_products(kn_ctx *ctx, const kn_lowrank *w, double gamma, kn_mat *S)
+{
+    kn_status status;
+    kn_mat less = {0};
+    KN_TRY(kn_mat_copy(ctx, w->gram, S));
+    if (grouped(w, gamma)) {
+        KN_TRY(weighted_sums(ctx, w, gamma, true, w->sums, &less));
+        kn_syrk(ctx, -1, KN_T, less, 1, *S);
+    }
+out:
+    kn_mat_clear(&less);
+    return status;
+}
+
+/* What the decomposition keeps of the pivots. */
+static kn_status keep_pivots(kn_ctx *ctx, const kn_lowrank *w, kn_decomp *d)
+{
+    kn_status status;
+    kn_free(d->pivot);
+    d->pivot = NULL;
+    d->n_pivots = w->n_used;
+    KN_TRY(kn_alloc_i(ctx, w->n_used, &d->pivot));
+    if (w->n_used > 0)
+        memcpy(d->pivot, w->used, (size_t)w->n_used * sizeof *d->pivot);
+    kn_mat_clear(&d->base);
+    KN_TRY(kn_mat_new(ctx, w->n_used, w->X.cols, &d->base));
+    if (w->n_used > 0)
+        kn_mat_set(d->base, w->base);
+    d->residual = w->residual_used;
+out:
+    return status;
+}
+
+kn_status kn_lowrank_decompose(kn_ctx *ctx, kn_lowrank *w, kn_decomp *d)
 {
     kn_status status;
     kn_mat S = {0};
     double *lam = NULL;
-    ptrdiff_t m0 = d->n_pivots, drop = 0;
-    KN_TRY(kn_mat_new(ctx, m0, m0, &S));
+    ptrdiff_t m0 = w->gram.rows, columns = w->features.columns, drop = 0;
+    memcpy(d->theta, w->theta, sizeof d->theta);
     KN_TRY(kn_alloc_d(ctx, m0, &lam));
-    kn_syrk(ctx, 1, KN_T, kn_cols(w->L, 0, m0), 0, S);
+    KN_TRY(inner_products(ctx, w, d->gamma, &S));
     KN_TRY(kn_eig_steady(ctx, S, lam));
     while (drop < m0 - 1 && lam[drop] < (double)m0 * DBL_EPSILON * lam[m0 - 1])
         drop++;
@@ -249,24 +322,262 @@ static kn_status decompose(kn_ctx *ctx, kn_lowrank *w, kn_mat Lm, kn_decomp *d)
     kn_free(d->r);
     d->r = NULL;
     KN_TRY(kn_alloc_d(ctx, d->m, &d->r));
-    kn_mat_clear(&d->map);
-    KN_TRY(kn_mat_new(ctx, m0, d->m, &d->map));
-    kn_mat_clear(&w->VL);
-    KN_TRY(kn_mat_new(ctx, m0, d->m, &w->VL));
+    KN_TRY(shaped(ctx, m0, d->m, &d->map));
+    KN_TRY(shaped(ctx, m0, d->m, &d->turn));
     for (ptrdiff_t k = 0; k < d->m; k++) {
-        double root = sqrt(lam[drop + k]);
+        double r = fmax(lam[drop + k], 0), root = sqrt(r);
         const double *v = kn_col(S, drop + k);
-        d->r[k] = lam[drop + k];
+        d->r[k] = r;
         for (ptrdiff_t i = 0; i < m0; i++) {
-            kn_col(d->map, k)[i] = v[i] * root;
-            kn_col(w->VL, k)[i] = v[i] / root;
+            kn_col(d->map, k)[i] = v[i] * root * (i < columns ? w->root[i] : 1);
+            kn_col(d->turn, k)[i] = r > 0 ? v[i] / root : 0;
         }
     }
-    kn_trsm_left(ctx, KN_T, Lm, d->map);
+    if (w->n_used > 0)
+        kn_trsm_left(ctx, KN_T, w->Lm, kn_sub(d->map, columns, 0, w->n_used, d->m));
+    KN_TRY(keep_pivots(ctx, w, d));
 out:
     kn_free(lam);
     kn_mat_clear(&S);
     return status;
+}
+
+kn_status kn_lowrank_project(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *d, kn_mat A)
+{
+    kn_status status;
+    kn_mat PhiZ = {0}, less = {0};
+    KN_TRY(kn_mat_copy(ctx, w->PhiZ, &PhiZ));
+    if (grouped(w, d->gamma)) { /* Phi'H^-1 Z */
+        KN_TRY(weighted_sums(ctx, w, d->gamma, false, w->z_sums, &less));
+        kn_gemm(ctx, -1, KN_T, w->sums, KN_N, less, 1, PhiZ);
+    }
+    kn_gemm(ctx, 1, KN_T, d->turn, KN_N, PhiZ, 0, A);
+out:
+    kn_mat_clear(&less);
+    kn_mat_clear(&PhiZ);
+    return status;
+}
+
+void kn_lowrank_rest(const kn_lowrank *w, double gamma, kn_mat A, double *rest)
+{
+    for (ptrdiff_t p = 0; p < A.cols; p++) {
+        rest[p] = kn_sumsq(kn_cols(w->Z, p, 1));
+        for (ptrdiff_t k = 0; grouped(w, gamma) && k < w->groups->n; k++)
+            rest[p] -= kn_groups_less(w->groups, gamma, k) * kn_at(w->z_sums, k, p) *
+                       kn_at(w->z_sums, k, p);
+        rest[p] = fmax(rest[p] - kn_sumsq(kn_cols(A, p, 1)), 0);
+    }
+}
+
+/* ---- gradient ------------------------------------------------------------------------------ */
+
+/* What all parts add up to: GJ = 1/2 (Z E1 + Phi E2 - less of the sample's group), J'GJ. */
+typedef struct outer {
+    kn_mat E1;   /* P x pivots */
+    kn_mat E2;   /* m0 x pivots */
+    kn_mat less; /* groups x pivots */
+    kn_mat H;    /* pivots x pivots, lower triangle */
+} outer;
+
+static void outer_clear(outer *o)
+{
+    kn_mat_clear(&o->E1);
+    kn_mat_clear(&o->E2);
+    kn_mat_clear(&o->less);
+    kn_mat_clear(&o->H);
+}
+
+void kn_lowrank_gradient_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, s->M, (s->iso && s->rotated ? 5 : 4) * s->P);
+    kn_hold_d(r, KN_NEED_SAMPLES, 5 * s->M, s->M);
+    kn_hold_d(r, KN_NEED_SAMPLES, kn_at_most(s->N, GRADIENT_ROWS), s->M);
+    kn_hold_d(r, KN_NEED_SAMPLES, 2 * s->groups, s->M);
+    kn_let_go(r, mark);
+}
+
+/* Exact terms: with Bf = rows of W r^1/2, dLML/da_k = sum over its columns of
+ *     |Bf M|^2 - sum_i w_i Bf_i^2        (directions outside U have no part in features)
+ * The rest, by pivots, with mapR their rows of map and J = H^1/2 U mapR':
+ *     GJ   = 1/2 H^-1 (Z U_C diag(c^1/2/d) M' + Phi turn (N1 M' - diag(w))) mapR'
+ *     J'GJ = 1/2 mapR (M M' - diag(w)) mapR'             N1 = M - A c^1/2/d          [METHOD 6a] */
+static kn_status add_part(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part, outer *o,
+                          double *g)
+{
+    kn_status status;
+    const kn_decomp *d = part->R0;
+    const kn_features *f = &w->features;
+    ptrdiff_t m0 = d->turn.rows, m = d->m, P = part->A.cols, pivots = w->n_used;
+    kn_mat Bf = {0}, BM = {0}, mapM = {0}, N1 = {0}, E1 = {0}, turned = {0}, W = {0}, E2 = {0};
+    kn_mat mapR = kn_sub(d->map, f->columns, 0, pivots, m);
+    KN_TRY(kn_mat_copy(ctx, d->turn, &Bf));
+    KN_TRY(kn_mat_new(ctx, m0, P, &BM));
+    for (ptrdiff_t i = 0; i < m; i++)
+        for (ptrdiff_t k = 0; k < m0; k++)
+            kn_col(Bf, i)[k] *= d->r[i];
+    kn_gemm(ctx, 1, KN_N, Bf, KN_N, part->M, 0, BM);
+    for (int t = 0, at = 0; t < f->cov.n; t++)
+        for (ptrdiff_t k = 0; f->exact[t] && k < f->cov.term[t].count; k++, at++) {
+            double s = 0;
+            for (ptrdiff_t p = 0; p < P; p++)
+                s += kn_at(BM, at, p) * kn_at(BM, at, p);
+            for (ptrdiff_t i = 0; i < m; i++)
+                s -= part->weight[i] * kn_at(Bf, at, i) * kn_at(Bf, at, i);
+            g[f->cov.term[t].at] += s;
+        }
+    if (pivots == 0)
+        goto out;
+    KN_TRY(kn_mat_new(ctx, pivots, P, &mapM));
+    KN_TRY(kn_mat_new(ctx, m, P, &N1));
+    KN_TRY(kn_mat_new(ctx, P, pivots, &E1));
+    KN_TRY(kn_mat_new(ctx, m, pivots, &W));
+    KN_TRY(kn_mat_new(ctx, m0, pivots, &E2));
+    kn_gemm(ctx, 1, KN_N, mapR, KN_N, part->M, 0, mapM);
+    for (ptrdiff_t p = 0; p < P; p++) {
+        double c = part->c[p], dd = part->d[p], root = sqrt(c);
+        if (!(c > 0))
+            continue;
+        for (ptrdiff_t j = 0; j < pivots; j++)
+            kn_col(E1, j)[p] = root / dd * kn_at(mapM, j, p);
+        for (ptrdiff_t i = 0; i < m; i++) { /* (1/k - 1/d) A c^1/2 without cancellation */
+            double cr = c * d->r[i];
+            kn_col(N1, p)[i] = -kn_at(part->A, i, p) * root * cr / ((cr + dd) * dd);
+        }
+    }
+    if (part->UC.data) {
+        KN_TRY(kn_mat_copy(ctx, E1, &turned));
+        kn_gemm(ctx, 1, KN_N, part->UC, KN_N, turned, 0, E1);
+    }
+    for (ptrdiff_t j = 0; j < pivots; j++)
+        for (ptrdiff_t i = 0; i < m; i++)
+            kn_col(W, j)[i] = -part->weight[i] * kn_at(mapR, j, i);
+    kn_gemm(ctx, 0.5, KN_N, mapR, KN_N, W, 1, o->H); /* -1/2 mapR diag(w) mapR' */
+    kn_syrk(ctx, 0.5, KN_N, mapM, 1, o->H);
+    kn_gemm(ctx, 1, KN_N, N1, KN_T, mapM, 1, W); /* (N1 M' - diag(w)) mapR' */
+    kn_gemm(ctx, 1, KN_N, d->turn, KN_N, W, 0, E2);
+    if (grouped(w, d->gamma)) {
+        kn_mat sums = kn_mat_none();
+        KN_TRY(kn_mat_new(ctx, w->groups->n, pivots, &sums));
+        kn_gemm(ctx, 1, KN_N, w->z_sums, KN_N, E1, 0, sums);
+        kn_gemm(ctx, 1, KN_N, w->sums, KN_N, E2, 1, sums);
+        for (ptrdiff_t j = 0; j < pivots; j++)
+            for (ptrdiff_t k = 0; k < sums.rows; k++)
+                kn_col(o->less, j)[k] += kn_groups_less(w->groups, d->gamma, k) * kn_at(sums, k, j);
+        kn_mat_clear(&sums);
+    }
+    for (ptrdiff_t j = 0; j < pivots; j++) {
+        for (ptrdiff_t p = 0; p < P; p++)
+            kn_col(o->E1, j)[p] += kn_at(E1, p, j);
+        for (ptrdiff_t k = 0; k < m0; k++)
+            kn_col(o->E2, j)[k] += kn_at(E2, k, j);
+    }
+out:
+    kn_mat_clear(&E2);
+    kn_mat_clear(&W);
+    kn_mat_clear(&turned);
+    kn_mat_clear(&E1);
+    kn_mat_clear(&N1);
+    kn_mat_clear(&mapM);
+    kn_mat_clear(&BM);
+    kn_mat_clear(&Bf);
+    return status;
+}
+
+/* g += 2 <GJ, dK_nm>, some rows at a time */
+static kn_status add_cross(kn_ctx *ctx, const kn_lowrank *w, const outer *o, double *g)
+{
+    kn_status status;
+    ptrdiff_t N = w->X.rows, most = N < GRADIENT_ROWS ? N : GRADIENT_ROWS;
+    ptrdiff_t m0 = o->E2.rows, pivots = o->E2.cols;
+    kn_mat GJ = {0};
+    KN_TRY(kn_mat_new(ctx, most, pivots, &GJ));
+    for (ptrdiff_t i = 0; i < N; i += most) {
+        ptrdiff_t n = N - i < most ? N - i : most;
+        kn_mat rows = kn_sub(GJ, 0, 0, n, pivots);
+        kn_gemm(ctx, 0.5, KN_N, kn_sub(w->Z, i, 0, n, w->Z.cols), KN_N, o->E1, 0, rows);
+        kn_gemm(ctx, 0.5, KN_N, kn_sub(w->Phi, i, 0, n, m0), KN_N, o->E2, 1, rows);
+        for (ptrdiff_t j = 0; o->less.data && j < pivots; j++)
+            for (ptrdiff_t k = 0; k < n; k++)
+                kn_col(rows, j)[k] -= 0.5 * kn_at(o->less, w->groups->of[i + k], j);
+        KN_TRY(kn_features_gradient(ctx, &w->features.rest, w->rest,
+                                    kn_sub(w->X, i, 0, n, w->X.cols), w->base, rows, g));
+    }
+out:
+    kn_mat_clear(&GJ);
+    return status;
+}
+
+/* dLML = 2 <GJ, dK_nm> - <J'GJ, dK_mm> */
+kn_status kn_lowrank_gradient(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part, int n,
+                              double *g)
+{
+    kn_status status = KN_OK;
+    outer o = {0};
+    double cross[KN_COV_THETA] = {0}, own[KN_COV_THETA] = {0};
+    ptrdiff_t pivots = w->n_used;
+    for (int k = 0; k < w->features.cov.n_theta; k++)
+        g[k] = 0;
+    if (pivots > 0) {
+        KN_TRY(kn_mat_new(ctx, w->Z.cols, pivots, &o.E1));
+        KN_TRY(kn_mat_new(ctx, w->gram.rows, pivots, &o.E2));
+        KN_TRY(kn_mat_new(ctx, pivots, pivots, &o.H));
+        if (w->groups)
+            KN_TRY(kn_mat_new(ctx, w->groups->n, pivots, &o.less));
+    }
+    for (int k = 0; k < n; k++)
+        KN_TRY(add_part(ctx, w, &part[k], &o, g));
+    if (pivots == 0)
+        goto out;
+    KN_TRY(add_cross(ctx, w, &o, cross));
+    kn_cov_gradient(&w->features.rest, w->rest, &w->pairs, o.H, own);
+    for (int i = 0; i < w->features.rest.n_theta; i++)
+        g[w->features.at[i]] = cross[i] - own[i];
+out:
+    outer_clear(&o);
+    return status;
+}
+
+/* ---- of any samples ------------------------------------------------------------------------ */
+
+void kn_decomp_cross(kn_ctx *ctx, const kn_decomp *d, kn_mat Xs, kn_mat F, kn_mat RU)
+{
+    double rest[KN_COV_THETA];
+    kn_features f = kn_features_of(&d->cov);
+    kn_features_rest(&f, d->theta, rest);
+    kn_features_columns(&f, Xs, kn_cols(F, 0, f.columns));
+    if (d->n_pivots > 0)
+        kn_features_fill(ctx, &f.rest, rest, Xs, d->base, kn_cols(F, f.columns, d->n_pivots));
+    kn_gemm(ctx, 1, KN_N, F, KN_N, d->map, 0, RU);
+}
+
+kn_status kn_decomp_vectors(kn_ctx *ctx, const kn_decomp *d, const kn_groups *groups, kn_mat X,
+                            kn_mat U)
+{
+    kn_status status;
+    kn_mat F = {0};
+    ptrdiff_t most = X.rows < GRADIENT_ROWS ? X.rows : GRADIENT_ROWS;
+    KN_TRY(kn_mat_new(ctx, most, d->map.rows, &F));
+    for (ptrdiff_t i = 0; i < X.rows; i += most) {
+        ptrdiff_t n = X.rows - i < most ? X.rows - i : most;
+        kn_decomp_cross(ctx, d, kn_sub(X, i, 0, n, X.cols), kn_sub(F, 0, 0, n, F.cols),
+                        kn_sub(U, i, 0, n, d->m));
+    }
+    for (ptrdiff_t k = 0; k < d->m; k++)
+        for (ptrdiff_t i = 0; i < X.rows; i++)
+            kn_col(U, k)[i] = d->r[k] > 0 ? kn_at(U, i, k) / d->r[k] : 0;
+    if (groups)
+        kn_groups_inverse(groups, d->gamma, U);
+out:
+    kn_mat_clear(&F);
+    return status;
+}
+
+void kn_lowrank_vectors_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_SAMPLES, kn_at_most(s->N, GRADIENT_ROWS), s->M);
+    kn_let_go(r, mark);
 }
 
 void kn_lowrank_kept_need(kn_rehearsal *r, const kn_need_shape *s)
@@ -278,197 +589,26 @@ void kn_lowrank_kept_need(kn_rehearsal *r, const kn_need_shape *s)
 void kn_lowrank_need(kn_rehearsal *r, const kn_need_shape *s)
 {
     const kn_need_part S = KN_NEED_SAMPLES;
+    int cells = s->groups > 0 ? KN_GAMMAS : 1;
     kn_hold_d(r, S, s->N, 1); /* self */
-    kn_hold_d(r, S, s->M, 1);
-    kn_hold_d(r, S, s->N, s->M); /* L */
+    kn_hold_d(r, S, s->M, 3);
+    kn_hold_d(r, S, s->N, s->M); /* Phi */
     kn_pairs_need(r, S, 2 * s->stats, s->M, s->M);
-    kn_lowrank_kept_need(r, s);
-    kn_hold_d(r, S, s->M, s->M); /* VL */
+    kn_hold_d(r, S, s->M, s->M); /* gram */
+    kn_hold_d(r, S, s->M, s->M); /* Lm */
+    kn_hold_d(r, S, s->M, s->F);
+    kn_hold_d(r, KN_NEED_WORK, s->M + s->groups, s->P);
+    kn_hold_d(r, S, s->groups, s->M);
+    for (int k = 0; k < cells; k++) {
+        kn_lowrank_kept_need(r, s);
+        kn_hold_d(r, S, s->M, s->M); /* turn */
+    }
     kn_held mark = r->now;
     kn_hold_d(r, S, s->N, 2);    /* sq, and the diagonal while pivots are chosen */
-    kn_hold_d(r, S, s->M, s->M); /* Lm */
-    kn_hold_d(r, S, s->M, s->M); /* L'L, before that K_mm ... */
+    kn_hold_d(r, S, s->M, s->M); /* Phi'H^-1 Phi, before that K_mm ... */
     kn_eig_need(r, S, s->M);     /* ... and its factor, which takes less than this */
+    kn_hold_d(r, S, s->groups, s->M);
     kn_let_go(r, mark);
-    kn_hold_d(r, S, s->M, s->P); /* L'Z */
-    kn_let_go(r, mark);
-}
-
-kn_status kn_lowrank_compute(kn_ctx *ctx, kn_lowrank *w, const double *theta, kn_decomp *d)
-{
-    kn_status status;
-    kn_mat Lm = {0};
-    double *sq = NULL;
-    bool fresh = w->n_set == 0;
-    double chosen = w->residual;
-    for (int k = 0; k < w->cov.n_theta; k++)
-        d->theta[k] = theta[k];
-    KN_TRY(kn_alloc_d(ctx, w->X.rows, &sq));
-    kn_cov_self(&w->cov, theta, w->X, sq, w->self);
-    if (fresh)
-        KN_TRY(choose_pivots(ctx, w, theta));
-    KN_TRY(make_L(ctx, w, theta, d, &Lm));
-    /* chosen elsewhere: choose again here, unless as many as may be were little better there */
-    bool most = w->n_set == w->max_rank && d->residual <= SLACK * chosen;
-    if (!fresh && d->residual > SLACK * w->tol && !most) {
-        KN_TRY(choose_pivots(ctx, w, theta));
-        KN_TRY(make_L(ctx, w, theta, d, &Lm));
-    }
-    KN_TRY(decompose(ctx, w, Lm, d));
-out:
-    kn_free(sq);
-    kn_mat_clear(&Lm);
-    return status;
-}
-
-kn_status kn_lowrank_project(kn_ctx *ctx, const kn_lowrank *w, kn_mat Z, kn_mat A)
-{
-    kn_mat LZ;
-    kn_status status = kn_mat_new(ctx, w->VL.rows, Z.cols, &LZ);
-    if (status != KN_OK)
-        return status;
-    kn_gemm(ctx, 1, KN_T, kn_cols(w->L, 0, w->VL.rows), KN_N, Z, 0, LZ);
-    kn_gemm(ctx, 1, KN_T, w->VL, KN_N, LZ, 0, A);
-    kn_mat_clear(&LZ);
-    return KN_OK;
-}
-
-/* ---- gradient ------------------------------------------------------------------------------ */
-
-static void gradient_tiles(void *self, ptrdiff_t from, ptrdiff_t to)
-{
-    tile_job *job = self;
-    double room[KN_MAX_STATS][TILE], g[KN_COV_THETA];
-    for (ptrdiff_t t = from; t < to; t++) {
-        ptrdiff_t i = t * TILE, n = job->K.rows - i < TILE ? job->K.rows - i : TILE;
-        double *part = job->part + t * KN_COV_THETA;
-        memset(part, 0, KN_COV_THETA * sizeof *part);
-        for (ptrdiff_t j = 0; j < job->K.cols; j++) {
-            kn_pairs p = tile_pairs(job, job->first + i, n, j, room);
-            kn_cov_gradient(job->cov, job->theta, &p, kn_sub(job->K, i, j, n, 1), g);
-            for (int k = 0; k < job->cov->n_theta; k++)
-                part[k] += g[k];
-        }
-    }
-}
-
-/* g += 2 <GJ, dK_nm>,  GJ = 1/2 (Z E1 + L E2), some rows at a time */
-static kn_status add_cross(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *d, kn_mat Z,
-                           kn_mat E1, kn_mat E2, double *g)
-{
-    kn_status status;
-    ptrdiff_t N = w->X.rows, m0 = d->n_pivots, most = N < GRADIENT_ROWS ? N : GRADIENT_ROWS;
-    kn_mat GJ = {0};
-    double *part = NULL;
-    KN_TRY(kn_mat_new(ctx, most, m0, &GJ));
-    KN_TRY(kn_alloc_d(ctx, (most / TILE + 1) * KN_COV_THETA, &part));
-    for (ptrdiff_t i = 0; i < N; i += most) {
-        ptrdiff_t n = N - i < most ? N - i : most, tiles = (n + TILE - 1) / TILE;
-        kn_mat rows = kn_sub(GJ, 0, 0, n, m0);
-        kn_gemm(ctx, 0.5, KN_N, kn_sub(Z, i, 0, n, Z.cols), KN_N, E1, 0, rows);
-        kn_gemm(ctx, 0.5, KN_N, kn_sub(w->L, i, 0, n, m0), KN_N, E2, 1, rows);
-        tile_job job = {w->X, d->base, rows, &w->cov, d->theta, i, part};
-        kn_parallel(ctx, tiles, 1, gradient_tiles, &job);
-        for (ptrdiff_t t = 0; t < tiles; t++) /* in order, whoever made them */
-            for (int k = 0; k < w->cov.n_theta; k++)
-                g[k] += 2 * part[t * KN_COV_THETA + k];
-    }
-out:
-    kn_free(part);
-    kn_mat_clear(&GJ);
-    return status;
-}
-
-void kn_lowrank_gradient_need(kn_rehearsal *r, const kn_need_shape *s)
-{
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, s->M, (s->iso && s->rotated ? 4 : 3) * s->P);
-    kn_hold_d(r, KN_NEED_SAMPLES, 3 * s->M, s->M);
-    kn_hold_d(r, KN_NEED_SAMPLES, kn_at_most(s->N, GRADIENT_ROWS), s->M);
-    kn_let_go(r, mark);
-}
-
-/* With J = L Lm^-1 = U map':  dLML = 2 <GJ, dK_nm> - <J'GJ, dK_mm>                     [METHOD 6a]
- *     GJ    = 1/2 (Z U_C diag(c^1/2/d) M' + U (N1 M' - diag(w))) map',   N1 = M - A c^1/2/d
- *     J'GJ  = 1/2 map (M M' - diag(w)) map' */
-kn_status kn_lowrank_gradient(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *d, kn_mat Z,
-                              kn_mat UC, kn_mat A, const double *c, const double *dd, kn_mat M,
-                              const double *weight, double *g)
-{
-    kn_status status;
-    ptrdiff_t m0 = d->n_pivots, m = d->m, P = A.cols;
-    kn_mat mapM = {0}, N1 = {0}, E1 = {0}, turned = {0}, W = {0}, E2 = {0}, H = {0};
-    double own[KN_COV_THETA] = {0};
-    int n_params = w->cov.n_theta;
-    KN_TRY(kn_mat_new(ctx, m0, P, &mapM));
-    KN_TRY(kn_mat_new(ctx, m, P, &N1));
-    KN_TRY(kn_mat_new(ctx, P, m0, &E1));
-    KN_TRY(kn_mat_new(ctx, m, m0, &W));
-    KN_TRY(kn_mat_new(ctx, m0, m0, &E2));
-    KN_TRY(kn_mat_new(ctx, m0, m0, &H));
-    kn_gemm(ctx, 1, KN_N, d->map, KN_N, M, 0, mapM); /* map M   m0 x P */
-    for (ptrdiff_t p = 0; p < P; p++) {
-        double root = sqrt(c[p]);
-        for (ptrdiff_t j = 0; j < m0; j++)
-            kn_col(E1, j)[p] = root / dd[p] * kn_at(mapM, j, p);
-        for (ptrdiff_t i = 0; i < m; i++) { /* (1/k - 1/d) A c^1/2 without cancellation */
-            double cr = c[p] * d->r[i];
-            kn_col(N1, p)[i] = -kn_at(A, i, p) * root * cr / ((cr + dd[p]) * dd[p]);
-        }
-    }
-    if (UC.data) {
-        KN_TRY(kn_mat_copy(ctx, E1, &turned));
-        kn_gemm(ctx, 1, KN_N, UC, KN_N, turned, 0, E1);
-    }
-    for (ptrdiff_t j = 0; j < m0; j++)
-        for (ptrdiff_t i = 0; i < m; i++)
-            kn_col(W, j)[i] = -weight[i] * kn_at(d->map, j, i);
-    kn_gemm(ctx, 0.5, KN_N, d->map, KN_N, W, 0, H); /* H = -1/2 map diag(w) map' */
-    kn_syrk(ctx, 0.5, KN_N, mapM, 1, H);
-    kn_gemm(ctx, 1, KN_N, N1, KN_T, mapM, 1, W); /* (N1 M' - diag(w)) map' */
-    kn_gemm(ctx, 1, KN_N, w->VL, KN_N, W, 0, E2);
-    for (int k = 0; k < n_params; k++)
-        g[k] = 0;
-    KN_TRY(add_cross(ctx, w, d, Z, E1, E2, g));
-    kn_cov_gradient(&w->cov, d->theta, &w->pairs, H, own);
-    for (int k = 0; k < n_params; k++)
-        g[k] -= own[k];
-out:
-    kn_mat_clear(&H);
-    kn_mat_clear(&E2);
-    kn_mat_clear(&W);
-    kn_mat_clear(&turned);
-    kn_mat_clear(&E1);
-    kn_mat_clear(&N1);
-    kn_mat_clear(&mapM);
-    return status;
-}
-
-kn_status kn_decomp_vectors(kn_ctx *ctx, const kn_decomp *d, kn_mat X, kn_mat U)
-{
-    kn_status status;
-    kn_mat K = {0}, scaled = {0};
-    KN_TRY(kn_mat_new(ctx, X.rows < GRADIENT_ROWS ? X.rows : GRADIENT_ROWS, d->n_pivots, &K));
-    KN_TRY(kn_mat_copy(ctx, d->map, &scaled));
-    for (ptrdiff_t k = 0; k < d->m; k++)
-        for (ptrdiff_t i = 0; i < d->n_pivots; i++)
-            kn_col(scaled, k)[i] /= d->r[k];
-    for (ptrdiff_t i = 0; i < X.rows; i += GRADIENT_ROWS) {
-        ptrdiff_t n = X.rows - i < GRADIENT_ROWS ? X.rows - i : GRADIENT_ROWS;
-        kn_mat rows = kn_sub(K, 0, 0, n, d->n_pivots);
-        fill(ctx, kn_sub(X, i, 0, n, X.cols), d->base, &d->cov, d->theta, rows);
-        kn_gemm(ctx, 1, KN_N, rows, KN_N, scaled, 0, kn_sub(U, i, 0, n, d->m));
-    }
-out:
-    kn_mat_clear(&scaled);
-    kn_mat_clear(&K);
-    return status;
-}
-
-void kn_lowrank_vectors_need(kn_rehearsal *r, const kn_need_shape *s)
-{
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_SAMPLES, kn_at_most(s->N, GRADIENT_ROWS), s->M);
-    kn_hold_d(r, KN_NEED_SAMPLES, s->M, s->M);
+    kn_hold_d(r, S, s->M + s->groups, s->P); /* Phi'Z */
     kn_let_go(r, mark);
 }

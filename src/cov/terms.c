@@ -21,8 +21,7 @@ static int find_stat(kn_stats *stats, const kn_term *t)
     return stats->n++;
 }
 
-/* Everything that follows from kernels and columns. */
-static void lay_out(kn_cov *cov)
+void kn_cov_lay_out(kn_cov *cov)
 {
     cov->n_theta = cov->n_shapes = cov->n_between = cov->stats.n = 0;
     for (int k = 0; k < cov->n; k++) {
@@ -54,7 +53,7 @@ kn_status kn_cov_add(kn_ctx *ctx, kn_cov *cov, const kn_kernel *kernel, ptrdiff_
     memmove(&cov->term[at + 1], &cov->term[at], (size_t)(cov->n - at) * sizeof t);
     cov->term[at] = t;
     cov->n++;
-    lay_out(cov);
+    kn_cov_lay_out(cov);
     return KN_OK;
 }
 
@@ -76,7 +75,8 @@ static kn_status check_words(kn_ctx *ctx, const char *text)
     char all[128];
     for (const char *w = text;; w++) {
         size_t n = strcspn(w, "+");
-        if (!kn_kernel_named(w, n))
+        const kn_kernel *kernel = kn_kernel_named(w, n);
+        if (!kernel || kernel->by_design)
             return kn_fail(ctx, KN_ERR_ARGUMENT, "'%s': kernels are sums of %s", text,
                            kn_kernel_list(false, ", ", " and ", all, sizeof all));
         w += n;
@@ -108,7 +108,7 @@ const char *kn_cov_text(const kn_cov *cov, char *out, size_t size)
 kn_cov kn_cov_identity(void)
 {
     kn_cov cov = {.n = 1, .term = {{.kernel = &kn_kernel_iso}}};
-    lay_out(&cov);
+    kn_cov_lay_out(&cov);
     return cov;
 }
 
@@ -116,7 +116,7 @@ kn_cov kn_cov_between(const kn_cov *cov)
 {
     kn_cov r0 = *cov;
     r0.n = cov->n_between;
-    lay_out(&r0);
+    kn_cov_lay_out(&r0);
     return r0;
 }
 

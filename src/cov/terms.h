@@ -31,6 +31,8 @@ typedef struct kn_cov {
     kn_term term[KN_COV_TERMS];
     int n_theta, n_shapes;
     kn_stats stats;
+    bool exact;   /* low rank takes the columns of proportional terms as they are [features.h] */
+    double least; /* of the median distance: lengths are at least that */
 } kn_cov;
 
 /* "linear+se+iso" over the first F columns, or KN_ALL_COLUMNS: terms in the order of the table of
@@ -40,6 +42,9 @@ kn_status kn_cov_parse(kn_ctx *ctx, const char *text, ptrdiff_t F, kn_cov *out);
 kn_status kn_cov_add(kn_ctx *ctx, kn_cov *cov, const kn_kernel *kernel, ptrdiff_t first,
                      ptrdiff_t count);
 const char *kn_cov_text(const kn_cov *cov, char *out, size_t size); /* "linear+se+iso" */
+
+/* Everything that follows from kernels and columns, once the terms are changed. */
+void kn_cov_lay_out(kn_cov *cov);
 
 /* exp(2a) I */
 kn_cov kn_cov_identity(void);

@@ -5,7 +5,7 @@
 static const double ETA_BOUND = 7;
 static const double LEAST = 1e-12; /* weight that a coordinate can stand for */
 /* lengths in distances [METHOD 3b, 9.12] */
-static const double LEAST_MEDIAN = 0.1, LEAST_NEAREST = 0.5, MOST_MEDIAN = 20;
+static const double LEAST_MEDIAN = 0.1 /* unless said */, LEAST_NEAREST = 0.5, MOST_MEDIAN = 20;
 
 int kn_cov_n_outer(const kn_cov *cov)
 {
@@ -49,7 +49,8 @@ static kn_status shape_box(kn_ctx *ctx, const kn_cov *cov, const kn_term *t, con
         kn_status status = distances(ctx, t, pairs, X, &d);
         if (status != KN_OK)
             return status;
-        box->lower[x] = log(fmax(LEAST_MEDIAN * d.median, LEAST_NEAREST * d.nearest));
+        double least = cov->least > 0 ? cov->least : LEAST_MEDIAN;
+        box->lower[x] = log(fmax(least * d.median, LEAST_NEAREST * d.nearest));
         box->upper[x] = log(MOST_MEDIAN * d.median);
         box->middle.shape[t->shape + i] = exp(box->upper[x]) / MOST_MEDIAN;
     }

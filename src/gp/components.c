@@ -29,7 +29,7 @@ typedef struct fold_fit {
     kn_fold rows;
     const kn_heldout *held; /* NULL, or whose basis and mean these are */
     kn_mat mean, var;       /* n_test x P, latent predictions of the held-out */
-    double *d;              /* P */
+    double *d;              /* P  noise of a new group */
     double *s2;             /* P  variance of the training coordinates: |z_p|^2/n */
     ptrdiff_t at;           /* the held-out are rows at ... of the scores */
 } fold_fit;
@@ -49,27 +49,33 @@ static kn_status fit_rows(kn_ctx *ctx, const kn_fit_problem *p, const double *r0
     kn_status status;
     kn_mat X = p->X;
     kn_mat Xt = {0}, Xs = {0};
+    kn_groups groups = {0};
     kn_engine e = {0};
     kn_latent model = {0};
+    kn_engine_data data = {
+        .Z = f->rows.Z_train, .groups = &groups, .T = p->Y.T, .total = 1, .N_ref = X.rows};
     double lml, clamped = 0;
     ptrdiff_t P = f->rows.Z_train.cols;
     KN_TRY(kn_mat_new(ctx, f->rows.n_train, X.cols, &Xt));
     KN_TRY(kn_mat_new(ctx, f->rows.n_test, X.cols, &Xs));
     kn_mat_rows(X, f->rows.train, Xt);
     kn_mat_rows(X, f->rows.test, Xs);
-    KN_TRY(kn_engine_over(ctx, &p->spec, Xt, f->rows.Z_train, p->Y.T, 0, 1, X.rows, NULL, &e));
+    data.X = Xt;
+    KN_TRY(kn_groups_subset(ctx, &p->groups, f->rows.train, f->rows.n_train, &groups));
+    KN_TRY(kn_engine_new(ctx, &p->spec, &data, &e));
     KN_TRY(kn_engine_at(ctx, &e, r0, &lml));
     KN_TRY(kn_alloc_d(ctx, P, &f->d));
     KN_TRY(kn_alloc_d(ctx, P, &f->s2));
     for (ptrdiff_t k = 0; k < P; k++) {
-        f->d[k] = e.d[k];
+        f->d[k] = e.d[k] * (1 + e.cell[e.in[k]].R0.gamma); /* of a new group */
         f->s2[k] = kn_sumsq(kn_cols(f->rows.Z_train, k, 1)) / (double)f->rows.n_train;
     }
-    KN_TRY(kn_latent_new(ctx, &(kn_latent_parts){&Xt, &e.R0, &e.A0, e.c, e.d, 0}, &model));
+    KN_TRY(kn_engine_latent(ctx, &Xt, &e, &model));
     KN_TRY(kn_mat_new(ctx, f->rows.n_test, P, &f->mean));
     KN_TRY(kn_mat_new(ctx, f->rows.n_test, P, &f->var));
-    KN_TRY(kn_latent_predict(ctx, &model, Xs, f->mean, f->var, &clamped));
+    KN_TRY(kn_latent_predict(ctx, &model, &(kn_newcomers){.X = Xs}, f->mean, f->var, &clamped));
 out:
+    kn_groups_clear(&groups);
     kn_latent_clear(&model);
     kn_engine_clear(&e);
     kn_mat_clear(&Xs);
@@ -343,8 +349,11 @@ static kn_status likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const double 
 {
     kn_status status;
     kn_engine e = {0};
+    kn_groups groups = {0};
+    kn_engine_data data = {.X = p->X, .Z = Z, .groups = &groups, .T = p->Y.T, .total = 1};
     double lml, N = (double)p->X.rows;
-    KN_TRY(kn_engine_over(ctx, &p->spec, p->X, Z, p->Y.T, 0, 1, p->X.rows, NULL, &e));
+    KN_TRY(kn_groups_subset(ctx, &p->groups, NULL, p->X.rows, &groups));
+    KN_TRY(kn_engine_new(ctx, &p->spec, &data, &e));
     KN_TRY(kn_engine_at(ctx, &e, r0, &lml));
     double sum = 0, E = total;
     for (int l = 0, k = 0; l < info->n_curve; l++) {
@@ -358,6 +367,7 @@ static kn_status likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const double 
             info->curve[l].lml -= 0.5 * outside * (LN_2PI + log(E / outside) + 1);
     }
 out:
+    kn_groups_clear(&groups);
     kn_engine_clear(&e);
     return status;
 }

@@ -16,7 +16,7 @@ kn_status kn_diagonal_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const p
     kn_status status;
     kn_gp_maps maps = {0};
     ptrdiff_t n = model.data ? model.rows : noise.rows;
-    KN_TRY(kn_gp_predict(ctx, gp, x, &maps));
+    KN_TRY(kn_gp_predict(ctx, gp, &(kn_newcomers){.X = x}, &maps));
     if (model.data)
         kn_mat_zero(model);
     if (noise.data)
@@ -42,7 +42,7 @@ kn_status kn_components_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const
     kn_mat BJ = {0}, scaled = {0};
     kn_gp_maps maps = {0};
     ptrdiff_t n = model.data ? model.rows : noise.rows, P = gp->P;
-    KN_TRY(kn_gp_predict(ctx, gp, x, &maps));
+    KN_TRY(kn_gp_predict(ctx, gp, &(kn_newcomers){.X = x}, &maps));
     /* a complement component adds v0 (I - B_J B_J') */
     double v0 = gp->complement_component ? kn_at(maps.part[0].var, 0, P) : 0;
     KN_TRY(kn_mat_new(ctx, n, P, &BJ));
@@ -62,7 +62,7 @@ kn_status kn_components_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const
         if (gp->spec.noise == KN_NOISE_STRUCTURED) {
             for (ptrdiff_t p = 0; p < P; p++)
                 for (ptrdiff_t j = 0; j < n; j++)
-                    kn_col(scaled, p)[j] = kn_at(BJ, j, p) * gp->latent.d[p];
+                    kn_col(scaled, p)[j] = kn_at(BJ, j, p) * kn_latent_noise(&gp->latent, p);
             kn_gemm(ctx, 1, KN_N, scaled, KN_T, BJ, 0, noise);
         }
         for (ptrdiff_t j = 0; j < n; j++)

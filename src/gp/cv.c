@@ -21,14 +21,19 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_mat *ro
     kn_status status;
     kn_engine e = {0};
     kn_mat X = {0}, rotated = {0};
+    kn_groups groups = {0};
+    kn_engine_data data = {
+        .Z = f->Z_train, .groups = &groups, .T = gp->T, .total = 1, .N_ref = gp->N};
     double lml;
     KN_TRY(kn_mat_new(ctx, f->n_train, gp->F, &X));
     kn_mat_rows(gp->latent.X, f->train, X);
     /* E has no part in predictions at fixed parameters: the complement is left out. */
-    KN_TRY(kn_engine_over(ctx, &gp->spec, X, f->Z_train, gp->T, 0, 1, gp->N, NULL, &e));
+    data.X = X;
+    KN_TRY(kn_groups_subset(ctx, &gp->latent.groups, f->train, f->n_train, &groups));
+    KN_TRY(kn_engine_new(ctx, &gp->spec, &data, &e));
     if (gp->spec.noise == KN_NOISE_ISO) {
         double theta[KN_THETA];
-        kn_spec_join(&gp->spec, gp->latent.R0.theta, gp->inside, theta);
+        kn_spec_join(&gp->spec, gp->latent.cell[0].R0.theta, gp->inside, theta);
         KN_TRY(kn_engine_joint(ctx, &e, theta, &lml, NULL));
         if (f->US.data && !e.iso.diagonal) {
             KN_TRY(kn_mat_copy(ctx, f->US, &rotated));
@@ -42,10 +47,11 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_mat *ro
             e.iso.UC = kn_mat_none();
         }
     } else {
-        KN_TRY(kn_engine_at(ctx, &e, gp->latent.R0.theta, &lml));
+        KN_TRY(kn_engine_at(ctx, &e, gp->latent.cell[0].R0.theta, &lml));
     }
     KN_TRY(kn_fit_latent(ctx, &X, &e, out));
 out:
+    kn_groups_clear(&groups);
     kn_mat_clear(&rotated);
     kn_mat_clear(&X);
     kn_engine_clear(&e);
@@ -81,9 +87,9 @@ static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_part *pa
     kn_mat_rows(gp->latent.X, f->test, Xs);
     part->n = f->n_test;
     part->n_train = f->n_train;
-    KN_TRY(kn_mat_new(ctx, f->n_test, model.A.cols, &part->mean));
-    KN_TRY(kn_mat_new(ctx, f->n_test, model.A.cols, &part->var));
-    KN_TRY(kn_latent_predict(ctx, &model, Xs, part->mean, part->var, clamped));
+    KN_TRY(kn_mat_new(ctx, f->n_test, model.P, &part->mean));
+    KN_TRY(kn_mat_new(ctx, f->n_test, model.P, &part->var));
+    KN_TRY(kn_latent_predict(ctx, &model, &(kn_newcomers){.X = Xs}, part->mean, part->var, clamped));
     if (gp->spec.identity && !gp->complement_component)
         KN_TRY(to_responses(ctx, part));
     part->rows = f->test;

@@ -16,12 +16,19 @@ void kn_engine_clear(kn_engine *e)
 {
     kn_pairs_clear(&e->pairs);
     kn_lowrank_clear(&e->low);
-    kn_decomp_clear(&e->R0);
-    kn_mat_clear(&e->A0);
+    kn_groups_clear(&e->groups);
+    for (int k = 0; k < e->n_cells; k++) {
+        kn_decomp_clear(&e->cell[k].R0);
+        kn_mat_clear(&e->cell[k].A);
+    }
     kn_mat_clear(&e->A2);
     kn_mat_clear(&e->M);
     kn_mat_clear(&e->V);
     kn_mat_clear(&e->H);
+    kn_free(e->in);
+    kn_free(e->try_c);
+    kn_free(e->try_d);
+    kn_free(e->try_lml);
     kn_free(e->c);
     kn_free(e->d);
     kn_free(e->lml);
@@ -31,40 +38,42 @@ void kn_engine_clear(kn_engine *e)
     *e = (kn_engine){0};
 }
 
-/* What is as long as the decomposition has rows. */
-static kn_status room(kn_ctx *ctx, kn_engine *e, ptrdiff_t m)
+/* What is as long as the decomposition of a cell has rows. */
+static kn_status room(kn_ctx *ctx, kn_engine *e, kn_latent_cell *cell)
 {
     kn_status status = KN_OK;
-    if (!e->A0.data || e->A0.ld < m) {
-        kn_mat_clear(&e->A0);
+    ptrdiff_t m = cell->R0.m;
+    if (!e->w || e->M.ld < m) {
         kn_mat_clear(&e->M);
         kn_mat_clear(&e->A2);
         kn_free(e->w);
         e->w = NULL;
-        KN_TRY(kn_mat_new(ctx, m, e->P, &e->A0));
         KN_TRY(kn_mat_new(ctx, m, e->P, &e->M));
         if (e->spec.noise == KN_NOISE_STRUCTURED)
             KN_TRY(kn_mat_new(ctx, m, e->P, &e->A2));
         KN_TRY(kn_alloc_d(ctx, m, &e->w));
     }
-    e->A0.rows = e->M.rows = m;
-    if (e->spec.noise == KN_NOISE_STRUCTURED)
-        e->A2.rows = m;
-    else
+    if (!cell->A.data || cell->A.ld < m) {
+        kn_mat_clear(&cell->A);
+        KN_TRY(kn_mat_new(ctx, m, e->P, &cell->A));
+    }
+    cell->A.rows = e->M.rows = e->A2.rows = m;
+    if (e->spec.noise == KN_NOISE_ISO)
         KN_TRY(kn_iso_set_rank(ctx, &e->iso, e->Z, m));
 out:
     return status;
 }
 
-/* Eigenvectors and H, twice that of eigenvectors inside dsyevd, and one more. */
-enum { DENSE_MATRICES = 5 };
+/* Eigenvectors of each cell and H, twice that of eigenvectors inside dsyevd. */
+enum { DENSE_MATRICES = 4 };
 
 /* KN_ERR_MEMORY, with what would fit, where these matrices N x N and the pairs' do not fit the
  * context's memory. */
-static kn_status check_dense(kn_ctx *ctx, ptrdiff_t N, int n_stats)
+static kn_status check_dense(kn_ctx *ctx, ptrdiff_t N, int n_stats, int n_cells)
 {
     enum { RANK = 1000 };
-    double have = (double)kn_memory(ctx), GB = 1e9, each = 8.0 * (DENSE_MATRICES + n_stats);
+    double have = (double)kn_memory(ctx), GB = 1e9;
+    double each = 8.0 * (DENSE_MATRICES + n_stats + n_cells);
     double need = each * (double)N * (double)N;
     if (need <= have)
         return KN_OK;
@@ -81,47 +90,74 @@ kn_status kn_engine_make_dense(kn_ctx *ctx, kn_engine *e)
 {
     kn_status status = KN_OK;
     kn_lowrank_clear(&e->low);
-    kn_decomp_clear(&e->R0);
     if (e->pairs.n == 0) {
-        KN_TRY(check_dense(ctx, e->N, e->cov.stats.n));
+        KN_TRY(check_dense(ctx, e->N, e->cov.stats.n, e->n_cells));
         KN_TRY(kn_pairs_within(ctx, e->X, &e->cov.stats, &e->pairs));
     }
-    KN_TRY(kn_decomp_new(ctx, e->N, &e->cov, &e->R0));
+    for (int k = 0; k < e->n_cells; k++) {
+        kn_decomp *R0 = &e->cell[k].R0;
+        double gamma = R0->gamma;
+        kn_decomp_clear(R0);
+        KN_TRY(kn_decomp_new(ctx, e->N, &e->cov, R0));
+        R0->gamma = gamma;
+        KN_TRY(room(ctx, e, &e->cell[k]));
+    }
     KN_TRY(kn_mat_new(ctx, e->N, e->P > WIDE ? e->P : WIDE, &e->V));
     KN_TRY(kn_mat_new(ctx, e->N, e->N, &e->H));
-    KN_TRY(room(ctx, e, e->N));
 out:
     return status;
 }
 
-static kn_status make(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_pairs *pairs, kn_mat Z,
-                      ptrdiff_t T, double E, double total, ptrdiff_t N_ref, const kn_pairs *tasks,
-                      kn_engine *out)
+/* A cell for each gamma where groups tell anything, else the first alone. */
+static void set_cells(kn_engine *e)
+{
+    bool tell = kn_groups_tell(&e->groups);
+    e->n_cells = tell ? KN_GAMMAS : 1;
+    for (int k = 0; k < e->n_cells; k++)
+        e->cell[k] = (kn_latent_cell){.R0 = {.N = e->N, .cov = e->cov, .gamma = kn_gamma[k]}, .n = e->P};
+}
+
+kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, const kn_engine_data *data,
+                        kn_engine *out)
 {
     kn_status status;
-    ptrdiff_t N = Z.rows, P = Z.cols;
-    *out = (kn_engine){.spec = *spec, .N = N, .T = T, .P = P, .X = X, .Z = Z, .E = E};
+    ptrdiff_t N = data->Z.rows, P = data->Z.cols, N_ref = data->N_ref > 0 ? data->N_ref : N;
+    void *memory;
+    *out = (kn_engine){
+        .spec = *spec, .N = N, .T = data->T, .P = P, .X = data->X, .Z = data->Z, .E = data->E};
     out->cov = kn_cov_between(&spec->sample);
-    out->complement = P < T && E > EMPTY_COMPLEMENT * total;
-    out->s2 = out->complement ? E / ((double)N * (double)(T - P)) : 0;
+    out->complement = P < data->T && data->E > EMPTY_COMPLEMENT * data->total;
+    out->s2 = out->complement ? data->E / ((double)N * (double)(data->T - P)) : 0;
     out->inside_tolerance = 1e-8;
-    if (pairs) {
-        out->pairs = *pairs;
-        *pairs = (kn_pairs){0};
+    if (data->pairs) {
+        out->spec.rank = 0;
+        out->pairs = *data->pairs;
+        *data->pairs = (kn_pairs){0};
     }
+    if (data->groups) {
+        out->groups = *data->groups;
+        *data->groups = (kn_groups){0};
+    }
+    set_cells(out);
     KN_TRY(kn_alloc_d(ctx, P, &out->c));
     KN_TRY(kn_alloc_d(ctx, P, &out->d));
     KN_TRY(kn_alloc_d(ctx, P, &out->lml));
+    KN_TRY(kn_alloc_d(ctx, P, &out->try_c));
+    KN_TRY(kn_alloc_d(ctx, P, &out->try_d));
+    KN_TRY(kn_alloc_d(ctx, P, &out->try_lml));
     KN_TRY(kn_alloc_d(ctx, P, &out->rest));
+    KN_TRY(kn_alloc(ctx, P, sizeof *out->in, &memory));
+    out->in = memory;
     if (spec->noise == KN_NOISE_ISO) {
         double scale = sqrt((double)N_ref / (double)N);
         if (spec->task_scale == KN_TASK_SCALE_SQRTN)
             scale /= sqrt((double)N_ref);
-        KN_TRY(kn_iso_new(ctx, spec, Z, T, E, scale, tasks, &out->iso));
+        KN_TRY(kn_iso_new(ctx, spec, data->Z, data->T, data->E, scale, data->tasks, &out->iso));
     }
-    if (spec->rank > 0) {
-        out->R0 = (kn_decomp){.N = N, .cov = out->cov};
-        KN_TRY(kn_lowrank_new(ctx, X, &out->cov, spec->rank, kn_rank_tolerance, &out->low));
+    if (out->spec.rank > 0) {
+        KN_TRY(kn_lowrank_new(ctx, out->X, out->Z, out->n_cells > 1 ? &out->groups : NULL,
+                              &out->cov, spec->rank, &out->low));
+        out->low.tol = kn_rank_tolerance;
     } else {
         KN_TRY(kn_engine_make_dense(ctx, out));
     }
@@ -131,28 +167,13 @@ out:
     return status;
 }
 
-kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, kn_pairs *pairs, kn_mat Z, ptrdiff_t T,
-                        double E, double total, ptrdiff_t N_ref, const kn_pairs *tasks,
-                        kn_engine *out)
-{
-    kn_spec dense = *spec;
-    dense.rank = 0;
-    return make(ctx, &dense, kn_mat_none(), pairs, Z, T, E, total, N_ref, tasks, out);
-}
-
-kn_status kn_engine_over(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_mat Z, ptrdiff_t T,
-                         double E, double total, ptrdiff_t N_ref, const kn_pairs *tasks,
-                         kn_engine *out)
-{
-    return make(ctx, spec, X, NULL, Z, T, E, total, N_ref, tasks, out);
-}
-
 void kn_engine_need(kn_rehearsal *r, const kn_need_shape *s, bool gradient, bool tasks)
 {
-    kn_hold_d(r, KN_NEED_WORK, s->P, 4);
+    int cells = s->groups > 0 ? KN_GAMMAS : 1;
+    kn_hold_d(r, KN_NEED_WORK, s->P, 8);
     if (s->iso)
         kn_iso_need(r, s, tasks);
-    kn_hold_d(r, KN_NEED_WORK, s->M, (s->iso ? 2 : 3) * s->P + 1); /* A0, M, A2, w */
+    kn_hold_d(r, KN_NEED_WORK, s->M, (cells + (s->iso ? 1 : 2)) * s->P + 1); /* A, M, A2, w */
     if (s->M < s->N) {
         kn_lowrank_need(r, s);
         if (gradient)
@@ -161,7 +182,8 @@ void kn_engine_need(kn_rehearsal *r, const kn_need_shape *s, bool gradient, bool
         kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
         kn_hold_d(r, KN_NEED_WORK, s->N, s->P > WIDE ? s->P : WIDE);
         kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->N);
-        kn_decomp_need(r, s->N);
+        for (int k = 0; k < cells; k++)
+            kn_decomp_need(r, s->N);
     }
     if (!s->iso)
         kn_profile_need(r, s->M, s->P);
@@ -172,7 +194,7 @@ static kn_status inside_objective(void *self, kn_ctx *ctx, const double *x, doub
 {
     kn_engine *e = self;
     e->inner_evals++;
-    return kn_iso_eval(ctx, &e->iso, e->R0.r, e->A0, x, value, grad);
+    return kn_iso_eval(ctx, &e->iso, e->cell[0].R0.r, e->cell[0].A, x, value, grad);
 }
 
 void kn_engine_inside_start(const kn_engine *e, int which, double *x)
@@ -220,7 +242,7 @@ static kn_status maximise_inside(kn_ctx *ctx, kn_engine *e, double *lml)
     memcpy(e->inside, best.x, sizeof e->inside);
     e->warm = true;
     /* The last evaluation need not be the best: leave the state of the one that is. */
-    return kn_iso_eval(ctx, &e->iso, e->R0.r, e->A0, e->inside, lml, NULL);
+    return kn_iso_eval(ctx, &e->iso, e->cell[0].R0.r, e->cell[0].A, e->inside, lml, NULL);
 }
 
 static void copy_iso_state(kn_engine *e)
@@ -236,15 +258,20 @@ static void copy_iso_state(kn_engine *e)
 static kn_status decompose_low(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     static const double FAR = 10; /* times the tolerance */
-    kn_status status = kn_lowrank_compute(ctx, &e->low, r0, &e->R0);
-    if (status != KN_OK)
-        return status;
-    if (e->spec.rank_auto && e->R0.residual > FAR * e->low.tol) {
+    kn_status status;
+    KN_TRY(kn_lowrank_at(ctx, &e->low, r0));
+    if (e->spec.rank_auto &&
+        (e->low.residual_used > FAR * e->low.tol || e->low.gram.rows > e->spec.rank)) {
         e->spec.rank = 0;
         return kn_engine_make_dense(ctx, e);
     }
-    status = room(ctx, e, e->R0.m);
-    return status == KN_OK ? kn_lowrank_project(ctx, &e->low, e->Z, e->A0) : status;
+    for (int k = 0; k < e->n_cells; k++) {
+        KN_TRY(kn_lowrank_decompose(ctx, &e->low, &e->cell[k].R0));
+        KN_TRY(room(ctx, e, &e->cell[k]));
+        KN_TRY(kn_lowrank_project(ctx, &e->low, &e->cell[k].R0, e->cell[k].A));
+    }
+out:
+    return status;
 }
 
 static kn_status decompose(kn_ctx *ctx, kn_engine *e, const double *r0)
@@ -254,13 +281,85 @@ static kn_status decompose(kn_ctx *ctx, kn_engine *e, const double *r0)
     e->iso.fresh = false;
     if (e->spec.rank > 0)
         KN_TRY(decompose_low(ctx, e, r0));
-    if (e->spec.rank == 0) {
-        KN_TRY(kn_decomp_compute(ctx, &e->R0, &e->pairs, r0));
-        kn_gemm(ctx, 1, KN_T, e->R0.U, KN_N, e->Z, 0, e->A0); /* A0 = U'Z   m x P */
+    for (int k = 0; e->spec.rank == 0 && k < e->n_cells; k++) {
+        kn_latent_cell *cell = &e->cell[k];
+        KN_TRY(kn_decomp_compute(ctx, &cell->R0, &e->pairs, &e->groups, r0));
+        kn_gemm(ctx, 1, KN_T, cell->R0.U, KN_N, e->Z, 0, cell->A); /* A = U'Z   m x P */
     }
 out:
     return status;
 }
+
+/* ---- to the fitted components ----------------------------------------------------------------
+ */
+
+/* The components of one cell, compressed. */
+static kn_status take_cell(kn_ctx *ctx, kn_engine *e, int k, ptrdiff_t n, kn_latent_cell *out)
+{
+    kn_status status = KN_OK;
+    kn_latent_cell *from = &e->cell[k];
+    *out = (kn_latent_cell){.n = n};
+    if (n == e->P && from->A.ld == from->A.rows) {
+        out->A = from->A;
+        from->A = kn_mat_none();
+    } else if (n == e->P) { /* room for more rows than the decomposition has */
+        KN_TRY(kn_mat_copy(ctx, from->A, &out->A));
+    } else {
+        KN_TRY(kn_mat_new(ctx, from->R0.m, n, &out->A));
+        KN_TRY(kn_alloc_i(ctx, n, &out->which));
+        for (ptrdiff_t p = 0, at = 0; p < e->P; p++)
+            if (e->in[p] == k) {
+                kn_mat_set(kn_cols(out->A, at, 1), kn_cols(from->A, p, 1));
+                out->which[at++] = p;
+            }
+    }
+    out->R0 = from->R0;
+    from->R0 = (kn_decomp){0};
+    kn_mat_clear(&out->R0.turn); /* was for fitting */
+out:
+    return status;
+}
+
+kn_status kn_engine_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out)
+{
+    kn_status status;
+    ptrdiff_t count[KN_GAMMAS] = {0};
+    bool grouped = e->n_cells > 1, iso = e->spec.noise == KN_NOISE_ISO;
+    *out = (kn_latent){.P = e->P, .iso = iso ? e->iso.iso : 0};
+    if (iso) { /* rotated by U_C */
+        kn_mat_clear(&e->cell[0].A);
+        e->cell[0].A = e->iso.A;
+        e->iso.A = kn_mat_none();
+    }
+    KN_TRY(kn_alloc_d(ctx, e->P, &out->c));
+    KN_TRY(kn_alloc_d(ctx, e->P, &out->d));
+    if (grouped)
+        KN_TRY(kn_alloc_d(ctx, e->P, &out->gamma));
+    for (ptrdiff_t p = 0; p < e->P; p++) {
+        count[e->in[p]]++;
+        out->c[p] = e->c[p];
+        out->d[p] = e->d[p];
+        if (grouped)
+            out->gamma[p] = e->cell[e->in[p]].R0.gamma;
+    }
+    for (int k = 0; k < e->n_cells; k++)
+        if (count[k] > 0 || (e->P == 0 && k == 0))
+            KN_TRY(take_cell(ctx, e, k, count[k], &out->cell[out->n_cells++]));
+    out->X = *X;
+    *X = kn_mat_none();
+    if (grouped) {
+        out->groups = e->groups;
+        e->groups = (kn_groups){0};
+        KN_TRY(kn_latent_group_sums(ctx, out, e->Z));
+    }
+out:
+    if (status != KN_OK)
+        kn_latent_clear(out);
+    return status;
+}
+
+/* ---- evaluations -----------------------------------------------------------------------------
+ */
 
 kn_status kn_engine_at(kn_ctx *ctx, kn_engine *e, const double *r0, double *lml)
 {
@@ -297,7 +396,7 @@ kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double
     kn_status status = decompose(ctx, e, r0);
     if (status != KN_OK)
         return status;
-    status = kn_iso_eval(ctx, &e->iso, e->R0.r, e->A0, inside, lml, g ? gi : NULL);
+    status = kn_iso_eval(ctx, &e->iso, e->cell[0].R0.r, e->cell[0].A, inside, lml, g ? gi : NULL);
     if (status != KN_OK)
         return status;
     memcpy(e->inside, inside, sizeof e->inside);

@@ -5,9 +5,9 @@
 #define KN_GP_ENGINE_H
 
 #include "base/rehearse.h"
-#include "cov/lowrank.h"
 #include "cov/weights.h"
 #include "gp/iso.h"
+#include "gp/latent.h"
 #include "gp/optimise.h"
 #include "gp/spec.h"
 
@@ -19,12 +19,17 @@ typedef struct kn_engine {
     double E;        /* energy outside the basis */
     bool complement; /* it is modelled: P < T and E is more than rounding [METHOD 2] */
     kn_mat X;        /* view, N x F; none when made from pairs */
-    kn_pairs pairs;  /* dense only */
-    kn_lowrank low;  /* low rank only */
-    kn_decomp R0;
-    kn_mat A0;          /* m x P  U'Z */
+    kn_groups groups; /* samples that share noise (structured only); {0}: none */
+    kn_pairs pairs;   /* dense only */
+    kn_lowrank low;   /* low rank only */
+    /* A cell for each gamma that is tried, one without groups: its decomposition, and
+     * A = U'Z   m x P of all components. */
+    int n_cells;
+    kn_latent_cell cell[KN_GAMMAS];
+    int *in; /* P  the cell that is best for each component */
     kn_mat A2, M, V, H; /* work */
     double *c, *d, *lml, *w;
+    double *try_c, *try_d, *try_lml; /* P  of the cell at hand */
     double *rest;            /* P  energy of each component outside U */
     double s2;               /* of the complement */
     kn_iso iso;              /* iso noise only */
@@ -36,19 +41,29 @@ typedef struct kn_engine {
     struct kn_journal *journal; /* NULL, or what kn_step_nested and kn_step_joint ask first */
 } kn_engine;
 
-/* Dense. Z must outlive the engine; pairs are taken over. N_ref: the sample size that task features
- * are scaled to, so that folds see the same C [METHOD 5b]; `tasks`: as in kn_iso_new. */
-kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, kn_pairs *pairs, kn_mat Z, ptrdiff_t T,
-                        double E, double total, ptrdiff_t N_ref, const kn_pairs *tasks,
+/* What a likelihood is of. X (N x F, none where pairs are given) and Z (N x P) must outlive the
+ * engine; pairs and groups are taken over. */
+typedef struct kn_engine_data {
+    kn_mat X, Z;
+    kn_pairs *pairs;       /* NULL: of X */
+    kn_groups *groups;     /* NULL: none */
+    ptrdiff_t T;           /* responses */
+    double E, total;       /* energy outside the basis, and of all */
+    ptrdiff_t N_ref;       /* the sample size that task features are scaled to, so that folds see
+                            * the same C [METHOD 5b]; 0: N */
+    const kn_pairs *tasks; /* as in kn_iso_new */
+} kn_engine_data;
+
+/* Dense where spec.rank is 0 or pairs are given, else of low rank. */
+kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, const kn_engine_data *data,
                         kn_engine *out);
-/* Dense or of low rank, as spec says; X N x F must outlive it too. */
-kn_status kn_engine_over(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_mat Z, ptrdiff_t T,
-                         double E, double total, ptrdiff_t N_ref, const kn_pairs *tasks,
-                         kn_engine *out);
 void kn_engine_clear(kn_engine *e);
 
 /* From low rank to dense, once spec.rank is 0. */
 kn_status kn_engine_make_dense(kn_ctx *ctx, kn_engine *e);
+
+/* The fitted components from where the engine stands; takes over X and parts of the engine. */
+kn_status kn_engine_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out);
 
 /* LML at weights and shapes, and its derivatives with respect to (eta, ln shapes) [cov/weights.h].
  * Leaves c, d (and for iso the inside parameters) at their maximum. g may be NULL. */

@@ -7,9 +7,20 @@
 kn_status kn_fit_search(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
                         kn_found *found)
 {
-    kn_status status = kn_engine_over(ctx, &p->spec, p->X, basis->Z, p->Y.T, basis->E, basis->total,
-                                      p->X.rows, NULL, e);
-    return status == KN_OK ? kn_search(ctx, e, &p->options->search, found) : status;
+    kn_status status;
+    kn_groups groups = {0};
+    kn_engine_data data = {.X = p->X,
+                           .Z = basis->Z,
+                           .groups = &groups,
+                           .T = p->Y.T,
+                           .E = basis->E,
+                           .total = basis->total};
+    KN_TRY(kn_groups_subset(ctx, &p->groups, NULL, p->X.rows, &groups));
+    KN_TRY(kn_engine_new(ctx, &p->spec, &data, e));
+    KN_TRY(kn_search(ctx, e, &p->options->search, found));
+out:
+    kn_groups_clear(&groups);
+    return status;
 }
 
 /* The component outside a basis that stands for the identity has A = 0, c0 and d0 = c0 iso + s2
@@ -30,7 +41,7 @@ static kn_status outside_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent 
     }
     c[P] = e->iso.c0;
     d[P] = e->iso.c0 * e->iso.iso + e->iso.s2;
-    KN_TRY(kn_latent_new(ctx, &(kn_latent_parts){X, &e->R0, &A, c, d, e->iso.iso}, out));
+    KN_TRY(kn_latent_new(ctx, &(kn_latent_parts){X, &e->cell[0].R0, &A, c, d, e->iso.iso}, out));
 out:
     kn_mat_clear(&A);
     kn_free(d);
@@ -40,11 +51,8 @@ out:
 
 kn_status kn_fit_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out)
 {
-    bool structured = e->spec.noise == KN_NOISE_STRUCTURED;
-    kn_latent_parts parts = {X,    &e->R0, structured ? &e->A0 : &e->iso.A,
-                             e->c, e->d,   structured ? 0 : e->iso.iso};
     return e->spec.identity && e->iso.diagonal ? outside_latent(ctx, X, e, out)
-                                               : kn_latent_new(ctx, &parts, out);
+                                               : kn_engine_latent(ctx, X, e, out);
 }
 
 _Static_assert((int)KN_MAX_THETA >= (int)KN_THETA, "info has room for every parameter");
@@ -53,8 +61,8 @@ void kn_fit_record(const kn_gp *gp, const kn_found *found, const kn_engine *e,
                    const kn_basis *basis, kn_fit_info *info)
 {
     info->n_components = gp->P;
-    info->rank = gp->latent.R0.m;
-    info->rank_residual = gp->latent.R0.residual;
+    info->rank = gp->latent.cell[0].R0.m;
+    info->rank_residual = gp->latent.cell[0].R0.residual;
     info->lml = found->lml;
     info->evaluations += found->evals;
     info->evaluations_subsample += found->evals_subsample;

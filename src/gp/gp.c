@@ -1,5 +1,7 @@
 #include "gp/gp.h"
 
+#include <stdio.h>
+
 #include "gp/method.h"
 
 void kn_gp_clear(kn_gp *gp)
@@ -11,44 +13,125 @@ void kn_gp_clear(kn_gp *gp)
     kn_mat_clear(&gp->UC);
     kn_free(gp->noise);
     kn_free(gp->energy);
+    kn_free(gp->slope);
     *gp = (kn_gp){0};
 }
 
-/* Low rank: the pivots among the training samples, in their order, and the map from them to U. */
-static kn_status pivots(kn_gp *gp, kn_arrays *a)
+/* "U" of the first cell, "U.1" of the next. */
+static const char *cell_name(const char *stem, int k, char *out, size_t size)
+{
+    if (k == 0)
+        snprintf(out, size, "%s", stem);
+    else
+        snprintf(out, size, "%s.%d", stem, k);
+    return out;
+}
+
+/* Low rank: the pivots among the training samples, in their order, and the map from features to
+ * U. */
+static kn_status pivots(kn_gp *gp, int k, kn_arrays *a)
 {
     kn_status status;
-    kn_decomp *R0 = &gp->latent.R0;
-    KN_TRY(a->indices(a, "pivots", &R0->n_pivots, &R0->pivot));
+    char name[24];
+    kn_decomp *R0 = &gp->latent.cell[k].R0;
+    kn_features features = kn_features_of(&R0->cov);
+    KN_TRY(a->indices(a, cell_name("pivots", k, name, sizeof name), &R0->n_pivots, &R0->pivot));
+    ptrdiff_t rows = features.columns + R0->n_pivots;
     if (a->reading) {
-        if (R0->n_pivots < R0->m)
-            return a->bad(a, "pivots");
-        for (ptrdiff_t k = 0; k < R0->n_pivots; k++)
-            if (R0->pivot[k] < 0 || R0->pivot[k] >= gp->N)
-                return a->bad(a, "pivots");
+        if (rows < R0->m || (features.rest.n == 0 && R0->n_pivots > 0))
+            return a->bad(a, name);
+        for (ptrdiff_t i = 0; i < R0->n_pivots; i++)
+            if (R0->pivot[i] < 0 || R0->pivot[i] >= gp->N)
+                return a->bad(a, name);
         KN_TRY(kn_mat_new(a->ctx, R0->n_pivots, gp->F, &R0->base));
         kn_mat_rows(gp->latent.X, R0->pivot, R0->base);
-        gp->spec.rank = R0->n_pivots;
+        gp->spec.rank = rows;
     }
-    KN_TRY(a->mat(a, "map", R0->n_pivots, R0->m, &R0->map));
+    KN_TRY(a->mat(a, cell_name("map", k, name, sizeof name), rows, R0->m, &R0->map));
+out:
+    return status;
+}
+
+/* The components of cell k among all, ascending. */
+static kn_status members(kn_gp *gp, int k, kn_arrays *a)
+{
+    char name[24];
+    kn_latent_cell *cell = &gp->latent.cell[k];
+    kn_status status = a->indices(a, cell_name("which", k, name, sizeof name), &cell->n,
+                                  &cell->which);
+    for (ptrdiff_t i = 0; status == KN_OK && a->reading && i < cell->n; i++)
+        if (cell->which[i] < (i > 0 ? cell->which[i - 1] + 1 : 0) ||
+            cell->which[i] >= gp->latent.P)
+            return a->bad(a, name);
+    return status;
+}
+
+static kn_status cell_arrays(kn_gp *gp, int k, kn_arrays *a)
+{
+    kn_status status = KN_OK;
+    char name[24];
+    kn_latent *l = &gp->latent;
+    kn_latent_cell *cell = &l->cell[k];
+    kn_decomp *R0 = &cell->R0;
+    bool low = a->reading ? a->has(a, cell_name("map", k, name, sizeof name))
+                          : kn_decomp_is_low(R0);
+    if (a->reading ? l->n_cells > 1 : cell->which != NULL)
+        KN_TRY(members(gp, k, a));
+    else
+        cell->n = l->P;
+    KN_TRY(a->mat(a, cell_name("A", k, name, sizeof name), a->reading && k > 0 ? -1 : R0->m,
+                  cell->n, &cell->A));
+    if (k > 0)
+        R0->m = cell->A.rows;
+    KN_TRY(low ? pivots(gp, k, a)
+               : a->mat(a, cell_name("U", k, name, sizeof name), gp->N, R0->m, &R0->U));
+    KN_TRY(a->doubles(a, cell_name("r", k, name, sizeof name), R0->m, KN_NOT_NEGATIVE, &R0->r));
+out:
+    return status;
+}
+
+/* Groups of the training samples, and each component's gamma, which says its cell. */
+static kn_status group_arrays(kn_gp *gp, kn_arrays *a)
+{
+    kn_status status;
+    kn_latent *l = &gp->latent;
+    kn_groups read = {0};
+    ptrdiff_t n = l->groups.N, *of = l->groups.of;
+    KN_TRY(a->indices(a, "group", &n, &of));
+    if (a->reading) {
+        if (n != gp->N)
+            KN_TRY(a->bad(a, "group"));
+        read = (kn_groups){.N = n, .n = n, .of = of};
+        status = kn_groups_subset(a->ctx, &read, NULL, n, &l->groups);
+        kn_free(of);
+        KN_TRY(status);
+    }
+    KN_TRY(a->doubles(a, "gamma", l->P, KN_NOT_NEGATIVE, &l->gamma));
+    KN_TRY(a->mat(a, "group_z", l->groups.n, l->P, &l->z_sums));
 out:
     return status;
 }
 
 kn_status kn_components_arrays(kn_gp *gp, kn_arrays *a)
 {
-    kn_status status;
+    kn_status status = KN_OK;
     kn_latent *l = &gp->latent;
     ptrdiff_t P = gp->P + gp->complement_component;
-    bool low = a->reading ? a->has(a, "pivots") : l->R0.n_pivots > 0;
-    KN_TRY(low ? pivots(gp, a) : a->mat(a, "U", gp->N, l->R0.m, &l->R0.U));
-    KN_TRY(a->doubles(a, "r", l->R0.m, KN_NOT_NEGATIVE, &l->R0.r));
-    KN_TRY(a->mat(a, "A", l->R0.m, P, &l->A));
+    l->P = P;
+    bool grouped = a->reading ? a->has(a, "group") : l->groups.n > 0;
+    if (grouped)
+        KN_TRY(group_arrays(gp, a));
+    for (int k = 0; k < l->n_cells; k++)
+        KN_TRY(cell_arrays(gp, k, a));
     KN_TRY(a->doubles(a, "c", P, KN_NOT_NEGATIVE, &l->c));
     KN_TRY(a->doubles(a, "d", P, KN_NOT_NEGATIVE, &l->d));
     KN_TRY(a->mat(a, "B", gp->T, gp->P, &gp->B));
     if (a->reading ? a->has(a, "U_C") : gp->UC.data != NULL)
         KN_TRY(a->mat(a, "U_C", gp->P, gp->P, &gp->UC));
+    if (a->reading ? a->has(a, "slope") : gp->slope != NULL)
+        KN_TRY(a->doubles(a, "slope", gp->T, KN_NOT_NEGATIVE, &gp->slope));
+    if (a->reading && grouped)
+        KN_TRY(kn_latent_group_sums(a->ctx, l, kn_mat_none()));
 out:
     return status;
 }
@@ -56,5 +139,5 @@ out:
 double kn_components_bytes(const kn_gp *gp)
 {
     double N = (double)gp->N, T = (double)gp->T, P = (double)gp->P;
-    return 8 * (N * (double)gp->latent.R0.m + N * P + T * P);
+    return 8 * (N * (double)gp->latent.cell[0].R0.m * gp->latent.n_cells + N * P + T * P);
 }

@@ -24,6 +24,7 @@ typedef struct kn_gp {
     double inside[KN_THETA]; /* iso: parameters that do not belong to R0 */
     void *own; /* of a method without components; of all above it has only N, F, T and latent.X */
     double *noise;  /* T  noise variance of each response [METHOD 1d] */
+    double *slope;  /* T  by which held-out means are drawn to the mean of training; NULL: 1 */
     double *energy; /* P  |z_p|^2 of principal components of many samples, while fitting */
 } kn_gp;
 

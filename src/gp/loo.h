@@ -6,9 +6,12 @@
 #include "gp/maps.h"
 
 /* Each training sample from the others, in closed form [METHOD 5]: k_ip = sum_n U_in^2/k_np,
- * q = U (A./k), residual q/k, variance 1/k - d + c iso. mean = z - q/k, N x P each. */
-kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_mat Z, kn_mat mean, kn_mat variance,
-                        double *clamped);
+ * q = U (A./k), residual q/k, variance 1/k - d + c iso. mean = z - q/k, N x P each.
+ * KN_LEAVE_GROUP: from the samples of other groups, the whole of its own left out; the variance is
+ * that of a new group, without noise d (1 + gamma). */
+typedef enum kn_leave { KN_LEAVE_ROW, KN_LEAVE_GROUP } kn_leave;
+kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_leave leave, kn_mat Z, kn_mat mean,
+                        kn_mat variance, double *clamped);
 
 kn_status kn_gp_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
 /* For kn_method.loo of a method with components. */

@@ -44,8 +44,8 @@ kn_status kn_gp_maps_one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_m
     out->part = part;
     out->n_parts = 1;
     out->part[0].n = n;
-    KN_TRY(kn_mat_new(ctx, n, gp->latent.A.cols, &out->part[0].mean));
-    KN_TRY(kn_mat_new(ctx, n, gp->latent.A.cols, &out->part[0].var));
+    KN_TRY(kn_mat_new(ctx, n, gp->latent.P, &out->part[0].mean));
+    KN_TRY(kn_mat_new(ctx, n, gp->latent.P, &out->part[0].var));
 out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);

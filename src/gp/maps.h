@@ -9,6 +9,13 @@
 /* What maps are made of. */
 typedef enum kn_maps_kind { KN_MAPS_PREDICT, KN_MAPS_LOO, KN_MAPS_CV } kn_maps_kind;
 
+/* Whom to predict for. */
+typedef struct kn_newcomers {
+    kn_mat X;               /* n x F, as the training samples' */
+    const ptrdiff_t *group; /* n  the group of training that each belongs to, -1: a new one; NULL:
+                             * all are in new ones */
+} kn_newcomers;
+
 /* Samples that share a basis: all of them in a prediction, one fold in cross-validation. */
 typedef struct kn_part {
     ptrdiff_t n;

@@ -17,6 +17,7 @@ typedef struct kn_gp_options {
     kn_view basis;        /* data NULL: principal components */
     int folds;            /* of the reference; 0: none */
     const int *groups;    /* N, or NULL: who stays together in them */
+    kn_rules rules;       /* of the noise and of the number of components */
     kn_gp_maps *cv;       /* NULL, or where the cross-validated maps go when they were made */
     bool plain;           /* STGPR: each response alone */
 } kn_gp_options;
@@ -26,6 +27,7 @@ typedef struct kn_fit_problem {
     kn_mat X;       /* N x F standardised */
     kn_responses Y; /* N x T */
     kn_spec spec;
+    kn_groups groups; /* samples that share noise; {0}: none */
     const kn_gp_options *options;
     kn_gram gram;    /* of Y; G.data NULL: not made */
     kn_heldout held; /* of many samples, instead; mean NULL: not made */
@@ -63,7 +65,7 @@ typedef struct kn_method {
     bool held_out_once; /* beyond KN_MANY samples one set is held out instead of folds */
     /* ---- what it does ---- */
     kn_status (*fit)(kn_ctx *ctx, kn_fit_problem *problem, kn_gp *gp, kn_fit_info *info);
-    kn_status (*predict)(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out);
+    kn_status (*predict)(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out);
     kn_status (*loo)(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
     kn_status (*cv)(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out);
     /* mean and variance of a block of its maps, as kn_gp_maps_from */

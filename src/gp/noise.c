@@ -42,10 +42,11 @@ static kn_status coordinates(kn_ctx *ctx, kn_noise_maker *m)
     kn_status status;
     const kn_gp *gp = m->gp;
     KN_TRY(kn_mat_new(ctx, gp->N, gp->P, &m->Z));
-    if (gp->latent.R0.n_pivots > 0)
+    const kn_latent_cell *cell = &gp->latent.cell[0];
+    if (gp->latent.groups.n > 0 || kn_decomp_is_low(&cell->R0))
         KN_TRY(kn_gp_coordinates(ctx, gp, &m->Y, m->Z));
     else
-        kn_gemm(ctx, 1, KN_N, gp->latent.R0.U, KN_N, gp->latent.A, 0, m->Z);
+        kn_gemm(ctx, 1, KN_N, cell->R0.U, KN_N, cell->A, 0, m->Z);
 out:
     return status;
 }
@@ -116,7 +117,7 @@ static void in_sample(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t j = 0; j < n; j++) {
         double noise = kn_sumsq(kn_cols(rest, j, 1)) / (double)gp->N;
         for (ptrdiff_t p = 0; p < gp->P; p++)
-            noise += kn_at(B, j, p) * kn_at(B, j, p) * gp->latent.d[p];
+            noise += kn_at(B, j, p) * kn_at(B, j, p) * kn_latent_noise(&gp->latent, p);
         gp->noise[first + j] = noise;
     }
 }
@@ -132,7 +133,7 @@ static void in_sample_sums(const kn_noise_maker *m, const kn_block *b)
         gp->noise[j] = sd * sd + shift * shift;
     }
     for (ptrdiff_t p = 0; p < gp->P; p++) {
-        double less = gp->latent.d[p] - m->s2[p] / (double)gp->N;
+        double less = kn_latent_noise(&gp->latent, p) - m->s2[p] / (double)gp->N;
         for (ptrdiff_t j = b->first; j < b->first + b->count; j++)
             gp->noise[j] += kn_at(gp->B, j, p) * kn_at(gp->B, j, p) * less;
     }

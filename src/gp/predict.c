@@ -5,71 +5,162 @@
 
 enum { ROWS = 1024 }; /* new samples at a time: bounds the work space at ROWS x N */
 
-kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, kn_mat mean,
-                            kn_mat variance, double *clamped)
+/* Work space for the components of one cell. */
+typedef struct facing {
+    kn_mat F;  /* ROWS x features, or x N   features of new samples, or their covariance */
+    kn_mat RU; /* ROWS x m   R0* U */
+    kn_mat mean, var;        /* ROWS x n */
+    kn_mat inverse, weights; /* m x n */
+    kn_pairs pairs;          /* dense: with the training samples */
+    double *self, *sq;       /* ROWS   R0** */
+} facing;
+
+static void facing_clear(facing *f)
+{
+    kn_mat *m[] = {&f->F, &f->RU, &f->mean, &f->var, &f->inverse, &f->weights};
+    for (size_t k = 0; k < sizeof m / sizeof *m; k++)
+        kn_mat_clear(m[k]);
+    kn_pairs_clear(&f->pairs);
+    kn_free(f->self);
+    kn_free(f->sq);
+    *f = (facing){0};
+}
+
+static kn_status facing_new(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell, ptrdiff_t rows,
+                            facing *f)
 {
     kn_status status;
-    kn_pairs pairs = {0};
-    kn_mat Rs = {0}, RU = {0}, inverse = {0}, weights = {0};
-    double *self = NULL, *sq = NULL;
-    /* R0* U = K(*, base) map: all training samples and U, or the pivots and their map */
-    kn_mat base = l->R0.n_pivots > 0 ? l->R0.base : l->X;
-    kn_mat map = l->R0.n_pivots > 0 ? l->R0.map : l->R0.U;
-    ptrdiff_t N = base.rows, m = l->R0.m, P = l->A.cols;
-    ptrdiff_t most = Xs.rows < ROWS ? Xs.rows : ROWS;
+    const kn_decomp *R0 = &cell->R0;
+    KN_TRY(kn_mat_new(ctx, rows, kn_decomp_is_low(R0) ? R0->map.rows : l->X.rows, &f->F));
+    KN_TRY(kn_mat_new(ctx, rows, R0->m, &f->RU));
+    KN_TRY(kn_mat_new(ctx, rows, cell->n, &f->mean));
+    KN_TRY(kn_mat_new(ctx, rows, cell->n, &f->var));
+    KN_TRY(kn_mat_new(ctx, R0->m, cell->n, &f->inverse));
+    KN_TRY(kn_mat_new(ctx, R0->m, cell->n, &f->weights));
+    KN_TRY(kn_alloc_d(ctx, rows, &f->self));
+    KN_TRY(kn_alloc_d(ctx, rows, &f->sq));
+    kn_cell_inverse(l, cell, f->inverse, f->weights);
+out:
+    return status;
+}
 
-    KN_TRY(kn_mat_new(ctx, m, P, &inverse));
-    KN_TRY(kn_mat_new(ctx, m, P, &weights));
-    KN_TRY(kn_mat_new(ctx, most, N, &Rs));
-    KN_TRY(kn_mat_new(ctx, most, m, &RU));
-    KN_TRY(kn_alloc_d(ctx, most, &self));
-    KN_TRY(kn_alloc_d(ctx, most, &sq));
-    kn_latent_inverse(l, inverse, weights);
-    for (ptrdiff_t i = 0; i < Xs.rows; i += ROWS) {
-        ptrdiff_t n = Xs.rows - i < ROWS ? Xs.rows - i : ROWS;
-        kn_mat xs = kn_sub(Xs, i, 0, n, Xs.cols), rs = kn_sub(Rs, 0, 0, n, N);
-        kn_mat ru = kn_sub(RU, 0, 0, n, m), v = kn_sub(variance, i, 0, n, P);
-        KN_TRY(kn_check_cancel(ctx));
-        kn_pairs_clear(&pairs);
-        KN_TRY(kn_pairs_between(ctx, xs, base, &l->R0.cov.stats, &pairs));
-        kn_cov_fill(&l->R0.cov, l->R0.theta, &pairs, rs);
-        kn_cov_self(&l->R0.cov, l->R0.theta, xs, sq, self);
-        kn_gemm(ctx, 1, KN_N, rs, KN_N, map, 0, ru);
-        kn_gemm(ctx, 1, KN_N, ru, KN_N, weights, 0, kn_sub(mean, i, 0, n, P));
-        kn_latent_square(ru);
-        kn_gemm(ctx, 1, KN_N, ru, KN_N, inverse, 0, v); /* H of METHOD 4 */
-        for (ptrdiff_t p = 0; p < P; p++)
-            for (ptrdiff_t k = 0; k < n; k++) {
-                double c = l->c[p], prior = c * (self[k] + l->iso);
-                kn_col(v, p)[k] = kn_at_least_zero(prior - c * c * kn_at(v, k, p), prior, clamped);
-            }
+/* R0* U of some new samples. */
+static kn_status cross(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0, kn_mat Xs, facing *f)
+{
+    ptrdiff_t n = Xs.rows;
+    kn_mat F = kn_sub(f->F, 0, 0, n, f->F.cols), RU = kn_sub(f->RU, 0, 0, n, R0->m);
+    if (kn_decomp_is_low(R0)) {
+        kn_decomp_cross(ctx, R0, Xs, F, RU);
+        return KN_OK;
+    }
+    kn_pairs_clear(&f->pairs);
+    kn_status status = kn_pairs_between(ctx, Xs, l->X, &R0->cov.stats, &f->pairs);
+    if (status != KN_OK)
+        return status;
+    kn_cov_fill(&R0->cov, R0->theta, &f->pairs, F);
+    kn_gemm(ctx, 1, KN_N, F, KN_N, R0->U, 0, RU);
+    return KN_OK;
+}
+
+/* One sample in a known group g, component p, the k-th of its cell:
+ *     Q = (R0* + gamma delta G*) U over all directions, those outside U included
+ *     mean = Q (A ./ (r + delta)),  v = c (R0** + gamma delta - Q.^2 (1 ./ (r + delta)))
+ * With s = sums of U over the group, the directions outside U add
+ *     gamma (zeta - s A)  and  c gamma^2 delta (n/(1 + n gamma) - |s|^2),  zeta = sum z/(1 + n gamma)
+ * c = 0 is the limit: Q = gamma G* U, mean = Q A, v = d (gamma - Q.^2 1)             [METHOD 4] */
+static void within_group(const kn_latent *l, const kn_latent_cell *cell, ptrdiff_t k, ptrdiff_t g,
+                         const double *RU, ptrdiff_t stride, double self, double *mean, double *v)
+{
+    ptrdiff_t p = kn_cell_component(cell, k);
+    double c = l->c[p], d = l->d[p], gamma = cell->R0.gamma, n = l->groups.size[g];
+    double sum = 0, square = 0, outside = kn_at(l->z_sums, g, p) / (1 + n * gamma);
+    double left = n / (1 + n * gamma);
+    for (ptrdiff_t i = 0; i < cell->R0.m; i++) {
+        double s = kn_at(cell->sums, g, i), a = kn_at(cell->A, i, k);
+        double q = c * RU[i * stride] + gamma * d * s, K = c * cell->R0.r[i] + d;
+        sum += K > 0 ? q * a / K : 0;
+        square += K > 0 ? q * q / K : 0;
+        outside -= s * a;
+        left -= s * s;
+    }
+    bool low = cell->R0.m < l->X.rows;
+    *mean = sum + (low ? gamma * outside : 0);
+    *v = c * self + gamma * d - square - (low ? gamma * gamma * d * left : 0);
+}
+
+static kn_status predict_rows(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell,
+                              const kn_newcomers *who, ptrdiff_t row, ptrdiff_t n, facing *f,
+                              kn_mat mean, kn_mat variance, double *clamped)
+{
+    kn_mat xs = kn_sub(who->X, row, 0, n, who->X.cols), ru = kn_sub(f->RU, 0, 0, n, cell->R0.m);
+    kn_mat m = kn_sub(f->mean, 0, 0, n, cell->n), v = kn_sub(f->var, 0, 0, n, cell->n);
+    kn_status status = cross(ctx, l, &cell->R0, xs, f);
+    if (status != KN_OK)
+        return status;
+    kn_cov_self(&cell->R0.cov, cell->R0.theta, xs, f->sq, f->self);
+    kn_gemm(ctx, 1, KN_N, ru, KN_N, f->weights, 0, m);
+    for (ptrdiff_t i = 0; who->group && cell->R0.gamma > 0 && i < n; i++)
+        for (ptrdiff_t k = 0; who->group[row + i] >= 0 && k < cell->n; k++)
+            within_group(l, cell, k, who->group[row + i], &ru.data[i], ru.ld, f->self[i],
+                         &kn_col(m, k)[i], &kn_col(variance, kn_cell_component(cell, k))[row + i]);
+    kn_latent_square(ru);
+    kn_gemm(ctx, 1, KN_N, ru, KN_N, f->inverse, 0, v); /* H of METHOD 4 */
+    for (ptrdiff_t k = 0; k < cell->n; k++) {
+        ptrdiff_t p = kn_cell_component(cell, k);
+        double c = l->c[p], own = cell->R0.gamma * l->d[p];
+        double *to = kn_col(variance, p) + row;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            bool known = who->group && own > 0 && who->group[row + i] >= 0;
+            double prior = c * (f->self[i] + l->iso) + (known ? own : 0);
+            double left = known ? to[i] : prior - c * c * kn_at(v, i, k);
+            to[i] = kn_at_least_zero(left, prior, clamped);
+            kn_col(mean, p)[row + i] = kn_at(m, i, k);
+        }
+    }
+    return KN_OK;
+}
+
+kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, const kn_newcomers *who, kn_mat mean,
+                            kn_mat variance, double *clamped)
+{
+    kn_status status = KN_OK;
+    facing f = {0};
+    ptrdiff_t rows = who->X.rows, most = rows < ROWS ? rows : ROWS;
+    for (int k = 0; k < l->n_cells; k++) {
+        const kn_latent_cell *cell = &l->cell[k];
+        if (cell->n == 0)
+            continue;
+        KN_TRY(facing_new(ctx, l, cell, most, &f));
+        for (ptrdiff_t i = 0; i < rows; i += ROWS) {
+            KN_TRY(kn_check_cancel(ctx));
+            KN_TRY(predict_rows(ctx, l, cell, who, i, kn_at_most(rows - i, ROWS), &f, mean,
+                                variance, clamped));
+        }
+        facing_clear(&f);
     }
 out:
-    kn_free(sq);
-    kn_free(self);
-    kn_mat_clear(&RU);
-    kn_mat_clear(&Rs);
-    kn_mat_clear(&weights);
-    kn_mat_clear(&inverse);
-    kn_pairs_clear(&pairs);
+    facing_clear(&f);
     return status;
 }
 
 void kn_latent_predict_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
 {
     kn_held mark = r->now;
-    ptrdiff_t most = kn_at_most(n, ROWS), base = kn_at_most(s->N, s->M);
+    ptrdiff_t most = kn_at_most(n, ROWS);
     kn_hold_d(r, KN_NEED_WORK, s->M, 2 * (s->P + 1));
-    kn_hold_d(r, KN_NEED_SAMPLES, most, base + s->M + 2);
-    kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, most, base);
+    kn_hold_d(r, KN_NEED_WORK, most, 2 * (s->P + 1));
+    kn_hold_d(r, KN_NEED_SAMPLES, most, 2 * s->M + 2);
+    if (s->M >= s->N)
+        kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, most, s->N);
     kn_let_go(r, mark);
 }
 
-kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out)
+kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who,
+                                kn_gp_maps *out)
 {
     kn_status status;
-    KN_TRY(kn_gp_maps_one_part(ctx, gp, Xs.rows, out));
-    KN_TRY(kn_latent_predict(ctx, &gp->latent, Xs, out->part[0].mean, out->part[0].var,
+    KN_TRY(kn_gp_maps_one_part(ctx, gp, who->X.rows, out));
+    KN_TRY(kn_latent_predict(ctx, &gp->latent, who, out->part[0].mean, out->part[0].var,
                              &out->clamped));
 out:
     if (status != KN_OK)
@@ -77,7 +168,7 @@ out:
     return status;
 }
 
-kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out)
+kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out)
 {
-    return gp->method->predict(ctx, gp, Xs, out);
+    return gp->method->predict(ctx, gp, who, out);
 }

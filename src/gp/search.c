@@ -70,6 +70,30 @@ static ptrdiff_t subsample_size(ptrdiff_t N)
     return kn_at_most(N / 3 > SUBSAMPLE_LEAST ? N / 3 : SUBSAMPLE_LEAST, SUBSAMPLE_MOST);
 }
 
+/* index = n seeded rows; groups come whole, and the last of them may make it a few more. */
+static kn_status pick_rows(kn_ctx *ctx, const kn_engine *e, uint64_t seed, ptrdiff_t *n,
+                           ptrdiff_t *index)
+{
+    const kn_groups *g = &e->groups;
+    kn_rng rng;
+    ptrdiff_t *order = NULL, rows = 0;
+    kn_status status = KN_OK;
+    kn_rng_init(&rng, seed, STREAM_SUBSAMPLE);
+    if (e->n_cells == 1) {
+        kn_rng_permutation(&rng, e->N, index);
+        return KN_OK;
+    }
+    KN_TRY(kn_alloc_i(ctx, g->n, &order));
+    kn_rng_permutation(&rng, g->n, order);
+    for (ptrdiff_t k = 0; k < g->n && rows < *n; k++)
+        for (ptrdiff_t i = g->start[order[k]]; i < g->start[order[k] + 1]; i++)
+            index[rows++] = g->row[i];
+    *n = rows;
+out:
+    kn_free(order);
+    return status;
+}
+
 /* A dense engine on seeded rows: n = max(150, N/3) of them cost a 27th of an evaluation each;
  * beyond 400 they tell no more. */
 static kn_status subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_mat *Z,
@@ -78,11 +102,10 @@ static kn_status subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_ma
     kn_status status;
     ptrdiff_t N = e->N, n = subsample_size(N), *index = NULL;
     kn_pairs pairs = {0};
+    kn_groups groups = {0};
     kn_mat X = {0};
-    kn_rng rng;
     KN_TRY(kn_alloc_i(ctx, N, &index));
-    kn_rng_init(&rng, seed, STREAM_SUBSAMPLE);
-    kn_rng_permutation(&rng, N, index);
+    KN_TRY(pick_rows(ctx, e, seed, &n, index));
     KN_TRY(kn_mat_new(ctx, n, e->P, Z));
     kn_mat_rows(e->Z, index, *Z);
     if (e->pairs.n > 0) {
@@ -92,12 +115,21 @@ static kn_status subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_ma
         kn_mat_rows(e->X, index, X);
         KN_TRY(kn_pairs_within(ctx, X, &e->cov.stats, &pairs));
     }
+    KN_TRY(kn_groups_subset(ctx, &e->groups, index, n, &groups));
     double share = (double)n / (double)N;
-    KN_TRY(kn_engine_new(ctx, &e->spec, &pairs, *Z, e->T, e->E * share,
-                         e->complement ? e->E * share : INFINITY, N,
-                         e->spec.noise == KN_NOISE_ISO ? &e->iso.tasks : NULL, out));
-    out->R0.steady = e->spec.rank > 0; /* as the low rank that it stands for */
+    kn_engine_data data = {.Z = *Z,
+                           .pairs = &pairs,
+                           .groups = &groups,
+                           .T = e->T,
+                           .E = e->E * share,
+                           .total = e->complement ? e->E * share : INFINITY,
+                           .N_ref = N,
+                           .tasks = e->spec.noise == KN_NOISE_ISO ? &e->iso.tasks : NULL};
+    KN_TRY(kn_engine_new(ctx, &e->spec, &data, out));
+    for (int k = 0; k < out->n_cells; k++)
+        out->cell[k].R0.steady = e->spec.rank > 0; /* as the low rank that it stands for */
 out:
+    kn_groups_clear(&groups);
     kn_mat_clear(&X);
     kn_pairs_clear(&pairs);
     kn_free(index);

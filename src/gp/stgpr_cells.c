@@ -94,7 +94,7 @@ kn_status kn_cell_decompose(kn_ctx *ctx, kn_cell_work *w, const kn_pairs *pairs,
     double theta[KN_COV_THETA];
     kn_cov_point at = kn_cov_at_rho(&w->R0.cov, rho, length);
     kn_cov_theta(&w->R0.cov, &at, theta);
-    return kn_decomp_compute(ctx, &w->R0, pairs, theta);
+    return kn_decomp_compute(ctx, &w->R0, pairs, NULL, theta);
 }
 
 kn_status kn_cell_fit(kn_ctx *ctx, kn_cell_work *w, kn_mat Y, double nats)

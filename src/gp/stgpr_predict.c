@@ -57,11 +57,11 @@ out:
     return status;
 }
 
-kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, kn_mat Xs, kn_gp_maps *out)
+kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out)
 {
     kn_status status;
-    KN_TRY(begin(ctx, gp, KN_MAPS_PREDICT, Xs.rows, out));
-    KN_TRY(kn_mat_copy(ctx, Xs, &((stgpr_maps *)out->own)->Xs));
+    KN_TRY(begin(ctx, gp, KN_MAPS_PREDICT, who->X.rows, out));
+    KN_TRY(kn_mat_copy(ctx, who->X, &((stgpr_maps *)out->own)->Xs));
 out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);
@@ -217,7 +217,7 @@ static kn_status predict_rows(kn_ctx *ctx, const job *b, ptrdiff_t row, ptrdiff_
         KN_TRY(kn_check_cancel(ctx));
         cell_theta(b, cell, theta);
         if (b->var)
-            KN_TRY(kn_decomp_compute(ctx, &w->R0, &m->pairs, theta));
+            KN_TRY(kn_decomp_compute(ctx, &w->R0, &m->pairs, NULL, theta));
         ahead_face(ctx, &a, w, theta, b->var);
         for (ptrdiff_t k = b->g.start[cell]; k < b->g.start[cell + 1]; k += b->width) {
             const ptrdiff_t *J = b->g.order + k, c = kn_at_most(b->g.start[cell + 1] - k, b->width);
@@ -347,7 +347,7 @@ static kn_status cv_fold(kn_ctx *ctx, const job *b, const kn_fold *f, double *mu
             continue;
         KN_TRY(kn_check_cancel(ctx));
         cell_theta(b, cell, theta);
-        KN_TRY(kn_decomp_compute(ctx, &w.R0, &train, theta));
+        KN_TRY(kn_decomp_compute(ctx, &w.R0, &train, NULL, theta));
         ahead_face(ctx, &a, &w, theta, true);
         for (ptrdiff_t k = b->g.start[cell]; k < b->g.start[cell + 1]; k += b->width) {
             const ptrdiff_t *J = b->g.order + k, n = kn_at_most(b->g.start[cell + 1] - k, b->width);

@@ -184,11 +184,11 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     gp->spec.likelihood = info->likelihood;
     gp->F = info->n_covariates;
     gp->spec.identity = gp->method->identity;
-    gp->N = gp->latent.R0.N = info->n_samples;
+    gp->N = info->n_samples;
     gp->T = m->y.n_kept;
     gp->P = info->n_components;
-    gp->latent.R0.m = gp->method->alone ? 0 : info->rank; /* else responses have their own R0 */
-    gp->latent.R0.residual = info->rank_residual;
+    gp->latent.cell[0].R0.m = gp->method->alone ? 0 : info->rank; /* else responses have their own R0 */
+    gp->latent.cell[0].R0.residual = info->rank_residual;
     KN_TRY(
         kn_kernel_from_json(ctx, kn_st_name(f), json_object_get(record, "kernel"), m->format, gp));
     KN_TRY(read_matrix(ctx, f, "X", gp->N, gp->F, &gp->latent.X));

@@ -15,12 +15,12 @@ static kn_status bad(kn_ctx *ctx, const char *file)
 /* theta = [C's, R's, noise], as far as a method has them */
 static void all_theta(const kn_gp *gp, double *theta)
 {
-    kn_spec_join(&gp->spec, gp->latent.R0.theta, gp->inside, theta);
+    kn_spec_join(&gp->spec, gp->latent.cell[0].R0.theta, gp->inside, theta);
 }
 
 static bool has_weights(const kn_gp *gp)
 {
-    return gp->latent.R0.m > 0; /* else each response has R0 of its own */
+    return gp->latent.cell[0].R0.m > 0; /* else each response has R0 of its own */
 }
 
 /* ---- to JSON ----------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ json_t *kn_terms_json(const kn_gp *gp)
 
 json_t *kn_weights_json(const kn_gp *gp)
 {
-    const kn_decomp *R0 = &gp->latent.R0;
+    const kn_decomp *R0 = &gp->latent.cell[0].R0;
     kn_cov_point at;
     double total;
     if (!has_weights(gp))
@@ -75,12 +75,16 @@ json_t *kn_kernel_to_json(const kn_gp *gp)
     const kn_spec *spec = &gp->spec;
     double theta[KN_THETA];
     all_theta(gp, theta);
-    return json_pack("{s:o s:o s:o s:o s:i s:o s:o s:b s:b}", "terms", kn_terms_json(gp), "weights",
+    json_t *gammas = json_array();
+    for (int k = 0; k < gp->latent.n_cells; k++)
+        json_array_append_new(gammas, kn_json_number(gp->latent.cell[k].R0.gamma));
+    return json_pack("{s:o s:o s:o s:o s:i s:o s:o s:b s:b s:b s:o s:o}", "terms", kn_terms_json(gp), "weights",
                      kn_weights_json(gp), "task_terms", terms_to_json(&spec->task, theta), "noise",
                      kn_json_number(theta[kn_spec_n_theta(spec) - 1]), "task_scale",
                      (int)spec->task_scale, "iso", kn_json_number(gp->latent.iso), "s2",
                      kn_json_number(gp->s2), "pca", gp->pca, "complement_component",
-                     gp->complement_component);
+                     gp->complement_component, "exact", spec->sample.exact, "least",
+                     kn_json_number(spec->sample.least), "gammas", gammas);
 }
 
 /* ---- from JSON --------------------------------------------------------------------------------
@@ -144,7 +148,7 @@ static kn_status read_covariances(kn_ctx *ctx, const char *file, json_t *k, kn_g
     memcpy(theta, C, (size_t)spec->task.n_theta * sizeof *C);
     memcpy(theta + spec->task.n_theta, R, (size_t)spec->sample.n_theta * sizeof *R);
     theta[kn_spec_n_theta(spec) - 1] = number(json_object_get(k, "noise"), 0);
-    kn_spec_split(spec, theta, gp->latent.R0.theta, gp->inside);
+    kn_spec_split(spec, theta, gp->latent.cell[0].R0.theta, gp->inside);
 out:
     return status;
 }
@@ -174,11 +178,32 @@ static kn_status read_format_1(kn_ctx *ctx, const char *file, json_t *k, kn_gp *
     if (json_array_size(r0) != R0_PARAMS || json_array_size(inside) != INSIDE_PARAMS)
         return bad(ctx, file);
     for (size_t i = 0; i < R0_PARAMS; i++)
-        gp->latent.R0.theta[i] = number(json_array_get(r0, i), -INFINITY);
+        gp->latent.cell[0].R0.theta[i] = number(json_array_get(r0, i), -INFINITY);
     for (size_t i = 0; i < INSIDE_PARAMS; i++)
         gp->inside[i] = number(json_array_get(inside, i), 0);
 out:
     return status;
+}
+
+/* The cells that components are in, by their gamma; models without groups have one. */
+static kn_status read_cells(kn_ctx *ctx, const char *file, json_t *gammas, kn_gp *gp)
+{
+    kn_latent *l = &gp->latent;
+    size_t n = json_array_size(gammas);
+    if (n > KN_GAMMAS)
+        return bad(ctx, file);
+    l->n_cells = n > 0 ? (int)n : 1;
+    l->cell[0].R0.cov = kn_cov_between(&gp->spec.sample);
+    for (int k = 0; k < l->n_cells; k++) {
+        kn_decomp *R0 = &l->cell[k].R0;
+        R0->N = gp->N;
+        R0->gamma = number(json_array_get(gammas, (size_t)k), 0);
+        R0->cov = l->cell[0].R0.cov;
+        memcpy(R0->theta, l->cell[0].R0.theta, sizeof R0->theta);
+        if (!(R0->gamma >= 0) || (k > 0 && !(R0->gamma > l->cell[k - 1].R0.gamma)))
+            return bad(ctx, file);
+    }
+    return KN_OK;
 }
 
 kn_status kn_kernel_from_json(kn_ctx *ctx, const char *file, json_t *kernel, int format, kn_gp *gp)
@@ -188,7 +213,9 @@ kn_status kn_kernel_from_json(kn_ctx *ctx, const char *file, json_t *kernel, int
     KN_TRY(format == 1 ? read_format_1(ctx, file, kernel, gp)
                        : read_covariances(ctx, file, kernel, gp));
     gp->spec.task_scale = (kn_task_scale)scale;
-    gp->latent.R0.cov = kn_cov_between(&gp->spec.sample);
+    gp->spec.sample.exact = json_is_true(json_object_get(kernel, "exact"));
+    gp->spec.sample.least = number(json_object_get(kernel, "least"), 0);
+    KN_TRY(read_cells(ctx, file, json_object_get(kernel, "gammas"), gp));
     gp->latent.iso = number(json_object_get(kernel, "iso"), NAN);
     gp->s2 = number(json_object_get(kernel, "s2"), NAN);
     gp->pca = json_is_true(json_object_get(kernel, "pca"));

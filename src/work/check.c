@@ -40,7 +40,7 @@ kn_status kn_check_covariances(kn_ctx *ctx, const kn_settings *s, ptrdiff_t F, k
     char names[128];
     kn_status status;
     *task = (kn_cov){0};
-    KN_TRY(kn_cov_parse(ctx, s->sample_kernel, F, sample));
+    KN_TRY(kn_cov_parse(ctx, strcmp(s->sample_kernel, "additive") ? s->sample_kernel : "linear+se", F, sample));
     if (s->task_kernel)
         KN_TRY(kn_cov_parse(ctx, s->task_kernel, KN_ALL_COLUMNS, task));
     if (sample->n_between == 0)

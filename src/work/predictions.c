@@ -48,7 +48,7 @@ kn_status kn_maps_predict(kn_ctx *ctx, const kn_model *model, kn_view X, kn_maps
     kn_mat Xs = {0};
     KN_TRY(begin(ctx, model, maps, &m));
     KN_TRY(standardised(ctx, model, X, &Xs));
-    KN_TRY(kn_gp_predict(ctx, &model->gp, Xs, &m->maps));
+    KN_TRY(kn_gp_predict(ctx, &model->gp, &(kn_newcomers){.X = Xs}, &m->maps));
     *maps = m;
 out:
     kn_mat_clear(&Xs);

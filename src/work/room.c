@@ -191,7 +191,7 @@ kn_work_room kn_room_to_score(kn_ctx *ctx, const kn_settings *s, const kn_model 
                               .kept = kept,
                               .method = model->gp.method,
                               .P = model->gp.P,
-                              .M = model->gp.latent.R0.m,
+                              .M = model->gp.latent.cell[0].R0.m,
                               .stats = model->gp.spec.sample.stats.n};
     return w;
 }

@@ -36,4 +36,19 @@ static inline kn_status nested_at(kn_ctx *ctx, kn_engine *e, double rho, double 
     return kn_engine_nested(ctx, e, &at, lml, g);
 }
 
+/* An engine over the rows of X, or over pairs, which are taken over. */
+static inline kn_status engine_over(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_mat Z,
+                                    ptrdiff_t T, double E, double total, kn_engine *out)
+{
+    kn_engine_data data = {.X = X, .Z = Z, .T = T, .E = E, .total = total};
+    return kn_engine_new(ctx, spec, &data, out);
+}
+
+static inline kn_status engine_of(kn_ctx *ctx, const kn_spec *spec, kn_pairs *pairs, kn_mat Z,
+                                  ptrdiff_t T, double E, double total, kn_engine *out)
+{
+    kn_engine_data data = {.pairs = pairs, .Z = Z, .T = T, .E = E, .total = total};
+    return kn_engine_new(ctx, spec, &data, out);
+}
+
 #endif

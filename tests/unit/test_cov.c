@@ -256,7 +256,7 @@ static void check_gradient(setting s)
     kn_mat X = ref_normal(&rng, s.N, F), Z = ref_normal(&rng, s.N, P);
     double x[KN_COV_OUTER], g[KN_COV_OUTER], none[KN_COV_OUTER], lml, h = 1e-3;
     kn_engine e;
-    assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, P + 2, 1.5, 10, s.N, NULL, &e));
+    assert_ok(ctx, engine_over(ctx, &spec, X, Z, P + 2, 1.5, 10, &e));
     e.inside_tolerance = 1e-13;
     /* what the inside search leaves in the likelihood, its root is in the envelope's gradient */
     double tol = s.iso ? 2e-5 : 1e-6;
@@ -298,7 +298,7 @@ static void joint_gradient_matches_central_differences(void **state)
             kn_mat X = ref_normal(&rng, s.N, F), Z = ref_normal(&rng, s.N, 3);
             double theta[KN_THETA], g[KN_THETA], lml, h = 1e-4;
             kn_engine e;
-            assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, 5, 1.5, 10, s.N, NULL, &e));
+            assert_ok(ctx, engine_over(ctx, &spec, X, Z, 5, 1.5, 10, &e));
             for (int i = 0; i < kn_spec_n_theta(&spec); i++)
                 theta[i] = 0.3 * kn_rng_normal(&rng) - 0.4;
             e.low.tol = 0;
@@ -332,7 +332,7 @@ static void all_pivots_are_the_dense_likelihood(void **state)
         for (int dense = 0; dense < 2; dense++) {
             kn_engine e;
             spec.rank = dense ? 0 : 30;
-            assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, 5, 2, 10, 30, NULL, &e));
+            assert_ok(ctx, engine_over(ctx, &spec, X, Z, 5, 2, 10, &e));
             kn_cov_point at = kn_cov_point_at(&e.cov, x);
             assert_ok(ctx, kn_engine_nested(ctx, &e, &at, &lml[dense], g[dense]));
             kn_engine_clear(&e);
@@ -380,8 +380,8 @@ static kn_mat oracle(const kn_decomp *R0, const ref_term *ref, kn_mat X, kn_mat 
 static double check_component(const kn_latent *l, kn_mat Z, int p, const ref_term *ref, kn_mat Xs,
                               kn_mat mean, kn_mat var)
 {
-    kn_mat K = oracle(&l->R0, ref, l->X, l->X, l->X), Ks = oracle(&l->R0, ref, l->X, Xs, l->X);
-    kn_mat Kss = ref_cov(Xs, Xs, ref, l->R0.cov.n, l->R0.theta);
+    kn_mat K = oracle(&l->cell[0].R0, ref, l->X, l->X, l->X), Ks = oracle(&l->cell[0].R0, ref, l->X, Xs, l->X);
+    kn_mat Kss = ref_cov(Xs, Xs, ref, l->cell[0].R0.cov.n, l->cell[0].R0.theta);
     kn_mat m = ref_new(NS, 1), v = ref_new(NS, 1);
     double c = l->c[p], kss[NS];
     for (ptrdiff_t i = 0; i < N * N; i++)
@@ -404,7 +404,7 @@ static void check_maximum(const kn_spec *spec, kn_mat X, kn_mat Z, double best)
 {
     kn_engine e;
     kn_box box;
-    assert_ok(ctx, kn_engine_over(ctx, spec, X, Z, P, 0, 1, N, NULL, &e));
+    assert_ok(ctx, engine_over(ctx, spec, X, Z, P, 0, 1, &e));
     assert_ok(ctx, kn_box_new(ctx, &e.cov, &e.pairs, X, &box));
     for (int k = 0; k < 100; k++) {
         double x[KN_COV_OUTER], lml;
@@ -432,14 +432,14 @@ static void check_fit(ptrdiff_t rank)
     kn_latent latent;
     double clamped = 0, lml = 0;
     spec.rank = rank;
-    assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, P, 0, 1, N, NULL, &e));
+    assert_ok(ctx, engine_over(ctx, &spec, X, Z, P, 0, 1, &e));
     assert_ok(ctx, kn_search(ctx, &e, &o, &found));
     assert_close(found.at.w[0] + found.at.w[1] + found.at.w[2], 1, 1e-14);
     assert_true(found.at.w[2] > found.at.w[1]); /* the columns of the second do not suffice */
     assert_ok(ctx, kn_mat_copy(ctx, X, &own));
     assert_ok(ctx, kn_fit_latent(ctx, &own, &e, &latent));
-    assert_int_equal(latent.R0.n_pivots, rank);
-    assert_ok(ctx, kn_latent_predict(ctx, &latent, Xs, mean, var, &clamped));
+    assert_int_equal(latent.cell[0].R0.n_pivots, rank);
+    assert_ok(ctx, kn_latent_predict(ctx, &latent, &(kn_newcomers){.X = Xs}, mean, var, &clamped));
     for (int p = 0; p < P; p++)
         lml += check_component(&latent, Z, p, ref, Xs, mean, var);
     assert_close(found.lml, lml, 1e-9);
@@ -474,7 +474,7 @@ static void a_search_of_three_terms_reaches_a_vertex(void **state)
         assert_ok(ctx, kn_cov_add(ctx, &spec.sample, &kn_kernel_linear, f, 1));
     for (ptrdiff_t i = 0; i < 60; i++)
         Z.data[i] = 3 * kn_at(X, i, 1);
-    assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, 1, 0, 1, 60, NULL, &e));
+    assert_ok(ctx, engine_over(ctx, &spec, X, Z, 1, 0, 1, &e));
     assert_ok(ctx, kn_search(ctx, &e, &o, &found));
     assert_true(found.at.w[0] == 0 && found.at.w[1] == 1 && found.at.w[2] == 0);
     kn_engine_clear(&e);
@@ -564,7 +564,7 @@ static void what_needs_two_terms_refuses_three(void **state)
     kn_search_options o = {.limits = {.evals_left = -1}, .optimise = true, .rho = 0.5, .length = 1};
     kn_found found;
     kn_engine e;
-    assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, 2, 0, 1, 20, NULL, &e));
+    assert_ok(ctx, engine_over(ctx, &spec, X, Z, 2, 0, 1, &e));
     assert_refused(ctx, kn_search(ctx, &e, &o, &found), KN_ERR_ARGUMENT, "two terms at most");
     kn_engine_clear(&e);
     free(X.data), free(Z.data);
@@ -582,11 +582,11 @@ static kn_gp recorded(void)
                                   columns[k][0], columns[k][1]));
     assert_ok(ctx, kn_cov_add(ctx, &gp.spec.sample, &kn_kernel_iso, 0, F));
     gp.spec.task = cov_of("linear+iso", KN_ALL_COLUMNS);
-    gp.latent.R0.cov = kn_cov_between(&gp.spec.sample);
-    gp.latent.R0.m = 1;
-    for (int i = 0; i < gp.latent.R0.cov.n_theta; i++)
-        gp.latent.R0.theta[i] = 0.1 * (i + 1) + 1e-15;
-    gp.latent.R0.theta[1] = -INFINITY; /* a term that is off */
+    gp.latent.cell[0].R0.cov = kn_cov_between(&gp.spec.sample);
+    gp.latent.cell[0].R0.m = 1;
+    for (int i = 0; i < gp.latent.cell[0].R0.cov.n_theta; i++)
+        gp.latent.cell[0].R0.theta[i] = 0.1 * (i + 1) + 1e-15;
+    gp.latent.cell[0].R0.theta[1] = -INFINITY; /* a term that is off */
     for (int i = 0; i < 4; i++)
         gp.inside[i] = -0.2 * (i + 1);
     return gp;
@@ -602,7 +602,7 @@ static void terms_and_parameters_survive_the_record(void **state)
     assert_ok(ctx, kn_kernel_from_json(ctx, "file", again, 2, &back));
     assert_memory_equal(&back.spec.sample, &gp.spec.sample, sizeof gp.spec.sample);
     assert_memory_equal(&back.spec.task, &gp.spec.task, sizeof gp.spec.task);
-    assert_memory_equal(back.latent.R0.theta, gp.latent.R0.theta, sizeof gp.latent.R0.theta);
+    assert_memory_equal(back.latent.cell[0].R0.theta, gp.latent.cell[0].R0.theta, sizeof gp.latent.cell[0].R0.theta);
     assert_memory_equal(back.inside, gp.inside, sizeof gp.inside);
     assert_true(back.s2 == gp.s2 && back.pca);
     json_t *w = json_object_get(again, "weights");
@@ -649,9 +649,9 @@ static void format_1_is_read(void **state)
                           0.125, "pca", 1, "complement_component", 0);
     assert_ok(ctx, kn_kernel_from_json(ctx, "file", j, 1, &gp));
     assert_string_equal(kn_cov_text(&gp.spec.sample, text, sizeof text), "se+iso");
-    assert_string_equal(kn_cov_text(&gp.latent.R0.cov, text, sizeof text), "se");
+    assert_string_equal(kn_cov_text(&gp.latent.cell[0].R0.cov, text, sizeof text), "se");
     assert_string_equal(kn_cov_text(&gp.spec.task, text, sizeof text), "linear+iso");
-    assert_true(gp.latent.R0.theta[0] == 0.25 && gp.latent.R0.theta[1] == -INFINITY);
+    assert_true(gp.latent.cell[0].R0.theta[0] == 0.25 && gp.latent.cell[0].R0.theta[1] == -INFINITY);
     assert_true(gp.inside[0] == 1 && gp.inside[3] == 4 && gp.latent.iso == 0.5);
     assert_true(gp.spec.task_scale == KN_TASK_SCALE_SQRTN && gp.pca);
     json_object_set_new(j, "sample_kernel", json_integer(8));

@@ -61,10 +61,10 @@ static void check_eigenvalues(inputs in, kn_mat theta, json_t *setting)
     kn_engine e;
     double lml;
     assert_ok(ctx, kn_pairs_within(ctx, in.X, &spec.sample.stats, &pairs));
-    assert_ok(ctx, kn_engine_new(ctx, &spec, &pairs, Z, in.Y.cols, 1, 1, in.X.rows, NULL, &e));
+    assert_ok(ctx, engine_of(ctx, &spec, &pairs, Z, in.Y.cols, 1, 1, &e));
     assert_ok(ctx, kn_engine_joint(ctx, &e, theta.data, &lml, NULL));
     for (ptrdiff_t i = 0; i < e.N; i++)
-        assert_close(e.R0.r[i] + e.iso.iso, eig_R.data[i], 1e-10);
+        assert_close(e.cell[0].R0.r[i] + e.iso.iso, eig_R.data[i], 1e-10);
     assert_same(kn_mat_cols(e.iso.c, e.P, 1), eig_C, 1e-10);
     kn_engine_clear(&e);
     free(Z.data), free(eig_R.data), free(eig_C.data);
@@ -196,7 +196,7 @@ static kn_gp fixed_model(inputs in, json_t *expected)
     theta_at_rho(cov, ref_number(expected, "rho"), ref_number(expected, "length"), theta);
     assert_ok(ctx, kn_pairs_within(ctx, in.X, &cov->stats, &pairs));
     assert_ok(ctx, kn_decomp_new(ctx, gp.N, cov, &R0));
-    assert_ok(ctx, kn_decomp_compute(ctx, &R0, &pairs, theta));
+    assert_ok(ctx, kn_decomp_compute(ctx, &R0, &pairs, NULL, theta));
     kn_mat Z = ref_mul(0, in.Y, 0, in.B), UZ = ref_mul(1, R0.U, 0, Z);
     assert_ok(ctx, kn_mat_copy(ctx, UZ, &A));
     assert_ok(ctx, kn_mat_copy(ctx, in.X, &X));
@@ -219,7 +219,7 @@ static void structured_fixed(const char *dir)
     kn_mat lm = ref_new(R.rows, R.cols), lv = ref_new(R.rows, R.cols);
     kn_gp_maps maps;
     kn_scaling s;
-    assert_ok(ctx, kn_gp_predict(ctx, &gp, in.Xs, &maps));
+    assert_ok(ctx, kn_gp_predict(ctx, &gp, &(kn_newcomers){.X = in.Xs}, &maps));
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
     assert_same(mean, M, 1e-10);
     assert_same(var, V, 1e-10);
@@ -295,8 +295,7 @@ static void structured_profile(const char *dir)
     double lml, g[2];
     double total = kn_sumsq(in.Y);
     assert_ok(ctx, kn_pairs_within(ctx, in.X, &spec.sample.stats, &pairs));
-    assert_ok(ctx, kn_engine_new(ctx, &spec, &pairs, Z, in.Y.cols, total - kn_sumsq(Z), total,
-                                 in.X.rows, NULL, &e));
+    assert_ok(ctx, engine_of(ctx, &spec, &pairs, Z, in.Y.cols, total - kn_sumsq(Z), total, &e));
     assert_ok(ctx, nested_at(ctx, &e, ref_number(expected, "rho"), ref_number(expected, "length"),
                              &lml, g));
     assert_close(lml, ref_number(expected, "profile.lml"), 1e-9);

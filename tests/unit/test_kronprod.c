@@ -72,7 +72,7 @@ static void check_eigenvalues(kn_mat X, kn_mat Y, kn_mat theta, json_t *setting)
     kn_engine e;
     double lml;
     assert_ok(ctx, kn_pairs_within(ctx, X, &spec.sample.stats, &pairs));
-    assert_ok(ctx, kn_engine_new(ctx, &spec, &pairs, Y, Y.cols, 0, 1, X.rows, NULL, &e));
+    assert_ok(ctx, engine_of(ctx, &spec, &pairs, Y, Y.cols, 0, 1, &e));
     assert_ok(ctx, kn_engine_joint(ctx, &e, theta.data, &lml, NULL));
     assert_same(kn_mat_cols(e.iso.c, e.P, 1), eig_D, 1e-10);
     kn_engine_clear(&e);

@@ -189,7 +189,7 @@ static void gradient_matches_central_differences(void **state)
                         .rank = cases[k].rank};
         kn_engine e;
         double lml, g[KN_THETA], h = 1e-4;
-        assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, P + 2, 1.5, 10, N, NULL, &e));
+        assert_ok(ctx, engine_over(ctx, &spec, X, Z, P + 2, 1.5, 10, &e));
         e.low.tol = 1; /* the pivots of the first evaluation stay */
         e.low.n_set = 0;
         if (cases[k].iso) {
@@ -253,7 +253,7 @@ static void all_pivots_are_the_dense_likelihood(void **state)
                 for (int dense = 0; dense < 2; dense++) {
                     kn_engine e;
                     spec.rank = dense ? 0 : N;
-                    assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, 5, 2, 10, N, NULL, &e));
+                    assert_ok(ctx, engine_over(ctx, &spec, X, Z, 5, 2, 10, &e));
                     if (iso)
                         assert_ok(ctx,
                                   kn_engine_joint(ctx, &e, theta, &lml[dense], gradient[dense]));
@@ -278,12 +278,12 @@ static void auto_is_dense_where_pivots_do_not_suffice(void **state)
     kn_spec spec = {.sample = cov_of("linear+se", 20), .rank = 30, .rank_auto = true};
     kn_engine e, dense;
     double lml, expected, g[2], same[2];
-    assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, 2, 0, 1, 90, NULL, &e));
+    assert_ok(ctx, engine_over(ctx, &spec, X, Z, 2, 0, 1, &e));
     assert_ok(ctx, nested_at(ctx, &e, 0.5, 1, &lml, g));
     assert_int_equal(e.spec.rank, 0);
-    assert_int_equal(e.R0.m, 90);
+    assert_int_equal(e.cell[0].R0.m, 90);
     spec.rank = 0;
-    assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, 2, 0, 1, 90, NULL, &dense));
+    assert_ok(ctx, engine_over(ctx, &spec, X, Z, 2, 0, 1, &dense));
     assert_ok(ctx, nested_at(ctx, &dense, 0.5, 1, &expected, same));
     assert_close(lml, expected, 0);
     assert_close(g[0], same[0], 0);
@@ -301,7 +301,7 @@ static void what_does_not_fit_is_refused_with_numbers(void **state)
     kn_spec spec = {.sample = cov_of("linear+se", 20), .rank = 30, .rank_auto = true};
     kn_engine e;
     double lml;
-    assert_ok(ctx, kn_engine_over(ctx, &spec, X, Z, 2, 0, 1, 90, NULL, &e));
+    assert_ok(ctx, engine_over(ctx, &spec, X, Z, 2, 0, 1, &e));
     kn_set_memory(ctx, 7 * 8 * 50 * 50);
     assert_refused(ctx, nested_at(ctx, &e, 0.5, 1, &lml, NULL), KN_ERR_MEMORY,
                    "up to 50 samples are possible, or an approximation of rank");

@@ -124,12 +124,12 @@ static truth structured_truth(void)
     kn_latent latent;
     assert_ok(ctx, kn_pairs_within(ctx, Xt, &cov.stats, &pairs));
     assert_ok(ctx, kn_decomp_new(ctx, N, &cov, &R0));
-    assert_ok(ctx, kn_decomp_compute(ctx, &R0, &pairs, r0));
+    assert_ok(ctx, kn_decomp_compute(ctx, &R0, &pairs, NULL, r0));
     kn_mat UZ = ref_mul(1, R0.U, 0, Z);
     assert_ok(ctx, kn_mat_copy(ctx, Xt, &X));
     assert_ok(ctx, kn_mat_copy(ctx, UZ, &A));
     assert_ok(ctx, kn_latent_new(ctx, &(kn_latent_parts){&X, &R0, &A, c, d, 0}, &latent));
-    assert_ok(ctx, kn_latent_predict(ctx, &latent, Xs, ml, vl, &clamped));
+    assert_ok(ctx, kn_latent_predict(ctx, &latent, &(kn_newcomers){.X = Xs}, ml, vl, &clamped));
     for (ptrdiff_t j = 0; j < T; j++)
         for (ptrdiff_t i = 0; i < NS; i++) {
             kn_col(t.var, j)[i] = s2;

@@ -187,7 +187,7 @@ static kn_need_shape scoring_peak(kn_ctx *ctx, const trial *t, double *peak)
                        .T = T,
                        .F = COVARIATES,
                        .P = model->gp.P,
-                       .M = model->gp.latent.R0.m,
+                       .M = model->gp.latent.cell[0].R0.m,
                        .value = sizeof(float),
                        .threads = kn_threads(ctx)};
     kn_model_free(model);

@@ -226,7 +226,7 @@ static void components_match_dense_gaussians_at_any_noise(void **state)
             kn_mat X, A, UZ;
             assert_ok(ctx, kn_pairs_within(ctx, p.X, &cov.stats, &pairs));
             assert_ok(ctx, kn_decomp_new(ctx, p.s.N, &cov, &R0));
-            assert_ok(ctx, kn_decomp_compute(ctx, &R0, &pairs, r0));
+            assert_ok(ctx, kn_decomp_compute(ctx, &R0, &pairs, NULL, r0));
             UZ = ref_mul(1, R0.U, 0, z);
             double mine = -0.5 * p.s.N * log(2 * M_PI);
             for (int i = 0; i < p.s.N; i++) {
@@ -236,7 +236,7 @@ static void components_match_dense_gaussians_at_any_noise(void **state)
             assert_ok(ctx, kn_mat_copy(ctx, p.X, &X));
             assert_ok(ctx, kn_mat_copy(ctx, UZ, &A));
             assert_ok(ctx, kn_latent_new(ctx, &(kn_latent_parts){&X, &R0, &A, &c, &d, 0}, &latent));
-            assert_ok(ctx, kn_latent_predict(ctx, &latent, p.Xs, mean, var, &clamped));
+            assert_ok(ctx, kn_latent_predict(ctx, &latent, &(kn_newcomers){.X = p.Xs}, mean, var, &clamped));
             double tol = fmax(1e-10, 100 * DBL_EPSILON * c * p.s.N / d);
             assert_close(mine, lml, tol);
             assert_same(mean, em, tol);
@@ -320,7 +320,7 @@ static void nested_gradient_matches_central_differences(void **state)
             kn_engine e;
             double total = kn_sumsq(p.Y), E = fmax(total - kn_sumsq(Z), 0), lml, g[2], none[2];
             assert_ok(ctx, kn_pairs_within(ctx, p.X, &cov.stats, &pairs));
-            assert_ok(ctx, kn_engine_new(ctx, &spec, &pairs, Z, p.s.T, E, total, p.s.N, NULL, &e));
+            assert_ok(ctx, engine_of(ctx, &spec, &pairs, Z, p.s.T, E, total, &e));
             e.inside_tolerance = 1e-11; /* what h will divide */
             double x = kn_rng_normal(&rng), l = 0.3 * kn_rng_normal(&rng), h = 1e-4;
             assert_ok(ctx, nested_at(ctx, &e, 1 / (1 + exp(-x)), exp(l), &lml, g));

@@ -327,7 +327,7 @@ static void a_low_rank_that_turned_dense_resumes(void **state)
             scratch_file(FILE_NAME, journal, head + (all - head) * (size_t)(part - 1) / 8);
         assert_ok(ctx, kn_checkpoint_open(ctx, FILE_NAME, view(p.X), view(p.Y), &fo, &k));
         o.journal = kn_checkpoint_journal(k);
-        assert_ok(ctx, kn_engine_over(ctx, &spec, p.X, p.Y, 6, 0, 1, 60, NULL, &e));
+        assert_ok(ctx, engine_over(ctx, &spec, p.X, p.Y, 6, 0, 1, &e));
         assert_ok(ctx, kn_search(ctx, &e, &o, &found[part]));
         assert_int_equal(e.spec.rank, 0);
         memcpy(c[part], e.c, sizeof c[part]);

@@ -84,7 +84,7 @@ static void matches_golden(const char *dir)
     assert_ok(ctx, kn_plain_cells(ctx, cov, theta, s));
     assert_ok(ctx, kn_stgpr_finish(ctx, &pairs, cov, true, s, &evals));
     assert_ok(ctx, kn_mat_copy(ctx, X, &gp.latent.X));
-    assert_ok(ctx, kn_gp_predict(ctx, &gp, Xs, &maps));
+    assert_ok(ctx, kn_gp_predict(ctx, &gp, &(kn_newcomers){.X = Xs}, &maps));
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
     assert_same(mean, M, 1e-10);
     assert_same(var, V, 1e-10);

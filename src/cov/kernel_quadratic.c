@@ -1,0 +1,13 @@
+/* quadratic: exp(2a) u.u', u the squares of covariates, standardised              [METHOD 1a] */
+#include "cov/kernel.h"
+
+const kn_kernel kn_kernel_quadratic = {
+    .name = "quadratic",
+    .amplitude = "quad",
+    .stat = KN_STAT_DOT,
+    .per_column = true,
+    .proportional = true,
+    .by_design = true,
+    .add = kn_proportional_add,
+    .gradient = kn_proportional_gradient,
+};
