@@ -174,14 +174,16 @@ static kn_status second_walk(kn_ctx *ctx, maps_walk *w)
     kn_walk walk = kn_z_maker_walk(&w->z, "deviance");
     kn_visitor z = w->keeper.z ? kn_z_recall(&w->keeper) : kn_z_maker_again(&w->z);
     for (int k = 0; k < 2; k++) {
+        kn_mat zz;
         bool again;
-        KN_TRY(kn_deviance_turn(ctx, w->deviance[k], &again));
+        KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
         while (again) { /* z beyond all bounds: only this one's zz' is made anew */
             kn_visitor first[] = {z, {w, 0, NULL, k == 0 ? again_z : again_noise, NULL}};
             KN_TRY(kn_walk_run(ctx, &walk, first, 2));
             kn_z_keeper_clear(&w->keeper);
-            KN_TRY(kn_deviance_turn(ctx, w->deviance[k], &again));
+            KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
         }
+        KN_TRY(kn_deviance_turn(ctx, w->deviance[k]));
     }
     kn_visitor second[] = {z, {w, 0, NULL, second_deviance, NULL}};
     KN_TRY(kn_walk_run(ctx, &walk, second, 2));
