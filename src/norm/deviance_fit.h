@@ -25,10 +25,10 @@ kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, in
                           ptrdiff_t K, kn_deviance *out);
 
 /* The same fit fed block by block, for a caller who makes several kinds of z at once: _first with
- * every block of responses, _gram, _turn, _second with every block again, _finish. Blocks may come in
- * any order: zz' is an exact sum. Its bound is a guess, |z| = 1024 everywhere; where the diagonal
- * turns out larger, _gram asks for every block once `again`. zz: that sum, N x N, lower triangle,
- * the fitter's own and there until _turn. */
+ * every block of responses, _gram, _turn, _second with every block again, _finish. Blocks may come
+ * in any order: zz' is an exact sum. Its bound is a guess, |z| = 1024 everywhere; where the
+ * diagonal turns out larger, _gram asks for every block once `again`. zz: that sum, N x N, lower
+ * triangle, the fitter's own and there until _turn. */
 typedef struct kn_deviance_fitter kn_deviance_fitter;
 typedef enum kn_precision { KN_BY_SIZE, KN_DOUBLE, KN_SINGLE } kn_precision;
 typedef struct kn_deviance_shape {
