@@ -247,6 +247,22 @@ static kn_status read_gev(kn_ctx *ctx, const kn_st_file *f, json_t *j, bool *has
     return KN_OK;
 }
 
+/* Absent in the first models, and where nobody could say. */
+static kn_status read_neighbours(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_resemblance *out)
+{
+    if (!j)
+        return KN_OK;
+    *out = (kn_resemblance){.pairs = (ptrdiff_t)json_integer_value(json_object_get(j, "pairs")),
+                            .correlation = number(j, "correlation"),
+                            .chance = number(j, "chance"),
+                            .limit = number(j, "limit"),
+                            .resemble = json_is_true(json_object_get(j, "resemble"))};
+    if (out->pairs < 1 || !isfinite(out->correlation) || !isfinite(out->chance) ||
+        !isfinite(out->limit))
+        return bad(ctx, f, "'neighbours'");
+    return KN_OK;
+}
+
 static kn_status read_reference(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status = KN_OK;
@@ -275,6 +291,7 @@ static kn_status read_reference(kn_ctx *ctx, const kn_st_file *f, json_t *record
     json_t *se = json_object_get(j, "gev_se"); /* NaN where the fit is not regular */
     r->gev_se = (kn_gev){number(se, "shape"), number(se, "location"), number(se, "scale")};
     r->gev_at_bound = json_is_true(json_object_get(j, "at_bound"));
+    KN_TRY(read_neighbours(ctx, f, json_object_get(j, "neighbours"), &r->neighbours));
     if (kn_st_find(f, "y_sum"))
         KN_TRY(kn_st_read_doubles(ctx, f, "y_sum", r->n, &r->y_sum, NULL));
     if (kn_st_find(f, "statistic_loo"))

@@ -43,12 +43,22 @@ static json_t *gev_json(bool has, kn_gev g)
                : json_null();
 }
 
+static json_t *neighbours_json(const kn_resemblance *n)
+{
+    return json_pack("{s:I s:o s:o s:o s:b}", "pairs", (json_int_t)n->pairs, "correlation",
+                     kn_json_number(n->correlation), "chance", kn_json_number(n->chance), "limit",
+                     kn_json_number(n->limit), "resemble", n->resemble);
+}
+
 static json_t *reference_json(const kn_reference *r)
 {
-    return json_pack("{s:I s:o s:o s:o s:b s:o s:b}", "samples", (json_int_t)r->n, "top",
-                     kn_json_number(r->top), "gev", gev_json(r->has_gev, r->gev), "gev_se",
-                     gev_json(r->has_gev, r->gev_se), "at_bound", r->gev_at_bound, "gev_loo",
-                     gev_json(r->has_loo_gev, r->loo_gev), "deviance", r->has_deviance);
+    json_t *j = json_pack("{s:I s:o s:o s:o s:b s:o s:b}", "samples", (json_int_t)r->n, "top",
+                          kn_json_number(r->top), "gev", gev_json(r->has_gev, r->gev), "gev_se",
+                          gev_json(r->has_gev, r->gev_se), "at_bound", r->gev_at_bound, "gev_loo",
+                          gev_json(r->has_loo_gev, r->loo_gev), "deviance", r->has_deviance);
+    if (j && r->neighbours.pairs > 0)
+        json_object_set_new(j, "neighbours", neighbours_json(&r->neighbours));
+    return j;
 }
 
 static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)

@@ -358,15 +358,21 @@ out:
     return status;
 }
 
-kn_status kn_deviance_turn(kn_ctx *ctx, fitter *f, bool *again)
+kn_status kn_deviance_gram(kn_ctx *ctx, fitter *f, bool *again, kn_mat *zz)
+{
+    *again = false;
+    kn_status status = take_gram(ctx, f, again);
+    if (status == KN_OK && !*again) {
+        kn_sum_clear(&f->sum);
+        kn_deviance_pass_gram_end(f);
+    }
+    *zz = f->G;
+    return status;
+}
+
+kn_status kn_deviance_turn(kn_ctx *ctx, fitter *f)
 {
     kn_status status;
-    *again = false;
-    KN_TRY(take_gram(ctx, f, again));
-    if (*again)
-        return KN_OK;
-    kn_sum_clear(&f->sum);
-    kn_deviance_pass_gram_end(f);
     KN_TRY(decompose(ctx, f));
     kn_mat_clear(&f->G);
     KN_TRY(kn_mat_new(ctx, f->T, f->Kmax, &f->Q));
@@ -517,6 +523,7 @@ kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, in
 {
     kn_status status;
     fitter *f = NULL;
+    kn_mat zz;
     bool again;
     kn_walk walk = {.stage = "deviance", .total = 2 * z->cols};
     kn_deviance_shape shape = {
@@ -525,8 +532,9 @@ kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, in
     KN_TRY(kn_deviance_fitter_new(ctx, &shape, &f));
     do {
         KN_TRY(kn_z_walk(ctx, z, walk, &(kn_visitor){f, 0, NULL, first_block, NULL}));
-        KN_TRY(kn_deviance_turn(ctx, f, &again));
+        KN_TRY(kn_deviance_gram(ctx, f, &again, &zz));
     } while (again);
+    KN_TRY(kn_deviance_turn(ctx, f));
     walk.done = z->cols;
     KN_TRY(kn_z_walk(ctx, z, walk, &(kn_visitor){f, 0, NULL, second_block, NULL}));
     KN_TRY(kn_deviance_finish(ctx, f, out));

@@ -25,9 +25,10 @@ kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, in
                           ptrdiff_t K, kn_deviance *out);
 
 /* The same fit fed block by block, for a caller who makes several kinds of z at once: _first with
- * every block of responses, _turn, _second with every block again, _finish. Blocks may come in any
- * order: zz' is an exact sum. Its bound is a guess, |z| = 1024 everywhere; where the diagonal turns
- * out larger, _turn asks for every block once `again` before it goes on. */
+ * every block of responses, _gram, _turn, _second with every block again, _finish. Blocks may come
+ * in any order: zz' is an exact sum. Its bound is a guess, |z| = 1024 everywhere; where the
+ * diagonal turns out larger, _gram asks for every block once `again`. zz: that sum, N x N, lower
+ * triangle, the fitter's own and there until _turn. */
 typedef struct kn_deviance_fitter kn_deviance_fitter;
 typedef enum kn_precision { KN_BY_SIZE, KN_DOUBLE, KN_SINGLE } kn_precision;
 typedef struct kn_deviance_shape {
@@ -42,13 +43,13 @@ kn_status kn_deviance_fitter_new(kn_ctx *ctx, const kn_deviance_shape *shape,
                                  kn_deviance_fitter **out);
 void kn_deviance_fitter_free(kn_deviance_fitter *f);
 kn_status kn_deviance_first(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
-kn_status kn_deviance_turn(kn_ctx *ctx, kn_deviance_fitter *f, bool *again);
+kn_status kn_deviance_gram(kn_ctx *ctx, kn_deviance_fitter *f, bool *again, kn_mat *zz);
+kn_status kn_deviance_turn(kn_ctx *ctx, kn_deviance_fitter *f);
 void kn_deviance_second(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
 kn_status kn_deviance_finish(kn_ctx *ctx, kn_deviance_fitter *f, kn_deviance *out);
 
-/* Of n samples in so many folds: a fitter until its _turn; what _turn lets go, takes and passes;
- * what _finish takes in
- * addition; what a kn_deviance has in the end, at most. */
+/* Of n samples in so many folds: a fitter until its _gram; what _gram and _turn let go, take and
+ * pass; what _finish takes in addition; what a kn_deviance has in the end, at most. */
 typedef struct kn_deviance_sizes {
     ptrdiff_t N, T;
     int folds, threads;

@@ -95,6 +95,7 @@ static void drop_deviance(maps_walk *w)
     }
     kn_deviance_clear(&w->r->deviance);
     kn_deviance_clear(&w->r->deviance_noise);
+    w->r->neighbours = (kn_resemblance){0};
 }
 
 /* What these data cannot give is left out with a warning. */
@@ -168,20 +169,24 @@ out:
     return status;
 }
 
-static kn_status second_walk(kn_ctx *ctx, maps_walk *w)
+static kn_status second_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w)
 {
     kn_status status;
     kn_walk walk = kn_z_maker_walk(&w->z, "deviance");
     kn_visitor z = w->keeper.z ? kn_z_recall(&w->keeper) : kn_z_maker_again(&w->z);
     for (int k = 0; k < 2; k++) {
+        kn_mat zz;
         bool again;
-        KN_TRY(kn_deviance_turn(ctx, w->deviance[k], &again));
+        KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
         while (again) { /* z beyond all bounds: only this one's zz' is made anew */
             kn_visitor first[] = {z, {w, 0, NULL, k == 0 ? again_z : again_noise, NULL}};
             KN_TRY(kn_walk_run(ctx, &walk, first, 2));
             kn_z_keeper_clear(&w->keeper);
-            KN_TRY(kn_deviance_turn(ctx, w->deviance[k], &again));
+            KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
         }
+        if (k == 0 && !job->cv->sample)
+            KN_TRY(kn_neighbours(ctx, zz, job->order, job->group, job->seed, &w->r->neighbours));
+        KN_TRY(kn_deviance_turn(ctx, w->deviance[k]));
     }
     kn_visitor second[] = {z, {w, 0, NULL, second_deviance, NULL}};
     KN_TRY(kn_walk_run(ctx, &walk, second, 2));
@@ -222,6 +227,22 @@ static kn_status fit_gev(kn_ctx *ctx, kn_reference *r)
                    e.gev.xi);
     }
     return status;
+}
+
+/* As %.2f writes it, without the sign of a zero. */
+static double hundredths(double x)
+{
+    return fabs(x) < 0.005 ? 0 : x;
+}
+
+static void warn_of_neighbours(kn_ctx *ctx, const kn_resemblance *n)
+{
+    if (n->resemble)
+        kn_log(ctx, KN_LOG_WARNING,
+               "people next to each other in the table resemble each other (their residual maps "
+               "correlate by %.2f, %.2f by chance): is there a site, scanner or session that a "
+               "covariate should name?",
+               hundredths(n->correlation), hundredths(n->chance));
 }
 
 static kn_status new_deviances(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w)
@@ -283,8 +304,9 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     KN_TRY(fit_gev(ctx, out));
     if (w.noiseless)
         kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
-    if (w.deviance[0] && (status = second_walk(ctx, &w)) != KN_OK)
+    if (w.deviance[0] && (status = second_walk(ctx, job, &w)) != KN_OK)
         KN_TRY(no_deviance(ctx, status, &w));
+    warn_of_neighbours(ctx, &out->neighbours);
 out:
     walk_clear(&w);
     if (status != KN_OK)
@@ -346,6 +368,7 @@ static void deviance_need(kn_rehearsal *r, const kn_need_shape *s, const kn_devi
 {
     kn_held mark;
     kn_rehearse_stage(r, "deviance");
+    kn_neighbours_need(r, d->N);
     kn_deviance_turn_need(r, d);
     kn_deviance_turn_need(r, d);
     mark = r->now;

@@ -8,6 +8,7 @@
 #include "gp/walk.h"
 #include "norm/deviance.h"
 #include "norm/gev.h"
+#include "norm/neighbours.h"
 
 typedef struct kn_reference {
     ptrdiff_t n;       /* samples; 0: there is no reference */
@@ -26,7 +27,8 @@ typedef struct kn_reference {
     double *loo_statistic; /* n  the same by leave-one-out in closed form; NULL: not made */
     bool has_loo_gev;
     kn_gev loo_gev;
-    float *z; /* n x T row by row, cross-validated; NULL: not kept */
+    kn_resemblance neighbours; /* no pairs: not looked at */
+    float *z;                  /* n x T row by row, cross-validated; NULL: not kept */
 } kn_reference;
 
 /* Of the deviance, where the maps come from one held-out set. */
@@ -43,11 +45,15 @@ typedef struct kn_reference_job {
     double top;
     bool keep_z;
     kn_visitor *noise; /* NULL: gp->noise is known; or who sets that of a block before z are made */
+    const ptrdiff_t *order; /* n: the sample at each place of the table; NULL: as they are */
+    const int *group;       /* n, or NULL: of each sample; who is expected to resemble whom */
+    uint64_t seed;
 } kn_reference_job;
 
 /* From the cross-validated maps. What cannot be had from these data, such as an extreme value fit
- * to nine samples, is left out with a warning. summary: how the maps are calibrated. Two walks over
- * the maps; see norm/deviance.h for the cost. */
+ * to nine samples, is left out with a warning; another where neighbours in the table resemble each
+ * other, which is asked of all training samples, not of some. summary: how the maps are calibrated.
+ * Two walks over the maps; see norm/deviance.h for the cost. */
 kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_reference *out,
                             kn_cv_summary *summary);
 void kn_reference_clear(kn_reference *r);

@@ -90,7 +90,8 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_resp
                             .fold = cv->fold,
                             .folds = cv->folds,
                             .top = m->reference.top,
-                            .keep_z = kn_reference_keeps_z(cv->n, m->gp.T)};
+                            .keep_z = kn_reference_keeps_z(cv->n, m->gp.T),
+                            .seed = m->seed};
     if (cv->sample) {
         KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
         KN_TRY(kn_folds_deal(ctx, cv->n, NULL, m->seed, &folds, fold));

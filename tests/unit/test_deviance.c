@@ -297,13 +297,15 @@ static void feed(kn_mat z, const int *fold, int folds, ptrdiff_t width, kn_preci
                                .folds = folds,
                                .K = KN_DEVIANCE_AUTO,
                                .precision = precision};
+    kn_mat zz;
     bool again;
     assert_ok(ctx, kn_deviance_fitter_new(ctx, &shape, &f));
     for (ptrdiff_t j = (z.cols - 1) / width * width; j >= 0; j -= width) /* the last first */
         assert_ok(ctx, kn_deviance_first(ctx, f, j,
                                          kn_cols(z, j, z.cols - j < width ? z.cols - j : width)));
-    assert_ok(ctx, kn_deviance_turn(ctx, f, &again));
+    assert_ok(ctx, kn_deviance_gram(ctx, f, &again, &zz));
     assert_false(again);
+    assert_ok(ctx, kn_deviance_turn(ctx, f));
     for (ptrdiff_t j = 0; j < z.cols; j += width)
         kn_deviance_second(ctx, f, j, kn_cols(z, j, z.cols - j < width ? z.cols - j : width));
     assert_ok(ctx, kn_deviance_finish(ctx, f, d));

@@ -58,7 +58,8 @@ static kn_gp_maps only_first_fold(kn_gp_maps *all)
 static kn_status make(const kn_model *m, const kn_gp_maps *cv, const int *fold, bool keep_z,
                       kn_reference *out)
 {
-    kn_reference_job job = {&m->gp, cv, fold, FOLDS, 0.05, keep_z, NULL};
+    kn_reference_job job = {
+        .gp = &m->gp, .cv = cv, .fold = fold, .folds = FOLDS, .top = 0.05, .keep_z = keep_z};
     kn_cv_summary summary;
     return kn_reference_make(ctx, &job, out, &summary);
 }
@@ -87,6 +88,7 @@ static void some_samples_have_the_reference_they_had_among_all(void **state)
     some = only_first_fold(&cv);
     for (ptrdiff_t i = 0; i < some.n; i++)
         deal[i] = (int)i % FOLDS;
+    assert_int_equal(m->reference.neighbours.pairs, N - 1);
     kn_reference_clear(&m->reference);
     kn_reference *r = &m->reference;
     assert_ok(ctx, make(m, &some, deal, true, r));
@@ -95,6 +97,7 @@ static void some_samples_have_the_reference_they_had_among_all(void **state)
     assert_int_equal(r->n, N / FOLDS);
     assert_true(r->has_gev && r->has_deviance && r->has_loo_gev);
     assert_int_equal(r->deviance.n_ref, r->n);
+    assert_int_equal(r->neighbours.pairs, 0); /* who is next to whom is not known of some */
     for (ptrdiff_t i = 0; i < r->n; i++) {
         ptrdiff_t t = r->sample[i];
         assert_close(r->statistic[i], all.statistic[t], 1e-12);
