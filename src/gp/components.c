@@ -319,9 +319,12 @@ static void mean_and_error(const double *x, const double *y, ptrdiff_t n, double
     *se = n > 1 ? sqrt(s / ((double)n * (double)(n - 1))) : 0;
 }
 
-/* The smallest P that is not clearly worse than the best. */
-static int choose(kn_mat score, int steps, kn_fit_info *info)
+/* The smallest P of the ladder that is as good as the best, up to a thousandth; by the rules of 0.1
+ * one that is not clearly worse. -1: none, because no P predicts. */
+static int choose(kn_mat score, int steps, kn_rules rules, kn_fit_info *info)
 {
+    static const double AS_GOOD = 0.001, AS_GOOD_CLASSIC = 0.01; /* of the best score */
+    bool classic = rules == KN_RULES_CLASSIC;
     int best = 0;
     for (int l = 0; l < steps; l++) {
         kn_curve_point *c = &info->curve[l];
@@ -332,11 +335,11 @@ static int choose(kn_mat score, int steps, kn_fit_info *info)
     /* Pure noise lands just below zero by chance about as often as above: one standard error. */
     info->nothing_predicted = info->curve[best].msll + info->curve[best].se >= 0;
     if (info->nothing_predicted)
-        return 0;
+        return classic ? 0 : -1;
     for (int l = 0; l < best; l++) {
-        double mean, se;
+        double mean, se, top = fabs(info->curve[best].msll);
         mean_and_error(kn_col(score, l), kn_col(score, best), score.rows, &mean, &se);
-        if (mean <= fmax(se, 0.01 * fabs(info->curve[best].msll)))
+        if (mean <= (classic ? fmax(se, AS_GOOD_CLASSIC * top) : AS_GOOD * top))
             return l;
     }
     return best;
@@ -424,6 +427,18 @@ static int ladder_steps(const kn_fit_problem *p, kn_fit_info *info)
     return steps;
 }
 
+/* Other folds than those of the reference, which begin with the same seed. */
+static uint64_t seed_of(const kn_gp_options *o)
+{
+    return o->rules == KN_RULES_CLASSIC ? o->search.seed : o->search.seed + 1;
+}
+
+/* A model without any component has structured noise. */
+static kn_rules rules_of(const kn_fit_problem *p)
+{
+    return p->spec.noise == KN_NOISE_ISO ? KN_RULES_CLASSIC : p->options->rules;
+}
+
 kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const kn_cov_point *at,
                                kn_fit_info *info, ptrdiff_t *P)
 {
@@ -437,7 +452,7 @@ kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const
     c.steps = ladder_steps(&p, info);
     kn_cov_theta(&p.spec.sample, at, r0);
     KN_TRY(kn_alloc(ctx, p.X.rows, sizeof(int), &fold));
-    KN_TRY(kn_folds_deal(ctx, p.X.rows, p.options->groups, p.options->search.seed, &c.folds, fold));
+    KN_TRY(kn_folds_deal(ctx, p.X.rows, p.options->groups, seed_of(p.options), &c.folds, fold));
     for (int k = 0; k < c.folds; k++) {
         KN_TRY(lay_out(ctx, &p, fold, k, LADDER[c.steps - 1], &c.fit[k]));
         KN_TRY(fit_rows(ctx, &p, r0, &c.fit[k]));
@@ -447,7 +462,8 @@ kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const
     KN_TRY(score_all(ctx, &p.Y, &c));
     info->n_curve = c.steps;
     KN_TRY(record_likelihoods(ctx, &p, r0, info));
-    *P = LADDER[choose(c.score, c.steps, info)];
+    int step = choose(c.score, c.steps, rules_of(problem), info);
+    *P = step < 0 ? 0 : LADDER[step];
 out:
     scoring_clear(&c);
     kn_free(fold);

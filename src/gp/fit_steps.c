@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-kn_status kn_fit_search(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
-                        kn_found *found)
+static kn_status make_engine(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis,
+                             kn_engine *e)
 {
     kn_status status;
     kn_groups groups = {0};
@@ -17,9 +17,26 @@ kn_status kn_fit_search(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *ba
                            .total = basis->total};
     KN_TRY(kn_groups_subset(ctx, &p->groups, NULL, p->X.rows, &groups));
     KN_TRY(kn_engine_new(ctx, &p->spec, &data, e));
-    KN_TRY(kn_search(ctx, e, &p->options->search, found));
 out:
     kn_groups_clear(&groups);
+    return status;
+}
+
+kn_status kn_fit_search(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
+                        kn_found *found)
+{
+    kn_status status = make_engine(ctx, p, basis, e);
+    return status == KN_OK ? kn_search(ctx, e, &p->options->search, found) : status;
+}
+
+kn_status kn_fit_at(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
+                    kn_found *found)
+{
+    kn_status status = make_engine(ctx, p, basis, e);
+    if (status == KN_OK)
+        status = kn_engine_nested(ctx, e, &found->at, &found->lml, NULL);
+    found->evals = e->evals;
+    found->evals_subsample = found->inner_evals = 0;
     return status;
 }
 

@@ -8,6 +8,10 @@
 kn_status kn_fit_search(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
                         kn_found *found);
 
+/* The same at R0 as it was found: one evaluation, its own counters from here on. */
+kn_status kn_fit_at(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
+                    kn_found *found);
+
 /* The fitted components from the engine where it stands; takes over X and parts of the engine. */
 kn_status kn_fit_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out);
 

@@ -30,6 +30,7 @@ void kn_gp_maps_clear(kn_gp_maps *maps)
     kn_free(maps->part);
     kn_free(maps->fold);
     kn_free(maps->sample);
+    kn_free(maps->known);
     if (maps->own)
         maps->own_free(maps->own);
     *maps = (kn_gp_maps){0};
@@ -219,6 +220,20 @@ static void put_rows(const kn_part *p, kn_mat from, kn_mat to)
     }
 }
 
+/* mean_j <- mu_j + slope_j (mean_j - mu_j), mu the fold's mean, else 0: that of training [METHOD 1d]
+ */
+static void draw_in(const block_work *w, const kn_part *p, ptrdiff_t at, kn_mat B, kn_mat m)
+{
+    const double *slope = w->maps->gp->slope;
+    bool fold = p->train || p->mu;
+    for (ptrdiff_t j = 0; slope && j < m.cols; j++) {
+        double s = slope[w->first + at + j], mu = fold ? kn_at(B, j, B.cols - 1) : 0;
+        for (ptrdiff_t i = 0; i < m.rows; i++)
+            if (!w->maps->known || !w->maps->known[i])
+                kn_col(m, j)[i] = mu + s * (kn_at(m, i, j) - mu);
+    }
+}
+
 /* Mean and variance of part k for responses first + at ... A part that is all rows in order goes
  * straight to its place. */
 static void part_chunk(const block_work *w, int k, ptrdiff_t at, ptrdiff_t n, struct chunk_work *c)
@@ -240,6 +255,7 @@ static void part_chunk(const block_work *w, int k, ptrdiff_t at, ptrdiff_t n, st
                     w->factors[k].mean.data ? w->factors[k].mean : kn_cols(p->mean, 0, P), KN_T, B,
                     0, m);
         }
+        draw_in(w, p, at, B, m);
         if (p->rows)
             put_rows(p, m, kn_cols(w->mean, at, n));
     }

@@ -31,6 +31,7 @@ typedef struct kn_fit_problem {
     const kn_gp_options *options;
     kn_gram gram;    /* of Y; G.data NULL: not made */
     kn_heldout held; /* of many samples, instead; mean NULL: not made */
+    ptrdiff_t pilot_rank; /* spec.rank as a search for R0 with a few components left it */
 } kn_fit_problem;
 
 void kn_fit_problem_clear(kn_fit_problem *p); /* gram and held */

@@ -7,7 +7,8 @@
 #include "gp/method.h"
 #include "la/la.h"
 
-static const double FLOOR = 0.05; /* of the in-sample noise: held-out moments can be negative */
+static const double FLOOR = 0.5;           /* of the mean squared residual */
+static const double FLOOR_CLASSIC = 0.05; /* of the in-sample noise */
 
 enum { TILE = 256, COLUMNS = 16 }; /* responses dealt out at a time */
 
@@ -16,6 +17,7 @@ struct kn_noise_maker {
     kn_responses Y; /* all samples */
     bool known;     /* gp->noise is what it will be */
     bool held_out;  /* blocks have maps */
+    bool in_sample; /* the noise in training has a part in it */
     /* What the in-sample noise needs: the coordinates, or only their energies. */
     const double *s2; /* P */
     kn_mat Z;         /* N x P; Z = U A when U spans everything, which spares a pass over Y */
@@ -52,7 +54,7 @@ out:
 }
 
 kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
-                             kn_noise_maker **out)
+                             kn_rules rules, kn_noise_maker **out)
 {
     kn_status status;
     void *memory;
@@ -64,9 +66,10 @@ kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, cons
                           .Y = *Y,
                           .known = gp->method->known_noise(gp),
                           .held_out = cv != NULL,
+                          .in_sample = !cv || rules == KN_RULES_CLASSIC,
                           .some = cv && cv->sample,
                           .s2 = gp->energy};
-    if (!m->known && !m->s2)
+    if (!m->known && m->in_sample && !m->s2)
         KN_TRY(coordinates(ctx, m));
 out:
     if (status != KN_OK) {
@@ -81,7 +84,7 @@ static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
     kn_noise_maker *m = self;
     kn_status status = KN_OK;
     void *memory;
-    if (m->known || m->s2)
+    if (m->known || m->s2 || !m->in_sample)
         return KN_OK;
     m->workers = kn_workers(ctx, plan->width, TILE);
     KN_TRY(kn_alloc(ctx, m->workers, sizeof *m->work, &memory));
@@ -148,10 +151,14 @@ static void moments(void *self, ptrdiff_t from, ptrdiff_t to)
     const kn_block *b = job->b;
     for (ptrdiff_t j = from; j < to; j++) {
         const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j), *v = kn_col(b->var, j);
-        double *noise = &job->m->gp->noise[b->first + j], moment = 0;
-        for (ptrdiff_t i = 0; i < b->y.rows; i++)
-            moment += (y[i] - mean[i]) * (y[i] - mean[i]) - v[i];
-        *noise = fmax(moment / (double)b->y.rows, FLOOR * *noise);
+        double *noise = &job->m->gp->noise[b->first + j], moment = 0, square = 0;
+        double n = (double)b->y.rows;
+        for (ptrdiff_t i = 0; i < b->y.rows; i++) {
+            double e2 = (y[i] - mean[i]) * (y[i] - mean[i]);
+            moment += e2 - v[i];
+            square += e2;
+        }
+        *noise = fmax(moment / n, job->m->in_sample ? FLOOR_CLASSIC * *noise : FLOOR * square / n);
     }
 }
 
@@ -161,9 +168,9 @@ static kn_status set_block(kn_ctx *ctx, void *self, kn_block *b)
     block_job job = {m, b, b->y};
     if (m->known)
         return KN_OK;
-    if (m->s2) {
+    if (m->s2 && m->in_sample) {
         in_sample_sums(m, b);
-    } else {
+    } else if (m->in_sample) {
         if (m->some) {
             job.y = kn_cols(m->y, 0, b->count);
             kn_responses_block(ctx, &m->Y, b->first, job.y);
@@ -177,18 +184,19 @@ static kn_status set_block(kn_ctx *ctx, void *self, kn_block *b)
 
 kn_visitor kn_noise_visitor(kn_noise_maker *m)
 {
-    unsigned y = !m->known && (m->held_out || !m->s2) ? KN_WALK_Y : 0;
-    unsigned maps = !m->known && m->held_out ? KN_WALK_MAPS : 0;
+    unsigned y = !m->known && (m->held_out || !m->s2) ? (unsigned)KN_WALK_Y : 0;
+    unsigned maps = !m->known && m->held_out ? (unsigned)KN_WALK_MAPS : 0;
     return (kn_visitor){m, y | maps, begin, set_block, NULL};
 }
 
-kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv)
+kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
+                          kn_rules rules)
 {
     kn_status status;
     kn_noise_maker *m = NULL;
     /* Without maps it is short, and finishes what a cancelled fit has found. */
     kn_walk walk = {.Y = cv ? kn_gp_maps_y(cv) : *Y, .maps = cv, .to_the_end = !cv};
-    KN_TRY(kn_noise_maker_new(ctx, gp, Y, cv, &m));
+    KN_TRY(kn_noise_maker_new(ctx, gp, Y, cv, rules, &m));
     kn_visitor visitor = kn_noise_visitor(m);
     KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
 out:
@@ -196,11 +204,22 @@ out:
     return status;
 }
 
+void kn_noise_known_group(const kn_gp *gp, double *noise)
+{
+    for (ptrdiff_t j = 0; j < gp->T; j++) {
+        double known = 0;
+        for (ptrdiff_t p = 0; p < gp->P; p++)
+            known += kn_at(gp->B, j, p) * kn_at(gp->B, j, p) * gp->latent.d[p] *
+                     kn_latent_gamma(&gp->latent, p);
+        noise[j] = fmax(gp->noise[j] - known, 0.5 * gp->noise[j]);
+    }
+}
+
 void kn_noise_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
 {
     ptrdiff_t width = kn_walk_width(0, s->T);
-    if (s->iso || s->method->alone || s->range > 0) /* known, or made from energies */
-        return;
+    if (s->iso || s->method->alone || s->range > 0 || (s->current && s->folds > 0))
+        return; /* known, made from energies, or from moments alone */
     kn_hold_d(r, KN_NEED_WORK, s->N, s->P);
     if (s->M < s->N)
         kn_project_need(r, s->N, s->T, s->P);

@@ -282,6 +282,51 @@ out:
     return status;
 }
 
+/* The additive sum: from equal weights and median lengths, on a subsample first where all rows would
+ * need a dense matrix. */
+static kn_status additive_start(kn_ctx *ctx, const space *s, const kn_search_options *o,
+                                kn_cov_point *at, kn_found *found)
+{
+    kn_status status = KN_OK;
+    kn_engine sub = {0};
+    kn_mat Z = {0};
+    space here = *s;
+    kn_found top = {.at = *at, .lml = -INFINITY};
+    kn_limits limits = {.evals_left = -1, .deadline = o->limits.deadline};
+    if (s->e->spec.rank > 0 || s->e->N <= SUBSAMPLE_LEAST)
+        return KN_OK;
+    KN_TRY(subsample(ctx, s->e, o->seed, &Z, &sub));
+    sub.journal = s->e->journal;
+    here.e = &sub;
+    KN_TRY(climb(ctx, &here, &limits, at, NULL, &top));
+    *at = top.at;
+    found->evals_subsample += sub.evals;
+out:
+    kn_engine_clear(&sub);
+    kn_mat_clear(&Z);
+    return status;
+}
+
+/* A search that ended where a length may not go on: once more from where the terms that have
+ * lengths hold most of the variance. */
+static kn_status from_lengths(kn_ctx *ctx, space *s, kn_limits *limits, kn_found *found)
+{
+    static const double ETA = 3, AT_BOUND = 1e-3;
+    const kn_cov *cov = &s->e->cov;
+    double x[KN_COV_OUTER], start[KN_COV_OUTER];
+    bool bound = false;
+    coordinates(s, &found->at, x);
+    coordinates(s, &s->box.middle, start);
+    for (int i = cov->n - 1; i < s->n; i++)
+        bound = bound || x[i] - s->box.lower[i] < AT_BOUND || s->box.upper[i] - x[i] < AT_BOUND;
+    if (!bound || stopped(ctx, limits))
+        return KN_OK;
+    for (int k = 1; k < cov->n; k++)
+        start[k - 1] = cov->term[k].kernel->n_shape > 0 ? ETA : 0;
+    kn_cov_point at = point_of(s, start);
+    return climb(ctx, s, limits, &at, "fit", found);
+}
+
 /* One term alone, exactly: no coordinate gets there. Its shapes are free. */
 static space at_vertex(const space *s, int k, const kn_cov_point *at)
 {
@@ -380,11 +425,14 @@ static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, k
         return KN_OK;
     }
     if (!given)
-        KN_TRY(starts(ctx, &s, o, at, &n, found));
+        KN_TRY(e->spec.additive ? additive_start(ctx, &s, o, &at[0], found)
+                                : starts(ctx, &s, o, at, &n, found));
     e->low.tol = kn_rank_tolerance_search;
     for (int k = 0; k < n; k++)
         if (k == 0 || !stopped(ctx, &limits))
             KN_TRY(climb(ctx, &s, &limits, &at[k], "fit", found));
+    if (e->spec.additive && e->cov.n > 1)
+        KN_TRY(from_lengths(ctx, &s, &limits, found));
     kn_rng_init(&rng, o->seed, STREAM_RESTARTS);
     for (int k = 0; k < o->restarts && !stopped(ctx, &limits); k++) {
         double x[KN_COV_OUTER];
@@ -399,7 +447,7 @@ static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, k
         found->lml = -INFINITY;
         KN_TRY(climb(ctx, &s, &limits, &rough, "fit", found));
     }
-    if (e->cov.n > 1)
+    if (e->cov.n > 1 && !e->spec.additive) /* its bounds leave a thousandth to every term */
         KN_TRY(ends(ctx, &s, &limits, found));
 out:
     e->low.tol = kn_rank_tolerance;

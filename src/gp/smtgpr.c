@@ -77,65 +77,111 @@ static kn_status choose_components(kn_ctx *ctx, const kn_fit_problem *p, const k
     memcpy(info->curve, chosen.curve, sizeof info->curve);
     if (info->nothing_predicted)
         kn_log(ctx, KN_LOG_WARNING,
-               "the covariates predict nothing: no number of components beats the mean alone; "
-               "one component is used");
+               "the covariates predict nothing: no number of components beats the mean alone; %s",
+               *P > 0 ? "one component is used" : "everybody is expected to have the mean");
 out:
     return status;
 }
 
-/* R0 at a few components, then the curve at that. */
-static kn_status search_components(kn_ctx *ctx, const kn_fit_problem *p, kn_fit_info *info,
-                                   ptrdiff_t *P)
+/* What the fit has found of R0 before the number of components is settled. */
+typedef struct pilot {
+    bool found;
+    kn_found at;
+} pilot;
+
+/* How many components R0 is found with. */
+static ptrdiff_t pilot_components(const kn_fit_problem *p, ptrdiff_t most)
+{
+    if (!p->spec.additive && most > (p->Y.N - 1) / 2)
+        most = (p->Y.N - 1) / 2;
+    return most < KN_PILOT_COMPONENTS ? most : KN_PILOT_COMPONENTS;
+}
+
+/* R0 at a few components: coordinates Z without the T x P basis, of the rows of X. */
+static kn_status find_r0(kn_ctx *ctx, kn_fit_problem *p, kn_mat X, const kn_groups *groups,
+                         kn_basis *few, kn_fit_info *info, pilot *out)
 {
     kn_status status;
     kn_gp_options o = *p->options;
-    kn_fit_problem pilot = *p;
-    kn_basis basis = {.total = 1}; /* no complement: it does not depend on R0 */
-    kn_mat Xt = {0};
+    kn_fit_problem small = *p;
     kn_engine e = {0};
-    kn_found found;
-    const kn_heldout *held = p->held.mean ? &p->held : NULL;
-    ptrdiff_t most = held ? held->basis.Z.cols : p->gram.rank;
-    most = most < (p->Y.N - 1) / 2 ? most : (p->Y.N - 1) / 2;
-    most = most < KN_PILOT_COMPONENTS ? most : KN_PILOT_COMPONENTS;
-    pilot.options = &o;
-    pilot.spec.noise = KN_NOISE_STRUCTURED;
-    pilot.spec.sample = kn_cov_between(&p->spec.sample);
+    small.X = X;
+    small.groups = *groups;
+    small.options = &o;
+    small.spec.noise = KN_NOISE_STRUCTURED;
+    small.spec.sample = kn_cov_between(&p->spec.sample);
     o.search.optimiser = KN_NESTED;
     o.search.theta = NULL;
-    /* only Z is needed of the pilot: coordinates without the T x P basis */
-    if (held) {
-        KN_TRY(kn_mat_copy(ctx, kn_cols(held->basis.Z, 0, most), &basis.Z));
-        KN_TRY(kn_mat_new(ctx, held->rows.n_train, p->X.cols, &Xt));
-        kn_mat_rows(p->X, held->rows.train, Xt);
-        pilot.X = Xt;
-    } else {
-        KN_TRY(kn_gram_coordinates(ctx, &p->gram, most, &basis.Z));
-    }
-    KN_TRY(kn_fit_search(ctx, &pilot, &basis, &e, &found));
-    info->evaluations += found.evals;
-    info->evaluations_subsample += found.evals_subsample;
-    pilot = *p;
-    pilot.spec.rank = e.spec.rank; /* as it turned out */
-    pilot.spec.rank_auto = false;
-    kn_engine_clear(&e); /* the folds have theirs */
-    kn_basis_clear(&basis);
-    KN_TRY(choose_components(ctx, &pilot, &found, info, P));
+    KN_TRY(kn_fit_search(ctx, &small, few, &e, &out->at));
+    out->found = true;
+    info->evaluations += out->at.evals;
+    info->evaluations_subsample += out->at.evals_subsample;
+    p->pilot_rank = e.spec.rank; /* as it turned out */
 out:
-    kn_engine_clear(&e);
+    kn_engine_clear(&e); /* the folds have theirs */
+    return status;
+}
+
+/* R0 at a few components, then the curve at that. */
+static kn_status search_components(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, pilot *found,
+                                   ptrdiff_t *P)
+{
+    kn_status status;
+    kn_fit_problem curve;
+    kn_basis few = {.total = 1}; /* no complement: it does not depend on R0 */
+    kn_mat Xt = {0};
+    kn_groups train = {0};
+    const kn_heldout *held = p->held.mean ? &p->held : NULL;
+    ptrdiff_t most = pilot_components(p, held ? held->basis.Z.cols : p->gram.rank);
+    if (held) {
+        ptrdiff_t n = held->rows.n_train;
+        KN_TRY(kn_mat_copy(ctx, kn_cols(held->basis.Z, 0, most), &few.Z));
+        KN_TRY(kn_mat_new(ctx, n, p->X.cols, &Xt));
+        kn_mat_rows(p->X, held->rows.train, Xt);
+        KN_TRY(kn_groups_subset(ctx, &p->groups, held->rows.train, n, &train));
+    } else {
+        KN_TRY(kn_gram_coordinates(ctx, &p->gram, most, &few.Z));
+    }
+    KN_TRY(find_r0(ctx, p, held ? Xt : p->X, held ? &train : &p->groups, &few, info, found));
+    kn_basis_clear(&few);
+    curve = *p;
+    curve.spec.rank = p->pilot_rank;
+    curve.spec.rank_auto = false;
+    KN_TRY(choose_components(ctx, &curve, &found->at, info, P));
+out:
+    kn_groups_clear(&train);
     kn_mat_clear(&Xt);
-    kn_basis_clear(&basis);
+    kn_basis_clear(&few);
+    return status;
+}
+
+/* No component at all: everything is outside. */
+static kn_status no_basis(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis)
+{
+    kn_status status;
+    KN_TRY(kn_mat_new(ctx, p->Y.T, 0, &basis->B));
+    KN_TRY(kn_mat_new(ctx, p->Y.N, 0, &basis->Z));
+    for (ptrdiff_t j = 0; j < p->Y.T; j++) {
+        const kn_scaling *s = p->Y.scaling;
+        double sd = s->sd0[j] / s->sd[j], shift = (s->mean0[j] - s->mean[j]) / s->sd[j];
+        basis->total += (double)p->Y.N * (sd * sd + shift * shift);
+    }
+    basis->E = basis->total;
+out:
     return status;
 }
 
 /* Principal components by the Gram matrix, as many as asked for or as the curve says. */
 static kn_status gram_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
-                            kn_fit_info *info)
+                            pilot *found, kn_fit_info *info)
 {
     kn_status status;
     KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
-    if (*P == 0)
-        KN_TRY(search_components(ctx, p, info, P));
+    if (*P == 0) {
+        KN_TRY(search_components(ctx, p, info, found, P));
+        if (*P == 0)
+            return no_basis(ctx, p, basis);
+    }
     KN_TRY(check_components(ctx, p->gram.rank, &p->Y, *P));
     KN_TRY(kn_basis_pca(ctx, &p->Y, &p->gram, *P, basis));
 out:
@@ -145,7 +191,7 @@ out:
 /* The same for many samples, where no N x N matrix is made: first of those not held out, then,
  * beginning with these, of all. */
 static kn_status range_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
-                             kn_fit_info *info)
+                             pilot *found, kn_fit_info *info)
 {
     kn_status status = KN_OK;
     const kn_responses *Y = &p->Y;
@@ -162,8 +208,13 @@ static kn_status range_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, pt
         ro.start = p->held.basis.B;
         ro.passes = 1;
     }
-    if (*P == 0)
-        KN_TRY(search_components(ctx, p, info, P));
+    if (*P == 0) {
+        KN_TRY(search_components(ctx, p, info, found, P));
+        if (*P == 0) {
+            KN_TRY(no_basis(ctx, p, basis));
+            goto out;
+        }
+    }
     if (ro.start.data)
         ro.start = kn_cols(ro.start, 0, *P < ro.start.cols ? *P : ro.start.cols);
     KN_TRY(kn_basis_range(ctx, Y, *P, &ro, basis, &range));
@@ -176,14 +227,14 @@ out:
 
 /* The basis as the options ask for it; *P as it turned out. */
 static kn_status make_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
-                            kn_fit_info *info)
+                            pilot *found, kn_fit_info *info)
 {
     kn_status status;
     if (p->options->basis.data) {
         KN_TRY(kn_basis_given(ctx, &p->Y, p->options->basis, basis));
         *P = basis->B.cols;
     } else {
-        KN_TRY((p->Y.N > KN_MANY ? range_basis : gram_basis)(ctx, p, basis, P, info));
+        KN_TRY((p->Y.N > KN_MANY ? range_basis : gram_basis)(ctx, p, basis, P, found, info));
     }
     KN_TRY(check_complement(ctx, p, basis));
 out:
@@ -216,6 +267,31 @@ out:
     return status;
 }
 
+/* R0 and everything inside at the basis that was chosen. The additive R0 is found with a number of
+ * components of its own and then held [METHOD 3b]; else it is searched for with these. */
+static kn_status search(kn_ctx *ctx, kn_fit_problem *p, const kn_basis *basis, pilot *found,
+                        kn_engine *e, kn_fit_info *info)
+{
+    kn_status status = KN_OK;
+    kn_basis few = {.total = 1};
+    if (!p->spec.additive)
+        return kn_fit_search(ctx, p, basis, e, &found->at);
+    if (!found->found && p->gram.G.data) {
+        ptrdiff_t most = pilot_components(p, p->gram.rank);
+        KN_TRY(kn_gram_coordinates(ctx, &p->gram, most, &few.Z));
+    } else if (!found->found) {
+        ptrdiff_t most = pilot_components(p, basis->Z.cols);
+        KN_TRY(kn_mat_copy(ctx, kn_cols(basis->Z, 0, most), &few.Z));
+    }
+    if (!found->found)
+        KN_TRY(find_r0(ctx, p, p->X, &p->groups, &few, info, found));
+    p->spec.rank = p->pilot_rank;
+    KN_TRY(kn_fit_at(ctx, p, basis, e, &found->at));
+out:
+    kn_basis_clear(&few);
+    return status;
+}
+
 /* What the in-sample noise of many samples is made from instead of a pass over them. */
 static kn_status keep_energies(kn_ctx *ctx, kn_mat Z, kn_gp *gp)
 {
@@ -230,7 +306,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     kn_status status = KN_OK;
     kn_basis basis = {0};
     kn_engine e = {0};
-    kn_found found;
+    pilot found = {0};
     double t0 = kn_clock(), t1, t2;
     *gp = (kn_gp){.method = &kn_method_smtgpr,
                   .spec = p->spec,
@@ -239,13 +315,13 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
                   .T = p->Y.T,
                   .P = p->options->components,
                   .pca = !p->options->basis.data};
-    KN_TRY(make_basis(ctx, p, &basis, &gp->P, info));
+    KN_TRY(make_basis(ctx, p, &basis, &gp->P, &found, info));
     if (gp->pca && gp->N > KN_MANY)
         KN_TRY(keep_energies(ctx, basis.Z, gp));
     t1 = kn_clock();
-    KN_TRY(kn_fit_search(ctx, p, &basis, &e, &found));
+    KN_TRY(search(ctx, p, &basis, &found, &e, info));
     KN_TRY(assemble(ctx, p->X, &e, &basis, gp));
-    kn_fit_record(gp, &found, &e, &basis, info);
+    kn_fit_record(gp, &found.at, &e, &basis, info);
     kn_engine_clear(&e);
     kn_basis_clear(&basis);
     t2 = kn_clock();

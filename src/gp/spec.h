@@ -16,6 +16,7 @@ typedef struct kn_spec { /* what the likelihood is; the same for subsamples and 
      * where they do not suffice, and rank says what was decided. */
     ptrdiff_t rank;
     bool rank_auto;
+    bool additive; /* R0 is the design's sum of terms, found with a few components and then held */
 } kn_spec;
 
 enum { KN_THETA = 2 * KN_COV_THETA + 1 }; /* most parameters: task, sample, noise */

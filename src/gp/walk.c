@@ -60,10 +60,10 @@ static kn_status room_new(kn_ctx *ctx, const kn_walk_plan *p, room *r)
     kn_status status = KN_OK;
     if (r->needs & KN_WALK_Y)
         KN_TRY(kn_mat_new(ctx, p->n, p->width, &r->y));
-    if (r->needs & KN_WALK_MAPS) {
+    if (r->needs & KN_WALK_MEAN)
         KN_TRY(kn_mat_new(ctx, p->n, p->width, &r->mean));
+    if ((r->needs & KN_WALK_MAPS) == KN_WALK_MAPS)
         KN_TRY(kn_mat_new(ctx, p->n, p->width, &r->var));
-    }
     if (r->needs & KN_WALK_STRIP)
         KN_TRY(kn_mat_new(ctx, p->width, p->n, &r->strip));
     if (r->needs & KN_WALK_STRIP_F32)
@@ -81,10 +81,10 @@ void kn_walk_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t width, unsigned needs)
 {
     if (needs & KN_WALK_Y)
         kn_hold_d(r, KN_NEED_WORK, n, width);
-    if (needs & KN_WALK_MAPS) {
+    if (needs & KN_WALK_MEAN)
         kn_hold_d(r, KN_NEED_WORK, n, width);
+    if ((needs & KN_WALK_MAPS) == KN_WALK_MAPS)
         kn_hold_d(r, KN_NEED_WORK, n, width);
-    }
     if (needs & KN_WALK_STRIP)
         kn_hold_d(r, KN_NEED_WORK, n, width);
     if (needs & KN_WALK_STRIP_F32)
@@ -104,7 +104,7 @@ static kn_status make_block(kn_ctx *ctx, const kn_walk *w, const room *r, kn_blo
         kn_responses_strip_f32(ctx, &w->Y, b->first, b->strip_f32);
     if (r->needs & KN_WALK_Y)
         kn_responses_block(ctx, &w->Y, b->first, b->y);
-    if (!(r->needs & KN_WALK_MAPS))
+    if (!(r->needs & KN_WALK_MEAN))
         return KN_OK;
     /* Folds make their basis from the responses: those of a walk over all samples will do. */
     return kn_gp_maps_from(ctx, w->maps, b->first, w->Y.rows ? kn_mat_none() : b->y, b->mean,

@@ -17,7 +17,8 @@ struct kn_gp_maps;
 /* What a block carries, as visitors ask for it. */
 enum {
     KN_WALK_Y = 1,         /* y */
-    KN_WALK_MAPS = 2,      /* mean, var */
+    KN_WALK_MEAN = 2,      /* mean */
+    KN_WALK_MAPS = 2 | 16, /* mean, var */
     KN_WALK_STRIP = 4,     /* y lying down */
     KN_WALK_STRIP_F32 = 8, /* ... in float32 */
 };

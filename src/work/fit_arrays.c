@@ -5,6 +5,7 @@
 #include "gp/cv_deal.h"
 #include "gp/method.h"
 #include "gp/noise.h"
+#include "gp/slope.h"
 #include "work/check.h"
 #include "work/fit.h"
 
@@ -79,7 +80,7 @@ static kn_status spec_of(kn_ctx *ctx, const kn_settings *s, ptrdiff_t F, kn_spec
 
 /* What is normal, from the training samples' own cross-validated maps, and from them the noise. */
 static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y,
-                                kn_model *m)
+                                kn_rules rules, kn_model *m)
 {
     kn_status status;
     void *fold = NULL;
@@ -98,7 +99,9 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_resp
         job.fold = fold;
         job.folds = folds;
     }
-    KN_TRY(kn_noise_maker_new(ctx, &m->gp, Y, cv, &maker));
+    if (m->gp.spec.additive && m->gp.P > 0)
+        KN_TRY(kn_gp_set_slope(ctx, &m->gp, cv));
+    KN_TRY(kn_noise_maker_new(ctx, &m->gp, Y, cv, rules, &maker));
     kn_visitor noise = kn_noise_visitor(maker);
     job.noise = &noise;
     KN_TRY(kn_reference_make(ctx, &job, &m->reference, &m->info.cv));
@@ -114,12 +117,13 @@ out:
 
 /* Noise and reference, by the cross-validated maps where there are any. A fit that is cancelled
  * here stands: only its reference is missing, and its noise is that of training. */
-static kn_status finish(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y, kn_model *m)
+static kn_status finish(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y, kn_rules rules,
+                        kn_model *m)
 {
     kn_status status = KN_OK;
     double t0 = kn_clock(), top = m->reference.top;
     if (cv->gp)
-        status = make_reference(ctx, cv, Y, m);
+        status = make_reference(ctx, cv, Y, rules, m);
     if (status == KN_ERR_CANCELLED) {
         m->info.stop = KN_STOP_CANCELLED;
         m->reference.top = top;
@@ -128,7 +132,7 @@ static kn_status finish(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y
         status = KN_OK;
     }
     if (status == KN_OK && m->info.cv.folds == 0)
-        status = kn_gp_set_noise(ctx, &m->gp, Y, NULL);
+        status = kn_gp_set_noise(ctx, &m->gp, Y, NULL, rules);
     for (ptrdiff_t j = 0; status == KN_OK && j < m->gp.T; j++)
         m->info.noise_variance += m->gp.noise[j] / (double)m->gp.T;
     m->info.converged = m->info.stop == KN_STOP_CONVERGED;
@@ -188,6 +192,7 @@ static kn_gp_options engine_options(const kn_settings *s, kn_journal *journal, k
                            .basis = s->basis_view,
                            .folds = s->folds,
                            .groups = s->groups,
+                           .rules = (kn_rules)s->rules,
                            .plain = s->plain,
                            .cv = cv,
                            .search = {.optimiser = (kn_optimiser)s->optimiser,
@@ -226,7 +231,7 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
     status = m->info.method->fit(ctx, &problem, &m->gp, &m->info);
     kn_fit_problem_clear(&problem);
     if (status == KN_OK)
-        status = finish(ctx, &cv, &responses, m);
+        status = finish(ctx, &cv, &responses, (kn_rules)s.rules, m);
     if (status != KN_OK)
         goto out;
     m->timed = true;
