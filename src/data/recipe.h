@@ -15,7 +15,7 @@
 
 #include <jansson.h>
 
-#include "base/mat.h"
+#include "data/design.h"
 #include "data/levels.h"
 #include "io/table.h"
 
@@ -98,6 +98,12 @@ kn_status kn_recipe_x_name(kn_ctx *ctx, const kn_recipe *recipe, ptrdiff_t f, ch
  * will do. */
 kn_status kn_recipe_apply(kn_ctx *ctx, const kn_recipe *recipe, const kn_table *table,
                           const ptrdiff_t *rows, kn_mat X, bool *dropped);
+
+/* *out = pairs of columns of X from "site:age,sex:age" as --interaction takes it, of a recipe with
+ * codes. Refuses names that are no covariates, a first that is no category, a second that is no
+ * number, and what does not vary. NULL: none. Free with kn_free. */
+kn_status kn_recipe_interactions(kn_ctx *ctx, const kn_recipe *recipe, const char *text,
+                                 kn_interaction **out, ptrdiff_t *n);
 
 const char *kn_missing_name(kn_missing missing);              /* as --missing takes it */
 bool kn_missing_from_name(const char *name, kn_missing *out); /* false: there is none */
