@@ -232,6 +232,11 @@ void kn_settings_imply(kn_settings *s)
 #include "options.def"
 }
 
+bool kn_settings_additive(const kn_settings *s)
+{
+    return s->sample_kernel && strcmp(s->sample_kernel, "additive") == 0;
+}
+
 kn_resources kn_settings_resources(kn_ctx *ctx, const kn_settings *s)
 {
     kn_resources before = kn_resources_of(ctx), now = before;

@@ -12,6 +12,7 @@ typedef enum kn_noise { KN_NOISE_STRUCTURED = 0, KN_NOISE_ISO = 1 } kn_noise;
 typedef enum kn_likelihood { KN_EXACT = 0, KN_PAPER = 1 } kn_likelihood;
 typedef enum kn_optimiser { KN_NESTED = 0, KN_TNEWTON = 1, KN_LBFGS = 2 } kn_optimiser;
 typedef enum kn_task_scale { KN_TASK_SCALE_NONE = 0, KN_TASK_SCALE_SQRTN = 1 } kn_task_scale;
+typedef enum kn_unseen { KN_UNSEEN_REFUSE = 0, KN_UNSEEN_PRIOR = 1 } kn_unseen;
 typedef enum kn_training_rows { KN_TRAINING_CV = 0, KN_TRAINING_PLAIN = 1 } kn_training_rows;
 typedef enum kn_format {
     KN_FORMAT_TRAINED = 0,
@@ -51,6 +52,9 @@ void kn_settings_init(kn_settings *settings); /* the defaults */
 
 /* What the method leaves no choice in, and the defaults that depend on other settings. */
 void kn_settings_imply(kn_settings *settings);
+
+/* The additive model, of covariates as codes, and not an explicit sum of kernels. */
+bool kn_settings_additive(const kn_settings *settings);
 
 /* Threads and memory as the settings have them, where they do; returns what the context had, to be
  * put back when the call is over. */

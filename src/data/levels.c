@@ -7,13 +7,11 @@
 #include "io/number.h"
 #include "io/path.h"
 
-static const double EXACT = 0x1p53; /* integers below are all doubles */
-
 bool kn_level_of(const char *cell, bool numbers, char out[KN_LEVEL_SIZE])
 {
     static const char spaces[] = " \t\r\n";
     double x;
-    if (numbers && kn_number_parse(cell, &x) == KN_CELL_NUMBER && fabs(x) < EXACT) {
+    if (numbers && kn_number_parse(cell, &x) == KN_CELL_NUMBER && fabs(x) < KN_LEVEL_EXACT) {
         kn_number_text(x + 0.0, out); /* -0 is 0 */
         return true;
     }

@@ -10,6 +10,8 @@ enum {
     KN_LEVEL_SIZE = 1024, /* bytes of a level or of a column's name, with the NUL */
 };
 
+#define KN_LEVEL_EXACT 0x1p53 /* integers below are all doubles */
+
 typedef struct kn_levels {
     ptrdiff_t n;
     char **text;  /* ascending, distinct */
@@ -17,8 +19,9 @@ typedef struct kn_levels {
 } kn_levels;
 
 /* out = the level a cell stands for: its text without the spaces around it. Where levels are
- * numbers, the shortest text of that number, since 1 in one table is 1.0 in the next; beyond
- * 2^53, where doubles stop telling integers apart, the text again. False: the text is too long. */
+ * numbers, the shortest text of that number, since 1 in one table is 1.0 in the next; from
+ * KN_LEVEL_EXACT, where doubles stop telling integers apart, the text again. False: the text is too
+ * long. */
 bool kn_level_of(const char *cell, bool numbers, char out[KN_LEVEL_SIZE]);
 
 int kn_level_order(const char *a, const char *b, bool numbers);

@@ -92,9 +92,13 @@ static ptrdiff_t place(const side *s, ptrdiff_t row)
     return s->list->line ? s->list->line[row] : row + 1;
 }
 
+static const char *unit_of(const side *s)
+{
+    return s->table ? kn_table_unit(s->table) : s->list->line ? "line" : "row";
+}
+
 static kn_status sort_ids(kn_ctx *ctx, side *s)
 {
-    const char *unit = s->table ? kn_table_unit(s->table) : s->list->line ? "line" : "row";
     void *memory;
     kn_status status = kn_alloc(ctx, s->n, sizeof *s->sorted, &memory);
     if (status != KN_OK)
@@ -103,18 +107,32 @@ static kn_status sort_ids(kn_ctx *ctx, side *s)
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->sorted[i] = (entry){id_of(s, i), i};
         if (kn_text_is_missing(s->sorted[i].id))
-            return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', expected an id", s->path, unit,
-                           place(s, i),
+            return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', expected an id", s->path,
+                           unit_of(s), place(s, i),
                            s->table ? kn_clipped(kn_table_name(s->table, s->id_col)).text : "id",
                            kn_clipped(s->sorted[i].id).text);
     }
     qsort(s->sorted, (size_t)s->n, sizeof *s->sorted, by_id);
+    return KN_OK;
+}
+
+/* The first two entries of one id, as the place of the second; 0: there are none. */
+static ptrdiff_t find_repeat(const side *s)
+{
     for (ptrdiff_t i = 1; i < s->n; i++)
         if (strcmp(s->sorted[i - 1].id, s->sorted[i].id) == 0)
-            return kn_fail(ctx, KN_ERR_DATA, "%s: id %s is on %ss %td and %td, expected once",
-                           s->path, kn_clipped(s->sorted[i].id).text, unit,
-                           place(s, s->sorted[i - 1].row), place(s, s->sorted[i].row));
-    return KN_OK;
+            return i;
+    return 0;
+}
+
+static kn_status check_once(kn_ctx *ctx, const side *s)
+{
+    ptrdiff_t i = find_repeat(s);
+    if (i == 0)
+        return KN_OK;
+    return kn_fail(ctx, KN_ERR_DATA, "%s: id %s is on %ss %td and %td, expected once", s->path,
+                   kn_clipped(s->sorted[i].id).text, unit_of(s), place(s, s->sorted[i - 1].row),
+                   place(s, s->sorted[i].row));
 }
 
 static const entry *find_id(const side *s, const char *id)
@@ -221,6 +239,9 @@ static kn_status match_position(kn_ctx *ctx, const side *a, const side *b, kn_ma
         if (named)
             out->id[i] = id_of(named, i);
     }
+    ptrdiff_t twice = named ? find_repeat(named) : 0;
+    for (int k = 0; k < 2 && twice > 0; k++)
+        out->repeat[k] = named->sorted[twice - 1 + k].row;
     if (b)
         kn_log(ctx, KN_LOG_WARNING,
                "%s and %s have no ids to match by: row 1 is taken to belong to row 1, and so on",
@@ -232,6 +253,8 @@ static kn_status match_ids(kn_ctx *ctx, const side *a, const side *b, kn_match_p
                            kn_match *out)
 {
     kn_status status;
+    KN_TRY(check_once(ctx, a));
+    KN_TRY(check_once(ctx, b));
     KN_TRY(reserve(ctx, a->n, true, out));
     for (ptrdiff_t i = 0; i < a->n; i++) {
         const entry *e = find_id(b, id_of(a, i));

@@ -29,13 +29,15 @@ typedef struct kn_match_side { /* the responses, whatever file they are in */
 typedef struct kn_match {
     ptrdiff_t n;
     ptrdiff_t *covariate_row, *response_row; /* in the order of the covariates */
-    const char **id;  /* of each row, the caller's own texts; NULL: there are none */
-    bool by_position; /* for want of ids */
+    const char **id;     /* of each row, the caller's own texts; NULL: there are none */
+    bool by_position;    /* for want of ids */
+    ptrdiff_t repeat[2]; /* covariate rows with one id, the first two there are; {0, 0}: none */
 } kn_match;
 
 /* Without ids on both sides rows match by position: counts must agree, and a warning is logged.
- * responses NULL: the same table, or none yet; rows are then those of the covariates. A doubled or
- * missing id is refused in any case. */
+ * responses NULL: the same table, or none yet; rows are then those of the covariates. A missing
+ * id is refused in any case, a doubled one where rows match by id: one person may have several rows
+ * where nothing hangs on it. */
 kn_status kn_match_rows(kn_ctx *ctx, const kn_table *covariates, ptrdiff_t id_col,
                         const kn_match_side *responses, kn_match_policy policy, kn_match *out);
 void kn_match_clear(kn_match *match); /* {0} is fine */

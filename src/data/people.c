@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/columns.h"
 #include "data/response_files.h"
 #include "data/select.h"
+#include "data/words.h"
+#include "io/path.h"
 
 void kn_people_clear(kn_people *p)
 {
@@ -13,6 +16,8 @@ void kn_people_clear(kn_people *p)
     kn_free(p->id);
     kn_recipe_clear(&p->recipe);
     kn_mat_clear(&p->X);
+    kn_grouping_clear(&p->grouping);
+    kn_names_free(p->group_text, p->n);
     kn_space_clear(&p->space);
     kn_scratch_clear(&p->scratch);
     kn_free(p->values);
@@ -26,7 +31,8 @@ typedef struct job {
     const kn_recipe *recipe; /* NULL: to be learned */
     const kn_space *space;   /* of the model, or NULL */
     const kn_room *room;
-    bool responses; /* are wanted */
+    const char *group_column; /* of the model, or NULL */
+    bool responses;           /* are wanted */
     kn_selection selection;
     ptrdiff_t n, *pair; /* n x {response row, covariate row, place in the match} */
 } job;
@@ -135,22 +141,32 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
 {
     kn_status status;
     const kn_data *d = j->data;
-    const char **names = NULL;
+    const char **names = NULL, *group = NULL;
+    void *taken = NULL;
     ptrdiff_t n = 0;
+    bool additive = kn_settings_additive(j->s);
+    if (additive)
+        group = kn_group_column(j->s->group);
     kn_recipe_options ro = {.use = j->s->use,
                             .categorical = j->s->categorical,
+                            .numeric = j->s->numeric,
+                            .group = group,
+                            .codes = additive,
                             .missing = (kn_missing)j->s->missing,
                             .one_file = d->responses == d->covariates,
                             .id_col = d->id_col,
                             .rows = d->match.covariate_row,
                             .n_rows = d->match.n};
     KN_TRY(kn_recipe_names(ctx, d->covariates, &ro, &names, &n));
-    if (d->responses) {
+    if (d->responses) { /* neither covariates nor groups are responses */
+        KN_TRY(kn_alloc(ctx, n + 1, sizeof *names, &taken));
+        memcpy(taken, names, (size_t)n * sizeof *names);
+        ((const char **)taken)[n] = group;
         kn_select_options so = {.targets = j->s->targets,
                                 .id_col =
                                     d->responses == d->covariates ? d->id_col : d->response_id_col,
-                                .taken = names,
-                                .n_taken = n};
+                                .taken = taken,
+                                .n_taken = n + (group != NULL)};
         KN_TRY(kn_select(ctx, d->responses, &so, &j->selection));
     }
     ro.responses = (const char *const *)j->selection.name;
@@ -158,7 +174,64 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
     KN_TRY(kn_recipe_learn(ctx, d->covariates, &ro, &p->recipe));
 out:
     kn_free(names);
+    kn_free(taken);
     return status;
+}
+
+/* Which rows share noise. Without codes there is no such noise, and that is said where it matters.
+ */
+static kn_status find_groups(kn_ctx *ctx, const job *j, kn_people *p)
+{
+    const kn_data *d = j->data;
+    if (kn_settings_additive(j->s)) {
+        kn_group_source from = {d->covariates, p->covariate_row, (const char *const *)p->id,
+                                &p->recipe, p->X};
+        kn_status status = kn_grouping_find(ctx, &from, j->s->group, &p->grouping);
+        if (status != KN_OK)
+            return status;
+    }
+    if (p->grouping.rule == KN_GROUP_NONE && d->match.repeat[1] > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%s: ids repeat, the rows of one person are taken for rows of several",
+               kn_table_path(d->covariates));
+    return KN_OK;
+}
+
+/* The groups that new people say they are of; one without a value has none. */
+static kn_status read_groups(kn_ctx *ctx, const job *j, kn_people *p)
+{
+    const kn_table *t = j->data->covariates;
+    bool ids = !*j->group_column;
+    ptrdiff_t col = ids ? -1 : kn_column_find(t, j->group_column);
+    void *memory;
+    if (ids ? !p->id : col < 0)
+        return KN_OK;
+    kn_status status = kn_alloc(ctx, p->n, sizeof *p->group_text, &memory);
+    if (status != KN_OK)
+        return status;
+    p->group_text = memory;
+    for (ptrdiff_t i = 0; i < p->n && status == KN_OK; i++) {
+        const char *text = ids ? p->id[i] : kn_table_cell(t, p->covariate_row[i], col);
+        if (ids)
+            status = kn_text_copy(ctx, text, strlen(text), &p->group_text[i]);
+        else if (!kn_text_is_missing(text))
+            status = kn_trimmed(ctx, text, &p->group_text[i]);
+    }
+    return status;
+}
+
+/* One file for each row is named for its id. */
+static kn_status check_split(kn_ctx *ctx, const job *j)
+{
+    const kn_data *d = j->data;
+    const ptrdiff_t *twice = d->match.repeat;
+    if (!j->s->split || twice[1] == 0)
+        return KN_OK;
+    return kn_fail(ctx, KN_ERR_DATA,
+                   "%s: id %s is on %ss %td and %td, {split} writes one file for each id",
+                   kn_table_path(d->covariates), kn_clipped(d->match.id[twice[0]]).text,
+                   kn_table_unit(d->covariates), kn_table_line(d->covariates, twice[0]),
+                   kn_table_line(d->covariates, twice[1]));
 }
 
 /* The values, for the rows that are left, in the order of the file. */
@@ -197,12 +270,19 @@ static kn_status gather(kn_ctx *ctx, job *j, kn_people *p)
                          kn_table_path(j->data->covariates), j->data->match.n, LEAST);
         goto out;
     }
+    if (j->recipe)
+        KN_TRY(check_split(ctx, j));
     KN_TRY(order_rows(ctx, j));
     KN_TRY(take_ids(ctx, j, p));
     KN_TRY(j->recipe ? find_responses(ctx, j) : learn(ctx, j, p));
     kn_recipe recipe = j->recipe ? *j->recipe : p->recipe;
     recipe.missing = (kn_missing)j->s->missing;
+    recipe.unseen = j->recipe && j->s->unseen == KN_UNSEEN_PRIOR;
     KN_TRY(make_x(ctx, &recipe, j, p));
+    if (!j->recipe)
+        KN_TRY(find_groups(ctx, j, p));
+    else if (j->group_column)
+        KN_TRY(read_groups(ctx, j, p));
     if (j->responses)
         KN_TRY(read_responses(ctx, j, p));
 out:
@@ -228,6 +308,7 @@ kn_status kn_people_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_kno
              .recipe = known.recipe,
              .space = known.space,
              .room = room,
+             .group_column = known.group_column,
              .responses = known.space != NULL};
     return gather(ctx, &j, out);
 }

@@ -4,6 +4,7 @@
 #define KN_DATA_PEOPLE_H
 
 #include "data/data.h"
+#include "data/grouping.h"
 #include "data/recipe.h"
 #include "io/scratch.h"
 
@@ -31,6 +32,8 @@ typedef struct kn_people {
     const char **id;          /* n texts, lent by the data; NULL: there are none */
     kn_recipe recipe;         /* as learned; empty when a model's was applied */
     kn_mat X;                 /* n x F, not standardised */
+    kn_grouping grouping;     /* rows that share noise; of training with codes */
+    char **group_text;        /* n: group of a new person, NULL: none; NULL: not known */
     kn_view Y;                /* n x T; data NULL when no responses were asked for */
     kn_space space;           /* of the responses */
     /* what keeps Y alive, when it is not the caller's own */
@@ -38,14 +41,15 @@ typedef struct kn_people {
     kn_scratch scratch;
 } kn_people;
 
-/* To learn from: recipe and space come from the data. Refused before values are read where the room
- * is too small. */
+/* To learn from: recipe, groups and space come from the data. Refused before values are read where
+ * the room is too small. */
 kn_status kn_people_train(kn_ctx *ctx, kn_data *data, const kn_settings *s, const kn_room *room,
                           kn_people *out);
 /* For a model that has these; space NULL: no responses are wanted. */
 typedef struct kn_known {
     const kn_recipe *recipe;
     const kn_space *space;
+    const char *group_column; /* as kn_grouping has it; NULL: groups are not asked for */
 } kn_known;
 
 kn_status kn_people_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_known known,

@@ -2,7 +2,9 @@
  * about missing values. Learned from the training table, kept in the model, and applied to any
  * other table by the names of its columns, so that their order does not matter.
  *
- * A numeric column is one column of X. A category is
+ * With codes [METHOD 0] every covariate is one column: a numeric column its number, a category the
+ * place of its level, 0 to L - 1, which data/design.h spreads out. Without, for explicit sums of
+ * kernels, a numeric column is one column of X, and a category is
  *     2 levels    one column, 1 for the second level
  *     L > 2       L columns, one for each level
  * because the squared exponential kernel sees distances: with all L indicators every two levels of
@@ -13,20 +15,22 @@
 
 #include <jansson.h>
 
-#include "base/mat.h"
+#include "data/design.h"
 #include "data/levels.h"
 #include "io/table.h"
 
 enum {
     KN_RECIPE_MOST = 10000,   /* covariates */
     KN_COLUMNS_UNCHOSEN = 20, /* columns of a table that may all be covariates without --use */
-    KN_LEVEL_ROWS = 5         /* rows that a level needs, on average */
+    KN_LEVEL_ROWS = 5,        /* rows that a level needs, on average */
+    KN_TWO_VALUED_MOST = 6,   /* columns of two numbers that are categories by default */
+    KN_VALUES_COUNTED = 5     /* different values of a column are counted up to here */
 };
 
 typedef enum kn_missing {
     KN_MISSING_ERROR = 0, /* names line and column */
     KN_MISSING_DROP = 1,  /* the row is left out */
-    KN_MISSING_MEAN = 2   /* the mean in training; a category that is missing is an error */
+    KN_MISSING_MEAN = 2   /* the mean in training; a category is NaN as a code, else an error */
 } kn_missing;
 
 typedef enum kn_covariate_kind {
@@ -38,19 +42,27 @@ typedef struct kn_covariate {
     char *name;
     kn_covariate_kind kind;
     double mean;      /* in training; of a numeric column */
-    kn_levels levels; /* two or more; of a category */
+    int values;       /* different ones in training, at most KN_VALUES_COUNTED; 0: not known */
+    kn_levels levels; /* two or more, as codes one or more; of a category */
+    bool two_valued;  /* a category because it had two numbers, not because anybody said so */
 } kn_covariate;
 
 typedef struct kn_recipe {
     ptrdiff_t n;
     kn_covariate *column;
     kn_missing missing; /* a caller may change it before applying */
+    bool codes;         /* one column a covariate */
+    bool unseen; /* a caller may set it before applying: with codes, a level that training did not
+                  * have is code L, with a warning, and no error */
 } kn_recipe;
 
 typedef struct kn_recipe_options {
     const char *use;         /* --use a,b,c as typed; NULL: every named column but those below */
     const char *categorical; /* --categorical a,b as typed; NULL: none */
+    const char *numeric;     /* --numeric a,b as typed: numbers though they have two values */
+    const char *group;       /* --group COLUMN: no covariate; NULL: none */
     kn_missing missing;
+    bool codes;
     bool one_file;                /* covariates and responses are one table: `use` is required */
     ptrdiff_t id_col;             /* -1: none */
     const char *const *responses; /* names of responses chosen already: never covariates */
@@ -64,15 +76,21 @@ typedef struct kn_recipe_options {
 kn_status kn_recipe_names(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *options,
                           const char ***names, ptrdiff_t *n);
 
-/* A column is a category when it is in `categorical` or when its cells are text. A category with
- * one level is left out, with a warning. */
+/* A column is a category when it is in `categorical` or when its cells are text; with codes also
+ * when it has two numbers, unless it is in `numeric` or more than KN_TWO_VALUED_MOST columns do. A
+ * category with one level gives a warning; it is left out, or with codes kept, so that another
+ * level of it is known to be another. */
 kn_status kn_recipe_learn(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *options,
                           kn_recipe *out);
 void kn_recipe_clear(kn_recipe *recipe); /* {0} is fine */
 
 ptrdiff_t kn_recipe_width(const kn_recipe *recipe); /* F, columns of X */
 
-/* *out = name of column f of X: age, site=Oxford. Free with kn_free. */
+/* With codes: levels[f] = L of a category, 0 of a numeric column; values[f] as in kn_covariate. */
+void kn_recipe_levels(const kn_recipe *recipe, int *levels);
+void kn_recipe_values(const kn_recipe *recipe, int *values);
+
+/* *out = name of column f of X: age, site=Oxford, as a code site. Free with kn_free. */
 kn_status kn_recipe_x_name(kn_ctx *ctx, const kn_recipe *recipe, ptrdiff_t f, char **out);
 
 /* X (n x F) = rows[0..n-1] of the table (NULL: rows 0..n-1). With KN_MISSING_DROP dropped[i] says
@@ -80,6 +98,12 @@ kn_status kn_recipe_x_name(kn_ctx *ctx, const kn_recipe *recipe, ptrdiff_t f, ch
  * will do. */
 kn_status kn_recipe_apply(kn_ctx *ctx, const kn_recipe *recipe, const kn_table *table,
                           const ptrdiff_t *rows, kn_mat X, bool *dropped);
+
+/* *out = pairs of columns of X from "site:age,sex:age" as --interaction takes it, of a recipe with
+ * codes. Refuses names that are no covariates, a first that is no category, a second that is no
+ * number, and what does not vary. NULL: none. Free with kn_free. */
+kn_status kn_recipe_interactions(kn_ctx *ctx, const kn_recipe *recipe, const char *text,
+                                 kn_interaction **out, ptrdiff_t *n);
 
 const char *kn_missing_name(kn_missing missing);              /* as --missing takes it */
 bool kn_missing_from_name(const char *name, kn_missing *out); /* false: there is none */

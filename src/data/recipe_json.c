@@ -1,5 +1,7 @@
 /* {"missing": "error", "columns": [{"name": "age", "kind": "numeric", "mean": 41.5},
  *                                  {"name": "site", "kind": "categorical", "levels": ["A", "B"]}]}
+ * and with codes
+ * {..., "codes": true, "columns": [..., {"name": "sex", ..., "two_valued": true}]}
  */
 #include <math.h>
 #include <string.h>
@@ -26,7 +28,13 @@ static json_t *column_to_json(const kn_covariate *c)
             json_decref(levels);
             return NULL;
         }
-    return json_pack("{s:s, s:s, s:o}", "name", c->name, "kind", CATEGORICAL, "levels", levels);
+    json_t *json =
+        json_pack("{s:s, s:s, s:o}", "name", c->name, "kind", CATEGORICAL, "levels", levels);
+    if (json && c->two_valued && json_object_set_new(json, "two_valued", json_true()) != 0) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
 }
 
 json_t *kn_recipe_to_json(const kn_recipe *recipe)
@@ -37,7 +45,13 @@ json_t *kn_recipe_to_json(const kn_recipe *recipe)
             json_decref(columns);
             return NULL;
         }
-    return json_pack("{s:s, s:o}", "missing", kn_missing_name(recipe->missing), "columns", columns);
+    json_t *json =
+        json_pack("{s:s, s:o}", "missing", kn_missing_name(recipe->missing), "columns", columns);
+    if (json && recipe->codes && json_object_set_new(json, "codes", json_true()) != 0) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
 }
 
 /* ---- reading: nothing is believed ---------------------------------------------------------- */
@@ -46,6 +60,7 @@ typedef struct reader {
     kn_ctx *ctx;
     const char *file;
     ptrdiff_t k; /* covariate, from 0 */
+    bool codes;
 } reader;
 
 static kn_status refuse(const reader *r, const char *what)
@@ -76,11 +91,11 @@ static bool all_numbers(const json_t *levels)
 
 static kn_status read_levels(const reader *r, const json_t *json, kn_levels *out)
 {
-    size_t n = json_array_size(json);
+    size_t n = json_array_size(json), least = r->codes ? 1 : 2;
     char text[KN_LEVEL_SIZE], before[KN_LEVEL_SIZE];
-    if (n < 2 || n > KN_LEVELS_MOST)
-        return kn_fail(r->ctx, KN_ERR_FORMAT, "%s: covariate %td: %zu levels, expected 2 to %d",
-                       r->file, r->k + 1, n, KN_LEVELS_MOST);
+    if (n < least || n > KN_LEVELS_MOST)
+        return kn_fail(r->ctx, KN_ERR_FORMAT, "%s: covariate %td: %zu levels, expected %zu to %d",
+                       r->file, r->k + 1, n, least, KN_LEVELS_MOST);
     out->numbers = all_numbers(json);
     for (size_t i = 0; i < n; i++) {
         const char *level = cell_text(json_array_get(json, i), out->numbers, text);
@@ -96,6 +111,26 @@ static kn_status read_levels(const reader *r, const json_t *json, kn_levels *out
     return KN_OK;
 }
 
+/* A flag that is not there is false; false: it is there and no flag. */
+static bool read_flag(const json_t *json, const char *key, bool *out)
+{
+    const json_t *flag = json_object_get(json, key);
+    *out = json_is_true(flag);
+    return !flag || json_is_boolean(flag);
+}
+
+static kn_status read_category(const reader *r, const json_t *json, kn_covariate *out)
+{
+    out->kind = KN_COVARIATE_CATEGORY;
+    kn_status status = read_levels(r, json_object_get(json, "levels"), &out->levels);
+    if (status != KN_OK)
+        return status;
+    if (!read_flag(json, "two_valued", &out->two_valued) ||
+        (out->two_valued && !(r->codes && out->levels.numbers && out->levels.n == 2)))
+        return refuse(r, "two_valued, expected of codes with two numbers for levels");
+    return KN_OK;
+}
+
 static kn_status read_column(const reader *r, const json_t *json, kn_covariate *out)
 {
     char text[KN_LEVEL_SIZE];
@@ -107,10 +142,8 @@ static kn_status read_column(const reader *r, const json_t *json, kn_covariate *
     kn_status status = kn_text_copy(r->ctx, name, strlen(name), &out->name);
     if (status != KN_OK)
         return status;
-    if (kind && strcmp(kind, CATEGORICAL) == 0) {
-        out->kind = KN_COVARIATE_CATEGORY;
-        return read_levels(r, json_object_get(json, "levels"), &out->levels);
-    }
+    if (kind && strcmp(kind, CATEGORICAL) == 0)
+        return read_category(r, json, out);
     if (!kind || strcmp(kind, NUMERIC) != 0)
         return refuse(r, "expected a kind, numeric or categorical");
     out->mean = json_number_value(mean);
@@ -124,7 +157,7 @@ kn_status kn_recipe_from_json(kn_ctx *ctx, const char *file, const json_t *json,
     const char *missing = json_string_value(json_object_get(json, "missing"));
     const json_t *columns = json_object_get(json, "columns");
     size_t n = json_array_size(columns); /* 0 for what is no array */
-    reader r = {ctx, file, 0};
+    reader r = {.ctx = ctx, .file = file};
     void *memory;
     kn_status status;
 
@@ -132,6 +165,9 @@ kn_status kn_recipe_from_json(kn_ctx *ctx, const char *file, const json_t *json,
     if (!missing || !kn_missing_from_name(missing, &out->missing))
         return kn_fail(ctx, KN_ERR_FORMAT,
                        "%s: the recipe of the covariates says nothing of missing values", file);
+    if (!read_flag(json, "codes", &r.codes))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: codes of the recipe, expected true or false", file);
+    out->codes = r.codes;
     if (n < 1 || n > KN_RECIPE_MOST)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: the recipe has %zu covariates, expected 1 to %d",
                        file, n, KN_RECIPE_MOST);

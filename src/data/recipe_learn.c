@@ -1,3 +1,5 @@
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +24,8 @@ static const char *barred(const kn_table *table, const kn_recipe_options *o, ptr
         return "is the id column";
     if (is_response(o, kn_table_name(table, col)))
         return "is a response";
+    if (o->group && kn_same_name(kn_table_name(table, col), o->group))
+        return "is the column of {group}";
     return NULL;
 }
 
@@ -99,6 +103,16 @@ out:
 
 /* ---- what is in them ----------------------------------------------------------------------- */
 
+typedef enum said { SAID_NOTHING, SAID_CATEGORY, SAID_NUMERIC } said;
+
+typedef struct lesson_column {
+    said said; /* by --categorical or --numeric */
+    kn_census census;
+    bool category;
+    int values;      /* as in kn_covariate; of a numeric column */
+    bool two_valued; /* a category because it has two numbers */
+} lesson_column;
+
 typedef struct lesson {
     kn_ctx *ctx;
     const kn_table *table;
@@ -106,43 +120,62 @@ typedef struct lesson {
     ptrdiff_t *row; /* rows that training uses */
     ptrdiff_t n;
     ptrdiff_t *col; /* of each covariate */
-    bool *category; /* --categorical names it */
+    lesson_column *of;
     ptrdiff_t n_col;
+    bool codes;
 } lesson;
 
-static kn_status start(lesson *l, const kn_recipe_options *o)
+/* What an option says of the columns that it names. */
+static kn_status say(lesson *l, const char *option, const char *text, said what)
 {
-    const char **names = NULL;
-    kn_names categorical = {0};
-    void *flags;
+    kn_names names = {0};
+    char braces[32], why[64];
     kn_status status;
-
-    KN_TRY(kn_recipe_names(l->ctx, l->table, o, &names, &l->n_col));
-    KN_TRY(kn_names_split(l->ctx, "{categorical}", o->categorical, &categorical));
-    KN_TRY(kn_alloc_i(l->ctx, l->n_col, &l->col));
-    KN_TRY(kn_alloc(l->ctx, l->n_col, sizeof *l->category, &flags));
-    l->category = flags;
-    for (ptrdiff_t k = 0; k < l->n_col; k++)
-        l->col[k] = kn_table_find(l->table, names[k]);
-    for (ptrdiff_t c = 0; c < categorical.n; c++) {
-        ptrdiff_t col = kn_column_find(l->table, categorical.name[c]), k = 0;
+    snprintf(braces, sizeof braces, "{%s}", option);
+    snprintf(why, sizeof why, "as {%s} asks for", option);
+    KN_TRY(kn_names_split(l->ctx, braces, text, &names));
+    for (ptrdiff_t c = 0; c < names.n; c++) {
+        ptrdiff_t col = kn_column_find(l->table, names.name[c]), k = 0;
+        kn_clip name = kn_clipped(names.name[c]);
         if (col < 0) {
-            status = kn_column_unknown(l->ctx, l->table, categorical.name[c],
-                                       "as {categorical} asks for");
+            status = kn_column_unknown(l->ctx, l->table, names.name[c], why);
             goto out;
         }
         while (k < l->n_col && l->col[k] != col)
             k++;
         if (k == l->n_col) {
-            status = kn_fail(l->ctx, KN_ERR_ARGUMENT,
-                             "%s: {categorical=%s}: it is not among the covariates",
-                             kn_table_path(l->table), kn_clipped(categorical.name[c]).text);
+            status = kn_fail(l->ctx, KN_ERR_ARGUMENT, "%s: {%s=%s}: it is not among the covariates",
+                             kn_table_path(l->table), option, name.text);
             goto out;
         }
-        l->category[k] = true;
+        if (l->of[k].said != SAID_NOTHING) {
+            status = kn_fail(l->ctx, KN_ERR_ARGUMENT,
+                             "{categorical} and {numeric} both name '%s', expected one of them",
+                             name.text);
+            goto out;
+        }
+        l->of[k].said = what;
     }
 out:
-    kn_names_clear(&categorical);
+    kn_names_clear(&names);
+    return status;
+}
+
+static kn_status start(lesson *l, const kn_recipe_options *o)
+{
+    const char **names = NULL;
+    void *memory;
+    kn_status status;
+
+    KN_TRY(kn_recipe_names(l->ctx, l->table, o, &names, &l->n_col));
+    KN_TRY(kn_alloc_i(l->ctx, l->n_col, &l->col));
+    KN_TRY(kn_alloc(l->ctx, l->n_col, sizeof *l->of, &memory));
+    l->of = memory;
+    for (ptrdiff_t k = 0; k < l->n_col; k++)
+        l->col[k] = kn_table_find(l->table, names[k]);
+    KN_TRY(say(l, "categorical", o->categorical, SAID_CATEGORY));
+    KN_TRY(say(l, "numeric", o->numeric, SAID_NUMERIC));
+out:
     kn_free(names);
     return status;
 }
@@ -168,9 +201,53 @@ static kn_status choose_rows(lesson *l, const kn_recipe_options *o)
     return KN_OK;
 }
 
+/* Different numbers of a column, counted up to KN_VALUES_COUNTED; *whole: as levels they are as
+ * many. */
+static int count_values(const lesson *l, ptrdiff_t col, bool *whole)
+{
+    double seen[KN_VALUES_COUNTED], x;
+    int n = 0;
+    *whole = true;
+    for (ptrdiff_t i = 0; i < l->n && n < KN_VALUES_COUNTED; i++) {
+        int k = 0;
+        if (kn_table_number(l->table, l->row[i], col, &x) != KN_CELL_NUMBER)
+            continue;
+        while (k < n && seen[k] != x)
+            k++;
+        if (k == n)
+            seen[n++] = x;
+        *whole = *whole && fabs(x) < KN_LEVEL_EXACT;
+    }
+    return n;
+}
+
+/* Texts are categories. With codes two numbers are one as well, since a slope over two values says
+ * no more; but pixels and genotypes, where they are many, stay numbers. */
+static void choose_kinds(lesson *l)
+{
+    ptrdiff_t two = 0;
+    for (ptrdiff_t k = 0; k < l->n_col; k++) {
+        lesson_column *c = &l->of[k];
+        c->census = kn_column_census(l->table, l->col[k], l->row, l->n);
+        c->category = c->said == SAID_CATEGORY ||
+                      (c->said == SAID_NOTHING &&
+                       (kn_table_category(l->table, l->col[k]) ||
+                        (c->census.texts > 0 && !kn_census_is_numeric(c->census))));
+        bool whole = false;
+        c->values = c->category ? 0 : count_values(l, l->col[k], &whole);
+        two += c->values == 2;
+        c->two_valued = l->codes && c->values == 2 && whole && c->said == SAID_NOTHING;
+    }
+    for (ptrdiff_t k = 0; k < l->n_col; k++) {
+        lesson_column *c = &l->of[k];
+        c->two_valued = c->two_valued && two <= KN_TWO_VALUED_MOST;
+        c->category = c->category || c->two_valued;
+    }
+}
+
 static kn_status check_missing(const lesson *l, ptrdiff_t col, bool category)
 {
-    if (l->missing == KN_MISSING_MEAN && !category)
+    if (l->missing == KN_MISSING_MEAN && (!category || l->codes))
         return KN_OK;
     for (ptrdiff_t i = 0; i < l->n; i++)
         if (kn_text_is_missing(kn_table_cell(l->table, l->row[i], col)))
@@ -180,12 +257,21 @@ static kn_status check_missing(const lesson *l, ptrdiff_t col, bool category)
     return KN_OK;
 }
 
-static kn_status learn_numeric(const lesson *l, ptrdiff_t col, kn_census census, kn_covariate *c)
+static kn_status refuse_text(const lesson *l, ptrdiff_t col, const lesson_column *of)
 {
+    return kn_cell_refused(l->ctx, l->table, of->census.first_text, col,
+                           of->said == SAID_NUMERIC ? "expected a number as {numeric} asks for"
+                                                    : "expected a number as in most rows (or name "
+                                                      "the column in {categorical})");
+}
+
+static kn_status learn_numeric(const lesson *l, ptrdiff_t k, kn_covariate *c)
+{
+    ptrdiff_t col = l->col[k];
+    kn_census census = l->of[k].census;
     if (census.texts > 0)
-        return kn_cell_refused(l->ctx, l->table, census.first_text, col,
-                               "expected a number as in most rows (or name the column in "
-                               "{categorical})");
+        return refuse_text(l, col, &l->of[k]);
+    c->values = l->of[k].values;
     for (ptrdiff_t i = 0; i < l->n; i++) {
         double x;
         if (kn_table_number(l->table, l->row[i], col, &x) == KN_CELL_NUMBER)
@@ -202,8 +288,9 @@ static kn_status check_text(const lesson *l, ptrdiff_t line, const char *text)
                    kn_table_path(l->table), kn_table_unit(l->table), line, kn_clipped(text).text);
 }
 
-static kn_status learn_category(const lesson *l, ptrdiff_t col, kn_census census, kn_covariate *c)
+static kn_status learn_category(const lesson *l, ptrdiff_t k, kn_covariate *c)
 {
+    ptrdiff_t col = l->col[k];
     const char *path = kn_table_path(l->table);
     kn_clip name = kn_clipped(c->name);
     ptrdiff_t most = l->n / KN_LEVEL_ROWS, at;
@@ -212,10 +299,18 @@ static kn_status learn_category(const lesson *l, ptrdiff_t col, kn_census census
 
     most = most > KN_LEVELS_MOST ? KN_LEVELS_MOST : most < 1 ? 1 : most;
     c->kind = KN_COVARIATE_CATEGORY;
-    c->levels.numbers = census.texts == 0;
+    c->two_valued = l->of[k].two_valued;
+    if (c->two_valued) {
+        if (l->of[k].census.texts > 0)
+            return refuse_text(l, col, &l->of[k]);
+        most = 2; /* nobody asked for a category: few rows are no reason to refuse it */
+    }
+    c->levels.numbers = l->of[k].census.texts == 0;
     for (ptrdiff_t i = 0; i < l->n; i++) {
         const char *cell = kn_table_cell(l->table, l->row[i], col);
         ptrdiff_t line = kn_table_line(l->table, l->row[i]);
+        if (kn_text_is_missing(cell)) /* and allowed to be */
+            continue;
         if (!kn_level_of(cell, c->levels.numbers, level))
             return kn_fail(l->ctx, KN_ERR_DATA, "%s %s %td: %s has %zu bytes, a level at most %d",
                            path, kn_table_unit(l->table), line, name.text, strlen(cell),
@@ -237,9 +332,7 @@ out:
 static kn_status learn_column(const lesson *l, ptrdiff_t k, kn_covariate *c)
 {
     ptrdiff_t col = l->col[k];
-    kn_census census = kn_column_census(l->table, col, l->row, l->n);
-    bool category = l->category[k] || kn_table_category(l->table, col) ||
-                    (census.texts > 0 && !kn_census_is_numeric(census));
+    const lesson_column *of = &l->of[k];
     kn_status status;
 
     KN_TRY(kn_trimmed(l->ctx, kn_table_name(l->table, col), &c->name));
@@ -252,13 +345,13 @@ static kn_status learn_column(const lesson *l, ptrdiff_t k, kn_covariate *c)
         goto out;
     }
     KN_TRY(check_text(l, kn_table_line(l->table, -1), c->name));
-    if (census.numbers + census.texts == 0 && l->missing != KN_MISSING_ERROR) {
+    if (of->census.numbers + of->census.texts == 0 && l->missing != KN_MISSING_ERROR) {
         status = kn_fail(l->ctx, KN_ERR_DATA, "%s: %s has no value at all", kn_table_path(l->table),
                          kn_clipped(c->name).text);
         goto out;
     }
-    KN_TRY(check_missing(l, col, category));
-    status = category ? learn_category(l, col, census, c) : learn_numeric(l, col, census, c);
+    KN_TRY(check_missing(l, col, of->category && !of->two_valued));
+    status = of->category ? learn_category(l, k, c) : learn_numeric(l, k, c);
 out:
     return status;
 }
@@ -291,22 +384,28 @@ static kn_status learn_columns(const lesson *l, kn_recipe *out)
 {
     kn_status status;
     void *memory;
+    ptrdiff_t constant = 0;
     KN_TRY(kn_alloc(l->ctx, l->n_col, sizeof *out->column, &memory));
     out->column = memory;
     for (ptrdiff_t k = 0; k < l->n_col; k++) {
         kn_covariate *c = &out->column[out->n++];
         KN_TRY(learn_column(l, k, c));
         if (c->kind == KN_COVARIATE_CATEGORY && c->levels.n == 1) {
-            kn_log(l->ctx, KN_LOG_WARNING, "%s: %s is '%s' in every row, it is left out",
+            kn_log(l->ctx, KN_LOG_WARNING, "%s: %s is '%s' in every row, it %s",
                    kn_table_path(l->table), kn_clipped(c->name).text,
-                   kn_clipped(c->levels.text[0]).text);
+                   kn_clipped(c->levels.text[0]).text,
+                   l->codes ? "says nothing of the responses" : "is left out");
+            constant++;
+            if (l->codes)
+                continue;
             kn_free(c->name);
             kn_levels_clear(&c->levels);
             *c = (kn_covariate){0};
             out->n--;
         }
+        constant += l->codes && c->values == 1;
     }
-    if (out->n == 0)
+    if (out->n == 0 || constant == l->n_col)
         status = kn_fail(l->ctx, KN_ERR_DATA, "%s: every covariate is constant",
                          kn_table_path(l->table));
     else
@@ -318,17 +417,18 @@ out:
 kn_status kn_recipe_learn(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *o,
                           kn_recipe *out)
 {
-    lesson l = {.ctx = ctx, .table = table, .missing = o->missing};
+    lesson l = {.ctx = ctx, .table = table, .missing = o->missing, .codes = o->codes};
     kn_status status;
 
-    *out = (kn_recipe){.missing = o->missing};
+    *out = (kn_recipe){.missing = o->missing, .codes = o->codes};
     KN_TRY(start(&l, o));
     KN_TRY(choose_rows(&l, o));
+    choose_kinds(&l);
     KN_TRY(learn_columns(&l, out));
 out:
     kn_free(l.row);
     kn_free(l.col);
-    kn_free(l.category);
+    kn_free(l.of);
     if (status != KN_OK)
         kn_recipe_clear(out);
     return status;

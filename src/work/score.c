@@ -132,7 +132,7 @@ static kn_status prepare(kn_ctx *ctx, work *w)
     KN_TRY(kn_mapfile_format(ctx, &w->model->space, (kn_format)w->s.format, &unused));
     int maps = __builtin_popcount(w->write);
     kn_work_room room = kn_room_to_score(ctx, &w->s, w->model, maps_of(w), w->s.folder ? 0 : maps);
-    kn_known known = {&w->model->recipe, w->score ? &w->model->space : NULL};
+    kn_known known = {.recipe = &w->model->recipe, .space = w->score ? &w->model->space : NULL};
     KN_TRY(kn_people_new(ctx, w->data, &w->s, known, &room.room, &w->people));
     KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->data, &w->people, &w->scores));
     if (w->s.folder)

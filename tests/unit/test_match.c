@@ -207,15 +207,24 @@ static void a_doubled_or_missing_id_is_refused(void **state)
     static const char *const twice[] = {"a", "b", "a"}, *const blank[] = {"a", "", "c"};
     static const ptrdiff_t line[] = {2, 5, 9};
     kn_match_side side = SIDE(twice), empty = SIDE(blank);
+    kn_match m;
     kn_table *t = table_of(ctx, "id\na\n\nb\na\n");
-    refuse(ctx, t, 0, NULL, KN_MATCH_ALL, KN_ERR_DATA,
+    refuse(ctx, t, 0, &side, KN_MATCH_ALL, KN_ERR_DATA,
            "c.tsv: id a is on lines 2 and 5, expected once");
+    assert_ok(ctx, kn_match_rows(ctx, t, 0, NULL, KN_MATCH_ALL, &m)); /* nothing hangs on it */
+    assert_true(m.n == 3 && m.repeat[0] == 0 && m.repeat[1] == 2);
+    assert_string_equal(m.id[2], "a");
+    kn_match_clear(&m);
     kn_table_free(t);
     t = table_of(ctx, "id\na\nb\nc\n");
     refuse(ctx, t, 0, &side, KN_MATCH_COMMON, KN_ERR_DATA,
            "y.txt: id a is on rows 1 and 3, expected once");
-    refuse(ctx, t, -1, &side, KN_MATCH_ALL, KN_ERR_DATA,
-           "y.txt: id a is on rows 1 and 3, expected once");
+    assert_ok(ctx, kn_match_rows(ctx, t, -1, &side, KN_MATCH_ALL, &m)); /* by position */
+    assert_true(m.repeat[0] == 0 && m.repeat[1] == 2);
+    kn_match_clear(&m);
+    assert_ok(ctx, kn_match_rows(ctx, t, 0, NULL, KN_MATCH_ALL, &m));
+    assert_true(m.repeat[0] == 0 && m.repeat[1] == 0);
+    kn_match_clear(&m);
     side.line = line;
     refuse(ctx, t, 0, &side, KN_MATCH_ALL, KN_ERR_DATA,
            "y.txt: id a is on lines 2 and 9, expected once");
