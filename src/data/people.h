@@ -12,6 +12,8 @@
 typedef struct kn_response_shape {
     ptrdiff_t n, T, F; /* people, responses, columns of X */
     int value;         /* bytes of one as it will be held */
+    int terms;         /* that the additive sum may have; 0: not known */
+    ptrdiff_t groups;  /* of people that share noise */
     double held;       /* bytes that stay with the input files, such as the text of a table */
     double reading;    /* bytes of work while they are read */
 } kn_response_shape;

@@ -162,6 +162,13 @@ kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers
     KN_TRY(kn_gp_maps_one_part(ctx, gp, who->X.rows, out));
     KN_TRY(kn_latent_predict(ctx, &gp->latent, who, out->part[0].mean, out->part[0].var,
                              &out->clamped));
+    if (who->group) {
+        void *memory;
+        KN_TRY(kn_alloc(ctx, out->n, sizeof *out->known, &memory));
+        out->known = memory;
+        for (ptrdiff_t i = 0; i < out->n; i++)
+            out->known[i] = who->group[i] >= 0;
+    }
 out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "gp/method.h"
+#include "io/path.h"
 #include "model/file.h"
 #include "model/info_json.h"
 #include "model/kernel_json.h"
@@ -11,10 +12,12 @@
 void kn_model_clear(kn_model *m)
 {
     kn_names_free(m->ids, m->info.n_samples);
+    kn_names_free(m->group_name, m->gp.latent.groups.n);
+    kn_free(m->group_column);
     kn_space_clear(&m->space);
     kn_recipe_clear(&m->recipe);
     kn_reference_clear(&m->reference);
-    kn_xscale_clear(&m->x);
+    kn_design_clear(&m->x);
     kn_scaling_clear(&m->y);
     kn_gp_clear(&m->gp);
     free(m->options);
@@ -182,7 +185,7 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     gp->method = info->method;
     gp->spec.noise = info->noise;
     gp->spec.likelihood = info->likelihood;
-    gp->F = info->n_covariates;
+    gp->F = m->x.F;
     gp->spec.identity = gp->method->identity;
     gp->N = info->n_samples;
     gp->T = m->y.n_kept;
@@ -198,11 +201,50 @@ out:
     return status;
 }
 
+/* Models before the design had standardised columns, constant ones among them. */
+static kn_status read_design(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
+{
+    kn_status status;
+    double *mean = NULL, *sd = NULL;
+    kn_design_scale scale = {.C = m->info.n_covariates};
+    json_t *design = json_object_get(record, "design"), *columns = json_object_get(record, "n_columns");
+    KN_TRY(kn_st_read_doubles(ctx, f, "x_mean", scale.C, &mean, NULL));
+    KN_TRY(read_positive(ctx, f, "x_sd", scale.C, false, &sd));
+    scale.mean = mean;
+    scale.sd = sd;
+    KN_TRY(design ? kn_design_from_json(ctx, kn_st_name(f), design, scale, &m->x)
+                  : kn_design_plain(ctx, scale, &m->x));
+    if (columns && json_integer_value(columns) != m->x.F)
+        status = bad(ctx, f, "'design'");
+out:
+    kn_free(sd);
+    kn_free(mean);
+    return status;
+}
+
+static kn_status read_groups(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
+{
+    kn_status status = KN_OK;
+    json_t *j = json_object_get(record, "group");
+    const char *column = json_string_value(json_object_get(j, "column"));
+    json_int_t rule = json_integer_value(json_object_get(j, "rule"));
+    if (!j)
+        return KN_OK;
+    if (rule <= KN_GROUP_NONE || rule > KN_GROUP_STIMULI || m->gp.latent.groups.n == 0)
+        return bad(ctx, f, "'group'");
+    m->group_rule = (kn_group_rule)rule;
+    if (column)
+        KN_TRY(kn_text_copy(ctx, column, strlen(column), &m->group_column));
+    if (kn_st_metadata(f, "groups"))
+        KN_TRY(read_texts(ctx, f, "groups", m->gp.latent.groups.n, &m->group_name));
+out:
+    return status;
+}
+
 static kn_status read_scaling(kn_ctx *ctx, const kn_st_file *f, kn_model *m)
 {
     kn_status status;
     m->y.n_all = m->info.n_responses;
-    m->x.F = m->info.n_covariates;
     KN_TRY(read_indices(ctx, f, "kept", -1, m->y.n_all, &m->y.kept, &m->y.n_kept));
     if (m->y.n_kept < 1)
         return bad(ctx, f, "kept");
@@ -212,9 +254,6 @@ static kn_status read_scaling(kn_ctx *ctx, const kn_st_file *f, kn_model *m)
     KN_TRY(kn_st_read_doubles(ctx, f, own ? "y_trivial_mean" : "y_mean", m->y.n_kept, &m->y.mean0,
                               NULL));
     KN_TRY(read_positive(ctx, f, own ? "y_trivial_sd" : "y_sd", m->y.n_kept, false, &m->y.sd0));
-    KN_TRY(kn_st_read_doubles(ctx, f, "x_mean", m->x.F, &m->x.mean, NULL));
-    KN_TRY(read_positive(ctx, f, "x_sd", m->x.F, false, &m->x.sd));
-    m->x.n_constant = m->info.n_constant_x;
 out:
     return status;
 }
@@ -346,7 +385,7 @@ out:
 static kn_status check_sizes(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info *i)
 {
     if (i->n_samples < 1 || i->n_covariates < 1 || i->n_responses < 1 || i->rank < 1 ||
-        i->rank > i->n_samples || (i->n_components < 1 && !i->method->alone))
+        i->rank > i->n_samples || (i->n_components < 1 && !i->method->alone && !i->nothing_predicted))
         return bad(ctx, f, "a size");
     return KN_OK;
 }
@@ -376,7 +415,9 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     m->folds = (int)json_integer_value(json_object_get(record, "folds"));
     m->grouped = json_is_true(json_object_get(record, "grouped"));
     KN_TRY(read_scaling(ctx, f, m));
+    KN_TRY(read_design(ctx, f, record, m));
     KN_TRY(read_process(ctx, f, record, m));
+    KN_TRY(read_groups(ctx, f, record, m));
     KN_TRY(read_reference(ctx, f, record, m));
     KN_TRY(read_space(ctx, f, record, m));
     if (kn_st_metadata(f, "ids"))

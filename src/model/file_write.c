@@ -79,6 +79,12 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     json_object_set_new(record, "space", json_string(kinds[m->space.kind]));
     json_object_set_new(record, "recipe",
                         m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());
+    json_object_set_new(record, "n_columns", json_integer((json_int_t)m->gp.F));
+    json_object_set_new(record, "design", kn_design_to_json(&m->x));
+    if (m->group_rule != KN_GROUP_NONE)
+        json_object_set_new(record, "group",
+                            json_pack("{s:i s:s?}", "rule", (int)m->group_rule, "column",
+                                      m->group_column));
     if (m->options)
         json_object_set_new(record, "options", json_loads(m->options, 0, NULL));
     dump = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -213,6 +219,8 @@ static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     KN_TRY(add_record(ctx, m, w));
     if (m->ids)
         KN_TRY(add_texts(ctx, w, "ids", m->ids, m->info.n_samples));
+    if (m->group_name)
+        KN_TRY(add_texts(ctx, w, "groups", m->group_name, m->gp.latent.groups.n));
     KN_TRY(add_process(ctx, &m->gp, w));
     KN_TRY(kn_st_add(ctx, w, "kept", KN_ST_I64, 1, &m->y.n_kept, m->y.kept));
     KN_TRY(add_doubles(ctx, w, "y_mean", m->y.mean, m->y.n_kept));
@@ -221,8 +229,8 @@ static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
         KN_TRY(add_doubles(ctx, w, "y_trivial_mean", m->y.mean0, m->y.n_kept));
         KN_TRY(add_doubles(ctx, w, "y_trivial_sd", m->y.sd0, m->y.n_kept));
     }
-    KN_TRY(add_doubles(ctx, w, "x_mean", m->x.mean, m->x.F));
-    KN_TRY(add_doubles(ctx, w, "x_sd", m->x.sd, m->x.F));
+    KN_TRY(add_doubles(ctx, w, "x_mean", m->x.mean, m->x.C));
+    KN_TRY(add_doubles(ctx, w, "x_sd", m->x.sd, m->x.C));
     KN_TRY(add_reference(ctx, m, w));
     KN_TRY(add_space(ctx, &m->space, w));
 out:

@@ -123,8 +123,8 @@ kn_view kn_model_array(const kn_model *model, const char *name)
                  .found = kn_view_cols(NULL, 0, 0)};
     look(&l.a, "X", gp.latent.X.data, gp.N, gp.F);
     look(&l.a, "noise", gp.noise, gp.T, 1);
-    look(&l.a, "x_mean", model->x.mean, model->x.F, 1);
-    look(&l.a, "x_sd", model->x.sd, model->x.F, 1);
+    look(&l.a, "x_mean", model->x.mean, model->x.C, 1);
+    look(&l.a, "x_sd", model->x.sd, model->x.C, 1);
     look(&l.a, "y_mean", y->mean, y->n_kept, 1);
     look(&l.a, "y_sd", y->sd, y->n_kept, 1);
     gp.method->arrays(&gp, &l.a);

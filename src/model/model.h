@@ -4,8 +4,9 @@
 #ifndef KN_MODEL_MODEL_H
 #define KN_MODEL_MODEL_H
 
+#include "data/design.h"
 #include "data/recipe.h"
-#include "data/scale.h"
+#include "data/grouping.h"
 #include "data/space.h"
 #include "gp/maps.h"
 #include "norm/reference.h"
@@ -13,7 +14,7 @@
 struct kn_model {
     int format; /* of the file that it came from; 0: from none */
     kn_fit_info info;
-    kn_xscale x;
+    kn_design x; /* from covariates to the columns of the process' X */
     kn_scaling y;
     kn_gp gp;
     uint64_t seed; /* of the folds */
@@ -22,6 +23,9 @@ struct kn_model {
     kn_reference reference;
     kn_recipe recipe; /* n = 0: covariates were given as numbers */
     kn_space space;   /* T = 0: responses were given as numbers */
+    kn_group_rule group_rule; /* how rows that share noise were found ... */
+    char *group_column;       /* ... and by which column; "": ids; NULL: new people have none */
+    char **group_name;        /* of each group; NULL: there are none, or they were stripped */
     char **ids;       /* n_samples training ids; NULL: none, or stripped */
     char *options;    /* those given to the fit, a JSON object of texts; NULL: none are known */
     bool timed;       /* info.seconds_... are known */

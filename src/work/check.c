@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cov/kernel.h"
+#include "data/grouping.h"
 #include "gp/method.h"
 
 kn_status kn_check_view(kn_ctx *ctx, kn_view v, const char *name)
@@ -39,8 +40,9 @@ kn_status kn_check_covariances(kn_ctx *ctx, const kn_settings *s, ptrdiff_t F, k
 {
     char names[128];
     kn_status status;
+    bool additive = kn_settings_additive(s); /* its terms come with the covariates */
     *task = (kn_cov){0};
-    KN_TRY(kn_cov_parse(ctx, strcmp(s->sample_kernel, "additive") ? s->sample_kernel : "linear+se", F, sample));
+    KN_TRY(kn_cov_parse(ctx, additive ? "linear+se" : s->sample_kernel, F, sample));
     if (s->task_kernel)
         KN_TRY(kn_cov_parse(ctx, s->task_kernel, KN_ALL_COLUMNS, task));
     if (sample->n_between == 0)
@@ -77,6 +79,28 @@ static kn_status check_noise(kn_ctx *ctx, const kn_settings *s)
     return KN_OK;
 }
 
+/* What only the additive sum of terms has. */
+static kn_status check_additive(kn_ctx *ctx, const kn_settings *s)
+{
+    const char *sum = s->sample_kernel;
+    if (kn_settings_additive(s)) {
+        if (s->noise == KN_NOISE_ISO)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "the additive sample kernel needs structured noise");
+        return KN_OK;
+    }
+    if (strchr(sum, 'v')) /* additive+... */
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{sample_kernel=%s}: additive stands alone, or a sum without it", sum);
+    if (s->interaction)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{interaction} needs {sample_kernel=additive}, it is %s", sum);
+    if (kn_group_column(s->group))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{group=%s} needs {sample_kernel=additive}, it is %s",
+                       s->group, sum);
+    return KN_OK;
+}
+
 kn_status kn_check_fit(kn_ctx *ctx, const kn_settings *s)
 {
     kn_status status;
@@ -84,6 +108,7 @@ kn_status kn_check_fit(kn_ctx *ctx, const kn_settings *s)
     KN_TRY(kn_settings_check_ranges(ctx, s));
     KN_TRY(kn_settings_check_method(ctx, s));
     KN_TRY(check_noise(ctx, s));
+    KN_TRY(check_additive(ctx, s));
     KN_TRY(kn_check_covariances(ctx, s, KN_ALL_COLUMNS, &sample, &task));
     if (s->resume && s->max_seconds > 0)
         status = kn_fail(ctx, KN_ERR_ARGUMENT,

@@ -4,7 +4,14 @@
 
 #include "model/model.h"
 
-enum { KN_LEAST_SAMPLES = 3 }; /* to fit */
+enum {
+    KN_LEAST_SAMPLES = 3, /* to fit */
+    /* Low rank is tried by itself from so many samples on, and taken where features are fewer than
+     * one for so many samples; the additive sum at any size. */
+    KN_RANK_FROM = 1000,
+    KN_RANK_SHARE = 3,
+    KN_RANK_SHARE_ADDITIVE = 4
+};
 
 /* Maps by their place in the words of {write}. */
 #define KN_MAP_WORDS "z|yhat|ys2_model"

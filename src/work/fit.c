@@ -2,6 +2,7 @@
 #include "work/fit.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "io/npy.h"
@@ -28,7 +29,90 @@ static kn_status take_over(kn_ctx *ctx, const kn_settings *s, kn_people *p, kn_m
     p->recipe = (kn_recipe){0};
     m->space = p->space;
     p->space = (kn_space){0};
+    if (m->gp.latent.groups.n > 0) {
+        m->group_rule = p->grouping.rule;
+        m->group_column = p->grouping.column;
+        p->grouping.column = NULL;
+        if (!s->strip_ids) { /* a group's name may be an id */
+            m->group_name = p->grouping.group_name;
+            p->grouping.group_name = NULL;
+        }
+    }
     return p->id && !s->strip_ids ? kn_names_copy(ctx, p->id, p->n, &m->ids) : KN_OK;
+}
+
+/* The settings with what the people say: categories, groups, and who stands where. */
+typedef struct settled {
+    kn_settings s;
+    kn_design_options design;
+    int *levels, *values;
+    kn_interaction *interactions;
+    ptrdiff_t *order;
+} settled;
+
+static void settled_clear(settled *o)
+{
+    kn_free(o->levels);
+    kn_free(o->values);
+    kn_free(o->interactions);
+    kn_free(o->order);
+}
+
+typedef struct place {
+    ptrdiff_t table, person;
+} place;
+
+static int by_place(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    return (x->table > y->table) - (x->table < y->table);
+}
+
+/* order[k] = who stands k-th in the table */
+static kn_status table_order(kn_ctx *ctx, const kn_people *p, ptrdiff_t **order)
+{
+    kn_status status;
+    void *memory = NULL;
+    KN_TRY(kn_alloc(ctx, p->n, sizeof(place), &memory));
+    KN_TRY(kn_alloc_i(ctx, p->n, order));
+    place *at = memory;
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        at[i] = (place){p->covariate_row[i], i};
+    qsort(at, (size_t)p->n, sizeof *at, by_place);
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        (*order)[i] = at[i].person;
+out:
+    kn_free(memory);
+    return status;
+}
+
+static kn_status settle(kn_ctx *ctx, const kn_settings *s, const kn_people *p, settled *out)
+{
+    kn_status status;
+    void *levels = NULL, *values = NULL;
+    *out = (settled){.s = *s, .design = {.quadratic = -1}};
+    kn_settings_imply(&out->s);
+    KN_TRY(table_order(ctx, p, &out->order));
+    out->s.table_order = out->order;
+    if (!p->recipe.codes)
+        goto out;
+    status = kn_alloc(ctx, p->recipe.n, sizeof(int), &levels);
+    out->levels = levels;
+    KN_TRY(status);
+    status = kn_alloc(ctx, p->recipe.n, sizeof(int), &values);
+    out->values = values;
+    KN_TRY(status);
+    kn_recipe_levels(&p->recipe, out->levels);
+    kn_recipe_values(&p->recipe, out->values);
+    KN_TRY(kn_recipe_interactions(ctx, &p->recipe, s->interaction, &out->interactions,
+                                  &out->design.n_interactions));
+    out->design.levels = out->levels;
+    out->design.values = out->values;
+    out->design.interactions = out->interactions;
+    out->s.design = &out->design;
+    out->s.groups = p->grouping.group;
+out:
+    return status;
 }
 
 static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options *options,
@@ -37,11 +121,13 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
     kn_status status = KN_OK;
     kn_checkpoint *checkpoint = NULL;
     kn_model *m = NULL;
+    settled own = {0};
     kn_view X = kn_view_cols(p->X.data, p->n, p->X.cols);
     kn_log(ctx, KN_LOG_INFO, "%td samples, %td covariates, %td responses", p->n, X.cols, p->Y.cols);
+    KN_TRY(settle(ctx, s, p, &own));
     if (s->output)
-        KN_TRY(kn_fit_output_begin(ctx, s, X, p->Y, &checkpoint));
-    KN_TRY(kn_fit_journal(ctx, X, p->Y, s, kn_checkpoint_journal(checkpoint), &m));
+        KN_TRY(kn_fit_output_begin(ctx, &own.s, X, p->Y, &checkpoint));
+    KN_TRY(kn_fit_journal(ctx, X, p->Y, &own.s, kn_checkpoint_journal(checkpoint), &m));
     if (s->output && m->info.stop == KN_STOP_CANCELLED) { /* half a fit is not left behind */
         status = kn_check_cancel(ctx);
         goto out;
@@ -54,6 +140,7 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
     *out = m;
     m = NULL;
 out:
+    settled_clear(&own);
     kn_checkpoint_free(checkpoint);
     kn_model_free(m);
     return status;

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "cov/additive.h"
 #include "gp/cv_deal.h"
 #include "gp/method.h"
 #include "gp/noise.h"
@@ -55,32 +56,40 @@ out:
     return status;
 }
 
-/* R by pivots: as asked, or by itself where samples are many and memory holds N x rank twice. */
+/* R of low rank: as asked, or by itself where it pays and memory holds N x rank twice. Features of
+ * the additive sum are exact but for se, and pay at every size. */
 static void set_rank(const kn_ctx *ctx, const kn_settings *s, ptrdiff_t N, kn_spec *spec)
 {
-    enum { FROM = 1000 };
+    ptrdiff_t from = spec->additive ? 1 : KN_RANK_FROM;
+    ptrdiff_t share = N / (spec->additive ? KN_RANK_SHARE_ADDITIVE : KN_RANK_SHARE);
     double most = (double)kn_memory(ctx) / (16.0 * (double)N);
     if (!kn_method_find(s->method)->low_rank || s->rank == KN_RANK_FULL)
         return;
     spec->rank_auto = s->rank == KN_RANK_AUTO;
     if (!spec->rank_auto)
         spec->rank = s->rank < N ? s->rank : N;
-    else if (N >= FROM)
-        spec->rank = most < (double)(N / 3) ? (ptrdiff_t)most : N / 3;
+    else if (N >= from)
+        spec->rank = most < (double)share ? (ptrdiff_t)most : share;
 }
 
-static kn_status spec_of(kn_ctx *ctx, const kn_settings *s, ptrdiff_t F, kn_spec *spec)
+static kn_status spec_of(kn_ctx *ctx, const kn_settings *s, const kn_design *x, kn_spec *spec)
 {
+    kn_status status;
     *spec = (kn_spec){.noise = (kn_noise)s->noise,
                       .likelihood = (kn_likelihood)s->likelihood,
                       .task_scale = (kn_task_scale)s->task_scale,
-                      .identity = kn_method_find(s->method)->identity};
-    return kn_check_covariances(ctx, s, F, &spec->sample, &spec->task);
+                      .identity = kn_method_find(s->method)->identity,
+                      .additive = kn_settings_additive(s)};
+    KN_TRY(kn_check_covariances(ctx, s, x->F, &spec->sample, &spec->task));
+    if (spec->additive)
+        KN_TRY(kn_cov_of_design(ctx, x, &spec->sample));
+out:
+    return status;
 }
 
 /* What is normal, from the training samples' own cross-validated maps, and from them the noise. */
 static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y,
-                                kn_rules rules, kn_model *m)
+                                const kn_settings *s, kn_model *m)
 {
     kn_status status;
     void *fold = NULL;
@@ -92,6 +101,8 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_resp
                             .folds = cv->folds,
                             .top = m->reference.top,
                             .keep_z = kn_reference_keeps_z(cv->n, m->gp.T),
+                            .order = s->table_order,
+                            .group = s->groups,
                             .seed = m->seed};
     if (cv->sample) {
         KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
@@ -101,7 +112,7 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_resp
     }
     if (m->gp.spec.additive && m->gp.P > 0)
         KN_TRY(kn_gp_set_slope(ctx, &m->gp, cv));
-    KN_TRY(kn_noise_maker_new(ctx, &m->gp, Y, cv, rules, &maker));
+    KN_TRY(kn_noise_maker_new(ctx, &m->gp, Y, cv, (kn_rules)s->rules, &maker));
     kn_visitor noise = kn_noise_visitor(maker);
     job.noise = &noise;
     KN_TRY(kn_reference_make(ctx, &job, &m->reference, &m->info.cv));
@@ -117,13 +128,13 @@ out:
 
 /* Noise and reference, by the cross-validated maps where there are any. A fit that is cancelled
  * here stands: only its reference is missing, and its noise is that of training. */
-static kn_status finish(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y, kn_rules rules,
-                        kn_model *m)
+static kn_status finish(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y,
+                        const kn_settings *s, kn_model *m)
 {
     kn_status status = KN_OK;
     double t0 = kn_clock(), top = m->reference.top;
     if (cv->gp)
-        status = make_reference(ctx, cv, Y, rules, m);
+        status = make_reference(ctx, cv, Y, s, m);
     if (status == KN_ERR_CANCELLED) {
         m->info.stop = KN_STOP_CANCELLED;
         m->reference.top = top;
@@ -132,7 +143,7 @@ static kn_status finish(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y
         status = KN_OK;
     }
     if (status == KN_OK && m->info.cv.folds == 0)
-        status = kn_gp_set_noise(ctx, &m->gp, Y, NULL, rules);
+        status = kn_gp_set_noise(ctx, &m->gp, Y, NULL, (kn_rules)s->rules);
     for (ptrdiff_t j = 0; status == KN_OK && j < m->gp.T; j++)
         m->info.noise_variance += m->gp.noise[j] / (double)m->gp.T;
     m->info.converged = m->info.stop == KN_STOP_CONVERGED;
@@ -165,9 +176,12 @@ static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, 
                             .n_responses = Y.cols,
                             .rho = NAN,
                             .length = NAN};
-    KN_TRY(kn_xscale_new(ctx, X, s->standardise, &m->x));
-    KN_TRY(kn_mat_new(ctx, X.rows, X.cols, Xs));
-    KN_TRY(kn_xscale_apply(ctx, &m->x, X, *Xs));
+    kn_design_options design = s->design ? *s->design : (kn_design_options){.quadratic = -1};
+    design.additive = kn_settings_additive(s);
+    design.standardise = s->standardise;
+    KN_TRY(kn_design_new(ctx, X, &design, &m->x));
+    KN_TRY(kn_mat_new(ctx, X.rows, m->x.F, Xs));
+    KN_TRY(kn_design_apply(ctx, &m->x, X, false, *Xs, NULL));
     KN_TRY(kn_scaling_new(ctx, Y, s->standardise, &m->y));
     m->info.n_constant_x = m->x.n_constant;
     m->info.n_left_out = m->y.n_all - m->y.n_kept;
@@ -180,7 +194,8 @@ static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, 
         kn_log(ctx, KN_LOG_WARNING, "%td of %td responses are constant or not finite and left out",
                m->info.n_left_out, Y.cols);
     if (m->x.n_constant > 0)
-        kn_log(ctx, KN_LOG_WARNING, "%td of %td covariates are constant", m->x.n_constant, X.cols);
+        kn_log(ctx, KN_LOG_WARNING, "%td of %td covariates are constant and left out",
+               m->x.n_constant, X.cols);
 out:
     return status;
 }
@@ -206,6 +221,23 @@ static kn_gp_options engine_options(const kn_settings *s, kn_journal *journal, k
                                       .journal = journal}};
 }
 
+/* Samples that share noise, where that is modelled. Those that tell nothing are none at all. */
+static kn_status take_groups(kn_ctx *ctx, kn_settings *s, ptrdiff_t N, bool additive,
+                             kn_groups *out)
+{
+    kn_status status = KN_OK;
+    if (!s->groups)
+        return KN_OK;
+    KN_TRY(kn_groups_new(ctx, N, s->groups, out));
+    bool tell = kn_groups_tell(out);
+    if (!tell)
+        s->groups = NULL;
+    if (!tell || !additive)
+        kn_groups_clear(out);
+out:
+    return status;
+}
+
 kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *settings,
                          kn_journal *journal, kn_model **model)
 {
@@ -213,6 +245,7 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
     kn_settings s;
     kn_spec spec;
     kn_mat Xs = {0};
+    kn_groups groups = {0};
     kn_model *m = NULL;
     kn_gp_maps cv = {0};
     *model = NULL;
@@ -221,23 +254,24 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
     kn_settings_imply(&s);
     KN_TRY(kn_check_fit(ctx, &s));
     KN_TRY(check_data(ctx, X, Y, &s));
-    KN_TRY(spec_of(ctx, &s, X.cols, &spec));
+    KN_TRY(begin(ctx, X, Y, &s, &Xs, &m));
+    KN_TRY(spec_of(ctx, &s, &m->x, &spec));
     KN_TRY(check_theta(ctx, &s, &spec));
     set_rank(ctx, &s, X.rows, &spec);
-    KN_TRY(begin(ctx, X, Y, &s, &Xs, &m));
+    KN_TRY(take_groups(ctx, &s, X.rows, spec.additive, &groups));
     kn_responses responses = kn_responses_of(Y, &m->y);
     kn_gp_options go = engine_options(&s, journal, &cv);
-    kn_fit_problem problem = {.X = Xs, .Y = responses, .spec = spec, .options = &go};
+    kn_fit_problem problem = {
+        .X = Xs, .Y = responses, .spec = spec, .groups = groups, .options = &go};
     status = m->info.method->fit(ctx, &problem, &m->gp, &m->info);
     kn_fit_problem_clear(&problem);
-    if (status == KN_OK)
-        status = finish(ctx, &cv, &responses, (kn_rules)s.rules, m);
-    if (status != KN_OK)
-        goto out;
+    KN_TRY(status);
+    KN_TRY(finish(ctx, &cv, &responses, &s, m));
     m->timed = true;
     kn_model_settle(m);
     *model = m;
 out:
+    kn_groups_clear(&groups);
     kn_gp_maps_clear(&cv);
     kn_mat_clear(&Xs);
     if (status != KN_OK)

@@ -9,6 +9,7 @@
 
 #include "la/la.h"
 #include "work/check.h"
+#include "work/predictions.h"
 
 static kn_status begin(kn_ctx *ctx, const kn_model *model, kn_maps **maps, kn_maps **m)
 {
@@ -25,7 +26,7 @@ static kn_status begin(kn_ctx *ctx, const kn_model *model, kn_maps **maps, kn_ma
     return status;
 }
 
-static kn_status standardised(kn_ctx *ctx, const kn_model *model, kn_view X, kn_mat *out)
+static kn_status designed(kn_ctx *ctx, const kn_model *model, kn_view X, kn_mat *out)
 {
     kn_status status;
     *out = kn_mat_none();
@@ -33,8 +34,8 @@ static kn_status standardised(kn_ctx *ctx, const kn_model *model, kn_view X, kn_
     if (X.cols != model->info.n_covariates)
         return kn_fail(ctx, KN_ERR_SHAPE, "covariates have %td columns, the model has %td", X.cols,
                        model->info.n_covariates);
-    KN_TRY(kn_mat_new(ctx, X.rows, X.cols, out));
-    KN_TRY(kn_xscale_apply(ctx, &model->x, X, *out));
+    KN_TRY(kn_mat_new(ctx, X.rows, model->x.F, out));
+    KN_TRY(kn_design_apply(ctx, &model->x, X, true, *out, NULL));
 out:
     if (status != KN_OK)
         kn_mat_clear(out);
@@ -43,12 +44,18 @@ out:
 
 kn_status kn_maps_predict(kn_ctx *ctx, const kn_model *model, kn_view X, kn_maps **maps)
 {
+    return kn_maps_predict_groups(ctx, model, X, NULL, maps);
+}
+
+kn_status kn_maps_predict_groups(kn_ctx *ctx, const kn_model *model, kn_view X,
+                                 const ptrdiff_t *group, kn_maps **maps)
+{
     kn_status status;
     kn_maps *m;
     kn_mat Xs = {0};
     KN_TRY(begin(ctx, model, maps, &m));
-    KN_TRY(standardised(ctx, model, X, &Xs));
-    KN_TRY(kn_gp_predict(ctx, &model->gp, &(kn_newcomers){.X = Xs}, &m->maps));
+    KN_TRY(designed(ctx, model, X, &Xs));
+    KN_TRY(kn_gp_predict(ctx, &model->gp, &(kn_newcomers){.X = Xs, .group = group}, &m->maps));
     *maps = m;
 out:
     kn_mat_clear(&Xs);
@@ -164,7 +171,7 @@ kn_status kn_covariance(kn_ctx *ctx, const kn_model *model, kn_view x, const ptr
         return kn_fail(ctx, KN_ERR_SHAPE, "x has %td rows, expected one sample", x.rows);
     KN_TRY(check_output(ctx, model_cov, count, count, "model_cov"));
     KN_TRY(check_output(ctx, noise_cov, count, count, "noise_cov"));
-    KN_TRY(standardised(ctx, model, x, &xs));
+    KN_TRY(designed(ctx, model, x, &xs));
     KN_TRY(kn_alloc_i(ctx, count, &J));
     for (ptrdiff_t j = 0; j < count; j++) {
         J[j] = kn_kept_from(&model->y, responses[j]);

@@ -9,7 +9,6 @@
 #include "work/check.h"
 
 enum { EXAMPLE_RANK = 500 }; /* in suggestions */
-enum { RANK_FROM = 1000 };   /* samples, see fit_arrays.c */
 
 static double without_responses(const kn_need_shape *s)
 {
@@ -138,8 +137,13 @@ static kn_status place(const kn_room *self, kn_ctx *ctx, const kn_response_shape
     s.N = r->n;
     if (!s.scoring)
         s.M = w->rank > 0 && w->rank < r->n ? w->rank : r->n;
-    if (w->rank == KN_RANK_AUTO && !s.scoring && s.method->low_rank && r->n >= RANK_FROM)
-        s.low = r->n / 3; /* the most that it takes without being asked */
+    if (w->rank == KN_RANK_AUTO && !s.scoring && s.method->low_rank &&
+        (w->additive || r->n >= KN_RANK_FROM)) /* the most that it takes without being asked */
+        s.low = r->n / (w->additive ? KN_RANK_SHARE_ADDITIVE : KN_RANK_SHARE);
+    if (w->additive && !s.scoring) {
+        s.stats = r->terms;
+        s.groups = r->groups;
+    }
     s.T = r->T;
     s.F = r->F;
     s.value = r->value;
@@ -164,6 +168,7 @@ kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out)
     ptrdiff_t basis = s->basis_view.data ? s->basis_view.cols : 0;
     *out = room_of(ctx, s);
     out->rank = s->rank;
+    out->additive = kn_settings_additive(s);
     kn_status status = kn_check_covariances(ctx, s, KN_ALL_COLUMNS, &sample, &task);
     bool iso = s->noise == KN_NOISE_ISO;
     out->shape = (kn_need_shape){.method = kn_method_find(s->method),
@@ -175,8 +180,16 @@ kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out)
                                  .task_stats = iso ? task.stats.n : 0,
                                  .P = basis > 0 ? basis : s->components,
                                  .folds = s->folds,
+                                 .current = s->rules == KN_RULES_CURRENT,
                                  .top = s->top};
     return status;
+}
+
+/* Columns that new samples have before the model: features, or all training samples. */
+static ptrdiff_t features(const kn_gp *gp)
+{
+    const kn_decomp *R0 = &gp->latent.cell[0].R0;
+    return kn_decomp_is_low(R0) ? R0->map.rows : R0->m;
 }
 
 kn_work_room kn_room_to_score(kn_ctx *ctx, const kn_settings *s, const kn_model *model, int maps,
@@ -191,7 +204,8 @@ kn_work_room kn_room_to_score(kn_ctx *ctx, const kn_settings *s, const kn_model 
                               .kept = kept,
                               .method = model->gp.method,
                               .P = model->gp.P,
-                              .M = model->gp.latent.cell[0].R0.m,
+                              .M = features(&model->gp),
+                              .groups = model->gp.latent.groups.n,
                               .stats = model->gp.spec.sample.stats.n};
     return w;
 }

@@ -19,6 +19,7 @@ typedef struct kn_work_room {
     kn_allowance allowance;
     kn_need_shape shape; /* all but N, T, F, M and what depends on the files */
     ptrdiff_t rank;      /* of R, as kn_settings has it */
+    bool additive;
 } kn_work_room;
 
 kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out);

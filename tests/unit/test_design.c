@@ -1,7 +1,6 @@
 #include "data/design.h"
 
 #include "base/rng.h"
-#include "data/scale.h"
 #include "io/table.h"
 #include "scratch.h"
 #include "test.h"
@@ -303,10 +302,17 @@ static void a_plain_design_is_standardised_columns(void **state)
         for (ptrdiff_t i = 0; i < 9; i++)
             kn_col(with, f)[i] = f == 2 ? 1.5 : kn_at(raw, i, f > 2 ? f - 1 : f);
     for (int standardise = 0; standardise < 2; standardise++) {
-        kn_xscale s;
         kn_mat old = ref_new(9, 4);
-        assert_ok(ctx, kn_xscale_new(ctx, view(raw), standardise, &s));
-        assert_ok(ctx, kn_xscale_apply(ctx, &s, view(raw), old));
+        for (ptrdiff_t f = 0; f < 4; f++) {
+            double mean = 0, v = 0;
+            for (ptrdiff_t i = 0; i < 9; i++)
+                mean += kn_at(raw, i, f) / 9;
+            for (ptrdiff_t i = 0; i < 9; i++)
+                v += (kn_at(raw, i, f) - mean) * (kn_at(raw, i, f) - mean) / 9;
+            for (ptrdiff_t i = 0; i < 9; i++)
+                kn_col(old, f)[i] = standardise ? (kn_at(raw, i, f) - mean) / sqrt(v)
+                                                : kn_at(raw, i, f);
+        }
         kn_design_options o = {.standardise = standardise, .quadratic = -1};
         kn_design d = made(ctx, with, &o);
         kn_design_block block;
@@ -314,10 +320,9 @@ static void a_plain_design_is_standardised_columns(void **state)
         assert_int_equal(block.count, 4);
         assert_int_equal(d.n_constant, 1);
         kn_mat X = applied(ctx, &d, with, true, NULL);
-        assert_same(X, old, 0);
+        assert_same(X, old, 1e-14);
         free(X.data), free(old.data);
         kn_design_clear(&d);
-        kn_xscale_clear(&s);
     }
     free(raw.data), free(with.data);
     kn_ctx_free(ctx);
