@@ -63,6 +63,19 @@ misused "a mask for a table" ": --mask is for images, thickness.csv is none" \
 misused "a column on both sides" \
     ": regions.csv: --targets age: it is a covariate or a label and cannot be a response" \
     fit -c regions.csv -y regions.csv --use age --targets age -o m.safetensors
+misused "a column that is to be a number and a category" \
+    ": --categorical and --numeric both name 'sex', expected one of them" \
+    fit -c people.csv -y thickness.csv --categorical sex --numeric sex -o m.safetensors
+misused "a number that is no covariate" ": people.csv: --numeric age: it is not among the covariates" \
+    fit -c people.csv -y thickness.csv --use sex --numeric age -o m.safetensors
+fit "a number that is text" "people.csv line 2: site is 'A', expected a number as --numeric asks for" \
+    -c people.csv --numeric site
+sed '3s/^s02/s01/' regions.csv >visits.csv
+works "an id twice in a table that is matched with no other" \
+    fit -c visits.csv -y visits.csv --use age -o visits.safetensors
+check "... with a warning" grep -qxF \
+    "kronorm fit: warning: visits.csv: ids repeat, the rows of one person are taken for rows of several" \
+    "$logs/err"
 
 works "the tables themselves are fine" fit -c people.csv -y thickness.csv -o model.safetensors -q
 score() { # promise, sentence, options ...
@@ -86,6 +99,9 @@ score "a label column that is not there" "people.csv has no column 'group' for -
     -c people.csv -y thickness.csv --label group=patient
 score "a label that nobody has" "people.csv: nobody has site 'C', which --label asks for" \
     -c people.csv -y thickness.csv --label site=C
+refused "an id twice, and a file for each" \
+    "doubled.csv: id s01 is on lines 2 and 3, --split writes one file for each id" \
+    predict model.safetensors -c doubled.csv -o split --split
 misused "a label without a value" ": --label is 'site', expected COLUMN=VALUE" \
     score model.safetensors -c people.csv -y thickness.csv -o scored --label site
 misused "images from a table" ": --format nii needs a model trained on images; this one has no geometry" \
