@@ -66,6 +66,10 @@ kn_status kn_fold_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold *f)
     kn_mat Gc = {0};
     double *s2 = NULL;
     ptrdiff_t n = f->n_train;
+    if (P == 0) { /* the mean alone */
+        KN_TRY(kn_mat_new(ctx, n, 0, &f->Z_train));
+        return kn_mat_new(ctx, n, 0, &f->US);
+    }
     KN_TRY(centred_gram(ctx, gram->G, f, &Gc));
     KN_TRY(kn_alloc_d(ctx, n, &s2));
     KN_TRY(kn_eig(ctx, Gc, s2)); /* ascending */

@@ -41,6 +41,8 @@ static double objective(unsigned n, const double *x, double *grad, void *data)
 {
     run *r = data;
     double value, g[KN_MAX_DIM];
+    if (r->stopped) /* a line search may ask once more before it looks */
+        return stop_with(r, r->stop);
     if (kn_cancelled(r->ctx))
         return stop_with(r, KN_STOP_CANCELLED);
     /* Limits are looked at from the second evaluation on: there is always one point to keep. */

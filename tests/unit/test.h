@@ -33,6 +33,14 @@ static inline int repeat(int all, int few)
     return asked && strcmp(asked, "few") == 0 ? few : all;
 }
 
+/* Settings of version 0.1: linear+se, its rules for noise and components. */
+static inline void classic_settings(kn_settings *s)
+{
+    kn_settings_init(s);
+    s->rules = KN_RULES_CLASSIC;
+    s->group = "none";
+}
+
 /* |a - b| <= tol * max(1, |b|), with both numbers in the message. */
 #define assert_close(a, b, tol)                                                                    \
     do {                                                                                           \

@@ -113,7 +113,7 @@ static void five_percent_of_healthy_people_are_below_five_percent(void **state)
         kn_model *m;
         people(&rng, p, 150, 0, 0, &X, &Y);
         people(&rng, p, FRESH, 0, 0, &Xs, &Ys);
-        kn_settings_init(&o);
+        classic_settings(&o);
         assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
         scored s = score(m, Xs, Ys);
         for (int i = 0; i < FRESH; i++) {
@@ -142,7 +142,7 @@ static void detect(double lesion, kn_auc *top, kn_auc *deviance)
     people(&rng, p, 160, 60, lesion, &Xs, &Ys);
     for (int i = 100; i < 160; i++)
         abnormal[i] = true;
-    kn_settings_init(&o);
+    classic_settings(&o);
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     scored s = score(m, Xs, Ys);
     assert_ok(ctx, kn_auc_of(ctx, s.statistic, abnormal, 160, top));

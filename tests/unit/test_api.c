@@ -14,7 +14,7 @@ static kn_view view(kn_mat m)
 static kn_settings options(void)
 {
     kn_settings o;
-    kn_settings_init(&o);
+    classic_settings(&o);
     o.components = 2;
     return o;
 }
@@ -77,7 +77,7 @@ static void options_out_of_range_are_refused_by_name(void **state)
     CASE("rho is 1.5", o.rho = 1.5);
     CASE("length is 0", o.length = 0);
     CASE("neither linear nor se", o.sample_kernel = "iso");
-    CASE("sample_kernel is 'rbf', expected a sum of", o.sample_kernel = "rbf");
+    CASE("sample_kernel is 'rbf', expected additive, or a sum of", o.sample_kernel = "rbf");
     CASE("structured noise takes sample kernels", o.sample_kernel = "linear+iso");
     CASE("a task kernel needs iso noise", o.task_kernel = "linear");
     CASE("a task scale needs iso noise", o.task_scale = KN_TASK_SCALE_SQRTN);

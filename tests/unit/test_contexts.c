@@ -117,7 +117,7 @@ static void two_contexts_at_once_get_the_bits_that_each_gets_alone(void **state)
         jobs[k].threads = k + 1; /* one asks for one BLAS thread, the other for two */
         jobs[k].rounds = repeat(MOST, 2);
         jobs[k].out = out[k];
-        kn_settings_init(&jobs[k].s);
+        classic_settings(&jobs[k].s);
         jobs[k].s.components = 4;
         jobs[k].s.folds = 3;
         jobs[k].s.noise = k == 0 ? KN_NOISE_STRUCTURED : KN_NOISE_ISO;
@@ -153,7 +153,7 @@ static void low_rank_has_the_same_bytes_for_any_number_of_threads(void **state)
         people(cases[c].N, 60, 11, &X, &Y);
         for (int k = 0; k < 3; k++) {
             job b = {.X = view(X), .Y = view(Y), .threads = k + 1};
-            kn_settings_init(&b.s);
+            classic_settings(&b.s);
             b.s.components = 3;
             b.s.rank = cases[c].rank;
             out[k] = alone(&b);
@@ -177,7 +177,7 @@ static void dense_predictions_agree_for_any_number_of_threads(void **state)
     people(300, 60, 12, &X, &Y);
     for (int k = 0; k < 2; k++) {
         job b = {.X = view(X), .Y = view(Y), .threads = k + 1};
-        kn_settings_init(&b.s);
+        classic_settings(&b.s);
         b.s.components = 3;
         b.s.folds = 0;
         out[k] = alone(&b);

@@ -37,7 +37,7 @@ static kn_view view(kn_mat m)
 static kn_settings at(kn_mat theta, kn_mat B, kn_likelihood likelihood)
 {
     kn_settings o;
-    kn_settings_init(&o);
+    classic_settings(&o);
     o.noise = KN_NOISE_ISO;
     o.likelihood = (int)likelihood;
     o.sample_kernel = o.task_kernel = "linear+se+iso";
@@ -253,7 +253,7 @@ static kn_model *structured_fit(const char *dir, inputs in, json_t *expected, in
 {
     kn_settings o;
     kn_model *model;
-    kn_settings_init(&o);
+    classic_settings(&o);
     o.components = (int)in.B.cols;
     if (strcmp(json_string_value(json_object_get(expected, "basis")), "given") == 0)
         o.basis_view = view(in.B);

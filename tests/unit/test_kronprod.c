@@ -16,7 +16,7 @@ static kn_view view(kn_mat m)
 static kn_settings at(const double *theta, int n, unsigned task, unsigned sample)
 {
     kn_settings o;
-    kn_settings_init(&o);
+    classic_settings(&o);
     o.method = "kronprod";
     o.task_kernel = KERNELS[task];
     o.sample_kernel = KERNELS[sample];
@@ -364,7 +364,7 @@ static void nested_and_joint_optimisers_agree(void **state)
         for (int k = 0; k < 3; k++) {
             kn_settings o;
             kn_fit_info info;
-            kn_settings_init(&o);
+            classic_settings(&o);
             o.method = "kronprod";
             o.task_kernel = dense ? KERNELS[7] : NULL;
             o.optimiser = k;
@@ -394,7 +394,7 @@ static void options_of_other_methods_are_refused_by_name(void **state)
     kn_model *model;
     kn_settings o;
     kn_view X = view(p.X), Y = view(p.Y);
-    kn_settings_init(&o);
+    classic_settings(&o);
     o.method = "kronprod";
     o.components = 3;
     assert_refused(ctx, kn_fit_arrays(ctx, X, Y, &o, &model), KN_ERR_ARGUMENT, "components");
@@ -417,7 +417,7 @@ static void too_many_responses_for_the_dense_path_are_refused_with_the_numbers(v
     kn_mat X = ref_normal(&rng, 4, 1), Y = ref_normal(&rng, 4, 10001);
     kn_model *model;
     kn_settings o;
-    kn_settings_init(&o);
+    classic_settings(&o);
     o.method = "kronprod";
     o.task_kernel = "linear+se+iso";
     assert_refused(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model), KN_ERR_ARGUMENT, "6 GB");

@@ -82,7 +82,7 @@ static truth iso_truth(void)
     kn_settings o;
     kn_model *m;
     kn_maps *maps;
-    kn_settings_init(&o);
+    classic_settings(&o);
     o.noise = KN_NOISE_ISO;
     o.basis_view = view(t.B);
     o.task_kernel = "iso";
@@ -201,7 +201,7 @@ static void structured_noise_is_calibrated_on_fresh_data(void **state)
     double z2 = 0, inside = 0;
     cohort(150, 40, 3, 1, &X, &Y);
     cohort(400, 40, 3, 1, &Xs, &Ys);
-    kn_settings_init(&o);
+    classic_settings(&o);
     o.components = 3;
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     assert_ok(ctx, kn_maps_predict(ctx, m, view(Xs), &maps));
@@ -237,7 +237,7 @@ static double fresh_msll(kn_mat X, kn_mat Y, kn_mat Xs, kn_mat Ys, int component
     ptrdiff_t n = Y.cols;
     kn_mat mean = ref_new(Xs.rows, n), var = ref_new(Xs.rows, n);
     double *noise = calloc((size_t)n, sizeof *noise), loss = 0;
-    kn_settings_init(&o);
+    classic_settings(&o);
     o.components = components;
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     kn_model_info(m, &info);
@@ -297,7 +297,7 @@ static void pure_noise_gets_one_component_and_a_warning(void **state)
         kn_settings o;
         kn_model *m;
         kn_fit_info info;
-        kn_settings_init(&o);
+        classic_settings(&o);
         assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
         kn_model_info(m, &info);
         ones += info.n_components == 1 && info.nothing_predicted;

@@ -99,7 +99,7 @@ static void draw(ptrdiff_t N, ptrdiff_t T, double *X, float *Y)
 static kn_settings settings_of(const trial *t)
 {
     kn_settings o;
-    kn_settings_init(&o);
+    classic_settings(&o);
     o.method = t->s.method->name;
     o.components = t->s.given_basis ? 0 : (int)t->s.P;
     o.noise = t->s.iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
@@ -415,7 +415,7 @@ static void arrays_of_every_order_are_the_same_from_a_file(void **state)
     kn_ctx *ctx = kn_ctx_new();
     kn_options *o = options_of(ctx, "fit",
                                "covariates=people.csv responses=y.npy missing=drop scratch=. "
-                               "components=2");
+                               "components=2 preset=classic");
     kn_settings s;
     assert_ok(ctx, kn_settings_of(ctx, o, "fit", &s));
     kn_set_threads(ctx, 1);

@@ -93,7 +93,7 @@ static void a_wrong_value_is_a_sentence_that_marks_the_key(void **state)
         {"fit", "threads", "-2", "{threads} is -2, expected 0 or more"},
         {"fit", "theta", "1,,2", "{theta} is '1,,2', expected numbers with commas"},
         {"fit", "resume", "maybe", "{resume} is 'maybe', expected yes or no"},
-        {"fit", "sample_kernel", "linear+rbf", "{sample_kernel} is 'linear+rbf', expected a sum"},
+        {"fit", "sample_kernel", "linear+rbf", "{sample_kernel} is 'linear+rbf', expected additive, or a sum"},
         {"fit", "preset", "best", "{preset} is 'best', expected paper"},
         {"fit", "knots", "3", "fit has no option 'knots'"},
         {"fit", "label", "a=b", "fit has no option 'label'"},
@@ -174,7 +174,7 @@ static void what_a_method_implies_comes_before_what_follows_from_it(void **state
     kn_options_free(o);
     o = options_of(ctx, "fit", "");
     assert_ok(ctx, kn_settings_of(ctx, o, "fit", &s));
-    assert_string_equal(s.sample_kernel, "linear+se");
+    assert_string_equal(s.sample_kernel, "additive");
     assert_null(s.task_kernel);
     kn_options_free(o);
 }

@@ -110,7 +110,7 @@ static void check_predictions(kn_model *model, problem p, dense d, double tol)
 static kn_settings held(problem p)
 {
     kn_settings o;
-    kn_settings_init(&o);
+    classic_settings(&o);
     o.basis_view = view(p.B);
     o.max_evals = 0;
     o.standardise = 0;
@@ -427,7 +427,7 @@ static void cross_validation_equals_literal_refits(void **state)
         for (int i = 0; i < N; i++)
             fold[i] = (int)kn_rng_below(&rng, folds);
         fold[0] = 0, fold[1] = 1, fold[2] = 2, fold[3] = 3;
-        kn_settings_init(&o);
+        classic_settings(&o);
         o.components = P;
         o.max_evals = 0;
         o.standardise = 0;
@@ -516,7 +516,7 @@ static void order_of_rows_and_responses_does_not_matter(void **state)
         kn_maps *ma, *mb;
         kn_fit_info ia, ib;
         kn_mat m1 = ref_new(5, T), m2 = ref_new(5, T), v1 = ref_new(5, T), v2 = ref_new(5, T);
-        kn_settings_init(&o);
+        classic_settings(&o);
         o.noise = iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
         o.components = 3;
         o.folds = 0;
@@ -560,7 +560,7 @@ static void units_and_scales_come_back(void **state)
     kn_settings o;
     kn_model *a, *b;
     kn_maps *ma, *mb;
-    kn_settings_init(&o);
+    classic_settings(&o);
     o.components = 2;
     o.rho = 0.3;
     o.length = 1.5;

@@ -252,7 +252,7 @@ static void resumes(ptrdiff_t N, ptrdiff_t T, const kn_settings *o)
 static kn_settings options(void)
 {
     kn_settings o;
-    kn_settings_init(&o);
+    classic_settings(&o);
     o.folds = 2;
     return o;
 }
