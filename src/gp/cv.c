@@ -77,7 +77,23 @@ out:
     return status;
 }
 
-static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_part *part, double *clamped)
+static kn_status fold_far(kn_ctx *ctx, const kn_latent *model, kn_mat Xs, const kn_fold *f,
+                          double *far)
+{
+    double *own = NULL;
+    kn_status status;
+    KN_TRY(kn_alloc_d(ctx, f->n_test, &own));
+    KN_TRY(kn_latent_far(ctx, model, Xs, own));
+    for (ptrdiff_t i = 0; i < f->n_test; i++)
+        far[f->test[i]] = own[i];
+out:
+    kn_free(own);
+    return status;
+}
+
+/* far NULL, or where it goes for the rows held out. */
+static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_part *part, double *clamped,
+                           double *far)
 {
     kn_status status;
     kn_latent model = {0};
@@ -90,6 +106,8 @@ static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_part *pa
     KN_TRY(kn_mat_new(ctx, f->n_test, model.P, &part->mean));
     KN_TRY(kn_mat_new(ctx, f->n_test, model.P, &part->var));
     KN_TRY(kn_latent_predict(ctx, &model, &(kn_newcomers){.X = Xs}, part->mean, part->var, clamped));
+    if (far)
+        KN_TRY(fold_far(ctx, &model, Xs, f, far));
     if (gp->spec.identity && !gp->complement_component)
         KN_TRY(to_responses(ctx, part));
     part->rows = f->test;
@@ -197,6 +215,7 @@ kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, 
 {
     kn_status status;
     void *memory;
+    double *far = NULL;
     kn_fold f = {.n_train = held->rows.n_train, .n_test = held->rows.n_test};
     ptrdiff_t P = gp->P < held->basis.Z.cols ? gp->P : held->basis.Z.cols;
     *out = (kn_gp_maps){.gp = gp, .Y = *Y, .folds = KN_HELD_OUT_ONCE, .n = f.n_test};
@@ -209,13 +228,21 @@ kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, 
     f.test = held->rows.test;
     held->rows.train = held->rows.test = NULL;
     KN_TRY(kn_mat_copy(ctx, kn_cols(held->basis.Z, 0, P), &f.Z_train));
-    KN_TRY(fold_part(ctx, gp, &f, &out->part[0], &out->clamped));
+    if (gp->P == 0)
+        KN_TRY(kn_alloc_d(ctx, gp->N, &far));
+    KN_TRY(fold_part(ctx, gp, &f, &out->part[0], &out->clamped, far));
+    if (far) {
+        KN_TRY(kn_alloc_d(ctx, out->n, &out->far));
+        for (ptrdiff_t i = 0; i < out->n; i++)
+            out->far[i] = far[out->part[0].rows[i]];
+    }
     KN_TRY(take_basis(ctx, held, P, &out->part[0]));
     out->sample = out->part[0].rows; /* the only part, and in order */
     out->part[0].rows = NULL;
     kn_free(out->part[0].train);
     out->part[0].train = NULL;
 out:
+    kn_free(far);
     kn_fold_clear(&f);
     if (status != KN_OK)
         kn_gp_maps_clear(out);
@@ -255,6 +282,8 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
     KN_TRY(kn_alloc(ctx, problem->folds, sizeof(kn_part), &part));
     out->part = part;
     out->n_parts = problem->folds;
+    if (gp->P == 0)
+        KN_TRY(kn_alloc_d(ctx, gp->N, &out->far));
     if (!gp->pca)
         KN_TRY(held_coordinates(ctx, gp, problem->Y, &Z));
     else if (!problem->gram)
@@ -265,7 +294,7 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
         KN_TRY(gp->pca ? kn_fold_pca(ctx, gram, gp->P, &f) : kn_fold_given(ctx, Z, &f));
         if (signs)
             KN_TRY(fold_signs(ctx, problem->Y, &f));
-        KN_TRY(fold_part(ctx, gp, &f, &out->part[k], &out->clamped));
+        KN_TRY(fold_part(ctx, gp, &f, &out->part[k], &out->clamped, out->far));
         kn_fold_clear(&f);
         kn_tell(ctx, "cross-validation", k + 1, problem->folds, NAN);
     }

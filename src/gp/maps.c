@@ -31,6 +31,7 @@ void kn_gp_maps_clear(kn_gp_maps *maps)
     kn_free(maps->fold);
     kn_free(maps->sample);
     kn_free(maps->known);
+    kn_free(maps->far);
     if (maps->own)
         maps->own_free(maps->own);
     *maps = (kn_gp_maps){0};

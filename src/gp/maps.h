@@ -45,6 +45,7 @@ typedef struct kn_gp_maps {
     void *own; /* of a method without components: instead of parts */
     void (*own_free)(void *own);
     double clamped; /* largest relative step by which a variance fell below zero */
+    double *far;    /* n  of a model without components: see kn_latent_far; NULL */
     bool *known;    /* n  in a known group: no slope is applied; NULL: none is */
 } kn_gp_maps;
 

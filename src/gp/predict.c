@@ -143,6 +143,23 @@ out:
     return status;
 }
 
+kn_status kn_latent_far(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, double *far)
+{
+    kn_status status;
+    double one = 1, clamped = 0;
+    kn_mat mean = {0};
+    kn_latent probe = {.X = l->X, .P = 1, .n_cells = 1, .c = &one, .d = &one};
+    probe.cell[0] = (kn_latent_cell){.R0 = l->cell[0].R0, .n = 1};
+    KN_TRY(kn_mat_new(ctx, l->cell[0].R0.m, 1, &probe.cell[0].A));
+    KN_TRY(kn_mat_new(ctx, Xs.rows, 1, &mean));
+    KN_TRY(kn_latent_predict(ctx, &probe, &(kn_newcomers){.X = Xs}, mean,
+                             kn_mat_cols(far, Xs.rows, 1), &clamped));
+out:
+    kn_mat_clear(&mean);
+    kn_mat_clear(&probe.cell[0].A);
+    return status;
+}
+
 void kn_latent_predict_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
 {
     kn_held mark = r->now;
@@ -162,6 +179,10 @@ kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers
     KN_TRY(kn_gp_maps_one_part(ctx, gp, who->X.rows, out));
     KN_TRY(kn_latent_predict(ctx, &gp->latent, who, out->part[0].mean, out->part[0].var,
                              &out->clamped));
+    if (gp->P == 0) {
+        KN_TRY(kn_alloc_d(ctx, out->n, &out->far));
+        KN_TRY(kn_latent_far(ctx, &gp->latent, who->X, out->far));
+    }
     if (who->group) {
         void *memory;
         KN_TRY(kn_alloc(ctx, out->n, sizeof *out->known, &memory));

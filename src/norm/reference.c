@@ -164,6 +164,8 @@ static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk 
         *finite = *finite && z->top.finite[i] == z->gp->T;
     kn_top_stream_result(&z->top, r->statistic);
     kn_extrapolation_ratio(r->extrapolation, r->n, noise);
+    for (ptrdiff_t i = 0; job->cv->far && i < r->n; i++)
+        r->extrapolation[i] = job->cv->far[i];
     kn_sort(r->extrapolation, r->n);
 out:
     return status;

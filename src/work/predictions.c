@@ -64,6 +64,33 @@ out:
     return status;
 }
 
+/* Rows of a map with components have sum_j v_ij = sum_p v_lat,ip: columns of B have length 1. */
+kn_status kn_maps_beyond(kn_ctx *ctx, const kn_model *model, kn_view X, const kn_maps *maps,
+                         const int *held, double *extra)
+{
+    kn_status status = KN_OK;
+    kn_mat Xs = {0};
+    kn_gp_maps far = {0};
+    bool any = false;
+    for (ptrdiff_t i = 0; i < X.rows; i++) {
+        extra[i] = 0;
+        any = any || held[i] > 0 || (maps->maps.known && maps->maps.known[i]);
+    }
+    if (!any || maps->maps.own || model->gp.P == 0)
+        return KN_OK;
+    KN_TRY(kn_mat_new(ctx, X.rows, model->x.F, &Xs));
+    KN_TRY(kn_design_apply(ctx, &model->x, X, false, Xs, NULL));
+    KN_TRY(kn_gp_predict(ctx, &model->gp, &(kn_newcomers){.X = Xs}, &far));
+    for (ptrdiff_t p = 0; p < model->gp.P; p++)
+        for (ptrdiff_t i = 0; i < X.rows; i++)
+            if (held[i] > 0 || (maps->maps.known && maps->maps.known[i]))
+                extra[i] += kn_at(far.part[0].var, i, p) - kn_at(maps->maps.part[0].var, i, p);
+out:
+    kn_gp_maps_clear(&far);
+    kn_mat_clear(&Xs);
+    return status;
+}
+
 kn_status kn_maps_loo(kn_ctx *ctx, const kn_model *model, kn_view Y, kn_maps **maps)
 {
     kn_status status;

@@ -20,6 +20,8 @@
 #include "model/units.h"
 #include "work/check.h"
 #include "work/mapfile.h"
+#include "work/newcomers.h"
+#include "work/predictions.h"
 #include "work/room.h"
 #include "work/scores.h"
 
@@ -40,6 +42,7 @@ typedef struct work {
     bool score;
     unsigned write; /* KN_MAP_...: those asked for */
     kn_people people;
+    kn_standing standing;
     kn_scores *scores;
     /* with {output} */
     kn_write_options options;
@@ -60,6 +63,7 @@ static void work_clear(work *w)
         kn_free(w->buffer[k]);
     }
     kn_free(w->z_noise);
+    kn_standing_clear(&w->standing);
     kn_people_clear(&w->people);
     kn_scores_free(w->scores);
     kn_free(w->inputs);
@@ -132,9 +136,13 @@ static kn_status prepare(kn_ctx *ctx, work *w)
     KN_TRY(kn_mapfile_format(ctx, &w->model->space, (kn_format)w->s.format, &unused));
     int maps = __builtin_popcount(w->write);
     kn_work_room room = kn_room_to_score(ctx, &w->s, w->model, maps_of(w), w->s.folder ? 0 : maps);
-    kn_known known = {.recipe = &w->model->recipe, .space = w->score ? &w->model->space : NULL};
+    kn_known known = {.recipe = &w->model->recipe,
+                      .space = w->score ? &w->model->space : NULL,
+                      .group_column = kn_standing_column(&w->s, w->model)};
     KN_TRY(kn_people_new(ctx, w->data, &w->s, known, &room.room, &w->people));
+    KN_TRY(kn_standing_new(ctx, &w->s, w->model, &w->people, &w->standing));
     KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->data, &w->people, &w->scores));
+    KN_TRY(kn_scores_stand(ctx, w->scores, &w->standing));
     if (w->s.folder)
         KN_TRY(prepare_outputs(ctx, w));
     kn_log(ctx, KN_LOG_INFO, "%td samples, %td responses; maps of %.1f MB", w->people.n,
@@ -248,6 +256,7 @@ static void make_z(void *self, ptrdiff_t from, ptrdiff_t to)
     ptrdiff_t n = to - from;
     kn_npm_both(kn_cols(b->y, from, n), kn_cols(b->mean, from, n), kn_cols(b->var, from, n),
                 p->w->model->gp.noise + b->first + from);
+    kn_scores_known_z(p->w->scores, p->row, b, from, to);
     for (ptrdiff_t j = from; j < to; j++) {
         use_cross_validated(p, j, kn_col(b->y, j));
         keep(p, b->y, j, AS_IT_IS, p->w->map[Z]);
@@ -299,11 +308,19 @@ static kn_status pass_blocks(kn_ctx *ctx, work *w, ptrdiff_t row, ptrdiff_t rows
 {
     kn_status status;
     kn_maps *maps = NULL;
+    double *extra = NULL;
     passing p = {.w = w, .row = row, .rows = rows};
     unsigned needs = KN_WALK_MAPS | (w->score ? KN_WALK_Y : 0);
     kn_visitor visitor = {&p, needs, NULL, pass_block, NULL};
     kn_view X = kn_view_cols(w->people.X.data, w->people.n, w->people.X.cols);
-    KN_TRY(kn_maps_predict(ctx, w->model, rows_of(X, row, rows), &maps));
+    const ptrdiff_t *group = w->standing.group ? w->standing.group + row : NULL;
+    KN_TRY(kn_maps_predict_groups(ctx, w->model, rows_of(X, row, rows), group, &maps));
+    if (w->score) {
+        KN_TRY(kn_alloc_d(ctx, rows, &extra));
+        KN_TRY(kn_maps_beyond(ctx, w->model, rows_of(X, row, rows), maps, w->standing.held + row,
+                              extra));
+        kn_scores_beyond(w->scores, row, rows, extra, maps->maps.far);
+    }
     kn_walk walk = {.Y = kn_responses_of(rows_of(w->people.Y, row, rows), &w->model->y),
                     .maps = &maps->maps};
     for (int k = 0; k < KN_N_MAPS; k++)
@@ -311,6 +328,7 @@ static kn_status pass_blocks(kn_ctx *ctx, work *w, ptrdiff_t row, ptrdiff_t rows
     blank(&p, w->z_noise);
     KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
 out:
+    kn_free(extra);
     kn_maps_free(maps);
     return status;
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gp/method.h"
+#include "gp/noise.h"
 #include "model/units.h"
 #include "norm/extrapolation.h"
 #include "norm/gev_fit.h"
@@ -21,6 +23,10 @@ void kn_scores_settle(kn_scores *s)
     kn_free(s->var0);
     kn_free(s->iso);
     kn_free(s->sums);
+    kn_free(s->beyond);
+    kn_free(s->noise_known);
+    s->beyond = s->noise_known = NULL;
+    s->standing = NULL;
     kn_free(s->training);
     kn_free(s->cv_row);
     kn_free(s->measured);
@@ -56,20 +62,6 @@ void kn_scores_free(kn_scores *s)
     kn_free(s);
 }
 
-/* Which of the training samples each id is. */
-static void find_training(const kn_model *m, const kn_people *p, kn_scores *s)
-{
-    for (ptrdiff_t i = 0; i < p->n; i++) {
-        s->training[i] = -1;
-        for (ptrdiff_t t = 0; m->ids && p->id && t < m->info.n_samples; t++)
-            if (strcmp(p->id[i], m->ids[t]) == 0) {
-                s->training[i] = t;
-                break;
-            }
-        s->in_training[i] = s->training[i] >= 0;
-    }
-}
-
 /* Are the responses of row i those that the t-th sample of the reference had? By the sum of the
  * standardised values, which any change but a contrived one moves by more than rounding. */
 static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t t)
@@ -80,6 +72,26 @@ static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t 
     for (ptrdiff_t k = 0; k < m->gp.T; k++)
         sum += (kn_view_at(Y, i, m->y.kept[k]) - m->y.mean[k]) / m->y.sd[k];
     return fabs(sum - m->reference.y_sum[t]) <= 1e-5 * sqrt(T) + 1e-9 * T;
+}
+
+/* Which of the training samples each id is. */
+static void find_training(const kn_model *m, const kn_people *p, kn_scores *s)
+{
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        s->training[i] = -1;
+        for (ptrdiff_t t = 0; m->ids && p->id && t < m->info.n_samples; t++) {
+            ptrdiff_t at = kn_reference_row(&m->reference, t);
+            if (strcmp(p->id[i], m->ids[t]) != 0)
+                continue;
+            if (s->training[i] < 0)
+                s->training[i] = t;
+            if (at >= 0 && same_responses(m, p->Y, i, at)) { /* ids may repeat: this visit */
+                s->training[i] = t;
+                break;
+            }
+        }
+        s->in_training[i] = s->training[i] >= 0;
+    }
 }
 
 /* Who gets a stored z: training samples whose data are the same, unless asked otherwise. */
@@ -245,15 +257,61 @@ out:
     return status;
 }
 
+/* Members of a known group have less noise; their variance takes the difference, so that the sum is
+ * right wherever both are added up. */
+static void add_known_noise(const kn_scores *s, ptrdiff_t row, const kn_block *b)
+{
+    for (ptrdiff_t j = 0; s->noise_known && j < b->count; j++) {
+        double less = s->noise_known[b->first + j] - s->model->gp.noise[b->first + j];
+        for (ptrdiff_t i = 0; i < b->var.rows; i++)
+            if (s->standing->group[row + i] >= 0)
+                kn_col(b->var, j)[i] += less;
+    }
+}
+
 void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b)
 {
     const double *noise = s->model->gp.noise + b->first;
     kn_measured m = {
         b->y, b->mean, b->var, noise, s->mean0 + b->first, s->var0 + b->first, s->measured + row};
-    kn_metrics_add(ctx, &m, s->sums + b->first);
     if (b->first == 0)
         s->noise_sum = 0;
     kn_extrapolation_add(b->var, s->iso + b->first, noise, s->extrapolation + row, &s->noise_sum);
+    add_known_noise(s, row, b);
+    kn_metrics_add(ctx, &m, s->sums + b->first);
+}
+
+kn_status kn_scores_stand(kn_ctx *ctx, kn_scores *s, const kn_standing *standing)
+{
+    kn_status status = KN_OK;
+    s->standing = standing;
+    if (!s->scored)
+        return KN_OK;
+    KN_TRY(kn_alloc_d(ctx, s->n, &s->beyond));
+    if (standing->n_known > 0) {
+        KN_TRY(kn_alloc_d(ctx, s->model->gp.T, &s->noise_known));
+        kn_noise_known_group(&s->model->gp, s->noise_known);
+    }
+out:
+    return status;
+}
+
+void kn_scores_beyond(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double *extra,
+                      const double *far)
+{
+    for (ptrdiff_t i = 0; i < rows; i++)
+        s->beyond[row + i] = far ? far[i] : extra[i];
+}
+
+void kn_scores_known_z(const kn_scores *s, ptrdiff_t row, const kn_block *b, ptrdiff_t from,
+                       ptrdiff_t to)
+{
+    for (ptrdiff_t j = from; s->noise_known && j < to; j++) {
+        double more = sqrt(s->model->gp.noise[b->first + j] / s->noise_known[b->first + j]);
+        for (ptrdiff_t i = 0; i < b->mean.rows; i++)
+            if (s->standing->group[row + i] >= 0)
+                kn_col(b->mean, j)[i] *= more;
+    }
 }
 
 kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z)
@@ -296,6 +354,12 @@ static kn_status deviances(kn_ctx *ctx, kn_scores *s, bool by_noise, kn_z_source
     return status;
 }
 
+/* Without components there is no model variance, and covariates tell alone. */
+static bool by_covariates(const kn_scores *s)
+{
+    return s->model->gp.P == 0 && s->model->gp.method->components;
+}
+
 kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
                               const float *z, const float *z_noise)
 {
@@ -311,7 +375,11 @@ kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_
         KN_TRY(deviances(ctx, s, false, &of_all, row));
         KN_TRY(deviances(ctx, s, true, &of_noise, row));
     }
+    for (ptrdiff_t i = row; s->model->gp.P > 0 && i < row + rows; i++)
+        s->extrapolation[i] += s->beyond[i];
     kn_extrapolation_ratio(s->extrapolation + row, rows, s->noise_sum);
+    for (ptrdiff_t i = row; by_covariates(s) && i < row + rows; i++)
+        s->extrapolation[i] = s->beyond[i];
 out:
     return status;
 }
@@ -425,6 +493,8 @@ static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
         s->probability[i] = known ? kn_gev_cdf(s->gev, s->statistic[i]) : NAN;
         s->p_upper[i] = known ? kn_gev_upper(s->gev, s->statistic[i]) : NAN;
         s->extrapolation_pct[i] = kn_percentile(r->extrapolation, r->n, s->extrapolation[i]);
+        if (s->standing->held[i] > 0) /* further out than anybody */
+            s->extrapolation_pct[i] = 100;
         s->n_empty += !isfinite(s->statistic[i]);
         s->n_extrapolated += s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN;
         s->n_in_training += s->training[i] >= 0;

@@ -12,6 +12,7 @@
 #include "norm/auc.h"
 #include "norm/calibration.h"
 #include "norm/metrics.h"
+#include "work/newcomers.h"
 
 enum { KN_N_MAPS = 3, KN_N_STATISTICS = 3 };
 extern const char *const kn_map_name[KN_N_MAPS];             /* z, yhat, ys2_model */
@@ -47,6 +48,10 @@ struct kn_scores {
     kn_metric_sums *sums; /* of these */
     kn_calibrator calibrator;
     double noise_sum; /* of extrapolation, in the batch under way */
+    double *beyond;   /* n  what extrapolation has more than the maps; where there are no components,
+                       * the whole of it */
+    const kn_standing *standing; /* lent */
+    double *noise_known;         /* of members of a known group, standardised; NULL: nobody is */
     kn_auc auc[KN_N_STATISTICS];
     bool has_auc[KN_N_STATISTICS];
     bool has_gev;
@@ -72,6 +77,16 @@ kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z);
 /* Then their whole maps. z, z_noise: rows x T floats, row by row; z_noise NULL: no deviance. */
 kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
                               const float *z, const float *z_noise);
+
+/* How these people stand to the training; lent until _finish. */
+kn_status kn_scores_stand(kn_ctx *ctx, kn_scores *s, const kn_standing *standing);
+/* Before the blocks of a batch: extra sums of the model variance, or (far not NULL) how far people
+ * are from training by covariates alone. */
+void kn_scores_beyond(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double *extra,
+                      const double *far);
+/* z by noise alone of members of a known group, columns from .. to - 1 of a block. */
+void kn_scores_known_z(const kn_scores *s, ptrdiff_t row, const kn_block *b, ptrdiff_t from,
+                       ptrdiff_t to);
 
 /* After the last batch: what is over all, and the summary. */
 kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s);
