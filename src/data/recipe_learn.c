@@ -201,13 +201,13 @@ static kn_status choose_rows(lesson *l, const kn_recipe_options *o)
     return KN_OK;
 }
 
-/* Different numbers of a column, counted up to KN_VALUES_COUNTED; *whole: as levels they are as
- * many. */
-static int count_values(const lesson *l, ptrdiff_t col, bool *whole)
+/* Different numbers of a column, counted up to KN_VALUES_COUNTED; *codes: they look like codes of
+ * a category, whole numbers. */
+static int count_values(const lesson *l, ptrdiff_t col, bool *codes)
 {
     double seen[KN_VALUES_COUNTED], x;
     int n = 0;
-    *whole = true;
+    *codes = true;
     for (ptrdiff_t i = 0; i < l->n && n < KN_VALUES_COUNTED; i++) {
         int k = 0;
         if (kn_table_number(l->table, l->row[i], col, &x) != KN_CELL_NUMBER)
@@ -216,7 +216,7 @@ static int count_values(const lesson *l, ptrdiff_t col, bool *whole)
             k++;
         if (k == n)
             seen[n++] = x;
-        *whole = *whole && fabs(x) < KN_LEVEL_EXACT;
+        *codes = *codes && fabs(x) < KN_LEVEL_EXACT && x == floor(x);
     }
     return n;
 }
@@ -233,10 +233,10 @@ static void choose_kinds(lesson *l)
                       (c->said == SAID_NOTHING &&
                        (kn_table_category(l->table, l->col[k]) ||
                         (c->census.texts > 0 && !kn_census_is_numeric(c->census))));
-        bool whole = false;
-        c->values = c->category ? 0 : count_values(l, l->col[k], &whole);
+        bool codes = false;
+        c->values = c->category ? 0 : count_values(l, l->col[k], &codes);
         two += c->values == 2;
-        c->two_valued = l->codes && c->values == 2 && whole && c->said == SAID_NOTHING;
+        c->two_valued = l->codes && c->values == 2 && codes && c->said == SAID_NOTHING;
     }
     for (ptrdiff_t k = 0; k < l->n_col; k++) {
         lesson_column *c = &l->of[k];

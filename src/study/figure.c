@@ -29,6 +29,8 @@ static const struct series {
 } SERIES[] = {{0, KN_VAR_PAPER, "#D55E00", "S-MTGPR, paper"},
               {0, KN_VAR_ISO_EXACT, "#E69F00", "S-MTGPR, iso-exact"},
               {0, KN_VAR_DEFAULT, "#0072B2", "S-MTGPR, default"},
+              {0, KN_VAR_CLASSIC, "#D55E00", "S-MTGPR, classic"},
+              {0, KN_VAR_KNOWN, "#56B4E9", "S-MTGPR, known patterns"},
               {1, KN_VAR_DEFAULT, "#009E73", "STGPR"},
               {2, KN_VAR_DEFAULT, "#CC79A7", "MT-Kronprod"}};
 enum { N_SERIES = sizeof SERIES / sizeof *SERIES };

@@ -30,7 +30,7 @@ static plan plan_of(const kn_settings *s)
     for (int i = 0; i < p.n_components; i++)
         p.components[i] = (int)P[i];
     kn_list_bits(s->methods, "smtgpr|stgpr|kronprod", &p.methods);
-    kn_list_bits(s->variants, "paper|iso-exact|default", &p.variants);
+    kn_list_bits(s->variants, "paper|iso-exact|default|classic|known", &p.variants);
     return p;
 }
 
@@ -119,6 +119,8 @@ static kn_status make_plan(kn_ctx *ctx, const kn_visual *v, uint64_t seed, plan 
                 if (m != KN_RUN_SMTGPR)
                     KN_TRY(add_run(ctx, p, run));
                 for (int k = 0; m == KN_RUN_SMTGPR && k < KN_N_VARIANTS; k++) {
+                    if (k == KN_VAR_KNOWN && s == KN_BY_PATTERN)
+                        continue; /* no test scan has a pattern of training */
                     run.variant = k;
                     if (p->variants & (1u << k))
                         KN_TRY(add_variant(ctx, p, run, most_components(N, T, k)));

@@ -18,7 +18,8 @@ typedef struct kn_halves { /* the rows of one split */
     kn_mat X, Y;           /* training */
     kn_mat Xs, Ys;         /* test: random patterns, then figures */
     bool *normal;          /* of the test rows: a random pattern */
-    int *pattern;          /* of the training rows: which they show */
+    int *pattern;          /* of the training rows: which they show ... */
+    int *test_pattern;     /* ... and of the test rows */
 } kn_halves;
 
 kn_status kn_halves_new(kn_ctx *ctx, const kn_visual *v, const kn_split *s, kn_halves *out);

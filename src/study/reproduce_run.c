@@ -3,12 +3,14 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "gp/noise.h"
 #include "gp/z.h"
 #include "model/model.h"
 #include "norm/auc.h"
 #include "norm/metrics.h"
 #include "norm/top.h"
 #include "work/fit.h"
+#include "work/predictions.h"
 
 void kn_halves_clear(kn_halves *h)
 {
@@ -18,6 +20,7 @@ void kn_halves_clear(kn_halves *h)
     kn_mat_clear(&h->Ys);
     kn_free(h->normal);
     kn_free(h->pattern);
+    kn_free(h->test_pattern);
     *h = (kn_halves){0};
 }
 
@@ -36,6 +39,10 @@ kn_status kn_halves_new(kn_ctx *ctx, const kn_visual *v, const kn_split *s, kn_h
     h->pattern = memory;
     for (ptrdiff_t i = 0; i < s->n_train; i++)
         h->pattern[i] = (int)v->pattern[s->train[i]];
+    KN_TRY(kn_alloc(ctx, s->n_test, sizeof *h->test_pattern, &memory));
+    h->test_pattern = memory;
+    for (ptrdiff_t i = 0; i < s->n_test; i++)
+        h->test_pattern[i] = (int)v->pattern[s->test[i]];
     kn_mat_rows(v->X, s->train, h->X);
     kn_mat_rows(v->Y, s->train, h->Y);
     kn_mat_rows(v->X, s->test, h->Xs);
@@ -63,8 +70,11 @@ static kn_settings options_of(const kn_run *run, uint64_t seed)
     o.components = (int)run->components;
     o.seed = seed;
     if (run->method == KN_RUN_KRONPROD ||
-        (run->method == KN_RUN_SMTGPR && run->variant != KN_VAR_DEFAULT))
+        (run->method == KN_RUN_SMTGPR &&
+         (run->variant == KN_VAR_PAPER || run->variant == KN_VAR_ISO_EXACT)))
         o.noise = KN_NOISE_ISO;
+    if (run->variant == KN_VAR_CLASSIC)
+        o.rules = KN_RULES_CLASSIC;
     if (run->method == KN_RUN_SMTGPR && run->variant == KN_VAR_PAPER) {
         o.likelihood = KN_PAPER;
         o.optimiser = KN_TNEWTON;
@@ -72,6 +82,13 @@ static kn_settings options_of(const kn_run *run, uint64_t seed)
         o.sample_kernel = o.task_kernel = "linear+se+iso";
     }
     return o;
+}
+
+/* The model that knows of noise which scans of one pattern share. */
+static bool additive(const kn_run *run)
+{
+    return run->method == KN_RUN_STGPR || run->variant == KN_VAR_DEFAULT ||
+           run->variant == KN_VAR_KNOWN;
 }
 
 /* ---- evaluation --------------------------------------------------------------------------- */
@@ -82,11 +99,15 @@ typedef struct evaluation {
     double *noise, *mean0, *var0; /* T; NaN where a voxel was left out */
     kn_mat metrics, metrics_all;  /* T x KN_N_METRICS: of random patterns; of all test rows */
     kn_mat z;                     /* test rows x voxels in use */
+    ptrdiff_t *group;             /* of the test rows: the pattern of training; NULL: all are new */
+    double *less;                 /* T  noise that members of a known pattern have less */
     double seconds;               /* spent on predictions */
 } evaluation;
 
 static void evaluation_clear(evaluation *e)
 {
+    kn_free(e->group);
+    kn_free(e->less);
     kn_free(e->noise);
     kn_free(e->mean0);
     kn_free(e->var0);
@@ -136,6 +157,33 @@ static void take_block(kn_ctx *ctx, evaluation *e, ptrdiff_t first, kn_mat mean,
     }
 }
 
+/* Test scans of patterns that training had are predicted within these. */
+static kn_status know_patterns(kn_ctx *ctx, evaluation *e)
+{
+    kn_status status;
+    const kn_model *m = e->model;
+    const kn_groups *g = &m->gp.latent.groups;
+    ptrdiff_t n = e->h->Ys.rows;
+    double *known = NULL;
+    if (g->n == 0)
+        return KN_OK;
+    KN_TRY(kn_alloc_i(ctx, n, &e->group));
+    KN_TRY(kn_alloc_d(ctx, e->h->Y.cols, &e->less));
+    KN_TRY(kn_alloc_d(ctx, m->gp.T, &known));
+    for (ptrdiff_t i = 0; i < n; i++) {
+        e->group[i] = -1;
+        for (ptrdiff_t k = 0; k < g->n; k++)
+            if (e->h->pattern[g->row[g->start[k]]] == e->h->test_pattern[i])
+                e->group[i] = k;
+    }
+    kn_noise_known_group(&m->gp, known);
+    for (ptrdiff_t k = 0; k < m->y.n_kept; k++)
+        e->less[m->y.kept[k]] = (m->gp.noise[k] - known[k]) * m->y.sd[k] * m->y.sd[k];
+out:
+    kn_free(known);
+    return status;
+}
+
 static kn_status predict(kn_ctx *ctx, evaluation *e)
 {
     kn_status status;
@@ -145,7 +193,7 @@ static kn_status predict(kn_ctx *ctx, evaluation *e)
     KN_TRY(kn_mat_new(ctx, n, width, &mean));
     KN_TRY(kn_mat_new(ctx, n, width, &var));
     double t0 = kn_clock();
-    KN_TRY(kn_maps_predict(ctx, e->model, view(e->h->Xs), &maps));
+    KN_TRY(kn_maps_predict_groups(ctx, e->model, view(e->h->Xs), e->group, &maps));
     e->seconds = kn_clock() - t0;
     for (ptrdiff_t first = 0; first < T; first += KN_BLOCK) {
         ptrdiff_t count = T - first < KN_BLOCK ? T - first : KN_BLOCK;
@@ -154,6 +202,9 @@ static kn_status predict(kn_ctx *ctx, evaluation *e)
         t0 = kn_clock();
         KN_TRY(kn_maps_block(ctx, maps, first, count, m, v));
         e->seconds += kn_clock() - t0;
+        for (ptrdiff_t j = 0; e->group && j < count; j++)
+            for (ptrdiff_t i = 0; i < n; i++)
+                kn_col(v, j)[i] -= e->group[i] >= 0 ? e->less[first + j] : 0;
         take_block(ctx, e, first, m, v);
     }
 out:
@@ -206,12 +257,15 @@ kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_re
     evaluation e = {0};
     double mean[KN_N_METRICS], all[KN_N_METRICS];
     kn_settings o = options_of(&out->run, seed);
-    if (out->run.split == KN_BY_PATTERN) /* folds do as the split does */
+    /* folds do as the split does, and scans of one pattern share noise */
+    if (out->run.split == KN_BY_PATTERN || additive(&out->run))
         o.groups = h->pattern;
     KN_TRY(kn_fit_arrays(ctx, view(h->X), view(h->Y), &o, &model));
     KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model, but not a result */
     kn_model_info(model, &info);
     KN_TRY(evaluation_new(ctx, h, model, &e));
+    if (out->run.variant == KN_VAR_KNOWN)
+        KN_TRY(know_patterns(ctx, &e));
     KN_TRY(predict(ctx, &e));
     kn_metrics_mean(e.metrics, mean);
     kn_metrics_mean(e.metrics_all, all);

@@ -11,7 +11,8 @@
 #include "io/table.h"
 
 const char *const kn_method_name[KN_N_METHODS] = {"smtgpr", "stgpr", "kronprod"};
-const char *const kn_variant_name[KN_N_VARIANTS] = {"paper", "iso-exact", "default"};
+const char *const kn_variant_name[KN_N_VARIANTS] = {"paper", "iso-exact", "default", "classic",
+                                                    "known"};
 const char *const kn_quantity_name[KN_N_QUANTITIES] = {
     "R2",  "rho2",        "rho2_all",    "MSLL",           "z2", "AUC_top", "AUC_deviance",
     "lml", "evaluations", "seconds_fit", "seconds_predict"};
