@@ -197,6 +197,8 @@ KN_API void kn_bytes_free(void *bytes);
 
 /* All that is known of a model, as JSON: what `kronorm info --json` prints. */
 KN_API kn_status kn_model_json(kn_ctx *ctx, const kn_model *model, char **json);
+/* In words, a line each: shares of the signal, groups, what became of each covariate. */
+KN_API kn_status kn_model_words(kn_ctx *ctx, const kn_model *model, char **text);
 KN_API void kn_text_free(char *text);
 
 /* A number of that JSON by its name: "lml", "n_components", "cv.z2", "seconds.fit"; NaN: unknown.

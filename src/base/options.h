@@ -45,8 +45,8 @@ typedef struct kn_settings {
     kn_view basis_view;        /* T x P basis; data NULL: principal components */
     const double *theta_start; /* `theta` as numbers, or NULL */
     int n_theta_start;
-    const int *groups; /* N numbers, or NULL: samples with the same one never part between folds, and
-                        * share noise in the additive model */
+    const int *groups; /* N numbers, or NULL: samples with the same one never part between folds,
+                        * and share noise in the additive model */
     /* which covariates are categories and so on, data/design.h; NULL: numbers alone */
     const struct kn_design_options *design;
     const ptrdiff_t *table_order; /* N  the sample at each place of the table; NULL: in order */

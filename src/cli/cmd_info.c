@@ -64,6 +64,13 @@ static void print_model(const char *path, const kn_model *m)
     print_search(m);
 }
 
+/* The model in words, each line as deep as the others. */
+static void print_words(char *text)
+{
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        printf("  %s\n", line);
+}
+
 static int info(cli_run *run)
 {
     kn_model *model = NULL;
@@ -75,12 +82,14 @@ static int info(cli_run *run)
     if (run->n_words != 1)
         return cli_usage_error("info", "one model file is needed, or --build");
     kn_status status = kn_model_open(run->ctx, run->word[0], &model);
-    if (status == KN_OK && run->json)
-        status = kn_model_json(run->ctx, model, &text);
-    if (status == KN_OK && run->json)
+    if (status == KN_OK)
+        status = (run->json ? kn_model_json : kn_model_words)(run->ctx, model, &text);
+    if (status == KN_OK && run->json) {
         puts(text);
-    else if (status == KN_OK)
+    } else if (status == KN_OK) {
         print_model(run->word[0], model);
+        print_words(text);
+    }
     kn_text_free(text);
     kn_model_free(model);
     return session_end(run, status);

@@ -8,9 +8,9 @@ enum { BLOCKS = KN_COV_TERMS };
 
 static const kn_kernel *const KERNEL[] = {
     [KN_DESIGN_LINEAR] = &kn_kernel_linear,
-    [KN_DESIGN_QUADRATIC] = &kn_kernel_quadratic,
+    [KN_DESIGN_QUADRATIC] = &kn_kernel_square,
     [KN_DESIGN_CATEGORY] = &kn_kernel_same,
-    [KN_DESIGN_INTERACTION] = &kn_kernel_slope,
+    [KN_DESIGN_INTERACTION] = &kn_kernel_slopes,
 };
 
 static const char *const WORD[] = {
@@ -19,6 +19,11 @@ static const char *const WORD[] = {
     [KN_DESIGN_CATEGORY] = "category",
     [KN_DESIGN_INTERACTION] = "slope",
 };
+
+kn_status kn_cov_before_design(kn_ctx *ctx, ptrdiff_t F, kn_cov *out)
+{
+    return kn_cov_parse(ctx, "linear+se", F, out);
+}
 
 kn_status kn_cov_of_design(kn_ctx *ctx, const kn_design *design, kn_cov *out)
 {

@@ -75,7 +75,7 @@ void kn_decomp_outer(kn_ctx *ctx, const kn_decomp *d, kn_mat M, const double *w,
                      bool first, kn_mat H)
 {
     kn_mat UM = kn_cols(V, 0, M.cols);
-    kn_gemm(ctx, 1, KN_N, d->U, KN_N, M, 0, UM);  /* V = U M   N x P */
+    kn_gemm(ctx, 1, KN_N, d->U, KN_N, M, 0, UM);   /* V = U M   N x P */
     kn_syrk(ctx, 0.5, KN_N, UM, first ? 0 : 1, H); /* H += 1/2 V V' */
     /* H -= 1/2 (U w^1/2)(U w^1/2)', through V in slices so that no second N x N is needed */
     for (ptrdiff_t j = 0; j < d->m; j += V.cols) {

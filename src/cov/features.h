@@ -15,7 +15,7 @@ typedef struct kn_features {
     kn_cov cov;        /* of R0 */
     ptrdiff_t columns; /* of all exact terms together */
     bool exact[KN_COV_TERMS];
-    kn_cov rest; /* the other terms ... */
+    kn_cov rest;          /* the other terms ... */
     int at[KN_COV_THETA]; /* ... and where in cov's theta each of their parameters is */
 } kn_features;
 

@@ -50,7 +50,7 @@ typedef struct kn_kernel {
 
 /* Every kernel, in the order of theta: kn_kernel_NAME in kernel_NAME.c. The first three are bits 1,
  * 2 and 4 of models of format 1. */
-#define KN_KERNELS(ROW) ROW(linear) ROW(se) ROW(iso) ROW(quadratic) ROW(same) ROW(slope)
+#define KN_KERNELS(ROW) ROW(linear) ROW(se) ROW(iso) ROW(square) ROW(same) ROW(slopes)
 
 #define KN_KERNEL_DECLARED(name) extern const kn_kernel kn_kernel_##name;
 KN_KERNELS(KN_KERNEL_DECLARED)
@@ -64,8 +64,8 @@ void kn_proportional_add(const double *theta, kn_mat stat, bool symmetric, kn_ma
 void kn_proportional_gradient(const double *theta, kn_mat stat, bool symmetric, kn_mat G,
                               double *g);
 
-/* "linear, se and iso", those that a user names; without those that leave different samples alone where `between`; the last
- * two are joined by `last`, the others by `other`. */
+/* "linear, se and iso", those that a user names; without those that leave different samples alone
+ * where `between`; the last two are joined by `last`, the others by `other`. */
 const char *kn_kernel_list(bool between, const char *other, const char *last, char *out,
                            size_t size);
 

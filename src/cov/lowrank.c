@@ -9,7 +9,8 @@
 enum { FIRST_CAP = 256 };       /* pivots to begin with; four times as many when not enough */
 enum { GRADIENT_ROWS = 16384 }; /* rows of GJ held at a time */
 static const double DEPENDENT = 1e-14; /* of K_mm's trace: pivots beyond it repeat the others */
-static const double SLACK = 3; /* pivots stay while the residual is below SLACK tol: fewer changes */
+static const double SLACK =
+    3; /* pivots stay while the residual is below SLACK tol: fewer changes */
 
 kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, kn_mat Z, const kn_groups *groups,
                          const kn_cov *cov, ptrdiff_t max_rank, kn_lowrank *out)
@@ -145,8 +146,8 @@ static kn_status factor_pivots(kn_ctx *ctx, kn_lowrank *w)
     kn_mirror(K);
     for (ptrdiff_t i = 0; i < n; i++)
         diag[i] = kn_at(K, i, i);
-    KN_TRY(kn_pivoted_chol(ctx, diag, matrix_column, &K, DEPENDENT, L, order, &w->n_used,
-                           &residual));
+    KN_TRY(
+        kn_pivoted_chol(ctx, diag, matrix_column, &K, DEPENDENT, L, order, &w->n_used, &residual));
     kn_mat_clear(&w->Lm);
     KN_TRY(kn_mat_new(ctx, w->n_used, w->n_used, &w->Lm));
     kn_mat_rows(kn_cols(L, 0, w->n_used), order, w->Lm);

@@ -1,13 +1,13 @@
 /* R0 of low rank, by features                                                       [METHOD 6a]
  *
  *     F = [columns of exact terms | K_nm of the rest, at m pivots]         N x m0  [features.h]
- *     Phi = [columns times the root of their weight | L = K_nm Lm^-T],  K_mm = Lm Lm',  R0 ~ Phi Phi'
- *     Phi'H^-1 Phi = W diag(r) W'     U = H^-1 Phi W r^-1/2  N x m     R0 ~ H U diag(r) U'H
- *     map: R0* U = F_* map for any samples *,  map = [roots W r^1/2; Lm^-T W r^1/2]
+ *     Phi = [columns times the root of their weight | L = K_nm Lm^-T],  K_mm = Lm Lm',  R0 ~ Phi
+ * Phi' Phi'H^-1 Phi = W diag(r) W'     U = H^-1 Phi W r^-1/2  N x m     R0 ~ H U diag(r) U'H map:
+ * R0* U = F_* map for any samples *,  map = [roots W r^1/2; Lm^-T W r^1/2]
  *
  * Pivots are rows of X picked by pivoted Cholesky of the rest until the residual's trace is tol of
- * the rest's. Directions with r_i < m eps r_max are rounding and dropped (m <= m0). Given the pivots
- * everything below is exact, the gradient too: it is that of the approximation. With groups
+ * the rest's. Directions with r_i < m eps r_max are rounding and dropped (m <= m0). Given the
+ * pivots everything below is exact, the gradient too: it is that of the approximation. With groups
  * Phi'H^-1 Phi comes from sums over groups, so each gamma costs an eigenproblem of size m0 only. */
 #ifndef KN_COV_LOWRANK_H
 #define KN_COV_LOWRANK_H
@@ -17,8 +17,8 @@
 #include "cov/features.h"
 
 typedef struct kn_lowrank {
-    kn_mat X;           /* view, N x F */
-    kn_mat Z;           /* view, N x P  what is projected */
+    kn_mat X;                /* view, N x F */
+    kn_mat Z;                /* view, N x P  what is projected */
     const kn_groups *groups; /* lent; NULL: none */
     kn_features features;
     ptrdiff_t max_rank; /* most pivots */
@@ -29,16 +29,16 @@ typedef struct kn_lowrank {
     kn_pairs set_pairs; /* among them */
     /* of the last computation, which may use fewer of them */
     double theta[KN_COV_THETA], rest[KN_COV_THETA];
-    double *root;                /* columns  of the exact terms' weights */
-    ptrdiff_t n_used, *used;     /* pivots in use: rows of X */
+    double *root;            /* columns  of the exact terms' weights */
+    ptrdiff_t n_used, *used; /* pivots in use: rows of X */
     double residual_used;
-    kn_pairs pairs;              /* among them */
-    kn_mat base;                 /* n_used x F  their covariates */
-    kn_mat Lm;                   /* n_used x n_used */
-    kn_mat Phi;                  /* N x at least m0 */
-    kn_mat gram, PhiZ;           /* Phi'Phi, Phi'Z */
-    kn_mat sums, z_sums;         /* groups x m0 of Phi; groups x P of Z */
-    double *self;                /* N  diagonal of the rest */
+    kn_pairs pairs;      /* among them */
+    kn_mat base;         /* n_used x F  their covariates */
+    kn_mat Lm;           /* n_used x n_used */
+    kn_mat Phi;          /* N x at least m0 */
+    kn_mat gram, PhiZ;   /* Phi'Phi, Phi'Z */
+    kn_mat sums, z_sums; /* groups x m0 of Phi; groups x P of Z */
+    double *self;        /* N  diagonal of the rest */
 } kn_lowrank;
 
 /* At most max_rank features, exact columns included; X, Z and groups must outlive it. */
@@ -81,8 +81,9 @@ kn_status kn_decomp_vectors(kn_ctx *ctx, const kn_decomp *d, const kn_groups *gr
 /* R0* U, n x m, of any samples; low rank only. F n x features is work space. */
 void kn_decomp_cross(kn_ctx *ctx, const kn_decomp *d, kn_mat Xs, kn_mat F, kn_mat RU);
 
-/* Of s->M features among s->N samples, as many as there may be: what a kn_lowrank holds and, passing,
- * computing with it; a gradient for s->P components, passing; U, passing; what a kn_decomp keeps.
+/* Of s->M features among s->N samples, as many as there may be: what a kn_lowrank holds and,
+ * passing, computing with it; a gradient for s->P components, passing; U, passing; what a kn_decomp
+ * keeps.
  */
 void kn_lowrank_need(kn_rehearsal *r, const kn_need_shape *s);
 void kn_lowrank_gradient_need(kn_rehearsal *r, const kn_need_shape *s);

@@ -105,7 +105,8 @@ static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_part *pa
     part->n_train = f->n_train;
     KN_TRY(kn_mat_new(ctx, f->n_test, model.P, &part->mean));
     KN_TRY(kn_mat_new(ctx, f->n_test, model.P, &part->var));
-    KN_TRY(kn_latent_predict(ctx, &model, &(kn_newcomers){.X = Xs}, part->mean, part->var, clamped));
+    KN_TRY(
+        kn_latent_predict(ctx, &model, &(kn_newcomers){.X = Xs}, part->mean, part->var, clamped));
     if (far)
         KN_TRY(fold_far(ctx, &model, Xs, f, far));
     if (gp->spec.identity && !gp->complement_component)

@@ -114,7 +114,8 @@ static void set_cells(kn_engine *e)
     bool tell = kn_groups_tell(&e->groups);
     e->n_cells = tell ? KN_GAMMAS : 1;
     for (int k = 0; k < e->n_cells; k++)
-        e->cell[k] = (kn_latent_cell){.R0 = {.N = e->N, .cov = e->cov, .gamma = kn_gamma[k]}, .n = e->P};
+        e->cell[k] =
+            (kn_latent_cell){.R0 = {.N = e->N, .cov = e->cov, .gamma = kn_gamma[k]}, .n = e->P};
 }
 
 kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, const kn_engine_data *data,

@@ -15,10 +15,10 @@ typedef struct kn_engine {
     kn_spec spec;
     kn_cov cov; /* of R0: the sample covariance without iso */
     ptrdiff_t N, T, P;
-    kn_mat Z;        /* view, N x P */
-    double E;        /* energy outside the basis */
-    bool complement; /* it is modelled: P < T and E is more than rounding [METHOD 2] */
-    kn_mat X;        /* view, N x F; none when made from pairs */
+    kn_mat Z;         /* view, N x P */
+    double E;         /* energy outside the basis */
+    bool complement;  /* it is modelled: P < T and E is more than rounding [METHOD 2] */
+    kn_mat X;         /* view, N x F; none when made from pairs */
     kn_groups groups; /* samples that share noise (structured only); {0}: none */
     kn_pairs pairs;   /* dense only */
     kn_lowrank low;   /* low rank only */
@@ -26,17 +26,17 @@ typedef struct kn_engine {
      * A = U'Z   m x P of all components. */
     int n_cells;
     kn_latent_cell cell[KN_GAMMAS];
-    int *in; /* P  the cell that is best for each component */
+    int *in;            /* P  the cell that is best for each component */
     kn_mat A2, M, V, H; /* work */
     double *c, *d, *lml, *w;
     double *try_c, *try_d, *try_lml; /* P  of the cell at hand */
-    double *rest;            /* P  energy of each component outside U */
-    double s2;               /* of the complement */
-    kn_iso iso;              /* iso noise only */
-    double inside[KN_THETA]; /* its best inside parameters so far: the next warm start */
-    bool warm;               /* inside holds a start */
-    double inside_tolerance; /* nats */
-    bool thorough;           /* try the cold starts besides the warm one */
+    double *rest;                    /* P  energy of each component outside U */
+    double s2;                       /* of the complement */
+    kn_iso iso;                      /* iso noise only */
+    double inside[KN_THETA];         /* its best inside parameters so far: the next warm start */
+    bool warm;                       /* inside holds a start */
+    double inside_tolerance;         /* nats */
+    bool thorough;                   /* try the cold starts besides the warm one */
     int evals, inner_evals;
     struct kn_journal *journal; /* NULL, or what kn_step_nested and kn_step_joint ask first */
 } kn_engine;

@@ -57,11 +57,10 @@ static kn_status members(kn_gp *gp, int k, kn_arrays *a)
 {
     char name[24];
     kn_latent_cell *cell = &gp->latent.cell[k];
-    kn_status status = a->indices(a, cell_name("which", k, name, sizeof name), &cell->n,
-                                  &cell->which);
+    kn_status status =
+        a->indices(a, cell_name("which", k, name, sizeof name), &cell->n, &cell->which);
     for (ptrdiff_t i = 0; status == KN_OK && a->reading && i < cell->n; i++)
-        if (cell->which[i] < (i > 0 ? cell->which[i - 1] + 1 : 0) ||
-            cell->which[i] >= gp->latent.P)
+        if (cell->which[i] < (i > 0 ? cell->which[i - 1] + 1 : 0) || cell->which[i] >= gp->latent.P)
             return a->bad(a, name);
     return status;
 }
@@ -73,19 +72,22 @@ static kn_status cell_arrays(kn_gp *gp, int k, kn_arrays *a)
     kn_latent *l = &gp->latent;
     kn_latent_cell *cell = &l->cell[k];
     kn_decomp *R0 = &cell->R0;
-    bool low = a->reading ? a->has(a, cell_name("map", k, name, sizeof name))
-                          : kn_decomp_is_low(R0);
+    bool low =
+        a->reading ? a->has(a, cell_name("map", k, name, sizeof name)) : kn_decomp_is_low(R0);
     if (a->reading ? l->n_cells > 1 : cell->which != NULL)
         KN_TRY(members(gp, k, a));
     else
         cell->n = l->P;
-    KN_TRY(a->mat(a, cell_name("A", k, name, sizeof name), a->reading && k > 0 ? -1 : R0->m,
-                  cell->n, &cell->A));
-    if (k > 0)
+    if (k > 0) { /* which says the rank */
+        KN_TRY(a->mat(a, cell_name("A", k, name, sizeof name), a->reading ? -1 : R0->m, cell->n,
+                      &cell->A));
         R0->m = cell->A.rows;
+    }
     KN_TRY(low ? pivots(gp, k, a)
                : a->mat(a, cell_name("U", k, name, sizeof name), gp->N, R0->m, &R0->U));
     KN_TRY(a->doubles(a, cell_name("r", k, name, sizeof name), R0->m, KN_NOT_NEGATIVE, &R0->r));
+    if (k == 0)
+        KN_TRY(a->mat(a, "A", R0->m, cell->n, &cell->A));
 out:
     return status;
 }

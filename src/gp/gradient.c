@@ -34,8 +34,8 @@ static kn_status low(kn_ctx *ctx, kn_engine *e, double *g0)
         KN_TRY(kn_alloc_d(ctx, e->M.rows, &w[n]));
         for (ptrdiff_t i = 0; i < e->M.rows; i++)
             w[n][i] = e->w[i];
-        part[n] = (kn_lowrank_part){&e->cell[k].R0, kn_mat_none(), e->cell[k].A, M[n],
-                                    e->c,           e->d,          w[n]};
+        part[n] =
+            (kn_lowrank_part){&e->cell[k].R0, kn_mat_none(), e->cell[k].A, M[n], e->c, e->d, w[n]};
         n++;
     }
     KN_TRY(kn_lowrank_gradient(ctx, &e->low, part, n, g0));
@@ -49,9 +49,12 @@ out:
 
 static kn_status low_iso(kn_ctx *ctx, kn_engine *e, double *g0)
 {
-    kn_lowrank_part part = {&e->cell[0].R0, e->iso.diagonal ? kn_mat_none() : e->iso.UC,
-                            e->iso.A,       e->M,
-                            e->c,           e->d,
+    kn_lowrank_part part = {&e->cell[0].R0,
+                            e->iso.diagonal ? kn_mat_none() : e->iso.UC,
+                            e->iso.A,
+                            e->M,
+                            e->c,
+                            e->d,
                             e->w};
     kn_iso_outer(&e->iso, e->cell[0].R0.r, e->M, e->w);
     return kn_lowrank_gradient(ctx, &e->low, &part, 1, g0);

@@ -42,7 +42,8 @@ typedef struct kn_latent_parts {
     double iso;
 } kn_latent_parts;
 
-/* Of one cell. Takes over X, R0 and A (cleared in the caller's hands on success); copies c and d. */
+/* Of one cell. Takes over X, R0 and A (cleared in the caller's hands on success); copies c and d.
+ */
 kn_status kn_latent_new(kn_ctx *ctx, const kn_latent_parts *from, kn_latent *out);
 void kn_latent_clear(kn_latent *l);
 
@@ -67,7 +68,8 @@ static inline ptrdiff_t kn_cell_component(const kn_latent_cell *cell, ptrdiff_t 
 double kn_at_least_zero(double v, double scale, double *clamped);
 
 /* Of a cell: inverse (m x n) = 1/(c_p r_i + d_p); weights (m x n) = A c/(c r + d) where wanted */
-void kn_cell_inverse(const kn_latent *l, const kn_latent_cell *cell, kn_mat inverse, kn_mat weights);
+void kn_cell_inverse(const kn_latent *l, const kn_latent_cell *cell, kn_mat inverse,
+                     kn_mat weights);
 void kn_latent_square(kn_mat M); /* M = M.^2 */
 
 /* The sums over groups that prediction within a known group takes, once all else is in place; Z

@@ -199,7 +199,8 @@ kn_status kn_components_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y,
     KN_TRY(kn_gp_maps_one_part(ctx, gp, gp->N, out));
     KN_TRY(kn_mat_new(ctx, gp->N, gp->latent.P, &Z)); /* zero outside the basis */
     KN_TRY(kn_gp_coordinates(ctx, gp, Y, kn_cols(Z, 0, gp->P)));
-    KN_TRY(kn_latent_loo(ctx, &gp->latent, KN_LEAVE_GROUP, Z, out->part[0].mean, out->part[0].var, &out->clamped));
+    KN_TRY(kn_latent_loo(ctx, &gp->latent, KN_LEAVE_GROUP, Z, out->part[0].mean, out->part[0].var,
+                         &out->clamped));
 out:
     kn_mat_clear(&Z);
     if (status != KN_OK)

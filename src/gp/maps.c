@@ -221,7 +221,8 @@ static void put_rows(const kn_part *p, kn_mat from, kn_mat to)
     }
 }
 
-/* mean_j <- mu_j + slope_j (mean_j - mu_j), mu the fold's mean, else 0: that of training [METHOD 1d]
+/* mean_j <- mu_j + slope_j (mean_j - mu_j), mu the fold's mean, else 0: that of training [METHOD
+ * 1d]
  */
 static void draw_in(const block_work *w, const kn_part *p, ptrdiff_t at, kn_mat B, kn_mat m)
 {

@@ -29,8 +29,8 @@ typedef struct kn_fit_problem {
     kn_spec spec;
     kn_groups groups; /* samples that share noise; {0}: none */
     const kn_gp_options *options;
-    kn_gram gram;    /* of Y; G.data NULL: not made */
-    kn_heldout held; /* of many samples, instead; mean NULL: not made */
+    kn_gram gram;         /* of Y; G.data NULL: not made */
+    kn_heldout held;      /* of many samples, instead; mean NULL: not made */
     ptrdiff_t pilot_rank; /* spec.rank as a search for R0 with a few components left it */
 } kn_fit_problem;
 

@@ -7,7 +7,7 @@
 #include "gp/method.h"
 #include "la/la.h"
 
-static const double FLOOR = 0.5;           /* of the mean squared residual */
+static const double FLOOR = 0.5;          /* of the mean squared residual */
 static const double FLOOR_CLASSIC = 0.05; /* of the in-sample noise */
 
 enum { TILE = 256, COLUMNS = 16 }; /* responses dealt out at a time */

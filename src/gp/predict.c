@@ -7,9 +7,9 @@ enum { ROWS = 1024 }; /* new samples at a time: bounds the work space at ROWS x 
 
 /* Work space for the components of one cell. */
 typedef struct facing {
-    kn_mat F;  /* ROWS x features, or x N   features of new samples, or their covariance */
-    kn_mat RU; /* ROWS x m   R0* U */
-    kn_mat mean, var;        /* ROWS x n */
+    kn_mat F;         /* ROWS x features, or x N   features of new samples, or their covariance */
+    kn_mat RU;        /* ROWS x m   R0* U */
+    kn_mat mean, var; /* ROWS x n */
     kn_mat inverse, weights; /* m x n */
     kn_pairs pairs;          /* dense: with the training samples */
     double *self, *sq;       /* ROWS   R0** */
@@ -26,8 +26,8 @@ static void facing_clear(facing *f)
     *f = (facing){0};
 }
 
-static kn_status facing_new(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell, ptrdiff_t rows,
-                            facing *f)
+static kn_status facing_new(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell,
+                            ptrdiff_t rows, facing *f)
 {
     kn_status status;
     const kn_decomp *R0 = &cell->R0;
@@ -66,8 +66,9 @@ static kn_status cross(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0, kn_
  *     Q = (R0* + gamma delta G*) U over all directions, those outside U included
  *     mean = Q (A ./ (r + delta)),  v = c (R0** + gamma delta - Q.^2 (1 ./ (r + delta)))
  * With s = sums of U over the group, the directions outside U add
- *     gamma (zeta - s A)  and  c gamma^2 delta (n/(1 + n gamma) - |s|^2),  zeta = sum z/(1 + n gamma)
- * c = 0 is the limit: Q = gamma G* U, mean = Q A, v = d (gamma - Q.^2 1)             [METHOD 4] */
+ *     gamma (zeta - s A)  and  c gamma^2 delta (n/(1 + n gamma) - |s|^2),  zeta = sum z/(1 + n
+ * gamma) c = 0 is the limit: Q = gamma G* U, mean = Q A, v = d (gamma - Q.^2 1)             [METHOD
+ * 4] */
 static void within_group(const kn_latent *l, const kn_latent_cell *cell, ptrdiff_t k, ptrdiff_t g,
                          const double *RU, ptrdiff_t stride, double self, double *mean, double *v)
 {

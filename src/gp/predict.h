@@ -12,7 +12,8 @@ kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, const kn_newcomers 
                             kn_mat variance, double *clamped);
 
 /* How far new samples are from training by covariates alone, where there are no components to tell:
- * the model variance of a process with as much noise as signal, R0** - (R0* U).^2 (1 ./ (r + 1)). */
+ * the model variance of a process with as much noise as signal, R0** - (R0* U).^2 (1 ./ (r + 1)).
+ */
 kn_status kn_latent_far(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, double *far);
 
 kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out);

@@ -282,8 +282,8 @@ out:
     return status;
 }
 
-/* The additive sum: from equal weights and median lengths, on a subsample first where all rows would
- * need a dense matrix. */
+/* The additive sum: from equal weights and median lengths, on a subsample first where all rows
+ * would need a dense matrix. */
 static kn_status additive_start(kn_ctx *ctx, const space *s, const kn_search_options *o,
                                 kn_cov_point *at, kn_found *found)
 {

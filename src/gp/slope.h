@@ -6,8 +6,8 @@
  *     kappa   = 20 mean_j sum_i m^2
  *
  * Responses differ in how far their means were overfitted, and few of them tell it alone: each is
- * drawn to the slope of all by as much as twenty responses weigh. Where nothing is predicted it is 1.
- * A walk over the means of the cross-validated maps. */
+ * drawn to the slope of all by as much as twenty responses weigh. Where nothing is predicted it
+ * is 1. A walk over the means of the cross-validated maps. */
 #ifndef KN_GP_SLOPE_H
 #define KN_GP_SLOPE_H
 

@@ -145,9 +145,10 @@ kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, const kn_cov *cov, kn_mat Y
     kn_rng_init(&rng, o->seed, STREAM_PLAIN);
     *found = (kn_found){.stop = KN_STOP_CONVERGED};
     KN_TRY(kn_box_new(ctx, cov, pairs, kn_mat_none(), &box));
-    KN_TRY(kn_engine_new(
-        ctx, &spec,
-        &(kn_engine_data){.pairs = pairs, .Z = kn_cols(Y, 0, 1), .T = 1, .total = 1}, &e));
+    KN_TRY(
+        kn_engine_new(ctx, &spec,
+                      &(kn_engine_data){.pairs = pairs, .Z = kn_cols(Y, 0, 1), .T = 1, .total = 1},
+                      &e));
     for (ptrdiff_t j = 0; j < Y.cols; j++) {
         double x[KN_THETA];
         kn_optimum best;

@@ -6,6 +6,7 @@
 
 #include "la/core.h"
 #include "model/file.h"
+#include "model/in_words.h"
 #include "model/info_json.h"
 #include "model/kernel_json.h"
 
@@ -82,12 +83,25 @@ static json_t *column(const double *x, ptrdiff_t n)
     return a;
 }
 
-/* Structured noise: rho, length, and c and d of every component. */
+/* Structured noise: terms and their weights, length, and c, d and gamma of every component; of a
+ * plain sum of two terms rho as well. */
 static json_t *theta_json(const kn_model *m)
 {
-    return json_pack("{s:o s:o s:o s:o}", "rho", kn_json_number(m->info.rho), "length",
-                     kn_json_number(m->info.length), "c", column(m->gp.latent.c, m->gp.P), "d",
-                     column(m->gp.latent.d, m->gp.P));
+    const kn_latent *l = &m->gp.latent;
+    char name[KN_LEVEL_SIZE], units[KN_LEVEL_SIZE];
+    double length = kn_length_in_units(m, units, sizeof units);
+    json_t *terms = json_array();
+    for (int k = 0; k < m->gp.spec.sample.n; k++) {
+        kn_term_name(m, k, name, sizeof name);
+        json_array_append_new(terms, json_string(name));
+    }
+    return json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "terms", terms, "weights",
+                     kn_weights_json(&m->gp), "rho", kn_json_number(m->info.rho), "length",
+                     kn_json_number(length), "length_units",
+                     *units ? json_string(units) : json_null(), "c", column(l->c, m->gp.P), "d",
+                     column(l->d, m->gp.P), "gamma",
+                     l->gamma ? column(l->gamma, m->gp.P) : json_null(), "slope_mean",
+                     kn_json_number(kn_mean_slope(m)));
 }
 
 static void add_reference(const kn_reference *r, json_t *j)

@@ -190,7 +190,8 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     gp->N = info->n_samples;
     gp->T = m->y.n_kept;
     gp->P = info->n_components;
-    gp->latent.cell[0].R0.m = gp->method->alone ? 0 : info->rank; /* else responses have their own R0 */
+    gp->latent.cell[0].R0.m =
+        gp->method->alone ? 0 : info->rank; /* else responses have their own R0 */
     gp->latent.cell[0].R0.residual = info->rank_residual;
     KN_TRY(
         kn_kernel_from_json(ctx, kn_st_name(f), json_object_get(record, "kernel"), m->format, gp));
@@ -207,7 +208,8 @@ static kn_status read_design(kn_ctx *ctx, const kn_st_file *f, json_t *record, k
     kn_status status;
     double *mean = NULL, *sd = NULL;
     kn_design_scale scale = {.C = m->info.n_covariates};
-    json_t *design = json_object_get(record, "design"), *columns = json_object_get(record, "n_columns");
+    json_t *design = json_object_get(record, "design"),
+           *columns = json_object_get(record, "n_columns");
     KN_TRY(kn_st_read_doubles(ctx, f, "x_mean", scale.C, &mean, NULL));
     KN_TRY(read_positive(ctx, f, "x_sd", scale.C, false, &sd));
     scale.mean = mean;
@@ -385,7 +387,8 @@ out:
 static kn_status check_sizes(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info *i)
 {
     if (i->n_samples < 1 || i->n_covariates < 1 || i->n_responses < 1 || i->rank < 1 ||
-        i->rank > i->n_samples || (i->n_components < 1 && !i->method->alone && !i->nothing_predicted))
+        i->rank > i->n_samples ||
+        (i->n_components < 1 && !i->method->alone && !i->nothing_predicted))
         return bad(ctx, f, "a size");
     return KN_OK;
 }

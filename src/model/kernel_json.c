@@ -78,8 +78,9 @@ json_t *kn_kernel_to_json(const kn_gp *gp)
     json_t *gammas = json_array();
     for (int k = 0; k < gp->latent.n_cells; k++)
         json_array_append_new(gammas, kn_json_number(gp->latent.cell[k].R0.gamma));
-    return json_pack("{s:o s:o s:o s:o s:i s:o s:o s:b s:b s:b s:o s:o}", "terms", kn_terms_json(gp), "weights",
-                     kn_weights_json(gp), "task_terms", terms_to_json(&spec->task, theta), "noise",
+    return json_pack("{s:o s:o s:o s:o s:i s:o s:o s:b s:b s:b s:o s:o}", "terms",
+                     kn_terms_json(gp), "weights", kn_weights_json(gp), "task_terms",
+                     terms_to_json(&spec->task, theta), "noise",
                      kn_json_number(theta[kn_spec_n_theta(spec) - 1]), "task_scale",
                      (int)spec->task_scale, "iso", kn_json_number(gp->latent.iso), "s2",
                      kn_json_number(gp->s2), "pca", gp->pca, "complement_component",

@@ -5,8 +5,8 @@
 #define KN_MODEL_MODEL_H
 
 #include "data/design.h"
-#include "data/recipe.h"
 #include "data/grouping.h"
+#include "data/recipe.h"
 #include "data/space.h"
 #include "gp/maps.h"
 #include "norm/reference.h"
@@ -21,14 +21,14 @@ struct kn_model {
     int folds;
     bool grouped; /* the folds kept groups of samples together */
     kn_reference reference;
-    kn_recipe recipe; /* n = 0: covariates were given as numbers */
-    kn_space space;   /* T = 0: responses were given as numbers */
+    kn_recipe recipe;         /* n = 0: covariates were given as numbers */
+    kn_space space;           /* T = 0: responses were given as numbers */
     kn_group_rule group_rule; /* how rows that share noise were found ... */
     char *group_column;       /* ... and by which column; "": ids; NULL: new people have none */
     char **group_name;        /* of each group; NULL: there are none, or they were stripped */
-    char **ids;       /* n_samples training ids; NULL: none, or stripped */
-    char *options;    /* those given to the fit, a JSON object of texts; NULL: none are known */
-    bool timed;       /* info.seconds_... are known */
+    char **ids;               /* n_samples training ids; NULL: none, or stripped */
+    char *options; /* those given to the fit, a JSON object of texts; NULL: none are known */
+    bool timed;    /* info.seconds_... are known */
     double curve_components[KN_MAX_CURVE]; /* info.curve[].components, as an array has them */
 };
 

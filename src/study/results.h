@@ -10,7 +10,7 @@ typedef enum kn_variant {
     KN_VAR_ISO_EXACT = 1, /* its model, with the exact likelihood and the nested optimiser */
     KN_VAR_DEFAULT = 2,   /* the additive model; every pattern is new */
     KN_VAR_CLASSIC = 3,   /* the default of version 0.1 */
-    KN_VAR_KNOWN = 4,     /* the additive model within patterns of training: scans alone have them */
+    KN_VAR_KNOWN = 4, /* the additive model within patterns of training: scans alone have them */
     KN_N_VARIANTS
 } kn_variant;
 

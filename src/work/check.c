@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "cov/additive.h"
 #include "cov/kernel.h"
 #include "data/grouping.h"
 #include "gp/method.h"
@@ -42,7 +43,8 @@ kn_status kn_check_covariances(kn_ctx *ctx, const kn_settings *s, ptrdiff_t F, k
     kn_status status;
     bool additive = kn_settings_additive(s); /* its terms come with the covariates */
     *task = (kn_cov){0};
-    KN_TRY(kn_cov_parse(ctx, additive ? "linear+se" : s->sample_kernel, F, sample));
+    KN_TRY(additive ? kn_cov_before_design(ctx, F, sample)
+                    : kn_cov_parse(ctx, s->sample_kernel, F, sample));
     if (s->task_kernel)
         KN_TRY(kn_cov_parse(ctx, s->task_kernel, KN_ALL_COLUMNS, task));
     if (sample->n_between == 0)

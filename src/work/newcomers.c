@@ -26,9 +26,9 @@ static kn_status check_groups(kn_ctx *ctx, const kn_settings *s, const kn_model 
     if (m->group_rule == KN_GROUP_STIMULI)
         return KN_OK;
     if (!m->group_name)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{known_groups}: %s was fitted with {strip_ids} and keeps no names of groups",
-                       name);
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "{known_groups}: %s was fitted with {strip_ids} and keeps no names of groups", name);
     if (!p->group_text)
         return kn_fail(ctx, KN_ERR_DATA, "{known_groups}: these people have no %s",
                        m->group_column && *m->group_column ? m->group_column : "ids");
@@ -68,8 +68,9 @@ static kn_status find_groups(kn_ctx *ctx, const kn_model *m, const kn_people *p,
                                                           : group_named(m, p->group_text[i]);
         out->n_known += out->group[i] >= 0;
     }
-    kn_log(ctx, KN_LOG_INFO, "%td of %td people belong to groups of training: within these, what "
-                             "the group has in common is expected too",
+    kn_log(ctx, KN_LOG_INFO,
+           "%td of %td people belong to groups of training: within these, what "
+           "the group has in common is expected too",
            out->n_known, out->n);
     return KN_OK;
 }
@@ -90,10 +91,11 @@ static kn_status tell_held(kn_ctx *ctx, const kn_model *m, const kn_standing *s)
             break;
         kn_design_range(&m->x, c, &low, &high);
         if (k->constant)
-            kn_log(ctx, KN_LOG_WARNING,
-                   "%s of %td people is not %g, as it was for everybody in training: it has no part "
-                   "in the model",
-                   name ? name : "a covariate", s->column[c], low);
+            kn_log(
+                ctx, KN_LOG_WARNING,
+                "%s of %td people is not %g, as it was for everybody in training: it has no part "
+                "in the model",
+                name ? name : "a covariate", s->column[c], low);
         else
             kn_log(ctx, KN_LOG_WARNING,
                    "%s of %td people is outside %g to %g, half a range beyond training, and held "

@@ -48,8 +48,8 @@ struct kn_scores {
     kn_metric_sums *sums; /* of these */
     kn_calibrator calibrator;
     double noise_sum; /* of extrapolation, in the batch under way */
-    double *beyond;   /* n  what extrapolation has more than the maps; where there are no components,
-                       * the whole of it */
+    double *beyond; /* n  what extrapolation has more than the maps; where there are no components,
+                     * the whole of it */
     const kn_standing *standing; /* lent */
     double *noise_known;         /* of members of a known group, standardised; NULL: nobody is */
     kn_auc auc[KN_N_STATISTICS];

@@ -66,10 +66,10 @@ misused "components that are no number" \
     " fit: --components is 'many', expected a number from 1 or auto (see 'kronorm fit --help')" \
     $F -P many
 misused "a kernel that is none" \
-    " fit: --sample-kernel is 'rbf', expected a sum of linear, se and iso, such as linear+se (see 'kronorm fit --help')" \
+    " fit: --sample-kernel is 'rbf', expected additive, or a sum of linear, se and iso, such as linear+se (see 'kronorm fit --help')" \
     $F --sample-kernel rbf
 misused "a preset that is none" \
-    " fit: --preset is 'best', expected paper (see 'kronorm fit --help')" $F --preset best
+    " fit: --preset is 'best', expected paper|classic (see 'kronorm fit --help')" $F --preset best
 misused "components for stgpr" \
     " fit: --method stgpr fits every response alone: --components has no meaning (see 'kronorm fit --help')" \
     $F --method stgpr -P 3

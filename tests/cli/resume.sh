@@ -13,7 +13,7 @@ awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
         }
     }' >all.csv
 make_tables
-FIT="fit -c all.csv -y all.csv --use age -P 4 --restarts 12 --folds 3"
+FIT="fit -c all.csv -y all.csv --use age -P 4 --restarts 12 --folds 3 --preset classic"
 kronorm $FIT -o whole.safetensors -q
 
 # Runs a fit in the background until its checkpoint has some bytes, and leaves its id in $run.
@@ -80,7 +80,7 @@ refused "other options" "m.safetensors.resume: was begun with other options (rem
     $FIT --seed 7 -o m.safetensors --resume
 sed '9s/,2[0-9]*\./,31./; 9s/,[0-9]*\./,33./' all.csv >changed.csv
 refused "other covariates" "m.safetensors.resume: was begun with other covariates (remove it to start again, or leave --resume out)" \
-    fit -c changed.csv -y all.csv --use age --targets a,b,c,d,e,f -P 4 --restarts 12 --folds 3 \
+    fit -c changed.csv -y all.csv --use age --targets a,b,c,d,e,f -P 4 --restarts 12 --folds 3 --preset classic \
     -o m.safetensors --resume
 refused "other responses" "m.safetensors.resume: was begun with other responses (remove it to start again, or leave --resume out)" \
     $FIT --targets a,b,c -o m.safetensors --resume

@@ -380,7 +380,8 @@ static kn_mat oracle(const kn_decomp *R0, const ref_term *ref, kn_mat X, kn_mat 
 static double check_component(const kn_latent *l, kn_mat Z, int p, const ref_term *ref, kn_mat Xs,
                               kn_mat mean, kn_mat var)
 {
-    kn_mat K = oracle(&l->cell[0].R0, ref, l->X, l->X, l->X), Ks = oracle(&l->cell[0].R0, ref, l->X, Xs, l->X);
+    kn_mat K = oracle(&l->cell[0].R0, ref, l->X, l->X, l->X),
+           Ks = oracle(&l->cell[0].R0, ref, l->X, Xs, l->X);
     kn_mat Kss = ref_cov(Xs, Xs, ref, l->cell[0].R0.cov.n, l->cell[0].R0.theta);
     kn_mat m = ref_new(NS, 1), v = ref_new(NS, 1);
     double c = l->c[p], kss[NS];
@@ -602,7 +603,8 @@ static void terms_and_parameters_survive_the_record(void **state)
     assert_ok(ctx, kn_kernel_from_json(ctx, "file", again, 2, &back));
     assert_memory_equal(&back.spec.sample, &gp.spec.sample, sizeof gp.spec.sample);
     assert_memory_equal(&back.spec.task, &gp.spec.task, sizeof gp.spec.task);
-    assert_memory_equal(back.latent.cell[0].R0.theta, gp.latent.cell[0].R0.theta, sizeof gp.latent.cell[0].R0.theta);
+    assert_memory_equal(back.latent.cell[0].R0.theta, gp.latent.cell[0].R0.theta,
+                        sizeof gp.latent.cell[0].R0.theta);
     assert_memory_equal(back.inside, gp.inside, sizeof gp.inside);
     assert_true(back.s2 == gp.s2 && back.pca);
     json_t *w = json_object_get(again, "weights");
@@ -651,7 +653,8 @@ static void format_1_is_read(void **state)
     assert_string_equal(kn_cov_text(&gp.spec.sample, text, sizeof text), "se+iso");
     assert_string_equal(kn_cov_text(&gp.latent.cell[0].R0.cov, text, sizeof text), "se");
     assert_string_equal(kn_cov_text(&gp.spec.task, text, sizeof text), "linear+iso");
-    assert_true(gp.latent.cell[0].R0.theta[0] == 0.25 && gp.latent.cell[0].R0.theta[1] == -INFINITY);
+    assert_true(gp.latent.cell[0].R0.theta[0] == 0.25 &&
+                gp.latent.cell[0].R0.theta[1] == -INFINITY);
     assert_true(gp.inside[0] == 1 && gp.inside[3] == 4 && gp.latent.iso == 0.5);
     assert_true(gp.spec.task_scale == KN_TASK_SCALE_SQRTN && gp.pca);
     json_object_set_new(j, "sample_kernel", json_integer(8));

@@ -310,8 +310,8 @@ static void a_plain_design_is_standardised_columns(void **state)
             for (ptrdiff_t i = 0; i < 9; i++)
                 v += (kn_at(raw, i, f) - mean) * (kn_at(raw, i, f) - mean) / 9;
             for (ptrdiff_t i = 0; i < 9; i++)
-                kn_col(old, f)[i] = standardise ? (kn_at(raw, i, f) - mean) / sqrt(v)
-                                                : kn_at(raw, i, f);
+                kn_col(old, f)[i] =
+                    standardise ? (kn_at(raw, i, f) - mean) / sqrt(v) : kn_at(raw, i, f);
         }
         kn_design_options o = {.standardise = standardise, .quadratic = -1};
         kn_design d = made(ctx, with, &o);

@@ -1,9 +1,9 @@
-/* quadratic: exp(2a) u.u', u the squares of covariates, standardised              [METHOD 1a] */
+/* square: exp(2a) u.u', u the squares of covariates, standardised              [METHOD 1a] */
 #include "cov/kernel.h"
 
-const kn_kernel kn_kernel_quadratic = {
-    .name = "quadratic",
-    .amplitude = "quad",
+const kn_kernel kn_kernel_square = {
+    .name = "square",
+    .amplitude = "square",
     .stat = KN_STAT_DOT,
     .per_column = true,
     .proportional = true,

@@ -1,0 +1,12 @@
+/* slopes: exp(2a) [same level] x x', a slope of each level's own                    [METHOD 1a] */
+#include "cov/kernel.h"
+
+const kn_kernel kn_kernel_slopes = {
+    .name = "slopes",
+    .amplitude = "slopes",
+    .stat = KN_STAT_DOT,
+    .proportional = true,
+    .by_design = true,
+    .add = kn_proportional_add,
+    .gradient = kn_proportional_gradient,
+};

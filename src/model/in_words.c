@@ -1,0 +1,184 @@
+#include "model/in_words.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cov/additive.h"
+#include "gp/method.h"
+
+enum { LINE = 512 };
+
+static const char *column_name(const kn_model *m, ptrdiff_t c)
+{
+    return m->recipe.codes && c >= 0 && c < m->recipe.n ? m->recipe.column[c].name : "covariate";
+}
+
+void kn_term_name(const kn_model *m, int k, char *out, size_t size)
+{
+    const kn_cov *cov = &m->gp.spec.sample;
+    kn_term_origin o = {0};
+    if (m->x.additive)
+        o = kn_cov_origin(cov, &m->x, k);
+    if (!o.what)
+        snprintf(out, size, "%s", cov->term[k].kernel->name);
+    else if (o.column < 0)
+        snprintf(out, size, "%s", o.what);
+    else if (o.second < 0)
+        snprintf(out, size, "%s", column_name(m, o.column));
+    else
+        snprintf(out, size, "%s:%s", column_name(m, o.column), column_name(m, o.second));
+}
+
+double kn_length_in_units(const kn_model *m, char *units, size_t size)
+{
+    const kn_decomp *R0 = &m->gp.latent.cell[0].R0;
+    for (int k = 0; k < R0->cov.n; k++) {
+        const kn_term *t = &R0->cov.term[k];
+        if (t->kernel->n_shape == 0 || R0->m == 0)
+            continue;
+        double length = exp(R0->theta[t->at + 1]);
+        snprintf(units, size, "sd");
+        for (ptrdiff_t c = 0; m->x.additive && m->x.Fc == 1 && c < m->x.C; c++)
+            if (m->x.column[c].levels == 0 && m->x.column[c].x == 0) {
+                snprintf(units, size, "%s", column_name(m, c));
+                return length * m->x.sd[c];
+            }
+        return length;
+    }
+    snprintf(units, size, "%s", "");
+    return NAN;
+}
+
+double kn_group_share(const kn_model *m)
+{
+    const kn_latent *l = &m->gp.latent;
+    double own = 0, all = 0;
+    for (ptrdiff_t p = 0; p < l->P; p++) {
+        own += l->d[p] * kn_latent_gamma(l, p);
+        all += kn_latent_noise(l, p);
+    }
+    return l->groups.n == 0 ? NAN : all > 0 ? own / all : 0;
+}
+
+double kn_mean_slope(const kn_model *m)
+{
+    double sum = 0;
+    for (ptrdiff_t j = 0; m->gp.slope && j < m->gp.T; j++)
+        sum += m->gp.slope[j] / (double)m->gp.T;
+    return m->gp.slope ? sum : NAN;
+}
+
+/* ---- lines ---------------------------------------------------------------------------------- */
+
+typedef struct text {
+    char *data;
+    size_t used, room;
+} text;
+
+__attribute__((format(printf, 2, 3))) static void add(text *t, const char *format, ...)
+{
+    char part[LINE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(part, sizeof part, format, args);
+    va_end(args);
+    size_t n = strlen(part);
+    if (t->used + n + 1 > t->room) {
+        char *more = realloc(t->data, t->room = 2 * (t->used + n + 1));
+        if (!more) {
+            free(t->data);
+            *t = (text){0};
+            return;
+        }
+        t->data = more;
+    }
+    memcpy(t->data + t->used, part, n + 1);
+    t->used += n;
+}
+
+static void add_signal(text *t, const kn_model *m)
+{
+    const kn_decomp *R0 = &m->gp.latent.cell[0].R0;
+    kn_cov_point at;
+    double total, length;
+    char name[LINE / 2], units[LINE / 2];
+    if (R0->m == 0)
+        return;
+    kn_cov_point_of(&R0->cov, R0->theta, &at, &total);
+    add(t, "signal: ");
+    for (int k = 0; k < R0->cov.n; k++) {
+        kn_term_name(m, k, name, sizeof name);
+        add(t, "%s%s %.1f %%", k > 0 ? ", " : "", name, 100 * at.w[k]);
+        if (R0->cov.term[k].kernel->n_shape > 0) {
+            length = kn_length_in_units(m, units, sizeof units);
+            add(t, " (length %.3g %s)", length, units);
+        }
+    }
+    add(t, "\n");
+    if (m->gp.P == 0 && m->gp.method->components)
+        add(t, "none of it predicts: everybody is expected to have the mean\n");
+}
+
+static void add_groups(text *t, const kn_model *m)
+{
+    static const char *const by[] = {"", "a column", "ids that repeat", "covariates that repeat"};
+    const kn_latent *l = &m->gp.latent;
+    if (l->groups.n == 0)
+        return;
+    add(t, "groups: %td of %td rows", l->groups.n, l->groups.N);
+    if (m->group_rule == KN_GROUP_COLUMN)
+        add(t, ", by %s", m->group_column);
+    else if (m->group_rule != KN_GROUP_NONE)
+        add(t, ", by %s", by[m->group_rule]);
+    add(t, "; %.1f %% of the noise of components is theirs\n", 100 * kn_group_share(m));
+}
+
+static void add_covariates(text *t, const kn_model *m)
+{
+    for (ptrdiff_t c = 0; m->recipe.codes && c < m->x.C; c++) {
+        const kn_design_column *k = &m->x.column[c];
+        const kn_covariate *r = &m->recipe.column[c];
+        double low, high;
+        if (k->levels > 0 && k->constant)
+            add(t, "%s: '%s' for everybody, left out\n", r->name, r->levels.text[0]);
+        else if (k->levels > 0)
+            add(t, "%s: %d levels\n", r->name, k->levels);
+        else if (k->constant)
+            add(t, "%s: %g for everybody, left out\n", r->name, k->min);
+        if (k->levels > 0 || k->constant)
+            continue;
+        kn_design_range(&m->x, c, &low, &high);
+        add(t, "%s: %g to %g, new people are held to %g to %g\n", r->name, k->min, k->max, low,
+            high);
+    }
+}
+
+static void add_judgement(text *t, const kn_model *m)
+{
+    const kn_resemblance *n = &m->reference.neighbours;
+    if (m->gp.slope)
+        add(t, "slope: predictions are %.3f of what they were, as held-out people say\n",
+            kn_mean_slope(m));
+    if (n->pairs > 0)
+        add(t, "neighbours in the table: residual maps correlate by %.3f, %.3f by chance%s\n",
+            n->correlation, n->chance,
+            n->resemble ? "; is there a site, scanner or session that is not named?" : "");
+}
+
+kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)
+{
+    text t = {0};
+    *out = NULL;
+    if (!m)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "model is a null pointer");
+    add(&t, "%s", "");
+    add_signal(&t, m);
+    add_groups(&t, m);
+    add_covariates(&t, m);
+    add_judgement(&t, m);
+    *out = t.data;
+    return t.data ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory");
+}
