@@ -45,7 +45,8 @@ static void run(bench *b, kn_mat X, ptrdiff_t T, const kn_gram *gram, kn_noise n
     kn_cov_theta(&e.cov, &at, r0);
     BENCH_TRY(b, kn_engine_nested(b->ctx, &e, &at, &lml, g)); /* and a warm start */
     int inner = e.inner_evals;
-    BENCH_TIME(eig, REPEATS, BENCH_TRY(b, kn_decomp_compute(b->ctx, &e.cell[0].R0, &e.pairs, NULL, r0)));
+    BENCH_TIME(eig, REPEATS,
+               BENCH_TRY(b, kn_decomp_compute(b->ctx, &e.cell[0].R0, &e.pairs, NULL, r0)));
     BENCH_TIME(value, REPEATS, BENCH_TRY(b, kn_engine_nested(b->ctx, &e, &at, &lml, NULL)));
     BENCH_TIME(whole, REPEATS, BENCH_TRY(b, kn_engine_nested(b->ctx, &e, &at, &lml, g)));
     inner = (e.inner_evals - inner) / (2 * REPEATS);

@@ -135,16 +135,16 @@ def images():
 def model():
     t, metadata = read("m.safetensors")
     record = json.loads(metadata["record"])
-    N, F, T = record["n_samples"], record["n_covariates"], record["n_responses"]
-    P, M = record["n_components"], record["rank"]
+    N, F, T = record["n_samples"], record["n_columns"], record["n_responses"]
+    P, M, C = record["n_components"], record["rank"], record["n_covariates"]
     check(metadata["format"] == "kronorm model" and metadata["format_version"] == "2",
           "the model says what it is")
     check(set(metadata) == {"format", "format_version", "software", "record", "ids"},
           "the model's metadata are the documented ones")
     K, Kn = len(t["deviance_lam"]), len(t["deviance_noise_lam"])
     shapes = {"X": (N, F), "U": (N, M), "r": (M,), "A": (M, P), "c": (P,), "d": (P,), "B": (T, P),
-              "noise": (T,), "kept": (T,), "y_mean": (T,), "y_sd": (T,), "x_mean": (F,),
-              "x_sd": (F,), "statistic": (N,), "statistic_loo": (N,), "y_sum": (N,), "y_trivial_mean": (T,), "y_trivial_sd": (T,), "extrapolation": (N,), "z_cv": (N, T),
+              "noise": (T,), "kept": (T,), "y_mean": (T,), "y_sd": (T,), "x_mean": (C,),
+              "x_sd": (C,), "slope": (T,), "statistic": (N,), "statistic_loo": (N,), "y_sum": (N,), "y_trivial_mean": (T,), "y_trivial_sd": (T,), "extrapolation": (N,), "z_cv": (N, T),
               "deviance_Q": (T, K), "deviance_lam": (K,), "deviance_psi": (T,),
               "deviance_ref": (N,), "deviance_noise_Q": (T, Kn), "deviance_noise_lam": (Kn,),
               "deviance_noise_psi": (T,), "deviance_noise_ref": (N,), "voxels": (T,)}
@@ -158,7 +158,8 @@ def model():
     y = y.reshape(-1, len(ids), order="F")[t["voxels"]].T
     close(t["y_mean"], y.mean(0), "y_mean is the mean of the images")
     close(t["B"].T @ t["B"], np.eye(P), "B is orthonormal", 1e-10)
-    close(t["X"].mean(0), np.zeros(F), "X is standardised", 1e-10)
+    numbers = sum("shares" not in c for c in record["design"]["columns"])
+    close(t["X"][:, :numbers].mean(0), np.zeros(numbers), "X is standardised", 1e-10)
     image = nib.Nifti1Image.from_bytes(t["nifti_header"].tobytes() + bytes(4 + 4 * 20 * 24 * 20))
     check(np.array_equal(image.affine, nib.load("study/mask.nii.gz").affine),
           "nifti_header holds the geometry")
