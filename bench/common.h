@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mat.h"
+#include "data/design.h"
 #include "work/fit.h"
 
 enum { BENCH_COLUMNS = 16 };
@@ -75,15 +76,20 @@ void bench_row(bench *b, const char *cells, ...) KN_PRINTF(2, 3); /* the cells b
 typedef struct bench_data {
     kn_view X, Y, Xs, Ys; /* N x F, N x T; N* x F, N* x T: new samples of the same kind */
     void *memory[2];
+    int levels[3]; /* of a cohort: of age, sex, site */
+    kn_design_options design;
+    bool coded; /* these are for settings */
 } bench_data;
 
 /* The paper's kind: binary patterns as covariates, local receptive fields, shared and private
  * noise, mean R2 about 0.1; doubles. */
 void bench_paper(bench *b, ptrdiff_t N, ptrdiff_t T, ptrdiff_t F, ptrdiff_t Ns, bench_data *out);
 
-/* A cohort: age, sex, F - 2 sites; effects of age and sex, shared and private noise. float32, row
- * by row, as images come. */
-void bench_cohort(bench *b, ptrdiff_t N, ptrdiff_t T, ptrdiff_t F, ptrdiff_t Ns, bench_data *out);
+/* A cohort: age, sex and one of so many sites (0: none), as codes; effects of age and sex, shared and
+ * private noise. float32, row by row, as images come. */
+void bench_cohort(bench *b, ptrdiff_t N, ptrdiff_t T, int sites, ptrdiff_t Ns, bench_data *out);
+/* The settings' defaults, with what the covariates of the data are. */
+void bench_settings(const bench_data *d, kn_settings *o);
 void bench_free(bench_data *d);
 
 /* ---- the whole job ------------------------------------------------------------------------ */

@@ -50,15 +50,24 @@ void bench_paper(bench *b, ptrdiff_t N, ptrdiff_t T, ptrdiff_t F, ptrdiff_t Ns, 
     }
     kn_mat_clear(&S);
     kn_mat_clear(&L);
-    *out = (bench_data){
-        rows_of(X, 0, N), rows_of(Y, 0, N), rows_of(X, N, Ns), rows_of(Y, N, Ns), {X.data, Y.data}};
+    *out = (bench_data){.X = rows_of(X, 0, N),
+                        .Y = rows_of(Y, 0, N),
+                        .Xs = rows_of(X, N, Ns),
+                        .Ys = rows_of(Y, N, Ns),
+                        .memory = {X.data, Y.data}};
 }
 
-void bench_cohort(bench *b, ptrdiff_t N, ptrdiff_t T, ptrdiff_t F, ptrdiff_t Ns, bench_data *out)
+void bench_settings(const bench_data *d, kn_settings *o)
+{
+    kn_settings_init(o);
+    o->design = d->coded ? &d->design : NULL;
+}
+
+void bench_cohort(bench *b, ptrdiff_t N, ptrdiff_t T, int sites, ptrdiff_t Ns, bench_data *out)
 {
     enum { EFFECTS = 3, LATENT = EFFECTS + 8 };
     ptrdiff_t n = N + Ns;
-    kn_mat X = new_mat(b, n, F);
+    kn_mat X = new_mat(b, n, sites > 0 ? 3 : 2);
     float *Y, *S, *L; /* Y = S L' + noise, n x LATENT and T x LATENT, in rows */
     kn_rng rng;
     kn_rng_init(&rng, 1, 8);
@@ -69,8 +78,8 @@ void bench_cohort(bench *b, ptrdiff_t N, ptrdiff_t T, ptrdiff_t F, ptrdiff_t Ns,
         double age = kn_rng_uniform(&rng), sex = kn_rng_uniform(&rng) < 0.5;
         kn_col(X, 0)[i] = 20 + 60 * age;
         kn_col(X, 1)[i] = sex;
-        if (F > 2)
-            kn_col(X, 2 + kn_rng_below(&rng, F - 2))[i] = 1;
+        if (sites > 0)
+            kn_col(X, 2)[i] = (double)kn_rng_below(&rng, sites);
         float *s = S + i * LATENT;
         s[0] = (float)age;
         s[1] = (float)(4 * (age - 0.5) * (age - 0.5));
@@ -86,11 +95,11 @@ void bench_cohort(bench *b, ptrdiff_t N, ptrdiff_t T, ptrdiff_t F, ptrdiff_t Ns,
                 LATENT, 1, Y, (int)T);
     kn_free(S);
     kn_free(L);
-    *out = (bench_data){rows_of(X, 0, N),
-                        kn_view_rows_f32(Y, N, T),
-                        rows_of(X, N, Ns),
-                        kn_view_rows_f32(Y + N * T, Ns, T),
-                        {X.data, Y}};
+    *out = (bench_data){rows_of(X, 0, N),  kn_view_rows_f32(Y, N, T),
+                        rows_of(X, N, Ns), kn_view_rows_f32(Y + N * T, Ns, T),
+                        {X.data, Y},       .levels = {0, 2, sites},
+                        .coded = true};
+    out->design = (kn_design_options){.levels = out->levels, .quadratic = -1};
 }
 
 void bench_free(bench_data *d)

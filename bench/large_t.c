@@ -37,11 +37,9 @@ static void basis(bench *b, const bench_data *d, int P)
 {
     kn_settings o;
     bench_job j;
-    kn_settings_init(&o);
+    bench_settings(d, &o);
     o.components = P;
     o.folds = 0;
-    o.rho = 0.2;
-    o.length = 2;
     o.max_evals = 0;
     bench_run(b, d, &o, &j);
     double N = (double)d->Y.rows, T = (double)d->Y.cols;
@@ -55,7 +53,7 @@ static void job(bench *b, const bench_data *d, int P)
     double bytes = 4 * N * T, maps = 2 * 8 * Ns * T;
     kn_settings o;
     bench_job j;
-    kn_settings_init(&o);
+    bench_settings(d, &o);
     o.components = P;
     o.folds = 0;
     bench_run(b, d, &o, &j);
@@ -78,13 +76,13 @@ int main(int argc, char **argv)
     bench_table(&b, "step             |  N|     T|     s|  s/GB| GFLOP|GFLOP/s|of DGEMM|  GB/s|"
                     "of memory|peak MB");
     for (int k = 0; k < 2; k++) {
-        bench_cohort(&b, bench_size(&b, 600, 30), bench_size(&b, T[k], 100), 8,
+        bench_cohort(&b, bench_size(&b, 600, 30), bench_size(&b, T[k], 100), 6,
                      bench_size(&b, 500, 10), &d);
         passes(&b, &d, bench_size(&b, 50, 3));
         job(&b, &d, (int)bench_size(&b, 50, 3));
         bench_free(&d);
     }
-    bench_cohort(&b, bench_size(&b, 3000, 40), bench_size(&b, T[0], 100), 8, 0, &d);
+    bench_cohort(&b, bench_size(&b, 3000, 40), bench_size(&b, T[0], 100), 6, 0, &d);
     basis(&b, &d, (int)bench_size(&b, 50, 3));
     bench_free(&d);
     return bench_end(&b);

@@ -79,11 +79,12 @@ static void run(bench *b, const bench_data *d, int P)
     lap(&w, -1);
     BENCH_TRY(b, kn_gp_cv(b->ctx, &m->gp, &(kn_cv_problem){&R, &gram, N_FOLDS, fold}, &cv));
     lap(&w, FOLDS);
-    BENCH_TRY(b, kn_gp_set_noise(b->ctx, &m->gp, &R, &cv));
+    BENCH_TRY(b, kn_gp_set_noise(b->ctx, &m->gp, &R, &cv, KN_RULES_CURRENT));
     lap(&w, NOISE);
     bool keep = 4.0 * (double)N * (double)m->gp.T <= 1e9;
     kn_set_progress(b->ctx, on_progress, &w);
-    kn_reference_job job = {&m->gp, &cv, fold, N_FOLDS, 0.05, keep, NULL};
+    kn_reference_job job = {
+        .gp = &m->gp, .cv = &cv, .fold = fold, .folds = N_FOLDS, .top = 0.05, .keep_z = keep};
     BENCH_TRY(b, kn_reference_make(b->ctx, &job, &r, &summary));
     kn_set_progress(b->ctx, NULL, NULL);
     lap(&w, DEVIANCE);

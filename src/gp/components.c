@@ -14,7 +14,8 @@
 #include "la/la.h"
 
 enum { FOLDS = 5 };
-enum { SCORED = 20000 }; /* of more responses an even sample has as good a mean */
+enum { CURVE_FIRST = 100 }; /* components that are tried before the ladder is climbed to its end */
+enum { SCORED = 20000 };    /* of more responses an even sample has as good a mean */
 enum {
     CUT = 512,
     TILE = 128,
@@ -83,18 +84,25 @@ out:
     return status;
 }
 
-/* Rows and coordinates of fold k, from the Gram matrix or the one held-out set. */
-static kn_status lay_out(kn_ctx *ctx, const kn_fit_problem *p, const int *fold, int k, ptrdiff_t P,
-                         fold_fit *f)
+/* Rows and coordinates of all folds, from the Gram matrix or the one held-out set. */
+static kn_status lay_out(kn_ctx *ctx, const kn_fit_problem *p, const int *fold, int folds,
+                         ptrdiff_t P, fold_fit *f)
 {
-    kn_status status = kn_fold_rows(ctx, p->X.rows, fold, k, &f->rows);
-    if (status != KN_OK)
-        return status;
-    if (!p->held.mean)
-        return kn_fold_pca(ctx, &p->gram, P, &f->rows);
+    kn_status status = KN_OK;
+    kn_fold *each[FOLDS];
+    for (int k = 0; k < folds; k++) {
+        each[k] = &f[k].rows;
+        KN_TRY(kn_fold_rows(ctx, p->X.rows, fold, k, each[k]));
+    }
+    if (!p->held.mean) {
+        KN_TRY(kn_folds_pca(ctx, &p->gram, P, each, folds));
+        goto out;
+    }
     f->held = &p->held;
     ptrdiff_t K = f->held->basis.Z.cols;
-    return kn_mat_copy(ctx, kn_cols(f->held->basis.Z, 0, P < K ? P : K), &f->rows.Z_train);
+    KN_TRY(kn_mat_copy(ctx, kn_cols(f->held->basis.Z, 0, P < K ? P : K), &f->rows.Z_train));
+out:
+    return status;
 }
 
 typedef struct score_work { /* one worker's, of one fold and tile */
@@ -319,19 +327,25 @@ static void mean_and_error(const double *x, const double *y, ptrdiff_t n, double
     *se = n > 1 ? sqrt(s / ((double)n * (double)(n - 1))) : 0;
 }
 
+static int best_step(const kn_fit_info *info)
+{
+    int best = 0;
+    for (int l = 1; l < info->n_curve; l++)
+        if (info->curve[l].msll < info->curve[best].msll)
+            best = l;
+    return best;
+}
+
 /* The smallest P of the ladder that is as good as the best, up to a thousandth; by the rules of 0.1
  * one that is not clearly worse. -1: none, because no P predicts. */
 static int choose(kn_mat score, int steps, kn_rules rules, kn_fit_info *info)
 {
     static const double AS_GOOD = 0.001, AS_GOOD_CLASSIC = 0.01; /* of the best score */
     bool classic = rules == KN_RULES_CLASSIC;
-    int best = 0;
-    for (int l = 0; l < steps; l++) {
-        kn_curve_point *c = &info->curve[l];
-        mean_and_error(kn_col(score, l), NULL, score.rows, &c->msll, &c->se);
-        if (c->msll < info->curve[best].msll)
-            best = l;
-    }
+    for (int l = 0; l < steps; l++)
+        mean_and_error(kn_col(score, l), NULL, score.rows, &info->curve[l].msll,
+                       &info->curve[l].se);
+    int best = best_step(info);
     /* Pure noise lands just below zero by chance about as often as above: one standard error. */
     info->nothing_predicted = info->curve[best].msll + info->curve[best].se >= 0;
     if (info->nothing_predicted)
@@ -439,34 +453,49 @@ static kn_rules rules_of(const kn_fit_problem *p)
     return p->spec.noise == KN_NOISE_ISO ? KN_RULES_CLASSIC : p->options->rules;
 }
 
-kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const kn_cov_point *at,
-                               kn_fit_info *info, ptrdiff_t *P)
+/* The curve along the first steps of the ladder, and where on it. */
+static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r0, kn_rules rules,
+                           int steps, kn_fit_info *info, int *step)
 {
     kn_status status = KN_OK;
-    kn_fit_problem p = *problem; /* components are independent under structured noise only */
-    scoring c = {.Y = &p.Y, .folds = p.held.mean ? KN_HELD_OUT_ONCE : FOLDS};
+    scoring c = {.Y = &p->Y, .steps = steps, .folds = p->held.mean ? KN_HELD_OUT_ONCE : FOLDS};
     void *fold = NULL;
-    double r0[KN_COV_THETA];
-    p.spec.noise = KN_NOISE_STRUCTURED;
-    p.spec.sample = kn_cov_between(&problem->spec.sample);
-    c.steps = ladder_steps(&p, info);
-    kn_cov_theta(&p.spec.sample, at, r0);
-    KN_TRY(kn_alloc(ctx, p.X.rows, sizeof(int), &fold));
-    KN_TRY(kn_folds_deal(ctx, p.X.rows, p.options->groups, seed_of(p.options), &c.folds, fold));
+    KN_TRY(kn_alloc(ctx, p->X.rows, sizeof(int), &fold));
+    KN_TRY(kn_folds_deal(ctx, p->X.rows, p->options->groups, seed_of(p->options), &c.folds, fold));
+    KN_TRY(lay_out(ctx, p, fold, c.folds, LADDER[steps - 1], c.fit));
     for (int k = 0; k < c.folds; k++) {
-        KN_TRY(lay_out(ctx, &p, fold, k, LADDER[c.steps - 1], &c.fit[k]));
-        KN_TRY(fit_rows(ctx, &p, r0, &c.fit[k]));
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(fit_rows(ctx, p, r0, &c.fit[k]));
         c.fit[k].at = c.rows;
         c.rows += c.fit[k].rows.n_test;
     }
-    KN_TRY(score_all(ctx, &p.Y, &c));
-    info->n_curve = c.steps;
-    KN_TRY(record_likelihoods(ctx, &p, r0, info));
-    int step = choose(c.score, c.steps, rules_of(problem), info);
-    *P = step < 0 ? 0 : LADDER[step];
+    KN_TRY(score_all(ctx, &p->Y, &c));
+    info->n_curve = steps;
+    *step = choose(c.score, steps, rules, info);
 out:
     scoring_clear(&c);
     kn_free(fold);
+    return status;
+}
+
+kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const kn_cov_point *at,
+                               kn_fit_info *info, ptrdiff_t *P)
+{
+    kn_status status;
+    kn_fit_problem p = *problem; /* components are independent under structured noise only */
+    int all = ladder_steps(&p, info), step, first = all;
+    double r0[KN_COV_THETA];
+    p.spec.noise = KN_NOISE_STRUCTURED;
+    p.spec.sample = kn_cov_between(&problem->spec.sample);
+    kn_cov_theta(&p.spec.sample, at, r0);
+    while (rules_of(problem) != KN_RULES_CLASSIC && first > 1 && LADDER[first - 1] > CURVE_FIRST)
+        first--;
+    KN_TRY(try_steps(ctx, &p, r0, rules_of(problem), first, info, &step));
+    if (first < all && best_step(info) == first - 1) /* it still falls there */
+        KN_TRY(try_steps(ctx, &p, r0, rules_of(problem), all, info, &step));
+    KN_TRY(record_likelihoods(ctx, &p, r0, info));
+    *P = step < 0 ? 0 : LADDER[step];
+out:
     return status;
 }
 
@@ -519,6 +548,8 @@ void kn_components_need(kn_rehearsal *r, const kn_need_shape *shape)
     kn_search_need(r, &pilot);
     kn_let_go(r, mark);
     kn_hold_d(r, KN_NEED_WORK, s.N, 1);
+    if (!once)
+        kn_folds_pca_need(r, &s, n, FOLDS);
     for (int k = 0; k < (once ? KN_HELD_OUT_ONCE : FOLDS); k++)
         fold_fit_need(r, &s, n, h);
     scoring_need(r, &s, once ? h : s.N, h, once ? h : s.N);

@@ -276,8 +276,8 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
     kn_gram own = {0};
     const kn_gram *gram = problem->gram ? problem->gram : &own;
     kn_mat Z = {0};
-    kn_fold f = {0};
-    void *part = NULL;
+    kn_fold *f = NULL, **each = NULL;
+    void *part = NULL, *memory = NULL, *list = NULL;
     bool signs = gp->pca && gp->spec.noise == KN_NOISE_ISO && !kn_cov_is_spectral(&gp->spec.task);
     *out = (kn_gp_maps){.gp = gp, .Y = *problem->Y};
     KN_TRY(kn_alloc(ctx, problem->folds, sizeof(kn_part), &part));
@@ -289,18 +289,31 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
         KN_TRY(held_coordinates(ctx, gp, problem->Y, &Z));
     else if (!problem->gram)
         KN_TRY(kn_gram_new(ctx, problem->Y, &own));
+    KN_TRY(kn_alloc(ctx, problem->folds, sizeof *f, &memory));
+    f = memory;
+    KN_TRY(kn_alloc(ctx, problem->folds, sizeof *each, &list));
+    each = list;
+    for (int k = 0; k < problem->folds; k++) {
+        each[k] = &f[k];
+        KN_TRY(kn_fold_rows(ctx, gp->N, problem->fold, k, &f[k]));
+        if (!gp->pca)
+            KN_TRY(kn_fold_given(ctx, Z, &f[k]));
+    }
+    if (gp->pca)
+        KN_TRY(kn_folds_pca(ctx, gram, gp->P, each, problem->folds));
     for (int k = 0; k < problem->folds; k++) {
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_fold_rows(ctx, gp->N, problem->fold, k, &f));
-        KN_TRY(gp->pca ? kn_fold_pca(ctx, gram, gp->P, &f) : kn_fold_given(ctx, Z, &f));
         if (signs)
-            KN_TRY(fold_signs(ctx, problem->Y, &f));
-        KN_TRY(fold_part(ctx, gp, &f, &out->part[k], &out->clamped, out->far));
-        kn_fold_clear(&f);
+            KN_TRY(fold_signs(ctx, problem->Y, &f[k]));
+        KN_TRY(fold_part(ctx, gp, &f[k], &out->part[k], &out->clamped, out->far));
+        kn_fold_clear(&f[k]);
         kn_tell(ctx, "cross-validation", k + 1, problem->folds, NAN);
     }
 out:
-    kn_fold_clear(&f);
+    for (int k = 0; f && k < problem->folds; k++)
+        kn_fold_clear(&f[k]);
+    kn_free(list);
+    kn_free(memory);
     kn_mat_clear(&Z);
     kn_gram_clear(&own);
     if (status != KN_OK)
@@ -367,16 +380,17 @@ void kn_components_cv_need(kn_rehearsal *r, const kn_need_shape *s)
         kn_let_go(r, coordinates);
     }
     coordinates = r->now;
-    for (int k = 0; k < s->folds; k++) {
+    for (int k = 0; k < s->folds; k++) /* rows and coordinates of all, */
+        kn_fold_need(r, s, s->N - (s->N + s->folds - 1 - k) / s->folds);
+    kn_folds_pca_need(r, s, s->N - s->N / s->folds, s->folds);
+    for (int k = 0; k < s->folds; k++) { /* of which parts keep all but the coordinates */
         ptrdiff_t h = (s->N + s->folds - 1 - k) / s->folds, n = s->N - h;
-        kn_held fold = r->now;
-        kn_fold_need(r, s, n);
-        kept = r->now;
         part_need(r, s, n, h);
-        kn_let_go_of(r, fold, kept);
-        kn_hold_d(r, KN_NEED_WORK, s->N, 2);
-        if (!s->given_basis)
-            kn_hold_d(r, KN_NEED_WORK, n, s->P);
+        kept = r->now;
+        kn_hold_d(r, KN_NEED_WORK, n, s->P);
+        kn_held more = r->now;
+        kn_let_go(r, kept);
+        kn_let_go_of(r, kept, more);
     }
     kn_let_go_of(r, begin, coordinates);
 }

@@ -3,7 +3,8 @@
 #include <float.h>
 #include <math.h>
 
-#include "la/la.h"
+#include "base/parallel.h"
+#include "la/eig_top.h"
 
 void kn_fold_clear(kn_fold *f)
 {
@@ -34,67 +35,140 @@ out:
     return status;
 }
 
-/* Gc = G_tr,tr - 1g' - g1' + mean(g) */
-static kn_status centred_gram(kn_ctx *ctx, kn_mat G, const kn_fold *f, kn_mat *out)
+typedef struct pca_job {
+    const kn_gram *gram;
+    ptrdiff_t P;
+    kn_fold **fold;
+    struct pca_work { /* a worker's */
+        kn_eig_top_work eig;
+        double *g, *s2; /* n, P */
+        kn_mat V;       /* n x P */
+    } * work;
+    int *failed; /* of each fold */
+} pca_job;
+
+/* A = G_tr,tr - 1g' - g1' + mean(g), lower triangle */
+static void centred_gram(kn_mat G, const kn_fold *f, double *g, kn_mat A)
 {
-    kn_status status;
     ptrdiff_t n = f->n_train;
-    double *g = NULL, mean = 0;
-    KN_TRY(kn_mat_new(ctx, n, n, out));
-    KN_TRY(kn_alloc_d(ctx, n, &g));
+    double mean = 0;
     for (ptrdiff_t j = 0; j < n; j++) {
-        double s = 0;
+        const double *column = kn_col(G, f->train[j]);
+        double s = 0, *a = kn_col(A, j);
         for (ptrdiff_t i = 0; i < n; i++) {
-            double x = kn_at(G, f->train[i], f->train[j]);
-            kn_col(*out, j)[i] = x;
-            s += x;
+            a[i] = column[f->train[i]];
+            s += a[i];
         }
         g[j] = s / (double)n;
         mean += g[j] / (double)n;
     }
     for (ptrdiff_t j = 0; j < n; j++)
-        for (ptrdiff_t i = 0; i < n; i++)
-            kn_col(*out, j)[i] += mean - g[i] - g[j];
+        for (ptrdiff_t i = j; i < n; i++)
+            kn_col(A, j)[i] += mean - g[i] - g[j];
+}
+
+/* Z_train = V s and US = V s^-1 of as many as are more than rounding. */
+static void take_components(const pca_job *job, kn_fold *f, const double *s2, kn_mat V)
+{
+    ptrdiff_t n = f->n_train, rank = 0;
+    double noise = fmax(job->gram->noise, s2[0] * DBL_EPSILON * (double)(n > 8 ? n : 8));
+    while (rank < V.cols && s2[rank] > noise)
+        rank++;
+    for (ptrdiff_t p = 0; p < rank; p++) {
+        double s = sqrt(s2[p]);
+        const double *v = kn_col(V, p);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            kn_col(f->Z_train, p)[i] = v[i] * s;
+            kn_col(f->US, p)[i] = v[i] / s;
+        }
+    }
+    f->Z_train.cols = f->US.cols = rank;
+}
+
+static void decompose_folds(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+{
+    const pca_job *job = self;
+    struct pca_work *w = &job->work[worker];
+    for (ptrdiff_t k = from; k < to; k++) {
+        kn_fold *f = job->fold[k];
+        ptrdiff_t P = f->Z_train.cols;
+        kn_mat V = kn_sub(w->V, 0, 0, f->n_train, P);
+        centred_gram(job->gram->G, f, w->g, w->eig.A);
+        job->failed[k] = kn_eig_top(&w->eig, f->n_train, P, w->s2, V);
+        if (job->failed[k] == 0)
+            take_components(job, f, w->s2, V);
+    }
+}
+
+static kn_status pca_work_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t P, struct pca_work *w)
+{
+    kn_status status;
+    KN_TRY(kn_eig_top_new(ctx, n, P, &w->eig));
+    KN_TRY(kn_alloc_d(ctx, n, &w->g));
+    KN_TRY(kn_alloc_d(ctx, P, &w->s2));
+    KN_TRY(kn_mat_new(ctx, n, P, &w->V));
 out:
-    kn_free(g);
     return status;
 }
 
-kn_status kn_fold_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold *f)
+static kn_status check_folds(kn_ctx *ctx, const pca_job *job, int n)
 {
-    kn_status status;
-    kn_mat Gc = {0};
-    double *s2 = NULL;
-    ptrdiff_t n = f->n_train;
-    if (P == 0) { /* the mean alone */
-        KN_TRY(kn_mat_new(ctx, n, 0, &f->Z_train));
-        return kn_mat_new(ctx, n, 0, &f->US);
+    for (int k = 0; k < n; k++) {
+        if (job->failed[k] != 0)
+            return kn_fail(ctx, KN_ERR_NUMERIC, "the principal components of fold %d %s", k + 1,
+                           job->failed[k] < 0 ? "have values that are not finite"
+                                              : "did not converge");
+        if (job->fold[k]->Z_train.cols == 0)
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "no response varies within the training part of a fold");
     }
-    KN_TRY(centred_gram(ctx, gram->G, f, &Gc));
-    KN_TRY(kn_alloc_d(ctx, n, &s2));
-    KN_TRY(kn_eig(ctx, Gc, s2)); /* ascending */
-    double noise = fmax(gram->noise, s2[n - 1] * DBL_EPSILON * (double)(n > 8 ? n : 8));
-    ptrdiff_t rank = 0;
-    while (rank < n && rank < P && s2[n - 1 - rank] > noise)
-        rank++;
-    if (rank == 0) {
-        status = kn_fail(ctx, KN_ERR_DATA, "no response varies within the training part of a fold");
-        goto out;
+    return KN_OK;
+}
+
+kn_status kn_folds_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold **f, int n)
+{
+    kn_status status = KN_OK;
+    pca_job job = {.gram = gram, .P = P, .fold = f};
+    int workers = kn_workers(ctx, n, 1);
+    ptrdiff_t most = 0, top = 0;
+    void *work = NULL, *failed = NULL;
+    for (int k = 0; k < n; k++) {
+        ptrdiff_t some = kn_at_most(P, f[k]->n_train);
+        KN_TRY(kn_mat_new(ctx, f[k]->n_train, some, &f[k]->Z_train));
+        KN_TRY(kn_mat_new(ctx, f[k]->n_train, some, &f[k]->US));
+        most = f[k]->n_train > most ? f[k]->n_train : most;
+        top = some > top ? some : top;
     }
-    KN_TRY(kn_mat_new(ctx, n, rank, &f->Z_train));
-    KN_TRY(kn_mat_new(ctx, n, rank, &f->US));
-    for (ptrdiff_t p = 0; p < rank; p++) {
-        double s = sqrt(s2[n - 1 - p]);
-        const double *u = kn_col(Gc, n - 1 - p);
-        for (ptrdiff_t i = 0; i < n; i++) {
-            kn_col(f->Z_train, p)[i] = u[i] * s;
-            kn_col(f->US, p)[i] = u[i] / s;
-        }
-    }
+    if (P == 0) /* the mean alone */
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, workers, sizeof *job.work, &work));
+    job.work = work;
+    KN_TRY(kn_alloc(ctx, n, sizeof *job.failed, &failed));
+    job.failed = failed;
+    for (int k = 0; k < workers; k++)
+        KN_TRY(pca_work_new(ctx, most, top, &job.work[k]));
+    kn_la_parallel(ctx, n, 1, decompose_folds, &job);
+    KN_TRY(check_folds(ctx, &job, n));
 out:
-    kn_free(s2);
-    kn_mat_clear(&Gc);
+    for (int k = 0; work && k < workers; k++) {
+        kn_eig_top_clear(&job.work[k].eig);
+        kn_free(job.work[k].g);
+        kn_free(job.work[k].s2);
+        kn_mat_clear(&job.work[k].V);
+    }
+    kn_free(failed);
+    kn_free(work);
     return status;
+}
+
+void kn_folds_pca_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, int folds)
+{
+    kn_held mark = r->now;
+    for (int k = 0; !s->given_basis && k < kn_workers_of(s->threads, folds, 1); k++) {
+        kn_eig_top_need(r, KN_NEED_SAMPLES, n, kn_at_most(s->P, n));
+        kn_hold_d(r, KN_NEED_WORK, n, s->P + 2);
+    }
+    kn_let_go(r, mark);
 }
 
 kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f)
@@ -116,12 +190,7 @@ kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f)
 void kn_fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
 {
     kn_hold_d(r, KN_NEED_WORK, s->N, 2); /* rows */
-    if (!s->given_basis) {
-        kn_held mark = r->now;
-        kn_hold_d(r, KN_NEED_SAMPLES, n, n + 1);
-        kn_eig_need(r, KN_NEED_SAMPLES, n);
-        kn_let_go(r, mark);
+    if (!s->given_basis)
         kn_hold_d(r, KN_NEED_WORK, n, s->P); /* US */
-    }
     kn_hold_d(r, KN_NEED_WORK, n, s->P);
 }

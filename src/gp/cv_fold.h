@@ -14,13 +14,16 @@ typedef struct kn_fold {
 } kn_fold;
 
 kn_status kn_fold_rows(kn_ctx *ctx, ptrdiff_t N, const int *fold, int k, kn_fold *out);
-/* At most P components; fewer when the fold's rank is lower. One eigenproblem of size n_train. */
-kn_status kn_fold_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold *f);
+/* Of n folds, at most P components; fewer when a fold's rank is lower. The leading eigenvectors of a
+ * problem of size n_train each, side by side, each on one thread: the same bits for any number. */
+kn_status kn_folds_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold **f, int n);
 /* A basis that is held: Z_train = rows of Z, centred. */
 kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f);
 void kn_fold_clear(kn_fold *f);
 
-/* n of s->N samples to train on, by the Gram matrix or in a basis that is held. */
+/* n of s->N samples to train on, by the Gram matrix or in a basis that is held; and, passing, what
+ * finding the components of so many folds takes. */
 void kn_fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n);
+void kn_folds_pca_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, int folds);
 
 #endif

@@ -255,18 +255,30 @@ static void copy_iso_state(kn_engine *e)
     e->s2 = e->iso.s2;
 }
 
-/* Low rank while it suffices: rank_auto turns to the dense matrix where it does not. */
-static kn_status decompose_low(kn_ctx *ctx, kn_engine *e, const double *r0)
+/* The features at r0, while they suffice: rank_auto turns to the dense matrix where they do not. */
+static kn_status make_features(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     static const double FAR = 10; /* times the tolerance */
+    kn_status status = kn_lowrank_at(ctx, &e->low, r0);
+    bool enough = e->low.residual_used <= FAR * e->low.tol && e->low.gram.rows <= e->spec.rank;
+    if (status != KN_OK || !e->spec.rank_auto || enough)
+        return status;
+    e->spec.rank = 0;
+    return kn_engine_make_dense(ctx, e);
+}
+
+kn_status kn_engine_try_rank(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at)
+{
+    double r0[KN_COV_THETA];
+    kn_cov_theta(&e->cov, at, r0);
+    return e->spec.rank > 0 && e->spec.rank_auto ? make_features(ctx, e, r0) : KN_OK;
+}
+
+static kn_status decompose_low(kn_ctx *ctx, kn_engine *e, const double *r0)
+{
     kn_status status;
-    KN_TRY(kn_lowrank_at(ctx, &e->low, r0));
-    if (e->spec.rank_auto &&
-        (e->low.residual_used > FAR * e->low.tol || e->low.gram.rows > e->spec.rank)) {
-        e->spec.rank = 0;
-        return kn_engine_make_dense(ctx, e);
-    }
-    for (int k = 0; k < e->n_cells; k++) {
+    KN_TRY(make_features(ctx, e, r0));
+    for (int k = 0; e->spec.rank > 0 && k < e->n_cells; k++) {
         KN_TRY(kn_lowrank_decompose(ctx, &e->low, &e->cell[k].R0));
         KN_TRY(room(ctx, e, &e->cell[k]));
         KN_TRY(kn_lowrank_project(ctx, &e->low, &e->cell[k].R0, e->cell[k].A));

@@ -59,6 +59,10 @@ kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, const kn_engine_data *
                         kn_engine *out);
 void kn_engine_clear(kn_engine *e);
 
+/* Is a low rank that may be given up enough at these weights and shapes? Else the engine is dense
+ * from here on. Nothing is decomposed. */
+kn_status kn_engine_try_rank(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at);
+
 /* From low rank to dense, once spec.rank is 0. */
 kn_status kn_engine_make_dense(kn_ctx *ctx, kn_engine *e);
 

@@ -293,6 +293,7 @@ static kn_status additive_start(kn_ctx *ctx, const space *s, const kn_search_opt
     space here = *s;
     kn_found top = {.at = *at, .lml = -INFINITY};
     kn_limits limits = {.evals_left = -1, .deadline = o->limits.deadline};
+    KN_TRY(kn_engine_try_rank(ctx, s->e, at));
     if (s->e->spec.rank > 0 || s->e->N <= SUBSAMPLE_LEAST)
         return KN_OK;
     KN_TRY(subsample(ctx, s->e, o->seed, &Z, &sub));

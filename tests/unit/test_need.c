@@ -53,7 +53,7 @@ static const trial TRIALS[] = {
     {.name = "ten samples", .s = {FIT(smtgpr, 10, 5000, 3), .folds = 5}},
     {.name = "one response", .s = {FIT(smtgpr, 300, 1, 1), .folds = 10}},
     {.name = "components auto", .s = {FIT(smtgpr, 200, 150, 0), .folds = 10}},
-    {.name = "auto without folds", .s = {FIT(smtgpr, 260, 5000, 0)}},
+    {.name = "auto without folds", .s = {FIT(smtgpr, 260, 1500, 0)}},
     {.name = "many responses", .s = {FIT(smtgpr, 40, 30000, 5), .folds = 10}},
     {.name = "many without folds", .s = {FIT(smtgpr, 40, 30000, 5)}},
     {.name = "one kernel", .s = {FIT(smtgpr, 400, 150, 12), .stats = 1}, .sample = "se"},
