@@ -158,9 +158,8 @@ static int count_course(const kn_cov *cov, kn_course course)
 
 bool kn_family_takes(const kn_cov *cov)
 {
-    return cov->n > 1 &&
-           (count_course(cov, KN_OF_LEVELS) > 0 || count_course(cov, KN_STRAIGHT) > 1 ||
-            count_course(cov, KN_CURVED) > 1);
+    return cov->n > 1 && (count_course(cov, KN_OF_LEVELS) > 0 ||
+                          count_course(cov, KN_STRAIGHT) > 1 || count_course(cov, KN_CURVED) > 1);
 }
 
 kn_cov_family kn_family_of(const kn_cov *cov, const kn_cov_point *point)
@@ -217,7 +216,10 @@ void kn_family_box(const kn_cov_family *f, const kn_box *box, double lower[2], d
 /* A family that takes nothing from a point. */
 static kn_cov_family family_alone(const kn_cov *cov)
 {
-    return kn_family_of(cov, &(kn_cov_point){0});
+    kn_cov_point equal = {0};
+    for (int k = 0; k < cov->n; k++)
+        equal.w[k] = 1 / (double)cov->n;
+    return kn_family_of(cov, &equal);
 }
 
 kn_cov_point kn_cov_at_rho(const kn_cov *cov, double rho, double length)

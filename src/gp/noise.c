@@ -206,6 +206,11 @@ out:
 
 void kn_noise_known_group(const kn_gp *gp, double *noise)
 {
+    gp->method->group_noise(gp, noise);
+}
+
+void kn_components_group_noise(const kn_gp *gp, double *noise)
+{
     for (ptrdiff_t j = 0; j < gp->T; j++) {
         double known = 0;
         for (ptrdiff_t p = 0; p < gp->P; p++)

@@ -11,6 +11,7 @@
 #include "gp/fit_steps.h"
 #include "gp/loo.h"
 #include "gp/pilot.h"
+#include "gp/noise.h"
 #include "gp/predict.h"
 #include "la/la.h"
 
@@ -378,6 +379,7 @@ const kn_method kn_method_smtgpr = {
     .block = kn_components_block,
     .covariance = kn_components_covariance,
     .known_noise = known_noise,
+    .group_noise = kn_components_group_noise,
     .arrays = kn_components_arrays,
     .bytes = kn_components_bytes,
     .batch = batch,
