@@ -220,6 +220,17 @@ void kn_components_group_noise(const kn_gp *gp, double *noise)
     }
 }
 
+double kn_components_group_share(const kn_gp *gp)
+{
+    const kn_latent *l = &gp->latent;
+    double own = 0, all = 0;
+    for (ptrdiff_t p = 0; p < l->P; p++) {
+        own += l->d[p] * kn_latent_gamma(l, p);
+        all += kn_latent_noise(l, p);
+    }
+    return all > 0 ? own / all : 0;
+}
+
 void kn_noise_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
 {
     ptrdiff_t width = kn_walk_width(0, s->T);

@@ -29,6 +29,7 @@ void kn_noise_maker_free(kn_noise_maker *m);
  * kn_method.group_noise, noise (T) is max(noise_j - sum_p B_jp^2 d_p gamma_p, 0.5 noise_j). */
 void kn_noise_known_group(const kn_gp *gp, double *noise);
 void kn_components_group_noise(const kn_gp *gp, double *noise);
+double kn_components_group_share(const kn_gp *gp); /* of the components' noise */
 
 kn_visitor kn_noise_visitor(kn_noise_maker *m);
 

@@ -380,6 +380,7 @@ const kn_method kn_method_smtgpr = {
     .covariance = kn_components_covariance,
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
+    .group_share = kn_components_group_share,
     .arrays = kn_components_arrays,
     .bytes = kn_components_bytes,
     .batch = batch,

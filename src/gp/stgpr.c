@@ -294,6 +294,17 @@ static void group_noise(const kn_gp *gp, double *noise)
         noise[j] = s->d[j];
 }
 
+static double group_share(const kn_gp *gp)
+{
+    const kn_stgpr *s = gp->own;
+    double own = 0, all = 0;
+    for (ptrdiff_t j = 0; j < gp->T; j++) {
+        own += s->d[j] * kn_stgpr_gamma(s, j);
+        all += s->d[j] * (1 + kn_stgpr_gamma(s, j));
+    }
+    return all > 0 ? own / all : 0;
+}
+
 kn_status kn_stgpr_own(kn_ctx *ctx, kn_gp *gp)
 {
     return kn_alloc(ctx, 1, sizeof(kn_stgpr), &gp->own);
@@ -411,6 +422,7 @@ const kn_method kn_method_stgpr = {
     .covariance = kn_diagonal_covariance,
     .known_noise = known_noise,
     .group_noise = group_noise,
+    .group_share = group_share,
     .arrays = arrays,
     .clear = clear,
     .bytes = bytes,
