@@ -36,6 +36,7 @@ const kn_kernel kn_kernel_se = {
     .n_shape = 1,
     .shape = {{.name = "se_len", .range = KN_RANGE_DISTANCE}},
     .stat = KN_STAT_D2,
+    .course = KN_CURVED,
     .start_share = 0.1,
     .add = add,
     .gradient = gradient,

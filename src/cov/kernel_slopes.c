@@ -7,6 +7,7 @@ const kn_kernel kn_kernel_slopes = {
     .stat = KN_STAT_DOT,
     .proportional = true,
     .by_design = true,
+    .course = KN_OF_LEVELS,
     .add = kn_proportional_add,
     .gradient = kn_proportional_gradient,
 };

@@ -8,6 +8,7 @@ const kn_kernel kn_kernel_square = {
     .per_column = true,
     .proportional = true,
     .by_design = true,
+    .course = KN_CURVED,
     .add = kn_proportional_add,
     .gradient = kn_proportional_gradient,
 };

@@ -143,14 +143,93 @@ bool kn_cov_is_rho_length(const kn_cov *cov)
            (cov->n == 1 || (cov->n == 2 && cov->term[1].kernel->n_shape == 1));
 }
 
+bool kn_family_exists(const kn_cov *cov)
+{
+    return cov->n_shapes <= 1;
+}
+
+static int count_course(const kn_cov *cov, kn_course course)
+{
+    int n = 0;
+    for (int k = 0; k < cov->n; k++)
+        n += cov->term[k].kernel->course == course;
+    return n;
+}
+
+bool kn_family_takes(const kn_cov *cov)
+{
+    return cov->n > 1 && (count_course(cov, KN_OF_LEVELS) > 0 ||
+                          count_course(cov, KN_STRAIGHT) > 1 || count_course(cov, KN_CURVED) > 1);
+}
+
+kn_cov_family kn_family_of(const kn_cov *cov, const kn_cov_point *point)
+{
+    kn_cov_family f = {.cov = cov, .left = 1, .has_length = cov->n_shapes > 0};
+    double sum[KN_OF_LEVELS + 1] = {0};
+    int straight = count_course(cov, KN_STRAIGHT), curved = count_course(cov, KN_CURVED);
+    f.has_rho = straight > 0 && curved > 0;
+    for (int k = 0; k < cov->n; k++)
+        sum[cov->term[k].kernel->course] += point->w[k];
+    f.left = straight + curved > 0 ? fmax(1 - sum[KN_OF_LEVELS], 0) : 0;
+    for (int k = 0; k < cov->n; k++) {
+        kn_course course = cov->term[k].kernel->course;
+        if (course == KN_OF_LEVELS)
+            f.part[k] = point->w[k];
+        else if (sum[course] > LEAST)
+            f.part[k] = point->w[k] / sum[course];
+        else
+            f.part[k] = 1 / (double)(course == KN_CURVED ? curved : straight);
+    }
+    return f;
+}
+
+kn_cov_point kn_family_at(const kn_cov_family *f, double rho, double length)
+{
+    kn_cov_point p = {.shape = {length}};
+    for (int k = 0; k < f->cov->n; k++) {
+        kn_course course = f->cov->term[k].kernel->course;
+        double of_kind = !f->has_rho ? 1 : course == KN_CURVED ? rho : 1 - rho;
+        p.w[k] = course == KN_OF_LEVELS ? f->part[k] : f->left * of_kind * f->part[k];
+    }
+    return p;
+}
+
+void kn_family_rho_length(const kn_cov_family *f, const kn_cov_point *point, double *rho,
+                          double *length)
+{
+    double curved = 0;
+    for (int k = 0; k < f->cov->n; k++)
+        curved += f->cov->term[k].kernel->course == KN_CURVED ? point->w[k] : 0;
+    *rho = f->has_rho && f->left > 0 ? curved / f->left : curved > 0;
+    *length = f->has_length ? point->shape[0] : 1;
+}
+
+void kn_family_box(const kn_cov_family *f, const kn_box *box, double lower[2], double upper[2])
+{
+    int length = f->cov->n - 1;
+    lower[0] = -ETA_BOUND;
+    upper[0] = ETA_BOUND;
+    lower[1] = f->has_length ? box->lower[length] : 0;
+    upper[1] = f->has_length ? box->upper[length] : 0;
+}
+
+/* A family that takes nothing from a point. */
+static kn_cov_family family_alone(const kn_cov *cov)
+{
+    kn_cov_point equal = {0};
+    for (int k = 0; k < cov->n; k++)
+        equal.w[k] = 1 / (double)cov->n;
+    return kn_family_of(cov, &equal);
+}
+
 kn_cov_point kn_cov_at_rho(const kn_cov *cov, double rho, double length)
 {
-    kn_cov_point p = {.w = {cov->n == 2 ? 1 - rho : 1, cov->n == 2 ? rho : 0}, .shape = {length}};
-    return p;
+    kn_cov_family f = family_alone(cov);
+    return kn_family_at(&f, rho, length);
 }
 
 void kn_cov_rho_length(const kn_cov *cov, const kn_cov_point *point, double *rho, double *length)
 {
-    *rho = cov->n == 2 ? point->w[1] : cov->n_shapes;
-    *length = cov->n_shapes > 0 ? point->shape[0] : 1;
+    kn_cov_family f = family_alone(cov);
+    kn_family_rho_length(&f, point, rho, length);
 }

@@ -43,6 +43,26 @@ void kn_cov_point_of(const kn_cov *cov, const double *theta, kn_cov_point *point
 void kn_cov_outer_gradient(const kn_cov *cov, const kn_cov_point *point, const double *g_theta,
                            double *g);
 
+/* R0 by two numbers, whatever its terms are, beside a point that the others are taken from:
+ *     terms of levels keep its weights, W = 1 - their sum is left
+ *     straight terms share W (1 - rho), curved ones W rho, each in the point's proportions
+ *     the one shape is the length
+ * rho is 0 or 1 where there is only one kind, length 1 without a shape. */
+typedef struct kn_cov_family {
+    const kn_cov *cov;
+    double part[KN_COV_TERMS]; /* of a term in its kind; of levels: its weight */
+    double left;               /* W */
+    bool has_rho, has_length;
+} kn_cov_family;
+bool kn_family_exists(const kn_cov *cov); /* at most one shape */
+bool kn_family_takes(const kn_cov *cov);  /* anything from the point */
+kn_cov_family kn_family_of(const kn_cov *cov, const kn_cov_point *point);
+kn_cov_point kn_family_at(const kn_cov_family *f, double rho, double length);
+void kn_family_rho_length(const kn_cov_family *f, const kn_cov_point *point, double *rho,
+                          double *length);
+/* (logit rho, ln length) in the box */
+void kn_family_box(const kn_cov_family *f, const kn_box *box, double lower[2], double upper[2]);
+
 /* At most one term without shape and then at most one with a single one: (rho, length) says all.
  * rho is the weight of the second; 0 or 1 where there is only one. length is 1 without it. */
 bool kn_cov_is_rho_length(const kn_cov *cov);

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "base/reduce.h"
 #include "gp/cv_deal.h"
+#include "gp/pilot.h"
 #include "gp/predict.h"
 #include "gp/walk.h"
 #include "gp/z.h"
@@ -533,20 +534,17 @@ static void scoring_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t rows
 
 void kn_components_need(kn_rehearsal *r, const kn_need_shape *shape)
 {
-    kn_need_shape s = *shape, pilot, all;
+    kn_need_shape s = *shape, all;
     kn_held mark = r->now;
     bool once = s.range > 0;
     ptrdiff_t h = once ? kn_held_out(s.N) : (s.N + FOLDS - 1) / FOLDS, n = s.N - h;
     s.iso = s.rotated = false;
     s.given_basis = once; /* no fold makes its own */
-    all = pilot = s;
+    all = s;
     if (once)
-        all.N = pilot.N = n;
-    all.M = pilot.M = s.M < s.N ? kn_at_most(s.M, pilot.N) : pilot.N;
-    pilot.P = kn_at_most(s.P, KN_PILOT_COMPONENTS);
-    kn_hold_d(r, KN_NEED_WORK, pilot.N, pilot.P + s.F);
-    kn_search_need(r, &pilot);
-    kn_let_go(r, mark);
+        all.N = n;
+    all.M = s.M < s.N ? kn_at_most(s.M, all.N) : all.N;
+    kn_pilot_need(r, &all);
     kn_hold_d(r, KN_NEED_WORK, s.N, 1);
     if (!once)
         kn_folds_pca_need(r, &s, n, FOLDS);

@@ -92,8 +92,7 @@ out:
     return status;
 }
 
-/* Groups of the training samples, and each component's gamma, which says its cell. */
-static kn_status group_arrays(kn_gp *gp, kn_arrays *a)
+kn_status kn_group_array(kn_gp *gp, kn_arrays *a)
 {
     kn_status status;
     kn_latent *l = &gp->latent;
@@ -108,6 +107,16 @@ static kn_status group_arrays(kn_gp *gp, kn_arrays *a)
         kn_free(of);
         KN_TRY(status);
     }
+out:
+    return status;
+}
+
+/* Groups of the training samples, and each component's gamma, which says its cell. */
+static kn_status group_arrays(kn_gp *gp, kn_arrays *a)
+{
+    kn_status status;
+    kn_latent *l = &gp->latent;
+    KN_TRY(kn_group_array(gp, a));
     KN_TRY(a->doubles(a, "gamma", l->P, KN_NOT_NEGATIVE, &l->gamma));
     KN_TRY(a->mat(a, "group_z", l->groups.n, l->P, &l->z_sums));
 out:

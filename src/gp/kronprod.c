@@ -13,6 +13,7 @@
 #include "gp/covariance.h"
 #include "gp/fit_steps.h"
 #include "gp/loo.h"
+#include "gp/noise.h"
 #include "gp/predict.h"
 
 enum { MOST_DENSE = 10000 };
@@ -173,6 +174,8 @@ const kn_method kn_method_kronprod = {
     .block = kn_components_block,
     .covariance = kn_components_covariance,
     .known_noise = known_noise,
+    .group_noise = kn_components_group_noise,
+    .group_share = kn_components_group_share,
     .arrays = kn_components_arrays,
     .bytes = kn_components_bytes,
     .batch = batch,

@@ -76,6 +76,9 @@ typedef struct kn_method {
                             kn_mat model, kn_mat noise);
     /* Sets gp->noise where the fit itself says it, or returns false: noise.h then makes it */
     bool (*known_noise)(kn_gp *gp);
+    /* noise (T) of those in a known group, from gp->noise and what groups have of it */
+    void (*group_noise)(const kn_gp *gp, double *noise);
+    double (*group_share)(const kn_gp *gp); /* what groups have of all noise */
     /* ---- what it keeps ---- */
     kn_status (*arrays)(kn_gp *gp, kn_arrays *visitor); /* of a fitted process, X and noise apart */
     void (*clear)(kn_gp *gp);                           /* gp->own; NULL: it has none */

@@ -206,6 +206,11 @@ out:
 
 void kn_noise_known_group(const kn_gp *gp, double *noise)
 {
+    gp->method->group_noise(gp, noise);
+}
+
+void kn_components_group_noise(const kn_gp *gp, double *noise)
+{
     for (ptrdiff_t j = 0; j < gp->T; j++) {
         double known = 0;
         for (ptrdiff_t p = 0; p < gp->P; p++)
@@ -213,6 +218,17 @@ void kn_noise_known_group(const kn_gp *gp, double *noise)
                      kn_latent_gamma(&gp->latent, p);
         noise[j] = fmax(gp->noise[j] - known, 0.5 * gp->noise[j]);
     }
+}
+
+double kn_components_group_share(const kn_gp *gp)
+{
+    const kn_latent *l = &gp->latent;
+    double own = 0, all = 0;
+    for (ptrdiff_t p = 0; p < l->P; p++) {
+        own += l->d[p] * kn_latent_gamma(l, p);
+        all += kn_latent_noise(l, p);
+    }
+    return all > 0 ? own / all : 0;
 }
 
 void kn_noise_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)

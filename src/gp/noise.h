@@ -25,9 +25,11 @@ kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, cons
                              kn_rules rules, kn_noise_maker **out);
 void kn_noise_maker_free(kn_noise_maker *m);
 
-/* Of members of a known group, whose share of it is in the model variance: noise (T) is
- * max(noise_j - sum_p B_jp^2 d_p gamma_p, 0.5 noise_j). */
+/* Of members of a known group, whose share of it is in the model variance. Of components, for
+ * kn_method.group_noise, noise (T) is max(noise_j - sum_p B_jp^2 d_p gamma_p, 0.5 noise_j). */
 void kn_noise_known_group(const kn_gp *gp, double *noise);
+void kn_components_group_noise(const kn_gp *gp, double *noise);
+double kn_components_group_share(const kn_gp *gp); /* of the components' noise */
 
 kn_visitor kn_noise_visitor(kn_noise_maker *m);
 

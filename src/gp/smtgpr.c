@@ -10,6 +10,8 @@
 #include "gp/cv_deal.h"
 #include "gp/fit_steps.h"
 #include "gp/loo.h"
+#include "gp/pilot.h"
+#include "gp/noise.h"
 #include "gp/predict.h"
 #include "la/la.h"
 
@@ -89,61 +91,25 @@ typedef struct pilot {
     kn_found at;
 } pilot;
 
-/* How many components R0 is found with. */
-static ptrdiff_t pilot_components(const kn_fit_problem *p, ptrdiff_t most)
-{
-    if (!p->spec.additive && most > (p->Y.N - 1) / 2)
-        most = (p->Y.N - 1) / 2;
-    return most < KN_PILOT_COMPONENTS ? most : KN_PILOT_COMPONENTS;
-}
-
-/* R0 at a few components: coordinates Z without the T x P basis, of the rows of X. */
-static kn_status find_r0(kn_ctx *ctx, kn_fit_problem *p, kn_mat X, const kn_groups *groups,
-                         kn_basis *few, kn_fit_info *info, pilot *out)
-{
-    kn_status status;
-    kn_gp_options o = *p->options;
-    kn_fit_problem small = *p;
-    kn_engine e = {0};
-    small.X = X;
-    small.groups = *groups;
-    small.options = &o;
-    small.spec.noise = KN_NOISE_STRUCTURED;
-    small.spec.sample = kn_cov_between(&p->spec.sample);
-    o.search.optimiser = KN_NESTED;
-    o.search.theta = NULL;
-    KN_TRY(kn_fit_search(ctx, &small, few, &e, &out->at));
-    out->found = true;
-    info->evaluations += out->at.evals;
-    info->evaluations_subsample += out->at.evals_subsample;
-    p->pilot_rank = e.spec.rank; /* as it turned out */
-out:
-    kn_engine_clear(&e); /* the folds have theirs */
-    return status;
-}
-
 /* R0 at a few components, then the curve at that. */
 static kn_status search_components(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, pilot *found,
                                    ptrdiff_t *P)
 {
     kn_status status;
     kn_fit_problem curve;
-    kn_basis few = {.total = 1}; /* no complement: it does not depend on R0 */
     kn_mat Xt = {0};
     kn_groups train = {0};
     const kn_heldout *held = p->held.mean ? &p->held : NULL;
-    ptrdiff_t most = pilot_components(p, held ? held->basis.Z.cols : p->gram.rank);
     if (held) {
-        ptrdiff_t n = held->rows.n_train;
-        KN_TRY(kn_mat_copy(ctx, kn_cols(held->basis.Z, 0, most), &few.Z));
+        ptrdiff_t n = held->rows.n_train, most = kn_pilot_components(p, held->basis.Z.cols);
         KN_TRY(kn_mat_new(ctx, n, p->X.cols, &Xt));
         kn_mat_rows(p->X, held->rows.train, Xt);
         KN_TRY(kn_groups_subset(ctx, &p->groups, held->rows.train, n, &train));
+        KN_TRY(kn_pilot(ctx, p, Xt, &train, kn_cols(held->basis.Z, 0, most), info, &found->at));
     } else {
-        KN_TRY(kn_gram_coordinates(ctx, &p->gram, most, &few.Z));
+        KN_TRY(kn_pilot_of_gram(ctx, p, info, &found->at));
     }
-    KN_TRY(find_r0(ctx, p, held ? Xt : p->X, held ? &train : &p->groups, &few, info, found));
-    kn_basis_clear(&few);
+    found->found = true;
     curve = *p;
     curve.spec.rank = p->pilot_rank;
     curve.spec.rank_auto = false;
@@ -151,7 +117,6 @@ static kn_status search_components(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *
 out:
     kn_groups_clear(&train);
     kn_mat_clear(&Xt);
-    kn_basis_clear(&few);
     return status;
 }
 
@@ -273,22 +238,16 @@ static kn_status search(kn_ctx *ctx, kn_fit_problem *p, const kn_basis *basis, p
                         kn_engine *e, kn_fit_info *info)
 {
     kn_status status = KN_OK;
-    kn_basis few = {.total = 1};
+    ptrdiff_t most = kn_pilot_components(p, basis->Z.cols);
     if (!p->spec.additive)
         return kn_fit_search(ctx, p, basis, e, &found->at);
-    if (!found->found && p->gram.G.data) {
-        ptrdiff_t most = pilot_components(p, p->gram.rank);
-        KN_TRY(kn_gram_coordinates(ctx, &p->gram, most, &few.Z));
-    } else if (!found->found) {
-        ptrdiff_t most = pilot_components(p, basis->Z.cols);
-        KN_TRY(kn_mat_copy(ctx, kn_cols(basis->Z, 0, most), &few.Z));
-    }
-    if (!found->found)
-        KN_TRY(find_r0(ctx, p, p->X, &p->groups, &few, info, found));
+    if (!found->found && p->gram.G.data)
+        KN_TRY(kn_pilot_of_gram(ctx, p, info, &found->at));
+    else if (!found->found)
+        KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, kn_cols(basis->Z, 0, most), info, &found->at));
     p->spec.rank = p->pilot_rank;
     KN_TRY(kn_fit_at(ctx, p, basis, e, &found->at));
 out:
-    kn_basis_clear(&few);
     return status;
 }
 
@@ -420,6 +379,8 @@ const kn_method kn_method_smtgpr = {
     .block = kn_components_block,
     .covariance = kn_components_covariance,
     .known_noise = known_noise,
+    .group_noise = kn_components_group_noise,
+    .group_share = kn_components_group_share,
     .arrays = kn_components_arrays,
     .bytes = kn_components_bytes,
     .batch = batch,

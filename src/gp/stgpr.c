@@ -5,22 +5,39 @@
 
 #include "base/clock.h"
 #include "gp/covariance.h"
-#include "gp/fit_steps.h"
+#include "gp/pilot.h"
 #include "gp/stgpr_lattice.h"
 #include "gp/stgpr_predict.h"
 #include "gp/stgpr_single.h"
 #include "la/la.h"
 
+/* effect (groups x n) = gamma d G* K^-1 y = gamma delta G* alpha, with c = 0 gamma G* H^-1 y. Y at
+ * first, then alpha. */
+static void group_effects(const kn_cell_work *w, kn_mat alpha, bool with_signal, kn_mat effect)
+{
+    const kn_groups *g = w->samples->groups;
+    for (ptrdiff_t j = 0; j < alpha.cols; j++) {
+        if ((w->c[j] > 0) != with_signal)
+            continue;
+        kn_mat to = kn_cols(effect, j, 1);
+        kn_groups_sums(g, kn_cols(alpha, j, 1), to);
+        for (ptrdiff_t k = 0; k < g->n; k++)
+            to.data[k] *=
+                with_signal ? w->gamma * w->d[j] / w->c[j] : kn_groups_less(g, w->gamma, k);
+    }
+}
+
 /* Some responses of one cell, whose decomposition is at hand. */
 static kn_status finish_responses(kn_ctx *ctx, kn_cell_work *w, const ptrdiff_t *J, ptrdiff_t n,
                                   bool held, kn_stgpr *s)
 {
-    kn_mat Y = kn_cols(w->Y, 0, n), alpha = kn_cols(w->A2, 0, n);
+    kn_mat Y = kn_cols(w->Y, 0, n), effect = kn_cols(w->A2, 0, n);
+    effect.rows = s->effect.rows;
     for (ptrdiff_t j = 0; j < n; j++)
         kn_mat_set(kn_cols(Y, j, 1), kn_cols(s->alpha, J[j], 1));
     kn_status status = KN_OK;
     if (held)
-        kn_gemm(ctx, 1, KN_T, w->R0.U, KN_N, Y, 0, kn_cols(w->A, 0, n));
+        kn_cell_project(ctx, w, Y);
     else
         status = kn_cell_fit(ctx, w, Y, 0);
     if (status != KN_OK)
@@ -37,26 +54,36 @@ static kn_status finish_responses(kn_ctx *ctx, kn_cell_work *w, const ptrdiff_t 
         s->delta[t] = w->c[j] > 0 ? w->d[j] / w->c[j] : INFINITY;
         s->lml[t] = w->lml[j];
     }
-    kn_cell_alpha(ctx, w, n, alpha);
-    for (ptrdiff_t j = 0; j < n; j++)
-        kn_mat_set(kn_cols(s->alpha, J[j], 1), kn_cols(alpha, j, 1));
+    if (effect.rows > 0)
+        group_effects(w, Y, false, effect);
+    kn_cell_alpha(ctx, w, Y);
+    if (effect.rows > 0)
+        group_effects(w, Y, true, effect);
+    for (ptrdiff_t j = 0; j < n; j++) {
+        kn_mat_set(kn_cols(s->alpha, J[j], 1), kn_cols(Y, j, 1));
+        if (effect.rows > 0)
+            kn_mat_set(kn_cols(s->effect, J[j], 1), kn_cols(effect, j, 1));
+    }
     return KN_OK;
 }
 
-kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_pairs *pairs, const kn_cov *cov, bool held,
-                          kn_stgpr *s, int *evals)
+kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_cell_samples *samples, bool held, kn_stgpr *s,
+                          int *evals)
 {
     kn_status status;
     kn_cell_groups g = {0};
     kn_cell_work w = {0};
     ptrdiff_t T = s->alpha.cols, width = T < KN_BLOCK ? T : KN_BLOCK;
+    if (samples->groups)
+        KN_TRY(kn_mat_new(ctx, samples->groups->n, T, &s->effect));
     KN_TRY(kn_cell_groups_new(ctx, s, 0, T, &g));
-    KN_TRY(kn_cell_work_new(ctx, s->alpha.rows, cov, width, &w));
+    KN_TRY(kn_cell_work_new(ctx, s->alpha.rows, samples, width, &w));
     for (ptrdiff_t k = 0; k < s->cells.rows; k++) {
         ptrdiff_t from = g.start[k], to = g.start[k + 1];
+        kn_cov_point at = kn_cell_point(samples->cov, s->cells, k);
         if (from == to)
             continue;
-        KN_TRY(kn_cell_decompose(ctx, &w, pairs, kn_at(s->cells, k, 0), kn_at(s->cells, k, 1)));
+        KN_TRY(kn_cell_decompose(ctx, &w, &at, kn_stgpr_gamma(s, g.order[from])));
         ++*evals;
         for (ptrdiff_t j = from; j < to; j += width)
             KN_TRY(
@@ -70,27 +97,33 @@ out:
 }
 
 /* Each response alone, all parameters free. */
-static kn_status plain(kn_ctx *ctx, kn_mat X, const kn_search_options *o, kn_gp *gp,
-                       kn_fit_info *info)
+static kn_status plain(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
     kn_pairs pairs = {0}, own = {0};
     kn_mat theta = {0}, grad = {0};
     kn_found found = {0};
     kn_stgpr *s = gp->own;
+    const kn_search_options *o = &p->options->search;
     const kn_cov *cov = &gp->spec.sample;
     int n = cov->n_theta + 1, evals = 0;
-    KN_TRY(kn_pairs_within(ctx, X, &cov->stats, &pairs));
-    KN_TRY(kn_pairs_within(ctx, X, &cov->stats, &own));
+    kn_cell_samples samples = {.cov = cov, .pairs = &pairs};
+    if (p->groups.n > 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{plain} fits noise of each row's own, but %td rows are %td groups that "
+                       "share noise ({group=none} takes them for single ones)",
+                       p->groups.N, p->groups.n);
+    KN_TRY(kn_pairs_within(ctx, p->X, &cov->stats, &pairs));
+    KN_TRY(kn_pairs_within(ctx, p->X, &cov->stats, &own));
     KN_TRY(kn_mat_new(ctx, gp->T, n, &theta));
     KN_TRY(kn_mat_new(ctx, gp->T, n, &grad));
     for (int i = 0; o->theta && i < n; i++)
         for (ptrdiff_t j = 0; j < gp->T; j++)
             kn_col(theta, i)[j] = o->theta[i];
-    KN_TRY(kn_plain_fit(ctx, &own, cov, s->alpha, o, false, theta, o->theta != NULL, s->lml, grad,
-                        &found));
+    KN_TRY(kn_plain_fit(ctx, &own, cov, s->alpha, o, p->spec.additive, theta, o->theta != NULL,
+                        s->lml, grad, &found));
     KN_TRY(kn_plain_cells(ctx, cov, theta, s));
-    KN_TRY(kn_stgpr_finish(ctx, &pairs, cov, true, s, &evals));
+    KN_TRY(kn_stgpr_finish(ctx, &samples, true, s, &evals));
     info->evaluations = found.evals + evals;
     info->stop = found.stop;
     info->projected_gradient = found.projected;
@@ -102,21 +135,71 @@ out:
     return status;
 }
 
-static kn_status by_cells(kn_ctx *ctx, kn_mat X, const kn_search_options *o, kn_gp *gp,
-                          kn_fit_info *info)
+/* What cells take from elsewhere: an S-MTGPR fit's R0, where they take anything. */
+static kn_status find_base(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_cov_point *out)
+{
+    kn_status status = KN_OK;
+    kn_gp_options o = *p->options;
+    kn_fit_problem mine = *p;
+    kn_found found = {0};
+    *out = (kn_cov_point){.w = {1}, .shape = {1}};
+    if (!kn_family_takes(&p->spec.sample) && p->groups.n == 0)
+        return KN_OK;
+    o.search.rho = o.search.length = NAN; /* are the cells' */
+    mine.options = &o;
+    KN_TRY(kn_gram_new(ctx, &p->Y, &mine.gram));
+    KN_TRY(kn_pilot_of_gram(ctx, &mine, info, &found));
+    *out = found.at;
+out:
+    kn_gram_clear(&mine.gram);
+    return status;
+}
+
+/* Cells of the responses that share a gamma, for each in turn. */
+static kn_status choose_cells(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_search *search,
+                              kn_stgpr *s)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t *J = NULL, T = s->alpha.cols;
+    if (!s->gamma)
+        return kn_cells_choose(ctx, samples, &(kn_cell_class){.n = T}, search, s);
+    KN_TRY(kn_alloc_i(ctx, T, &J));
+    for (int k = 0; k < KN_GAMMAS; k++) {
+        kn_cell_class these = {.J = J, .gamma = kn_gamma[k]};
+        for (ptrdiff_t j = 0; j < T; j++)
+            if (s->gamma[j] == kn_gamma[k])
+                J[these.n++] = j;
+        if (these.n > 0)
+            KN_TRY(kn_cells_choose(ctx, samples, &these, search, s));
+    }
+out:
+    kn_free(J);
+    return status;
+}
+
+static kn_status by_cells(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
     kn_pairs pairs = {0};
+    kn_cov_point base;
     const kn_cov *cov = &gp->spec.sample;
+    const kn_search_options *o = &p->options->search;
+    const kn_groups *groups = gp->latent.groups.n > 0 ? &gp->latent.groups : NULL;
+    kn_cell_samples samples = {
+        .cov = cov, .pairs = &pairs, .X = gp->latent.X, .groups = groups, .rank = gp->spec.rank};
     kn_cell_search search = {.limits = o->limits,
                              .rho = o->rho,
                              .length = o->length,
                              .optimise = o->optimise,
                              .journal = o->journal};
-    KN_TRY(kn_pairs_within(ctx, X, &cov->stats, &pairs));
-    KN_TRY(kn_cells_choose(ctx, &pairs, cov, &search, gp->own));
-    KN_TRY(kn_stgpr_finish(ctx, &pairs, cov, false, gp->own, &search.evals));
-    info->evaluations = search.evals;
+    KN_TRY(find_base(ctx, p, info, &base));
+    search.family = kn_family_of(cov, &base);
+    KN_TRY(kn_pairs_within(ctx, p->X, &cov->stats, &pairs));
+    if (groups)
+        KN_TRY(kn_cells_gamma(ctx, &samples, &base, &search, gp->own));
+    KN_TRY(choose_cells(ctx, &samples, &search, gp->own));
+    KN_TRY(kn_stgpr_finish(ctx, &samples, false, gp->own, &search.evals));
+    info->evaluations += search.evals;
     info->stop = search.stop;
     info->projected_gradient = NAN;
 out:
@@ -130,20 +213,24 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     const kn_gp_options *o = p->options;
     kn_stgpr *s;
     double t0 = kn_clock(), t1;
-    if (!kn_cov_is_rho_length(&p->spec.sample) || kn_spec_sample_iso(&p->spec))
+    if (!kn_family_exists(&p->spec.sample) || kn_spec_sample_iso(&p->spec))
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "STGPR's cells are of rho and length: a sample covariance of two terms, the "
-                       "second with a length-scale");
+                       "STGPR's cells are of rho and length: a sample covariance without iso and "
+                       "with one length-scale at most");
     *gp = (kn_gp){
         .method = &kn_method_stgpr, .spec = p->spec, .N = p->X.rows, .F = p->X.cols, .T = p->Y.T};
+    if (!p->spec.additive || o->plain)
+        gp->spec.rank = 0;
+    gp->spec.rank = kn_at_most(gp->spec.rank, gp->N / KN_CELL_RANK_SHARE);
     KN_TRY(kn_stgpr_own(ctx, gp));
     s = gp->own;
     KN_TRY(kn_stgpr_new(ctx, gp->N, gp->T, s));
     KN_TRY(kn_mat_copy(ctx, p->X, &gp->latent.X));
+    KN_TRY(kn_groups_subset(ctx, &p->groups, NULL, gp->N, &gp->latent.groups));
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
     kn_responses_block(ctx, &p->Y, 0, s->alpha);
-    KN_TRY((o->plain ? plain : by_cells)(ctx, p->X, &o->search, gp, info));
-    info->rank = gp->N;
+    KN_TRY((o->plain ? plain : by_cells)(ctx, p, gp, info));
+    info->rank = gp->spec.rank > 0 ? gp->spec.rank : gp->N;
     info->lml = 0;
     for (ptrdiff_t j = 0; j < gp->T; j++)
         info->lml += s->lml[j];
@@ -166,14 +253,23 @@ static void need_settle(kn_need_shape *s)
 static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
 {
     kn_hold_d(r, KN_NEED_BASIS, s->N, s->T); /* alpha */
-    kn_hold_d(r, KN_NEED_BASIS, s->T, 6);
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->F);
+    kn_hold_d(r, KN_NEED_BASIS, s->groups, s->T);
+    kn_hold_d(r, KN_NEED_BASIS, s->T, 7);
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->F + 4); /* and groups */
     kn_rehearse_stage(r, "search");
     kn_held mark = r->now;
+    if (!s->plain && s->stats > 2) { /* more than straight and curved: what cells take */
+        kn_need_shape pilot = *s;
+        pilot.P = kn_at_most(s->N - 1, s->T);
+        kn_gram_need(r, s);
+        kn_pilot_need(r, &pilot);
+        kn_let_go(r, mark);
+    }
     kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
+    kn_hold_d(r, KN_NEED_WORK, s->T, s->groups > 0 ? 2 : 0); /* gamma */
     (s->plain ? kn_plain_need : kn_cells_choose_need)(r, s);
     kn_hold_d(r, KN_NEED_WORK, s->T, 1); /* groups */
-    kn_cell_work_need(r, s->N, kn_at_most(s->T, KN_BLOCK));
+    kn_cell_work_need(r, s, s->N, kn_at_most(s->T, KN_BLOCK));
     kn_let_go(r, mark);
     kn_rehearse_stage(r, "folds");
     if (s->folds > 0) {
@@ -182,12 +278,31 @@ static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
     }
 }
 
+/* Of a new group. */
 static bool known_noise(kn_gp *gp)
 {
     const kn_stgpr *s = gp->own;
     for (ptrdiff_t j = 0; j < gp->T; j++)
-        gp->noise[j] = s->d[j];
+        gp->noise[j] = s->d[j] * (1 + kn_stgpr_gamma(s, j));
     return true;
+}
+
+static void group_noise(const kn_gp *gp, double *noise)
+{
+    const kn_stgpr *s = gp->own;
+    for (ptrdiff_t j = 0; j < gp->T; j++)
+        noise[j] = s->d[j];
+}
+
+static double group_share(const kn_gp *gp)
+{
+    const kn_stgpr *s = gp->own;
+    double own = 0, all = 0;
+    for (ptrdiff_t j = 0; j < gp->T; j++) {
+        own += s->d[j] * kn_stgpr_gamma(s, j);
+        all += s->d[j] * (1 + kn_stgpr_gamma(s, j));
+    }
+    return all > 0 ? own / all : 0;
 }
 
 kn_status kn_stgpr_own(kn_ctx *ctx, kn_gp *gp)
@@ -204,29 +319,71 @@ static void clear(kn_gp *gp)
 
 static double bytes(const kn_gp *gp)
 {
-    return 8 * (double)gp->N * (double)gp->T;
+    return 8 * (double)(gp->N + gp->latent.groups.n) * (double)gp->T;
+}
+
+/* Models before 0.2 have (rho, length) of each cell. */
+static kn_status from_rho_length(kn_ctx *ctx, const kn_cov *cov, kn_stgpr *s)
+{
+    kn_mat old = s->cells;
+    ptrdiff_t n = old.rows;
+    kn_status status = kn_mat_new(ctx, n, kn_cell_columns(cov), &s->cells);
+    for (ptrdiff_t k = 0; status == KN_OK && k < n; k++) {
+        kn_cov_point at = kn_cov_at_rho(cov, kn_at(old, k, 0), kn_at(old, k, 1));
+        kn_cell_put(cov, &at, s->cells, k);
+    }
+    kn_mat_clear(&old);
+    return status;
+}
+
+static bool cell_is_sound(const kn_cov *cov, kn_mat cells, ptrdiff_t row)
+{
+    static const double SUM = 1e-9; /* of weights, that far from 1 */
+    double sum = 0;
+    for (int k = 0; k < cov->n; k++) {
+        if (!(kn_at(cells, row, k) >= 0))
+            return false;
+        sum += kn_at(cells, row, k);
+    }
+    for (int i = 0; i < cov->n_shapes; i++)
+        if (!(kn_at(cells, row, cov->n + i) > 0))
+            return false;
+    return fabs(sum - 1) <= SUM;
 }
 
 /* From a file: everything within its bounds, and what follows from it. */
 static kn_status check_cells(const kn_gp *gp, kn_arrays *a)
 {
     kn_stgpr *s = gp->own;
-    kn_status status = kn_alloc_d(a->ctx, gp->T, &s->delta);
-    if (status != KN_OK)
-        return status;
+    const kn_cov *cov = &gp->spec.sample;
+    kn_status status = KN_OK;
+    double *gamma = NULL;
+    if (s->cells.cols == 2 && kn_cov_is_rho_length(cov))
+        KN_TRY(from_rho_length(a->ctx, cov, s));
+    if (s->cells.cols != kn_cell_columns(cov))
+        return a->bad(a, "cells");
+    KN_TRY(kn_alloc_d(a->ctx, gp->T, &s->delta));
+    KN_TRY(kn_alloc_d(a->ctx, s->cells.rows, &gamma));
+    for (ptrdiff_t k = 0; k < s->cells.rows; k++) {
+        gamma[k] = -1;
+        if (!cell_is_sound(cov, s->cells, k))
+            KN_TRY(a->bad(a, "cells"));
+    }
     for (ptrdiff_t j = 0; j < gp->T; j++) {
         if (s->cell[j] >= (double)s->cells.rows || s->cell[j] != floor(s->cell[j]))
-            return a->bad(a, "cell");
+            KN_TRY(a->bad(a, "cell"));
+        double *of_cell = &gamma[(ptrdiff_t)s->cell[j]], own = kn_stgpr_gamma(s, j);
+        if (*of_cell >= 0 && *of_cell != own)
+            KN_TRY(a->bad(a, "gamma"));
+        *of_cell = own;
         s->delta[j] = s->c[j] > 0 ? s->d[j] / s->c[j] : INFINITY;
     }
-    for (ptrdiff_t k = 0; k < s->cells.rows; k++)
-        if (!(kn_at(s->cells, k, 0) >= 0 && kn_at(s->cells, k, 0) <= 1 &&
-              kn_at(s->cells, k, 1) > 0))
-            return a->bad(a, "cells");
-    return KN_OK;
+out:
+    kn_free(gamma);
+    return status;
 }
 
-/* alpha = (R0 + delta I)^-1 y needs no eigenvectors, whose signs no two machines agree on; in
+/* alpha = (R0 + delta H)^-1 y needs no eigenvectors, whose signs no two machines agree on; in
  * single precision it is as large as the responses were. */
 static kn_status arrays(kn_gp *gp, kn_arrays *a)
 {
@@ -234,7 +391,14 @@ static kn_status arrays(kn_gp *gp, kn_arrays *a)
     if (a->reading)
         KN_TRY(kn_stgpr_own(a->ctx, gp));
     kn_stgpr *s = gp->own;
-    KN_TRY(a->mat(a, "cells", a->reading ? -1 : s->cells.rows, 2, &s->cells));
+    bool grouped = a->reading ? a->has(a, "group") : s->gamma != NULL;
+    if (grouped) {
+        KN_TRY(kn_group_array(gp, a));
+        KN_TRY(a->doubles(a, "gamma", gp->T, KN_NOT_NEGATIVE, &s->gamma));
+        KN_TRY(a->mat_f32(a, "group_effect", gp->latent.groups.n, gp->T, &s->effect));
+    }
+    KN_TRY(a->mat(a, "cells", a->reading ? -1 : s->cells.rows, a->reading ? -1 : s->cells.cols,
+                  &s->cells));
     KN_TRY(a->doubles(a, "cell", gp->T, KN_NOT_NEGATIVE, &s->cell));
     KN_TRY(a->doubles(a, "c", gp->T, KN_NOT_NEGATIVE, &s->c));
     KN_TRY(a->doubles(a, "d", gp->T, KN_NOT_NEGATIVE, &s->d));
@@ -249,6 +413,7 @@ const kn_method kn_method_stgpr = {
     .name = "stgpr",
     .title = "STGPR",
     .alone = true,
+    .low_rank = true,
     .fit = fit,
     .predict = kn_stgpr_predict,
     .loo = kn_stgpr_loo,
@@ -256,6 +421,8 @@ const kn_method kn_method_stgpr = {
     .block = kn_stgpr_maps_block,
     .covariance = kn_diagonal_covariance,
     .known_noise = known_noise,
+    .group_noise = group_noise,
+    .group_share = group_share,
     .arrays = arrays,
     .clear = clear,
     .bytes = bytes,

@@ -1,28 +1,45 @@
 /* STGPR: each response a Gaussian process of its own over the same samples          [METHOD 7]
  *
- *     y_j ~ N(0, c_j R0(cell_j) + d_j I),   R0 = (1-rho) XX'/F + rho SE(length),   d = c delta
+ *     y_j ~ N(0, c_j R0(cell_j) + d_j H_j),   R0 = sum_k w_k K_k,   d = c delta
  *
- * Responses whose (rho, length) agree form a cell and share one decomposition of R0: two terms, of
- * which the second has one shape, or one of them alone [cov/weights.h]. */
+ * H_j = I + gamma_j G where groups of samples share noise, else I. Responses whose weights, shapes
+ * and gamma agree form a cell and share one decomposition of R0. */
 #ifndef KN_GP_STGPR_CELLS_H
 #define KN_GP_STGPR_CELLS_H
 
 #include "base/rehearse.h"
-#include "cov/dense.h"
+#include "cov/lowrank.h"
 #include "cov/weights.h"
 #include "data/responses.h"
 
 typedef struct kn_stgpr {
-    kn_mat cells;      /* n x 2   rho, length of each cell in use */
+    kn_mat cells;      /* n x (terms + shapes)   weights and shapes of each cell in use */
     double *cell;      /* T       row of cells; a number like the others, for kn_model_array */
     double *c, *delta; /* T       c = 0 with delta infinite: noise alone */
     double *d;         /* T       noise variance, c delta where c > 0 */
     double *lml;       /* T */
-    kn_mat alpha;      /* N x T   U (A ./ (r + delta)): the mean is R0* alpha */
+    kn_mat alpha;      /* N x T   c K^-1 y, K = c R0 + d H: the mean is R0* alpha */
+    double *gamma;     /* T       the same within a cell; NULL without groups */
+    kn_mat effect;     /* groups x T   gamma d G* K^-1 y, what the mean of a known group has more */
 } kn_stgpr;
 
 kn_status kn_stgpr_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T, kn_stgpr *out);
 void kn_stgpr_clear(kn_stgpr *s);
+
+static inline double kn_stgpr_gamma(const kn_stgpr *s, ptrdiff_t j)
+{
+    return s->gamma ? s->gamma[j] : 0;
+}
+
+/* Rows of cells and points. */
+static inline ptrdiff_t kn_cell_columns(const kn_cov *cov)
+{
+    return cov->n + cov->n_shapes;
+}
+kn_cov_point kn_cell_point(const kn_cov *cov, kn_mat cells, ptrdiff_t row);
+void kn_cell_put(const kn_cov *cov, const kn_cov_point *point, kn_mat cells, ptrdiff_t row);
+/* n rows of `more` behind those that the model has. */
+kn_status kn_stgpr_add_cells(kn_ctx *ctx, kn_stgpr *s, kn_mat more, ptrdiff_t n);
 
 /* Responses in the order of their cells: those of cell k are order[start[k]] .. [start[k+1]-1]. */
 typedef struct kn_cell_groups {
@@ -32,26 +49,54 @@ kn_status kn_cell_groups_new(kn_ctx *ctx, const kn_stgpr *s, ptrdiff_t first, pt
                              kn_cell_groups *out);
 void kn_cell_groups_clear(kn_cell_groups *g);
 
-/* One cell over samples at hand: the decomposition, and work space for some responses. */
+/* Low rank is taken where features are fewer than one for so many samples. */
+enum { KN_CELL_RANK_SHARE = 4 };
+
+/* The samples that cells are over; all of it lent. */
+typedef struct kn_cell_samples {
+    const kn_cov *cov; /* of R0 */
+    const kn_pairs *pairs;
+    kn_mat X;                /* N x F; none: never of low rank */
+    const kn_groups *groups; /* NULL: none */
+    ptrdiff_t rank;          /* low rank where so many features suffice; 0: never */
+} kn_cell_samples;
+
+/* One cell over samples at hand: the decomposition, and work space for some responses. Directions
+ * outside U have eigenvalue 0; there are such where R0 is of low rank. */
 typedef struct kn_cell_work {
-    kn_decomp R0;
+    const kn_cell_samples *samples;
+    ptrdiff_t N, m;
+    kn_mat U;             /* view, N x m    U'H U = I */
+    const double *r;      /* m */
+    double gamma, logdet; /* of H */
+    double theta[KN_COV_THETA];
+    ptrdiff_t rank;       /* of thin at most; 0: never */
+    kn_decomp full, thin; /* whichever the cell takes */
+    kn_mat vectors;       /* of thin */
+    kn_lowrank low;
     kn_mat Y, A, A2; /* N x width: responses, U'Y, its squares */
     ptrdiff_t width;
-    double *c, *d, *lml; /* width */
+    double *c, *d, *lml, *rest; /* width */
 } kn_cell_work;
 
-kn_status kn_cell_work_new(kn_ctx *ctx, ptrdiff_t N, const kn_cov *cov, ptrdiff_t width,
-                           kn_cell_work *out);
+kn_status kn_cell_work_new(kn_ctx *ctx, ptrdiff_t N, const kn_cell_samples *samples,
+                           ptrdiff_t width, kn_cell_work *out);
 void kn_cell_work_clear(kn_cell_work *w);
-kn_status kn_cell_decompose(kn_ctx *ctx, kn_cell_work *w, const kn_pairs *pairs, double rho,
-                            double length);
+kn_status kn_cell_decompose(kn_ctx *ctx, kn_cell_work *w, const kn_cov_point *at, double gamma);
 /* A = U'Y, then c, d and LML of each response of Y (N x n) by the profile of METHOD 1b, to `nats`
  * of LML. */
 kn_status kn_cell_fit(kn_ctx *ctx, kn_cell_work *w, kn_mat Y, double nats);
-/* alpha (N x n) = U (A c/(c r + d)) from A, c and d of the work space; A is used up. */
-void kn_cell_alpha(kn_ctx *ctx, kn_cell_work *w, ptrdiff_t n, kn_mat alpha);
+void kn_cell_project(kn_ctx *ctx, kn_cell_work *w, kn_mat Y); /* A alone */
+/* alpha (N x n), on entry Y, becomes c K^-1 Y from A, c and d of the work space; A is used up. */
+void kn_cell_alpha(kn_ctx *ctx, kn_cell_work *w, kn_mat alpha);
+/* K^-1 = U diag(weight) U' + [low rank] H^-1/d:  weight (m x n) */
+void kn_cell_weights(const kn_cell_work *w, kn_mat weight);
+static inline bool kn_cell_is_low(const kn_cell_work *w)
+{
+    return w->m < w->N;
+}
 
-/* A cell over n samples, so many responses wide; its eigenproblem and profile pass. */
-void kn_cell_work_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t width);
+/* A cell over n of the samples, so many responses wide; its eigenproblem and profile pass. */
+void kn_cell_work_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t width);
 
 #endif

@@ -1,11 +1,13 @@
-/* The (rho, length) of each response: a lattice shared by all of them               [METHOD 7]
+/* The cell of each response: a lattice of (rho, length) shared by all of them       [METHOD 7]
  *
- * 8 x 8 cells and rho = 0 and 1 are evaluated for every response: one eigenproblem, one product
- * U'Y, one profile each. Then the step is halved round the best cell of each response that has
- * something to gain, and each new cell is evaluated for the responses that ask. It is halved
- * three times: over 4 x 100 simulated responses (test_stgpr, KN_SEED 1 to 4) two halvings left
- * 395 within 0.1 nat of their own optimum, three 397. In the end responses move to cells that
- * others use where that costs next to nothing: predictions pay per cell. */
+ * Of R0 rho is the share of what is curved, beside what is straight; effects of categories have
+ * their weights from elsewhere [cov/weights.h]. 8 x 8 cells and rho = 0 and 1 are evaluated for
+ * every response: one eigenproblem, one product U'Y, one profile each. Then the step is halved
+ * round the best cell of each response that has something to gain, and each new cell is evaluated
+ * for the responses that ask. It is halved three times: over 4 x 100 simulated responses
+ * (test_stgpr, KN_SEED 1 to 4) two halvings left 395 within 0.1 nat of their own optimum, three
+ * 397. In the end responses move to cells that others use where that costs next to nothing:
+ * predictions pay per cell. */
 #include "gp/stgpr_lattice.h"
 
 #include <math.h>
@@ -30,6 +32,7 @@ enum {
 static const double WORTH = 0.02;  /* nats: a response with less to gain does not ask */
 static const double NEAR = 0.5;    /* nats below the best that a second place is refined too */
 static const double ENOUGH = 1e-3; /* nats: accuracy of the likelihoods compared */
+static const double TIE = 1e-9;    /* nats by which a larger gamma must be better */
 static const double MERGE = 0.01;  /* nats that a response gives up to share a cell */
 
 typedef struct place {
@@ -37,12 +40,15 @@ typedef struct place {
 } place;
 
 typedef struct lattice {
-    const kn_pairs *pairs;
-    bool has_rho, has_length; /* two terms; one with a shape */
-    kn_box box;               /* of (logit rho, ln length), as far as there are */
+    const kn_cov *cov;
+    kn_cov_family family;
+    kn_box box;
+    double lower[2], upper[2]; /* of (logit rho, ln length), as far as there are */
     kn_cell_work w;
     kn_stgpr *s;
+    const ptrdiff_t *J; /* T  the responses; NULL: all */
     ptrdiff_t T;
+    double gamma;
     int n_cells, n_coarse;
     place *at;     /* N_PLACES */
     kn_mat where;  /* N_PLACES x 2   rho, length */
@@ -85,10 +91,15 @@ static int add_cell(lattice *l, place p, double rho, double length)
     return c;
 }
 
-/* Lattice units to coordinate x of the box */
-static double between(const kn_box *box, int x, int u)
+/* Lattice units to a coordinate */
+static double between(const lattice *l, int x, int u)
 {
-    return box->lower[x] + (box->upper[x] - box->lower[x]) * u / SIDE;
+    return l->lower[x] + (l->upper[x] - l->lower[x]) * u / SIDE;
+}
+
+static ptrdiff_t response(const lattice *l, ptrdiff_t j)
+{
+    return l->J ? l->J[j] : j;
 }
 
 /* The cell at a place, made where there was none. */
@@ -96,10 +107,8 @@ static int cell_at(lattice *l, place p)
 {
     int *id = &l->id[slot(p)];
     if (*id < 0) {
-        double rho = p.i == RHO_ZERO  ? 0
-                     : p.i == RHO_ONE ? 1
-                                      : 1 / (1 + exp(-between(&l->box, 0, p.i)));
-        double length = l->has_length ? exp(between(&l->box, l->has_rho, p.k)) : 1;
+        double rho = p.i == RHO_ZERO ? 0 : p.i == RHO_ONE ? 1 : 1 / (1 + exp(-between(l, 0, p.i)));
+        double length = l->family.has_length ? exp(between(l, 1, p.k)) : 1;
         *id = add_cell(l, p, rho, length);
     }
     return *id;
@@ -122,37 +131,40 @@ static void coarse_cells(lattice *l)
     bool given = isfinite(o->rho) || isfinite(o->length) || !o->optimise;
     if (given) {
         double rho, length;
-        kn_cov_rho_length(&l->w.R0.cov, &l->box.middle, &rho, &length);
-        if (l->has_rho && isfinite(o->rho))
+        kn_family_rho_length(&l->family, &l->box.middle, &rho, &length);
+        if (l->family.has_rho && isfinite(o->rho))
             rho = o->rho;
         add_cell(l, apart, rho, isfinite(o->length) ? o->length : length);
     }
     if (o->optimise) {
-        if (l->has_rho || !l->has_length)
+        bool has_rho = l->family.has_rho, has_length = l->family.has_length;
+        if (has_rho || !has_length)
             cell_at(l, (place){RHO_ZERO, 0});
-        for (int k = FINE / 2; l->has_length && k < SIDE; k += FINE) {
+        for (int k = FINE / 2; has_length && k < SIDE; k += FINE) {
             cell_at(l, (place){RHO_ONE, k});
-            for (int i = FINE / 2; l->has_rho && i < SIDE; i += FINE)
+            for (int i = FINE / 2; has_rho && i < SIDE; i += FINE)
                 cell_at(l, (place){i, k});
         }
     }
     l->n_coarse = l->n_cells;
 }
 
-static kn_status lattice_new(kn_ctx *ctx, const kn_pairs *pairs, const kn_cov *cov,
-                             kn_cell_search *o, kn_stgpr *s, lattice *l)
+static kn_status lattice_new(kn_ctx *ctx, const kn_cell_samples *samples,
+                             const kn_cell_class *which, kn_cell_search *o, kn_stgpr *s, lattice *l)
 {
     kn_status status;
     void *p;
-    ptrdiff_t T = s->alpha.cols, width = T < KN_BLOCK ? T : KN_BLOCK;
-    *l = (lattice){.pairs = pairs,
-                   .has_rho = cov->n == 2,
-                   .has_length = cov->n_shapes == 1,
+    ptrdiff_t T = which->n, width = T < KN_BLOCK ? T : KN_BLOCK;
+    *l = (lattice){.cov = samples->cov,
+                   .family = o->family,
                    .s = s,
+                   .J = which->J,
                    .T = T,
+                   .gamma = which->gamma,
                    .o = o};
-    KN_TRY(kn_box_new(ctx, cov, pairs, kn_mat_none(), &l->box));
-    KN_TRY(kn_cell_work_new(ctx, s->alpha.rows, cov, width, &l->w));
+    KN_TRY(kn_box_new(ctx, l->cov, samples->pairs, kn_mat_none(), &l->box));
+    kn_family_box(&l->family, &l->box, l->lower, l->upper);
+    KN_TRY(kn_cell_work_new(ctx, s->alpha.rows, samples, width, &l->w));
     KN_TRY(kn_alloc(ctx, N_PLACES, sizeof(place), &p));
     l->at = p;
     KN_TRY(kn_alloc(ctx, N_PLACES, sizeof(int), &p));
@@ -212,17 +224,31 @@ typedef struct wish {
     int cell, column;
 } wish;
 
+static kn_cov_point point_of(const lattice *l, int cell)
+{
+    return kn_family_at(&l->family, kn_at(l->where, cell, 0), kn_at(l->where, cell, 1));
+}
+
+/* What a step with a cell is handed, for the journal. */
+typedef struct asked {
+    kn_cov_point at;
+    double gamma, responses;
+} asked;
+
 /* l->tried = LML in a cell of the n responses that asked for it; w NULL: of all of them. */
 static kn_status evaluate(kn_ctx *ctx, lattice *l, int cell, const wish *w, ptrdiff_t n)
 {
     kn_status status;
-    KN_TRY(kn_cell_decompose(ctx, &l->w, l->pairs, kn_at(l->where, cell, 0),
-                             kn_at(l->where, cell, 1)));
+    kn_cov_point at = point_of(l, cell);
+    bool all = !w && !l->J;
+    KN_TRY(kn_cell_decompose(ctx, &l->w, &at, l->gamma));
     for (ptrdiff_t j = 0; j < n; j += l->w.width) {
         ptrdiff_t some = n - j < l->w.width ? n - j : l->w.width;
-        kn_mat Y = w ? kn_cols(l->w.Y, 0, some) : kn_cols(l->s->alpha, j, some);
-        for (ptrdiff_t k = 0; w && k < some; k++)
-            kn_mat_set(kn_cols(Y, k, 1), kn_cols(l->s->alpha, w[j + k].response, 1));
+        kn_mat Y = all ? kn_cols(l->s->alpha, j, some) : kn_cols(l->w.Y, 0, some);
+        for (ptrdiff_t k = 0; !all && k < some; k++) {
+            ptrdiff_t t = response(l, w ? w[j + k].response : j + k);
+            kn_mat_set(kn_cols(Y, k, 1), kn_cols(l->s->alpha, t, 1));
+        }
         KN_TRY(kn_cell_fit(ctx, &l->w, Y, ENOUGH));
         memcpy(l->tried + j, l->w.lml, (size_t)some * sizeof *l->tried);
     }
@@ -234,8 +260,8 @@ out:
 static kn_status try_cell(kn_ctx *ctx, lattice *l, int cell, const wish *w, ptrdiff_t n)
 {
     kn_status status;
-    double in[] = {kn_at(l->where, cell, 0), kn_at(l->where, cell, 1), (double)n};
-    kn_step step = {KN_STEP_CELL, in, sizeof in, l->tried, n * (ptrdiff_t)sizeof *l->tried, false};
+    asked in = {point_of(l, cell), l->gamma, (double)n};
+    kn_step step = {KN_STEP_CELL, &in, sizeof in, l->tried, n * (ptrdiff_t)sizeof *l->tried, false};
     l->o->evals++;
     if (l->o->limits.evals_left > 0)
         l->o->limits.evals_left--;
@@ -417,13 +443,13 @@ static bool suitable(const lattice *l, ptrdiff_t j, int cell)
 static kn_status share_cells(kn_ctx *ctx, lattice *l)
 {
     kn_status status;
-    ptrdiff_t *suits = NULL, left = l->T, used = 0;
+    ptrdiff_t *suits = NULL, left = l->T, used = 0, had = l->s->cells.rows;
     double *cell = l->s->cell;
     kn_mat cells = {0};
     KN_TRY(kn_alloc_i(ctx, l->n_cells, &suits));
-    KN_TRY(kn_mat_new(ctx, l->n_cells, 2, &cells));
+    KN_TRY(kn_mat_new(ctx, l->n_cells, kn_cell_columns(l->cov), &cells));
     for (ptrdiff_t j = 0; j < l->T; j++) {
-        cell[j] = -1;
+        cell[response(l, j)] = -1;
         count_suitable(l, j, 1, suits);
     }
     while (left > 0) {
@@ -432,38 +458,94 @@ static kn_status share_cells(kn_ctx *ctx, lattice *l)
             if (suits[c] > suits[top])
                 top = c;
         for (ptrdiff_t j = 0; j < l->T; j++) {
-            if (cell[j] >= 0 || !suitable(l, j, top))
+            ptrdiff_t t = response(l, j);
+            if (cell[t] >= 0 || !suitable(l, j, top))
                 continue;
-            cell[j] = (double)used;
+            cell[t] = (double)(had + used);
             left--;
             count_suitable(l, j, -1, suits);
         }
-        kn_col(cells, 0)[used] = kn_at(l->where, top, 0);
-        kn_col(cells, 1)[used++] = kn_at(l->where, top, 1);
+        kn_cov_point at = point_of(l, top);
+        kn_cell_put(l->cov, &at, cells, used++);
     }
-    KN_TRY(kn_mat_new(ctx, used, 2, &l->s->cells));
-    kn_mat_set(l->s->cells, kn_sub(cells, 0, 0, used, 2));
+    KN_TRY(kn_stgpr_add_cells(ctx, l->s, cells, used));
 out:
     kn_mat_clear(&cells);
     kn_free(suits);
     return status;
 }
 
-kn_status kn_cells_choose(kn_ctx *ctx, const kn_pairs *pairs, const kn_cov *cov, kn_cell_search *o,
-                          kn_stgpr *s)
+kn_status kn_cells_choose(kn_ctx *ctx, const kn_cell_samples *samples, const kn_cell_class *which,
+                          kn_cell_search *o, kn_stgpr *s)
 {
     kn_status status;
     lattice l = {0};
-    o->stop = o->optimise ? KN_STOP_CONVERGED : KN_STOP_NOT_OPTIMISED;
-    if (!o->optimise)
+    if (!o->optimise) {
+        o->stop = KN_STOP_NOT_OPTIMISED;
         o->limits.evals_left = -1; /* one cell is evaluated whatever the limit */
-    KN_TRY(lattice_new(ctx, pairs, cov, o, s, &l));
+    }
+    KN_TRY(lattice_new(ctx, samples, which, o, s, &l));
     KN_TRY(coarse(ctx, &l));
     for (int level = 0; o->optimise && level < LEVELS && o->stop == KN_STOP_CONVERGED; level++)
         KN_TRY(halve(ctx, &l, level));
     KN_TRY(share_cells(ctx, &l));
 out:
     lattice_clear(&l);
+    return status;
+}
+
+/* ---- gamma ------------------------------------------------------------------------------------
+ */
+
+/* lml = of all responses at a point, by way of the journal. */
+static kn_status lml_of_all(kn_ctx *ctx, kn_cell_work *w, const asked *in, kn_cell_search *o,
+                            kn_mat Y, double *lml)
+{
+    kn_status status;
+    size_t n = (size_t)Y.cols * sizeof *lml;
+    kn_step step = {KN_STEP_CELL, in, sizeof *in, lml, (ptrdiff_t)n, false};
+    o->evals++;
+    KN_TRY(kn_check_cancel(ctx));
+    KN_TRY(kn_journal_recall(ctx, o->journal, &step));
+    if (step.known)
+        return KN_OK;
+    KN_TRY(kn_cell_decompose(ctx, w, &in->at, in->gamma));
+    for (ptrdiff_t j = 0; j < Y.cols; j += w->width) {
+        ptrdiff_t some = Y.cols - j < w->width ? Y.cols - j : w->width;
+        KN_TRY(kn_cell_fit(ctx, w, kn_cols(Y, j, some), 0));
+        memcpy(lml + j, w->lml, (size_t)some * sizeof *lml);
+    }
+    KN_TRY(kn_journal_note(ctx, o->journal, &step));
+out:
+    return status;
+}
+
+kn_status kn_cells_gamma(kn_ctx *ctx, const kn_cell_samples *samples, const kn_cov_point *at,
+                         kn_cell_search *o, kn_stgpr *s)
+{
+    kn_status status;
+    kn_cell_work w = {0};
+    double *lml = NULL, *best = NULL;
+    ptrdiff_t T = s->alpha.cols;
+    KN_TRY(kn_alloc_d(ctx, T, &s->gamma));
+    KN_TRY(kn_alloc_d(ctx, T, &lml));
+    KN_TRY(kn_alloc_d(ctx, T, &best));
+    KN_TRY(kn_cell_work_new(ctx, s->alpha.rows, samples, T < KN_BLOCK ? T : KN_BLOCK, &w));
+    for (int k = 0; k < KN_GAMMAS; k++) {
+        asked in = {*at, kn_gamma[k], (double)T};
+        KN_TRY(lml_of_all(ctx, &w, &in, o, s->alpha, lml));
+        for (ptrdiff_t j = 0; j < T; j++) {
+            if (k > 0 && !(lml[j] > best[j] + TIE))
+                continue;
+            best[j] = lml[j];
+            s->gamma[j] = kn_gamma[k];
+        }
+        kn_tell(ctx, "groups", k + 1, KN_GAMMAS, NAN);
+    }
+out:
+    kn_cell_work_clear(&w);
+    kn_free(best);
+    kn_free(lml);
     return status;
 }
 
@@ -476,9 +558,9 @@ void kn_cells_choose_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_hold(r, KN_NEED_WORK, s->T * (N_FINE + 1), sizeof(int));
     kn_hold(r, KN_NEED_WORK, s->T, sizeof(bool) + 2 * sizeof(double));
     kn_hold_d(r, KN_NEED_WORK, COARSE + N_FINE, s->T);
-    kn_cell_work_need(r, s->N, kn_at_most(s->T, KN_BLOCK));
+    kn_cell_work_need(r, s, s->N, kn_at_most(s->T, KN_BLOCK));
     kn_hold(r, KN_NEED_WORK, 2 * s->T * AROUND, sizeof(wish));
-    kn_hold_d(r, KN_NEED_WORK, N_PLACES, 1);
+    kn_hold_d(r, KN_NEED_WORK, N_PLACES, KN_COV_THETA);
     kn_decomp_need(r, s->N);
     kn_let_go(r, mark);
 }

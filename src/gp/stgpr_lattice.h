@@ -1,4 +1,4 @@
-/* The (rho, length) of each response: a lattice shared by all of them               [METHOD 7] */
+/* The cell of each response: a lattice of (rho, length) shared by all of them       [METHOD 7] */
 #ifndef KN_GP_STGPR_LATTICE_H
 #define KN_GP_STGPR_LATTICE_H
 
@@ -6,17 +6,29 @@
 #include "gp/journal.h"
 #include "gp/stgpr_cells.h"
 
-/* The cell of each response, on entry with Y in alpha. */
 typedef struct kn_cell_search {
+    kn_cov_family family;
     kn_limits limits;
     double rho, length; /* one more cell, NaN: none; the only one when nothing is optimised */
     bool optimise;
     kn_journal *journal; /* NULL: none */
     int evals;           /* decompositions */
-    kn_stop stop;
+    kn_stop stop;        /* KN_STOP_CONVERGED before the first of some searches */
 } kn_cell_search;
-kn_status kn_cells_choose(kn_ctx *ctx, const kn_pairs *pairs, const kn_cov *cov, kn_cell_search *o,
-                          kn_stgpr *s);
+
+/* Responses that share a gamma. */
+typedef struct kn_cell_class {
+    const ptrdiff_t *J; /* n of them; NULL: all */
+    ptrdiff_t n;
+    double gamma;
+} kn_cell_class;
+
+/* The cells of these responses, on entry with Y in alpha; added to those that the model has. */
+kn_status kn_cells_choose(kn_ctx *ctx, const kn_cell_samples *samples, const kn_cell_class *which,
+                          kn_cell_search *o, kn_stgpr *s);
+/* The likeliest gamma of each response at a point of R0, Y in alpha; among equals the smallest. */
+kn_status kn_cells_gamma(kn_ctx *ctx, const kn_cell_samples *samples, const kn_cov_point *at,
+                         kn_cell_search *o, kn_stgpr *s);
 
 void kn_cells_choose_need(kn_rehearsal *r, const kn_need_shape *s); /* passes */
 

@@ -16,9 +16,10 @@ static const double PANEL_BYTES = 1e9; /* of means and variances held */
 
 typedef struct stgpr_maps {
     kn_maps_kind kind;
-    kn_mat Xs;      /* PREDICT */
-    kn_pairs pairs; /* of the training samples */
-    int *fold;      /* CV */
+    kn_mat Xs;        /* PREDICT */
+    ptrdiff_t *group; /* PREDICT: the known one of each, or -1; NULL: all are in new ones */
+    kn_pairs pairs;   /* of the training samples */
+    int *fold;        /* CV */
     /* the panel: responses first .. first + count - 1 */
     ptrdiff_t first, count;
     bool has_mean, has_var;
@@ -35,6 +36,7 @@ static void maps_free(void *own)
 {
     stgpr_maps *m = own;
     kn_mat_clear(&m->Xs);
+    kn_free(m->group);
     kn_pairs_clear(&m->pairs);
     kn_free(m->fold);
     kn_mat_clear(&m->mean);
@@ -61,7 +63,13 @@ kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who
 {
     kn_status status;
     KN_TRY(begin(ctx, gp, KN_MAPS_PREDICT, who->X.rows, out));
-    KN_TRY(kn_mat_copy(ctx, who->X, &((stgpr_maps *)out->own)->Xs));
+    stgpr_maps *m = out->own;
+    KN_TRY(kn_mat_copy(ctx, who->X, &m->Xs));
+    if (who->group && gp->latent.groups.n > 0) {
+        KN_TRY(kn_alloc_i(ctx, out->n, &m->group));
+        for (ptrdiff_t i = 0; i < out->n; i++)
+            m->group[i] = who->group[i];
+    }
 out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);
@@ -98,7 +106,9 @@ out:
 /* Some samples before a cell: R0*, R0* U, and results for as many responses as the work space. */
 typedef struct ahead {
     kn_pairs pairs; /* samples x training */
-    kn_mat Xs, Rs, RU;
+    kn_mat Xs, Rs, RU, RU2;
+    const ptrdiff_t *group; /* known ones; NULL: none */
+    kn_mat sums;            /* groups x m  of U, where there are */
     double *self, *sq;
     kn_mat mean, var, inverse;
 } ahead;
@@ -108,6 +118,8 @@ static void ahead_clear(ahead *a)
     kn_pairs_clear(&a->pairs);
     kn_mat_clear(&a->Rs);
     kn_mat_clear(&a->RU);
+    kn_mat_clear(&a->RU2);
+    kn_mat_clear(&a->sums);
     kn_mat_clear(&a->mean);
     kn_mat_clear(&a->var);
     kn_mat_clear(&a->inverse);
@@ -135,32 +147,78 @@ out:
     return status;
 }
 
+/* Some samples are in known groups. */
+static kn_status ahead_know(kn_ctx *ctx, ahead *a, const ptrdiff_t *group, ptrdiff_t groups,
+                            bool variances)
+{
+    kn_status status = KN_OK;
+    a->group = group;
+    if (variances) {
+        KN_TRY(kn_mat_new(ctx, a->RU.rows, a->RU.cols, &a->RU2));
+        KN_TRY(kn_mat_new(ctx, groups, a->RU.cols, &a->sums));
+    }
+out:
+    return status;
+}
+
 /* Faces a cell, whose decomposition is at hand where variances are wanted. */
-static void ahead_face(kn_ctx *ctx, ahead *a, const kn_cell_work *w, const double *theta,
+static void ahead_face(kn_ctx *ctx, ahead *a, const kn_cell_work *w, const kn_cov_point *at,
                        bool variances)
 {
-    kn_cov_fill(&w->R0.cov, theta, &a->pairs, a->Rs);
+    const kn_cov *cov = w->samples->cov;
+    double theta[KN_COV_THETA];
+    kn_cov_theta(cov, at, theta);
+    kn_cov_fill(cov, theta, &a->pairs, a->Rs);
     if (!variances)
         return;
-    kn_cov_self(&w->R0.cov, theta, a->Xs, a->sq, a->self);
-    kn_gemm(ctx, 1, KN_N, a->Rs, KN_N, w->R0.U, 0, a->RU);
-    for (ptrdiff_t i = 0; i < a->RU.rows * a->RU.cols; i++)
-        a->RU.data[i] *= a->RU.data[i];
+    kn_cov_self(cov, theta, a->Xs, a->sq, a->self);
+    kn_mat RU = kn_cols(a->RU, 0, w->m);
+    kn_gemm(ctx, 1, KN_N, a->Rs, KN_N, w->U, 0, RU);
+    if (a->group) { /* RU itself is wanted too */
+        kn_groups_sums(w->samples->groups, w->U, kn_cols(a->sums, 0, w->m));
+        return;
+    }
+    kn_latent_square(RU);
+}
+
+/* Response j of sample i, of whose group are training samples:
+ *     Q = (c R0* + gamma d G*) U,  var = c R0** + gamma d - Q.^2 (1/(c r + d))
+ * less, of low rank, gamma^2 d (n/(1 + n gamma) - |G* U|^2)                          [METHOD 4] */
+static double within_group(const ahead *a, const kn_cell_work *w, ptrdiff_t i, ptrdiff_t j)
+{
+    ptrdiff_t g = a->group[i];
+    double c = w->c[j], d = w->d[j], gamma = w->gamma, n = w->samples->groups->size[g];
+    double square = 0, left = n / (1 + n * gamma);
+    for (ptrdiff_t k = 0; k < w->m; k++) {
+        double s = kn_at(a->sums, g, k), q = c * kn_at(a->RU, i, k) + gamma * d * s;
+        square += q * q / (c * w->r[k] + d);
+        left -= s * s;
+    }
+    return c * a->self[i] + gamma * d - square - (kn_cell_is_low(w) ? gamma * gamma * d * left : 0);
 }
 
 /* var = c (R0** - (R0* U).^2 (1/(r + delta))) for n responses, c and d in the work space. */
 static void ahead_variances(kn_ctx *ctx, ahead *a, const kn_cell_work *w, ptrdiff_t n,
                             double *clamped)
 {
-    kn_mat v = kn_cols(a->var, 0, n), inverse = kn_cols(a->inverse, 0, n);
+    kn_mat v = kn_cols(a->var, 0, n), inverse = kn_sub(a->inverse, 0, 0, w->m, n);
+    kn_mat RU2 = kn_cols(a->group ? a->RU2 : a->RU, 0, w->m);
     for (ptrdiff_t j = 0; j < n; j++)
-        for (ptrdiff_t i = 0; i < w->R0.m; i++)
-            kn_col(inverse, j)[i] = w->c[j] > 0 ? 1 / (w->c[j] * w->R0.r[i] + w->d[j]) : 0;
-    kn_gemm(ctx, 1, KN_N, a->RU, KN_N, inverse, 0, v);
+        for (ptrdiff_t i = 0; i < w->m; i++)
+            kn_col(inverse, j)[i] = w->c[j] > 0 ? 1 / (w->c[j] * w->r[i] + w->d[j]) : 0;
+    if (a->group) {
+        kn_mat_set(RU2, kn_cols(a->RU, 0, w->m));
+        kn_latent_square(RU2);
+    }
+    kn_gemm(ctx, 1, KN_N, RU2, KN_N, inverse, 0, v);
     for (ptrdiff_t j = 0; j < n; j++)
         for (ptrdiff_t i = 0; i < v.rows; i++) {
-            double c = w->c[j], prior = c * a->self[i];
-            kn_col(v, j)[i] = kn_at_least_zero(prior - c * c * kn_at(v, i, j), prior, clamped);
+            double c = w->c[j], prior = c * a->self[i], left = prior - c * c * kn_at(v, i, j);
+            if (a->group && a->group[i] >= 0 && w->gamma > 0) {
+                prior += w->gamma * w->d[j];
+                left = within_group(a, w, i, j);
+            }
+            kn_col(v, j)[i] = kn_at_least_zero(left, prior, clamped);
         }
 }
 
@@ -183,6 +241,7 @@ static void put(kn_mat from, const ptrdiff_t *rows, const ptrdiff_t *J, ptrdiff_
 
 typedef struct job {
     const kn_gp *gp;
+    kn_cell_samples samples;
     const kn_responses *Y;
     stgpr_maps *m;
     kn_cell_groups g;
@@ -190,12 +249,21 @@ typedef struct job {
     bool mean, var; /* to be made */
 } job;
 
-static void cell_theta(const job *b, ptrdiff_t cell, double *theta)
+/* The point of a cell, and its gamma; there is at least one response in it. */
+static kn_cov_point cell_of(const job *b, ptrdiff_t cell, double *gamma)
 {
-    const kn_mat cells = ((const kn_stgpr *)b->gp->own)->cells;
-    const kn_cov *cov = &b->gp->spec.sample;
-    kn_cov_point at = kn_cov_at_rho(cov, kn_at(cells, cell, 0), kn_at(cells, cell, 1));
-    kn_cov_theta(cov, &at, theta);
+    const kn_stgpr *s = b->gp->own;
+    *gamma = kn_stgpr_gamma(s, b->g.order[b->g.start[cell]]);
+    return kn_cell_point(b->samples.cov, s->cells, cell);
+}
+
+/* What the mean has more in known groups. */
+static void add_effects(const ahead *a, const kn_stgpr *s, const ptrdiff_t *J, kn_mat mean)
+{
+    for (ptrdiff_t j = 0; a->group && j < mean.cols; j++)
+        for (ptrdiff_t i = 0; i < mean.rows; i++)
+            if (a->group[i] >= 0)
+                kn_col(mean, j)[i] += kn_at(s->effect, a->group[i], J[j]);
 }
 
 /* New samples from `row` on: mean = R0* alpha. */
@@ -208,17 +276,19 @@ static kn_status predict_rows(kn_ctx *ctx, const job *b, ptrdiff_t row, ptrdiff_
     kn_mat Xs = kn_sub(m->Xs, row, 0, n, m->Xs.cols);
     kn_pairs pairs = {0};
     ahead a = {0};
-    KN_TRY(kn_pairs_between(ctx, Xs, b->gp->latent.X, &w->R0.cov.stats, &pairs));
+    KN_TRY(kn_pairs_between(ctx, Xs, b->gp->latent.X, &b->samples.cov->stats, &pairs));
     KN_TRY(ahead_new(ctx, Xs, b->gp->N, &pairs, b->width, &a));
+    if (m->group)
+        KN_TRY(ahead_know(ctx, &a, m->group + row, b->gp->latent.groups.n, b->var));
     for (ptrdiff_t cell = 0; cell < s->cells.rows; cell++) {
-        double theta[KN_COV_THETA];
+        double gamma;
         if (b->g.start[cell] == b->g.start[cell + 1])
             continue;
         KN_TRY(kn_check_cancel(ctx));
-        cell_theta(b, cell, theta);
+        kn_cov_point at = cell_of(b, cell, &gamma);
         if (b->var)
-            KN_TRY(kn_decomp_compute(ctx, &w->R0, &m->pairs, NULL, theta));
-        ahead_face(ctx, &a, w, theta, b->var);
+            KN_TRY(kn_cell_decompose(ctx, w, &at, gamma));
+        ahead_face(ctx, &a, w, &at, b->var);
         for (ptrdiff_t k = b->g.start[cell]; k < b->g.start[cell + 1]; k += b->width) {
             const ptrdiff_t *J = b->g.order + k, c = kn_at_most(b->g.start[cell + 1] - k, b->width);
             if (b->mean) {
@@ -226,6 +296,7 @@ static kn_status predict_rows(kn_ctx *ctx, const job *b, ptrdiff_t row, ptrdiff_
                 for (ptrdiff_t j = 0; j < c; j++)
                     kn_mat_set(kn_cols(alpha, j, 1), kn_cols(s->alpha, J[j], 1));
                 kn_gemm(ctx, 1, KN_N, a.Rs, KN_N, alpha, 0, mean);
+                add_effects(&a, s, J, mean);
                 put(mean, NULL, J, m->first, kn_sub(m->mean, row, 0, n, m->count));
             }
             if (b->var) {
@@ -246,7 +317,7 @@ static kn_status predict_panel(kn_ctx *ctx, const job *b)
     kn_status status;
     kn_cell_work w = {0};
     ptrdiff_t n = b->m->Xs.rows;
-    KN_TRY(kn_cell_work_new(ctx, b->gp->N, &b->gp->spec.sample, b->width, &w));
+    KN_TRY(kn_cell_work_new(ctx, b->gp->N, &b->samples, b->width, &w));
     for (ptrdiff_t row = 0; row < n; row += ROWS)
         KN_TRY(predict_rows(ctx, b, row, kn_at_most(n - row, ROWS), &w));
 out:
@@ -254,30 +325,153 @@ out:
     return status;
 }
 
-/* k_i = sum_n U_in^2/(r_n + delta); residual alpha/k, variance with noise c/k          [METHOD 5]
- */
-static void loo_responses(kn_ctx *ctx, const job *b, const kn_cell_work *w, kn_mat U2,
-                          const ptrdiff_t *J, ptrdiff_t n)
+/* Work of leaving out: the products of rows of U, and a group's part of K^-1. */
+typedef struct leaving {
+    kn_mat rows; /* N x N  products of two rows of U, so many pairs at a time */
+    kn_mat M, I; /* n x n, n x (n + 1) of the largest group */
+    kn_mat k;    /* its pairs x 1, where these are more than the work space has room for */
+} leaving;
+
+static void leaving_clear(leaving *v)
+{
+    kn_mat_clear(&v->rows);
+    kn_mat_clear(&v->M);
+    kn_mat_clear(&v->I);
+    kn_mat_clear(&v->k);
+}
+
+static kn_status leaving_new(kn_ctx *ctx, const kn_gp *gp, leaving *v)
+{
+    kn_status status;
+    const kn_groups *g = &gp->latent.groups;
+    ptrdiff_t most = 0;
+    for (ptrdiff_t k = 0; k < g->n; k++)
+        if (g->start[k + 1] - g->start[k] > most)
+            most = g->start[k + 1] - g->start[k];
+    KN_TRY(kn_mat_new(ctx, gp->N, gp->N, &v->rows));
+    KN_TRY(kn_mat_new(ctx, most, most, &v->M));
+    KN_TRY(kn_mat_new(ctx, most, most + 1, &v->I));
+    KN_TRY(kn_mat_new(ctx, most * (most + 1) / 2, 1, &v->k));
+out:
+    return status;
+}
+
+/* Left out: residual, and variance with noise and with what of it is noise. */
+static void put_left(const job *b, ptrdiff_t i, ptrdiff_t j, double y, double residual, double v,
+                     double noise)
+{
+    stgpr_maps *m = b->m;
+    if (b->mean)
+        kn_col(m->mean, j - m->first)[i] = y - residual;
+    if (b->var)
+        kn_col(m->var, j - m->first)[i] = kn_at_least_zero(v - noise, v, &m->clamped);
+}
+
+/* k_i = (K^-1)_ii = sum_n U_in^2/(c r_n + d); residual (K^-1 y)_i/k_i, variance with noise 1/k_i
+ * [METHOD 5] */
+static void leave_rows(kn_ctx *ctx, const job *b, const kn_cell_work *w, const leaving *v,
+                       const ptrdiff_t *J, ptrdiff_t n)
 {
     const kn_stgpr *s = b->gp->own;
-    stgpr_maps *m = b->m;
-    kn_mat inverse = kn_cols(w->A, 0, n), k = kn_cols(w->A2, 0, n);
-    for (ptrdiff_t j = 0; j < n; j++)
-        for (ptrdiff_t i = 0; i < w->R0.m; i++)
-            kn_col(inverse, j)[i] = 1 / (w->c[j] * w->R0.r[i] + w->d[j]);
-    kn_gemm(ctx, 1, KN_N, U2, KN_N, inverse, 0, k); /* of K = c R0 + d I, so 1/k is the variance */
+    kn_mat weight = kn_sub(w->A, 0, 0, w->m, n), k = kn_cols(w->A2, 0, n);
+    kn_mat U2 = kn_cols(v->rows, 0, w->m);
+    kn_cell_weights(w, weight);
+    kn_mat_set(U2, w->U);
+    kn_latent_square(U2);
+    kn_gemm(ctx, 1, KN_N, U2, KN_N, weight, 0, k);
     for (ptrdiff_t j = 0; j < n; j++) {
         double c = w->c[j], d = w->d[j];
         for (ptrdiff_t i = 0; i < k.rows; i++) {
-            double v = 1 / kn_at(k, i, j), y = kn_at(w->Y, i, j);
-            double residual = c > 0 ? kn_at(s->alpha, i, J[j]) / c * v : y;
-            if (b->mean)
-                kn_col(m->mean, J[j] - m->first)[i] = y - residual;
-            if (b->var)
-                kn_col(m->var, J[j] - m->first)[i] =
-                    c > 0 ? kn_at_least_zero(v - d, v, &m->clamped) : 0;
+            double one = 1 / (kn_at(k, i, j) + (kn_cell_is_low(w) ? 1 / d : 0));
+            double y = kn_at(w->Y, i, j);
+            if (c > 0)
+                put_left(b, i, J[j], y, kn_at(s->alpha, i, J[j]) / c * one, one, d);
+            else
+                put_left(b, i, J[j], y, y, 0, 0);
         }
     }
+}
+
+/* M^-1 q and the diagonal of M^-1 from M = (K^-1)_gg in v->M and q = (K^-1 y)_g */
+static kn_status put_group(kn_ctx *ctx, const job *b, const kn_cell_work *w, leaving *v,
+                           ptrdiff_t g, ptrdiff_t j, ptrdiff_t response)
+{
+    kn_status status;
+    const kn_stgpr *s = b->gp->own;
+    const kn_groups *groups = w->samples->groups;
+    const ptrdiff_t *row = groups->row + groups->start[g];
+    ptrdiff_t n = groups->start[g + 1] - groups->start[g];
+    kn_mat M = kn_sub(v->M, 0, 0, n, n), I = kn_sub(v->I, 0, 0, n, n + 1);
+    double c = w->c[j], noise = w->d[j] * (1 + w->gamma);
+    KN_TRY(kn_chol(ctx, M, "what a group has of the inverse covariance"));
+    kn_mat_zero(I);
+    for (ptrdiff_t a = 0; a < n; a++) {
+        kn_col(I, a)[a] = 1;
+        kn_col(I, n)[a] = kn_at(s->alpha, row[a], response) / c;
+    }
+    kn_trsm_left(ctx, KN_N, M, I);
+    kn_trsm_left(ctx, KN_T, M, I); /* M^-1 [I q] */
+    for (ptrdiff_t a = 0; a < n; a++)
+        put_left(b, row[a], response, kn_at(w->Y, row[a], j), kn_at(I, a, n), kn_at(I, a, a),
+                 noise);
+out:
+    return status;
+}
+
+/* Group g, all members at once, for n responses: M = (K^-1)_gg = sum_i U_ai U_bi weight_i, the
+ * products of rows for some pairs (a, b) at a time                                   [METHOD 5] */
+static kn_status leave_group(kn_ctx *ctx, const job *b, const kn_cell_work *w, leaving *v,
+                             ptrdiff_t g, const ptrdiff_t *J, ptrdiff_t n)
+{
+    kn_status status = KN_OK;
+    const kn_groups *groups = w->samples->groups;
+    const ptrdiff_t *row = groups->row + groups->start[g];
+    ptrdiff_t size = groups->start[g + 1] - groups->start[g], pairs = size * (size + 1) / 2;
+    ptrdiff_t most = w->A2.rows * w->A2.cols / pairs, some = most < 1 ? 1 : kn_at_most(n, most);
+    double less = kn_groups_less(groups, w->gamma, g);
+    for (ptrdiff_t j = 0; j < n; j += some) {
+        ptrdiff_t here = kn_at_most(n - j, some), at = 0, done = 0;
+        kn_mat k = kn_mat_cols(most < 1 ? v->k.data : w->A2.data, pairs, here);
+        for (ptrdiff_t p = 0; p < size; p++)
+            for (ptrdiff_t q = p; q < size; q++) {
+                for (ptrdiff_t i = 0; i < w->m; i++)
+                    kn_col(v->rows, i)[at] = kn_at(w->U, row[p], i) * kn_at(w->U, row[q], i);
+                if (++at == v->rows.rows || done + at == pairs) {
+                    kn_gemm(ctx, 1, KN_N, kn_sub(v->rows, 0, 0, at, w->m), KN_N,
+                            kn_sub(w->A, 0, j, w->m, here), 0, kn_sub(k, done, 0, at, here));
+                    done += at;
+                    at = 0;
+                }
+            }
+        for (ptrdiff_t t = 0; t < here; t++) {
+            ptrdiff_t pair = 0;
+            if (!(w->c[j + t] > 0)) {
+                for (ptrdiff_t p = 0; p < size; p++) {
+                    double y = kn_at(w->Y, row[p], j + t);
+                    put_left(b, row[p], J[j + t], y, y, 0, 0);
+                }
+                continue;
+            }
+            for (ptrdiff_t p = 0; p < size; p++)
+                for (ptrdiff_t q = p; q < size; q++)
+                    kn_col(v->M, p)[q] = kn_at(k, pair++, t) +
+                                         (kn_cell_is_low(w) ? ((p == q) - less) / w->d[j + t] : 0);
+            KN_TRY(put_group(ctx, b, w, v, g, j + t, J[j + t]));
+        }
+    }
+out:
+    return status;
+}
+
+static kn_status leave_groups(kn_ctx *ctx, const job *b, const kn_cell_work *w, leaving *v,
+                              const ptrdiff_t *J, ptrdiff_t n)
+{
+    kn_status status = KN_OK;
+    kn_cell_weights(w, kn_sub(w->A, 0, 0, w->m, n));
+    for (ptrdiff_t g = 0; g < w->samples->groups->n; g++)
+        KN_TRY(leave_group(ctx, b, w, v, g, J, n));
+out:
+    return status;
 }
 
 static kn_status loo_panel(kn_ctx *ctx, const job *b)
@@ -285,26 +479,28 @@ static kn_status loo_panel(kn_ctx *ctx, const job *b)
     kn_status status;
     const kn_stgpr *s = b->gp->own;
     kn_cell_work w = {0};
-    kn_mat U2 = {0};
-    KN_TRY(kn_cell_work_new(ctx, b->gp->N, &b->gp->spec.sample, b->width, &w));
-    KN_TRY(kn_mat_new(ctx, b->gp->N, b->gp->N, &U2));
+    leaving v = {0};
+    KN_TRY(kn_cell_work_new(ctx, b->gp->N, &b->samples, b->width, &w));
+    KN_TRY(leaving_new(ctx, b->gp, &v));
     for (ptrdiff_t cell = 0; cell < s->cells.rows; cell++) {
+        double gamma;
         if (b->g.start[cell] == b->g.start[cell + 1])
             continue;
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_cell_decompose(ctx, &w, &b->m->pairs, kn_at(s->cells, cell, 0),
-                                 kn_at(s->cells, cell, 1)));
-        for (ptrdiff_t i = 0; i < U2.rows * U2.cols; i++)
-            U2.data[i] = w.R0.U.data[i] * w.R0.U.data[i];
+        kn_cov_point at = cell_of(b, cell, &gamma);
+        KN_TRY(kn_cell_decompose(ctx, &w, &at, gamma));
         for (ptrdiff_t k = b->g.start[cell]; k < b->g.start[cell + 1]; k += b->width) {
             const ptrdiff_t *J = b->g.order + k, n = kn_at_most(b->g.start[cell + 1] - k, b->width);
             kn_responses_columns(ctx, b->Y, J, kn_cols(w.Y, 0, n));
             load_parameters(s, J, n, &w);
-            loo_responses(ctx, b, &w, U2, J, n);
+            if (b->samples.groups)
+                KN_TRY(leave_groups(ctx, b, &w, &v, J, n));
+            else
+                leave_rows(ctx, b, &w, &v, J, n);
         }
     }
 out:
-    kn_mat_clear(&U2);
+    leaving_clear(&v);
     kn_cell_work_clear(&w);
     return status;
 }
@@ -325,7 +521,8 @@ static void fold_responses(kn_ctx *ctx, const job *b, const kn_fold *f, const pt
     }
 }
 
-/* One fold: mean, c and d again from its training rows, the cell held             [METHOD 5b] */
+/* One fold: mean, c and d again from its training rows, cell and gamma held             [METHOD 5b]
+ */
 static kn_status cv_fold(kn_ctx *ctx, const job *b, const kn_fold *f, double *mu)
 {
     kn_status status;
@@ -333,28 +530,36 @@ static kn_status cv_fold(kn_ctx *ctx, const job *b, const kn_fold *f, double *mu
     stgpr_maps *m = b->m;
     kn_pairs train = {0}, cross = {0};
     kn_cell_work w = {0};
-    kn_mat Xs = {0};
+    kn_mat Xs = {0}, Xt = {0};
+    kn_groups groups = {0};
+    kn_cell_samples samples = b->samples;
     ahead a = {0};
     KN_TRY(kn_mat_new(ctx, f->n_test, b->gp->F, &Xs));
     kn_mat_rows(b->gp->latent.X, f->test, Xs);
+    KN_TRY(kn_mat_new(ctx, f->n_train, b->gp->F, &Xt));
+    kn_mat_rows(b->gp->latent.X, f->train, Xt);
+    KN_TRY(kn_groups_subset(ctx, &b->gp->latent.groups, f->train, f->n_train, &groups));
+    samples.pairs = &train;
+    samples.X = Xt;
+    samples.groups = groups.n > 0 ? &groups : NULL;
     KN_TRY(kn_pairs_subset(ctx, &m->pairs, f->train, f->n_train, &train));
     KN_TRY(kn_pairs_cross(ctx, &m->pairs, f->test, f->n_test, f->train, f->n_train, &cross));
-    KN_TRY(kn_cell_work_new(ctx, f->n_train, &b->gp->spec.sample, b->width, &w));
+    KN_TRY(kn_cell_work_new(ctx, f->n_train, &samples, b->width, &w));
     KN_TRY(ahead_new(ctx, Xs, f->n_train, &cross, b->width, &a));
     for (ptrdiff_t cell = 0; cell < s->cells.rows; cell++) {
-        double theta[KN_COV_THETA];
+        double gamma;
         if (b->g.start[cell] == b->g.start[cell + 1])
             continue;
         KN_TRY(kn_check_cancel(ctx));
-        cell_theta(b, cell, theta);
-        KN_TRY(kn_decomp_compute(ctx, &w.R0, &train, NULL, theta));
-        ahead_face(ctx, &a, &w, theta, true);
+        kn_cov_point at = cell_of(b, cell, &gamma);
+        KN_TRY(kn_cell_decompose(ctx, &w, &at, gamma));
+        ahead_face(ctx, &a, &w, &at, true);
         for (ptrdiff_t k = b->g.start[cell]; k < b->g.start[cell + 1]; k += b->width) {
             const ptrdiff_t *J = b->g.order + k, n = kn_at_most(b->g.start[cell + 1] - k, b->width);
             kn_mat Y = kn_cols(w.Y, 0, n), mean = kn_cols(a.mean, 0, n);
             fold_responses(ctx, b, f, J, Y, mu);
             KN_TRY(kn_cell_fit(ctx, &w, Y, 0));
-            kn_cell_alpha(ctx, &w, n, Y);
+            kn_cell_alpha(ctx, &w, Y);
             kn_gemm(ctx, 1, KN_N, a.Rs, KN_N, Y, 0, mean);
             for (ptrdiff_t j = 0; j < n; j++)
                 for (ptrdiff_t i = 0; i < mean.rows; i++)
@@ -368,6 +573,8 @@ out:
     ahead_clear(&a);
     kn_mat_clear(&Xs);
     kn_cell_work_clear(&w);
+    kn_mat_clear(&Xt);
+    kn_groups_clear(&groups);
     kn_pairs_clear(&cross);
     kn_pairs_clear(&train);
     return status;
@@ -404,7 +611,15 @@ static kn_status panel(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, ptr
 {
     kn_status status = KN_OK;
     stgpr_maps *m = maps->own;
-    job b = {.gp = maps->gp, .Y = &maps->Y, .m = m};
+    const kn_gp *gp = maps->gp;
+    job b = {.gp = gp,
+             .samples = {.cov = &gp->spec.sample,
+                         .pairs = &m->pairs,
+                         .X = gp->latent.X,
+                         .groups = gp->latent.groups.n > 0 ? &gp->latent.groups : NULL,
+                         .rank = gp->spec.rank},
+             .Y = &maps->Y,
+             .m = m};
     bool inside = first >= m->first && first + count <= m->first + m->count;
     if (inside && (!mean || m->has_mean) && (!var || m->has_var))
         return KN_OK;
@@ -461,7 +676,7 @@ void kn_stgpr_maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind ki
 {
     kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
     if (kind == KN_MAPS_PREDICT)
-        kn_hold_d(r, KN_NEED_WORK, n, s->F);
+        kn_hold_d(r, KN_NEED_WORK, n, s->F + 1);
 }
 
 /* n samples before a cell of N, their pairs included */
@@ -469,8 +684,16 @@ static void ahead_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptr
                        ptrdiff_t width)
 {
     kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, n, N);
-    kn_hold_d(r, KN_NEED_SAMPLES, n, 2 * N + 2);
+    kn_hold_d(r, KN_NEED_SAMPLES, n, (s->groups > 0 ? 3 : 2) * N + 2);
+    kn_hold_d(r, KN_NEED_SAMPLES, s->groups, N);
     kn_hold_d(r, KN_NEED_WORK, 2 * n + N, width);
+}
+
+static void leaving_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    ptrdiff_t most = s->groups > 0 ? s->N - s->groups + 1 : 0;
+    kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->N);
+    kn_hold_d(r, KN_NEED_SAMPLES, most, 3 * most + 1);
 }
 
 void kn_stgpr_block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
@@ -481,16 +704,16 @@ void kn_stgpr_block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind k
     kn_hold_d(r, KN_NEED_WORK, count, 1); /* groups */
     if (kind == KN_MAPS_CV) {
         ptrdiff_t h = (s->N + s->folds - 1) / s->folds, train = s->N - s->N / s->folds;
-        kn_hold_d(r, KN_NEED_WORK, 2 * s->N + width + h * s->F, 1);
+        kn_hold_d(r, KN_NEED_WORK, 6 * s->N + width + s->N * s->F, 1);
         kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, train, train);
         ahead_need(r, s, h, train, width);
-        kn_cell_work_need(r, train, width);
+        kn_cell_work_need(r, s, train, width);
     } else {
         if (kind == KN_MAPS_LOO)
-            kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->N); /* U2 */
+            leaving_need(r, s);
         else
             ahead_need(r, s, kn_at_most(n, ROWS), s->N, width);
-        kn_cell_work_need(r, s->N, width);
+        kn_cell_work_need(r, s, s->N, width);
     }
     kn_let_go(r, mark);
 }

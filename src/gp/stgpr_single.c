@@ -175,32 +175,32 @@ out:
     return status;
 }
 
-/* R0(theta) = c R0(rho, length), d = exp(2 noise) */
+/* R0(theta) = c R0(cell), d = exp(2 noise) */
 kn_status kn_plain_cells(kn_ctx *ctx, const kn_cov *cov, kn_mat theta, kn_stgpr *s)
 {
     ptrdiff_t n = 0, T = theta.rows;
-    kn_status status = kn_mat_new(ctx, T, 2, &s->cells);
+    kn_mat cells = {0};
+    kn_status status = kn_mat_new(ctx, T, kn_cell_columns(cov), &cells);
     if (status != KN_OK)
         return status;
     for (ptrdiff_t j = 0; j < T; j++) {
-        double own[KN_COV_THETA], rho, length;
+        double own[KN_COV_THETA];
         kn_cov_point at;
+        bool same = n > 0;
         for (int k = 0; k < cov->n_theta; k++)
             own[k] = kn_at(theta, j, k);
         kn_cov_point_of(cov, own, &at, &s->c[j]);
-        kn_cov_rho_length(cov, &at, &rho, &length);
-        if (n == 0 || kn_at(s->cells, n - 1, 0) != rho || kn_at(s->cells, n - 1, 1) != length) {
-            kn_col(s->cells, 0)[n] = rho;
-            kn_col(s->cells, 1)[n++] = length;
-        }
+        kn_cell_put(cov, &at, cells, n);
+        for (ptrdiff_t k = 0; same && k < cells.cols; k++)
+            same = kn_at(cells, n, k) == kn_at(cells, n - 1, k);
+        n += !same;
         s->cell[j] = (double)(n - 1);
         s->d[j] = exp(2 * kn_at(theta, j, cov->n_theta));
         s->delta[j] = s->d[j] / s->c[j];
     }
-    for (ptrdiff_t k = 0; k < n; k++) /* fewer cells than responses: the columns move together */
-        s->cells.data[n + k] = kn_at(s->cells, k, 1);
-    s->cells.rows = s->cells.ld = n;
-    return KN_OK;
+    status = kn_stgpr_add_cells(ctx, s, cells, n);
+    kn_mat_clear(&cells);
+    return status;
 }
 
 void kn_plain_need(kn_rehearsal *r, const kn_need_shape *s)
@@ -210,7 +210,7 @@ void kn_plain_need(kn_rehearsal *r, const kn_need_shape *s)
     one.iso = true;
     one.rotated = false;
     one.P = one.task_stats = 1;
-    kn_hold_d(r, KN_NEED_WORK, s->T, 2 * KN_THETA);
+    kn_hold_d(r, KN_NEED_WORK, s->T, 2 * KN_THETA + 2 * KN_COV_THETA);
     kn_distances_need(r, s->N);
     kn_engine_need(r, &one, true, false);
     kn_let_go(r, mark);

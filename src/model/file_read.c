@@ -193,6 +193,8 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     gp->latent.cell[0].R0.m =
         gp->method->alone ? 0 : info->rank; /* else responses have their own R0 */
     gp->latent.cell[0].R0.residual = info->rank_residual;
+    if (gp->method->alone && info->rank < gp->N)
+        gp->spec.rank = info->rank; /* of each */
     KN_TRY(
         kn_kernel_from_json(ctx, kn_st_name(f), json_object_get(record, "kernel"), m->format, gp));
     KN_TRY(read_matrix(ctx, f, "X", gp->N, gp->F, &gp->latent.X));

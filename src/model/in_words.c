@@ -54,13 +54,7 @@ double kn_length_in_units(const kn_model *m, char *units, size_t size)
 
 double kn_group_share(const kn_model *m)
 {
-    const kn_latent *l = &m->gp.latent;
-    double own = 0, all = 0;
-    for (ptrdiff_t p = 0; p < l->P; p++) {
-        own += l->d[p] * kn_latent_gamma(l, p);
-        all += kn_latent_noise(l, p);
-    }
-    return l->groups.n == 0 ? NAN : all > 0 ? own / all : 0;
+    return m->gp.latent.groups.n == 0 ? NAN : m->gp.method->group_share(&m->gp);
 }
 
 double kn_mean_slope(const kn_model *m)
@@ -133,7 +127,8 @@ static void add_groups(text *t, const kn_model *m)
         add(t, ", by %s", m->group_column);
     else if (m->group_rule != KN_GROUP_NONE)
         add(t, ", by %s", by[m->group_rule]);
-    add(t, "; %.1f %% of the noise of components is theirs\n", 100 * kn_group_share(m));
+    add(t, "; %.1f %% of the noise%s is theirs\n", 100 * kn_group_share(m),
+        m->gp.method->components ? " of components" : "");
 }
 
 static void add_covariates(text *t, const kn_model *m)

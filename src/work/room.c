@@ -66,7 +66,7 @@ static void suggest(const kn_need_shape *s, const kn_need *need, double have, ch
     if (s->N > EXAMPLE_RANK && need->samples > rest / 2) {
         int n = snprintf(out, size, "; there is room for %td samples", most_samples(s, have));
         other.M = EXAMPLE_RANK;
-        if (s->M == s->N && s->method->low_rank)
+        if (s->M == s->N && s->method->low_rank && !s->method->alone)
             snprintf(out + n, size - (size_t)n, ", or {rank=%d} would need %s", EXAMPLE_RANK,
                      kn_size_in_words(without_responses(&other)).text);
         return;
