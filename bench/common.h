@@ -85,8 +85,8 @@ typedef struct bench_data {
  * noise, mean R2 about 0.1; doubles. */
 void bench_paper(bench *b, ptrdiff_t N, ptrdiff_t T, ptrdiff_t F, ptrdiff_t Ns, bench_data *out);
 
-/* A cohort: age, sex and one of so many sites (0: none), as codes; effects of age and sex, shared and
- * private noise. float32, row by row, as images come. */
+/* A cohort: age, sex and one of so many sites (0: none), as codes; effects of age and sex, shared
+ * and private noise. float32, row by row, as images come. */
 void bench_cohort(bench *b, ptrdiff_t N, ptrdiff_t T, int sites, ptrdiff_t Ns, bench_data *out);
 /* The settings' defaults, with what the covariates of the data are. */
 void bench_settings(const bench_data *d, kn_settings *o);

@@ -49,7 +49,7 @@ typedef struct kn_kernel {
     bool proportional;     /* exp(2a) times its statistic, neither more nor less */
     bool by_design;        /* its columns are made by the design of covariates, not by its name */
     kn_course course;
-    double start_share;    /* of the variance of C, where a search of it begins; 0: the signal's */
+    double start_share; /* of the variance of C, where a search of it begins; 0: the signal's */
     /* K += k(theta). Not called between different samples when same_sample_only. */
     void (*add)(const double *theta, kn_mat stat, bool symmetric, kn_mat K);
     /* g_k = sum G .* dK/dtheta_k, the sum over the whole of symmetric matrices */

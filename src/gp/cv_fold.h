@@ -14,8 +14,9 @@ typedef struct kn_fold {
 } kn_fold;
 
 kn_status kn_fold_rows(kn_ctx *ctx, ptrdiff_t N, const int *fold, int k, kn_fold *out);
-/* Of n folds, at most P components; fewer when a fold's rank is lower. The leading eigenvectors of a
- * problem of size n_train each, side by side, each on one thread: the same bits for any number. */
+/* Of n folds, at most P components; fewer when a fold's rank is lower. The leading eigenvectors of
+ * a problem of size n_train each, side by side, each on one thread: the same bits for any number.
+ */
 kn_status kn_folds_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold **f, int n);
 /* A basis that is held: Z_train = rows of Z, centred. */
 kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f);

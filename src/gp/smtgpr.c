@@ -10,8 +10,8 @@
 #include "gp/cv_deal.h"
 #include "gp/fit_steps.h"
 #include "gp/loo.h"
-#include "gp/pilot.h"
 #include "gp/noise.h"
+#include "gp/pilot.h"
 #include "gp/predict.h"
 #include "la/la.h"
 
