@@ -382,13 +382,16 @@ static kn_status record_likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const 
     kn_status status;
     kn_fit_problem part = *p;
     kn_mat Z = {0}, Xt = {0};
+    kn_groups train = {0};
     const kn_heldout *held = &p->held;
     ptrdiff_t P = LADDER[info->n_curve - 1];
     double total = 0;
     if (held->mean) {
         KN_TRY(kn_mat_new(ctx, held->rows.n_train, p->X.cols, &Xt));
         kn_mat_rows(p->X, held->rows.train, Xt);
+        KN_TRY(kn_groups_subset(ctx, &p->groups, held->rows.train, held->rows.n_train, &train));
         part.X = Xt;
+        part.groups = train;
         KN_TRY(likelihoods(ctx, &part, r0, kn_cols(held->basis.Z, 0, P), held->basis.total, info));
     } else {
         KN_TRY(kn_gram_coordinates(ctx, &p->gram, P, &Z));
@@ -397,6 +400,7 @@ static kn_status record_likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const 
         KN_TRY(likelihoods(ctx, p, r0, Z, total, info));
     }
 out:
+    kn_groups_clear(&train);
     kn_mat_clear(&Xt);
     kn_mat_clear(&Z);
     return status;
@@ -427,10 +431,20 @@ static int ladder_steps(const kn_fit_problem *p, kn_fit_info *info)
     return steps;
 }
 
-/* Other folds than those of the reference, which begin with the same seed. */
-static uint64_t seed_of(const kn_gp_options *o)
+/* Who is held out when: other folds than those of the reference, which begin with the same seed; or
+ * the one set, whose basis is there already. */
+static kn_status deal(kn_ctx *ctx, const kn_fit_problem *p, int *folds, int *fold)
 {
-    return o->rules == KN_RULES_CLASSIC ? o->search.seed : o->search.seed + 1;
+    const kn_gp_options *o = p->options;
+    const kn_fold *held = &p->held.rows;
+    uint64_t seed = o->rules == KN_RULES_CLASSIC ? o->search.seed : o->search.seed + 1;
+    if (!p->held.mean)
+        return kn_folds_deal(ctx, p->X.rows, o->groups, seed, folds, fold);
+    for (ptrdiff_t i = 0; i < p->X.rows; i++)
+        fold[i] = -1;
+    for (ptrdiff_t i = 0; i < held->n_test; i++)
+        fold[held->test[i]] = 0;
+    return KN_OK;
 }
 
 /* A model without any component has structured noise. */
@@ -452,7 +466,7 @@ kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const
     c.steps = ladder_steps(&p, info);
     kn_cov_theta(&p.spec.sample, at, r0);
     KN_TRY(kn_alloc(ctx, p.X.rows, sizeof(int), &fold));
-    KN_TRY(kn_folds_deal(ctx, p.X.rows, p.options->groups, seed_of(p.options), &c.folds, fold));
+    KN_TRY(deal(ctx, &p, &c.folds, fold));
     for (int k = 0; k < c.folds; k++) {
         KN_TRY(lay_out(ctx, &p, fold, k, LADDER[c.steps - 1], &c.fit[k]));
         KN_TRY(fit_rows(ctx, &p, r0, &c.fit[k]));
