@@ -73,7 +73,7 @@ kn_status kn_fold_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold *f)
     ptrdiff_t rank = 0;
     while (rank < n && rank < P && s2[n - 1 - rank] > noise)
         rank++;
-    if (rank == 0) {
+    if (rank == 0 && P > 0) {
         status = kn_fail(ctx, KN_ERR_DATA, "no response varies within the training part of a fold");
         goto out;
     }
