@@ -349,6 +349,30 @@ static void scores_of_models_with_groups_are_the_same_from_a_file(void **state)
     }
 }
 
+/* Everybody alone: the folds are those of a fit without groups. */
+static void groups_that_tell_nothing_leave_no_trace(void **state)
+{
+    (void)state;
+    cohort c = cohort_new((
+        cohort_plan){.N = 60, .T = 6, .sites = 2, .kind = COHORT_LINEAR, .strength = 1, .seed = 2});
+    kn_mat mean[2];
+    for (int k = 0; k < 2; k++) {
+        kn_settings s = cohort_settings(&c, k);
+        kn_model *m;
+        kn_maps *made;
+        s.components = 2;
+        assert_ok(ctx, kn_fit_arrays(ctx, cohort_view(c.X), cohort_view(c.Y), &s, &m));
+        assert_int_equal(m->gp.latent.groups.n, 0);
+        mean[k] = ref_new(c.N, c.T);
+        assert_ok(ctx, kn_maps_cv(ctx, m, cohort_view(c.Y), 5, NULL, &made));
+        take(made, mean[k], kn_mat_none());
+        kn_model_free(m);
+    }
+    assert_same(mean[1], mean[0], 0);
+    free(mean[0].data), free(mean[1].data);
+    cohort_free(&c);
+}
+
 int main(void)
 {
     ctx = kn_ctx_new();
@@ -360,6 +384,7 @@ int main(void)
         cmocka_unit_test(people_of_the_same_age_and_sex_are_no_group),
         cmocka_unit_test(visits_of_one_person_are_a_group),
         cmocka_unit_test(models_with_groups_are_the_same_from_a_file),
+        cmocka_unit_test(groups_that_tell_nothing_leave_no_trace),
         cmocka_unit_test(scores_of_models_with_groups_are_the_same_from_a_file),
     };
     int failed = cmocka_run_group_tests_name("groups", tests, scratch_enter, scratch_leave);
