@@ -8,7 +8,7 @@ enum { MOST = 64 };
 
 typedef struct cells_job { /* worker w of n takes cells w, w + n, ... */
     bench *b;
-    const kn_pairs *pairs;
+    kn_cell_samples samples;
     kn_mat Y;
     int cells, workers;
     kn_ctx *ctx[MOST];
@@ -22,7 +22,8 @@ static void take_cells(void *self, ptrdiff_t first, ptrdiff_t last)
     for (ptrdiff_t w = first; w < last; w++)
         for (int c = (int)w; c < j->cells; c += j->workers) {
             double rho = (c + 0.5) / j->cells;
-            BENCH_TRY(j->b, kn_cell_decompose(j->ctx[w], &j->work[w], j->pairs, rho, 6));
+            kn_cov_point at = kn_cov_at_rho(j->samples.cov, rho, 6);
+            BENCH_TRY(j->b, kn_cell_decompose(j->ctx[w], &j->work[w], &at, 0));
             for (ptrdiff_t k = 0; k < j->Y.cols; k += KN_BLOCK) {
                 ptrdiff_t n = j->Y.cols - k < KN_BLOCK ? j->Y.cols - k : KN_BLOCK;
                 BENCH_TRY(j->b, kn_cell_fit(j->ctx[w], &j->work[w], kn_cols(j->Y, k, n), 1e-3));
@@ -35,14 +36,17 @@ static void take_cells(void *self, ptrdiff_t first, ptrdiff_t last)
 static double cells(bench *b, const kn_cov *cov, const kn_pairs *pairs, kn_mat Y, int workers,
                     int threads)
 {
-    cells_job j = {.b = b, .pairs = pairs, .Y = Y, .cells = b->quick ? 2 : 8};
+    cells_job j = {.b = b,
+                   .samples = {.cov = cov, .pairs = pairs},
+                   .Y = Y,
+                   .cells = b->quick ? 2 : 8};
     j.workers = workers < MOST ? workers : MOST;
     double s;
     for (int w = 0; w < j.workers; w++) {
         j.ctx[w] = kn_ctx_new();
         kn_set_threads(j.ctx[w], threads);
-        BENCH_TRY(b, kn_cell_work_new(b->ctx, Y.rows, cov, Y.cols < KN_BLOCK ? Y.cols : KN_BLOCK,
-                                      &j.work[w]));
+        BENCH_TRY(b, kn_cell_work_new(b->ctx, Y.rows, &j.samples,
+                                      Y.cols < KN_BLOCK ? Y.cols : KN_BLOCK, &j.work[w]));
     }
     BENCH_TIME(s, 2, kn_parallel(b->ctx, j.workers, 1, take_cells, &j));
     for (int w = 0; w < j.workers; w++) {

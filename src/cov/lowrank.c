@@ -366,7 +366,7 @@ void kn_lowrank_rest(const kn_lowrank *w, double gamma, kn_mat A, double *rest)
         for (ptrdiff_t k = 0; grouped(w, gamma) && k < w->groups->n; k++)
             rest[p] -= kn_groups_less(w->groups, gamma, k) * kn_at(w->z_sums, k, p) *
                        kn_at(w->z_sums, k, p);
-        rest[p] = fmax(rest[p] - kn_sumsq(kn_cols(A, p, 1)), 0);
+        rest[p] -= kn_sumsq(kn_cols(A, p, 1));
     }
 }
 

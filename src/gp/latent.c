@@ -100,7 +100,7 @@ kn_status kn_latent_group_sums(kn_ctx *ctx, kn_latent *l, kn_mat Z)
     kn_mat U = {0};
     if (l->groups.n == 0)
         return KN_OK;
-    if (Z.data) {
+    if (Z.rows > 0) { /* of no component there is no data, but a size */
         KN_TRY(kn_mat_new(ctx, l->groups.n, l->P, &l->z_sums));
         kn_groups_sums(&l->groups, Z, l->z_sums);
     }

@@ -84,7 +84,7 @@ static void within_group(const kn_latent *l, const kn_latent_cell *cell, ptrdiff
         outside -= s * a;
         left -= s * s;
     }
-    bool low = cell->R0.m < l->X.rows;
+    bool low = kn_decomp_is_low(&cell->R0);
     *mean = sum + (low ? gamma * outside : 0);
     *v = c * self + gamma * d - square - (low ? gamma * gamma * d * left : 0);
 }

@@ -33,7 +33,7 @@ static double value(double N, double q0, double logdet)
 static kn_profile_sums sums(const problem *pr, ptrdiff_t p, double delta)
 {
     kn_profile_sums s = kn_vec_profile(pr->m, pr->r, kn_col(pr->A2, p), delta);
-    if (pr->zeros > 0) { /* r = 0, u = 1 */
+    if (pr->rest) { /* r = 0, u = 1 */
         double a = pr->rest[p] / delta;
         s.q0 += a;
         s.q1 += a;
@@ -88,7 +88,7 @@ static void components(void *self, ptrdiff_t first, ptrdiff_t last)
         double delta = exp(newton(pr, p, lo, grid_t(best), hi));
         double q0 = sums(pr, p, delta).q0;
         double logdet = kn_vec_sum_log_shift(pr->m, pr->r, delta);
-        if (pr->zeros > 0)
+        if (pr->rest)
             logdet += (double)pr->zeros * log(delta);
         double l = value(N, q0, logdet);
         if (l < top) { /* the grid point itself; Newton never does worse but for rounding */
@@ -96,7 +96,7 @@ static void components(void *self, ptrdiff_t first, ptrdiff_t last)
             q0 = kn_at(pr->Q0, p, best);
             l = top;
         }
-        double energy = pr->zeros > 0 ? pr->rest[p] : 0;
+        double energy = pr->rest ? pr->rest[p] : 0;
         for (ptrdiff_t i = 0; i < pr->m; i++)
             energy += kn_at(pr->A2, i, p);
         double noise_only = -0.5 * N * (LN_2PI + 1 + log(energy / N));
@@ -134,7 +134,7 @@ kn_status kn_profile_within(kn_ctx *ctx, double nats, ptrdiff_t m, const double 
         for (ptrdiff_t i = 0; i < m; i++)
             kn_col(inverse, g)[i] = 1 / (r[i] + delta);
         pr.logdet[g] = kn_vec_sum_log_shift(m, r, delta);
-        if (zeros > 0) {
+        if (rest) {
             pr.logdet[g] += (double)zeros * log(delta);
             for (ptrdiff_t p = 0; p < A2.cols; p++)
                 kn_col(pr.Q0, g)[p] = rest[p] / delta;

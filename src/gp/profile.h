@@ -8,9 +8,10 @@
 #include "base/rehearse.h"
 
 /* For each column of A2 (m x P, squares of A = U'Z): c, d and LML. `zeros` directions have r = 0
- * and hold rest[p] of the energy (rest may be NULL when zeros is 0). A component best explained
- * by noise alone gets c = 0, d = |z|^2/N. Columns run in parallel; results do not depend on the
- * number of threads. */
+ * and hold rest[p] of the energy; rest NULL: there are none. Where features span everything both
+ * may be a little below zero: they then make up for directions of rounding. A component best
+ * explained by noise alone gets c = 0, d = |z|^2/N. Columns run in parallel; results do not depend
+ * on the number of threads. */
 kn_status kn_profile(kn_ctx *ctx, ptrdiff_t m, const double *r, ptrdiff_t zeros, kn_mat A2,
                      const double *rest, double *c, double *d, double *lml);
 

@@ -7,6 +7,7 @@
 #include "base/rng.h"
 
 enum { CELLS = 5, SUBSAMPLE_LEAST = 150, SUBSAMPLE_MOST = 400 };
+enum { SUBSAMPLE_LOW = 5000 }; /* the same where R0 is of low rank, and cheap */
 enum { STREAM_SUBSAMPLE = 101, STREAM_RESTARTS = 102 };
 static const double F_TOLERANCE = 1e-5; /* nats */
 
@@ -282,8 +283,33 @@ out:
     return status;
 }
 
-/* The additive sum: from equal weights and median lengths, on a subsample first where all rows
- * would need a dense matrix. */
+/* Weights of an additive sum have local maxima: from where each term in turn holds most of the
+ * variance, at median lengths. */
+static kn_status from_terms(kn_ctx *ctx, space *s, kn_limits *limits, const char *stage,
+                            kn_found *found)
+{
+    static const double MOST = 0.75;
+    const kn_cov *cov = &s->e->cov;
+    kn_status status = KN_OK;
+    for (int k = 0; cov->n > 1 && k < cov->n && !stopped(ctx, limits); k++) {
+        kn_cov_point at = s->box.middle;
+        for (int m = 0; m < cov->n; m++)
+            at.w[m] = m == k ? MOST : (1 - MOST) / (cov->n - 1);
+        KN_TRY(climb(ctx, s, limits, &at, stage, found));
+    }
+out:
+    return status;
+}
+
+/* Would all rows cost much? Then these starts are for a subsample. */
+static kn_status starts_small(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, bool *small)
+{
+    kn_status status = kn_engine_try_rank(ctx, e, at);
+    *small = e->N > (e->spec.rank == 0 ? SUBSAMPLE_LEAST : SUBSAMPLE_LOW);
+    return status;
+}
+
+/* The additive sum on a subsample: from equal weights and median lengths, and from each term. */
 static kn_status additive_start(kn_ctx *ctx, const space *s, const kn_search_options *o,
                                 kn_cov_point *at, kn_found *found)
 {
@@ -293,39 +319,17 @@ static kn_status additive_start(kn_ctx *ctx, const space *s, const kn_search_opt
     space here = *s;
     kn_found top = {.at = *at, .lml = -INFINITY};
     kn_limits limits = {.evals_left = -1, .deadline = o->limits.deadline};
-    KN_TRY(kn_engine_try_rank(ctx, s->e, at));
-    if (s->e->spec.rank > 0 || s->e->N <= SUBSAMPLE_LEAST)
-        return KN_OK;
     KN_TRY(subsample(ctx, s->e, o->seed, &Z, &sub));
     sub.journal = s->e->journal;
     here.e = &sub;
     KN_TRY(climb(ctx, &here, &limits, at, NULL, &top));
+    KN_TRY(from_terms(ctx, &here, &limits, NULL, &top));
     *at = top.at;
     found->evals_subsample += sub.evals;
 out:
     kn_engine_clear(&sub);
     kn_mat_clear(&Z);
     return status;
-}
-
-/* A search that ended where a length may not go on: once more from where the terms that have
- * lengths hold most of the variance. */
-static kn_status from_lengths(kn_ctx *ctx, space *s, kn_limits *limits, kn_found *found)
-{
-    static const double ETA = 3, AT_BOUND = 1e-3;
-    const kn_cov *cov = &s->e->cov;
-    double x[KN_COV_OUTER], start[KN_COV_OUTER];
-    bool bound = false;
-    coordinates(s, &found->at, x);
-    coordinates(s, &s->box.middle, start);
-    for (int i = cov->n - 1; i < s->n; i++)
-        bound = bound || x[i] - s->box.lower[i] < AT_BOUND || s->box.upper[i] - x[i] < AT_BOUND;
-    if (!bound || stopped(ctx, limits))
-        return KN_OK;
-    for (int k = 1; k < cov->n; k++)
-        start[k - 1] = cov->term[k].kernel->n_shape > 0 ? ETA : 0;
-    kn_cov_point at = point_of(s, start);
-    return climb(ctx, s, limits, &at, "fit", found);
 }
 
 /* One term alone, exactly: no coordinate gets there. Its shapes are free. */
@@ -425,15 +429,19 @@ static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, k
         take(found, &at[0], -INFINITY, o->optimise ? KN_STOP_CONVERGED : KN_STOP_NOT_OPTIMISED, 0);
         return KN_OK;
     }
-    if (!given)
-        KN_TRY(e->spec.additive ? additive_start(ctx, &s, o, &at[0], found)
-                                : starts(ctx, &s, o, at, &n, found));
+    bool additive = e->spec.additive && !given, small = false;
+    if (additive)
+        KN_TRY(starts_small(ctx, e, &at[0], &small));
+    if (small)
+        KN_TRY(additive_start(ctx, &s, o, &at[0], found));
+    else if (!additive && !given)
+        KN_TRY(starts(ctx, &s, o, at, &n, found));
     e->low.tol = kn_rank_tolerance_search;
     for (int k = 0; k < n; k++)
         if (k == 0 || !stopped(ctx, &limits))
             KN_TRY(climb(ctx, &s, &limits, &at[k], "fit", found));
-    if (e->spec.additive && e->cov.n > 1)
-        KN_TRY(from_lengths(ctx, &s, &limits, found));
+    if (additive && !small)
+        KN_TRY(from_terms(ctx, &s, &limits, "fit", found));
     kn_rng_init(&rng, o->seed, STREAM_RESTARTS);
     for (int k = 0; k < o->restarts && !stopped(ctx, &limits); k++) {
         double x[KN_COV_OUTER];

@@ -19,9 +19,10 @@ static kn_status try_cell(kn_ctx *ctx, kn_engine *e, int k)
     for (ptrdiff_t p = 0; p < e->P; p++)
         for (ptrdiff_t i = 0; i < R0->m; i++)
             kn_col(A2, p)[i] = kn_at(cell->A, i, p) * kn_at(cell->A, i, p);
-    if (e->spec.rank > 0)
-        kn_lowrank_rest(&e->low, R0->gamma, cell->A, e->rest);
-    return kn_profile(ctx, R0->m, R0->r, e->N - R0->m, A2, e->rest, e->try_c, e->try_d, e->try_lml);
+    double *rest = e->spec.rank > 0 ? e->rest : NULL;
+    if (rest)
+        kn_lowrank_rest(&e->low, R0->gamma, cell->A, rest);
+    return kn_profile(ctx, R0->m, R0->r, e->N - R0->m, A2, rest, e->try_c, e->try_d, e->try_lml);
 }
 
 kn_status kn_structured_eval(kn_ctx *ctx, kn_engine *e, double *lml)

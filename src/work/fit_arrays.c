@@ -166,7 +166,6 @@ static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, 
     kn_model *m = *out = memory;
     m->seed = s->seed;
     m->folds = s->folds;
-    m->grouped = s->groups != NULL;
     m->reference.top = s->top;
     m->info = (kn_fit_info){.method = kn_method_find(s->method),
                             .noise = (kn_noise)s->noise,
@@ -259,6 +258,7 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
     KN_TRY(check_theta(ctx, &s, &spec));
     set_rank(ctx, &s, X.rows, &spec);
     KN_TRY(take_groups(ctx, &s, X.rows, spec.additive, &groups));
+    m->grouped = s.groups != NULL;
     kn_responses responses = kn_responses_of(Y, &m->y);
     kn_gp_options go = engine_options(&s, journal, &cv);
     kn_fit_problem problem = {

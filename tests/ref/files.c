@@ -95,3 +95,14 @@ kn_mat ref_numbers(json_t *object, const char *path)
         m.data[i] = json_number_value(json_array_get(a, i));
     return m;
 }
+
+kn_mat ref_matrix(json_t *object, const char *path)
+{
+    json_t *a = walk(object, path);
+    size_t rows = json_array_size(a), cols = json_array_size(json_array_get(a, 0));
+    kn_mat m = ref_new((ptrdiff_t)rows, (ptrdiff_t)cols);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            m.data[i + j * rows] = json_number_value(json_array_get(json_array_get(a, i), j));
+    return m;
+}

@@ -1,0 +1,614 @@
+/* Whole fits of the additive model: what must not matter does not, low rank is the dense one, and
+ * what is promised of new people, of noise alone and of the search holds. */
+#include "calls.h"
+#include "cohorts.h"
+
+#include "gp/engine.h"
+#include "gp/predict.h"
+#include "gp/slope.h"
+#include "model/model.h"
+#include "ref/deviance.h"
+#include "scratch.h"
+
+static kn_ctx *ctx;
+
+enum { FRESH = 40 }; /* new people */
+
+typedef struct outcome {
+    kn_mat mean, var, cv_mean, cv_var, noise;
+    kn_fit_info info;
+} outcome;
+
+static void free_outcome(outcome *o)
+{
+    free(o->mean.data), free(o->var.data), free(o->noise.data);
+    free(o->cv_mean.data), free(o->cv_var.data);
+}
+
+static kn_model *fit(kn_mat X, kn_mat Y, const kn_settings *s)
+{
+    kn_model *m;
+    assert_ok(ctx, kn_fit_arrays(ctx, cohort_view(X), cohort_view(Y), s, &m));
+    return m;
+}
+
+static void predict(const kn_model *m, kn_mat Xs, kn_mat mean, kn_mat var)
+{
+    kn_maps *maps;
+    assert_ok(ctx, kn_maps_predict(ctx, m, cohort_view(Xs), &maps));
+    assert_ok(ctx, kn_maps_block(ctx, maps, 0, mean.cols, mean, var));
+    kn_maps_free(maps);
+}
+
+/* fold NULL: no cross-validation */
+static outcome outcome_of(const kn_model *m, kn_mat Xs, kn_mat Y, int folds, const int *fold)
+{
+    ptrdiff_t T = Y.cols, N = Y.rows;
+    kn_maps *maps;
+    outcome o = {.mean = ref_new(Xs.rows, T),
+                 .var = ref_new(Xs.rows, T),
+                 .cv_mean = ref_new(N, T),
+                 .cv_var = ref_new(N, T),
+                 .noise = ref_new(T, 1)};
+    kn_model_info(m, &o.info);
+    predict(m, Xs, o.mean, o.var);
+    assert_ok(ctx, kn_model_noise(ctx, m, o.noise.data));
+    if (fold) {
+        assert_ok(ctx, kn_maps_cv(ctx, m, cohort_view(Y), folds, fold, &maps));
+        assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, o.cv_mean, o.cv_var));
+        kn_maps_free(maps);
+    }
+    return o;
+}
+
+static cohort fresh_people(const cohort *c)
+{
+    return cohort_new((cohort_plan){
+        .N = FRESH, .T = c->T, .sites = c->levels[SITE], .kind = COHORT_NONE, .seed = 99});
+}
+
+/* ---- what must not matter -------------------------------------------------------------------- */
+
+static cohort some_people(cohort_kind kind, ptrdiff_t N, bool groups)
+{
+    return cohort_new((cohort_plan){.N = N,
+                                    .T = 10,
+                                    .sites = 4,
+                                    .kind = kind,
+                                    .strength = 0.7,
+                                    .group_noise = 0.5,
+                                    .members = groups ? 3 : 0,
+                                    .seed = 3});
+}
+
+/* The search stops within some 1e-5 nats, where rounding decides after how many steps: at a point
+ * that is held everything is the same, and after a search as much as that leaves open. */
+typedef struct closeness {
+    int max_evals;
+    double lml, maps;
+} closeness;
+static const closeness CLOSE[] = {{0, 1e-9, 1e-9}, {-1, 1e-6, 1e-4}};
+
+static void assert_same_fit(const outcome *a, const outcome *b, closeness c)
+{
+    assert_int_equal(a->info.n_components, b->info.n_components);
+    assert_close(a->info.lml, b->info.lml, c.lml);
+    assert_same(a->mean, b->mean, c.maps);
+    assert_same(a->var, b->var, c.maps);
+    assert_same(a->noise, b->noise, c.maps);
+}
+
+/* Folds go by the order of people, so there are none here. */
+static void the_order_of_people_does_not_matter(void **state)
+{
+    (void)state;
+    enum { N = 120 };
+    for (int k = 0; k < 4; k++) {
+        bool groups = k % 2;
+        cohort c = some_people(COHORT_SMOOTH, N, groups), fresh = fresh_people(&c);
+        kn_settings s = cohort_settings(&c, groups);
+        s.folds = 0;
+        s.components = 4;
+        s.max_evals = CLOSE[k / 2].max_evals;
+        kn_model *m = fit(c.X, c.Y, &s);
+        outcome a = outcome_of(m, fresh.X, c.Y, 0, NULL);
+        kn_model_free(m);
+        ptrdiff_t order[N];
+        int group[N];
+        kn_rng rng;
+        kn_rng_init(&rng, 8, 0);
+        kn_rng_permutation(&rng, c.N, order);
+        kn_mat X = ref_new(c.N, c.X.cols), Y = ref_new(c.N, c.T);
+        kn_mat_rows(c.X, order, X);
+        kn_mat_rows(c.Y, order, Y);
+        for (ptrdiff_t i = 0; i < N; i++)
+            group[i] = c.group[order[i]];
+        s.groups = groups ? group : NULL;
+        m = fit(X, Y, &s);
+        outcome b = outcome_of(m, fresh.X, Y, 0, NULL);
+        kn_model_free(m);
+        assert_same_fit(&a, &b, CLOSE[k / 2]);
+        free_outcome(&a), free_outcome(&b);
+        free(X.data), free(Y.data);
+        cohort_free(&c), cohort_free(&fresh);
+    }
+}
+
+/* With folds, noise and slopes: names of levels, and names of groups that sort alike. */
+static void names_of_levels_and_groups_do_not_matter(void **state)
+{
+    (void)state;
+    static const int NAME[] = {2, 0, 3, 1};
+    for (int k = 0; k < 4; k++) {
+        bool groups = k % 2;
+        cohort c = some_people(COHORT_SITES, 120, groups), fresh = fresh_people(&c);
+        kn_settings s = cohort_settings(&c, groups);
+        s.max_evals = CLOSE[k / 2].max_evals;
+        kn_model *m = fit(c.X, c.Y, &s);
+        outcome a = outcome_of(m, fresh.X, c.Y, 0, NULL);
+        kn_model_free(m);
+        kn_mat all[] = {c.X, fresh.X};
+        for (int w = 0; w < 2; w++)
+            for (ptrdiff_t i = 0; i < all[w].rows; i++) {
+                kn_col(all[w], SITE)[i] = NAME[(int)kn_at(all[w], i, SITE)];
+                kn_col(all[w], SEX)[i] = 1 - kn_at(all[w], i, SEX);
+            }
+        for (ptrdiff_t i = 0; i < c.N; i++)
+            c.group[i] = 7 * c.group[i] - 50;
+        m = fit(c.X, c.Y, &s);
+        outcome b = outcome_of(m, fresh.X, c.Y, 0, NULL);
+        kn_model_free(m);
+        assert_same_fit(&a, &b, CLOSE[k / 2]);
+        free_outcome(&a), free_outcome(&b);
+        cohort_free(&c), cohort_free(&fresh);
+    }
+}
+
+/* ---- folds ----------------------------------------------------------------------------------- */
+
+/* Mean, basis, gamma, c and d of the others alone, R0 and scaling held. */
+static void gram_folds_equal_literal_refits(void **state)
+{
+    (void)state;
+    enum { N = 60, T = 7, FOLDS = 3, P = 3 };
+    for (int k = 0; k < 4; k++) {
+        bool groups = k % 2, low = k / 2;
+        cohort c = cohort_new((cohort_plan){.N = N,
+                                            .T = T,
+                                            .sites = 3,
+                                            .kind = COHORT_CURVED,
+                                            .strength = 0.7,
+                                            .group_noise = 1,
+                                            .members = groups ? 3 : 0,
+                                            .seed = 4});
+        kn_settings s = cohort_settings(&c, groups);
+        s.components = P;
+        s.rank = low ? KN_RANK_AUTO : KN_RANK_FULL;
+        int fold[N];
+        for (int i = 0; i < N; i++)
+            fold[i] = c.group[i] % FOLDS;
+        kn_model *m = fit(c.X, c.Y, &s);
+        kn_free(m->gp.slope);
+        m->gp.slope = NULL; /* which no refit has */
+        outcome all = outcome_of(m, c.X, c.Y, FOLDS, fold);
+        const double *theta = m->gp.latent.cell[0].R0.theta;
+        for (int f = 0; f < FOLDS; f++) {
+            ptrdiff_t train[N], test[N], n = 0, h = 0;
+            int code[N];
+            for (int i = 0; i < N; i++)
+                if (fold[i] == f)
+                    test[h++] = i;
+                else
+                    code[n] = c.group[i], train[n++] = i;
+            /* standardised as all are, centred on these */
+            kn_mat Y = ref_new(n, T), X = ref_new(n, m->x.F), Xs = ref_new(h, m->x.F);
+            double mu[T] = {0};
+            for (int j = 0; j < T; j++) {
+                for (ptrdiff_t i = 0; i < n; i++) {
+                    double y = (kn_at(c.Y, train[i], j) - m->y.mean[j]) / m->y.sd[j];
+                    kn_col(Y, j)[i] = y;
+                    mu[j] += y / (double)n;
+                }
+                for (ptrdiff_t i = 0; i < n; i++)
+                    kn_col(Y, j)[i] -= mu[j];
+            }
+            kn_mat_rows(m->gp.latent.X, train, X);
+            kn_mat_rows(m->gp.latent.X, test, Xs);
+            /* leading eigenvectors of Y'Y */
+            kn_mat YY = ref_mul(1, Y, 0, Y);
+            double w[T];
+            ref_eig(YY, w);
+            kn_mat B = kn_cols(YY, 0, P), Z = ref_mul(0, Y, 0, B);
+            kn_groups g = {0};
+            if (groups)
+                assert_ok(ctx, kn_groups_new(ctx, n, code, &g));
+            kn_engine e;
+            kn_spec spec = {.sample = m->gp.spec.sample, .additive = true};
+            kn_engine_data data = {.X = X, .Z = Z, .groups = &g, .T = T, .total = 1};
+            double lml, clamped = 0;
+            kn_latent l;
+            kn_mat own, mean = ref_new(h, P), var = ref_new(h, P);
+            assert_ok(ctx, kn_engine_new(ctx, &spec, &data, &e));
+            assert_ok(ctx, kn_engine_at(ctx, &e, theta, &lml));
+            assert_ok(ctx, kn_mat_copy(ctx, X, &own));
+            assert_ok(ctx, kn_engine_latent(ctx, &own, &e, &l));
+            assert_ok(ctx,
+                      kn_latent_predict(ctx, &l, &(kn_newcomers){.X = Xs}, mean, var, &clamped));
+            for (int j = 0; j < T; j++)
+                for (ptrdiff_t i = 0; i < h; i++) {
+                    double sum = mu[j], v = 0, sd = m->y.sd[j];
+                    for (int p = 0; p < P; p++) {
+                        sum += kn_at(mean, i, p) * kn_at(B, j, p);
+                        v += kn_at(var, i, p) * kn_at(B, j, p) * kn_at(B, j, p);
+                    }
+                    assert_close(kn_at(all.cv_mean, test[i], j), m->y.mean[j] + sd * sum, 1e-7);
+                    assert_close(kn_at(all.cv_var, test[i], j), sd * sd * v, 1e-7);
+                }
+            kn_latent_clear(&l);
+            kn_engine_clear(&e);
+            free(Y.data), free(X.data), free(Xs.data), free(YY.data), free(Z.data);
+            free(mean.data), free(var.data);
+        }
+        free_outcome(&all);
+        kn_model_free(m);
+        cohort_free(&c);
+    }
+}
+
+/* ---- low rank -------------------------------------------------------------------------------- */
+
+static void check_low_rank(ptrdiff_t N, bool groups, cohort_kind kind, bool search)
+{
+    enum { FOLDS = 4 };
+    cohort c = cohort_new((cohort_plan){.N = N,
+                                        .T = 12,
+                                        .sites = 8,
+                                        .kind = kind,
+                                        .strength = 0.6,
+                                        .group_noise = 0.5,
+                                        .members = groups ? 2 : 0,
+                                        .seed = 6});
+    cohort fresh = fresh_people(&c);
+    kn_settings s = cohort_settings(&c, groups);
+    int *fold = calloc((size_t)N, sizeof *fold);
+    for (ptrdiff_t i = 0; i < N; i++)
+        fold[i] = c.group[i] % FOLDS;
+    s.components = 6;
+    s.max_evals = search ? -1 : 0;
+    s.folds = search ? 0 : 10;
+    kn_model *m = fit(c.X, c.Y, &s);
+    assert_true(m->info.rank < N / 4);
+    outcome low = outcome_of(m, fresh.X, c.Y, FOLDS, fold);
+    kn_model_free(m);
+    s.rank = KN_RANK_FULL;
+    m = fit(c.X, c.Y, &s);
+    assert_int_equal(m->info.rank, N);
+    outcome full = outcome_of(m, fresh.X, c.Y, FOLDS, fold);
+    kn_model_free(m);
+    assert_true(fabs(low.info.lml - full.info.lml) <= (search ? 1e-3 : 1e-6));
+    assert_same(low.mean, full.mean, search ? 1e-3 : 1e-7);
+    assert_same(low.var, full.var, search ? 1e-3 : 1e-8);
+    assert_same(low.noise, full.noise, search ? 1e-3 : 1e-8);
+    assert_same(low.cv_mean, full.cv_mean, search ? 1e-3 : 1e-7);
+    assert_same(low.cv_var, full.cv_var, search ? 1e-3 : 1e-8);
+    free_outcome(&low), free_outcome(&full);
+    free(fold);
+    cohort_free(&c), cohort_free(&fresh);
+}
+
+static void low_rank_agrees_with_dense(void **state)
+{
+    (void)state;
+    for (int kind = COHORT_LINEAR; kind < COHORT_KINDS; kind += repeat(1, 2))
+        for (int groups = 0; groups < 2; groups++)
+            check_low_rank(repeat(300, 200), groups, (cohort_kind)kind, false);
+}
+
+/* Each search stops on its own. */
+static void low_rank_and_dense_find_the_same(void **state)
+{
+    (void)state;
+    for (int groups = 0; groups < 2; groups++)
+        check_low_rank(200, groups, COHORT_SMOOTH, true);
+}
+
+/* ---- new people ------------------------------------------------------------------------------ */
+
+static void a_covariate_that_was_constant_predicts_nothing(void **state)
+{
+    (void)state;
+    cohort c = some_people(COHORT_LINEAR, 100, false), fresh = fresh_people(&c);
+    kn_mat X = ref_new(c.N, 4), Xs = ref_new(FRESH, 4);
+    int levels[] = {0, 2, 4, 0};
+    kn_settings s = cohort_settings(&c, false);
+    kn_mat_set(kn_cols(X, 0, 3), c.X);
+    kn_mat_set(kn_cols(Xs, 0, 3), fresh.X);
+    for (ptrdiff_t i = 0; i < c.N; i++)
+        kn_col(X, 3)[i] = 1.5;
+    c.design.levels = levels;
+    kn_model *m = fit(X, c.Y, &s);
+    kn_mat mean[2], var[2];
+    for (int k = 0; k < 2; k++) {
+        for (ptrdiff_t i = 0; i < FRESH; i++)
+            kn_col(Xs, 3)[i] = k ? 50 + (double)i : 1.5;
+        mean[k] = ref_new(FRESH, c.T);
+        var[k] = ref_new(FRESH, c.T);
+        predict(m, Xs, mean[k], var[k]);
+    }
+    assert_same(mean[1], mean[0], 0);
+    assert_same(var[1], var[0], 0);
+    for (int k = 0; k < 2; k++)
+        free(mean[k].data), free(var[k].data);
+    kn_model_free(m);
+    free(X.data), free(Xs.data);
+    cohort_free(&c), cohort_free(&fresh);
+}
+
+/* Trained below 40 and asked above: half a range further the line is held, at once the parabola. */
+static void variance_is_bounded_beyond_the_training_range(void **state)
+{
+    (void)state;
+    enum { ASKED = 6 };
+    static const double AGES[ASKED] = {30, 39, 50, 60, 90, 1000};
+    for (int kind = COHORT_LINEAR; kind < COHORT_SITES; kind++) {
+        cohort c = some_people((cohort_kind)kind, 150, false);
+        kn_settings s = cohort_settings(&c, false);
+        double low = INFINITY, high = -INFINITY;
+        for (ptrdiff_t i = 0; i < c.N; i++) {
+            double age = kn_col(c.X, AGE)[i] = 20 + (kn_at(c.X, i, AGE) - 20) / 3;
+            low = fmin(low, age);
+            high = fmax(high, age);
+        }
+        double end = high + (high - low) / 2;
+        kn_mat Xs = ref_new(ASKED, 3), mean = ref_new(ASKED, c.T), var = ref_new(ASKED, c.T);
+        for (int i = 0; i < ASKED; i++)
+            kn_col(Xs, AGE)[i] = AGES[i];
+        kn_col(Xs, AGE)[3] = end;
+        kn_model *m = fit(c.X, c.Y, &s);
+        predict(m, Xs, mean, var);
+        for (ptrdiff_t j = 0; j < c.T; j++) {
+            double prior = 0, sd = m->y.sd[j];
+            for (ptrdiff_t p = 0; p < m->gp.P; p++)
+                prior += kn_at(m->gp.B, j, p) * kn_at(m->gp.B, j, p) * m->gp.latent.c[p];
+            for (int i = 4; i < ASKED; i++) { /* held */
+                assert_close(kn_at(mean, i, j), kn_at(mean, 3, j), 1e-12);
+                assert_close(kn_at(var, i, j), kn_at(var, 3, j), 1e-12);
+            }
+            /* of uniform ages the line has 12 times its variance one range from the middle */
+            for (int i = 0; i < ASKED; i++)
+                assert_true(kn_at(var, i, j) <= 14 * prior * sd * sd);
+            assert_true(fabs(kn_at(mean, 3, j) - m->y.mean[j]) < 6 * sd);
+        }
+        kn_model_free(m);
+        free(Xs.data), free(mean.data), free(var.data);
+        cohort_free(&c);
+    }
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
+
+/* With as many components as there are responses the likelihood is the one that was searched. */
+static double found_lml(cohort *c, const kn_settings *s)
+{
+    kn_model *m = fit(c->X, c->Y, s);
+    double lml = m->info.lml;
+    kn_model_free(m);
+    return lml;
+}
+
+static void one_start_is_as_good_as_twenty(void **state)
+{
+    (void)state;
+    static const double STRENGTH[] = {0.15, 0.4, 1, 2};
+    int problems = repeat(20, 5), missed = 0;
+    for (int k = 0; k < problems; k++) {
+        cohort c = cohort_new((cohort_plan){.N = 80 + 10 * (k % 5),
+                                            .T = 8,
+                                            .sites = 2 + k % 4,
+                                            .kind = (cohort_kind)(k % COHORT_KINDS),
+                                            .strength = STRENGTH[k / COHORT_KINDS % 4],
+                                            .seed = (uint64_t)(40 + k)});
+        kn_settings s = cohort_settings(&c, false);
+        s.components = 8;
+        s.folds = 0;
+        double once = found_lml(&c, &s);
+        s.restarts = 20;
+        double best = found_lml(&c, &s);
+        missed += best - once > 1e-3;
+        cohort_free(&c);
+    }
+    assert_true(missed <= 1);
+}
+
+/* ---- nothing to predict ---------------------------------------------------------------------- */
+
+static cohort simple_people(cohort_kind kind, double strength, ptrdiff_t T, uint64_t seed)
+{
+    return cohort_new((cohort_plan){
+        .N = 200, .T = T, .sites = 3, .kind = kind, .strength = strength, .seed = seed});
+}
+
+static void noise_alone_has_no_component(void **state)
+{
+    (void)state;
+    int seeds = repeat(20, 10), without = 0;
+    for (int k = 0; k < seeds; k++) {
+        cohort c = simple_people(COHORT_NONE, 0, 300, (uint64_t)(70 + k));
+        kn_settings s = cohort_settings(&c, false);
+        s.folds = 0;
+        kn_model *m = fit(c.X, c.Y, &s);
+        assert_int_equal(m->info.nothing_predicted, m->info.n_components == 0);
+        without += m->info.n_components == 0;
+        kn_model_free(m);
+        cohort_free(&c);
+    }
+    assert_true(without >= seeds * 9 / 10);
+}
+
+static void a_strong_signal_always_has_components(void **state)
+{
+    (void)state;
+    for (int k = 0; k < repeat(20, 8); k++) {
+        cohort_kind kind = (cohort_kind)(COHORT_LINEAR + k % (COHORT_KINDS - 1));
+        cohort c = simple_people(kind, 0.6, 60, (uint64_t)(70 + k));
+        kn_settings s = cohort_settings(&c, false);
+        s.folds = 0;
+        kn_model *m = fit(c.X, c.Y, &s);
+        assert_true(m->info.n_components > 0);
+        assert_false(m->info.nothing_predicted);
+        kn_model_free(m);
+        cohort_free(&c);
+    }
+}
+
+/* Without components: the mean of training, no model variance, and the noise that people held out
+ * had about the mean of the others. */
+static void a_model_without_components_predicts_saves_and_opens(void **state)
+{
+    (void)state;
+    cohort c = simple_people(COHORT_NONE, 0, 300, 71), fresh = fresh_people(&c);
+    kn_settings s = cohort_settings(&c, false);
+    kn_model *m = fit(c.X, c.Y, &s), *again;
+    kn_maps *maps;
+    kn_mat held = ref_new(c.N, c.T), loo = ref_new(c.N, c.T), none = ref_new(FRESH, c.T);
+    assert_int_equal(m->info.n_components, 0);
+    assert_int_equal(m->info.nothing_predicted, 1);
+    assert_null(m->gp.slope);
+    outcome a = outcome_of(m, fresh.X, c.Y, 0, NULL);
+    assert_same(a.var, none, 0);
+    assert_ok(ctx, kn_maps_cv(ctx, m, cohort_view(c.Y), s.folds, NULL, &maps));
+    assert_ok(ctx, kn_maps_block(ctx, maps, 0, c.T, held, kn_mat_none()));
+    kn_maps_free(maps);
+    assert_ok(ctx, kn_maps_loo(ctx, m, cohort_view(c.Y), &maps));
+    assert_ok(ctx, kn_maps_block(ctx, maps, 0, c.T, loo, kn_mat_none()));
+    kn_maps_free(maps);
+    for (ptrdiff_t j = 0; j < c.T; j++) {
+        double mean = 0, square = 0;
+        for (ptrdiff_t i = 0; i < c.N; i++) {
+            double e = kn_at(c.Y, i, j) - kn_at(held, i, j);
+            mean += kn_at(c.Y, i, j) / (double)c.N;
+            square += e * e / (double)c.N;
+        }
+        assert_close(a.noise.data[j], square, 1e-10);
+        for (ptrdiff_t i = 0; i < FRESH; i++)
+            assert_close(kn_at(a.mean, i, j), mean, 1e-12);
+        for (ptrdiff_t i = 0; i < c.N; i++)
+            assert_close(kn_at(loo, i, j), mean, 1e-12);
+    }
+    assert_close(m->info.cv.z2, 1, 0.02);
+    assert_ok(ctx, kn_model_save(ctx, m, "none.kn", 1));
+    kn_model_free(m);
+    assert_ok(ctx, kn_model_open(ctx, "none.kn", &again));
+    outcome b = outcome_of(again, fresh.X, c.Y, 0, NULL);
+    assert_int_equal(b.info.n_components, 0);
+    assert_same(b.mean, a.mean, 0);
+    assert_same(b.var, a.var, 0);
+    assert_same(b.noise, a.noise, 0);
+    kn_model_free(again);
+    free_outcome(&a), free_outcome(&b);
+    free(held.data), free(loo.data), free(none.data);
+    cohort_free(&c), cohort_free(&fresh);
+}
+
+/* z of the same people by kn_score: (y - mean)/sd, sd of those held out. */
+static void a_model_without_components_scores(void **state)
+{
+    (void)state;
+    enum { N = 200, T = 300 };
+    cohort c = simple_people(COHORT_NONE, 0, T, 71);
+    kn_data *d;
+    kn_model *m;
+    kn_scores *scores;
+    kn_options *o = options_of(ctx, "score", "training_rows=plain");
+    const char *sex[N];
+    for (int i = 0; i < N; i++)
+        sex[i] = kn_at(c.X, i, SEX) > 0 ? "f" : "m";
+    assert_ok(ctx, kn_data_new(ctx, N, &d));
+    assert_ok(ctx, kn_data_numbers(ctx, d, "age", kn_col(c.X, AGE), 1));
+    assert_ok(ctx, kn_data_texts(ctx, d, "sex", sex));
+    assert_ok(ctx, kn_data_responses(ctx, d, cohort_view(c.Y), NULL));
+    assert_ok(ctx, kn_fit(ctx, d, NULL, &m));
+    assert_int_equal((int)kn_model_number(m, "n_components"), 0);
+    assert_ok(ctx, kn_score(ctx, m, d, o, &scores));
+    kn_mat z = ref_new(N, T), noise = ref_new(T, 1);
+    assert_ok(ctx, kn_scores_block(ctx, scores, "z", 0, T, z));
+    assert_ok(ctx, kn_model_noise(ctx, m, noise.data));
+    for (int j = 0; j < T; j++)
+        for (int i = 0; i < N; i++)
+            assert_close(kn_at(z, i, j), (kn_at(c.Y, i, j) - m->y.mean[j]) / sqrt(noise.data[j]),
+                         1e-5);
+    kn_scores_free(scores);
+    kn_model_free(m);
+    kn_data_free(d);
+    kn_options_free(o);
+    free(z.data), free(noise.data);
+    cohort_free(&c);
+}
+
+/* The slopes by their formula, one response at a time. */
+static void slopes_are_those_of_the_formula(void **state)
+{
+    (void)state;
+    kn_rng rng;
+    kn_rng_init(&rng, 2, 0);
+    for (int round = 0; round < 200; round++) {
+        enum { MOST = 40 };
+        ptrdiff_t T = 1 + kn_rng_below(&rng, MOST);
+        double md[MOST], mm[MOST], slope[MOST], sum_md = 0, sum_mm = 0;
+        for (ptrdiff_t j = 0; j < T; j++) {
+            mm[j] = round % 5 == 0 ? 0 : exp(3 * kn_rng_normal(&rng));
+            md[j] = mm[j] * (1 + (round % 7) * kn_rng_normal(&rng)) * (round % 3 ? 1 : -1);
+            sum_md += md[j];
+            sum_mm += mm[j];
+        }
+        kn_slopes(T, md, mm, slope);
+        for (ptrdiff_t j = 0; j < T; j++) {
+            double all = sum_mm > 0 ? sum_md / sum_mm : 1, kappa = 20 * sum_mm / (double)T, own;
+            all = all < 0 ? 0 : all > 1 ? 1 : all;
+            own = mm[j] + kappa > 0 ? (md[j] + kappa * all) / (mm[j] + kappa) : 1;
+            assert_true(slope[j] >= 0 && slope[j] <= 1.2);
+            assert_close(slope[j], own < 0 ? 0 : own > 1.2 ? 1.2 : own, 1e-12);
+        }
+    }
+}
+
+/* Beyond 5000 people one set is held out; what the curve says of it is what the reference says. */
+static void of_many_people_the_curve_is_that_of_those_held_out(void **state)
+{
+    (void)state;
+    cohort c = cohort_new((cohort_plan){
+        .N = 5100, .T = 6, .sites = 3, .kind = COHORT_LINEAR, .strength = 1, .seed = 1});
+    kn_settings s = cohort_settings(&c, false);
+    kn_model *m = fit(c.X, c.Y, &s);
+    double best = 0;
+    for (int k = 0; k < m->info.n_curve; k++)
+        best = fmin(best, m->info.curve[k].msll);
+    assert_true(m->info.n_components > 0);
+    assert_close(best, m->info.cv.msll, 0.05);
+    kn_model_free(m);
+    cohort_free(&c);
+}
+
+int main(void)
+{
+    ctx = kn_ctx_new();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_order_of_people_does_not_matter),
+        cmocka_unit_test(names_of_levels_and_groups_do_not_matter),
+        cmocka_unit_test(gram_folds_equal_literal_refits),
+        cmocka_unit_test(low_rank_agrees_with_dense),
+        cmocka_unit_test(low_rank_and_dense_find_the_same),
+        cmocka_unit_test(a_covariate_that_was_constant_predicts_nothing),
+        cmocka_unit_test(variance_is_bounded_beyond_the_training_range),
+        cmocka_unit_test(one_start_is_as_good_as_twenty),
+        cmocka_unit_test(noise_alone_has_no_component),
+        cmocka_unit_test(a_strong_signal_always_has_components),
+        cmocka_unit_test(a_model_without_components_predicts_saves_and_opens),
+        cmocka_unit_test(a_model_without_components_scores),
+        cmocka_unit_test(slopes_are_those_of_the_formula),
+        cmocka_unit_test(of_many_people_the_curve_is_that_of_those_held_out),
+    };
+    int failed = cmocka_run_group_tests_name("additive_fit", tests, scratch_enter, scratch_leave);
+    kn_ctx_free(ctx);
+    return failed;
+}
