@@ -569,6 +569,7 @@ void kn_components_need(kn_rehearsal *r, const kn_need_shape *shape)
     for (int k = 0; k < (once ? KN_HELD_OUT_ONCE : FOLDS); k++)
         fold_fit_need(r, &s, n, h);
     scoring_need(r, &s, once ? h : s.N, h, once ? h : s.N);
+    kn_let_go(r, mark); /* then the likelihoods */
     kn_hold_d(r, KN_NEED_WORK, s.N, s.P);
     kn_engine_need(r, &all, false, false);
     kn_let_go(r, mark);

@@ -44,6 +44,7 @@ typedef struct trial {
     int rank;                  /* as an option; 0: full */
     int new_samples;           /* to be scored by the model, instead of its fit */
     bool in_file;              /* whose responses are in a scratch file */
+    bool additive;             /* the default model; s.groups of three rows each */
 } trial;
 
 #define FIT(m, n, t, p) .method = &kn_method_##m, .N = n, .T = t, .P = p, .M = n
@@ -53,9 +54,26 @@ static const trial TRIALS[] = {
     {.name = "ten samples", .s = {FIT(smtgpr, 10, 5000, 3), .folds = 5}},
     {.name = "one response", .s = {FIT(smtgpr, 300, 1, 1), .folds = 10}},
     {.name = "components auto", .s = {FIT(smtgpr, 200, 150, 0), .folds = 10}},
-    {.name = "auto without folds", .s = {FIT(smtgpr, 260, 1500, 0)}},
+    {.name = "auto without folds", .s = {FIT(smtgpr, 260, 600, 0)}},
     {.name = "many responses", .s = {FIT(smtgpr, 40, 30000, 5), .folds = 10}},
     {.name = "many without folds", .s = {FIT(smtgpr, 40, 30000, 5)}},
+    {.name = "additive",
+     .s = {FIT(smtgpr, 300, 150, 10), .folds = 10, .stats = 3},
+     .additive = true},
+    {.name = "additive, auto",
+     .s = {FIT(smtgpr, 200, 800, 0), .folds = 10, .stats = 3},
+     .additive = true},
+    {.name = "additive, groups",
+     .s = {FIT(smtgpr, 150, 150, 10), .folds = 10, .stats = 3, .groups = 50},
+     .additive = true},
+    {.name = "additive, low rank",
+     .s = {LOW(900, 150, 10, 60), .folds = 5, .stats = 1},
+     .rank = 60,
+     .additive = true},
+    {.name = "low rank, groups",
+     .s = {LOW(900, 150, 10, 60), .folds = 5, .stats = 1, .groups = 300},
+     .rank = 60,
+     .additive = true},
     {.name = "one kernel", .s = {FIT(smtgpr, 400, 150, 12), .stats = 1}, .sample = "se"},
     {.name = "iso", .s = {FIT(smtgpr, 150, 5000, 20), .folds = 10, .iso = true}},
     {.name = "iso turned",
@@ -99,7 +117,7 @@ static void draw(ptrdiff_t N, ptrdiff_t T, double *X, float *Y)
 static kn_settings settings_of(const trial *t)
 {
     kn_settings o;
-    classic_settings(&o);
+    (t->additive ? kn_settings_init : classic_settings)(&o);
     o.method = t->s.method->name;
     o.components = t->s.given_basis ? 0 : (int)t->s.P;
     o.noise = t->s.iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
@@ -126,18 +144,24 @@ static kn_need_shape fit_peak(kn_ctx *ctx, const trial *t, double *peak, kn_mode
             B[j % s.P * s.T + j] = 1;
         o.basis_view = kn_view_cols(B, s.T, s.P);
     }
+    int *group = test_calloc((size_t)s.N, sizeof *group);
+    for (ptrdiff_t i = 0; i < s.N; i++)
+        group[i] = (int)(i / 3);
+    o.groups = s.groups > 0 ? group : NULL;
     kn_memory_peak_reset(ctx);
     double before = (double)kn_memory_now(ctx);
     assert_ok(ctx, kn_fit_arrays(ctx, kn_view_cols(X, s.N, COVARIATES),
                                  kn_view_rows_f32(Y, s.N, s.T), &o, model));
     *peak = (double)kn_memory_peak(ctx) - before;
-    s.F = COVARIATES;
+    s.F = t->additive ? 2 * COVARIATES : COVARIATES; /* squares too */
+    s.current = t->additive;
     s.value = sizeof(float);
     s.top = o.top;
     s.threads = kn_threads(ctx);
     test_free(X);
     test_free(Y);
     test_free(B);
+    test_free(group);
     return s;
 }
 
