@@ -46,16 +46,18 @@ misfit "groups and the classic preset" \
     --use age --group family --preset classic
 
 # ---- interactions
-slopes() { # promise, sentence behind the option, value
-    misfit "$1" ": --interaction $2" --use age,sex,code,tesla --interaction "$3"
+slopes() { # promise, sentence, value
+    misfit "$1" ": $2" --use age,sex,code,tesla --interaction "$3"
 }
-slopes "an interaction of one" "has 'age', expected CATEGORY:COLUMN such as site:age" age
-slopes "an interaction of none" "sex:nose: no covariate 'nose', there are age, sex, code, tesla" sex:nose
+slopes "an interaction of one" \
+    "--interaction has 'age', expected CATEGORY:COLUMN such as site:age" age
+slopes "an interaction of none" \
+    "--interaction sex:nose: no covariate 'nose', there are age, sex, code, tesla" sex:nose
 slopes "an interaction the wrong way round" \
-    "age:sex: age is a number, expected a category before the colon" age:sex
+    "--interaction age:sex: age is a number, expected a category before the colon" age:sex
 slopes "an interaction of categories" \
-    "sex:code: code is a category, expected a number behind the colon (--numeric code would take it as one)" sex:code
-slopes "an interaction twice" "names 'sex:age' twice" sex:age,sex:age
+    "--interaction sex:code: code is a category, expected a number behind the colon (--numeric code would take it as one)" sex:code
+slopes "an interaction twice" "--interaction names 'sex:age' twice" sex:age,sex:age
 fit "an interaction with a constant" \
     "--interaction sex:tesla: tesla is the same in every row, expected two that vary" \
     --use age,sex,tesla --interaction sex:tesla
