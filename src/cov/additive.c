@@ -28,20 +28,20 @@ kn_status kn_cov_before_design(kn_ctx *ctx, ptrdiff_t F, kn_cov *out)
 kn_status kn_cov_of_design(kn_ctx *ctx, const kn_design *design, kn_cov *out)
 {
     kn_design_block block[BLOCKS];
-    int n = kn_design_blocks(design, block, BLOCKS);
+    int n = kn_design_blocks(design, block, BLOCKS), numbers = (design->Fc > 0) + (design->Fq > 0);
     kn_status status = KN_OK;
     *out = (kn_cov){.exact = true, .least = LEAST_LENGTH};
     if (n > BLOCKS - 1)
         return kn_fail(ctx, KN_ERR_DATA,
                        "%d categories and interactions, at most %d can be used (leave some out "
                        "with {use})",
-                       n, BLOCKS - 4);
+                       n - numbers, BLOCKS - 1 - numbers);
     for (int smooth = 0, k = 0; k < n; k++) {
-        bool numbers = block[k].kind == KN_DESIGN_LINEAR || block[k].kind == KN_DESIGN_QUADRATIC;
-        if (!numbers && !smooth++ && design->Fc > 0) /* se comes after both */
+        bool number = block[k].kind == KN_DESIGN_LINEAR || block[k].kind == KN_DESIGN_QUADRATIC;
+        if (!number && !smooth++ && design->Fc > 0) /* se comes after both */
             KN_TRY(kn_cov_add(ctx, out, &kn_kernel_se, 0, design->Fc));
         KN_TRY(kn_cov_add(ctx, out, KERNEL[block[k].kind], block[k].first, block[k].count));
-        if (numbers && k == n - 1)
+        if (number && k == n - 1)
             KN_TRY(kn_cov_add(ctx, out, &kn_kernel_se, 0, design->Fc));
     }
 out:

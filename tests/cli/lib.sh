@@ -98,6 +98,36 @@ make_tables() {
     cut -d, -f1,5- regions.csv >thickness.csv
 }
 
+# visits.csv, all in one: 30 people twice, in 15 families, at 3 tesla; code is 0 or 1, scanner says what site
+# says, row is another in every row.
+make_visits() {
+    awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
+        function n() { return u() + u() + u() + u() - 2 }
+        BEGIN {
+            x = 7
+            print "participant_id,age,sex,code,site,scanner,tesla,family,row,a,b,c,d"
+            for (i = 1; i <= 30; i++) {
+                age = 20 + int(50 * u()); sex = u() < 0.5 ? "F" : "M"; code = u() < 0.4; e = n(); f = n()
+                for (v = 0; v < 2; v++)
+                    printf "s%02d,%d,%s,%d,%s,%d,3,f%02d,r%d,%.4f,%.4f,%.4f,%.4f\n", i, age + v, sex, code,
+                        i % 2 ? "A" : "B", i % 2, (i + 1) / 2, 2 * i + v,
+                        3 - 0.010 * age + 0.1 * e + 0.05 * n(), 2.5 - 0.005 * age + 0.1 * e + 0.05 * n(),
+                        3.1 - 0.012 * age + 0.1 * e + 0.05 * n(), 2.2 + 0.1 * f + 0.05 * n()
+            }
+        }' >visits.csv
+}
+
+# noise.csv, all in one: 40 people whose age says nothing.
+make_noise() {
+    awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
+        BEGIN {
+            x = 17 * 7919
+            print "participant_id,age,a,b,c"
+            for (i = 1; i <= 40; i++)
+                printf "p%02d,%d,%.4f,%.4f,%.4f\n", i, 20 + int(50 * u()), u(), u(), u()
+        }' >noise.csv
+}
+
 # 24 healthy people, 19 of them in the training lists, and 4 patients.
 make_images() { "$KRONORM" simulate --samples 24 --patients 4 -o study -q; }
 

@@ -1,0 +1,138 @@
+#!/bin/sh
+# Groups, terms and covariates that do not go together: one sentence, nothing left behind.
+. "$(dirname "$0")/lib.sh"
+make_visits
+
+fit() { # promise, sentence, options ...: bad data
+    promise=$1 sentence=$2
+    shift 2
+    refused "$promise" "$sentence" fit -c visits.csv -y visits.csv --targets a,b,c,d -o m.safetensors "$@"
+}
+misfit() { # the same for wrong usage; the sentence begins behind 'kronorm'
+    promise=$1 sentence=$2
+    shift 2
+    misused "$promise" "$sentence" fit -c visits.csv -y visits.csv --targets a,b,c,d -o m.safetensors "$@"
+}
+train() { # promise, model, options ...
+    promise=$1 model=$2
+    shift 2
+    works "$promise" fit -c visits.csv -y visits.csv --targets a,b,c,d -o "$model" "$@"
+}
+said() { grep -qxF -e "$1" "$logs/err"; }
+
+# ---- groups
+fit "a column of groups that is not there" \
+    "visits.csv: no column 'house' as --group asks for; the closest are sex, code, site, age, row" \
+    --use age --group house
+awk -F, -v OFS=, 'NR == 4 { $8 = "n/a" } 1' visits.csv >nobody.csv
+refused "a person without a group" "nobody.csv line 4: family is 'n/a', expected the group that --group asks for" \
+    fit -c nobody.csv -y nobody.csv --targets a,b,c,d --use age --group family -o m.safetensors
+misfit "a column that is group and covariate" \
+    ": visits.csv: --use family: it is the column of --group and cannot be a covariate" --use age,family --group family
+fit "groups that are a category" \
+    "visits.csv: --group scanner parts the rows as the covariate site does, expected one of them (leave one out with --use or --group none)" \
+    --use age,site --group scanner
+train "one group of all" one.safetensors --use age --group tesla
+check "... is none, and that is said" \
+    said "visits.csv: tesla is the same in every row, so no rows share noise of their own"
+train "a group for each row" each.safetensors --use age --group row
+check "... is none, and that is said" \
+    said "visits.csv: row is another in every row, so no rows share noise of their own"
+misfit "groups and a sum of kernels" \
+    " fit: --group family needs --sample-kernel additive, it is linear+se (see 'kronorm fit --help')" \
+    --use age --group family --sample-kernel linear+se
+misfit "groups and the classic preset" \
+    " fit: --group family needs --sample-kernel additive, it is linear+se (see 'kronorm fit --help')" \
+    --use age --group family --preset classic
+
+# ---- interactions
+slopes() { # promise, sentence, value
+    misfit "$1" ": $2" --use age,sex,code,tesla --interaction "$3"
+}
+slopes "an interaction of one" \
+    "--interaction has 'age', expected CATEGORY:COLUMN such as site:age" age
+slopes "an interaction of none" \
+    "--interaction sex:nose: no covariate 'nose', there are age, sex, code, tesla" sex:nose
+slopes "an interaction the wrong way round" \
+    "--interaction age:sex: age is a number, expected a category before the colon" age:sex
+slopes "an interaction of categories" \
+    "--interaction sex:code: code is a category, expected a number behind the colon (--numeric code would take it as one)" sex:code
+slopes "an interaction twice" "--interaction names 'sex:age' twice" sex:age,sex:age
+fit "an interaction with a constant" \
+    "--interaction sex:tesla: tesla is the same in every row, expected two that vary" \
+    --use age,sex,tesla --interaction sex:tesla
+misfit "an interaction and a sum of kernels" \
+    " fit: --interaction needs --sample-kernel additive, it is linear+se (see 'kronorm fit --help')" \
+    --use age,sex --interaction sex:age --sample-kernel linear+se
+
+# ---- terms
+misfit "additive in a sum" \
+    " fit: --sample-kernel additive+se: additive stands alone, or a sum without it (see 'kronorm fit --help')" \
+    --use age --sample-kernel additive+se
+misfit "additive and iso noise" ": the additive sample kernel needs structured noise" \
+    --use age --sample-kernel additive --noise iso
+fit "covariates that are all constant" "visits.csv: every covariate is constant" --use tesla
+awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
+    BEGIN {
+        x = 5
+        for (i = 0; i <= 60; i++) {
+            printf i ? "p" i : "participant_id"; printf i ? "," 20 + int(50 * u()) "," u() : ",age,y"
+            for (k = 1; k <= 14; k++) printf i ? (u() < 0.5 ? ",x" : ",y") : ",c" k
+            print ""
+        }
+    }' >many.csv
+refused "more categories than terms" \
+    "14 categories and interactions, at most 13 can be used (leave some out with --use)" \
+    fit -c many.csv -y many.csv --use 'age,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,c11,c12,c13,c14' --targets y \
+    -o m.safetensors
+works "... and as many" fit -c many.csv -y many.csv --use 'age,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,c11,c12,c13' \
+    --targets y --components 1 -o many.safetensors
+
+# ---- new people
+train "a code of two numbers" code.safetensors --use age,code --group none
+awk -F, -v OFS=, 'NR == 5 { $4 = 2 } 1' visits.csv >third.csv
+refused "... has no third" \
+    "third.csv line 5: code is '2', a level that training did not have (it had 0 and 1; --numeric code would take it as a number)" \
+    score code.safetensors -c third.csv -y third.csv -o scored
+known() { # promise, sentence, model, table
+    refused "$1" "$2" score "$3" -c "$4" -y "$4" -o scored --known-groups
+}
+train "groups by repeated ids" ids.safetensors --use age
+train "groups by a column" family.safetensors --use age --group family
+train "groups without names" nameless.safetensors --use age --strip-ids
+cut -d, -f1-7,9- visits.csv >nofamily.csv
+cut -d, -f2- visits.csv >noids.csv
+misused "known groups of a model that has none" ": --known-groups: code.safetensors has no groups of training" \
+    score code.safetensors -c visits.csv -y visits.csv -o scored --known-groups
+misused "known groups of a model that keeps no names" \
+    ": --known-groups: nameless.safetensors was fitted with --strip-ids and keeps no names of groups" \
+    score nameless.safetensors -c visits.csv -y visits.csv -o scored --known-groups
+known "known groups of people without the column" "--known-groups: these people have no family" \
+    family.safetensors nofamily.csv
+known "known groups of people without ids" "--known-groups: these people have no ids" ids.safetensors noids.csv
+
+# ---- warnings
+train "a constant covariate" const.safetensors --use age,tesla --group none
+check "... is left out" said "kronorm fit: warning: 1 of 2 covariates are constant and left out"
+awk -F, -v OFS=, 'NR > 1 { $1 = "n" NR; if (NR < 5) $2 = 200 } NR < 8' visits.csv >old.csv
+works "ages far outside" score const.safetensors -c old.csv -y old.csv -o old
+check "... are held, and that is said" grep -q "^kronorm score: warning: age of 3 people is outside .* to .*, half a range beyond training, and held there$" "$logs/err"
+awk -F, -v OFS=, 'NR > 1 && NR < 4 { $7 = 1.5 } NR < 8' visits.csv >tesla.csv
+works "another constant" score const.safetensors -c tesla.csv -y tesla.csv -o tesla
+check "... is said" \
+    said "kronorm score: warning: tesla of 2 people is not 3, as it was for everybody in training: it has no part in the model"
+train "a category of one level" level.safetensors --use age,tesla --categorical tesla --group none
+check "... is said" said "kronorm fit: warning: visits.csv: tesla is '3' in every row, it says nothing of the responses"
+refused "... and has no other" \
+    "tesla.csv line 2: tesla is '1.5', a level that training did not have (it had 3)" \
+    score level.safetensors -c tesla.csv -y tesla.csv -o scored
+train "a site" site.safetensors --use age,site --group none
+awk -F, -v OFS=, 'NR == 2 || NR == 4 { $5 = "Q" } NR < 8' visits.csv >sites.csv
+refused "another one is refused" "sites.csv line 2: site is 'Q', a level that training did not have (it had A, B)" \
+    predict site.safetensors -c sites.csv -o expected
+works "... or the prior" predict site.safetensors -c sites.csv -o expected --unseen prior
+check "... and said" said "kronorm predict: warning: sites.csv: site of 2 people is a level that training did not have: Q"
+make_noise
+works "covariates that predict nothing" fit -c noise.csv -y noise.csv --use age -o nothing.safetensors
+check "... bring a warning" said "kronorm fit: warning: the covariates predict nothing: no number of components beats the mean alone; everybody is expected to have the mean"
+done_testing
