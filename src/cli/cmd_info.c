@@ -44,7 +44,8 @@ static void print_search(const kn_model *m)
 
 static void print_model(const char *path, const kn_model *m)
 {
-    bool components = kn_model_number(m, "n_components") > 0;
+    bool components =
+        kn_model_number(m, "n_components") > 0 || kn_model_number(m, "nothing_predicted") > 0;
     printf("%s\n  method %s", path, kn_model_text(m, "method"));
     if (components)
         printf(", noise %s, likelihood %s", kn_model_text(m, "noise"),

@@ -400,7 +400,7 @@ void kn_lowrank_gradient_need(kn_rehearsal *r, const kn_need_shape *s)
 
 /* Exact terms: with Bf = rows of W r^1/2, dLML/da_k = sum over its columns of
  *     |Bf M|^2 - sum_i w_i Bf_i^2        (directions outside U have no part in features)
- * The rest, by pivots, with mapR their rows of map and J = H^1/2 U mapR':
+ * The rest, by pivots, with mapR their rows of map and J = H U mapR':
  *     GJ   = 1/2 H^-1 (Z U_C diag(c^1/2/d) M' + Phi turn (N1 M' - diag(w))) mapR'
  *     J'GJ = 1/2 mapR (M M' - diag(w)) mapR'             N1 = M - A c^1/2/d          [METHOD 6a] */
 static kn_status add_part(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part, outer *o,

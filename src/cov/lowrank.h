@@ -58,8 +58,8 @@ kn_status kn_lowrank_at(kn_ctx *ctx, kn_lowrank *w, const double *theta);
 kn_status kn_lowrank_decompose(kn_ctx *ctx, kn_lowrank *w, kn_decomp *d);
 
 /* A = U'Z   m x P, after a decomposition; and |z_p|^2 - |A_p|^2 in the metric of H: the energy in
- * the directions left. Vectors of eigenvalues near rounding are not quite of length 1; what A has too
- * much or too little of is here, with its sign, so that the energy of all is right. */
+ * the directions left. Vectors of eigenvalues near rounding are not quite of length 1; what A has
+ * too much or too little of is here, with its sign, so that the energy of all is right. */
 kn_status kn_lowrank_project(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *d, kn_mat A);
 void kn_lowrank_rest(const kn_lowrank *w, double gamma, kn_mat A, double *rest);
 

@@ -344,6 +344,7 @@ static int choose(kn_mat score, int steps, kn_rules rules, kn_fit_info *info)
     /* Standard errors below 0 that one in twenty of no signal has. One, as 0.1 had it, lets a fifth
      * of pure noise pass where responses are few (bench/MEASURED.md). */
     static const double ONE_SIDED = 1.645;
+    static const double ROUNDING = 1e-9; /* where no fold has any signal, all is 0 but for that */
     static const double AS_GOOD = 0.001, AS_GOOD_CLASSIC = 0.01; /* of the best score */
     bool classic = rules == KN_RULES_CLASSIC;
     for (int l = 0; l < steps; l++)
@@ -352,7 +353,7 @@ static int choose(kn_mat score, int steps, kn_rules rules, kn_fit_info *info)
     int best = best_step(info);
     /* Pure noise lands just below zero by chance about as often as above. */
     double least = classic ? 1 : ONE_SIDED;
-    info->nothing_predicted = info->curve[best].msll + least * info->curve[best].se >= 0;
+    info->nothing_predicted = info->curve[best].msll + least * info->curve[best].se >= -ROUNDING;
     if (info->nothing_predicted)
         return classic ? 0 : -1;
     for (int l = 0; l < best; l++) {

@@ -91,7 +91,7 @@ void kn_fit_record(const kn_gp *gp, const kn_found *found, const kn_engine *e,
     info->complement_empty = gp->P < gp->T && !e->complement && !gp->complement_component;
     info->basis_orthonormalised = basis->orthonormalised;
     if (gp->spec.noise == KN_NOISE_STRUCTURED) {
-        if (kn_cov_is_rho_length(&gp->spec.sample))
+        if (!gp->spec.additive && kn_cov_is_rho_length(&gp->spec.sample))
             kn_cov_rho_length(&gp->spec.sample, &found->at, &info->rho, &info->length);
     } else {
         info->n_theta = kn_spec_n_theta(&gp->spec);

@@ -444,11 +444,11 @@ static void warn(kn_ctx *ctx, kn_scores *s)
                "%td of %td samples have no finite response: their scores are n/a", s->n_empty,
                s->n);
     /* one in a hundred is expected beyond the 99th percentile */
-    if (s->n_extrapolated > s->n / 50)
+    if (s->n_far > s->n / 50)
         kn_log(ctx, KN_LOG_WARNING,
                "%td of %td samples have covariates far from training (extrapolation_pct above 99): "
                "their z are small by ignorance, not by health; see deviance_noise",
-               s->n_extrapolated, s->n);
+               s->n_far, s->n);
     for (ptrdiff_t i = 0; i < s->n; i++)
         without += s->training[i] >= 0 && (!r->z || kn_reference_row(r, s->training[i]) < 0);
     s->seen_as_new = without > 0 && s->s->training_rows != KN_TRAINING_PLAIN;
@@ -493,6 +493,7 @@ static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
         s->probability[i] = known ? kn_gev_cdf(s->gev, s->statistic[i]) : NAN;
         s->p_upper[i] = known ? kn_gev_upper(s->gev, s->statistic[i]) : NAN;
         s->extrapolation_pct[i] = kn_percentile(r->extrapolation, r->n, s->extrapolation[i]);
+        s->n_far += s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN;
         if (s->standing->held[i] > 0) /* further out than anybody */
             s->extrapolation_pct[i] = 100;
         s->n_empty += !isfinite(s->statistic[i]);
