@@ -209,11 +209,12 @@ KN_API const char *kn_model_text(const kn_model *model, const char *name);
 
 /* Arrays by name, as views into the model, valid while it lives; data NULL for an unknown name.
  * theta, gradient; curve.components, curve.msll, curve.se, curve.lml of the search for the number
- * of components. Standardised units: X N x F, U N x rank (low rank: map pivots x rank), r, A rank x
- * P, c d of each component, B T_kept x P, noise; and x_mean x_sd y_mean y_sd, which lead back to
- * the original ones. MT-Kronprod: c, d and A have one component more than B, for all directions
- * outside it. STGPR: cells n x 2 (rho, length), and for each response cell (a row of cells), c, d,
- * delta = d/c, lml, alpha N x T_kept: the mean is R0* alpha. */
+ * of components. Standardised units: X N x F, the design of covariates (docs/METHOD.md, 0), U N x
+ * rank (low rank: map features x rank), r, A rank x P, c d of each component, with groups gamma, B
+ * T_kept x P, noise, slope; and x_mean x_sd of the covariates, y_mean y_sd, which lead back to the
+ * original ones. MT-Kronprod: c, d and A have one component more than B, for all directions outside
+ * it. STGPR: cells, a row of weights and lengths each, and for each response cell (a row of cells),
+ * c, d, delta = d/c, lml, alpha N x T_kept: the mean is R0* alpha. */
 KN_API kn_view kn_model_array(const kn_model *model, const char *name);
 
 /* The responses in use: their number, and their indices among all in *index. */
@@ -263,9 +264,10 @@ KN_API const char *kn_build_better_core(void);
 
 /* ---- experimental: may change in any version ------------------------------------------------ */
 
-/* Mean and model variance of every response in the original units, from covariates as numbers (the
- * columns of X that "x_mean" has), made by blocks of responses so that nothing people x T need ever
- * be held. The model and the responses passed must outlive the maps. */
+/* Mean and model variance of every response in the original units, from covariates as numbers (a
+ * column each as "x_mean" has them; of a category the number of the level, from 0), made by blocks
+ * of responses so that nothing people x T need ever be held. The model and the responses passed
+ * must outlive the maps. */
 typedef struct kn_maps kn_maps;
 
 KN_API kn_status kn_maps_predict(kn_ctx *ctx, const kn_model *model, kn_view X, kn_maps **maps);

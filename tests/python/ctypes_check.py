@@ -363,7 +363,10 @@ def the_experimental_part(model):
     x = array_of(kn.returning(View, "model_array")(model, b"X"))
     mean = array_of(kn.returning(View, "model_array")(model, b"x_mean"))
     sd = array_of(kn.returning(View, "model_array")(model, b"x_sd"))
-    X, Y = np.ascontiguousarray(x * sd.T + mean.T), np.ascontiguousarray(table["Y"][:40])
+    # age, its square, and a column for each of three sites and for another
+    check(x.shape == (40, 6) and mean.shape == sd.shape == (2, 1), "the design of age and site")
+    X = np.column_stack([x[:, 0] * sd[0] + mean[0], x[:, 2:].argmax(axis=1).astype(float)])
+    X, Y = np.ascontiguousarray(X), np.ascontiguousarray(table["Y"][:40])
     none = kn.returning(Mat, "mat_none")()
     for name, arguments in (("maps_predict", [rows(X)]), ("maps_loo", [rows(Y)]),
                             ("maps_cv", [rows(Y), INT(4), None])):
