@@ -268,18 +268,13 @@ static kn_status weighted_sums(kn_ctx *ctx, const kn_lowrank *w, double gamma, b
     return status;
 }
 
-static bool grouped(const kn_lowrank *w, double gamma)
-{
-    return w->groups && gamma > 0;
-}
-
 /* S = Phi'H^-1 Phi, from the Gram matrix and sums over groups */
 static kn_status inner_products(kn_ctx *ctx, const kn_lowrank *w, double gamma, kn_mat *S)
 {
     kn_status status;
     kn_mat less = {0};
     KN_TRY(kn_mat_copy(ctx, w->gram, S));
-    if (grouped(w, gamma)) {
+    if (kn_lowrank_grouped(w, gamma)) {
         KN_TRY(weighted_sums(ctx, w, gamma, true, w->sums, &less));
         kn_syrk(ctx, -1, KN_T, less, 1, *S);
     }
@@ -348,7 +343,7 @@ kn_status kn_lowrank_project(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *
     kn_status status;
     kn_mat PhiZ = {0}, less = {0};
     KN_TRY(kn_mat_copy(ctx, w->PhiZ, &PhiZ));
-    if (grouped(w, d->gamma)) { /* Phi'H^-1 Z */
+    if (kn_lowrank_grouped(w, d->gamma)) { /* Phi'H^-1 Z */
         KN_TRY(weighted_sums(ctx, w, d->gamma, false, w->z_sums, &less));
         kn_gemm(ctx, -1, KN_T, w->sums, KN_N, less, 1, PhiZ);
     }
@@ -363,180 +358,11 @@ void kn_lowrank_rest(const kn_lowrank *w, double gamma, kn_mat A, double *rest)
 {
     for (ptrdiff_t p = 0; p < A.cols; p++) {
         rest[p] = kn_sumsq(kn_cols(w->Z, p, 1));
-        for (ptrdiff_t k = 0; grouped(w, gamma) && k < w->groups->n; k++)
+        for (ptrdiff_t k = 0; kn_lowrank_grouped(w, gamma) && k < w->groups->n; k++)
             rest[p] -= kn_groups_less(w->groups, gamma, k) * kn_at(w->z_sums, k, p) *
                        kn_at(w->z_sums, k, p);
         rest[p] -= kn_sumsq(kn_cols(A, p, 1));
     }
-}
-
-/* ---- gradient ------------------------------------------------------------------------------ */
-
-/* What all parts add up to: GJ = 1/2 (Z E1 + Phi E2 - less of the sample's group), J'GJ. */
-typedef struct outer {
-    kn_mat E1;   /* P x pivots */
-    kn_mat E2;   /* m0 x pivots */
-    kn_mat less; /* groups x pivots */
-    kn_mat H;    /* pivots x pivots, lower triangle */
-} outer;
-
-static void outer_clear(outer *o)
-{
-    kn_mat_clear(&o->E1);
-    kn_mat_clear(&o->E2);
-    kn_mat_clear(&o->less);
-    kn_mat_clear(&o->H);
-}
-
-void kn_lowrank_gradient_need(kn_rehearsal *r, const kn_need_shape *s)
-{
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, s->M, (s->iso && s->rotated ? 5 : 4) * s->P);
-    kn_hold_d(r, KN_NEED_SAMPLES, 5 * s->M, s->M);
-    kn_hold_d(r, KN_NEED_SAMPLES, kn_at_most(s->N, GRADIENT_ROWS), s->M);
-    kn_hold_d(r, KN_NEED_SAMPLES, 2 * s->groups, s->M);
-    kn_let_go(r, mark);
-}
-
-/* Exact terms: with Bf = rows of W r^1/2, dLML/da_k = sum over its columns of
- *     |Bf M|^2 - sum_i w_i Bf_i^2        (directions outside U have no part in features)
- * The rest, by pivots, with mapR their rows of map and J = H U mapR':
- *     GJ   = 1/2 H^-1 (Z U_C diag(c^1/2/d) M' + Phi turn (N1 M' - diag(w))) mapR'
- *     J'GJ = 1/2 mapR (M M' - diag(w)) mapR'             N1 = M - A c^1/2/d          [METHOD 6a] */
-static kn_status add_part(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part, outer *o,
-                          double *g)
-{
-    kn_status status;
-    const kn_decomp *d = part->R0;
-    const kn_features *f = &w->features;
-    ptrdiff_t m0 = d->turn.rows, m = d->m, P = part->A.cols, pivots = w->n_used;
-    kn_mat Bf = {0}, BM = {0}, mapM = {0}, N1 = {0}, E1 = {0}, turned = {0}, W = {0}, E2 = {0};
-    kn_mat mapR = kn_sub(d->map, f->columns, 0, pivots, m);
-    KN_TRY(kn_mat_copy(ctx, d->turn, &Bf));
-    KN_TRY(kn_mat_new(ctx, m0, P, &BM));
-    for (ptrdiff_t i = 0; i < m; i++)
-        for (ptrdiff_t k = 0; k < m0; k++)
-            kn_col(Bf, i)[k] *= d->r[i];
-    kn_gemm(ctx, 1, KN_N, Bf, KN_N, part->M, 0, BM);
-    for (int t = 0, at = 0; t < f->cov.n; t++)
-        for (ptrdiff_t k = 0; f->exact[t] && k < f->cov.term[t].count; k++, at++) {
-            double s = 0;
-            for (ptrdiff_t p = 0; p < P; p++)
-                s += kn_at(BM, at, p) * kn_at(BM, at, p);
-            for (ptrdiff_t i = 0; i < m; i++)
-                s -= part->weight[i] * kn_at(Bf, at, i) * kn_at(Bf, at, i);
-            g[f->cov.term[t].at] += s;
-        }
-    if (pivots == 0)
-        goto out;
-    KN_TRY(kn_mat_new(ctx, pivots, P, &mapM));
-    KN_TRY(kn_mat_new(ctx, m, P, &N1));
-    KN_TRY(kn_mat_new(ctx, P, pivots, &E1));
-    KN_TRY(kn_mat_new(ctx, m, pivots, &W));
-    KN_TRY(kn_mat_new(ctx, m0, pivots, &E2));
-    kn_gemm(ctx, 1, KN_N, mapR, KN_N, part->M, 0, mapM);
-    for (ptrdiff_t p = 0; p < P; p++) {
-        double c = part->c[p], dd = part->d[p], root = sqrt(c);
-        if (!(c > 0))
-            continue;
-        for (ptrdiff_t j = 0; j < pivots; j++)
-            kn_col(E1, j)[p] = root / dd * kn_at(mapM, j, p);
-        for (ptrdiff_t i = 0; i < m; i++) { /* (1/k - 1/d) A c^1/2 without cancellation */
-            double cr = c * d->r[i];
-            kn_col(N1, p)[i] = -kn_at(part->A, i, p) * root * cr / ((cr + dd) * dd);
-        }
-    }
-    if (part->UC.data) {
-        KN_TRY(kn_mat_copy(ctx, E1, &turned));
-        kn_gemm(ctx, 1, KN_N, part->UC, KN_N, turned, 0, E1);
-    }
-    for (ptrdiff_t j = 0; j < pivots; j++)
-        for (ptrdiff_t i = 0; i < m; i++)
-            kn_col(W, j)[i] = -part->weight[i] * kn_at(mapR, j, i);
-    kn_gemm(ctx, 0.5, KN_N, mapR, KN_N, W, 1, o->H); /* -1/2 mapR diag(w) mapR' */
-    kn_syrk(ctx, 0.5, KN_N, mapM, 1, o->H);
-    kn_gemm(ctx, 1, KN_N, N1, KN_T, mapM, 1, W); /* (N1 M' - diag(w)) mapR' */
-    kn_gemm(ctx, 1, KN_N, d->turn, KN_N, W, 0, E2);
-    if (grouped(w, d->gamma)) {
-        kn_mat sums = kn_mat_none();
-        KN_TRY(kn_mat_new(ctx, w->groups->n, pivots, &sums));
-        kn_gemm(ctx, 1, KN_N, w->z_sums, KN_N, E1, 0, sums);
-        kn_gemm(ctx, 1, KN_N, w->sums, KN_N, E2, 1, sums);
-        for (ptrdiff_t j = 0; j < pivots; j++)
-            for (ptrdiff_t k = 0; k < sums.rows; k++)
-                kn_col(o->less, j)[k] += kn_groups_less(w->groups, d->gamma, k) * kn_at(sums, k, j);
-        kn_mat_clear(&sums);
-    }
-    for (ptrdiff_t j = 0; j < pivots; j++) {
-        for (ptrdiff_t p = 0; p < P; p++)
-            kn_col(o->E1, j)[p] += kn_at(E1, p, j);
-        for (ptrdiff_t k = 0; k < m0; k++)
-            kn_col(o->E2, j)[k] += kn_at(E2, k, j);
-    }
-out:
-    kn_mat_clear(&E2);
-    kn_mat_clear(&W);
-    kn_mat_clear(&turned);
-    kn_mat_clear(&E1);
-    kn_mat_clear(&N1);
-    kn_mat_clear(&mapM);
-    kn_mat_clear(&BM);
-    kn_mat_clear(&Bf);
-    return status;
-}
-
-/* g += 2 <GJ, dK_nm>, some rows at a time */
-static kn_status add_cross(kn_ctx *ctx, const kn_lowrank *w, const outer *o, double *g)
-{
-    kn_status status;
-    ptrdiff_t N = w->X.rows, most = N < GRADIENT_ROWS ? N : GRADIENT_ROWS;
-    ptrdiff_t m0 = o->E2.rows, pivots = o->E2.cols;
-    kn_mat GJ = {0};
-    KN_TRY(kn_mat_new(ctx, most, pivots, &GJ));
-    for (ptrdiff_t i = 0; i < N; i += most) {
-        ptrdiff_t n = N - i < most ? N - i : most;
-        kn_mat rows = kn_sub(GJ, 0, 0, n, pivots);
-        kn_gemm(ctx, 0.5, KN_N, kn_sub(w->Z, i, 0, n, w->Z.cols), KN_N, o->E1, 0, rows);
-        kn_gemm(ctx, 0.5, KN_N, kn_sub(w->Phi, i, 0, n, m0), KN_N, o->E2, 1, rows);
-        for (ptrdiff_t j = 0; o->less.data && j < pivots; j++)
-            for (ptrdiff_t k = 0; k < n; k++)
-                kn_col(rows, j)[k] -= 0.5 * kn_at(o->less, w->groups->of[i + k], j);
-        KN_TRY(kn_features_gradient(ctx, &w->features.rest, w->rest,
-                                    kn_sub(w->X, i, 0, n, w->X.cols), w->base, rows, g));
-    }
-out:
-    kn_mat_clear(&GJ);
-    return status;
-}
-
-/* dLML = 2 <GJ, dK_nm> - <J'GJ, dK_mm> */
-kn_status kn_lowrank_gradient(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part, int n,
-                              double *g)
-{
-    kn_status status = KN_OK;
-    outer o = {0};
-    double cross[KN_COV_THETA] = {0}, own[KN_COV_THETA] = {0};
-    ptrdiff_t pivots = w->n_used;
-    for (int k = 0; k < w->features.cov.n_theta; k++)
-        g[k] = 0;
-    if (pivots > 0) {
-        KN_TRY(kn_mat_new(ctx, w->Z.cols, pivots, &o.E1));
-        KN_TRY(kn_mat_new(ctx, w->gram.rows, pivots, &o.E2));
-        KN_TRY(kn_mat_new(ctx, pivots, pivots, &o.H));
-        if (w->groups)
-            KN_TRY(kn_mat_new(ctx, w->groups->n, pivots, &o.less));
-    }
-    for (int k = 0; k < n; k++)
-        KN_TRY(add_part(ctx, w, &part[k], &o, g));
-    if (pivots == 0)
-        goto out;
-    KN_TRY(add_cross(ctx, w, &o, cross));
-    kn_cov_gradient(&w->features.rest, w->rest, &w->pairs, o.H, own);
-    for (int i = 0; i < w->features.rest.n_theta; i++)
-        g[w->features.at[i]] = cross[i] - own[i];
-out:
-    outer_clear(&o);
-    return status;
 }
 
 /* ---- of any samples ------------------------------------------------------------------------ */

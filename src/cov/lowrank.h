@@ -41,6 +41,12 @@ typedef struct kn_lowrank {
     double *self;        /* N  diagonal of the rest */
 } kn_lowrank;
 
+/* Do groups count at this gamma? */
+static inline bool kn_lowrank_grouped(const kn_lowrank *w, double gamma)
+{
+    return w->groups && gamma > 0;
+}
+
 /* At most max_rank features, exact columns included; X, Z and groups must outlive it. */
 kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, kn_mat Z, const kn_groups *groups,
                          const kn_cov *cov, ptrdiff_t max_rank, kn_lowrank *out);
