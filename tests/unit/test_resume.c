@@ -270,6 +270,24 @@ static void structured_noise_resumes(void **state)
     resumes(40, 6, &o);
 }
 
+/* Dense by way of a subsample, of low rank, and with groups; components by the curve. */
+static void the_additive_model_resumes(void **state)
+{
+    (void)state;
+    kn_settings o;
+    int group[170];
+    for (int i = 0; i < 170; i++)
+        group[i] = i / 2;
+    for (int low = 0; low < 2; low++)
+        for (int groups = 0; groups < 2; groups++) {
+            kn_settings_init(&o);
+            o.folds = 2;
+            o.rank = low ? 40 : KN_RANK_AUTO;
+            o.groups = groups ? group : NULL;
+            resumes(170, 6, &o);
+        }
+}
+
 static void choice_of_components_resumes(void **state)
 {
     (void)state;
@@ -609,6 +627,7 @@ int main(void)
         cmocka_unit_test(a_damaged_byte_ends_the_records),
         cmocka_unit_test(records_not_taken_make_room),
         cmocka_unit_test(structured_noise_resumes),
+        cmocka_unit_test(the_additive_model_resumes),
         cmocka_unit_test(choice_of_components_resumes),
         cmocka_unit_test(iso_noise_resumes),
         cmocka_unit_test(low_rank_resumes),
