@@ -122,18 +122,22 @@ kn_status kn_maps_cv(kn_ctx *ctx, const kn_model *model, kn_view Y, int folds, c
 {
     kn_status status;
     kn_maps *m;
-    void *dealt = NULL;
+    void *dealt = NULL, *groups = NULL;
     KN_TRY(begin(ctx, model, maps, &m));
     KN_TRY(kn_check_training(ctx, model, Y));
     KN_TRY(check_folds(ctx, model->info.n_samples, folds, fold));
-    if (!fold && model->grouped) {
+    if (!fold && model->grouped && model->gp.latent.groups.n == 0) {
         status = kn_fail(ctx, KN_ERR_ARGUMENT,
                          "the model's folds followed groups that it does not keep: give the folds");
         goto out;
     }
     if (!fold) {
-        KN_TRY(kn_alloc(ctx, model->info.n_samples, sizeof(int), &dealt));
-        KN_TRY(kn_folds_deal(ctx, model->info.n_samples, NULL, model->seed, &folds, dealt));
+        ptrdiff_t N = model->info.n_samples;
+        KN_TRY(kn_alloc(ctx, N, sizeof(int), &dealt));
+        KN_TRY(kn_alloc(ctx, N, sizeof(int), &groups));
+        for (ptrdiff_t i = 0; model->grouped && i < N; i++)
+            ((int *)groups)[i] = (int)model->gp.latent.groups.of[i];
+        KN_TRY(kn_folds_deal(ctx, N, model->grouped ? groups : NULL, model->seed, &folds, dealt));
         fold = dealt;
     }
     kn_responses responses = kn_responses_of(Y, &model->y);
@@ -141,6 +145,7 @@ kn_status kn_maps_cv(kn_ctx *ctx, const kn_model *model, kn_view Y, int folds, c
     KN_TRY(kn_gp_cv(ctx, &model->gp, &problem, &m->maps));
     *maps = m;
 out:
+    kn_free(groups);
     kn_free(dealt);
     if (status != KN_OK)
         kn_maps_free(m);
