@@ -314,6 +314,46 @@ static void low_rank_and_dense_find_the_same(void **state)
 
 /* ---- new people ------------------------------------------------------------------------------ */
 
+/* noise_j = max( mean_i(e_ij^2 - v_ij), 0.5 mean_i e_ij^2 ), and with few people the floor binds */
+static void noise_is_what_the_held_out_say_and_half_of_it_at_least(void **state)
+{
+    (void)state;
+    enum { T = 12, FOLDS = 4 };
+    int bound = 0, free_of_it = 0;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        ptrdiff_t N = seed % 2 ? 8 : 60;
+        cohort c = cohort_new((cohort_plan){
+            .N = N, .T = T, .sites = 4, .kind = COHORT_SITES, .strength = 20, .seed = seed});
+        kn_settings s = cohort_settings(&c, false);
+        kn_mat e = ref_new(N, T), v = ref_new(N, T);
+        double noise[T];
+        kn_model *m;
+        kn_maps *maps;
+        s.components = 3;
+        s.folds = FOLDS;
+        assert_ok(ctx, kn_fit_arrays(ctx, cohort_view(c.X), cohort_view(c.Y), &s, &m));
+        assert_ok(ctx, kn_maps_cv(ctx, m, cohort_view(c.Y), FOLDS, NULL, &maps));
+        assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, e, v));
+        assert_ok(ctx, kn_model_noise(ctx, m, noise));
+        for (ptrdiff_t j = 0; j < T; j++) {
+            double square = 0, variance = 0, n = (double)N;
+            for (ptrdiff_t i = 0; i < N; i++) {
+                double r = kn_at(c.Y, i, j) - kn_at(e, i, j);
+                square += r * r / n;
+                variance += kn_at(v, i, j) / n;
+            }
+            assert_close(noise[j] / square, fmax(1 - variance / square, 0.5), 1e-9);
+            bound += variance > 0.5 * square;
+            free_of_it += variance < 0.5 * square;
+        }
+        kn_maps_free(maps);
+        kn_model_free(m);
+        free(e.data), free(v.data);
+        cohort_free(&c);
+    }
+    assert_true(bound > 0 && free_of_it > 0);
+}
+
 static void a_covariate_that_was_constant_predicts_nothing(void **state)
 {
     (void)state;
@@ -598,6 +638,7 @@ int main(void)
         cmocka_unit_test(gram_folds_equal_literal_refits),
         cmocka_unit_test(low_rank_agrees_with_dense),
         cmocka_unit_test(low_rank_and_dense_find_the_same),
+        cmocka_unit_test(noise_is_what_the_held_out_say_and_half_of_it_at_least),
         cmocka_unit_test(a_covariate_that_was_constant_predicts_nothing),
         cmocka_unit_test(variance_is_bounded_beyond_the_training_range),
         cmocka_unit_test(one_start_is_as_good_as_twenty),
