@@ -375,7 +375,7 @@ kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_
         KN_TRY(deviances(ctx, s, false, &of_all, row));
         KN_TRY(deviances(ctx, s, true, &of_noise, row));
     }
-    for (ptrdiff_t i = row; s->model->gp.P > 0 && i < row + rows; i++)
+    for (ptrdiff_t i = row; i < row + rows; i++)
         s->extrapolation[i] += s->beyond[i];
     kn_extrapolation_ratio(s->extrapolation + row, rows, s->noise_sum);
     for (ptrdiff_t i = row; by_covariates(s) && i < row + rows; i++)

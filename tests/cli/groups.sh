@@ -39,7 +39,8 @@ awk -F, -v OFS=, 'NR == 1 { print; next }
         if (NR > 4) { $1 = "n" NR; $8 = "new" }
         $10 += 0.02; $12 -= 0.01; print
     }' visits.csv >further.csv
-for m in ids family; do
+train "each response alone" alone.safetensors --use age,sex --method stgpr
+for m in ids family alone; do
     works "a further visit, by $m" score $m.safetensors -c further.csv -y further.csv -o $m.new
     works "... of people who are known" \
         score $m.safetensors -c further.csv -y further.csv -o $m.known --known-groups
@@ -51,6 +52,9 @@ for m in ids family; do
     tail -n 2 $m.new/z.csv >new
     tail -n 2 $m.known/z.csv >known
     check "... and nobody else's" same new known
+    column $m.new/abnormality.tsv extrapolation | awk '{ printf "%.9f\n", $1 }' >new
+    column $m.known/abnormality.tsv extrapolation | awk '{ printf "%.9f\n", $1 }' >known
+    check "... nor how far anybody is from training" same new known
 done
 works "predictions of known groups" predict ids.safetensors -c further.csv -o expected --known-groups
 works "... and of new ones" predict ids.safetensors -c further.csv -o apart
