@@ -243,7 +243,8 @@ KN_API ptrdiff_t kn_scores_n_responses(const kn_scores *scores);
 KN_API const char *const *kn_scores_ids(const kn_scores *scores); /* "row-0001" without ids */
 /* A column of abnormality.tsv by its name, "deviance_p"; NULL: there is none. */
 KN_API const double *kn_scores_people(const kn_scores *scores, const char *name);
-/* A column of metrics.tsv, "R2", or "ys2_noise"; NULL: there is none. */
+/* A column of metrics.tsv, "R2", or "ys2_noise", or "ys2_noise_known", that of members of known
+ * groups; NULL: there is none. */
 KN_API const double *kn_scores_responses(const kn_scores *scores, const char *name);
 /* A number of summary.json, "metrics.R2", "AUC.top", "AUC.top.low", "counts.abnormal", or "files",
  * how many were written; NaN: there is none. */

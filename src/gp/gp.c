@@ -65,6 +65,30 @@ static kn_status members(kn_gp *gp, int k, kn_arrays *a)
     return status;
 }
 
+/* From a file: gammas are of groups, and every component is in one cell. */
+static kn_status check_cells(const kn_gp *gp, bool grouped, kn_arrays *a)
+{
+    kn_status status = KN_OK;
+    const kn_latent *l = &gp->latent;
+    void *memory;
+    if (!grouped && (l->n_cells > 1 || l->cell[0].R0.gamma > 0))
+        return a->bad(a, "group");
+    KN_TRY(kn_alloc(a->ctx, l->P, sizeof(bool), &memory));
+    bool *found = memory, sound = true;
+    ptrdiff_t n = 0;
+    for (int k = 0; k < l->n_cells; k++)
+        for (ptrdiff_t i = 0; i < l->cell[k].n; i++, n++) {
+            bool *p = &found[kn_cell_component(&l->cell[k], i)];
+            sound = sound && !*p;
+            *p = true;
+        }
+    kn_free(memory);
+    if (!sound || n != l->P)
+        return a->bad(a, "which");
+out:
+    return status;
+}
+
 static kn_status cell_arrays(kn_gp *gp, int k, kn_arrays *a)
 {
     kn_status status = KN_OK;
@@ -96,14 +120,12 @@ kn_status kn_group_array(kn_gp *gp, kn_arrays *a)
 {
     kn_status status;
     kn_latent *l = &gp->latent;
-    kn_groups read = {0};
     ptrdiff_t n = l->groups.N, *of = l->groups.of;
     KN_TRY(a->indices(a, "group", &n, &of));
     if (a->reading) {
-        if (n != gp->N)
-            KN_TRY(a->bad(a, "group"));
-        read = (kn_groups){.N = n, .n = n, .of = of};
-        status = kn_groups_subset(a->ctx, &read, NULL, n, &l->groups);
+        kn_groups read = {.N = n, .n = n, .of = of};
+        status =
+            n == gp->N ? kn_groups_subset(a->ctx, &read, NULL, n, &l->groups) : a->bad(a, "group");
         kn_free(of);
         KN_TRY(status);
     }
@@ -134,6 +156,8 @@ kn_status kn_components_arrays(kn_gp *gp, kn_arrays *a)
         KN_TRY(group_arrays(gp, a));
     for (int k = 0; k < l->n_cells; k++)
         KN_TRY(cell_arrays(gp, k, a));
+    if (a->reading)
+        KN_TRY(check_cells(gp, grouped, a));
     KN_TRY(a->doubles(a, "c", P, KN_NOT_NEGATIVE, &l->c));
     KN_TRY(a->doubles(a, "d", P, KN_NOT_NEGATIVE, &l->d));
     KN_TRY(a->mat(a, "B", gp->T, gp->P, &gp->B));

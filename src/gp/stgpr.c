@@ -358,6 +358,8 @@ static kn_status check_cells(const kn_gp *gp, kn_arrays *a)
     const kn_cov *cov = &gp->spec.sample;
     kn_status status = KN_OK;
     double *gamma = NULL;
+    if (cov->n > cov->n_between) /* its noise is beside R0 */
+        return a->bad(a, "'kernel'");
     if (s->cells.cols == 2 && kn_cov_is_rho_length(cov))
         KN_TRY(from_rho_length(a->ctx, cov, s));
     if (s->cells.cols != kn_cell_columns(cov))

@@ -66,9 +66,14 @@ kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who
     stgpr_maps *m = out->own;
     KN_TRY(kn_mat_copy(ctx, who->X, &m->Xs));
     if (who->group && gp->latent.groups.n > 0) {
+        void *known;
         KN_TRY(kn_alloc_i(ctx, out->n, &m->group));
-        for (ptrdiff_t i = 0; i < out->n; i++)
+        KN_TRY(kn_alloc(ctx, out->n, sizeof *out->known, &known));
+        out->known = known;
+        for (ptrdiff_t i = 0; i < out->n; i++) {
             m->group[i] = who->group[i];
+            out->known[i] = who->group[i] >= 0;
+        }
     }
 out:
     if (status != KN_OK)

@@ -234,7 +234,8 @@ static kn_status read_groups(kn_ctx *ctx, const kn_st_file *f, json_t *record, k
     json_int_t rule = json_integer_value(json_object_get(j, "rule"));
     if (!j)
         return KN_OK;
-    if (rule <= KN_GROUP_NONE || rule > KN_GROUP_STIMULI || m->gp.latent.groups.n == 0)
+    if (rule <= KN_GROUP_NONE || rule > KN_GROUP_STIMULI || m->gp.latent.groups.n == 0 ||
+        (rule == KN_GROUP_COLUMN && !column))
         return bad(ctx, f, "'group'");
     m->group_rule = (kn_group_rule)rule;
     if (column)
@@ -386,6 +387,23 @@ out:
     return status;
 }
 
+/* The recipe makes the columns that the design knows. */
+static kn_status read_recipe(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
+{
+    json_t *recipe = json_object_get(record, "recipe");
+    if (!json_is_object(recipe))
+        return KN_OK;
+    kn_status status = kn_recipe_from_json(ctx, kn_st_name(f), recipe, &m->recipe);
+    if (status != KN_OK)
+        return status;
+    if (kn_recipe_width(&m->recipe) != m->x.C)
+        return bad(ctx, f, "'recipe'");
+    for (ptrdiff_t c = 0; c < m->x.C; c++)
+        if (m->x.column[c].levels != (m->recipe.codes ? (int)m->recipe.column[c].levels.n : 0))
+            return bad(ctx, f, "'recipe'");
+    return KN_OK;
+}
+
 static kn_status check_sizes(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info *i)
 {
     if (i->n_samples < 1 || i->n_covariates < 1 || i->n_responses < 1 || i->rank < 1 ||
@@ -431,12 +449,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     if (json_is_object(options))
         m->options = json_dumps(options, JSON_COMPACT);
     kn_model_settle(m);
-    json_t *recipe = json_object_get(record, "recipe");
-    if (json_is_object(recipe)) {
-        KN_TRY(kn_recipe_from_json(ctx, kn_st_name(f), recipe, &m->recipe));
-        if (kn_recipe_width(&m->recipe) != m->info.n_covariates)
-            status = bad(ctx, f, "'recipe'");
-    }
+    KN_TRY(read_recipe(ctx, f, record, m));
 out:
     json_decref(record);
     if (status != KN_OK && m) {

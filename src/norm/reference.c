@@ -6,6 +6,7 @@
 #include "gp/loo.h"
 #include "gp/method.h"
 #include "gp/noise.h"
+#include "gp/slope.h"
 #include "norm/deviance_fit.h"
 #include "norm/extrapolation.h"
 #include "norm/gev_fit.h"
@@ -392,6 +393,8 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_deviance_sizes d = {n, s->T, once ? KN_REFERENCE_FOLDS : s->folds, s->threads};
     kn_held begin, panel[2]; /* panel: before and after what the maps keep of a walk */
     kn_rehearse_stage(r, "reference");
+    if (!s->iso && !s->method->alone)
+        kn_slope_need(r, s, n);
     keep = kn_reference_keeps_z(n, s->T);
     kn_hold_d(r, KN_NEED_REFERENCE, n, 5);
     if (keep)

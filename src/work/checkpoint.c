@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/mat.h"
+#include "data/design.h"
 #include "io/grow.h"
 #include "io/records.h"
 #include "io/writer.h"
@@ -56,6 +57,16 @@ static uint64_t view_hash(kn_view v)
     return h;
 }
 
+/* Codes of categories and numbers look alike in X. */
+static uint64_t covariates_hash(kn_view X, const kn_design_options *design)
+{
+    uint64_t h = view_hash(X);
+    size_t n = (size_t)X.cols * sizeof(int);
+    if (design && design->levels)
+        h = kn_hash(design->levels, n, h);
+    return design && design->values ? kn_hash(design->values, n, h) : h;
+}
+
 static json_t *hash_json(uint64_t h)
 {
     char text[17];
@@ -71,10 +82,10 @@ static json_t *identity(const kn_ctx *ctx, kn_view X, kn_view Y, const kn_settin
     snprintf(threads, sizeof threads, "%d", kn_threads(ctx));
     return json_pack("{s:s s:i s:s s:o s:o s:o s:o s:s s:s s:s s:s}", "format", "kronorm resume",
                      "format_version", FORMAT, "version", kn_version(), "options",
-                     hash_json(kn_settings_hash(s, X.rows)), "covariates", hash_json(view_hash(X)),
-                     "responses", hash_json(view_hash(Y)), "basis",
-                     hash_json(s->basis_view.data ? view_hash(s->basis_view) : 0), "threads",
-                     threads, "BLAS", kn_la_config(), "core", kn_la_core(), "byte_order",
+                     hash_json(kn_settings_hash(s, X.rows)), "covariates",
+                     hash_json(covariates_hash(X, s->design)), "responses", hash_json(view_hash(Y)),
+                     "basis", hash_json(s->basis_view.data ? view_hash(s->basis_view) : 0),
+                     "threads", threads, "BLAS", kn_la_config(), "core", kn_la_core(), "byte_order",
                      *(unsigned char *)&one ? "little" : "big");
 }
 

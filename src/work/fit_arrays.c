@@ -87,6 +87,27 @@ out:
     return status;
 }
 
+/* Folds of the samples that maps are of, where these are some; members of a group share one. */
+static kn_status deal_some(kn_ctx *ctx, const kn_gp_maps *cv, const int *groups, uint64_t seed,
+                           int *folds, int *fold)
+{
+    kn_status status = KN_OK;
+    void *memory = NULL;
+    bool several = false;
+    if (groups) {
+        KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &memory));
+        int *own = memory;
+        for (ptrdiff_t i = 0; i < cv->n; i++) {
+            own[i] = groups[cv->sample[i]];
+            several = several || own[i] != own[0];
+        }
+    }
+    KN_TRY(kn_folds_deal(ctx, cv->n, several ? memory : NULL, seed, folds, fold));
+out:
+    kn_free(memory);
+    return status;
+}
+
 /* What is normal, from the training samples' own cross-validated maps, and from them the noise. */
 static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y,
                                 const kn_settings *s, kn_model *m)
@@ -106,7 +127,7 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_resp
                             .seed = m->seed};
     if (cv->sample) {
         KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
-        KN_TRY(kn_folds_deal(ctx, cv->n, NULL, m->seed, &folds, fold));
+        KN_TRY(deal_some(ctx, cv, s->groups, m->seed, &folds, fold));
         job.fold = fold;
         job.folds = folds;
     }

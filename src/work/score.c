@@ -92,6 +92,8 @@ static kn_status check_outputs(kn_ctx *ctx, work *w)
             KN_TRY(kn_mapfile_check(ctx, &w->layout, kn_map_name[k], w->people.n, false));
     if (w->write & KN_MAP_YS2_MODEL)
         KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise", 1, true));
+    if (w->write & KN_MAP_YS2_MODEL && w->scores->noise_group)
+        KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise_known", 1, true));
     if (w->score)
         KN_TRY(kn_scores_check(ctx, folder, &w->options));
 out:
@@ -354,16 +356,16 @@ out:
     return status;
 }
 
-/* The noise map: one row, which is nobody's. */
-static kn_status write_noise(kn_ctx *ctx, const work *w)
+/* A noise map: one row, which is nobody's. */
+static kn_status write_noise(kn_ctx *ctx, const work *w, const char *name, const double *values)
 {
     kn_status status;
     kn_mapfile *file = NULL;
     float *noise = NULL;
     KN_TRY(kn_alloc_f(ctx, w->layout.T, &noise));
     for (ptrdiff_t j = 0; j < w->layout.T; j++)
-        noise[j] = (float)w->scores->noise[j];
-    KN_TRY(kn_mapfile_new(ctx, &w->layout, "ys2_noise", 1, true, &file));
+        noise[j] = (float)values[j];
+    KN_TRY(kn_mapfile_new(ctx, &w->layout, name, 1, true, &file));
     KN_TRY(kn_mapfile_rows(ctx, file, noise, 1));
     KN_TRY(kn_mapfile_commit(ctx, file, &w->scores->n_files));
 out:
@@ -381,7 +383,9 @@ static kn_status write_all(kn_ctx *ctx, work *w)
         if (w->file[k])
             KN_TRY(kn_mapfile_commit(ctx, w->file[k], &w->scores->n_files));
     if (w->write & KN_MAP_YS2_MODEL)
-        KN_TRY(write_noise(ctx, w));
+        KN_TRY(write_noise(ctx, w, "ys2_noise", w->scores->noise));
+    if (w->write & KN_MAP_YS2_MODEL && w->scores->noise_group)
+        KN_TRY(write_noise(ctx, w, "ys2_noise_known", w->scores->noise_group));
     if (w->score) {
         KN_TRY(kn_scores_write(ctx, w->scores, w->s.folder, &w->options));
         w->scores->n_files += 3;

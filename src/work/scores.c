@@ -57,6 +57,7 @@ void kn_scores_free(kn_scores *s)
     kn_mat_clear(&s->metrics);
     kn_names_free(s->id, s->n);
     kn_free(s->noise);
+    kn_free(s->noise_group);
     json_decref(s->summary);
     free(s->json);
     kn_free(s);
@@ -284,14 +285,19 @@ void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_bloc
 kn_status kn_scores_stand(kn_ctx *ctx, kn_scores *s, const kn_standing *standing)
 {
     kn_status status = KN_OK;
+    const kn_scaling *y = &s->model->y;
     s->standing = standing;
-    if (!s->scored)
-        return KN_OK;
-    KN_TRY(kn_alloc_d(ctx, s->n, &s->beyond));
-    if (standing->n_known > 0) {
-        KN_TRY(kn_alloc_d(ctx, s->model->gp.T, &s->noise_known));
-        kn_noise_known_group(&s->model->gp, s->noise_known);
-    }
+    if (s->scored)
+        KN_TRY(kn_alloc_d(ctx, s->n, &s->beyond));
+    if (standing->n_known == 0)
+        goto out;
+    KN_TRY(kn_alloc_d(ctx, s->model->gp.T, &s->noise_known));
+    kn_noise_known_group(&s->model->gp, s->noise_known);
+    KN_TRY(kn_alloc_d(ctx, s->T, &s->noise_group));
+    for (ptrdiff_t j = 0; j < s->T; j++)
+        s->noise_group[j] = NAN;
+    for (ptrdiff_t k = 0; k < y->n_kept; k++)
+        s->noise_group[y->kept[k]] = s->noise_known[k] * y->sd[k] * y->sd[k];
 out:
     return status;
 }
@@ -375,7 +381,7 @@ kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_
         KN_TRY(deviances(ctx, s, false, &of_all, row));
         KN_TRY(deviances(ctx, s, true, &of_noise, row));
     }
-    for (ptrdiff_t i = row; s->model->gp.P > 0 && i < row + rows; i++)
+    for (ptrdiff_t i = row; i < row + rows; i++)
         s->extrapolation[i] += s->beyond[i];
     kn_extrapolation_ratio(s->extrapolation + row, rows, s->noise_sum);
     for (ptrdiff_t i = row; by_covariates(s) && i < row + rows; i++)

@@ -24,6 +24,7 @@ struct kn_scores {
     char **id;             /* n */
     float *map[KN_N_MAPS]; /* n x T row by row, those that were to be kept */
     double *noise;         /* T, original units */
+    double *noise_group;   /* the same of members of a known group; NULL: nobody is */
     ptrdiff_t n_files;     /* written */
     json_t *summary;
     char *json; /* the same as text */

@@ -132,6 +132,8 @@ const double *kn_scores_responses(const kn_scores *s, const char *name)
 {
     if (strcmp(name, "ys2_noise") == 0)
         return s->noise;
+    if (strcmp(name, "ys2_noise_known") == 0)
+        return s->noise_group;
     for (int k = 0; s->scored && k < KN_N_METRICS; k++)
         if (strcmp(kn_metric_name[k], name) == 0)
             return kn_col(s->metrics, k);

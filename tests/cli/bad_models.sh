@@ -37,4 +37,25 @@ bad "overlapping offsets" over.safetensors ": tensor 'U' overlaps 'X'"
 sed 's/"data_offsets":\[960,/"data_offsets":[952,/' model.safetensors >long.safetensors
 bad "offsets that do not fit the shape" long.safetensors \
     ": tensor 'U' has 12808 bytes, its shape and dtype need 12800"
+# ---- models with groups and a design: parts of a file that do not belong together
+make_visits
+train() { "$KRONORM" fit -c visits.csv -y visits.csv --targets a,b,c,d -q "$@"; }
+train --use age,sex --group family -o family.safetensors
+train --use age,sex --method stgpr -o alone.safetensors
+train --use age,tesla --no-standardise -o tesla.safetensors
+mixed() { # promise, model, sed script of the same length, what is named
+    sed "$3" "$2" >mixed.safetensors
+    if cmp -s "$2" mixed.safetensors; then not_ok "$1" "the file is written otherwise"; return; fi
+    refused "$1" "mixed.safetensors: $4 is missing or not what it should be" info mixed.safetensors
+    refused "$1: score" "mixed.safetensors: $4 is missing or not what it should be" \
+        score mixed.safetensors -c visits.csv -y visits.csv -o out
+}
+mixed "a group's column without a name" family.safetensors \
+    's/\\"column\\":\\"family\\"/\\"colunm\\":\\"family\\"/' "'group'"
+mixed "shares of groups without the groups" family.safetensors \
+    's/"group":{/"Group":{/; s/\\"group\\":{/\\"Group\\":{/' group
+mixed "noise among the terms of a single response" alone.safetensors \
+    's/\\"kernel\\":\\"same\\"/\\"kernel\\":\\"iso\\" /' "'kernel'"
+mixed "a number that the design has as a category" tesla.safetensors \
+    's/{\\"min\\":3.0,\\"max\\":3.0,\\"constant\\":true}/{\\"shares\\":[1.0]                         }/' "'recipe'"
 done_testing

@@ -39,7 +39,8 @@ awk -F, -v OFS=, 'NR == 1 { print; next }
         if (NR > 4) { $1 = "n" NR; $8 = "new" }
         $10 += 0.02; $12 -= 0.01; print
     }' visits.csv >further.csv
-for m in ids family; do
+train "each response alone" alone.safetensors --use age,sex --method stgpr
+for m in ids family alone; do
     works "a further visit, by $m" score $m.safetensors -c further.csv -y further.csv -o $m.new
     works "... of people who are known" \
         score $m.safetensors -c further.csv -y further.csv -o $m.known --known-groups
@@ -51,7 +52,23 @@ for m in ids family; do
     tail -n 2 $m.new/z.csv >new
     tail -n 2 $m.known/z.csv >known
     check "... and nobody else's" same new known
+    column $m.new/abnormality.tsv extrapolation | awk '{ printf "%.9f\n", $1 }' >new
+    column $m.known/abnormality.tsv extrapolation | awk '{ printf "%.9f\n", $1 }' >known
+    check "... nor how far anybody is from training" same new known
 done
+works "maps of known groups" score ids.safetensors -c further.csv -y further.csv -o maps --known-groups \
+    --write z,yhat,ys2_model
+cut -d, -f1,10- further.csv >maps/y.csv
+by_maps() { # z is (y - yhat)/sqrt(ys2_model + noise), the noise of known groups for the first two
+    awk -F, 'FNR == 1 { file++; next }
+        { for (j = 2; j <= 5; j++) v[file, FNR, j] = $j
+          for (j = 1; j <= 4; j++) noise[file, j] = $j }
+        END { for (i = 2; i <= 5; i++) for (j = 2; j <= 5; j++) {
+                z = (v[1, i, j] - v[2, i, j]) / sqrt(v[3, i, j] + noise[i < 4 ? 4 : 5, j - 1])
+                if ((z - v[6, i, j])^2 > 1e-8) exit 1 } }' \
+        maps/y.csv maps/yhat.csv maps/ys2_model.csv maps/ys2_noise_known.csv maps/ys2_noise.csv maps/z.csv
+}
+check "... and their noise make up z" by_maps
 works "predictions of known groups" predict ids.safetensors -c further.csv -o expected --known-groups
 works "... and of new ones" predict ids.safetensors -c further.csv -o apart
 check "... differ" differ expected/yhat.csv apart/yhat.csv

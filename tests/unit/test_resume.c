@@ -470,7 +470,8 @@ static void a_checkpoint_of_another_fit_is_refused(void **state)
     kn_settings o = options(), other = o;
     kn_checkpoint *c;
     double theta[] = {0, 0, 0}, was;
-    int groups[20] = {0};
+    int groups[20] = {0}, levels[20] = {0, 3};
+    kn_design_options codes = {.levels = levels};
     kn_set_threads(ctx, 2);
     assert_ok(ctx, kn_checkpoint_open(ctx, FILE_NAME, view(p.X), view(p.Y), &o, &c));
     assert_logged(lines, KN_LOG_INFO,
@@ -493,6 +494,9 @@ static void a_checkpoint_of_another_fit_is_refused(void **state)
     other = o;
     other.basis_view = view(p.X);
     assert_other(p, &other, "other basis");
+    other = o; /* X may hold codes or the same numbers */
+    other.design = &codes;
+    assert_other(p, &other, "other covariates");
     was = p.X.data[7], p.X.data[7] = nextafter(was, 10);
     assert_other(p, &o, "other covariates");
     p.X.data[7] = was;
