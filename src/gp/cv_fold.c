@@ -27,7 +27,9 @@ kn_status kn_fold_rows(kn_ctx *ctx, ptrdiff_t N, const int *fold, int k, kn_fold
         else
             out->train[out->n_train++] = i;
     if (out->n_train < 2)
-        status = kn_fail(ctx, KN_ERR_DATA, "fold %d leaves %td samples to train on, expected 2",
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "fold %d leaves %td samples to train on, expected 2 (groups stay whole: "
+                         "{group=none} parts them, {folds=0} makes no reference)",
                          k + 1, out->n_train);
 out:
     if (status != KN_OK)

@@ -158,6 +158,10 @@ kn_status kn_components_arrays(kn_gp *gp, kn_arrays *a)
         KN_TRY(cell_arrays(gp, k, a));
     if (a->reading)
         KN_TRY(check_cells(gp, grouped, a));
+    for (int k = 0; a->reading && grouped && k < l->n_cells; k++)
+        for (ptrdiff_t i = 0; i < l->cell[k].n; i++)
+            if (l->gamma[kn_cell_component(&l->cell[k], i)] != l->cell[k].R0.gamma)
+                return a->bad(a, "gamma");
     KN_TRY(a->doubles(a, "c", P, KN_NOT_NEGATIVE, &l->c));
     KN_TRY(a->doubles(a, "d", P, KN_NOT_NEGATIVE, &l->d));
     KN_TRY(a->mat(a, "B", gp->T, gp->P, &gp->B));

@@ -704,7 +704,8 @@ static void leaving_need(kn_rehearsal *r, const kn_need_shape *s)
 void kn_stgpr_block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
 {
     ptrdiff_t width = kn_at_most(s->T, KN_BLOCK), count = kn_at_most(s->T, panel_width(n, width));
-    kn_hold_d(r, KN_NEED_WORK, n, 2 * count);
+    /* and the variance of people whose covariates were held, as if they were not */
+    kn_hold_d(r, KN_NEED_WORK, n, (kind == KN_MAPS_PREDICT ? 3 : 2) * count);
     kn_held mark = r->now;
     kn_hold_d(r, KN_NEED_WORK, count, 1); /* groups */
     if (kind == KN_MAPS_CV) {

@@ -9,7 +9,7 @@
 #include "cov/additive.h"
 #include "gp/method.h"
 
-enum { LINE = 512 };
+enum { LINE = 4096 }; /* of which a name has a quarter at most */
 
 static const char *column_name(const kn_model *m, ptrdiff_t c)
 {
@@ -70,6 +70,7 @@ double kn_mean_slope(const kn_model *m)
 typedef struct text {
     char *data;
     size_t used, room;
+    bool failed;
 } text;
 
 __attribute__((format(printf, 2, 3))) static void add(text *t, const char *format, ...)
@@ -80,11 +81,13 @@ __attribute__((format(printf, 2, 3))) static void add(text *t, const char *forma
     vsnprintf(part, sizeof part, format, args);
     va_end(args);
     size_t n = strlen(part);
+    if (t->failed)
+        return;
     if (t->used + n + 1 > t->room) {
         char *more = realloc(t->data, t->room = 2 * (t->used + n + 1));
         if (!more) {
             free(t->data);
-            *t = (text){0};
+            *t = (text){.failed = true};
             return;
         }
         t->data = more;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "gp/method.h"
 #include "io/path.h"
 
 const char *kn_standing_column(const kn_settings *s, const kn_model *model)
@@ -68,10 +69,11 @@ static kn_status find_groups(kn_ctx *ctx, const kn_model *m, const kn_people *p,
                                                           : group_named(m, p->group_text[i]);
         out->n_known += out->group[i] >= 0;
     }
-    kn_log(ctx, KN_LOG_INFO,
-           "%td of %td people belong to groups of training: within these, what "
-           "the group has in common is expected too",
-           out->n_known, out->n);
+    bool none = m->gp.P == 0 && m->gp.method->components;
+    kn_log(ctx, KN_LOG_INFO, "%td of %td people belong to groups of training: %s", out->n_known,
+           out->n,
+           none ? "without components that changes nothing"
+                : "within these, what the group has in common is expected too");
     return KN_OK;
 }
 
