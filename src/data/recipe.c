@@ -138,7 +138,8 @@ static kn_status refuse_unseen(const job *a, const kn_covariate *c, ptrdiff_t ro
     }
     for (ptrdiff_t k = 0; k < c->levels.n; k++)
         kn_listing_add(&known, c->levels.text[k]);
-    snprintf(what, sizeof what, "a level that training did not have (it had %s)", known.text);
+    snprintf(what, sizeof what, "a level that training did not have (it had %s%s)", known.text,
+             a->recipe->unseen ? "; {unseen=prior} takes models of the additive sum only" : "");
     return kn_cell_refused(a->ctx, a->table, row, col, what);
 }
 

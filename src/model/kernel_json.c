@@ -120,6 +120,7 @@ static kn_status add_term(kn_ctx *ctx, const char *file, json_t *j, ptrdiff_t F,
 static kn_status read_terms(kn_ctx *ctx, const char *file, json_t *terms, ptrdiff_t F, kn_cov *cov,
                             double *theta)
 {
+    static const double MOST = 50;
     *cov = (kn_cov){0};
     if (!json_is_array(terms))
         return bad(ctx, file);
@@ -134,6 +135,9 @@ static kn_status read_terms(kn_ctx *ctx, const char *file, json_t *terms, ptrdif
         for (int i = 0; i <= t->kernel->n_shape; i++) {
             json_t *v = json_object_get(own, param_name(t->kernel, i));
             theta[t->at + i] = number(v, v ? -INFINITY : 0);
+            /* a term may be off, a shape may not; logarithms beyond are nobody's */
+            if (!(theta[t->at + i] <= MOST) || (i > 0 && !(theta[t->at + i] >= -MOST)))
+                return bad(ctx, file);
         }
     }
     return KN_OK;

@@ -132,6 +132,10 @@ refused "another one is refused" "sites.csv line 2: site is 'Q', a level that tr
     predict site.safetensors -c sites.csv -o expected
 works "... or the prior" predict site.safetensors -c sites.csv -o expected --unseen prior
 check "... and said" said "kronorm predict: warning: sites.csv: site of 2 people is a level that training did not have: Q"
+train "a site in a plain sum" plain.safetensors --use age,site --preset classic
+refused "... has no prior" \
+    "sites.csv line 2: site is 'Q', a level that training did not have (it had A, B; --unseen prior takes models of the additive sum only)" \
+    predict plain.safetensors -c sites.csv -o plain --unseen prior
 make_noise
 works "covariates that predict nothing" fit -c noise.csv -y noise.csv --use age -o nothing.safetensors
 check "... bring a warning" said "kronorm fit: warning: the covariates predict nothing: no number of components beats the mean alone; everybody is expected to have the mean"
