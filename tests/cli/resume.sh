@@ -13,7 +13,7 @@ awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
         }
     }' >all.csv
 make_tables
-FIT="fit -c all.csv -y all.csv --use age -P 4 --restarts 12 --folds 3 --preset classic"
+FIT="fit -c all.csv -y all.csv --use age -P 4 --restarts 20 --folds 3 --preset classic"
 kronorm $FIT -o whole.safetensors -q
 
 # Runs a fit in the background until its checkpoint has some bytes, and leaves its id in $run.
@@ -35,7 +35,8 @@ check "and leaves its steps" test -s m.safetensors.resume
 check "but no model" test ! -e m.safetensors
 check "the first run says that it begins" grep -qx \
     "m.safetensors.resume: not there, the fit starts from the beginning" "$logs/err"
-until_written 30000 $FIT -o m.safetensors --resume
+# more than the first has left: it has read that, and said so
+until_written $(($(stat -c %s m.safetensors.resume) + 12000)) $FIT -o m.safetensors --resume
 check "the second goes on from there" grep -qx \
     "m.safetensors.resume: the fit goes on after [1-9][0-9]* steps" "$logs/err"
 kill -STOP $run
@@ -80,7 +81,7 @@ refused "other options" "m.safetensors.resume: was begun with other options (rem
     $FIT --seed 7 -o m.safetensors --resume
 sed '9s/,2[0-9]*\./,31./; 9s/,[0-9]*\./,33./' all.csv >changed.csv
 refused "other covariates" "m.safetensors.resume: was begun with other covariates (remove it to start again, or leave --resume out)" \
-    fit -c changed.csv -y all.csv --use age --targets a,b,c,d,e,f -P 4 --restarts 12 --folds 3 --preset classic \
+    fit -c changed.csv -y all.csv --use age --targets a,b,c,d,e,f -P 4 --restarts 20 --folds 3 --preset classic \
     -o m.safetensors --resume
 refused "other responses" "m.safetensors.resume: was begun with other responses (remove it to start again, or leave --resume out)" \
     $FIT --targets a,b,c -o m.safetensors --resume
