@@ -24,7 +24,8 @@ struct kn_noise_maker {
     kn_mat y;         /* N x width, where a block has some samples only */
     bool some;
     int workers;
-    kn_mat *work; /* workers of N x TILE */
+    kn_mat *work;  /* workers of N x TILE */
+    double *floor; /* width: of the responses of a block, by the rules of 0.1; NULL */
 };
 
 void kn_noise_maker_free(kn_noise_maker *m)
@@ -34,6 +35,7 @@ void kn_noise_maker_free(kn_noise_maker *m)
     for (int w = 0; m->work && w < m->workers; w++)
         kn_mat_clear(&m->work[w]);
     kn_free(m->work);
+    kn_free(m->floor);
     kn_mat_clear(&m->Z);
     kn_mat_clear(&m->y);
     kn_free(m);
@@ -84,8 +86,10 @@ static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
     kn_noise_maker *m = self;
     kn_status status = KN_OK;
     void *memory;
+    if (!m->known && m->in_sample && m->held_out && !m->floor)
+        KN_TRY(kn_alloc_d(ctx, plan->width, &m->floor));
     if (m->known || m->s2 || !m->in_sample)
-        return KN_OK;
+        goto out;
     m->workers = kn_workers(ctx, plan->width, TILE);
     KN_TRY(kn_alloc(ctx, m->workers, sizeof *m->work, &memory));
     m->work = memory;
@@ -151,14 +155,19 @@ static void moments(void *self, ptrdiff_t from, ptrdiff_t to)
     const kn_block *b = job->b;
     for (ptrdiff_t j = from; j < to; j++) {
         const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j), *v = kn_col(b->var, j);
-        double *noise = &job->m->gp->noise[b->first + j], moment = 0, square = 0;
-        double n = (double)b->y.rows;
+        double *noise = &job->m->gp->noise[b->first + j], moment = 0, square = 0, n = 0;
         for (ptrdiff_t i = 0; i < b->y.rows; i++) {
             double e2 = (y[i] - mean[i]) * (y[i] - mean[i]);
+            if (!isfinite(e2)) /* a missing response */
+                continue;
+            n++;
             moment += e2 - v[i];
             square += e2;
         }
-        *noise = fmax(moment / n, job->m->in_sample ? FLOOR_CLASSIC * *noise : FLOOR * square / n);
+        double floor = job->m->in_sample ? FLOOR_CLASSIC * *noise : FLOOR * square / n;
+        if (job->m->floor)
+            job->m->floor[j] = floor;
+        *noise = fmax(moment / n, floor);
     }
 }
 
@@ -187,6 +196,20 @@ kn_visitor kn_noise_visitor(kn_noise_maker *m)
     unsigned y = !m->known && (m->held_out || !m->s2) ? (unsigned)KN_WALK_Y : 0;
     unsigned maps = !m->known && m->held_out ? (unsigned)KN_WALK_MAPS : 0;
     return (kn_visitor){m, y | maps, begin, set_block, NULL};
+}
+
+/* Noise that the fit says is of one response only where each is fitted alone; that of all together
+ * is nobody's. */
+void kn_noise_of_others(const kn_noise_maker *m, const kn_block *b, ptrdiff_t j,
+                        const kn_apart *apart, kn_held_out_noise of, double *work, double *noise)
+{
+    const kn_gp *gp = m->gp;
+    of.floor = m->floor ? m->floor[j] : NAN;
+    of.known = m->known ? gp->noise[b->first + j] : NAN;
+    for (ptrdiff_t i = 0; m->known && !gp->method->alone && i < of.n; i++)
+        noise[i] = of.known;
+    if (!m->known || gp->method->alone)
+        kn_noise_without(&of, apart, work, noise);
 }
 
 kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,

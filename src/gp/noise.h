@@ -12,6 +12,7 @@
 
 #include "base/rehearse.h"
 #include "gp/maps.h"
+#include "gp/noise_without.h"
 #include "gp/walk.h"
 
 /* gp->noise from the cross-validated maps, or in-sample when cv is NULL: a walk of its own. */
@@ -32,6 +33,11 @@ void kn_components_group_noise(const kn_gp *gp, double *noise);
 double kn_components_group_share(const kn_gp *gp); /* of the components' noise */
 
 kn_visitor kn_noise_visitor(kn_noise_maker *m);
+
+/* noise (n): of response j of the block that the visitor has just seen, as others than each person
+ * say; e, v, work as for kn_noise_without. */
+void kn_noise_of_others(const kn_noise_maker *m, const kn_block *b, ptrdiff_t j,
+                        const kn_apart *apart, kn_held_out_noise of, double *work, double *noise);
 
 /* For a walk over n of s->N samples, where the fit does not say the noise itself. */
 void kn_noise_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n);

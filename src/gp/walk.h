@@ -46,9 +46,9 @@ typedef struct kn_block {
     kn_mat y, mean, var;    /* n x count */
     kn_mat strip;           /* count x n */
     kn_fmat strip_f32;      /* count x n */
-    /* A visitor may put something in their place for those after it: z and z by noise alone, which
-     * norm/reference.c makes of y and mean. */
-    kn_mat z, z_noise; /* n x count */
+    /* A visitor may put something in their place for those after it, as norm/zmaps.c does: z, the z
+     * of the joint deviance, and that z by noise alone. */
+    kn_mat z, z_joint, z_noise; /* n x count */
 } kn_block;
 
 typedef struct kn_visitor {

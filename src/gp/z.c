@@ -35,19 +35,20 @@ void kn_npm_both(kn_mat y, kn_mat mean, kn_mat v, const double *noise)
     }
 }
 
-kn_losses kn_losses_of(ptrdiff_t n, const double *y, const double *mean, const double *v,
-                       double noise, kn_trivial trivial)
+kn_losses kn_losses_of(ptrdiff_t n, const double *y, const double *z, const double *loss,
+                       kn_trivial trivial)
 {
-    kn_losses s = {.n = (double)n};
-    double d2 = 0;
+    kn_losses s = {0};
+    double base = 0.5 * log(trivial.var), half = 0.5 / trivial.var;
     for (ptrdiff_t i = 0; i < n; i++) {
-        double z2 = kn_z2(y[i] - mean[i], v[i] + noise), d = y[i] - trivial.mean;
+        double z2 = z[i] * z[i], d = y[i] - trivial.mean;
+        if (!isfinite(z2))
+            continue;
+        s.n++;
         s.z2 += z2;
-        d2 += d * d;
+        s.loss += loss[i] - base - half * d * d;
         s.covered += kn_covered(z2, KN_COVERAGE95);
     }
-    s.loss = 0.5 *
-             (kn_vec_sum_log_shift(n, v, noise) - s.n * log(trivial.var) + s.z2 - d2 / trivial.var);
     return s;
 }
 

@@ -18,6 +18,9 @@ enum { LEAST_FOR_GEV = 10 };
 void kn_reference_clear(kn_reference *r)
 {
     kn_free(r->statistic);
+    kn_free(r->mean_z);
+    kn_free(r->negative);
+    kn_free(r->positive);
     kn_free(r->loo_statistic);
     kn_free(r->y_sum);
     kn_free(r->sample);
@@ -67,8 +70,8 @@ ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t)
 /* ---- walks over maps --------------------------------------------------------------------------
  *
  * Two walks over the cross-validated maps: the first for everything that is a sum over responses,
- * zz' of both deviances included, the second for the deviances. Where z is kept, z by noise alone
- * is kept for as long, and the second walk need not make mean and variance again. A third, over the
+ * zz' of both deviances included, the second for the deviances. Where z is kept, the z of these are
+ * kept for as long, and the second walk need not make mean and variance again. A third, over the
  * leave-one-out maps, has the statistic only. */
 
 typedef struct maps_walk {
@@ -77,6 +80,7 @@ typedef struct maps_walk {
     kn_z_keeper keeper;
     kn_deviance_fitter *deviance[2]; /* of z and of z by noise alone; NULL: not to be had */
     bool noiseless;                  /* some z by noise alone are undefined */
+    kn_apart apart;
 } maps_walk;
 
 static void walk_clear(maps_walk *w)
@@ -85,7 +89,9 @@ static void walk_clear(maps_walk *w)
         kn_deviance_fitter_free(w->deviance[k]);
     kn_z_maker_clear(&w->z);
     kn_z_keeper_clear(&w->keeper);
-    kn_free(w->keeper.z_noise);
+    kn_free(w->keeper.joint[0]);
+    kn_free(w->keeper.joint[1]);
+    kn_apart_clear(&w->apart);
 }
 
 static void drop_deviance(maps_walk *w)
@@ -114,7 +120,7 @@ static kn_status first_deviance(kn_ctx *ctx, void *self, kn_block *b)
     kn_status status = KN_OK;
     maps_walk *w = self;
     for (int k = 0; k < 2 && w->deviance[k] && status == KN_OK; k++)
-        status = kn_deviance_first(ctx, w->deviance[k], b->first, k == 0 ? b->z : b->z_noise);
+        status = kn_deviance_first(ctx, w->deviance[k], b->first, k == 0 ? b->z_joint : b->z_noise);
     if (status == KN_ERR_DATA) { /* no noise, no z: said once the walk is over */
         w->noiseless = true;
         drop_deviance(w);
@@ -126,7 +132,7 @@ static kn_status first_deviance(kn_ctx *ctx, void *self, kn_block *b)
 static kn_status second_deviance(kn_ctx *ctx, void *self, kn_block *b)
 {
     maps_walk *w = self;
-    kn_deviance_second(ctx, w->deviance[0], b->first, b->z);
+    kn_deviance_second(ctx, w->deviance[0], b->first, b->z_joint);
     kn_deviance_second(ctx, w->deviance[1], b->first, b->z_noise);
     return KN_OK;
 }
@@ -134,12 +140,30 @@ static kn_status second_deviance(kn_ctx *ctx, void *self, kn_block *b)
 /* zz' of one of them once more */
 static kn_status again_z(kn_ctx *ctx, void *self, kn_block *b)
 {
-    return kn_deviance_first(ctx, ((maps_walk *)self)->deviance[0], b->first, b->z);
+    return kn_deviance_first(ctx, ((maps_walk *)self)->deviance[0], b->first, b->z_joint);
 }
 
 static kn_status again_noise(kn_ctx *ctx, void *self, kn_block *b)
 {
     return kn_deviance_first(ctx, ((maps_walk *)self)->deviance[1], b->first, b->z_noise);
+}
+
+/* Sums of z become means over the finite ones. */
+static kn_status take_burden(kn_ctx *ctx, maps_walk *w)
+{
+    kn_status status;
+    double *sums = NULL;
+    kn_reference *r = w->r;
+    KN_TRY(kn_alloc_d(ctx, 3 * r->n, &sums));
+    KN_TRY(kn_slots_sum(ctx, &w->z.burden, sums));
+    for (ptrdiff_t i = 0; i < r->n; i++) {
+        r->mean_z[i] = sums[i] / (double)w->z.top.finite[i];
+        r->negative[i] = sums[r->n + i];
+        r->positive[i] = sums[2 * r->n + i];
+    }
+out:
+    kn_free(sums);
+    return status;
 }
 
 static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w, bool *finite)
@@ -152,12 +176,13 @@ static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk 
     double noise;
     int n = 0;
     if (job->noise)
-        visitor[n++] = *job->noise;
+        visitor[n++] = kn_noise_visitor(job->noise);
     visitor[n++] = kn_z_maker_visitor(z);
     visitor[n++] = kn_z_keep(&w->keeper);
     visitor[n++] = (kn_visitor){w, 0, NULL, first_deviance, NULL};
     KN_TRY(kn_walk_run(ctx, &walk, visitor, n));
-    KN_TRY(kn_slots_sum(ctx, &z->noise, &noise));
+    KN_TRY(kn_slots_sum(ctx, &z->noise_sum, &noise));
+    KN_TRY(take_burden(ctx, w));
     KN_TRY(kn_slots_sum(ctx, &z->y, r->y_sum));
     KN_TRY(kn_slots_sum(ctx, &z->model, r->extrapolation));
     *finite = true;
@@ -269,6 +294,9 @@ static kn_status reference_new(kn_ctx *ctx, const kn_reference_job *job, kn_refe
     const kn_gp_maps *cv = job->cv;
     *r = (kn_reference){.n = cv->n, .top = job->top};
     KN_TRY(kn_alloc_d(ctx, r->n, &r->statistic));
+    KN_TRY(kn_alloc_d(ctx, r->n, &r->mean_z));
+    KN_TRY(kn_alloc_d(ctx, r->n, &r->negative));
+    KN_TRY(kn_alloc_d(ctx, r->n, &r->positive));
     KN_TRY(kn_alloc_d(ctx, r->n, &r->extrapolation));
     KN_TRY(kn_alloc_d(ctx, r->n, &r->y_sum));
     if (cv->sample) {
@@ -282,17 +310,44 @@ out:
     return status;
 }
 
+/* Who leaves with whom, and how many are independent of each other. */
+static kn_status part_groups(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w)
+{
+    kn_status status = KN_OK;
+    void *memory = NULL;
+    const kn_gp_maps *cv = job->cv;
+    int *of = NULL;
+    if (job->group) {
+        KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &memory));
+        of = memory;
+        for (ptrdiff_t i = 0; i < cv->n; i++)
+            of[i] = job->group[cv->sample ? cv->sample[i] : i];
+    }
+    KN_TRY(kn_apart_new(ctx, cv->n, of, &w->apart));
+    w->z.apart = &w->apart;
+    w->r->units = w->apart.n_groups;
+out:
+    kn_free(memory);
+    return status;
+}
+
 kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_reference *out,
                             kn_cv_summary *summary)
 {
     kn_status status;
     bool finite;
     double losses[KN_N_LOSSES];
-    maps_walk w = {.r = out, .z = {job->gp, job->cv, .share = job->top, .alone = true}};
+    maps_walk w = {.r = out,
+                   .z = {.gp = job->gp,
+                         .maps = job->cv,
+                         .share = job->top,
+                         .whole = true,
+                         .noise = job->noise}};
     KN_TRY(reference_new(ctx, job, out));
+    KN_TRY(part_groups(ctx, job, &w));
     w.keeper = (kn_z_keeper){.n = out->n, .T = job->gp->T, .z = out->z};
-    if (job->keep_z)
-        KN_TRY(kn_alloc_f(ctx, out->n * job->gp->T, &w.keeper.z_noise));
+    for (int k = 0; k < 2 && job->keep_z; k++)
+        KN_TRY(kn_alloc_f(ctx, out->n * job->gp->T, &w.keeper.joint[k]));
     KN_TRY(new_deviances(ctx, job, &w));
     KN_TRY(first_walk(ctx, job, &w, &finite));
     KN_TRY(kn_slots_sum(ctx, &w.z.losses, losses));
@@ -396,16 +451,16 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
     if (!s->iso && !s->method->alone)
         kn_slope_need(r, s, n);
     keep = kn_reference_keeps_z(n, s->T);
-    kn_hold_d(r, KN_NEED_REFERENCE, n, 5);
+    kn_hold_d(r, KN_NEED_REFERENCE, n, 8);
     if (keep)
         kn_hold_f(r, KN_NEED_REFERENCE, n, s->T);
     begin = r->now;
     kn_noise_need(r, s, n);
     if (keep)
-        kn_hold_f(r, KN_NEED_REFERENCE, n, s->T);
+        kn_hold_f(r, KN_NEED_REFERENCE, n, 2 * s->T);
     kn_deviance_fitter_need(r, &d);
     kn_deviance_fitter_need(r, &d);
-    kn_z_maker_need(r, n, s->T, true);
+    kn_z_maker_need(r, s, n, true);
     panel[0] = r->now;
     walk_need(r, s, KN_MAPS_CV, n);
     panel[1] = r->now;
@@ -418,6 +473,6 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
         return;
     kn_rehearse_stage(r, "leave-one-out");
     s->method->need.maps(r, s, KN_MAPS_LOO, n);
-    kn_z_maker_need(r, n, s->T, false);
+    kn_z_maker_need(r, s, n, false);
     walk_need(r, s, KN_MAPS_LOO, n);
 }

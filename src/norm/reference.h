@@ -5,6 +5,7 @@
 
 #include "base/rehearse.h"
 #include "gp/maps.h"
+#include "gp/noise.h"
 #include "gp/walk.h"
 #include "norm/deviance.h"
 #include "norm/gev.h"
@@ -15,6 +16,9 @@ typedef struct kn_reference {
     ptrdiff_t *sample; /* n  which training sample each is, ascending; NULL: all, in order */
     double top;        /* fraction of the statistic */
     double *statistic; /* n  trimmed mean of the largest |z| */
+    double *mean_z, *negative, *positive; /* n  mean z; how many z are beyond KN_THRESHOLD */
+    ptrdiff_t units; /* people, or groups of them, that are independent of each other */
+    double fdr_share; /* of the samples with any finding after FDR; NaN: not known */
     bool has_gev;
     kn_gev gev;
     kn_gev gev_se;
@@ -31,6 +35,8 @@ typedef struct kn_reference {
     float *z;                  /* n x T row by row, cross-validated; NULL: not kept */
 } kn_reference;
 
+#define KN_THRESHOLD 1.96 /* of |z|, at which the reference counts */
+
 /* Of the deviance, where the maps come from one held-out set. */
 enum { KN_REFERENCE_FOLDS = 5 };
 
@@ -44,7 +50,8 @@ typedef struct kn_reference_job {
     int folds;
     double top;
     bool keep_z;
-    kn_visitor *noise; /* NULL: gp->noise is known; or who sets that of a block before z are made */
+    kn_noise_maker *noise; /* sets the noise of a block before z are made, and knows what others
+                            * than each sample say of it; NULL: gp->noise is everybody's */
     const ptrdiff_t *order; /* n: the sample at each place of the table; NULL: as they are */
     const int *group;       /* n, or NULL: of each sample; who is expected to resemble whom */
     uint64_t seed;

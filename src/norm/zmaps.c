@@ -1,11 +1,28 @@
 #include "norm/zmaps.h"
 
+#include <math.h>
+
 #include "base/parallel.h"
 #include "norm/reference.h"
 
 enum { ROWS = 32, COLUMNS = 16 }; /* dealt out to the threads at a time */
 
 /* ---- z and what it is made of ---- */
+
+/* Of a worker: residuals, total variances, losses, noise by others; sums of groups of people. */
+enum { E, V, LOSS, OTHERS, SUMS, WORK = SUMS + 3 };
+
+static kn_status begin_sums(kn_ctx *ctx, kn_z_maker *m, const kn_walk_plan *plan)
+{
+    kn_status status;
+    KN_TRY(kn_alloc_d(ctx, plan->width, &m->iso));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, 1, &m->noise_sum));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, plan->n, &m->y));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, plan->n, &m->model));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, 3 * plan->n, &m->burden));
+out:
+    return status;
+}
 
 static kn_status begin_z(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
 {
@@ -14,13 +31,14 @@ static kn_status begin_z(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
     void *memory;
     KN_TRY(kn_alloc(ctx, plan->width, sizeof *m->column, &memory));
     m->column = memory;
+    m->workers = kn_workers(ctx, plan->width, COLUMNS);
+    KN_TRY(kn_alloc(ctx, m->workers, sizeof *m->work, &memory));
+    m->work = memory;
+    for (int w = 0; w < m->workers; w++)
+        KN_TRY(kn_mat_new(ctx, plan->n, WORK, &m->work[w]));
     KN_TRY(kn_slots_new(ctx, plan->blocks, KN_N_LOSSES, &m->losses));
-    if (m->alone) {
-        KN_TRY(kn_alloc_d(ctx, plan->width, &m->iso));
-        KN_TRY(kn_slots_new(ctx, plan->blocks, 1, &m->noise));
-        KN_TRY(kn_slots_new(ctx, plan->blocks, plan->n, &m->y));
-        KN_TRY(kn_slots_new(ctx, plan->blocks, plan->n, &m->model));
-    }
+    if (m->whole)
+        KN_TRY(begin_sums(ctx, m, plan));
     KN_TRY(kn_top_stream_init(ctx, plan->n, plan->T, m->share, &m->top));
 out:
     return status;
@@ -47,34 +65,73 @@ static void sum_rows(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Losses of each response; then z takes the place of y, z by noise alone that of the mean. */
-static void make_columns(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Sums of z and counts beyond the threshold. */
+static void sum_burden(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
-    const kn_z_maker *m = job->m;
     const kn_block *b = job->b;
-    const kn_scaling *s = m->maps->Y.scaling;
-    const double *noise = m->gp->noise + b->first;
-    for (ptrdiff_t j = from; m->column && j < to; j++) {
-        ptrdiff_t t = b->first + j;
-        double sd = s->sd0[t] / s->sd[t];
-        kn_trivial trivial = {(s->mean0[t] - s->mean[t]) / s->sd[t], sd * sd};
-        m->column[j] = kn_losses_of(b->y.rows, kn_col(b->y, j), kn_col(b->mean, j),
-                                    kn_col(b->var, j), noise[j], trivial);
+    double *sum = kn_slot(&job->m->burden, b->number), *low = sum + b->y.rows;
+    double *high = low + b->y.rows;
+    for (ptrdiff_t j = 0; j < b->count; j++) {
+        const double *z = kn_col(b->z, j);
+        for (ptrdiff_t i = from; i < to; i++) {
+            sum[i] += isfinite(z[i]) ? z[i] : 0;
+            low[i] += z[i] < -KN_THRESHOLD;
+            high[i] += z[i] > KN_THRESHOLD;
+        }
     }
-    ptrdiff_t n = to - from;
-    kn_mat y = kn_cols(b->y, from, n), mean = kn_cols(b->mean, from, n);
-    kn_mat var = kn_cols(b->var, from, n);
-    if (m->alone)
-        kn_npm_both(y, mean, var, noise + from);
-    else
-        kn_npm(y, mean, var, noise + from, y);
 }
 
-static void show_z(const kn_z_maker *m, kn_block *b)
+static double z_of(double e, double variance)
 {
+    return variance > 0 ? e / sqrt(variance) : NAN;
+}
+
+/* One response: z, and its losses. */
+static void make_column(const kn_z_maker *m, const kn_block *b, ptrdiff_t j, kn_mat work)
+{
+    ptrdiff_t n = b->y.rows, t = b->first + j;
+    double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j), *v = kn_col(b->var, j);
+    double *e = kn_col(work, E), *others = kn_col(work, OTHERS), *loss = kn_col(work, LOSS);
+    double *z = kn_col(work, V), noise = m->gp->noise[t];
+    for (ptrdiff_t i = 0; i < n; i++) {
+        e[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
+        others[i] = noise;
+    }
+    if (m->noise)
+        kn_noise_of_others(m->noise, b, j, m->apart, (kn_held_out_noise){.n = n, .e = e, .v = v},
+                           kn_col(work, SUMS), others);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double variance = v[i] + others[i];
+        z[i] = z_of(e[i], variance);
+        loss[i] = 0.5 * (log(variance) + z[i] * z[i]);
+    }
+    if (m->column) {
+        const kn_scaling *s = m->maps->Y.scaling;
+        double sd = s->sd0[t] / s->sd[t];
+        kn_trivial trivial = {(s->mean0[t] - s->mean[t]) / s->sd[t], sd * sd};
+        m->column[j] = kn_losses_of(n, y, z, loss, trivial);
+    }
+    for (ptrdiff_t i = 0; i < n; i++) {
+        y[i] = z[i];
+        mean[i] = z_of(e[i], noise);
+        v[i] = z_of(e[i], v[i] + noise);
+    }
+}
+
+static void make_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+{
+    const block_job *job = self;
+    for (ptrdiff_t j = from; j < to; j++)
+        make_column(job->m, job->b, j, job->m->work[worker]);
+}
+
+static void make_all(kn_ctx *ctx, kn_z_maker *m, kn_block *b)
+{
+    kn_parallel_workers(ctx, b->count, COLUMNS, make_columns, &(block_job){m, b});
     b->z = b->y;
-    b->z_noise = m->alone ? b->mean : kn_mat_none();
+    b->z_joint = m->whole ? b->var : kn_mat_none();
+    b->z_noise = m->whole ? b->mean : kn_mat_none();
 }
 
 static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
@@ -82,17 +139,18 @@ static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
     kn_z_maker *m = self;
     block_job job = {m, b};
     double *losses = kn_slot(&m->losses, b->number);
-    if (m->alone) {
+    if (m->whole) {
         for (ptrdiff_t j = 0; j < b->count; j++) {
             m->iso[j] = kn_reference_iso_share(m->gp, b->first + j);
-            *kn_slot(&m->noise, b->number) += m->gp->noise[b->first + j];
+            *kn_slot(&m->noise_sum, b->number) += m->gp->noise[b->first + j];
         }
         kn_parallel(ctx, b->y.rows, ROWS, sum_rows, &job);
     }
-    kn_parallel(ctx, b->count, COLUMNS, make_columns, &job);
+    make_all(ctx, m, b);
     for (ptrdiff_t j = 0; j < b->count; j++)
         kn_losses_add(losses, &m->column[j]);
-    show_z(m, b);
+    if (m->whole)
+        kn_parallel(ctx, b->y.rows, ROWS, sum_burden, &job);
     kn_top_stream_add(ctx, &m->top, b->z);
     return KN_OK;
 }
@@ -100,9 +158,7 @@ static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
 /* Without the sums, for a walk that has had them. */
 static kn_status make_z_again(kn_ctx *ctx, void *self, kn_block *b)
 {
-    kn_z_maker *m = self;
-    kn_parallel(ctx, b->count, COLUMNS, make_columns, &(block_job){m, b});
-    show_z(m, b);
+    make_all(ctx, self, b);
     return KN_OK;
 }
 
@@ -118,14 +174,18 @@ kn_visitor kn_z_maker_visitor(kn_z_maker *m)
 
 kn_visitor kn_z_maker_again(kn_z_maker *m)
 {
-    kn_free(m->column); /* no losses either */
+    m->noise = NULL;     /* nobody asks for z itself */
+    kn_free(m->column); /* nor for losses */
     m->column = NULL;
     return (kn_visitor){m, KN_WALK_Y | KN_WALK_MAPS, NULL, make_z_again, NULL};
 }
 
 void kn_z_maker_clear(kn_z_maker *m)
 {
-    kn_slots *slots[] = {&m->losses, &m->y, &m->model, &m->noise};
+    kn_slots *slots[] = {&m->losses, &m->y, &m->model, &m->noise_sum, &m->burden};
+    for (int w = 0; m->work && w < m->workers; w++)
+        kn_mat_clear(&m->work[w]);
+    kn_free(m->work);
     for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
         kn_slots_clear(slots[i]);
     kn_free(m->iso);
@@ -133,14 +193,15 @@ void kn_z_maker_clear(kn_z_maker *m)
     kn_top_stream_clear(&m->top);
 }
 
-void kn_z_maker_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, bool alone)
+void kn_z_maker_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, bool whole)
 {
-    ptrdiff_t blocks = 1 + T / KN_BLOCK, width = kn_walk_width(0, T);
+    ptrdiff_t blocks = 1 + s->T / KN_BLOCK, width = kn_walk_width(0, s->T);
     kn_hold(r, KN_NEED_WORK, width, sizeof(kn_losses));
+    kn_hold_d(r, KN_NEED_WORK, n, WORK * kn_workers_of(s->threads, width, COLUMNS));
     kn_slots_need(r, KN_NEED_WORK, blocks, KN_N_LOSSES);
-    if (alone) {
+    if (whole) {
         kn_hold_d(r, KN_NEED_WORK, width, 1);
-        kn_slots_need(r, KN_NEED_WORK, blocks, 2 * n + 1);
+        kn_slots_need(r, KN_NEED_WORK, blocks, 5 * n + 1);
     }
 }
 
@@ -169,13 +230,15 @@ static void keep_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 static void keep_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const kept_job *job = self;
+    const kn_mat of[2] = {job->b->z_joint, job->b->z_noise};
     ptrdiff_t n = job->k->n;
-    for (ptrdiff_t j = from; j < to; j++) {
-        float *kept = job->k->z_noise + (job->b->first + j) * n;
-        const double *z = kn_col(job->b->z_noise, j);
-        for (ptrdiff_t i = 0; i < n; i++)
-            kept[i] = (float)z[i];
-    }
+    for (int k = 0; k < 2; k++)
+        for (ptrdiff_t j = from; j < to; j++) {
+            float *kept = job->k->joint[k] + (job->b->first + j) * n;
+            const double *z = kn_col(of[k], j);
+            for (ptrdiff_t i = 0; i < n; i++)
+                kept[i] = (float)z[i];
+        }
 }
 
 static kn_status keep_z(kn_ctx *ctx, void *self, kn_block *b)
@@ -208,27 +271,22 @@ void kn_z_recall_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T)
 static void recall_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const kept_job *job = self;
-    const kn_block *b = job->b;
-    ptrdiff_t n = job->k->n, T = job->k->T;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        const float *row = job->k->z + i * T + b->first;
-        for (ptrdiff_t j = from; j < to; j++)
-            kn_col(b->z, j)[i] = (double)row[j];
-    }
-    for (ptrdiff_t j = from; j < to; j++) {
-        const float *kept = job->k->z_noise + (b->first + j) * n;
-        double *z = kn_col(b->z_noise, j);
-        for (ptrdiff_t i = 0; i < n; i++)
-            z[i] = (double)kept[i];
-    }
+    ptrdiff_t n = job->k->n;
+    for (int k = 0; k < 2; k++)
+        for (ptrdiff_t j = from; j < to; j++) {
+            const float *kept = job->k->joint[k] + (job->b->first + j) * n;
+            double *z = kn_col(job->k->recalled[k], j);
+            for (ptrdiff_t i = 0; i < n; i++)
+                z[i] = (double)kept[i];
+        }
 }
 
 static kn_status recall_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_z_keeper *k = self;
-    b->z = kn_cols(k->recalled[0], 0, b->count);
-    b->z_noise = kn_cols(k->recalled[1], 0, b->count);
     kn_parallel(ctx, b->count, COLUMNS, recall_columns, &(kept_job){k, b});
+    b->z_joint = kn_cols(k->recalled[0], 0, b->count);
+    b->z_noise = kn_cols(k->recalled[1], 0, b->count);
     return KN_OK;
 }
 

@@ -6,23 +6,31 @@
 #include "base/reduce.h"
 #include "base/rehearse.h"
 #include "gp/maps.h"
+#include "gp/noise.h"
 #include "gp/walk.h"
 #include "gp/z.h"
 #include "norm/top.h"
 
-/* Makes z in the place of y, and z by noise alone (`alone`) in that of the mean; sums over a block
- * go to its slots. */
+/* Makes z in the place of y; of a reference (`whole`) also the z of the joint deviance, in the place
+ * of the variance, and that z by noise alone, in the place of the mean. z divides by what others say
+ * of the noise, the joint deviance by noise_j: its psi comes from the same z, and a response whose
+ * scale is off cancels [METHOD 5b, 8b]. Sums over a block go to its slots. */
 typedef struct kn_z_maker {
     const kn_gp *gp;
     const kn_gp_maps *maps;
     double share; /* of the statistic */
-    bool alone;
+    bool whole;
+    const kn_noise_maker *noise; /* who knows what others say; NULL: noise_j for everybody */
+    const kn_apart *apart;
     kn_slots losses;   /* kn_losses of a block */
-    kn_slots y, model; /* n: sums of y, of the model variance without R's iso term (alone) */
-    kn_slots noise;    /* 1 (alone) */
+    kn_slots y, model; /* n: sums of y, of the model variance without R's iso term (whole) */
+    kn_slots noise_sum; /* 1 (whole) */
+    kn_slots burden;    /* 3 n: sum of z, how many z are below and above the threshold (whole) */
     kn_top_stream top;
     double *iso;       /* width: R's iso term in the variance */
     kn_losses *column; /* width: of each response */
+    int workers;
+    kn_mat *work; /* workers of n x COLUMNS_OF_WORK */
 } kn_z_maker;
 
 kn_walk kn_z_maker_walk(const kn_z_maker *m, const char *stage);
@@ -30,20 +38,21 @@ kn_visitor kn_z_maker_visitor(kn_z_maker *m);
 kn_visitor kn_z_maker_again(kn_z_maker *m); /* z without the sums, which it has had */
 void kn_z_maker_clear(kn_z_maker *m);
 
-/* Keeps both z as floats, for another walk or for ever. */
+/* Keeps all z as floats, for another walk or for ever. */
 typedef struct kn_z_keeper {
     ptrdiff_t n, T;
-    float *z;       /* n x T row by row; NULL: nothing is kept. Both belong to the caller */
-    float *z_noise; /* n x T by columns */
+    float *z;        /* n x T row by row; NULL: nothing is kept. All belong to the caller */
+    float *joint[2]; /* n x T by columns: those of the joint deviances */
     kn_mat recalled[2];
 } kn_z_keeper;
 
 kn_visitor kn_z_keep(kn_z_keeper *k);
-kn_visitor kn_z_recall(kn_z_keeper *k); /* in the place of a maker; a walk of no maps */
+kn_visitor kn_z_recall(kn_z_keeper *k); /* z_joint, z_noise, in the place of a maker; a walk of
+                                         * no maps */
 void kn_z_keeper_clear(kn_z_keeper *k); /* what was recalled */
 
 /* For a walk over n samples of T responses; the stream of the statistic apart. */
-void kn_z_maker_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, bool alone);
+void kn_z_maker_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, bool whole);
 void kn_z_recall_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T);
 
 #endif

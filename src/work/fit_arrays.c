@@ -134,8 +134,7 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_resp
     if (m->gp.spec.additive && m->gp.P > 0)
         KN_TRY(kn_gp_set_slope(ctx, &m->gp, cv));
     KN_TRY(kn_noise_maker_new(ctx, &m->gp, Y, cv, (kn_rules)s->rules, &maker));
-    kn_visitor noise = kn_noise_visitor(maker);
-    job.noise = &noise;
+    job.noise = maker;
     KN_TRY(kn_reference_make(ctx, &job, &m->reference, &m->info.cv));
     kn_noise_maker_free(maker);
     maker = NULL;
