@@ -1,0 +1,42 @@
+#include "norm/rarity.h"
+
+#include <math.h>
+
+static const double ROUGH = 0.02;
+
+double kn_rarity_least(ptrdiff_t units)
+{
+    return 1 / (2 * ((double)units + 1));
+}
+
+double kn_rank_p(const double *sorted, ptrdiff_t n, double value, bool member)
+{
+    ptrdiff_t low = 0, high = n; /* sorted[low - 1] < value <= sorted[high] */
+    if (isnan(value))
+        return NAN;
+    while (low < high) {
+        ptrdiff_t middle = low + (high - low) / 2;
+        if (sorted[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    ptrdiff_t self = member && n > 0;
+    return (double)(1 + n - low - (self && low < n)) / (double)(n + 1 - self);
+}
+
+kn_rarity kn_rarity_of(const kn_rarity_law *law, double value, bool member)
+{
+    kn_rarity r = {NAN, KN_RARITY_PLAIN};
+    if (isnan(value) || law->n - member < 1)
+        return r;
+    double least = kn_rarity_least(law->units - member);
+    r.p = law->has_gev ? kn_gev_upper(law->gev, value)
+                       : kn_rank_p(law->sorted, law->n, value, member);
+    if (r.p < least) {
+        r = (kn_rarity){least, KN_RARITY_BOUND};
+    } else if (law->has_gev && law->units < KN_FINE_FROM && r.p < ROUGH) {
+        r.note = KN_RARITY_ROUGH;
+    }
+    return r;
+}

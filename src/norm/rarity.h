@@ -1,0 +1,40 @@
+/* How rare a value is among those of the reference                                    [METHOD 8]
+ *
+ *     from 30 independent reference people on   p = 1 - F(value), F the extreme value law
+ *     fewer, or no law                          p = (1 + #{reference >= value}) / (n + 1)
+ *     p >= 1 / (2 (units + 1))                  no cohort of so many can tell of less: `bound`
+ *     p < .02 of fewer than 80                  `rough`: the law's tail is not known so well
+ *
+ * A training sample is compared with the others: without its own value, n - 1. */
+#ifndef KN_NORM_RARITY_H
+#define KN_NORM_RARITY_H
+
+#include "norm/gev.h"
+
+enum { KN_GEV_FROM = 30, KN_FINE_FROM = 80, KN_SAY_BELOW = 100 }; /* independent people */
+
+typedef enum kn_rarity_note { KN_RARITY_PLAIN, KN_RARITY_BOUND, KN_RARITY_ROUGH } kn_rarity_note;
+
+typedef struct kn_rarity_law {
+    const double *sorted; /* n reference values, ascending; NaN are not among them */
+    ptrdiff_t n;
+    ptrdiff_t units; /* how many of them are independent: people, or groups */
+    bool has_gev;
+    kn_gev gev;
+} kn_rarity_law;
+
+typedef struct kn_rarity {
+    double p; /* NaN: no value, or nobody to compare with */
+    kn_rarity_note note;
+} kn_rarity;
+
+double kn_rarity_least(ptrdiff_t units); /* p below is not said */
+
+/* member: the value is one of the sorted ones */
+kn_rarity kn_rarity_of(const kn_rarity_law *law, double value, bool member);
+
+/* (1 + #{ref >= value}) / (n + 1) among n reference values in ascending order, without the value
+ * itself where it is a member; NaN for NaN. */
+double kn_rank_p(const double *sorted, ptrdiff_t n, double value, bool member);
+
+#endif
