@@ -444,7 +444,8 @@ static kn_status detection(kn_ctx *ctx, kn_scores *s)
 static void warn(kn_ctx *ctx, kn_scores *s)
 {
     const kn_reference *r = &s->model->reference;
-    ptrdiff_t without = 0; /* training samples that have no cross-validated z */
+    ptrdiff_t without = 0;   /* training samples that have no cross-validated z */
+    ptrdiff_t predicted = 0; /* people whom metrics are over */
     if (s->n_empty > 0)
         kn_log(ctx, KN_LOG_WARNING,
                "%td of %td samples have no finite response: their scores are n/a", s->n_empty,
@@ -463,6 +464,13 @@ static void warn(kn_ctx *ctx, kn_scores *s)
                "%td samples are from training, and the model has no cross-validated z for them%s: "
                "theirs are too small",
                without, r->n == 0 ? " ({folds=0})" : "");
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        predicted += s->measured[i];
+    if (predicted == 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "metrics are n/a: they are of new predictions, and everybody%s has the stored z of "
+               "training ({training_rows=plain} predicts them anew, too well)",
+               s->s->label ? " without the label" : "");
 }
 
 /* Metrics of the responses in use, NaN for the others; RMSE alone has units. */
