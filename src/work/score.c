@@ -21,6 +21,7 @@
 #include "work/check.h"
 #include "work/mapfile.h"
 #include "work/newcomers.h"
+#include "work/people_write.h"
 #include "work/predictions.h"
 #include "work/room.h"
 #include "work/scores.h"
@@ -42,6 +43,7 @@ typedef struct work {
     bool score;
     unsigned write; /* KN_MAP_...: those asked for */
     kn_people people;
+    kn_attendance attendance;
     kn_standing standing;
     kn_scores *scores;
     /* with {output} */
@@ -64,6 +66,7 @@ static void work_clear(work *w)
     }
     kn_free(w->z_noise);
     kn_standing_clear(&w->standing);
+    kn_attendance_clear(&w->attendance);
     kn_people_clear(&w->people);
     kn_scores_free(w->scores);
     kn_free(w->inputs);
@@ -94,6 +97,7 @@ static kn_status check_outputs(kn_ctx *ctx, work *w)
         KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise", 1, true));
     if (w->write & KN_MAP_YS2_MODEL && w->scores->noise_group)
         KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise_known", 1, true));
+    KN_TRY(kn_people_check(ctx, folder, &w->options));
     if (w->score)
         KN_TRY(kn_scores_check(ctx, folder, &w->options));
 out:
@@ -142,6 +146,7 @@ static kn_status prepare(kn_ctx *ctx, work *w)
                       .space = w->score ? &w->model->space : NULL,
                       .group_column = kn_standing_column(&w->s, w->model)};
     KN_TRY(kn_people_new(ctx, w->data, &w->s, known, &room.room, &w->people));
+    KN_TRY(kn_attendance_new(ctx, w->data, &w->model->recipe, &w->people, &w->attendance));
     KN_TRY(kn_standing_new(ctx, &w->s, w->model, &w->people, &w->standing));
     KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->data, &w->people, &w->scores));
     KN_TRY(kn_scores_stand(ctx, w->scores, &w->standing));
@@ -274,8 +279,8 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     const work *w = p->w;
     p->b = b;
     kn_parallel(ctx, b->count, RESPONSES, keep_predictions, p);
+    kn_scores_take_maps(ctx, w->scores, p->row, b);
     if (w->score) {
-        kn_scores_take_maps(ctx, w->scores, p->row, b);
         kn_parallel(ctx, b->count, RESPONSES, make_z, p);
         status = kn_scores_take_z(ctx, w->scores, p->row, b->y);
     }
@@ -317,12 +322,10 @@ static kn_status pass_blocks(kn_ctx *ctx, work *w, ptrdiff_t row, ptrdiff_t rows
     kn_view X = kn_view_cols(w->people.X.data, w->people.n, w->people.X.cols);
     const ptrdiff_t *group = w->standing.group ? w->standing.group + row : NULL;
     KN_TRY(kn_maps_predict_groups(ctx, w->model, rows_of(X, row, rows), group, &maps));
-    if (w->score) {
-        KN_TRY(kn_alloc_d(ctx, rows, &extra));
-        KN_TRY(kn_maps_beyond(ctx, w->model, rows_of(X, row, rows), maps, w->standing.held + row,
-                              extra));
-        kn_scores_beyond(w->scores, row, rows, extra, maps->maps.far);
-    }
+    KN_TRY(kn_alloc_d(ctx, rows, &extra));
+    KN_TRY(
+        kn_maps_beyond(ctx, w->model, rows_of(X, row, rows), maps, w->standing.held + row, extra));
+    kn_scores_beyond(w->scores, row, rows, extra, maps->maps.far);
     kn_walk walk = {.Y = kn_responses_of(rows_of(w->people.Y, row, rows), &w->model->y),
                     .maps = &maps->maps};
     for (int k = 0; k < KN_N_MAPS; k++)
@@ -344,8 +347,7 @@ static kn_status pass_batches(kn_ctx *ctx, work *w)
         for (int k = 0; k < KN_N_MAPS; k++)
             w->map[k] = w->scores->map[k] ? w->scores->map[k] + row * T : w->buffer[k];
         KN_TRY(pass_blocks(ctx, w, row, rows));
-        if (w->score)
-            KN_TRY(kn_scores_take_rows(ctx, w->scores, row, rows, w->map[Z], w->z_noise));
+        KN_TRY(kn_scores_take_rows(ctx, w->scores, row, rows, w->map[Z], w->z_noise));
         for (int k = 0; k < KN_N_MAPS; k++)
             if (w->file[k])
                 KN_TRY(kn_mapfile_rows(ctx, w->file[k], w->map[k], rows));
@@ -386,6 +388,9 @@ static kn_status write_all(kn_ctx *ctx, work *w)
         KN_TRY(write_noise(ctx, w, "ys2_noise", w->scores->noise));
     if (w->write & KN_MAP_YS2_MODEL && w->scores->noise_group)
         KN_TRY(write_noise(ctx, w, "ys2_noise_known", w->scores->noise_group));
+    kn_people_sheet sheet = {w->data, w->model, &w->people, w->scores, &w->attendance};
+    KN_TRY(kn_people_write(ctx, &sheet, w->s.folder, &w->options));
+    w->scores->n_files++;
     if (w->score) {
         KN_TRY(kn_scores_write(ctx, w->scores, w->s.folder, &w->options));
         w->scores->n_files += 3;

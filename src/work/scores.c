@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "data/columns.h"
+#include "data/words.h"
 #include "gp/method.h"
 #include "gp/noise.h"
 #include "model/units.h"
@@ -13,6 +15,7 @@
 #include "norm/gev_fit.h"
 #include "norm/order.h"
 #include "norm/top.h"
+#include "work/attendance.h"
 
 const char *const kn_map_name[KN_N_MAPS] = {"z", "yhat", "ys2_model"};
 const char *const kn_statistic_name[KN_N_STATISTICS] = {"top", "deviance", "deviance_noise"};
@@ -132,15 +135,27 @@ static kn_status new_responses(kn_ctx *ctx, kn_scores *s)
     KN_TRY(kn_mat_new(ctx, s->T, KN_N_METRICS, &s->metrics));
     KN_TRY(kn_alloc_d(ctx, y->n_kept, &s->mean0));
     KN_TRY(kn_alloc_d(ctx, y->n_kept, &s->var0));
-    KN_TRY(kn_alloc_d(ctx, y->n_kept, &s->iso));
     KN_TRY(kn_alloc(ctx, y->n_kept, sizeof *s->sums, &sums));
     s->sums = sums;
     for (ptrdiff_t k = 0; k < y->n_kept; k++) {
         double sd = y->sd0[k] / y->sd[k];
         s->mean0[k] = (y->mean0[k] - y->mean[k]) / y->sd[k];
         s->var0[k] = sd * sd;
-        s->iso[k] = kn_reference_iso_share(&s->model->gp, k);
     }
+out:
+    return status;
+}
+
+/* How far people are from training is asked of predictions too. */
+static kn_status new_extrapolation(kn_ctx *ctx, kn_scores *s)
+{
+    kn_status status;
+    ptrdiff_t kept = s->model->y.n_kept;
+    KN_TRY(kn_alloc_d(ctx, kept, &s->iso));
+    for (ptrdiff_t k = 0; k < kept; k++)
+        s->iso[k] = kn_reference_iso_share(&s->model->gp, k);
+    KN_TRY(kn_alloc_d(ctx, s->n, &s->extrapolation));
+    KN_TRY(kn_alloc_d(ctx, s->n, &s->extrapolation_pct));
 out:
     return status;
 }
@@ -148,10 +163,9 @@ out:
 static kn_status new_people(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
-    double **columns[] = {&s->extrapolation,  &s->statistic,        &s->probability,
-                          &s->p_upper,        &s->deviance,         &s->deviance_p,
-                          &s->deviance_noise, &s->deviance_noise_p, &s->extrapolation_pct,
-                          &s->in_training};
+    double **columns[] = {&s->statistic,        &s->probability, &s->p_upper,
+                          &s->deviance,         &s->deviance_p,  &s->deviance_noise,
+                          &s->deviance_noise_p, &s->in_training};
     KN_TRY(kn_alloc_i(ctx, s->n, &s->training));
     KN_TRY(kn_alloc_i(ctx, s->n, &s->cv_row));
     KN_TRY(new_flags(ctx, s->n, &s->measured));
@@ -218,9 +232,9 @@ static kn_status name_people(kn_ctx *ctx, kn_scores *s, const kn_people *p)
     KN_TRY(kn_alloc(ctx, s->n, sizeof *s->id, &memory));
     s->id = memory;
     for (ptrdiff_t i = 0; i < s->n; i++) {
-        KN_TRY(kn_alloc(ctx, 32, 1, &memory));
+        KN_TRY(kn_alloc(ctx, KN_ROW_NAME, 1, &memory));
         s->id[i] = memory;
-        snprintf(s->id[i], 32, "row-%04td", p->covariate_row[i] + 1);
+        kn_row_name(p->covariate_row[i], s->id[i]);
     }
 out:
     return status;
@@ -244,6 +258,7 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *settings, const kn_model
     KN_TRY(name_people(ctx, s, people));
     KN_TRY(kn_alloc_d(ctx, s->T, &s->noise));
     KN_TRY(kn_model_noise(ctx, model, s->noise));
+    KN_TRY(new_extrapolation(ctx, s));
     if (s->scored) {
         KN_TRY(new_people(ctx, s));
         KN_TRY(new_responses(ctx, s));
@@ -273,11 +288,13 @@ static void add_known_noise(const kn_scores *s, ptrdiff_t row, const kn_block *b
 void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b)
 {
     const double *noise = s->model->gp.noise + b->first;
-    kn_measured m = {
-        b->y, b->mean, b->var, noise, s->mean0 + b->first, s->var0 + b->first, s->measured + row};
     if (b->first == 0)
         s->noise_sum = 0;
     kn_extrapolation_add(b->var, s->iso + b->first, noise, s->extrapolation + row, &s->noise_sum);
+    if (!s->scored)
+        return;
+    kn_measured m = {
+        b->y, b->mean, b->var, noise, s->mean0 + b->first, s->var0 + b->first, s->measured + row};
     add_known_noise(s, row, b);
     kn_metrics_add(ctx, &m, s->sums + b->first);
 }
@@ -287,8 +304,7 @@ kn_status kn_scores_stand(kn_ctx *ctx, kn_scores *s, const kn_standing *standing
     kn_status status = KN_OK;
     const kn_scaling *y = &s->model->y;
     s->standing = standing;
-    if (s->scored)
-        KN_TRY(kn_alloc_d(ctx, s->n, &s->beyond));
+    KN_TRY(kn_alloc_d(ctx, s->n, &s->beyond));
     if (standing->n_known == 0)
         goto out;
     KN_TRY(kn_alloc_d(ctx, s->model->gp.T, &s->noise_known));
@@ -366,11 +382,23 @@ static bool by_covariates(const kn_scores *s)
     return s->model->gp.P == 0 && s->model->gp.method->components;
 }
 
+static void end_extrapolation(kn_scores *s, ptrdiff_t row, ptrdiff_t rows)
+{
+    for (ptrdiff_t i = row; i < row + rows; i++)
+        s->extrapolation[i] += s->beyond[i];
+    kn_extrapolation_ratio(s->extrapolation + row, rows, s->noise_sum);
+    for (ptrdiff_t i = row; by_covariates(s) && i < row + rows; i++)
+        s->extrapolation[i] = s->beyond[i];
+}
+
 kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
                               const float *z, const float *z_noise)
 {
     kn_status status;
     const kn_reference *r = &s->model->reference;
+    end_extrapolation(s, row, rows);
+    if (!s->scored)
+        return KN_OK;
     KN_TRY(kn_top_rows(ctx, z, rows, s->T, r->top, s->statistic + row));
     for (ptrdiff_t i = row; i < row + rows; i++)
         s->deviance[i] = s->deviance_p[i] = s->deviance_noise[i] = s->deviance_noise_p[i] = NAN;
@@ -381,11 +409,6 @@ kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_
         KN_TRY(deviances(ctx, s, false, &of_all, row));
         KN_TRY(deviances(ctx, s, true, &of_noise, row));
     }
-    for (ptrdiff_t i = row; i < row + rows; i++)
-        s->extrapolation[i] += s->beyond[i];
-    kn_extrapolation_ratio(s->extrapolation + row, rows, s->noise_sum);
-    for (ptrdiff_t i = row; by_covariates(s) && i < row + rows; i++)
-        s->extrapolation[i] = s->beyond[i];
 out:
     return status;
 }
@@ -440,6 +463,31 @@ static kn_status detection(kn_ctx *ctx, kn_scores *s)
     return KN_OK;
 }
 
+/* Who is further out than training says anything of; one in a hundred is expected to be beyond the
+ * 99th percentile, so that a few in many are not worth a word. */
+static void judge_extrapolation(kn_ctx *ctx, kn_scores *s)
+{
+    const kn_reference *r = &s->model->reference;
+    kn_listing list = {.most = KN_NAMES_LISTED};
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        s->extrapolation_pct[i] = kn_percentile(r->extrapolation, r->n, s->extrapolation[i]);
+        bool far = s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN;
+        s->n_far += far;
+        if (far)
+            kn_listing_add(&list, s->id[i]);
+        if (s->standing->held[i] > 0) /* further out than anybody */
+            s->extrapolation_pct[i] = 100;
+        s->n_extrapolated += s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN;
+    }
+    if (s->n_far > s->n / 50)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td samples have covariates far from training (extrapolation_pct above 99): "
+               "%s; %s",
+               s->n_far, s->n, list.text,
+               s->scored ? "their z are small by ignorance, not by health, see deviance_noise"
+                         : "what is expected of them is little more than a guess");
+}
+
 /* Warnings about people: too few numbers, too far away, seen in training. */
 static void warn(kn_ctx *ctx, kn_scores *s)
 {
@@ -450,12 +498,6 @@ static void warn(kn_ctx *ctx, kn_scores *s)
         kn_log(ctx, KN_LOG_WARNING,
                "%td of %td samples have no finite response: their scores are n/a", s->n_empty,
                s->n);
-    /* one in a hundred is expected beyond the 99th percentile */
-    if (s->n_far > s->n / 50)
-        kn_log(ctx, KN_LOG_WARNING,
-               "%td of %td samples have covariates far from training (extrapolation_pct above 99): "
-               "their z are small by ignorance, not by health; see deviance_noise",
-               s->n_far, s->n);
     for (ptrdiff_t i = 0; i < s->n; i++)
         without += s->training[i] >= 0 && (!r->z || kn_reference_row(r, s->training[i]) < 0);
     s->seen_as_new = without > 0 && s->s->training_rows != KN_TRAINING_PLAIN;
@@ -506,12 +548,7 @@ static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
         bool known = s->has_gev && isfinite(s->statistic[i]);
         s->probability[i] = known ? kn_gev_cdf(s->gev, s->statistic[i]) : NAN;
         s->p_upper[i] = known ? kn_gev_upper(s->gev, s->statistic[i]) : NAN;
-        s->extrapolation_pct[i] = kn_percentile(r->extrapolation, r->n, s->extrapolation[i]);
-        s->n_far += s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN;
-        if (s->standing->held[i] > 0) /* further out than anybody */
-            s->extrapolation_pct[i] = 100;
         s->n_empty += !isfinite(s->statistic[i]);
-        s->n_extrapolated += s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN;
         s->n_in_training += s->training[i] >= 0;
         s->n_abnormal += s->abnormal[i];
     }
@@ -526,6 +563,7 @@ out:
 
 kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s)
 {
+    judge_extrapolation(ctx, s);
     kn_status status = s->scored ? finish_scores(ctx, s) : KN_OK;
     if (status != KN_OK)
         return status;

@@ -76,7 +76,8 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model
 void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b);
 kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z);
 
-/* Then their whole maps. z, z_noise: rows x T floats, row by row; z_noise NULL: no deviance. */
+/* Then their whole maps. z, z_noise: rows x T floats, row by row; z_noise NULL: no deviance. Of
+ * predictions neither is looked at. */
 kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
                               const float *z, const float *z_noise);
 
