@@ -23,6 +23,7 @@
 #include "work/newcomers.h"
 #include "work/people_write.h"
 #include "work/predictions.h"
+#include "work/provenance.h"
 #include "work/room.h"
 #include "work/scores.h"
 
@@ -39,6 +40,7 @@ typedef struct units { /* from standardised to the caller's */
 typedef struct work {
     const kn_model *model;
     kn_data *data;
+    const kn_options *given;
     kn_settings s;
     bool score;
     unsigned write; /* KN_MAP_...: those asked for */
@@ -46,6 +48,8 @@ typedef struct work {
     kn_attendance attendance;
     kn_standing standing;
     kn_scores *scores;
+    kn_warnings warnings;
+    uint64_t values; /* hash of the responses that have passed */
     /* with {output} */
     kn_write_options options;
     const char **inputs;
@@ -69,6 +73,7 @@ static void work_clear(work *w)
     kn_attendance_clear(&w->attendance);
     kn_people_clear(&w->people);
     kn_scores_free(w->scores);
+    kn_warnings_clear(&w->warnings);
     kn_free(w->inputs);
     kn_pending_clear(&w->pending);
     kn_made_clear(&w->made);
@@ -351,6 +356,8 @@ static kn_status pass_batches(kn_ctx *ctx, work *w)
         for (int k = 0; k < KN_N_MAPS; k++)
             if (w->file[k])
                 KN_TRY(kn_mapfile_rows(ctx, w->file[k], w->map[k], rows));
+        if (w->score && kn_values_hashed(w->data))
+            KN_TRY(kn_values_hash(ctx, rows_of(w->people.Y, row, rows), w->values, &w->values));
         if (w->score) /* of a scratch file these rows can go */
             kn_view_done(ctx, rows_of(w->people.Y, row, rows), 0, w->people.Y.cols);
     }
@@ -415,16 +422,21 @@ static kn_status run(kn_ctx *ctx, work *w, ptrdiff_t rows, kn_scores **scores)
 {
     kn_status status;
     kn_resources before = kn_settings_resources(ctx, &w->s);
+    kn_warnings *kept = kn_keep_warnings(ctx, &w->warnings);
     KN_TRY(prepare(ctx, w));
     KN_TRY(prepare_batches(ctx, w, rows));
     KN_TRY(pass_batches(ctx, w));
     KN_TRY(kn_scores_finish(ctx, w->scores));
+    KN_TRY(kn_summary_make(ctx, w->scores,
+                           &(kn_provenance){w->given, &w->s, w->data, &w->attendance, &w->warnings,
+                                            w->values}));
     if (w->s.folder)
         KN_TRY(write_all(ctx, w));
     kn_scores_settle(w->scores);
     *scores = w->scores;
     w->scores = NULL;
 out:
+    kn_keep_warnings(ctx, kept);
     if (status != KN_OK)
         take_back(w);
     work_clear(w);
@@ -439,6 +451,7 @@ static kn_status begin(kn_ctx *ctx, const char *command, const kn_options *optio
     if (!w->model || !w->data)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", w->model ? "data" : "model");
     w->score = strcmp(command, "score") == 0;
+    w->given = options;
     return kn_settings_of(ctx, options, command, &w->s);
 }
 

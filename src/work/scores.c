@@ -471,19 +471,18 @@ static void judge_extrapolation(kn_ctx *ctx, kn_scores *s)
     kn_listing list = {.most = KN_NAMES_LISTED};
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->extrapolation_pct[i] = kn_percentile(r->extrapolation, r->n, s->extrapolation[i]);
-        bool far = s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN;
-        s->n_far += far;
-        if (far)
-            kn_listing_add(&list, s->id[i]);
         if (s->standing->held[i] > 0) /* further out than anybody */
             s->extrapolation_pct[i] = 100;
-        s->n_extrapolated += s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN;
+        if (s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN) {
+            kn_listing_add(&list, s->id[i]);
+            s->n_extrapolated++;
+        }
     }
-    if (s->n_far > s->n / 50)
+    if (s->n_extrapolated > s->n / 50)
         kn_log(ctx, KN_LOG_WARNING,
                "%td of %td samples have covariates far from training (extrapolation_pct above 99): "
                "%s; %s",
-               s->n_far, s->n, list.text,
+               s->n_extrapolated, s->n, list.text,
                s->scored ? "their z are small by ignorance, not by health, see deviance_noise"
                          : "what is expected of them is little more than a guess");
 }
@@ -506,6 +505,9 @@ static void warn(kn_ctx *ctx, kn_scores *s)
                "%td samples are from training, and the model has no cross-validated z for them%s: "
                "theirs are too small",
                without, r->n == 0 ? " ({folds=0})" : "");
+    if (!s->has_gev)
+        kn_log(ctx, KN_LOG_WARNING,
+               "the model has no extreme value reference: probability and p_upper are n/a");
     for (ptrdiff_t i = 0; i < s->n; i++)
         predicted += s->measured[i];
     if (predicted == 0)
@@ -564,10 +566,5 @@ out:
 kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s)
 {
     judge_extrapolation(ctx, s);
-    kn_status status = s->scored ? finish_scores(ctx, s) : KN_OK;
-    if (status != KN_OK)
-        return status;
-    s->summary = kn_scores_summary(s);
-    s->json = s->summary ? json_dumps(s->summary, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;
-    return s->json ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
+    return s->scored ? finish_scores(ctx, s) : KN_OK;
 }

@@ -68,4 +68,46 @@ check "labelled people are labelled" test "$(cut -f 5,7 why/people.tsv | sort -u
 "$KRONORM" predict sum.safetensors -c new_people.csv -o sum -q
 check "a sum of kernels has the same covariates" test "$(cut -f 5- sum/people.tsv | tr '\t' ,)" = \
     "$(cut -d, -f 2,4 new_people.csv)"
+
+# ---- summary.json: of what it is the summary
+cp gaps.csv "gaps, it's.csv"
+works "a summary" score model.safetensors -c "gaps, it's.csv" -y gaps_y.csv --match common --missing drop \
+    --label site=A --training-rows plain -o told
+line=$(sed -n 's/^  "command": "\(.*\)",$/\1/p' told/summary.json | sed 's/\\\\/\\/g')
+check "... has the command" test "$line" = "kronorm score model.safetensors --covariates 'gaps, it'\\''s.csv' \
+--missing drop --responses gaps_y.csv --match common --label site=A --training-rows plain --output told"
+rm -r told
+(PATH=$(dirname "$(realpath "$KRONORM")"):$PATH && eval "$line -q")
+check "... which a shell takes as it is" test -s told/summary.json
+check "... the label and what rows were matched by" test \
+    "$(grep -E '^  "(label|matched_by)"' told/summary.json | tr -d ' \n')" = '"label":"site=A","matched_by":"participant_id",'
+check "... who was dropped, as people.tsv has it" test "$(sed -n '/"dropped": {/,/}/p' told/summary.json | tr -d '\n ')" = \
+    '"dropped":{"noresponses":1,"missingage":1,"nocovariates":1}'
+check "... and counted" grep -q '^    "dropped": 3$' told/summary.json
+check "... warnings as they were printed" grep -qF '"gaps, it'"'"'s.csv: 1 of 8 rows lack a covariate and are left out"' \
+    told/summary.json
+hash_of() { sed -n "s/.*\"$2\": \"\(xxh64:[0-9a-f]*\)\".*/\1/p" "$1/summary.json"; } # folder, key
+works "another run with the same files" score model.safetensors -c gaps.csv -y gaps_y.csv --match common \
+    --missing drop -o again
+for key in model covariates responses; do
+    check "... has the same hash of the $key" test "$(hash_of again $key)" = "$(hash_of told $key)" -a \
+        "$(hash_of told $key | wc -c)" -eq 23
+done
+sed 's/^s40,/&1/' gaps_y.csv >changed_y.csv
+"$KRONORM" score model.safetensors -c gaps.csv -y changed_y.csv --match common --missing drop -o changed -q
+check "... and a changed cell another one" test "$(hash_of changed responses)" != "$(hash_of told responses)" -a \
+    "$(hash_of changed covariates)" = "$(hash_of told covariates)"
+cut -d, -f 2- new_people.csv >nameless.csv
+cut -d, -f 2- new_thickness.csv >nameless_y.csv
+"$KRONORM" score model.safetensors -c nameless.csv -y nameless_y.csv -o nameless -q
+check "rows without ids are matched by position, which a warning of the reading says in the summary too" test \
+    "$(grep -cE '"matched_by": "position"|no ids to match by' nameless/summary.json)" -eq 2
+"$KRONORM" score model.safetensors -c regions.csv -y regions.csv -o table -q
+check "... and one table by its rows" grep -q '"matched_by": "row"' table/summary.json
+sed '2,4s/,[0-9]*,/,150,/' new_people.csv >beyond.csv
+works "people far from training" score model.safetensors -c beyond.csv -y new_thickness.csv -o beyond
+check "... are as many in the warning as in the counts" test \
+    "$(sed -n 's/.*"extrapolated": \([0-9]*\).*/\1/p' beyond/summary.json)" -eq \
+    "$(sed -n 's/.*"\([0-9]*\) of 10 samples have covariates far from training.*/\1/p' beyond/summary.json)"
+check "... and named" grep -q 'far from training.*: s31, s32, s33[;,]' beyond/summary.json
 done_testing
