@@ -118,14 +118,15 @@ static const char *level_of(const entry *e, notes *to)
 /* ---- the table ---------------------------------------------------------------------------------
  */
 
-static const char *const FIXED[] = {"participant_id", "status", "why", "extrapolation_pct",
-                                    "label"};
-enum { N_FIXED = sizeof FIXED / sizeof *FIXED };
+enum { ID, STATUS, WHY, EXTRAPOLATION, MAPS, LABEL, N_FIXED };
+static const char *const FIXED[N_FIXED] = {"participant_id",    "status", "why",
+                                           "extrapolation_pct", "maps",   "label"};
 
-/* How many columns come before the covariates: predictions have no label. */
-static int fixed_columns(const kn_people_sheet *sheet)
+/* Not all columns are always there: predictions have no label, and without {split} nobody has maps
+ * of their own. */
+static bool has_column(const kn_people_sheet *sheet, int k)
 {
-    return sheet->scores->scored ? N_FIXED : N_FIXED - 1;
+    return k == LABEL ? sheet->scores->scored : k == MAPS ? sheet->maps != NULL : true;
 }
 
 /* A covariate that is called as one of ours is `used_why`. */
@@ -134,8 +135,9 @@ static kn_status header(kn_ctx *ctx, const kn_people_sheet *sheet, kn_table_writ
     kn_status status = KN_OK;
     const kn_recipe *r = &sheet->model->recipe;
     char name[KN_LEVEL_SIZE + 8];
-    for (int k = 0; k < fixed_columns(sheet); k++)
-        KN_TRY(kn_table_writer_text(ctx, w, FIXED[k]));
+    for (int k = 0; k < N_FIXED; k++)
+        if (has_column(sheet, k))
+            KN_TRY(kn_table_writer_text(ctx, w, FIXED[k]));
     for (ptrdiff_t k = 0; k < r->n; k++) {
         bool ours = false;
         for (int f = 0; f < N_FIXED; f++)
@@ -178,7 +180,9 @@ static kn_status used_row(kn_ctx *ctx, const kn_people_sheet *sheet, ptrdiff_t i
     KN_TRY(kn_table_writer_text(ctx, w, "used"));
     KN_TRY(kn_table_writer_text(ctx, w, why.n ? why.text : "n/a"));
     KN_TRY(kn_table_writer_number(ctx, w, s->extrapolation_pct[i]));
-    if (s->scored)
+    if (has_column(sheet, MAPS))
+        KN_TRY(kn_table_writer_text(ctx, w, sheet->maps));
+    if (has_column(sheet, LABEL))
         KN_TRY(kn_table_writer_number(ctx, w, s->s->label ? (double)s->abnormal[i] : NAN));
     KN_TRY(covariates(ctx, sheet, i, &again, w));
     KN_TRY(kn_table_writer_end_row(ctx, w));
@@ -193,7 +197,10 @@ static kn_status dropped_row(kn_ctx *ctx, const kn_people_sheet *sheet, const kn
     KN_TRY(kn_table_writer_text(ctx, w, one->id));
     KN_TRY(kn_table_writer_text(ctx, w, "dropped"));
     KN_TRY(kn_table_writer_text(ctx, w, one->why));
-    for (ptrdiff_t k = 3; k < fixed_columns(sheet) + sheet->model->recipe.n; k++)
+    for (int k = EXTRAPOLATION; k < N_FIXED; k++)
+        if (has_column(sheet, k))
+            KN_TRY(kn_table_writer_number(ctx, w, NAN));
+    for (ptrdiff_t k = 0; k < sheet->model->recipe.n; k++)
         KN_TRY(kn_table_writer_number(ctx, w, NAN));
     KN_TRY(kn_table_writer_end_row(ctx, w));
 out:

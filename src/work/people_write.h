@@ -12,6 +12,8 @@ typedef struct kn_people_sheet { /* all lent */
     const kn_people *people;
     const kn_scores *scores;
     const kn_attendance *attendance;
+    const char
+        *maps; /* names of a person's own files behind ID_, with commas; NULL: none has any */
 } kn_people_sheet;
 
 kn_status kn_people_check(kn_ctx *ctx, const char *dir, const kn_write_options *options);

@@ -19,6 +19,7 @@
 #include "gp/z.h"
 #include "model/units.h"
 #include "work/check.h"
+#include "work/leavers.h"
 #include "work/mapfile.h"
 #include "work/newcomers.h"
 #include "work/people_write.h"
@@ -56,6 +57,7 @@ typedef struct work {
     kn_made made;
     kn_pending pending;
     kn_maplayout layout;
+    kn_leavers leavers;
     kn_mapfile *file[KN_N_MAPS]; /* NULL: not asked for */
     ptrdiff_t batch;             /* people at a time */
     /* rows x T of the batch under way, what is needed of them: buffers, or rows of the scores */
@@ -75,6 +77,7 @@ static void work_clear(work *w)
     kn_scores_free(w->scores);
     kn_warnings_clear(&w->warnings);
     kn_free(w->inputs);
+    kn_leavers_clear(&w->leavers);
     kn_pending_clear(&w->pending);
     kn_made_clear(&w->made);
 }
@@ -127,6 +130,8 @@ static kn_status prepare_outputs(kn_ctx *ctx, work *w)
                                .split = w->s.split,
                                .options = &w->options};
     KN_TRY(check_outputs(ctx, w));
+    if (w->s.split && w->s.force)
+        KN_TRY(kn_leavers_find(ctx, &w->layout, w->people.n, &w->leavers));
 out:
     return status;
 }
@@ -383,6 +388,20 @@ out:
     return status;
 }
 
+static kn_status write_people(kn_ctx *ctx, const work *w)
+{
+    char maps[128] = "";
+    for (int k = 0, n = 0; k < KN_N_MAPS; k++)
+        if (w->file[k])
+            n += snprintf(maps + n, sizeof maps - (size_t)n, "%s%s%s", n ? "," : "", kn_map_name[k],
+                          kn_mapfile_ending(w->layout.format));
+    kn_people_sheet sheet = {w->data,   w->model,       &w->people,
+                             w->scores, &w->attendance, w->s.split ? maps : NULL};
+    kn_status status = kn_people_write(ctx, &sheet, w->s.folder, &w->options);
+    w->scores->n_files += status == KN_OK;
+    return status;
+}
+
 /* Files get their names all at once, the tables last: their presence says that everything is there.
  */
 static kn_status write_all(kn_ctx *ctx, work *w)
@@ -395,14 +414,13 @@ static kn_status write_all(kn_ctx *ctx, work *w)
         KN_TRY(write_noise(ctx, w, "ys2_noise", w->scores->noise));
     if (w->write & KN_MAP_YS2_MODEL && w->scores->noise_group)
         KN_TRY(write_noise(ctx, w, "ys2_noise_known", w->scores->noise_group));
-    kn_people_sheet sheet = {w->data, w->model, &w->people, w->scores, &w->attendance};
-    KN_TRY(kn_people_write(ctx, &sheet, w->s.folder, &w->options));
-    w->scores->n_files++;
+    KN_TRY(write_people(ctx, w));
     if (w->score) {
         KN_TRY(kn_scores_write(ctx, w->scores, w->s.folder, &w->options));
         w->scores->n_files += 3;
     }
     KN_TRY(kn_pending_commit(ctx, &w->pending, &w->made));
+    kn_leavers_remove(ctx, &w->leavers);
 out:
     return status;
 }

@@ -53,7 +53,35 @@ check "... has nothing to warn of" sh -c "! grep -q warning '$logs/err'"
 check "... and is as far from training as score says" test "$(column near/people.tsv extrapolation_pct)" = \
     "$(column straight/people.tsv extrapolation_pct)"
 works "--split has it too" score model.safetensors -c new_people.csv -y new_thickness.csv --split -o split
-check "... the same" cmp split/people.tsv straight/people.tsv
+check "... the same, and whose files are whose" test "$(cut -f 1-4,6- split/people.tsv)$(column split/people.tsv maps | sort -u)" = \
+    "$(cat straight/people.tsv)z.csv"
+# ---- people who have left
+(head -n 1 new_people.csv && tail -n 8 new_people.csv) >eight.csv
+: >split/s31_notes.txt
+: >split/s99_z.csv
+: >split/s32_yhat.csv
+works "--split --force with fewer people" score model.safetensors -c eight.csv -y new_thickness.csv --match common \
+    --split --force -o split
+check "... removes the maps of those who left, and nothing else" test "$(cd split && echo s3[1239]*)" = \
+    "s31_notes.txt s32_yhat.csv s33_z.csv s39_z.csv"
+check "... that nobody listed" test -f split/s99_z.csv
+check "... and says so" grep -qx '2 maps of people who are no longer there were removed' "$logs/err"
+works "--force without --split" score model.safetensors -c new_people.csv -y new_thickness.csv --force -o split
+check "... removes nothing" test -f split/s33_z.csv
+works "two kinds of maps" predict model.safetensors -c new_people.csv --split -o kinds
+works "... leave together" predict model.safetensors -c eight.csv --split --force --write yhat -o kinds
+check "... with their person, whatever is written now" test "$(cd kinds && echo s3[123]*)" = "s33_yhat.csv s33_ys2_model.csv"
+cp kinds/people.tsv kept.tsv
+(head -n 1 new_people.csv && tail -n 7 new_people.csv) >seven.csv
+cp seven.csv kinds/s33_yhat.csv
+refused "a run that fails removes nothing" "none.csv: cannot be opened: no such file or directory" \
+    predict model.safetensors -c none.csv --split --force -o kinds
+printf 'participant_id\tstatus\tmaps\n../kinds/s33\tused\tyhat.csv\ns33\tused\t/../../eight.csv\n' >kinds/people.tsv
+works "a people.tsv that somebody made up" predict model.safetensors -c seven.csv --split --force -o kinds
+check "... reaches no file out of the folder, or by another name" test -f eight.csv -a -f kinds/s33_yhat.csv
+cp kept.tsv kinds/people.tsv
+works "an input that is in the folder" predict model.safetensors -c kinds/s33_yhat.csv --split --force -o kinds
+check "... stays" cmp kinds/s33_yhat.csv seven.csv
 mkdir taken
 : >taken/people.tsv
 refused "one that is there is kept" "taken/people.tsv: exists already (use --force to replace it)" \
