@@ -78,8 +78,8 @@ static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t 
     return fabs(sum - m->reference.y_sum[t]) <= 1e-5 * sqrt(T) + 1e-9 * T;
 }
 
-/* Which of the training samples each id is. */
-static void find_training(const kn_model *m, const kn_people *p, kn_scores *s)
+/* Which of the training samples each id is. X: design of these people. */
+static void find_training(const kn_model *m, const kn_people *p, kn_mat X, kn_scores *s)
 {
     for (ptrdiff_t i = 0; i < p->n; i++) {
         s->training[i] = -1;
@@ -89,7 +89,8 @@ static void find_training(const kn_model *m, const kn_people *p, kn_scores *s)
                 continue;
             if (s->training[i] < 0)
                 s->training[i] = t;
-            if (at >= 0 && same_responses(m, p->Y, i, at)) { /* ids may repeat: this visit */
+            /* ids may repeat: this visit */
+            if (at >= 0 && same_responses(m, p->Y, i, at) && kn_same_covariates(m, X, i, t)) {
                 s->training[i] = t;
                 break;
             }
@@ -99,8 +100,9 @@ static void find_training(const kn_model *m, const kn_people *p, kn_scores *s)
 }
 
 /* Who gets a stored z: training samples whose data are the same, unless asked otherwise. */
-static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_people *p)
+static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_people *p, kn_mat X)
 {
+    ptrdiff_t responses = 0, covariates = 0;
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->cv_row[i] = -1;
         if (s->training[i] < 0 || s->s->training_rows == KN_TRAINING_PLAIN)
@@ -108,15 +110,35 @@ static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_people *p)
         ptrdiff_t t = kn_reference_row(&s->model->reference, s->training[i]);
         if (t < 0 || !s->model->reference.z)
             continue;
-        if (same_responses(s->model, p->Y, i, t))
+        bool same_y = same_responses(s->model, p->Y, i, t);
+        bool same_x = kn_same_covariates(s->model, X, i, s->training[i]);
+        responses += !same_y;
+        covariates += !same_x;
+        if (same_y && same_x)
             s->cv_row[i] = t;
         else
             s->n_changed++;
     }
     if (s->n_changed > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%td samples have ids of training but other responses: they are scored as new",
-               s->n_changed);
+               "%td samples have ids of training but other responses (%td) or covariates (%td): "
+               "they are scored as new",
+               s->n_changed, responses, covariates);
+}
+
+/* People of training, known again by id and by their data. */
+static kn_status recognise(kn_ctx *ctx, kn_scores *s, const kn_people *p)
+{
+    kn_status status;
+    kn_mat X = {0};
+    kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
+    KN_TRY(kn_mat_new(ctx, p->n, s->model->x.F, &X));
+    KN_TRY(kn_design_apply(ctx, &s->model->x, raw, true, X, NULL));
+    find_training(s->model, p, X, s);
+    choose_stored(ctx, s, p, X);
+out:
+    kn_mat_clear(&X);
+    return status;
 }
 
 static kn_status new_flags(kn_ctx *ctx, ptrdiff_t n, bool **out)
@@ -262,8 +284,7 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *settings, const kn_model
     if (s->scored) {
         KN_TRY(new_people(ctx, s));
         KN_TRY(new_responses(ctx, s));
-        find_training(model, people, s);
-        choose_stored(ctx, s, people);
+        KN_TRY(recognise(ctx, s, people));
         KN_TRY(choose_groups(ctx, s, data, people));
     }
     *out = s;

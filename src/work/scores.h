@@ -58,7 +58,7 @@ struct kn_scores {
     bool has_gev;
     kn_gev gev;
     ptrdiff_t n_in_training, n_abnormal, n_extrapolated;
-    ptrdiff_t n_changed; /* training ids whose responses are not those of training */
+    ptrdiff_t n_changed; /* training ids whose data are not those of training */
     ptrdiff_t n_empty;   /* people without a finite z */
     bool seen_as_new;    /* training samples had to be scored as if they were new */
     double mean_metrics[KN_N_METRICS], calibration[KN_N_CALIBRATION];

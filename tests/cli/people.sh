@@ -97,6 +97,21 @@ check "labelled people are labelled" test "$(cut -f 5,7 why/people.tsv | sort -u
 check "a sum of kernels has the same covariates" test "$(cut -f 5- sum/people.tsv | tr '\t' ,)" = \
     "$(cut -d, -f 2,4 new_people.csv)"
 
+# ---- training ids with other data
+sed '2,4s/,[0-9]*,/,33,/' old_people.csv >older.csv
+awk -F, -v OFS=, 'NR == 4 || NR == 5 { $2 += 20 } 1' old_thickness.csv >moved.csv
+works "training ids with other covariates, or responses, or both" score model.safetensors -c older.csv -y moved.csv -o older
+check "... are told of" grep -qF "warning: 4 samples have ids of training but other responses (2) or covariates (3): they are \
+scored as new" "$logs/err"
+"$KRONORM" score model.safetensors -c older.csv -y moved.csv --training-rows plain -o plainly -q
+check "... and scored as new" test "$(sed -n 2,5p older/z.csv)" = "$(sed -n 2,5p plainly/z.csv)"
+check "... the others as they were" test "$(tail -n 26 older/z.csv)" = "$(tail -n 26 old/z.csv)"
+check "... who differ from what they would be as new ones" test "$(tail -n 26 older/z.csv)" != "$(tail -n 26 plainly/z.csv)"
+check "... and are in training all the same" test "$(column older/abnormality.tsv in_training | sort -u)" = 1
+awk -F, -v OFS=, 'NR > 1 { $2 = $2 ".0" } { print $4, $1, $2, $3 }' old_people.csv >same.csv
+works "the same covariates, written otherwise" score model.safetensors -c same.csv -y old_thickness.csv -o same
+check "... are the same" cmp same/z.csv old/z.csv
+
 # ---- summary.json: of what it is the summary
 cp gaps.csv "gaps, it's.csv"
 works "a summary" score model.safetensors -c "gaps, it's.csv" -y gaps_y.csv --match common --missing drop \
