@@ -1,4 +1,9 @@
-/* Fit, predict and score from memory: 40 people, their age and site, three responses. */
+/* Fit, predict and score from memory: 40 people, their age and site, three responses.
+ *
+ *     cc fit.c $(pkg-config --cflags --libs kronorm) -o fit
+ *
+ * With the library under a prefix of its own, /x, PKG_CONFIG_PATH=/x/lib/pkgconfig comes before that
+ * and -Wl,-rpath,/x/lib behind it. */
 #include <kronorm.h>
 #include <stdio.h>
 

@@ -241,7 +241,8 @@ KN_API void kn_scores_free(kn_scores *scores);
 KN_API ptrdiff_t kn_scores_n_people(const kn_scores *scores);
 KN_API ptrdiff_t kn_scores_n_responses(const kn_scores *scores);
 KN_API const char *const *kn_scores_ids(const kn_scores *scores); /* "row-0001" without ids */
-/* A column of abnormality.tsv by its name, "deviance_p"; NULL: there is none. */
+/* A column of abnormality.tsv by its name, "deviance_p"; NULL: there is none. Of predictions there
+ * are "extrapolation" and "extrapolation_pct". */
 KN_API const double *kn_scores_people(const kn_scores *scores, const char *name);
 /* A column of metrics.tsv, "R2", or "ys2_noise", or "ys2_noise_known", that of members of known
  * groups; NULL: there is none. */

@@ -9,6 +9,7 @@
 #include "base/mapped.h"
 #include "base/processors.h"
 #include "base/ram.h"
+#include "base/warnings.h"
 
 enum { MESSAGE_SIZE = 1024 };
 
@@ -26,6 +27,7 @@ struct kn_ctx {
     const char *mapped;           /* see mapped.h */
     size_t mapped_bytes;
     kn_meter *meter;
+    kn_warnings *warnings; /* lent; NULL: they are logged only */
 };
 
 kn_ctx *kn_ctx_new(void)
@@ -140,14 +142,25 @@ kn_status kn_fail(kn_ctx *ctx, kn_status status, const char *format, ...)
 
 void kn_log(kn_ctx *ctx, kn_log_level level, const char *format, ...)
 {
-    if (!ctx->log || ctx->quiet)
+    bool kept = level == KN_LOG_WARNING && ctx->warnings;
+    if ((!ctx->log && !kept) || ctx->quiet)
         return;
     char line[MESSAGE_SIZE];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    ctx->log(ctx->log_user, level, line);
+    if (kept)
+        kn_warnings_add(ctx->warnings, line);
+    if (ctx->log)
+        ctx->log(ctx->log_user, level, line);
+}
+
+kn_warnings *kn_keep_warnings(kn_ctx *ctx, kn_warnings *into)
+{
+    kn_warnings *before = ctx->warnings;
+    ctx->warnings = into;
+    return before;
 }
 
 void kn_tell(kn_ctx *ctx, const char *stage, ptrdiff_t done, ptrdiff_t total, double lml)

@@ -151,6 +151,17 @@ bool kn_options_remembered(const kn_options *o, int i, const char **key, const c
     return false;
 }
 
+bool kn_options_given(const kn_options *o, int i, const kn_option_row **row, const char **value)
+{
+    for (int k = 0; o && k < KN_OPTION_ROWS; k++)
+        if (o->given[k] && i-- == 0) {
+            *row = &kn_option_rows[k];
+            *value = o->given[k];
+            return true;
+        }
+    return false;
+}
+
 /* ---- looking at the table
  * ------------------------------------------------------------------------
  */

@@ -84,6 +84,12 @@ const char *kn_options_command(const kn_options *options);
  * false when there are no more. */
 bool kn_options_remembered(const kn_options *options, int i, const char **key, const char **value);
 
+struct kn_option_row;
+/* The options that were given, one after the other: the row and the text of the i-th, or false when
+ * there are no more. */
+bool kn_options_given(const kn_options *options, int i, const struct kn_option_row **row,
+                      const char **value);
+
 /* A list as numbers, KN_NUMBERS_MOST at most; how many, or -1. */
 int kn_list_numbers(const char *text, double *out);
 /* The places in `words` ("a|b|c") of the texts of a list, as bits; false: one of them is not there.

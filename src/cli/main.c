@@ -88,7 +88,9 @@ int main(int argc, char **argv)
         printf("kronorm %s\n", kn_version());
     } else if (strcmp(word, "help") == 0 && argc == 3 && strcmp(argv[2], "--options-md") == 0) {
         cli_markdown(COMMANDS, N_COMMANDS);
-    } else if (strcmp(word, "help") == 0 && argc == 3 && find(argv[2])) {
+    } else if (strcmp(word, "help") == 0 && argc > 2) {
+        if (!find(argv[2]))
+            return cli_usage_error(NULL, "there is no command '%s'", argv[2]);
         cli_help(find(argv[2]));
     } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
                strcmp(word, "help") == 0) {

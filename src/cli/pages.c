@@ -111,6 +111,38 @@ static void print_words(const char *words, const char *between)
     }
 }
 
+/* "COLUMN|auto|none": the words among what a text may be, which are those in small letters. */
+static void print_small(const char *arg)
+{
+    static const char small[] = "abcdefghijklmnopqrstuvwxyz";
+    bool any = false;
+    for (const char *w = arg; *w;) {
+        size_t n = strcspn(w, "|");
+        if (n > 0 && strspn(w, small) >= n) {
+            printf("%s%.*s", any ? " " : "", (int)n, w);
+            any = true;
+        }
+        w += n + (w[n] == '|');
+    }
+}
+
+/* A line with the options, then a line for each that takes words: "--noise: structured iso". An
+ * option with a letter has a second line under that. */
+static void completion_words(const cli_option *o)
+{
+    const char *names[2] = {o->name, NULL};
+    char letter[2] = {(char)o->letter, '\0'};
+    names[1] = o->letter ? letter : NULL;
+    for (int k = 0; k < 2 && names[k]; k++) {
+        printf("%s%s: ", k == 0 ? "--" : "-", names[k]);
+        if (o->words)
+            print_words(o->words, " ");
+        else
+            print_small(o->arg);
+        putchar('\n');
+    }
+}
+
 void cli_completion(const cli_command *command)
 {
     cli_option options[CLI_MAX_OPTIONS];
@@ -120,11 +152,8 @@ void cli_completion(const cli_command *command)
         printf(" --%s", options[i].name);
     putchar('\n');
     for (int i = 0; i < n; i++)
-        if (options[i].words) {
-            printf("--%s: ", options[i].name);
-            print_words(options[i].words, " ");
-            putchar('\n');
-        }
+        if (options[i].words || (!options[i].flag && strchr(options[i].arg, '|')))
+            completion_words(&options[i]);
 }
 
 /* Bars end a cell of a table. */

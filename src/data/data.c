@@ -41,6 +41,7 @@ void kn_data_free(kn_data *d)
     kn_free(d->covariates_path);
     kn_free(d->responses_path);
     kn_free(d->mask);
+    kn_warnings_clear(&d->warnings);
     kn_free(d);
 }
 
@@ -190,6 +191,8 @@ kn_status kn_data_settle(kn_ctx *ctx, kn_data *d)
     ptrdiff_t n = 0;
     if (!d->in_memory || d->covariates)
         return KN_OK;
+    kn_warnings_clear(&d->warnings);
+    kn_warnings *before = kn_keep_warnings(ctx, &d->warnings);
     KN_TRY(kn_alloc(ctx, d->n_columns + 1, sizeof *d->column, &memory));
     kn_table_column *all = memory;
     if (d->ids)
@@ -204,6 +207,7 @@ kn_status kn_data_settle(kn_ctx *ctx, kn_data *d)
     d->id_col = d->ids ? 0 : -1;
     status = kn_match_rows(ctx, d->covariates, d->id_col, NULL, KN_MATCH_ALL, &d->match);
 out:
+    kn_keep_warnings(ctx, before);
     kn_free(memory);
     if (status != KN_OK)
         unsettle(d);

@@ -6,6 +6,7 @@
 #define KN_DATA_DATA_H
 
 #include "base/options.h"
+#include "base/warnings.h"
 #include "data/match.h"
 #include "data/space.h"
 #include "io/images.h"
@@ -29,6 +30,7 @@ struct kn_data {
     kn_view view;
     char **view_name; /* view.cols, or NULL */
     char *covariates_path, *responses_path, *mask;
+    kn_warnings warnings; /* given while it was made */
 };
 
 /* The table and the match of data given in memory; of files they are there already. */

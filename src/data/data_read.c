@@ -142,8 +142,14 @@ kn_status kn_data_read(kn_ctx *ctx, const kn_options *options, kn_data **out)
         return status;
     if (!s.covariates)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{covariates} is needed");
+    kn_warnings said = {0}, *kept = kn_keep_warnings(ctx, &said);
     kn_resources before = kn_settings_resources(ctx, &s);
     status = read_data(ctx, &s, out);
     kn_resources_put(ctx, before);
+    kn_keep_warnings(ctx, kept);
+    if (status == KN_OK)
+        (*out)->warnings = said;
+    else
+        kn_warnings_clear(&said);
     return status;
 }

@@ -153,6 +153,11 @@ static const struct format {
 /* ---- files --------------------------------------------------------------------------------------
  */
 
+const char *kn_mapfile_ending(kn_format format)
+{
+    return FORMATS[format].extension;
+}
+
 static kn_status path_of(kn_ctx *ctx, const kn_maplayout *l, const char *name, const char *id,
                          char path[PATH])
 {

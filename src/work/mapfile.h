@@ -20,6 +20,8 @@ typedef struct kn_maplayout {
 /* KN_FORMAT_TRAINED resolved, or a refusal: images cannot come from a table. */
 kn_status kn_mapfile_format(kn_ctx *ctx, const kn_space *space, kn_format asked, kn_format *out);
 
+const char *kn_mapfile_ending(kn_format format); /* ".nii.gz"; not of KN_FORMAT_TRAINED */
+
 /* What the functions below would refuse, asked before the work. */
 kn_status kn_mapfile_check(kn_ctx *ctx, const kn_maplayout *layout, const char *name, ptrdiff_t n,
                            bool single);

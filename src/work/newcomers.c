@@ -1,5 +1,6 @@
 #include "work/newcomers.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "gp/method.h"
@@ -75,6 +76,16 @@ static kn_status find_groups(kn_ctx *ctx, const kn_model *m, const kn_people *p,
            none ? "without components that changes nothing"
                 : "within these, what the group has in common is expected too");
     return KN_OK;
+}
+
+bool kn_same_covariates(const kn_model *m, kn_mat X, ptrdiff_t i, ptrdiff_t t)
+{
+    static const double SAME = 1e-6; /* in sd: another program may have written the table */
+    kn_mat train = m->gp.latent.X;
+    for (ptrdiff_t f = 0; train.data && f < X.cols; f++)
+        if (!(fabs(kn_at(X, i, f) - kn_at(train, t, f)) <= SAME * (1 + fabs(kn_at(train, t, f)))))
+            return false;
+    return true;
 }
 
 /* One sentence a covariate. */

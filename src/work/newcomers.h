@@ -19,6 +19,9 @@ kn_status kn_standing_new(kn_ctx *ctx, const kn_settings *s, const kn_model *mod
                           const kn_people *people, kn_standing *out);
 void kn_standing_clear(kn_standing *s); /* {0} is fine */
 
+/* Are the covariates of row i those that training sample t had? X: as kn_design_apply makes it. */
+bool kn_same_covariates(const kn_model *model, kn_mat X, ptrdiff_t i, ptrdiff_t t);
+
 /* The column that says who is in which group of training, for kn_known; NULL: none is asked for. */
 const char *kn_standing_column(const kn_settings *s, const kn_model *model);
 

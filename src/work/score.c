@@ -19,9 +19,12 @@
 #include "gp/z.h"
 #include "model/units.h"
 #include "work/check.h"
+#include "work/leavers.h"
 #include "work/mapfile.h"
 #include "work/newcomers.h"
+#include "work/people_write.h"
 #include "work/predictions.h"
+#include "work/provenance.h"
 #include "work/room.h"
 #include "work/scores.h"
 
@@ -38,18 +41,23 @@ typedef struct units { /* from standardised to the caller's */
 typedef struct work {
     const kn_model *model;
     kn_data *data;
+    const kn_options *given;
     kn_settings s;
     bool score;
     unsigned write; /* KN_MAP_...: those asked for */
     kn_people people;
+    kn_attendance attendance;
     kn_standing standing;
     kn_scores *scores;
+    kn_warnings warnings;
+    uint64_t values; /* hash of the responses that have passed */
     /* with {output} */
     kn_write_options options;
     const char **inputs;
     kn_made made;
     kn_pending pending;
     kn_maplayout layout;
+    kn_leavers leavers;
     kn_mapfile *file[KN_N_MAPS]; /* NULL: not asked for */
     ptrdiff_t batch;             /* people at a time */
     /* rows x T of the batch under way, what is needed of them: buffers, or rows of the scores */
@@ -64,9 +72,12 @@ static void work_clear(work *w)
     }
     kn_free(w->z_noise);
     kn_standing_clear(&w->standing);
+    kn_attendance_clear(&w->attendance);
     kn_people_clear(&w->people);
     kn_scores_free(w->scores);
+    kn_warnings_clear(&w->warnings);
     kn_free(w->inputs);
+    kn_leavers_clear(&w->leavers);
     kn_pending_clear(&w->pending);
     kn_made_clear(&w->made);
 }
@@ -94,6 +105,7 @@ static kn_status check_outputs(kn_ctx *ctx, work *w)
         KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise", 1, true));
     if (w->write & KN_MAP_YS2_MODEL && w->scores->noise_group)
         KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise_known", 1, true));
+    KN_TRY(kn_people_check(ctx, folder, &w->options));
     if (w->score)
         KN_TRY(kn_scores_check(ctx, folder, &w->options));
 out:
@@ -118,6 +130,8 @@ static kn_status prepare_outputs(kn_ctx *ctx, work *w)
                                .split = w->s.split,
                                .options = &w->options};
     KN_TRY(check_outputs(ctx, w));
+    if (w->s.split && w->s.force)
+        KN_TRY(kn_leavers_find(ctx, &w->layout, w->people.n, &w->leavers));
 out:
     return status;
 }
@@ -142,6 +156,7 @@ static kn_status prepare(kn_ctx *ctx, work *w)
                       .space = w->score ? &w->model->space : NULL,
                       .group_column = kn_standing_column(&w->s, w->model)};
     KN_TRY(kn_people_new(ctx, w->data, &w->s, known, &room.room, &w->people));
+    KN_TRY(kn_attendance_new(ctx, w->data, &w->model->recipe, &w->people, &w->attendance));
     KN_TRY(kn_standing_new(ctx, &w->s, w->model, &w->people, &w->standing));
     KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->data, &w->people, &w->scores));
     KN_TRY(kn_scores_stand(ctx, w->scores, &w->standing));
@@ -274,8 +289,8 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     const work *w = p->w;
     p->b = b;
     kn_parallel(ctx, b->count, RESPONSES, keep_predictions, p);
+    kn_scores_take_maps(ctx, w->scores, p->row, b);
     if (w->score) {
-        kn_scores_take_maps(ctx, w->scores, p->row, b);
         kn_parallel(ctx, b->count, RESPONSES, make_z, p);
         status = kn_scores_take_z(ctx, w->scores, p->row, b->y);
     }
@@ -317,12 +332,10 @@ static kn_status pass_blocks(kn_ctx *ctx, work *w, ptrdiff_t row, ptrdiff_t rows
     kn_view X = kn_view_cols(w->people.X.data, w->people.n, w->people.X.cols);
     const ptrdiff_t *group = w->standing.group ? w->standing.group + row : NULL;
     KN_TRY(kn_maps_predict_groups(ctx, w->model, rows_of(X, row, rows), group, &maps));
-    if (w->score) {
-        KN_TRY(kn_alloc_d(ctx, rows, &extra));
-        KN_TRY(kn_maps_beyond(ctx, w->model, rows_of(X, row, rows), maps, w->standing.held + row,
-                              extra));
-        kn_scores_beyond(w->scores, row, rows, extra, maps->maps.far);
-    }
+    KN_TRY(kn_alloc_d(ctx, rows, &extra));
+    KN_TRY(
+        kn_maps_beyond(ctx, w->model, rows_of(X, row, rows), maps, w->standing.held + row, extra));
+    kn_scores_beyond(w->scores, row, rows, extra, maps->maps.far);
     kn_walk walk = {.Y = kn_responses_of(rows_of(w->people.Y, row, rows), &w->model->y),
                     .maps = &maps->maps};
     for (int k = 0; k < KN_N_MAPS; k++)
@@ -344,11 +357,12 @@ static kn_status pass_batches(kn_ctx *ctx, work *w)
         for (int k = 0; k < KN_N_MAPS; k++)
             w->map[k] = w->scores->map[k] ? w->scores->map[k] + row * T : w->buffer[k];
         KN_TRY(pass_blocks(ctx, w, row, rows));
-        if (w->score)
-            KN_TRY(kn_scores_take_rows(ctx, w->scores, row, rows, w->map[Z], w->z_noise));
+        KN_TRY(kn_scores_take_rows(ctx, w->scores, row, rows, w->map[Z], w->z_noise));
         for (int k = 0; k < KN_N_MAPS; k++)
             if (w->file[k])
                 KN_TRY(kn_mapfile_rows(ctx, w->file[k], w->map[k], rows));
+        if (w->score && kn_values_hashed(w->data))
+            KN_TRY(kn_values_hash(ctx, rows_of(w->people.Y, row, rows), w->values, &w->values));
         if (w->score) /* of a scratch file these rows can go */
             kn_view_done(ctx, rows_of(w->people.Y, row, rows), 0, w->people.Y.cols);
     }
@@ -374,6 +388,20 @@ out:
     return status;
 }
 
+static kn_status write_people(kn_ctx *ctx, const work *w)
+{
+    char maps[128] = "";
+    for (int k = 0, n = 0; k < KN_N_MAPS; k++)
+        if (w->file[k])
+            n += snprintf(maps + n, sizeof maps - (size_t)n, "%s%s%s", n ? "," : "", kn_map_name[k],
+                          kn_mapfile_ending(w->layout.format));
+    kn_people_sheet sheet = {w->data,   w->model,       &w->people,
+                             w->scores, &w->attendance, w->s.split ? maps : NULL};
+    kn_status status = kn_people_write(ctx, &sheet, w->s.folder, &w->options);
+    w->scores->n_files += status == KN_OK;
+    return status;
+}
+
 /* Files get their names all at once, the tables last: their presence says that everything is there.
  */
 static kn_status write_all(kn_ctx *ctx, work *w)
@@ -386,11 +414,13 @@ static kn_status write_all(kn_ctx *ctx, work *w)
         KN_TRY(write_noise(ctx, w, "ys2_noise", w->scores->noise));
     if (w->write & KN_MAP_YS2_MODEL && w->scores->noise_group)
         KN_TRY(write_noise(ctx, w, "ys2_noise_known", w->scores->noise_group));
+    KN_TRY(write_people(ctx, w));
     if (w->score) {
         KN_TRY(kn_scores_write(ctx, w->scores, w->s.folder, &w->options));
         w->scores->n_files += 3;
     }
     KN_TRY(kn_pending_commit(ctx, &w->pending, &w->made));
+    kn_leavers_remove(ctx, &w->leavers);
 out:
     return status;
 }
@@ -410,16 +440,21 @@ static kn_status run(kn_ctx *ctx, work *w, ptrdiff_t rows, kn_scores **scores)
 {
     kn_status status;
     kn_resources before = kn_settings_resources(ctx, &w->s);
+    kn_warnings *kept = kn_keep_warnings(ctx, &w->warnings);
     KN_TRY(prepare(ctx, w));
     KN_TRY(prepare_batches(ctx, w, rows));
     KN_TRY(pass_batches(ctx, w));
     KN_TRY(kn_scores_finish(ctx, w->scores));
+    KN_TRY(kn_summary_make(ctx, w->scores,
+                           &(kn_provenance){w->given, &w->s, w->data, &w->attendance, &w->warnings,
+                                            w->values}));
     if (w->s.folder)
         KN_TRY(write_all(ctx, w));
     kn_scores_settle(w->scores);
     *scores = w->scores;
     w->scores = NULL;
 out:
+    kn_keep_warnings(ctx, kept);
     if (status != KN_OK)
         take_back(w);
     work_clear(w);
@@ -434,6 +469,7 @@ static kn_status begin(kn_ctx *ctx, const char *command, const kn_options *optio
     if (!w->model || !w->data)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", w->model ? "data" : "model");
     w->score = strcmp(command, "score") == 0;
+    w->given = options;
     return kn_settings_of(ctx, options, command, &w->s);
 }
 

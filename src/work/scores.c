@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "data/columns.h"
+#include "data/words.h"
 #include "gp/method.h"
 #include "gp/noise.h"
 #include "model/units.h"
@@ -13,6 +15,7 @@
 #include "norm/gev_fit.h"
 #include "norm/order.h"
 #include "norm/top.h"
+#include "work/attendance.h"
 
 const char *const kn_map_name[KN_N_MAPS] = {"z", "yhat", "ys2_model"};
 const char *const kn_statistic_name[KN_N_STATISTICS] = {"top", "deviance", "deviance_noise"};
@@ -75,8 +78,8 @@ static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t 
     return fabs(sum - m->reference.y_sum[t]) <= 1e-5 * sqrt(T) + 1e-9 * T;
 }
 
-/* Which of the training samples each id is. */
-static void find_training(const kn_model *m, const kn_people *p, kn_scores *s)
+/* Which of the training samples each id is. X: design of these people. */
+static void find_training(const kn_model *m, const kn_people *p, kn_mat X, kn_scores *s)
 {
     for (ptrdiff_t i = 0; i < p->n; i++) {
         s->training[i] = -1;
@@ -86,7 +89,8 @@ static void find_training(const kn_model *m, const kn_people *p, kn_scores *s)
                 continue;
             if (s->training[i] < 0)
                 s->training[i] = t;
-            if (at >= 0 && same_responses(m, p->Y, i, at)) { /* ids may repeat: this visit */
+            /* ids may repeat: this visit */
+            if (at >= 0 && same_responses(m, p->Y, i, at) && kn_same_covariates(m, X, i, t)) {
                 s->training[i] = t;
                 break;
             }
@@ -96,8 +100,9 @@ static void find_training(const kn_model *m, const kn_people *p, kn_scores *s)
 }
 
 /* Who gets a stored z: training samples whose data are the same, unless asked otherwise. */
-static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_people *p)
+static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_people *p, kn_mat X)
 {
+    ptrdiff_t responses = 0, covariates = 0;
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->cv_row[i] = -1;
         if (s->training[i] < 0 || s->s->training_rows == KN_TRAINING_PLAIN)
@@ -105,15 +110,35 @@ static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_people *p)
         ptrdiff_t t = kn_reference_row(&s->model->reference, s->training[i]);
         if (t < 0 || !s->model->reference.z)
             continue;
-        if (same_responses(s->model, p->Y, i, t))
+        bool same_y = same_responses(s->model, p->Y, i, t);
+        bool same_x = kn_same_covariates(s->model, X, i, s->training[i]);
+        responses += !same_y;
+        covariates += !same_x;
+        if (same_y && same_x)
             s->cv_row[i] = t;
         else
             s->n_changed++;
     }
     if (s->n_changed > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%td samples have ids of training but other responses: they are scored as new",
-               s->n_changed);
+               "%td samples have ids of training but other responses (%td) or covariates (%td): "
+               "they are scored as new",
+               s->n_changed, responses, covariates);
+}
+
+/* People of training, known again by id and by their data. */
+static kn_status recognise(kn_ctx *ctx, kn_scores *s, const kn_people *p)
+{
+    kn_status status;
+    kn_mat X = {0};
+    kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
+    KN_TRY(kn_mat_new(ctx, p->n, s->model->x.F, &X));
+    KN_TRY(kn_design_apply(ctx, &s->model->x, raw, true, X, NULL));
+    find_training(s->model, p, X, s);
+    choose_stored(ctx, s, p, X);
+out:
+    kn_mat_clear(&X);
+    return status;
 }
 
 static kn_status new_flags(kn_ctx *ctx, ptrdiff_t n, bool **out)
@@ -132,15 +157,27 @@ static kn_status new_responses(kn_ctx *ctx, kn_scores *s)
     KN_TRY(kn_mat_new(ctx, s->T, KN_N_METRICS, &s->metrics));
     KN_TRY(kn_alloc_d(ctx, y->n_kept, &s->mean0));
     KN_TRY(kn_alloc_d(ctx, y->n_kept, &s->var0));
-    KN_TRY(kn_alloc_d(ctx, y->n_kept, &s->iso));
     KN_TRY(kn_alloc(ctx, y->n_kept, sizeof *s->sums, &sums));
     s->sums = sums;
     for (ptrdiff_t k = 0; k < y->n_kept; k++) {
         double sd = y->sd0[k] / y->sd[k];
         s->mean0[k] = (y->mean0[k] - y->mean[k]) / y->sd[k];
         s->var0[k] = sd * sd;
-        s->iso[k] = kn_reference_iso_share(&s->model->gp, k);
     }
+out:
+    return status;
+}
+
+/* How far people are from training is asked of predictions too. */
+static kn_status new_extrapolation(kn_ctx *ctx, kn_scores *s)
+{
+    kn_status status;
+    ptrdiff_t kept = s->model->y.n_kept;
+    KN_TRY(kn_alloc_d(ctx, kept, &s->iso));
+    for (ptrdiff_t k = 0; k < kept; k++)
+        s->iso[k] = kn_reference_iso_share(&s->model->gp, k);
+    KN_TRY(kn_alloc_d(ctx, s->n, &s->extrapolation));
+    KN_TRY(kn_alloc_d(ctx, s->n, &s->extrapolation_pct));
 out:
     return status;
 }
@@ -148,10 +185,9 @@ out:
 static kn_status new_people(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
-    double **columns[] = {&s->extrapolation,  &s->statistic,        &s->probability,
-                          &s->p_upper,        &s->deviance,         &s->deviance_p,
-                          &s->deviance_noise, &s->deviance_noise_p, &s->extrapolation_pct,
-                          &s->in_training};
+    double **columns[] = {&s->statistic,        &s->probability, &s->p_upper,
+                          &s->deviance,         &s->deviance_p,  &s->deviance_noise,
+                          &s->deviance_noise_p, &s->in_training};
     KN_TRY(kn_alloc_i(ctx, s->n, &s->training));
     KN_TRY(kn_alloc_i(ctx, s->n, &s->cv_row));
     KN_TRY(new_flags(ctx, s->n, &s->measured));
@@ -218,9 +254,9 @@ static kn_status name_people(kn_ctx *ctx, kn_scores *s, const kn_people *p)
     KN_TRY(kn_alloc(ctx, s->n, sizeof *s->id, &memory));
     s->id = memory;
     for (ptrdiff_t i = 0; i < s->n; i++) {
-        KN_TRY(kn_alloc(ctx, 32, 1, &memory));
+        KN_TRY(kn_alloc(ctx, KN_ROW_NAME, 1, &memory));
         s->id[i] = memory;
-        snprintf(s->id[i], 32, "row-%04td", p->covariate_row[i] + 1);
+        kn_row_name(p->covariate_row[i], s->id[i]);
     }
 out:
     return status;
@@ -244,11 +280,11 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *settings, const kn_model
     KN_TRY(name_people(ctx, s, people));
     KN_TRY(kn_alloc_d(ctx, s->T, &s->noise));
     KN_TRY(kn_model_noise(ctx, model, s->noise));
+    KN_TRY(new_extrapolation(ctx, s));
     if (s->scored) {
         KN_TRY(new_people(ctx, s));
         KN_TRY(new_responses(ctx, s));
-        find_training(model, people, s);
-        choose_stored(ctx, s, people);
+        KN_TRY(recognise(ctx, s, people));
         KN_TRY(choose_groups(ctx, s, data, people));
     }
     *out = s;
@@ -273,11 +309,13 @@ static void add_known_noise(const kn_scores *s, ptrdiff_t row, const kn_block *b
 void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b)
 {
     const double *noise = s->model->gp.noise + b->first;
-    kn_measured m = {
-        b->y, b->mean, b->var, noise, s->mean0 + b->first, s->var0 + b->first, s->measured + row};
     if (b->first == 0)
         s->noise_sum = 0;
     kn_extrapolation_add(b->var, s->iso + b->first, noise, s->extrapolation + row, &s->noise_sum);
+    if (!s->scored)
+        return;
+    kn_measured m = {
+        b->y, b->mean, b->var, noise, s->mean0 + b->first, s->var0 + b->first, s->measured + row};
     add_known_noise(s, row, b);
     kn_metrics_add(ctx, &m, s->sums + b->first);
 }
@@ -287,8 +325,7 @@ kn_status kn_scores_stand(kn_ctx *ctx, kn_scores *s, const kn_standing *standing
     kn_status status = KN_OK;
     const kn_scaling *y = &s->model->y;
     s->standing = standing;
-    if (s->scored)
-        KN_TRY(kn_alloc_d(ctx, s->n, &s->beyond));
+    KN_TRY(kn_alloc_d(ctx, s->n, &s->beyond));
     if (standing->n_known == 0)
         goto out;
     KN_TRY(kn_alloc_d(ctx, s->model->gp.T, &s->noise_known));
@@ -366,11 +403,23 @@ static bool by_covariates(const kn_scores *s)
     return s->model->gp.P == 0 && s->model->gp.method->components;
 }
 
+static void end_extrapolation(kn_scores *s, ptrdiff_t row, ptrdiff_t rows)
+{
+    for (ptrdiff_t i = row; i < row + rows; i++)
+        s->extrapolation[i] += s->beyond[i];
+    kn_extrapolation_ratio(s->extrapolation + row, rows, s->noise_sum);
+    for (ptrdiff_t i = row; by_covariates(s) && i < row + rows; i++)
+        s->extrapolation[i] = s->beyond[i];
+}
+
 kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
                               const float *z, const float *z_noise)
 {
     kn_status status;
     const kn_reference *r = &s->model->reference;
+    end_extrapolation(s, row, rows);
+    if (!s->scored)
+        return KN_OK;
     KN_TRY(kn_top_rows(ctx, z, rows, s->T, r->top, s->statistic + row));
     for (ptrdiff_t i = row; i < row + rows; i++)
         s->deviance[i] = s->deviance_p[i] = s->deviance_noise[i] = s->deviance_noise_p[i] = NAN;
@@ -381,11 +430,6 @@ kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_
         KN_TRY(deviances(ctx, s, false, &of_all, row));
         KN_TRY(deviances(ctx, s, true, &of_noise, row));
     }
-    for (ptrdiff_t i = row; i < row + rows; i++)
-        s->extrapolation[i] += s->beyond[i];
-    kn_extrapolation_ratio(s->extrapolation + row, rows, s->noise_sum);
-    for (ptrdiff_t i = row; by_covariates(s) && i < row + rows; i++)
-        s->extrapolation[i] = s->beyond[i];
 out:
     return status;
 }
@@ -440,21 +484,40 @@ static kn_status detection(kn_ctx *ctx, kn_scores *s)
     return KN_OK;
 }
 
+/* Who is further out than training says anything of; one in a hundred is expected to be beyond the
+ * 99th percentile, so that a few in many are not worth a word. */
+static void judge_extrapolation(kn_ctx *ctx, kn_scores *s)
+{
+    const kn_reference *r = &s->model->reference;
+    kn_listing list = {.most = KN_NAMES_LISTED};
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        s->extrapolation_pct[i] = kn_percentile(r->extrapolation, r->n, s->extrapolation[i]);
+        if (s->standing->held[i] > 0) /* further out than anybody */
+            s->extrapolation_pct[i] = 100;
+        if (s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN) {
+            kn_listing_add(&list, s->id[i]);
+            s->n_extrapolated++;
+        }
+    }
+    if (s->n_extrapolated > s->n / 50)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td samples have covariates far from training (extrapolation_pct above 99): "
+               "%s; %s",
+               s->n_extrapolated, s->n, list.text,
+               s->scored ? "their z are small by ignorance, not by health, see deviance_noise"
+                         : "what is expected of them is little more than a guess");
+}
+
 /* Warnings about people: too few numbers, too far away, seen in training. */
 static void warn(kn_ctx *ctx, kn_scores *s)
 {
     const kn_reference *r = &s->model->reference;
-    ptrdiff_t without = 0; /* training samples that have no cross-validated z */
+    ptrdiff_t without = 0;   /* training samples that have no cross-validated z */
+    ptrdiff_t predicted = 0; /* people whom metrics are over */
     if (s->n_empty > 0)
         kn_log(ctx, KN_LOG_WARNING,
                "%td of %td samples have no finite response: their scores are n/a", s->n_empty,
                s->n);
-    /* one in a hundred is expected beyond the 99th percentile */
-    if (s->n_far > s->n / 50)
-        kn_log(ctx, KN_LOG_WARNING,
-               "%td of %td samples have covariates far from training (extrapolation_pct above 99): "
-               "their z are small by ignorance, not by health; see deviance_noise",
-               s->n_far, s->n);
     for (ptrdiff_t i = 0; i < s->n; i++)
         without += s->training[i] >= 0 && (!r->z || kn_reference_row(r, s->training[i]) < 0);
     s->seen_as_new = without > 0 && s->s->training_rows != KN_TRAINING_PLAIN;
@@ -463,6 +526,16 @@ static void warn(kn_ctx *ctx, kn_scores *s)
                "%td samples are from training, and the model has no cross-validated z for them%s: "
                "theirs are too small",
                without, r->n == 0 ? " ({folds=0})" : "");
+    if (!s->has_gev)
+        kn_log(ctx, KN_LOG_WARNING,
+               "the model has no extreme value reference: probability and p_upper are n/a");
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        predicted += s->measured[i];
+    if (predicted == 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "metrics are n/a: they are of new predictions, and everybody%s has the stored z of "
+               "training ({training_rows=plain} predicts them anew, too well)",
+               s->s->label ? " without the label" : "");
 }
 
 /* Metrics of the responses in use, NaN for the others; RMSE alone has units. */
@@ -498,12 +571,7 @@ static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
         bool known = s->has_gev && isfinite(s->statistic[i]);
         s->probability[i] = known ? kn_gev_cdf(s->gev, s->statistic[i]) : NAN;
         s->p_upper[i] = known ? kn_gev_upper(s->gev, s->statistic[i]) : NAN;
-        s->extrapolation_pct[i] = kn_percentile(r->extrapolation, r->n, s->extrapolation[i]);
-        s->n_far += s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN;
-        if (s->standing->held[i] > 0) /* further out than anybody */
-            s->extrapolation_pct[i] = 100;
         s->n_empty += !isfinite(s->statistic[i]);
-        s->n_extrapolated += s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN;
         s->n_in_training += s->training[i] >= 0;
         s->n_abnormal += s->abnormal[i];
     }
@@ -518,10 +586,6 @@ out:
 
 kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s)
 {
-    kn_status status = s->scored ? finish_scores(ctx, s) : KN_OK;
-    if (status != KN_OK)
-        return status;
-    s->summary = kn_scores_summary(s);
-    s->json = s->summary ? json_dumps(s->summary, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;
-    return s->json ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
+    judge_extrapolation(ctx, s);
+    return s->scored ? finish_scores(ctx, s) : KN_OK;
 }

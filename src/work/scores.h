@@ -58,8 +58,7 @@ struct kn_scores {
     bool has_gev;
     kn_gev gev;
     ptrdiff_t n_in_training, n_abnormal, n_extrapolated;
-    ptrdiff_t n_far;     /* of these by what the model itself does not know */
-    ptrdiff_t n_changed; /* training ids whose responses are not those of training */
+    ptrdiff_t n_changed; /* training ids whose data are not those of training */
     ptrdiff_t n_empty;   /* people without a finite z */
     bool seen_as_new;    /* training samples had to be scored as if they were new */
     double mean_metrics[KN_N_METRICS], calibration[KN_N_CALIBRATION];
@@ -76,7 +75,8 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model
 void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b);
 kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z);
 
-/* Then their whole maps. z, z_noise: rows x T floats, row by row; z_noise NULL: no deviance. */
+/* Then their whole maps. z, z_noise: rows x T floats, row by row; z_noise NULL: no deviance. Of
+ * predictions neither is looked at. */
 kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
                               const float *z, const float *z_noise);
 
@@ -90,9 +90,9 @@ void kn_scores_beyond(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double 
 void kn_scores_known_z(const kn_scores *s, ptrdiff_t row, const kn_block *b, ptrdiff_t from,
                        ptrdiff_t to);
 
-/* After the last batch: what is over all, and the summary. */
+/* After the last batch: what is over all. The summary is work/provenance.h's. */
 kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s);
-json_t *kn_scores_summary(const kn_scores *s); /* NULL: out of memory */
+json_t *kn_scores_summary(const kn_scores *s); /* its numbers; NULL: out of memory */
 void kn_scores_settle(kn_scores *s);           /* nothing is left that was lent */
 
 /* Columns of abnormality.tsv after the id, in order; NULL beyond the last. */

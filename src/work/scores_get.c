@@ -21,26 +21,6 @@ static json_t *auc_json(const kn_scores *s, int k)
                      a->degenerate);
 }
 
-/* What a reader of the tables should know. */
-static json_t *warnings_json(const kn_scores *s)
-{
-    const struct {
-        bool given;
-        const char *text;
-    } warnings[] = {
-        {s->n_extrapolated > s->n / 50, "covariates far from training"},
-        {s->seen_as_new, "training samples scored as if they were new"},
-        {s->n_empty > 0, "samples without a finite response"},
-        {s->s->label && !s->has_auc[0], "no AUC: one class has no statistic"},
-        {!s->has_gev, "no extreme value reference"},
-    };
-    json_t *list = json_array();
-    for (size_t i = 0; i < sizeof warnings / sizeof *warnings; i++)
-        if (warnings[i].given)
-            json_array_append_new(list, json_string(warnings[i].text));
-    return list;
-}
-
 static json_t *auc_all(const kn_scores *s)
 {
     json_t *all = json_object();
@@ -52,8 +32,9 @@ static json_t *auc_all(const kn_scores *s)
 /* Of people without responses only how many there are. */
 static json_t *predicted_summary(const kn_scores *s)
 {
-    return json_pack("{s:{s:I s:I} s:{s:f} s:{s:s}}", "counts", "samples", (json_int_t)s->n,
-                     "responses", (json_int_t)s->T, "seconds", "predict", kn_clock() - s->began,
+    return json_pack("{s:{s:I s:I s:I} s:o s:{s:f} s:{s:s}}", "counts", "samples", (json_int_t)s->n,
+                     "extrapolated", (json_int_t)s->n_extrapolated, "responses", (json_int_t)s->T,
+                     "warnings", json_array(), "seconds", "predict", kn_clock() - s->began,
                      "software", "kronorm", kn_version());
 }
 
@@ -75,7 +56,7 @@ json_t *kn_scores_summary(const kn_scores *s)
                      "counts", "samples", (json_int_t)s->n, "in_training",
                      (json_int_t)s->n_in_training, "abnormal", (json_int_t)s->n_abnormal,
                      "extrapolated", (json_int_t)s->n_extrapolated, "responses", (json_int_t)s->T,
-                     "warnings", warnings_json(s), "seconds", "score", kn_clock() - s->began,
+                     "warnings", json_array(), "seconds", "score", kn_clock() - s->began,
                      "software", "kronorm", kn_version(), "blas", kn_la_config(), "core",
                      kn_la_core());
 }

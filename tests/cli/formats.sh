@@ -9,7 +9,7 @@ make_images
 files() { (cd "$1" && ls -A | tr '\n' ' '); }
 T="score table.safetensors -c people.csv -y thickness.csv"
 I="score images.safetensors -c study/test_participants.tsv -y study/test_images.txt"
-tables="abnormality.tsv metrics.tsv summary.json"
+tables="abnormality.tsv metrics.tsv people.tsv summary.json"
 
 works "a table in" $T -o t
 check "... is a csv out" test "$(files t)" = "$tables z.csv "
@@ -71,14 +71,14 @@ refused "an id that cannot be a file name" "id 's/7' cannot be a file name: it h
     score table.safetensors -c slash.csv -y slash_y.csv -o no --split
 
 works "predict" predict table.safetensors -c people.csv -o p
-check "... writes mean and variances" test "$(files p)" = "yhat.csv ys2_model.csv ys2_noise.csv "
+check "... writes mean and variances" test "$(files p)" = "people.tsv yhat.csv ys2_model.csv ys2_noise.csv "
 check "... the noise in one row, which is nobody's" test "$(wc -l <p/ys2_noise.csv)" -eq 2
 check "... of the responses alone" test "$(head -n 1 p/ys2_noise.csv)" = lh_a,lh_b,rh_a,rh_b
 works "predict --write yhat" predict table.safetensors -c people.csv -o py --write yhat
-check "... writes that alone" test "$(files py)" = "yhat.csv "
+check "... writes that alone" test "$(files py)" = "people.tsv yhat.csv "
 check "... the same" cmp py/yhat.csv p/yhat.csv
 works "predict images" predict images.safetensors -c study/test_participants.tsv -o pi
-check "... as images" test "$(files pi)" = "yhat.nii.gz ys2_model.nii.gz ys2_noise.nii.gz "
+check "... as images" test "$(files pi)" = "people.tsv yhat.nii.gz ys2_model.nii.gz ys2_noise.nii.gz "
 "$KRONORM" score table.safetensors -c people.csv -y thickness.csv -o tw --write z,yhat,ys2_model \
     --training-rows plain -q
 check "predict and score agree on the mean" cmp tw/yhat.csv p/yhat.csv

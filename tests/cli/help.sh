@@ -36,6 +36,32 @@ kronorm help fit
 cp "$logs/out" "$logs/page"
 kronorm fit --help
 check "kronorm help fit is kronorm fit --help" cmp "$logs/page" "$logs/out"
+misused "help of a command that is not there" ": there is no command 'fitt' (see 'kronorm --help')" help fitt
+completed() { # promise, what bash offers with spaces between, the words so far ...
+    promise=$1 offered=$2
+    shift 2
+    if ! command -v bash >/dev/null; then
+        skip "$promise" "there is no bash"
+        return
+    fi
+    got=$(PATH=$(dirname "$(realpath "$KRONORM")"):$PATH bash -c '. "$0"
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _kronorm; echo "${COMPREPLY[*]}"' \
+        "$here/../../man/kronorm.bash" "$@")
+    check "$promise" test "$got" = "$offered"
+}
+completed "the shell completes a command" "predict" kronorm pr
+completed "... after help too" "fit" kronorm help f
+completed "... an option" "--noise" kronorm fit --noi
+completed "... the value of an option" "structured" kronorm fit --noise s
+completed "... after an equals sign" "smtgpr stgpr" kronorm fit --method = s
+completed "... and before anything is typed" "nested tnewton lbfgs" kronorm fit --optimiser ""
+completed "... the next of a list" "z,yhat z,ys2_model" kronorm score m --write z,y
+completed "... the next of a sum" "linear+se" kronorm fit --sample-kernel linear+s
+completed "... by the letter of an option" "auto" kronorm fit -P a
+completed "... a word that a column could stand for" "auto none" kronorm fit --group ""
+: >participants.tsv
+completed "... and files where no word will do" "participants.tsv" kronorm fit -c part
+rm participants.tsv
 kronorm --help
 check "kronorm --help lists the commands" \
     test $code -eq 0 -a "$(grep -cE '^  (fit|predict|score|simulate|reproduce|info) ' "$logs/out")" -eq 6

@@ -43,7 +43,7 @@ check "... so that nobody is known again" test \
 "$KRONORM" fit -c old_people.csv -y old_thickness.csv -o nocv.safetensors --folds 0 -q
 works "a model without cross-validation scores" score nocv.safetensors -c people.csv -y thickness.csv -o nocv
 check "... and warns of training ids" grep -q 'warning: 30 samples are from training' "$logs/err"
-check "... in the summary too" grep -q 'training samples scored as if they were new' nocv/summary.json
+check "... in the summary too" grep -q '30 samples are from training, and the model has no cross-validated z' nocv/summary.json
 "$KRONORM" info nocv.safetensors --json >nocv.json
 check "... and its info has no numbers for what was not made, folds or leave-one-out" test "$(grep -A 3 '"folds": 0' nocv.json | grep -c null)" -eq 6
 

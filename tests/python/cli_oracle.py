@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -178,10 +179,54 @@ def model():
     check(set(log["seconds"]) == {"basis", "fit", "reference"}, "the log's timings")
 
 
+def xxh64(x, seed):
+    """XXH64 as its specification writes it."""
+    P = [0, 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5]
+    M = 2 ** 64 - 1
+
+    def turn(v, by):
+        return (v << by | v >> (64 - by)) & M
+
+    def step(lane, word):
+        return turn((lane + word * P[2]) & M, 31) * P[1] & M
+
+    n, at, h = len(x), 0, (seed + P[5]) & M
+    if n >= 32:
+        lane = [(seed + P[1] + P[2]) & M, (seed + P[2]) & M, seed, (seed - P[1]) & M]
+        words = struct.unpack(f"<{n // 32 * 4}Q", x[:n // 32 * 32])
+        for i in range(0, len(words), 4):
+            lane = [step(v, w) for v, w in zip(lane, words[i:i + 4])]
+        h = sum(turn(v, by) for v, by in zip(lane, (1, 7, 12, 18))) & M
+        for v in lane:
+            h = ((h ^ step(0, v)) * P[1] + P[4]) & M
+        at = n // 32 * 32
+    h = (h + n) & M
+    for at in range(at, n - 7, 8):
+        h = (turn(h ^ step(0, struct.unpack_from("<Q", x, at)[0]), 27) * P[1] + P[4]) & M
+    at = n // 8 * 8
+    if n - at >= 4:
+        h = (turn(h ^ struct.unpack_from("<I", x, at)[0] * P[1] & M, 23) * P[2] + P[3]) & M
+        at += 4
+    for byte in x[at:]:
+        h = turn(h ^ byte * P[5] & M, 11) * P[1] & M
+    h = (h ^ h >> 33) * P[2] & M
+    h = (h ^ h >> 29) * P[3] & M
+    return h ^ h >> 32
+
+
 def summary():
     s = json.load(open("out/summary.json"))
     check(set(s) == {"metrics", "calibration", "AUC", "gev", "counts", "warnings", "seconds",
-                     "software"}, "summary.json has its keys")
+                     "software", "command", "hashes", "label", "matched_by", "dropped"}, "summary.json has its keys")
+    ids = [r[0] for r in table("out/abnormality.tsv")[1:]]
+    mask = read("m.safetensors")[0]["voxels"]
+    h = 0
+    for path in rows_of("study/test_images.txt", ids):
+        h = xxh64(data(path).reshape(-1, order="F")[mask].astype(float).tobytes(), h)
+    check(s["hashes"]["responses"] == f"xxh64-values:{h:016x}", "the values of images are hashed person by person")
+    for key, path in ("model", "m.safetensors"), ("covariates", "study/test_participants.tsv"):
+        h = xxh64(open(path, "rb").read(), 0)
+        check(s["hashes"][key] == f"xxh64:{h:016x}", f"the {key} are hashed as the file they are")
     rows = table("out/metrics.tsv")
     means = np.mean([[float(x) for x in r[1:]] for r in rows[1:]], 0)
     close([s["metrics"][k] for k in rows[0][1:]], means, "its metrics are the means of metrics.tsv", 1e-8)

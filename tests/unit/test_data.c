@@ -142,7 +142,7 @@ static void scores_in_memory_are_those_that_are_written(void **state)
         m, d,
         "write=z,yhat,ys2_model label=group=patient training_rows=plain output=out format=npy");
     kn_model_free(m); /* the scores stand alone */
-    assert_true(kn_scores_number(here, "files") == 0 && kn_scores_number(there, "files") == 7);
+    assert_true(kn_scores_number(here, "files") == 0 && kn_scores_number(there, "files") == 8);
     kn_table *t;
     assert_ok(ctx, kn_table_read(ctx, "out/abnormality.tsv", &t));
     assert_int_equal(kn_table_cols(t), 11);

@@ -1,0 +1,88 @@
+#include "base/command_line.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/option_table.h"
+
+/* A text that grows to the right; `at` counts what does not fit, so that the first of two passes
+ * measures. */
+typedef struct line {
+    char *text; /* NULL: measuring */
+    size_t at;
+} line;
+
+static void put(line *l, const char *bytes, size_t n)
+{
+    if (l->text)
+        memcpy(l->text + l->at, bytes, n);
+    l->at += n;
+}
+
+static void put_text(line *l, const char *text)
+{
+    put(l, text, strlen(text));
+}
+
+/* As it is where no shell would see more in it, else in single quotes. */
+static void put_word(line *l, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=:,./@%";
+    put(l, " ", 1);
+    if (*word && word[strspn(word, plain)] == '\0') {
+        put_text(l, word);
+        return;
+    }
+    put(l, "'", 1);
+    for (const char *c = word; *c; c++)
+        *c == '\'' ? put_text(l, "'\\''") : put(l, c, 1);
+    put(l, "'", 1);
+}
+
+static void put_option(line *l, const kn_option_row *r, const char *value)
+{
+    bool flag = r->type == KN_ROW_FLAG, off = flag && strcmp(r->text, "yes") == 0;
+    kn_settings before, after;
+    if (flag) { /* one that says what holds anyway is not written */
+        kn_settings_init(&before);
+        after = before;
+        kn_option_parse(r, value, &after);
+        if (*(bool *)((char *)&before + r->at) == *(bool *)((char *)&after + r->at))
+            return;
+    }
+    put_text(l, off ? " --no-" : " --");
+    for (const char *k = r->key; *k; k++)
+        put(l, *k == '_' ? "-" : k, 1);
+    if (!flag)
+        put_word(l, value);
+}
+
+static void write_line(const kn_options *o, line *l)
+{
+    const kn_option_row *r;
+    const char *value;
+    put_text(l, "kronorm ");
+    put_text(l, kn_options_command(o));
+    for (int i = 0; kn_options_given(o, i, &r, &value); i++)
+        if (strcmp(r->key, "model") == 0) /* it stands without a name */
+            put_word(l, value);
+    for (int i = 0; kn_options_given(o, i, &r, &value); i++)
+        if (strcmp(r->key, "model") != 0)
+            put_option(l, r, value);
+    put(l, "", 1);
+}
+
+kn_status kn_command_line(kn_ctx *ctx, const kn_options *options, char **out)
+{
+    line l = {0};
+    void *memory;
+    write_line(options, &l);
+    kn_status status = kn_alloc(ctx, (ptrdiff_t)l.at, 1, &memory);
+    if (status != KN_OK)
+        return status;
+    l = (line){memory, 0};
+    write_line(options, &l);
+    *out = memory;
+    return KN_OK;
+}

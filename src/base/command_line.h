@@ -1,0 +1,11 @@
+/* Options as the line that gives them to the command. */
+#ifndef KN_BASE_COMMAND_LINE_H
+#define KN_BASE_COMMAND_LINE_H
+
+#include "base/options.h"
+
+/* *out = "kronorm score m.safetensors --covariates 'my people.csv' ...": what was given, in the
+ * order of the table, quoted for a shell. Free with kn_free. */
+kn_status kn_command_line(kn_ctx *ctx, const kn_options *options, char **out);
+
+#endif

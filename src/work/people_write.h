@@ -1,0 +1,23 @@
+/* people.tsv: who was used, in the order of the maps, and with which covariates; then who was
+ * dropped, and why. */
+#ifndef KN_WORK_PEOPLE_WRITE_H
+#define KN_WORK_PEOPLE_WRITE_H
+
+#include "work/attendance.h"
+#include "work/scores.h"
+
+typedef struct kn_people_sheet { /* all lent */
+    const kn_data *data;
+    const kn_model *model;
+    const kn_people *people;
+    const kn_scores *scores;
+    const kn_attendance *attendance;
+    const char
+        *maps; /* names of a person's own files behind ID_, with commas; NULL: none has any */
+} kn_people_sheet;
+
+kn_status kn_people_check(kn_ctx *ctx, const char *dir, const kn_write_options *options);
+kn_status kn_people_write(kn_ctx *ctx, const kn_people_sheet *sheet, const char *dir,
+                          const kn_write_options *options);
+
+#endif

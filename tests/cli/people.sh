@@ -1,0 +1,156 @@
+#!/bin/sh
+# What score and predict tell of the people they were given: who took part, with what, and what to doubt.
+. "$(dirname "$0")/lib.sh"
+make_tables
+(head -n 1 people.csv && tail -n 10 people.csv) >new_people.csv
+(head -n 1 thickness.csv && tail -n 10 thickness.csv) >new_thickness.csv
+head -n 31 people.csv >old_people.csv
+head -n 31 thickness.csv >old_thickness.csv
+works "fit" fit -c old_people.csv -y old_thickness.csv --use age,sex,site -o model.safetensors
+
+# ---- metrics are of new predictions
+works "training people alone" score model.safetensors -c old_people.csv -y old_thickness.csv -o old
+check "... have no metrics" test "$(column old/metrics.tsv R2 | sort -u)" = n/a
+check "... and are told why" grep -qF "warning: metrics are n/a: they are of new predictions, and everybody has the \
+stored z of training (--training-rows plain predicts them anew, too well)" "$logs/err"
+works "new people beside them" score model.safetensors -c people.csv -y thickness.csv -o both
+check "... have metrics" sh -c "! grep -q 'metrics are n/a' '$logs/err' && ! cut -f 2 both/metrics.tsv | grep -q n/a"
+
+# ---- people.tsv
+cut_to() { cut -f "$1" "$2" | tr '\t\n' ' /'; } # columns, file: on one line
+works "score tells who was used" score model.safetensors -c new_people.csv -y new_thickness.csv -o straight
+check "... in the order of the maps" test "$(column straight/people.tsv participant_id | tr '\n' ' ')" = \
+    "$(column straight/z.csv participant_id | tr '\n' ' ')"
+check "... with their covariates" test "$(cut -f 6- straight/people.tsv | tr '\t' ,)" = "$(cut -d, -f 2- new_people.csv)"
+check "... and nothing to remark" test "$(cut -f 2,3,5 straight/people.tsv | sort -u | tr '\t\n' ' /')" = \
+    "status why label/used n/a n/a/"
+check "... as far from training as abnormality.tsv says" test "$(column straight/people.tsv extrapolation_pct)" = \
+    "$(column straight/abnormality.tsv extrapolation_pct)"
+sed 's/^s35,[0-9]*,/s35,,/; /^s33/d' new_people.csv >gaps.csv
+grep -v '^s31' new_thickness.csv >gaps_y.csv
+works "who is dropped" score model.safetensors -c gaps.csv -y gaps_y.csv --match common --missing drop -o gaps
+check "... comes last, with the reason" test "$(tail -n 3 gaps/people.tsv | cut_to 1-8 -)" = \
+    "s31 dropped no responses n/a n/a n/a n/a n/a/s35 dropped missing age n/a n/a n/a n/a n/a/\
+s33 dropped no covariates n/a n/a n/a n/a n/a/"
+check "... behind those who have maps" test "$(column gaps/people.tsv participant_id | head -n 7)" = \
+    "$(column gaps/z.csv participant_id)"
+{ head -n 1 people.csv; echo "a,150,F,A"; echo "b,n/a,M,B"; echo "c,40,M,C"; echo "d,40,,B"; } >odd.csv
+works "predict tells too" predict model.safetensors -c odd.csv --missing mean --unseen prior -o odd
+check "... what it took in the place of what was given" test "$(cut_to 1-3,5- odd/people.tsv)" = \
+    "participant_id status why age sex site/a used age 150 held at $(column odd/people.tsv age | head -n 1) \
+$(column odd/people.tsv age | head -n 1) F A/b used age missing: mean of training \
+$(column odd/people.tsv age | sed -n 2p) M B/c used site C is a new level 40 M C/d used sex missing: average of its levels 40 n/a B/"
+check "... the mean of training" awk -F, -v mean="$(column odd/people.tsv age | sed -n 2p)" \
+    'NR > 1 { s += $2; n++ } END { d = s / n - mean; exit !(d * d < 1e-20) }' old_people.csv
+check "... and half a range beyond" awk -F, -v at="$(column odd/people.tsv age | head -n 1)" \
+    'NR == 2 { low = high = $2 } NR > 1 { if ($2 < low) low = $2; if ($2 > high) high = $2 }
+     END { exit !(at == high + (high - low) / 2) }' old_people.csv
+check "... and warns of who is far from training" grep -qE \
+    "warning: [1-4] of 4 samples have covariates far from training \(extrapolation_pct above 99\): a.*; what is expected" \
+    "$logs/err"
+works "predict of people as in training" predict model.safetensors -c new_people.csv -o near
+check "... has nothing to warn of" sh -c "! grep -q warning '$logs/err'"
+check "... and is as far from training as score says" test "$(column near/people.tsv extrapolation_pct)" = \
+    "$(column straight/people.tsv extrapolation_pct)"
+works "--split has it too" score model.safetensors -c new_people.csv -y new_thickness.csv --split -o split
+check "... the same, and whose files are whose" test "$(cut -f 1-4,6- split/people.tsv)$(column split/people.tsv maps | sort -u)" = \
+    "$(cat straight/people.tsv)z.csv"
+# ---- people who have left
+(head -n 1 new_people.csv && tail -n 8 new_people.csv) >eight.csv
+: >split/s31_notes.txt
+: >split/s99_z.csv
+: >split/s32_yhat.csv
+works "--split --force with fewer people" score model.safetensors -c eight.csv -y new_thickness.csv --match common \
+    --split --force -o split
+check "... removes the maps of those who left, and nothing else" test "$(cd split && echo s3[1239]*)" = \
+    "s31_notes.txt s32_yhat.csv s33_z.csv s39_z.csv"
+check "... that nobody listed" test -f split/s99_z.csv
+check "... and says so" grep -qx '2 maps of people who are no longer there were removed' "$logs/err"
+works "--force without --split" score model.safetensors -c new_people.csv -y new_thickness.csv --force -o split
+check "... removes nothing" test -f split/s33_z.csv
+works "two kinds of maps" predict model.safetensors -c new_people.csv --split -o kinds
+works "... leave together" predict model.safetensors -c eight.csv --split --force --write yhat -o kinds
+check "... with their person, whatever is written now" test "$(cd kinds && echo s3[123]*)" = "s33_yhat.csv s33_ys2_model.csv"
+cp kinds/people.tsv kept.tsv
+(head -n 1 new_people.csv && tail -n 7 new_people.csv) >seven.csv
+cp seven.csv kinds/s33_yhat.csv
+refused "a run that fails removes nothing" "none.csv: cannot be opened: no such file or directory" \
+    predict model.safetensors -c none.csv --split --force -o kinds
+printf 'participant_id\tstatus\tmaps\n../kinds/s33\tused\tyhat.csv\ns33\tused\t/../../eight.csv\n' >kinds/people.tsv
+works "a people.tsv that somebody made up" predict model.safetensors -c seven.csv --split --force -o kinds
+check "... reaches no file out of the folder, or by another name" test -f eight.csv -a -f kinds/s33_yhat.csv
+cp kept.tsv kinds/people.tsv
+works "an input that is in the folder" predict model.safetensors -c kinds/s33_yhat.csv --split --force -o kinds
+check "... stays" cmp kinds/s33_yhat.csv seven.csv
+mkdir taken
+: >taken/people.tsv
+refused "one that is there is kept" "taken/people.tsv: exists already (use --force to replace it)" \
+    predict model.safetensors -c new_people.csv -o taken
+sed '1s/site/why/' old_people.csv >why.csv
+"$KRONORM" fit -c why.csv -y old_thickness.csv --use age,why -o why.safetensors -q
+"$KRONORM" score why.safetensors -c why.csv -y old_thickness.csv --label why=B -o why -q
+check "names of columns do not meet" test "$(head -n 1 why/people.tsv | tr '\t' ' ')" = \
+    "participant_id status why extrapolation_pct label age used_why"
+check "labelled people are labelled" test "$(cut -f 5,7 why/people.tsv | sort -u | tr '\t\n' ' /')" = "0 A/1 B/label used_why/"
+"$KRONORM" fit -c old_people.csv -y old_thickness.csv --use age,site --sample-kernel linear+se -o sum.safetensors -q
+"$KRONORM" predict sum.safetensors -c new_people.csv -o sum -q
+check "a sum of kernels has the same covariates" test "$(cut -f 5- sum/people.tsv | tr '\t' ,)" = \
+    "$(cut -d, -f 2,4 new_people.csv)"
+
+# ---- training ids with other data
+sed '2,4s/,[0-9]*,/,33,/' old_people.csv >older.csv
+awk -F, -v OFS=, 'NR == 4 || NR == 5 { $2 += 20 } 1' old_thickness.csv >moved.csv
+works "training ids with other covariates, or responses, or both" score model.safetensors -c older.csv -y moved.csv -o older
+check "... are told of" grep -qF "warning: 4 samples have ids of training but other responses (2) or covariates (3): they are \
+scored as new" "$logs/err"
+"$KRONORM" score model.safetensors -c older.csv -y moved.csv --training-rows plain -o plainly -q
+check "... and scored as new" test "$(sed -n 2,5p older/z.csv)" = "$(sed -n 2,5p plainly/z.csv)"
+check "... the others as they were" test "$(tail -n 26 older/z.csv)" = "$(tail -n 26 old/z.csv)"
+check "... who differ from what they would be as new ones" test "$(tail -n 26 older/z.csv)" != "$(tail -n 26 plainly/z.csv)"
+check "... and are in training all the same" test "$(column older/abnormality.tsv in_training | sort -u)" = 1
+awk -F, -v OFS=, 'NR > 1 { $2 = $2 ".0" } { print $4, $1, $2, $3 }' old_people.csv >same.csv
+works "the same covariates, written otherwise" score model.safetensors -c same.csv -y old_thickness.csv -o same
+check "... are the same" cmp same/z.csv old/z.csv
+
+# ---- summary.json: of what it is the summary
+cp gaps.csv "gaps, it's.csv"
+works "a summary" score model.safetensors -c "gaps, it's.csv" -y gaps_y.csv --match common --missing drop \
+    --label site=A --training-rows plain -o told
+line=$(sed -n 's/^  "command": "\(.*\)",$/\1/p' told/summary.json | sed 's/\\\\/\\/g')
+check "... has the command" test "$line" = "kronorm score model.safetensors --covariates 'gaps, it'\\''s.csv' \
+--missing drop --responses gaps_y.csv --match common --label site=A --training-rows plain --output told"
+rm -r told
+(PATH=$(dirname "$(realpath "$KRONORM")"):$PATH && eval "$line -q")
+check "... which a shell takes as it is" test -s told/summary.json
+check "... the label and what rows were matched by" test \
+    "$(grep -E '^  "(label|matched_by)"' told/summary.json | tr -d ' \n')" = '"label":"site=A","matched_by":"participant_id",'
+check "... who was dropped, as people.tsv has it" test "$(sed -n '/"dropped": {/,/}/p' told/summary.json | tr -d '\n ')" = \
+    '"dropped":{"noresponses":1,"missingage":1,"nocovariates":1}'
+check "... and counted" grep -q '^    "dropped": 3$' told/summary.json
+check "... warnings as they were printed" grep -qF '"gaps, it'"'"'s.csv: 1 of 8 rows lack a covariate and are left out"' \
+    told/summary.json
+hash_of() { sed -n "s/.*\"$2\": \"\(xxh64:[0-9a-f]*\)\".*/\1/p" "$1/summary.json"; } # folder, key
+works "another run with the same files" score model.safetensors -c gaps.csv -y gaps_y.csv --match common \
+    --missing drop -o again
+for key in model covariates responses; do
+    check "... has the same hash of the $key" test "$(hash_of again $key)" = "$(hash_of told $key)" -a \
+        "$(hash_of told $key | wc -c)" -eq 23
+done
+sed 's/^s40,/&1/' gaps_y.csv >changed_y.csv
+"$KRONORM" score model.safetensors -c gaps.csv -y changed_y.csv --match common --missing drop -o changed -q
+check "... and a changed cell another one" test "$(hash_of changed responses)" != "$(hash_of told responses)" -a \
+    "$(hash_of changed covariates)" = "$(hash_of told covariates)"
+cut -d, -f 2- new_people.csv >nameless.csv
+cut -d, -f 2- new_thickness.csv >nameless_y.csv
+"$KRONORM" score model.safetensors -c nameless.csv -y nameless_y.csv -o nameless -q
+check "rows without ids are matched by position, which a warning of the reading says in the summary too" test \
+    "$(grep -cE '"matched_by": "position"|no ids to match by' nameless/summary.json)" -eq 2
+"$KRONORM" score model.safetensors -c regions.csv -y regions.csv -o table -q
+check "... and one table by its rows" grep -q '"matched_by": "row"' table/summary.json
+sed '2,4s/,[0-9]*,/,150,/' new_people.csv >beyond.csv
+works "people far from training" score model.safetensors -c beyond.csv -y new_thickness.csv -o beyond
+check "... are as many in the warning as in the counts" test \
+    "$(sed -n 's/.*"extrapolated": \([0-9]*\).*/\1/p' beyond/summary.json)" -eq \
+    "$(sed -n 's/.*"\([0-9]*\) of 10 samples have covariates far from training.*/\1/p' beyond/summary.json)"
+check "... and named" grep -q 'far from training.*: s31, s32, s33[;,]' beyond/summary.json
+done_testing
