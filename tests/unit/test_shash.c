@@ -70,7 +70,7 @@ static void derivatives_match_central_differences(void **state)
 {
     (void)state;
     static const double AT[][2] = {{0, 0},      {0, -0.1}, {0.4, -0.3}, {-0.7, 0.2},
-                                   {1.5, -0.8}, {-3, 0.3}, {2.9, -1.9}};
+                                   {1.5, -0.8}, {-3, 0.3}, {1.2, -1.2}};
     enum { N = 300 };
     const double h = 2e-6;
     double z[N];
