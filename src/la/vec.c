@@ -45,6 +45,22 @@ void kn_vec_dot_exp(ptrdiff_t n, const double *g, const double *x, double two_l2
 }
 
 KN_CLONES
+void kn_vec_exp(ptrdiff_t n, double *x)
+{
+#pragma omp simd
+    for (ptrdiff_t i = 0; i < n; i++)
+        x[i] = exp(x[i]);
+}
+
+KN_CLONES
+void kn_vec_log(ptrdiff_t n, double *x)
+{
+#pragma omp simd
+    for (ptrdiff_t i = 0; i < n; i++)
+        x[i] = log(x[i]);
+}
+
+KN_CLONES
 double kn_vec_sum_log(ptrdiff_t n, const double *x)
 {
     double s = 0;

@@ -12,6 +12,9 @@ void kn_vec_add_exp(ptrdiff_t n, const double *x, double two_l2, double scale, d
 void kn_vec_dot_exp(ptrdiff_t n, const double *g, const double *x, double two_l2, double *sum,
                     double *sum_x);
 
+void kn_vec_exp(ptrdiff_t n, double *x); /* x_i = exp(x_i), in place */
+void kn_vec_log(ptrdiff_t n, double *x); /* x_i = ln x_i */
+
 double kn_vec_sum_log(ptrdiff_t n, const double *x);                 /* sum ln x_i */
 double kn_vec_sum_log_shift(ptrdiff_t n, const double *x, double s); /* sum ln(x_i + s) */
 

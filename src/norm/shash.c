@@ -1,0 +1,254 @@
+#include "norm/shash.h"
+
+#include <math.h>
+
+#include "la/clones.h"
+#include "la/vec.h"
+#include "norm/normal.h"
+
+enum { CHUNK = 256, HALVINGS = 64 };
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+typedef struct hermite {
+    int above;          /* zeros of He_n above x */
+    double last, value; /* orthonormal He_(n-1), He_n at x */
+} hermite;
+
+/* p_(k+1) = (x p_k - sqrt(k) p_(k-1))/sqrt(k+1); a Sturm sequence: changes of sign count zeros. */
+static hermite hermite_at(double x)
+{
+    hermite h = {0, 0, 1};
+    for (int k = 0; k < KN_SHASH_NODES; k++) {
+        double next = (x * h.value - sqrt(k) * h.last) / sqrt(k + 1);
+        h.last = h.value;
+        h.value = next;
+        h.above += (h.last < 0) != (next < 0);
+    }
+    return h;
+}
+
+/* Zeros by bisection, where no starting point can be wrong, and two steps of Newton: p_n' =
+ * sqrt(n) p_(n-1). w = 1/(n p_(n-1)^2). */
+void kn_shash_nodes_init(kn_shash_nodes *nodes)
+{
+    const double n = KN_SHASH_NODES;
+    for (int k = 0; k < KN_SHASH_NODES / 2; k++) { /* from the largest down */
+        double lo = 0, hi = 2 * sqrt(n);
+        for (int step = 0; step < HALVINGS && hi - lo > 1e-8; step++) {
+            double mid = (lo + hi) / 2;
+            *(hermite_at(mid).above > k ? &lo : &hi) = mid;
+        }
+        double x = (lo + hi) / 2;
+        for (int step = 0; step < 2; step++) {
+            hermite h = hermite_at(x);
+            x -= h.value / (sqrt(n) * h.last);
+        }
+        int other = KN_SHASH_NODES - 1 - k;
+        nodes->asinh_u[other] = asinh(x);
+        nodes->asinh_u[k] = -nodes->asinh_u[other];
+        nodes->w[k] = nodes->w[other] = 1 / (n * pow(hermite_at(x).last, 2));
+    }
+    nodes->asinh_u[KN_SHASH_NODES / 2] = 0;
+    nodes->w[KN_SHASH_NODES / 2] = 1 / (n * pow(hermite_at(0).last, 2));
+}
+
+/* ---- one law --------------------------------------------------------------------------------- */
+
+kn_shash kn_shash_at(const kn_shash_nodes *nodes, const double theta[2])
+{
+    double b = exp(theta[1]), q[KN_SHASH_NODES], mean = 0, var = 0;
+    for (int k = 0; k < KN_SHASH_NODES; k++) {
+        q[k] = sinh((nodes->asinh_u[k] + theta[0]) / b);
+        mean += nodes->w[k] * q[k];
+    }
+    for (int k = 0; k < KN_SHASH_NODES; k++)
+        var += nodes->w[k] * (q[k] - mean) * (q[k] - mean);
+    return (kn_shash){theta[0], b, -mean / sqrt(var), 1 / sqrt(var)};
+}
+
+double kn_shash_forward(const kn_shash *law, double zt)
+{
+    return sinh(law->b * asinh((zt - law->loc) / law->sc) - law->a);
+}
+
+double kn_shash_inverse(const kn_shash *law, double z)
+{
+    return law->loc + law->sc * sinh((asinh(z) + law->a) / law->b);
+}
+
+double kn_shash_nll(const kn_shash *law, double zt)
+{
+    double q = (zt - law->loc) / law->sc, t = law->b * asinh(q) - law->a, z = sinh(t);
+    return 0.5 * (z * z + KN_LOG_2PI) - log(law->b * cosh(t)) + log(hypot(1, q)) + log(law->sc);
+}
+
+/* asinh(q) for q of one chunk; |q| + sqrt(1 + q^2) loses nothing but what is below 1e-16. */
+static void chunk_asinh(ptrdiff_t n, const double *q, double *out)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        out[i] = fabs(q[i]) + sqrt(1 + q[i] * q[i]);
+    kn_vec_log(n, out);
+    for (ptrdiff_t i = 0; i < n; i++)
+        out[i] = copysign(out[i], q[i]);
+}
+
+void kn_shash_apply(const kn_shash *law, ptrdiff_t n, double *zt)
+{
+    double q[CHUNK], e[CHUNK];
+    for (ptrdiff_t first = 0; first < n; first += CHUNK) {
+        ptrdiff_t m = n - first < CHUNK ? n - first : CHUNK;
+        for (ptrdiff_t i = 0; i < m; i++)
+            q[i] = (zt[first + i] - law->loc) / law->sc;
+        chunk_asinh(m, q, e);
+        for (ptrdiff_t i = 0; i < m; i++)
+            e[i] = law->b * e[i] - law->a;
+        kn_vec_exp(m, e);
+        for (ptrdiff_t i = 0; i < m; i++)
+            zt[first + i] = 0.5 * (e[i] - 1 / e[i]);
+    }
+}
+
+double kn_shash_loss(const kn_shash *law, ptrdiff_t n, const double *zt)
+{
+    double q[CHUNK], e[CHUNK], sum = 0;
+    for (ptrdiff_t first = 0; first < n; first += CHUNK) {
+        ptrdiff_t m = n - first < CHUNK ? n - first : CHUNK;
+        for (ptrdiff_t i = 0; i < m; i++)
+            q[i] = (zt[first + i] - law->loc) / law->sc;
+        chunk_asinh(m, q, e);
+        for (ptrdiff_t i = 0; i < m; i++)
+            e[i] = law->b * e[i] - law->a;
+        kn_vec_exp(m, e);
+        for (ptrdiff_t i = 0; i < m; i++) {
+            double z = 0.5 * (e[i] - 1 / e[i]);
+            sum += 0.5 * z * z;
+            e[i] = 0.5 * (e[i] + 1 / e[i]) / sqrt(1 + q[i] * q[i]); /* cosh / sqrt(1 + q^2) */
+        }
+        sum -= kn_vec_sum_log(m, e);
+    }
+    return sum + (double)n * (0.5 * KN_LOG_2PI + log(law->sc / law->b));
+}
+
+/* ---- derivatives ----------------------------------------------------------------------------- */
+
+/* sinh p and its derivatives at the nodes: by a, ln b, and twice. */
+static void node_derivatives(const kn_shash_nodes *nodes, const double theta[2],
+                             double d[6][KN_SHASH_NODES])
+{
+    double b = exp(theta[1]);
+    for (int k = 0; k < KN_SHASH_NODES; k++) {
+        double p = (nodes->asinh_u[k] + theta[0]) / b, e = exp(p);
+        double sh = 0.5 * (e - 1 / e), ch = 0.5 * (e + 1 / e);
+        d[0][k] = sh;
+        d[1][k] = ch / b;
+        d[2][k] = -p * ch;
+        d[3][k] = sh / (b * b);
+        d[4][k] = -(ch + p * sh) / b;
+        d[5][k] = p * ch + p * p * sh;
+    }
+}
+
+static double weighted(const double *w, const double *x, double x0, const double *y, double y0)
+{
+    double sum = 0;
+    for (int k = 0; k < KN_SHASH_NODES; k++)
+        sum += w[k] * (x[k] - x0) * (y[k] - y0);
+    return sum;
+}
+
+/* V_k = 2 cov(q, q_k);  V_kl = 2 cov(q_k, q_l) + 2 cov(q, q_kl);  sigma = sqrt(V). */
+kn_shash_point kn_shash_point_at(const kn_shash_nodes *nodes, const double theta[2])
+{
+    static const int PAIR[6][2] = {{0, 0}, {0, 0}, {0, 0}, {1, 1}, {1, 2}, {2, 2}};
+    kn_shash_point at = {.a = theta[0], .b = exp(theta[1])};
+    double d[6][KN_SHASH_NODES], M[6] = {0}, V[6];
+    const double *w = nodes->w;
+    node_derivatives(nodes, theta, d);
+    for (int f = 0; f < 6; f++)
+        for (int k = 0; k < KN_SHASH_NODES; k++)
+            M[f] += w[k] * d[f][k];
+    V[0] = weighted(w, d[0], M[0], d[0], M[0]);
+    for (int f = 1; f < 6; f++)
+        V[f] = 2 * weighted(w, d[0], M[0], d[f], M[f]);
+    for (int f = 3; f < 6; f++)
+        V[f] += 2 * weighted(w, d[PAIR[f][0]], M[PAIR[f][0]], d[PAIR[f][1]], M[PAIR[f][1]]);
+    double sigma = sqrt(V[0]);
+    at.q[0][0] = sigma;
+    at.log_sc[0] = -log(sigma);
+    for (int f = 1; f < 6; f++) {
+        double k = at.q[PAIR[f][0]][0], l = at.q[PAIR[f][1]][0]; /* sigma_k, sigma_l */
+        double both = f < 3 ? 0 : k * l;
+        at.q[f][0] = (V[f] / 2 - both) / sigma;
+        at.log_sc[f] = -at.q[f][0] / sigma + both / V[0];
+    }
+    for (int f = 0; f < 6; f++)
+        at.q[f][1] = M[f];
+    return at;
+}
+
+typedef struct chunk {
+    double q[CHUNK], asinh_q[CHUNK], e[CHUNK], ratio[CHUNK];
+} chunk;
+
+/* f(t) = sinh^2 t/2 - ln cosh t and g(q) = ln(1 + q^2)/2, each by the chain rule:
+ *     nll_k  = f' t_k + g' q_k,   nll_kl = f'' t_k t_l + f' t_kl + g'' q_k q_l + g' q_kl
+ *     t_a = b A' q_a - 1,  t_l = b A + b A' q_l,  A = asinh q,  A' = 1/sqrt(1 + q^2),  A'' = -q
+ * A'^3 */
+KN_CLONES
+static void chunk_sums(const kn_shash_point *at, ptrdiff_t n, const double *zt, chunk *c,
+                       double out[6])
+{
+    const double b = at->b, (*d)[2] = at->q;
+    double v = 0, ga = 0, gl = 0, haa = 0, hal = 0, hll = 0;
+#pragma omp simd reduction(+ : v, ga, gl, haa, hal, hll)
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double z = zt[i], q = c->q[i], e = c->e[i], bA = b * c->asinh_q[i];
+        double qa = d[1][0] * z + d[1][1], ql = d[2][0] * z + d[2][1];
+        double qaa = d[3][0] * z + d[3][1], qal = d[4][0] * z + d[4][1];
+        double qll = d[5][0] * z + d[5][1];
+        double ir = 1 / sqrt(1 + q * q), b1 = b * ir, b2 = -b1 * q * ir * ir; /* b A', b A'' */
+        double sh = 0.5 * (e - 1 / e), ch = 0.5 * (e + 1 / e);
+        double f1 = sh * ch - sh / ch, f2 = ch * ch + sh * sh - 1 / (ch * ch);
+        double g1 = q * ir * ir, g2 = (1 - q * q) * ir * ir * ir * ir;
+        double ta = b1 * qa - 1, tl = bA + b1 * ql;
+        c->ratio[i] = ch * ir;
+        v += 0.5 * sh * sh;
+        ga += f1 * ta + g1 * qa;
+        gl += f1 * tl + g1 * ql;
+        haa += f2 * ta * ta + f1 * (b2 * qa * qa + b1 * qaa) + g2 * qa * qa + g1 * qaa;
+        hal += f2 * ta * tl + f1 * (b1 * qa + b2 * qa * ql + b1 * qal) + g2 * qa * ql + g1 * qal;
+        hll += f2 * tl * tl + f1 * (bA + 2 * b1 * ql + b2 * ql * ql + b1 * qll) + g2 * ql * ql +
+               g1 * qll;
+    }
+    out[0] = v, out[1] = ga, out[2] = gl, out[3] = haa, out[4] = hal, out[5] = hll;
+}
+
+void kn_shash_add(const kn_shash_point *at, ptrdiff_t n, const double *zt, kn_shash_sums *sums)
+{
+    chunk c;
+    for (ptrdiff_t first = 0; first < n; first += CHUNK) {
+        ptrdiff_t m = n - first < CHUNK ? n - first : CHUNK;
+        const double *z = zt + first;
+        double s[6];
+        for (ptrdiff_t i = 0; i < m; i++)
+            c.q[i] = at->q[0][0] * z[i] + at->q[0][1];
+        chunk_asinh(m, c.q, c.asinh_q);
+        for (ptrdiff_t i = 0; i < m; i++)
+            c.e[i] = at->b * c.asinh_q[i] - at->a;
+        kn_vec_exp(m, c.e);
+        chunk_sums(at, m, z, &c, s);
+        sums->value += s[0] - kn_vec_sum_log(m, c.ratio);
+        for (int k = 0; k < 2; k++)
+            sums->gradient[k] += s[1 + k];
+        for (int k = 0; k < 3; k++)
+            sums->hessian[k] += s[3 + k];
+    }
+    double count = (double)n;
+    sums->n += count;
+    sums->value += count * (0.5 * KN_LOG_2PI - log(at->b) + at->log_sc[0]);
+    sums->gradient[0] += count * at->log_sc[1];
+    sums->gradient[1] += count * (at->log_sc[2] - 1);
+    for (int k = 0; k < 3; k++)
+        sums->hessian[k] += count * at->log_sc[3 + k];
+}

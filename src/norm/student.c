@@ -1,0 +1,228 @@
+#include "norm/student.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/mem.h"
+#include "norm/normal.h"
+
+enum { FRACTION_STEPS = 2000, NEWTON_STEPS = 100 };
+static const double TINY = 1e-20;
+static const double NOISE = 1e-11; /* Newton steps below it that do not shrink are rounding */
+
+/* ln Gamma(a + 1/2)/Gamma(a). The difference of two lgamma would lose four digits at a = 5000: by
+ * the series in 1/a, from a = 20 on, and by Gamma(a + 1) = a Gamma(a) up to there. */
+static double log_gamma_ratio(double a)
+{
+    double shift = 0;
+    for (; a < 20; a++)
+        shift += log(a / (a + 0.5));
+    double u = 1 / a, u2 = u * u;
+    double series =
+        u *
+        (-1.0 / 8 + u2 * (1.0 / 192 + u2 * (-1.0 / 640 + u2 * (17.0 / 14336 - u2 * 31 / 18432))));
+    return 0.5 * log(a) + series + shift;
+}
+
+/* ln(1 + z^2/nu), also where z^2 overflows. */
+static double log1p_square(double z, double nu)
+{
+    return fabs(z) < 1e100 ? log1p(z * z / nu) : 2 * log(fabs(z)) - log(nu);
+}
+
+/* Continued fraction of the incomplete beta function,
+ *
+ *     I_x(a, b) = x^a (1-x)^b / (a B(a, b)) * 1/(1 + d_1/(1 + d_2/(1 + ..)))
+ *     d_2m+1 = -(a+m)(a+b+m) x/((a+2m)(a+2m+1)),  d_2m = m (b-m) x/((a+2m-1)(a+2m))
+ *
+ * forwards by Lentz's method; for x < (a+1)/(a+b+2) it takes some tens of steps. */
+static double beta_fraction(double a, double b, double x)
+{
+    double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), f = d;
+    for (int m = 1; m < FRACTION_STEPS; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        d = 1 / (1 + even * d);
+        c = 1 + even / c;
+        f *= c * d;
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        d = 1 / (1 + odd * d);
+        c = 1 + odd / c;
+        f *= c * d;
+        if (fabs(c * d - 1) <= DBL_EPSILON)
+            break;
+    }
+    return f;
+}
+
+typedef struct tails { /* of |z| */
+    double log_upper;  /* ln S_nu(|z|) */
+    double central;    /* P(|t| <= |z|), NaN where the tail was had directly */
+} tails;
+
+static tails tails_of(double z, double nu)
+{
+    double a = nu / 2, b = 0.5, r = fabs(z) / nu * fabs(z); /* z^2/nu */
+    double x = 1 / (1 + r), y = r < 1 ? r / (1 + r) : 1 / (1 + 1 / r);
+    if (r < TINY) { /* the density is flat, and z^2 may underflow */
+        double c = 2 * fabs(z) * exp(kn_student_log_density(0, nu));
+        return (tails){log((1 - c) / 2), c};
+    }
+    /* ln of x^a y^b / B(a, 1/2);  B(a, 1/2) = sqrt(pi) Gamma(a)/Gamma(a + 1/2) */
+    double log_front = log_gamma_ratio(a) - 0.5 * log(M_PI) - a * log1p_square(z, nu) + b * log(y);
+    if (x < (a + 1) / (a + b + 2))
+        return (tails){log_front - log(2 * a) + log(beta_fraction(a, b, x)), NAN};
+    double c = exp(log_front) / b * beta_fraction(b, a, y);
+    return (tails){log((1 - c) / 2), c};
+}
+
+double kn_student_log_upper(double z, double nu)
+{
+    if (isnan(z))
+        return z;
+    if (nu > KN_STUDENT_MOST)
+        return kn_normal_log_upper(z);
+    if (isinf(z))
+        return z > 0 ? -INFINITY : 0;
+    if (z == 0)
+        return -M_LN2;
+    tails t = tails_of(z, nu);
+    return z > 0 ? t.log_upper : log1p(-exp(t.log_upper));
+}
+
+double kn_student_upper(double z, double nu)
+{
+    return exp(kn_student_log_upper(z, nu));
+}
+
+double kn_student_log_density(double z, double nu)
+{
+    if (nu > KN_STUDENT_MOST)
+        return -0.5 * (z * z + KN_LOG_2PI);
+    return log_gamma_ratio(nu / 2) - 0.5 * log(nu * M_PI) - 0.5 * (nu + 1) * log1p_square(z, nu);
+}
+
+double kn_student_to_normal(double z1, double nu)
+{
+    if (nu > KN_STUDENT_MOST || !isfinite(z1) || z1 == 0)
+        return z1;
+    tails t = tails_of(z1, nu);
+    double x = t.central <= 0.5 ? kn_normal_central_quantile(t.central)
+                                : kn_normal_upper_quantile_log(t.log_upper);
+    return copysign(x, z1);
+}
+
+/* zt(z) is concave for z > 0 and below z: from z = zt Newton comes up to the root. dzt/dz =
+ * t_nu(z)/phi(zt). */
+static double inverse_near(double zt, double nu)
+{
+    double z = zt;
+    for (int step = 0; step < NEWTON_STEPS; step++) {
+        double at = kn_student_to_normal(z, nu);
+        double d = (zt - at) / exp(kn_student_log_density(z, nu) + 0.5 * (at * at + KN_LOG_2PI));
+        z += d;
+        if (fabs(d) <= 4 * DBL_EPSILON * z)
+            break;
+    }
+    return z;
+}
+
+/* ln S_nu(e^s) is concave in s, with slope -nu in the end: Newton over s. */
+static double inverse_far(double zt, double nu)
+{
+    double log_p = kn_normal_log_upper(zt), s = log(zt), last = INFINITY;
+    if (kn_student_log_upper(DBL_MAX, nu) > log_p)
+        return INFINITY;
+    for (int step = 0; step < NEWTON_STEPS; step++) {
+        double z = exp(s), log_q = kn_student_log_upper(z, nu);
+        double d = (log_q - log_p) / exp(s + kn_student_log_density(z, nu) - log_q);
+        s = fmin(s + d, log(DBL_MAX));
+        if (fabs(d) <= DBL_EPSILON || (fabs(d) < NOISE && fabs(d) > last / 2))
+            break; /* there, or what is left is rounding */
+        last = fabs(d);
+    }
+    return exp(s);
+}
+
+double kn_normal_to_student(double zt, double nu)
+{
+    static const double NEAR = 1;
+    if (nu > KN_STUDENT_MOST || !isfinite(zt) || zt == 0)
+        return zt;
+    double x = fabs(zt);
+    return copysign(x < NEAR ? inverse_near(x, nu) : inverse_far(x, nu), zt);
+}
+
+double kn_student_quantile(double p, double nu)
+{
+    return kn_normal_to_student(kn_normal_quantile(p), nu);
+}
+
+/* ---- many values of one nu ------------------------------------------------------------------- */
+
+enum { CELLS = 1024, DEGREE = 5 };
+static const double PER_UNIT = 64; /* cells; CELLS / PER_UNIT = 16 is where the table ends */
+
+struct kn_student_map {
+    double nu;
+    double c[CELLS][DEGREE + 1]; /* of u = PER_UNIT z - cell in [0, 1] */
+};
+
+typedef struct jet { /* value and derivatives with respect to u */
+    double f, f1, f2;
+} jet;
+
+static jet jet_at(double z, double nu)
+{
+    double f = kn_student_to_normal(z, nu), h = 1 / PER_UNIT;
+    double w = exp(kn_student_log_density(z, nu) + 0.5 * (f * f + KN_LOG_2PI)); /* dzt/dz */
+    return (jet){f, h * w, h * h * w * (f * w - (nu + 1) * z / (nu + z * z))};
+}
+
+kn_status kn_student_map_new(kn_ctx *ctx, double nu, kn_student_map **out)
+{
+    void *room = NULL;
+    *out = NULL;
+    kn_status status = kn_alloc(ctx, 1, sizeof **out, &room);
+    if (status != KN_OK)
+        return status;
+    kn_student_map *map = room;
+    map->nu = nu;
+    jet a = jet_at(0, nu);
+    for (int k = 0; k < CELLS && nu <= KN_STUDENT_MOST; k++) {
+        jet b = jet_at((k + 1) / PER_UNIT, nu);
+        double *c = map->c[k];
+        double d0 = b.f - a.f - a.f1 - a.f2 / 2, d1 = b.f1 - a.f1 - a.f2, d2 = b.f2 - a.f2;
+        c[0] = a.f;
+        c[1] = a.f1;
+        c[2] = a.f2 / 2;
+        c[3] = 10 * d0 - 4 * d1 + d2 / 2;
+        c[4] = -15 * d0 + 7 * d1 - d2;
+        c[5] = 6 * d0 - 3 * d1 + d2 / 2;
+        a = b;
+    }
+    *out = map;
+    return KN_OK;
+}
+
+void kn_student_map_free(kn_student_map *map)
+{
+    kn_free(map);
+}
+
+double kn_student_map_at(const kn_student_map *map, double z1)
+{
+    double u = fabs(z1) * PER_UNIT;
+    if (map->nu > KN_STUDENT_MOST || !(u < CELLS))
+        return kn_student_to_normal(z1, map->nu);
+    int k = (int)u;
+    const double *c = map->c[k];
+    u -= k;
+    return copysign(c[0] + u * (c[1] + u * (c[2] + u * (c[3] + u * (c[4] + u * c[5])))), z1);
+}
+
+void kn_student_map_apply(const kn_student_map *map, ptrdiff_t n, double *z)
+{
+    if (map->nu <= KN_STUDENT_MOST)
+        for (ptrdiff_t i = 0; i < n; i++)
+            z[i] = kn_student_map_at(map, z[i]);
+}
