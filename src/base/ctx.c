@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mapped.h"
+#include "base/printable.h"
 #include "base/processors.h"
 #include "base/ram.h"
 #include "base/warnings.h"
@@ -137,6 +138,7 @@ kn_status kn_fail(kn_ctx *ctx, kn_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(ctx->message, sizeof ctx->message, format, args);
     va_end(args);
+    kn_printable(ctx->message);
     return status;
 }
 
@@ -150,6 +152,7 @@ void kn_log(kn_ctx *ctx, kn_log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    kn_printable(line);
     if (kept)
         kn_warnings_add(ctx->warnings, line);
     if (ctx->log)

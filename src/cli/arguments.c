@@ -1,4 +1,5 @@
 #include "cli/arguments.h"
+#include "base/printable.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,12 +8,14 @@
 
 int cli_usage_error(const char *command, const char *format, ...)
 {
+    char what[1024]; /* the command line may be of any length */
     va_list args;
     va_start(args, format);
-    fprintf(stderr, "kronorm%s%s: ", command ? " " : "", command ? command : "");
-    vfprintf(stderr, format, args);
-    fprintf(stderr, " (see 'kronorm %s%s--help')\n", command ? command : "", command ? " " : "");
+    vsnprintf(what, sizeof what, format, args);
     va_end(args);
+    kn_printable(what);
+    fprintf(stderr, "kronorm%s%s: %s (see 'kronorm %s%s--help')\n", command ? " " : "",
+            command ? command : "", what, command ? command : "", command ? " " : "");
     return 2;
 }
 

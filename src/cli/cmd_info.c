@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/session.h"
 
@@ -68,8 +69,10 @@ static void print_model(const char *path, const kn_model *m)
 /* The model in words, each line as deep as the others. */
 static void print_words(char *text)
 {
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        kn_printable(line); /* names of columns and levels are others' */
         printf("  %s\n", line);
+    }
 }
 
 static int info(cli_run *run)

@@ -1,4 +1,5 @@
 /* kronorm: one command with several verbs. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,9 +75,21 @@ static int run_command(const cli_command *command, int argc, char **argv)
     return code;
 }
 
-int main(int argc, char **argv)
+/* What was printed is on its way: a full disk shows only now. */
+static int written(int code)
 {
-    use_the_right_core(argv);
+    bool lost = ferror(stdout) != 0;
+    errno = 0;
+    lost = fflush(stdout) != 0 || lost;
+    if (code != 0 || !lost)
+        return code;
+    const char *why = errno == ENOSPC ? ": no space left on device" : "";
+    fprintf(stderr, "kronorm: standard output cannot be written%s\n", why);
+    return 1;
+}
+
+static int run(int argc, char **argv)
+{
     if (argc < 2) {
         help(stderr);
         return 2;
@@ -99,4 +112,10 @@ int main(int argc, char **argv)
         return cli_usage_error(NULL, "there is no command '%s'", word);
     }
     return 0;
+}
+
+int main(int argc, char **argv)
+{
+    use_the_right_core(argv);
+    return written(run(argc, argv));
 }

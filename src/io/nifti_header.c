@@ -200,8 +200,11 @@ static kn_status take_scaling(kn_ctx *ctx, const char *name, const raw_fields *r
 {
     h->slope = 1;
     h->inter = -0.0;
-    if (raw->slope == 0 || !isfinite(raw->slope))
+    if (raw->slope == 0 || isnan(raw->slope)) /* how writers say "not scaled" */
         return KN_OK;
+    if (isinf(raw->slope))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: scl_slope is %g, expected a finite number", name,
+                       raw->slope);
     if (!isfinite(raw->inter))
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: scl_slope is %g but scl_inter is not finite", name,
                        raw->slope);

@@ -7,7 +7,10 @@
 #include "io/writer.h"
 #include "model/model.h"
 
-enum { KN_MODEL_FORMAT = 2 }; /* raised when an older program could misread the file */
+enum {
+    KN_MODEL_FORMAT = 3,
+    KN_MODEL_SEALED = 3 /* formats from here on have a checksum */
+};                      /* raised when an older program could misread the file */
 
 kn_status kn_model_write(kn_ctx *ctx, const kn_model *model, const char *path,
                          const kn_write_options *options);

@@ -49,6 +49,20 @@ static kn_status check_format(kn_ctx *ctx, const kn_st_file *f, int *out)
     return KN_OK;
 }
 
+/* A newer format has been refused before: its checksum may be another. */
+static kn_status check_seal(kn_ctx *ctx, const kn_st_file *f, int format)
+{
+    bool sealed;
+    kn_status status = kn_st_verify(ctx, f, &sealed);
+    if (status == KN_OK && !sealed && format >= KN_MODEL_SEALED)
+        status =
+            kn_fail(ctx, KN_ERR_FORMAT,
+                    "%s: has no checksum, which format version %d has: the file was changed or "
+                    "damaged",
+                    kn_st_name(f), format);
+    return status;
+}
+
 /* A JSON array of n texts from the metadata. */
 static kn_status read_texts(kn_ctx *ctx, const kn_st_file *f, const char *key, ptrdiff_t n,
                             char ***out)
@@ -423,6 +437,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     int format = 0;
     *out = NULL;
     KN_TRY(check_format(ctx, f, &format));
+    KN_TRY(check_seal(ctx, f, format));
     KN_TRY(kn_st_need_metadata(ctx, f, "record", &text));
     record = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(record)) {

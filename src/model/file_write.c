@@ -91,6 +91,7 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     json_decref(record);
     if (!dump)
         return out_of_memory(ctx);
+    KN_TRY(kn_st_seal(ctx, w));
     KN_TRY(kn_st_set_metadata(ctx, w, "format", "kronorm model"));
     KN_TRY(kn_st_set_metadata(ctx, w, "format_version", version));
     KN_TRY(kn_st_set_metadata(ctx, w, "software", kn_version()));

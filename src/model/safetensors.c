@@ -1,17 +1,22 @@
 #include "model/safetensors.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/hash.h"
 #include "io/path.h"
 #include "io/source.h"
 #include "model/safetensors_layout.h"
 
 struct kn_st_file {
     char *name;
+    const unsigned char *bytes; /* all of the file */
+    ptrdiff_t size;
     void *map; /* NULL: the bytes are borrowed */
     size_t map_size;
     json_t *header; /* owns the names and the metadata */
@@ -282,6 +287,8 @@ static kn_status parse(kn_ctx *ctx, kn_st_file *file, const unsigned char *bytes
     void *p;
     kn_status status;
 
+    file->bytes = bytes;
+    file->size = n;
     KN_TRY(read_header(ctx, file, bytes, n, &start));
     ptrdiff_t entries = (ptrdiff_t)json_object_size(file->header);
     KN_TRY(kn_alloc(ctx, entries, sizeof *file->tensors, &p));
@@ -360,6 +367,35 @@ void kn_st_close(kn_st_file *file)
         munmap(file->map, file->map_size);
     kn_free(file->name);
     kn_free(file);
+}
+
+kn_status kn_st_verify(kn_ctx *ctx, const kn_st_file *file, bool *sealed)
+{
+    enum { PIECE = 1 << 24 }; /* bytes between two looks at the user's wish to stop */
+    const char *digits = kn_st_metadata(file, KN_ST_CHECKSUM);
+    char found[KN_ST_DIGITS + 1];
+    kn_hashing h = kn_hashing_begin(0);
+    *sealed = digits != NULL;
+    if (!digits)
+        return KN_OK;
+    if (file->size >= KN_ST_SEAL + KN_ST_DIGITS) {
+        kn_hashing_add(&h, file->bytes, KN_ST_SEAL);
+        kn_hashing_add(&h, KN_ST_NO_DIGITS, KN_ST_DIGITS);
+        for (ptrdiff_t at = KN_ST_SEAL + KN_ST_DIGITS, n; at < file->size; at += n) {
+            n = file->size - at < PIECE ? file->size - at : PIECE;
+            kn_hashing_add(&h, file->bytes + at, (size_t)n);
+            kn_status status = kn_check_cancel(ctx);
+            if (status != KN_OK)
+                return status;
+        }
+    }
+    snprintf(found, sizeof found, "%016" PRIx64, kn_hashing_end(&h));
+    if (strcmp(digits, found) != 0)
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s: the checksum of the file is %s, but %s was written: the file was "
+                       "changed or damaged",
+                       file->name, found, shown(digits));
+    return KN_OK;
 }
 
 const char *kn_st_name(const kn_st_file *file)

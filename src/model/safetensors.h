@@ -42,6 +42,8 @@ void kn_st_writer_free(kn_st_writer *writer);
 
 /* A name or key may be given once, and must be UTF-8, as must a value. */
 kn_status kn_st_set_metadata(kn_ctx *ctx, kn_st_writer *writer, const char *key, const char *value);
+/* The file will carry a checksum of all its bytes. Before any metadata. */
+kn_status kn_st_seal(kn_ctx *ctx, kn_st_writer *writer);
 kn_status kn_st_add(kn_ctx *ctx, kn_st_writer *writer, const char *name, kn_st_type type, int ndim,
                     const ptrdiff_t *shape, const void *data); /* ndim 0: one value */
 kn_status kn_st_add_fill(kn_ctx *ctx, kn_st_writer *writer, const char *name, kn_st_type type,
@@ -82,6 +84,10 @@ kn_status kn_st_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_
                       kn_st_file **out);
 void kn_st_close(kn_st_file *file);
 const char *kn_st_name(const kn_st_file *file); /* as opened, for messages */
+
+/* Do the bytes have the checksum that the file says? *sealed false: it says none. Reads all of the
+ * file once, in order. */
+kn_status kn_st_verify(kn_ctx *ctx, const kn_st_file *file, bool *sealed);
 
 /* In the order of the header. */
 ptrdiff_t kn_st_count(const kn_st_file *file);

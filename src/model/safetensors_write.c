@@ -1,9 +1,12 @@
 #include <assert.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "io/bytes.h"
 #include "io/grow.h"
 #include "io/path.h"
@@ -27,7 +30,20 @@ struct kn_st_writer {
     ptrdiff_t count, capacity;
     json_t *metadata;
     json_t *names; /* name: null, to see a second one at once */
+    bool sealed;
 };
+
+/* A file under way. */
+typedef struct putting {
+    kn_writer *file;
+    kn_hashing hash; /* of what went there */
+} putting;
+
+static kn_status put(kn_ctx *ctx, putting *to, const void *bytes, ptrdiff_t n)
+{
+    kn_hashing_add(&to->hash, bytes, (size_t)n);
+    return kn_writer_write(ctx, to->file, bytes, n);
+}
 
 kn_status kn_st_writer_new(kn_ctx *ctx, kn_st_writer **out)
 {
@@ -66,6 +82,13 @@ kn_status kn_st_set_metadata(kn_ctx *ctx, kn_st_writer *w, const char *key, cons
     if (json_object_set_new(w->metadata, key, json_string(value)) != 0)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "metadata '%s' is not UTF-8", key);
     return KN_OK;
+}
+
+kn_status kn_st_seal(kn_ctx *ctx, kn_st_writer *w)
+{
+    assert(json_object_size(w->metadata) == 0);
+    w->sealed = true;
+    return kn_st_set_metadata(ctx, w, KN_ST_CHECKSUM, KN_ST_NO_DIGITS);
 }
 
 static kn_status add_entry(kn_ctx *ctx, kn_st_writer *w, const char *name, entry e)
@@ -179,7 +202,7 @@ static ptrdiff_t block_size(const entry *e)
     return e->count < rows * width ? e->count : rows * width;
 }
 
-static kn_status put_entry(kn_ctx *ctx, kn_writer *file, const entry *e)
+static kn_status put_entry(kn_ctx *ctx, putting *to, const entry *e)
 {
     ptrdiff_t size = kn_st_type_size(e->type);
     bool in_place = !e->fill && !e->view.data;
@@ -199,9 +222,9 @@ static kn_status put_entry(kn_ctx *ctx, kn_writer *file, const entry *e)
         if (e->fill)
             KN_TRY(e->fill(ctx, e->user, first, n, block));
         else if (e->view.data)
-            KN_TRY(fill_view(ctx, kn_writer_path(file), e, first, n, block));
+            KN_TRY(fill_view(ctx, kn_writer_path(to->file), e, first, n, block));
         const void *bytes = in_place ? (const unsigned char *)e->data + first * size : block;
-        KN_TRY(kn_writer_write(ctx, file, bytes, n * size));
+        KN_TRY(put(ctx, to, bytes, n * size));
     }
 out:
     kn_free(block);
@@ -254,7 +277,7 @@ static kn_status lay_out(kn_ctx *ctx, const kn_st_writer *w, const char *path, p
 }
 
 /* Length, text, and the spaces that bring the data to a multiple of 64. */
-static kn_status put_header(kn_ctx *ctx, kn_writer *file, const char *text)
+static kn_status put_header(kn_ctx *ctx, putting *to, const char *text)
 {
     enum { ALIGN = 64 };
     static const char spaces[ALIGN + 1] =
@@ -264,13 +287,21 @@ static kn_status put_header(kn_ctx *ctx, kn_writer *file, const char *text)
     kn_status status;
     if (n + padding > KN_ST_MAX_HEADER)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: a header of %zu bytes, allowed are %d",
-                       kn_writer_path(file), n + padding, KN_ST_MAX_HEADER);
+                       kn_writer_path(to->file), n + padding, KN_ST_MAX_HEADER);
     kn_store64(start, n + padding, KN_BIG_ENDIAN);
-    KN_TRY(kn_writer_write(ctx, file, start, KN_ST_START));
-    KN_TRY(kn_writer_write(ctx, file, text, (ptrdiff_t)n));
-    KN_TRY(kn_writer_write(ctx, file, spaces, (ptrdiff_t)padding));
+    KN_TRY(put(ctx, to, start, KN_ST_START));
+    KN_TRY(put(ctx, to, text, (ptrdiff_t)n));
+    KN_TRY(put(ctx, to, spaces, (ptrdiff_t)padding));
 out:
     return status;
+}
+
+/* The digits, now that all other bytes are there. */
+static kn_status put_seal(kn_ctx *ctx, putting *to)
+{
+    char digits[KN_ST_DIGITS + 1];
+    snprintf(digits, sizeof digits, "%016" PRIx64, kn_hashing_end(&to->hash));
+    return kn_writer_patch(ctx, to->file, KN_ST_SEAL, digits, KN_ST_DIGITS);
 }
 
 /* Header and tensors to a file that is open, or to memory. */
@@ -278,6 +309,7 @@ static kn_status put_all(kn_ctx *ctx, const kn_st_writer *w, kn_writer *file)
 {
     ptrdiff_t *offsets = NULL;
     char *text = NULL;
+    putting to = {.file = file, .hash = kn_hashing_begin(0)};
     kn_status status;
 
     KN_TRY(kn_alloc_i(ctx, w->count, &offsets));
@@ -288,11 +320,14 @@ static kn_status put_all(kn_ctx *ctx, const kn_st_writer *w, kn_writer *file)
             kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for the header", kn_writer_path(file));
         goto out;
     }
-    KN_TRY(put_header(ctx, file, text));
+    assert(!w->sealed || strncmp(text, KN_ST_SEALED, sizeof KN_ST_SEALED - 1) == 0);
+    KN_TRY(put_header(ctx, &to, text));
     for (int type = 0; type < KN_ST_TYPES; type++)
         for (ptrdiff_t i = 0; i < w->count; i++)
             if ((int)w->entries[i].type == type)
-                KN_TRY(put_entry(ctx, file, &w->entries[i]));
+                KN_TRY(put_entry(ctx, &to, &w->entries[i]));
+    if (w->sealed)
+        KN_TRY(put_seal(ctx, &to));
 out:
     free(text);
     kn_free(offsets);

@@ -31,6 +31,17 @@ echo hello >text.nii
 with text.nii
 fit "text in the place of an image" "odd.txt line 3: text.nii: 6 bytes are too few for a NIfTI header" -y odd.txt
 
+cp whole.nii slope.nii
+patch slope.nii 112 '\0\0\200\177'
+with slope.nii
+fit "a slope without end" "odd.txt line 3: slope.nii: scl_slope is inf, expected a finite number" -y odd.txt
+escape=$(printf 'a\033[31m\177\302\233b.nii')
+fit "control characters in a path" "a?[31m???b.nii: cannot be opened: no such file or directory" -y "$escape"
+misused "... and in an option" " fit: there is no option --a?b (see 'kronorm fit --help')" fit "--$(printf 'a\033b')"
+cp list.txt odd.txt
+printf 's1\tx\r\033\n' >>odd.txt
+fit "... and in a list" "odd.txt line 20: x??: expected an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)" -y odd.txt
+
 head -c 352 whole.nii >header.nii
 with header.nii
 fit "a header without data" \

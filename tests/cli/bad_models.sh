@@ -22,10 +22,10 @@ cp people.csv table.safetensors
 bad "not a safetensors file" table.safetensors ": is not a safetensors file"
 sed 's/"format":"kronorm model"/"format":"another thing"/' model.safetensors >other.safetensors
 bad "another program's file" other.safetensors " is a safetensors file, but not a kronorm model"
-sed 's/"format_version":"2"/"format_version":"3"/' model.safetensors >newer.safetensors
+sed 's/"format_version":"3"/"format_version":"4"/' model.safetensors >newer.safetensors
 version=$("$KRONORM" --version)
 bad "a newer format" newer.safetensors \
-    " has format version 3, this $version reads up to 2: a newer kronorm wrote it"
+    " has format version 4, this $version reads up to 3: a newer kronorm wrote it"
 bad "not there" lost.safetensors ": cannot be opened: no such file or directory"
 mkdir folder
 bad "a folder" folder ": is a directory, expected a file"
@@ -37,6 +37,39 @@ bad "overlapping offsets" over.safetensors ": tensor 'U' overlaps 'X'"
 sed 's/"data_offsets":\[960,/"data_offsets":[952,/' model.safetensors >long.safetensors
 bad "offsets that do not fit the shape" long.safetensors \
     ": tensor 'U' has 12808 bytes, its shape and dtype need 12800"
+# ---- one byte that is another: 200 of them, anywhere in the file
+sum=$(sed -n 's/.*"checksum":"\([0-9a-f]*\)".*/\1/p;q' model.safetensors)
+sed 's/"software":"0/"software":"9/' model.safetensors >changed.safetensors
+for command in "info changed.safetensors" "score changed.safetensors -c people.csv -y thickness.csv -o out"; do
+    kronorm $command -q
+    said=$(sed 's/file is [0-9a-f]*, but '"$sum"'/file is ..., but .../' "$logs/err")
+    [ $code -eq 1 ] && [ "$said" = "kronorm: changed.safetensors: the checksum of the file is ..., but ... was written: the file was changed or damaged" ] &&
+        ok "a changed header: ${command%% *}" || not_ok "a changed header: ${command%% *}" "$said"
+done
+sed 's/"checksum":/"checksun":/' model.safetensors >nosum.safetensors
+bad "without its checksum" nosum.safetensors \
+    ": has no checksum, which format version 3 has: the file was changed or damaged"
+unsealed model.safetensors >format2.safetensors
+works "a model from before checksums is read" info format2.safetensors
+accepted=0 refusals=0 i=0
+while [ $i -lt 200 ]; do # every twentieth in the first kilobyte
+    at=$(awk -v i=$i -v n="$size" 'BEGIN { x = (i + 1) * 16807 * 48271 % 2147483647
+        print int(x / 2147483647 * (i % 20 ? n : 1024)) }')
+    byte=$(od -An -tu1 -j"$at" -N1 model.safetensors | tr -d ' ')
+    cp model.safetensors flip.safetensors
+    patch flip.safetensors "$at" "\\$(printf %03o $(((byte + 1 + i % 255) % 256)))"
+    case $((i % 2)) in
+    0) kronorm info flip.safetensors ;;
+    *) kronorm score flip.safetensors -c people.csv -y thickness.csv -o flipped -q ;;
+    esac
+    if [ $code -eq 1 ] && [ "$(wc -l <"$logs/err")" -eq 1 ] && [ ! -e flipped ]; then
+        refusals=$((refusals + 1))
+    else
+        accepted=$((accepted + 1))
+    fi
+    i=$((i + 1))
+done
+check "200 of 200 changed bytes are refused in one sentence, $accepted are not" [ $refusals -eq 200 ]
 # ---- models with groups and a design: parts of a file that do not belong together
 make_visits
 train() { "$KRONORM" fit -c visits.csv -y visits.csv --targets a,b,c,d -q "$@"; }
@@ -44,8 +77,9 @@ train --use age,sex --group family -o family.safetensors
 train --use age,sex --method stgpr -o alone.safetensors
 train --use age,tesla --no-standardise -o tesla.safetensors
 mixed() { # promise, model, sed script of the same length, what is named
-    sed "$3" "$2" >mixed.safetensors
-    if cmp -s "$2" mixed.safetensors; then not_ok "$1" "the file is written otherwise"; return; fi
+    unsealed "$2" >plain.safetensors
+    sed "$3" plain.safetensors >mixed.safetensors
+    if cmp -s plain.safetensors mixed.safetensors; then not_ok "$1" "the file is written otherwise"; return; fi
     refused "$1" "mixed.safetensors: $4 is missing or not what it should be" info mixed.safetensors
     refused "$1: score" "mixed.safetensors: $4 is missing or not what it should be" \
         score mixed.safetensors -c visits.csv -y visits.csv -o out

@@ -110,6 +110,37 @@ else
     skip "$promise" "mounting a small one needs root"
 fi
 
+if [ -w /dev/full ]; then
+    full="kronorm: standard output cannot be written: no space left on device"
+    for command in "info model.safetensors" "info model.safetensors --json" "info --build" "help" "fit --help" \
+        "--version" "help --options-md" "score --man" "$S -o full"; do
+        code=0
+        "$KRONORM" $command >/dev/full 2>"$logs/err" || code=$?
+        check "stdout on a full disk: $command" [ $code -eq 1 ] && [ "$(tail -n 1 "$logs/err")" = "$full" ] ||
+            not_ok "its sentence" "$(cat "$logs/err")"
+    done
+else
+    skip "stdout on a full disk" "there is no /dev/full"
+fi
+
+# killed while it writes: what there is by then has hidden names, and the next run is not hindered
+tries=0 visible=0
+while [ $tries -lt 20 ]; do
+    tries=$((tries + 1))
+    rm -rf killed
+    "$KRONORM" $S -o killed --write z,yhat,ys2_model -q &
+    run=$!
+    while kill -0 $run 2>/dev/null && [ -z "$(ls -A killed 2>/dev/null)" ]; do :; done
+    kill -9 $run 2>/dev/null
+    wait $run 2>/dev/null && continue # it was faster
+    [ -n "$(ls -A killed)" ] || continue
+    visible=$(find killed -type f ! -name '.*' | wc -l)
+    break
+done
+check "kill -9 came while files were written" [ $tries -lt 20 ]
+check "... and left hidden files only" [ "$visible" -eq 0 ]
+works "... which are no obstacle" $S -o killed --write z -q
+
 works "--quiet prints nothing: fit" fit -c $people -y $list -o quiet.safetensors --quiet
 check "... on stdout or stderr" test ! -s "$logs/out" -a ! -s "$logs/err"
 works "--quiet prints nothing: score" $S -o quiet --quiet

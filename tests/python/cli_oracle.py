@@ -138,9 +138,9 @@ def model():
     record = json.loads(metadata["record"])
     N, F, T = record["n_samples"], record["n_columns"], record["n_responses"]
     P, M, C = record["n_components"], record["rank"], record["n_covariates"]
-    check(metadata["format"] == "kronorm model" and metadata["format_version"] == "2",
+    check(metadata["format"] == "kronorm model" and metadata["format_version"] == "3",
           "the model says what it is")
-    check(set(metadata) == {"format", "format_version", "software", "record", "ids"},
+    check(set(metadata) == {"checksum", "format", "format_version", "software", "record", "ids"},
           "the model's metadata are the documented ones")
     K, Kn = len(t["deviance_lam"]), len(t["deviance_noise_lam"])
     shapes = {"X": (N, F), "U": (N, M), "r": (M,), "A": (M, P), "c": (P,), "d": (P,), "B": (T, P),

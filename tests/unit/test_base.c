@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/hash.h"
 #include "base/parallel.h"
 #include "base/processors.h"
 #include "base/rng.h"
@@ -298,10 +299,30 @@ static void cancelling_is_seen_and_can_be_taken_back(void **state)
     kn_ctx_free(ctx);
 }
 
+/* The numbers are those of the reference implementation: xxhsum -H1 (and xxhsum of nothing). */
+static void a_checksum_does_not_depend_on_how_bytes_are_cut(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    unsigned char bytes[N];
+    assert_true(kn_hash("", 0, 0) == 0xef46db3751d8e999u);
+    assert_true(kn_hash("abc", 3, 0) == 0x44bc2cf5ad770999u);
+    for (int i = 0; i < N; i++)
+        bytes[i] = (unsigned char)(i * 37 + i / 7);
+    for (size_t n = 0; n <= N; n += 13)
+        for (size_t step = 1; step < 70; step += 3) {
+            kn_hashing h = kn_hashing_begin(5);
+            for (size_t at = 0; at < n; at += step)
+                kn_hashing_add(&h, bytes + at, n - at < step ? n - at : step);
+            assert_true(kn_hashing_end(&h) == kn_hash(bytes, n, 5));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_numbers_are_the_same_everywhere),
+        cmocka_unit_test(a_checksum_does_not_depend_on_how_bytes_are_cut),
         cmocka_unit_test(normal_numbers_have_unit_moments),
         cmocka_unit_test(a_permutation_holds_every_index_once),
         cmocka_unit_test(an_impossible_size_is_a_sentence),

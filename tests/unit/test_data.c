@@ -385,6 +385,34 @@ static void maps_that_were_not_kept_are_refused_by_name(void **state)
 /* ---- models ------------------------------------------------------------------------------------
  */
 
+static void a_model_with_one_byte_changed_is_refused(void **state)
+{
+    (void)state;
+    kn_data *d = in_memory(N, NAMES);
+    kn_model *m = fitted(d, "noise=iso components=2 folds=4 max_evals=20"), *none;
+    void *bytes;
+    size_t n, flips = 0;
+    assert_ok(ctx, kn_model_to_bytes(ctx, m, &bytes, &n));
+    unsigned char *b = bytes;
+    for (size_t at = 0; at < n; at++) { /* each bit in turn, and once all of them */
+        unsigned char change = at % 9 == 8 ? 0xff : (unsigned char)(1 << at % 9);
+        b[at] ^= change;
+        none = (kn_model *)&ctx;
+        if (kn_model_from_bytes(ctx, b, n, &none) == KN_OK)
+            fail_msg("byte %zu of %zu", at, n);
+        assert_null(none);
+        assert_true(strlen(kn_message(ctx)) > 10);
+        b[at] ^= change;
+        flips++;
+    }
+    assert_int_equal(flips, n);
+    assert_ok(ctx, kn_model_from_bytes(ctx, b, n, &none));
+    kn_model_free(none);
+    kn_bytes_free(bytes);
+    kn_model_free(m);
+    kn_data_free(d);
+}
+
 static void a_model_goes_to_bytes_and_back(void **state)
 {
     (void)state;
@@ -535,6 +563,7 @@ int main(void)
         cmocka_unit_test(people_of_training_get_their_cross_validated_z),
         cmocka_unit_test(maps_that_were_not_kept_are_refused_by_name),
         cmocka_unit_test(a_model_goes_to_bytes_and_back),
+        cmocka_unit_test(a_model_with_one_byte_changed_is_refused),
         cmocka_unit_test(the_search_for_components_is_told),
         cmocka_unit_test(any_failing_allocation_leaks_nothing),
         cmocka_unit_test(a_cancelled_fit_is_the_best_model_so_far_or_none),

@@ -128,6 +128,10 @@ static void a_bad_header_is_a_sentence(void **state)
     assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT,
                     "x.nii: the data cannot start at byte nan");
     cube();
+    setf(SLOPE, -INFINITY);
+    assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT,
+                    "x.nii: scl_slope is -inf, expected a finite number");
+    cube();
     setf(SLOPE, 2);
     setf(INTER, INFINITY);
     assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT,
