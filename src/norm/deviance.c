@@ -6,6 +6,7 @@
 #include "gp/walk.h"
 #include "la/la.h"
 #include "norm/order.h"
+#include "norm/rarity.h"
 
 enum { CHUNK = 512, WORD = 64 };
 
@@ -108,16 +109,9 @@ out:
     return status;
 }
 
-double kn_rank_p(const double *sorted, ptrdiff_t n, double value)
-{
-    if (isnan(value))
-        return NAN;
-    return (double)(1 + n - kn_count_below(sorted, n, value, 0)) / (double)(n + 1);
-}
-
 double kn_deviance_p(const kn_deviance *d, double dev)
 {
-    return kn_rank_p(d->sorted, d->n_ref, dev);
+    return kn_rank_p(d->sorted, d->n_ref, dev, false);
 }
 
 /* ---- scoring ------------------------------------------------------------------------------ */

@@ -47,9 +47,7 @@ kn_status kn_deviance_prepare(kn_ctx *ctx, kn_deviance *d);
  * and dev scaled by T/|J|; NaN when |J| < T/2. One pass, 2 rows K T flops; K^2 per missing z. */
 kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source *z, double *dev);
 
-/* (1 + #{ref >= value}) / (n + 1) among n reference values in ascending order; NaN for NaN. */
-double kn_rank_p(const double *sorted, ptrdiff_t n, double value);
-double kn_deviance_p(const kn_deviance *d, double dev); /* among d->ref */
+double kn_deviance_p(const kn_deviance *d, double dev); /* its rank among d->ref */
 
 enum { KN_DEVIANCE_MOST = 1 << (KN_DEVIANCE_LADDER - 2) }; /* K at the top of the ladder */
 /* What _prepare keeps, of K at most; and, passing, the scores of some rows. */

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "norm/order.h"
+
 static const double ROUGH = 0.02;
 
 double kn_rarity_least(ptrdiff_t units)
@@ -11,18 +13,11 @@ double kn_rarity_least(ptrdiff_t units)
 
 double kn_rank_p(const double *sorted, ptrdiff_t n, double value, bool member)
 {
-    ptrdiff_t low = 0, high = n; /* sorted[low - 1] < value <= sorted[high] */
     if (isnan(value))
         return NAN;
-    while (low < high) {
-        ptrdiff_t middle = low + (high - low) / 2;
-        if (sorted[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    ptrdiff_t self = member && n > 0;
-    return (double)(1 + n - low - (self && low < n)) / (double)(n + 1 - self);
+    ptrdiff_t above = n - kn_count_below(sorted, n, value, 0);
+    ptrdiff_t self = member && above > 0;
+    return (double)(1 + above - self) / (double)(n + 1 - self);
 }
 
 kn_rarity kn_rarity_of(const kn_rarity_law *law, double value, bool member)
