@@ -27,9 +27,9 @@ static double trimmed_mean_of_largest(double *a, ptrdiff_t n, ptrdiff_t k)
     return sum / (double)(k - 2 * d);
 }
 
-static double of_finite(double *work, ptrdiff_t n, double fraction)
+double kn_top_signed(double *z, ptrdiff_t n, double fraction)
 {
-    return n > 0 ? trimmed_mean_of_largest(work, n, kn_top_count(n, fraction)) : NAN;
+    return n > 0 ? trimmed_mean_of_largest(z, n, kn_top_count(n, fraction)) : NAN;
 }
 
 double kn_top(const double *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work)
@@ -38,7 +38,7 @@ double kn_top(const double *z, ptrdiff_t stride, ptrdiff_t T, double fraction, d
     for (ptrdiff_t j = 0; j < T; j++)
         if (isfinite(z[j * stride]))
             work[n++] = fabs(z[j * stride]);
-    return of_finite(work, n, fraction);
+    return kn_top_signed(work, n, fraction);
 }
 
 double kn_top_f(const float *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work)
@@ -47,7 +47,7 @@ double kn_top_f(const float *z, ptrdiff_t stride, ptrdiff_t T, double fraction, 
     for (ptrdiff_t j = 0; j < T; j++)
         if (isfinite(z[j * stride]))
             work[n++] = fabs((double)z[j * stride]);
-    return of_finite(work, n, fraction);
+    return kn_top_signed(work, n, fraction);
 }
 
 typedef struct rows_job {

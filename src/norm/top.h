@@ -18,6 +18,9 @@ ptrdiff_t kn_top_count(ptrdiff_t T, double fraction); /* k */
 double kn_top(const double *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work);
 double kn_top_f(const float *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work);
 
+/* The same of the k largest z, with their signs: n finite values, which are rearranged. */
+double kn_top_signed(double *z, ptrdiff_t n, double fraction);
+
 /* m of each of some samples: rows of T floats, one after the other. Rows go in parallel. */
 kn_status kn_top_rows(kn_ctx *ctx, const float *z, ptrdiff_t rows, ptrdiff_t T, double fraction,
                       double *m);

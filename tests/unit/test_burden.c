@@ -1,0 +1,182 @@
+/* Signed burden and false discovery rate, against their definitions. */
+#include "test.h"
+
+#include "base/rng.h"
+#include "norm/burden.h"
+#include "norm/fdr.h"
+#include "norm/normal.h"
+#include "norm/order.h"
+#include "norm/top.h"
+
+static kn_ctx *ctx;
+static kn_rng rng;
+
+static void adjusted_p_match_golden(void **state)
+{
+    (void)state;
+    json_t *j = ref_json("norms", "expected.json");
+    kn_mat p = ref_numbers(j, "bh.p"), expected = ref_numbers(j, "bh.adjusted");
+    double out[8], back[8], turned[8];
+    assert_ok(ctx, kn_fdr_adjust(ctx, 8, p.data, out));
+    for (int i = 0; i < 8; i++) {
+        assert_close(out[i], expected.data[i], 1e-15);
+        turned[i] = p.data[(i * 3 + 2) % 8];
+    }
+    assert_ok(ctx, kn_fdr_adjust(ctx, 8, turned, back));
+    for (int i = 0; i < 8; i++)
+        assert_close(back[i], out[(i * 3 + 2) % 8], 0);
+    assert_ok(ctx, kn_fdr_adjust(ctx, 0, NULL, NULL));
+    kn_fail_allocation(ctx, 1);
+    assert_int_equal(kn_fdr_adjust(ctx, 8, p.data, out), KN_ERR_MEMORY);
+    kn_fail_allocation(ctx, 0);
+    free(p.data), free(expected.data);
+    json_decref(j);
+}
+
+/* z of a map: noise, and a share that deviates by `shift`; some missing. */
+static ptrdiff_t make(float *z, ptrdiff_t T, double share, double shift)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t j = 0; j < T; j++) {
+        double v = kn_rng_normal(&rng) + (kn_rng_uniform(&rng) < share ? shift : 0);
+        z[j] = (float)(kn_rng_uniform(&rng) < 0.05 ? NAN : v);
+        n += !isnan(z[j]);
+    }
+    return n;
+}
+
+static void rejections_are_those_of_adjusted_p(void **state)
+{
+    (void)state;
+    enum { MOST = 700 };
+    static const ptrdiff_t SIZE[] = {1, 2, 5, 60, MOST};
+    float z[MOST];
+    double work[MOST], p[MOST], adjusted[MOST], wide[MOST];
+    ptrdiff_t findings = 0;
+    for (int round = 0; round < 200; round++) {
+        ptrdiff_t T = SIZE[round % 5], n = 0, negative = 0, positive = 0;
+        double q = round % 3 ? 0.05 : 0.3, least = INFINITY;
+        make(z, T, 0.1 * (round % 4), round % 2 ? -3 : 4);
+        for (ptrdiff_t j = 0; j < T; j++) {
+            wide[j] = z[j];
+            if (!isnan(z[j]))
+                p[n++] = 2 * kn_normal_upper(fabs((double)z[j]));
+        }
+        assert_ok(ctx, kn_fdr_adjust(ctx, n, p, adjusted));
+        for (ptrdiff_t j = 0, k = 0; j < T; j++)
+            if (!isnan(z[j]) && adjusted[k++] <= q) {
+                negative += z[j] < 0;
+                positive += z[j] > 0;
+                least = fmin(least, fabs((double)z[j]));
+            }
+        kn_fdr r = kn_fdr_row(z, T, q, work), d = kn_fdr_row_d(wide, T, q, work);
+        assert_int_equal(r.n, n);
+        assert_int_equal(r.negative, negative);
+        assert_int_equal(r.positive, positive);
+        assert_true(r.bar == least && d.bar == least);
+        assert_int_equal(d.negative + d.positive, negative + positive);
+        findings += negative + positive;
+    }
+    assert_true(findings > 1000);
+    float none[2] = {NAN, INFINITY};
+    kn_fdr r = kn_fdr_row(none, 2, 0.05, work);
+    assert_true(r.n == 0 && r.negative == 0 && r.positive == 0 && r.bar == INFINITY);
+}
+
+/* At its word: sort, take k, drop d at each end. */
+static double literal_top(const float *z, ptrdiff_t T, double sign)
+{
+    double a[1000], sum = 0;
+    ptrdiff_t n = 0;
+    for (ptrdiff_t j = 0; j < T; j++)
+        if (!isnan(z[j]))
+            a[n++] = sign * (double)z[j];
+    kn_sort(a, n);
+    ptrdiff_t k = (ptrdiff_t)floor(0.05 * (double)n + 0.5), d;
+    k = k < 1 ? 1 : k;
+    d = k / 20;
+    for (ptrdiff_t i = n - k + d; i < n - d; i++)
+        sum += a[i];
+    return sign * sum / (double)(k - 2 * d);
+}
+
+static void burden_of_a_row_is_its_definition(void **state)
+{
+    (void)state;
+    enum { MOST = 1000 };
+    static const ptrdiff_t SIZE[] = {1, 2, 5, 19, 40, MOST};
+    float z[MOST];
+    double work[MOST], wide[MOST];
+    for (int round = 0; round < 60; round++) {
+        ptrdiff_t T = SIZE[round % 6], n = make(z, T, 0.1, -3);
+        double sum = 0, below = 0, above = 0;
+        for (ptrdiff_t j = 0; j < T; j++) {
+            wide[j] = z[j];
+            if (!isnan(z[j])) {
+                sum += z[j];
+                below += (double)z[j] < -1.5;
+                above += (double)z[j] > 1.5;
+            }
+        }
+        kn_burden b = kn_burden_row(z, T, 1.5, KN_TOP_FRACTION, work);
+        kn_burden d = kn_burden_row_d(wide, T, 1.5, KN_TOP_FRACTION, work);
+        assert_int_equal(b.n, n);
+        if (n == 0)
+            continue;
+        assert_close(b.mean_z, sum / (double)n, 1e-14);
+        assert_true(n < 20 ? isnan(b.negative) && isnan(b.positive)
+                           : b.negative == below && b.positive == above);
+        assert_close(b.top_negative, literal_top(z, T, -1), 1e-14);
+        assert_close(b.top_positive, literal_top(z, T, 1), 1e-14);
+        assert_true(b.top_negative <= b.mean_z && b.top_positive >= b.mean_z);
+        assert_true(d.mean_z == b.mean_z && d.top_negative == b.top_negative);
+    }
+    float none[1] = {NAN};
+    kn_burden b = kn_burden_row(none, 1, 1.96, KN_TOP_FRACTION, work);
+    assert_true(b.n == 0 && isnan(b.mean_z) && isnan(b.top_negative) && isnan(b.negative));
+}
+
+static void ties_count_against_the_person_and_a_member_meets_the_others(void **state)
+{
+    (void)state;
+    kn_burden people[5] = {{50, 0.1, 3, 0, 0, 0},
+                           {50, -0.4, 1, 2, 0, 0},
+                           {50, 0.2, 3, 5, 0, 0},
+                           {10, 0.3, NAN, NAN, 0, 0},
+                           {0, NAN, NAN, NAN, NAN, NAN}};
+    kn_burden_reference r;
+    kn_burden person = {50, -0.2, 3, 6, 0, 0};
+    assert_ok(ctx, kn_burden_reference_new(ctx, people, 5, &r));
+    kn_burden_p p = kn_burden_rank(&r, &person, 0);
+    assert_close(p.mean_z, 4.0 / 5, 1e-15); /* .2, .3, .4 of four */
+    assert_close(p.negative, 3.0 / 4, 1e-15);
+    assert_close(p.positive, 1.0 / 4, 1e-15);
+    p = kn_burden_rank(&r, &people[2], 1);
+    assert_close(p.mean_z, 3.0 / 4, 1e-15); /* itself, and .3, .4 of the three others */
+    assert_close(p.negative, 2.0 / 3, 1e-15);
+    assert_close(p.positive, 1.0 / 3, 1e-15);
+    assert_true(isnan(kn_burden_rank(&r, &people[3], 1).negative));
+    assert_true(isnan(kn_burden_rank(&r, &people[4], 0).mean_z));
+    kn_burden_reference_clear(&r);
+    for (long k = 1; k <= 3; k++) {
+        kn_fail_allocation(ctx, k);
+        assert_int_equal(kn_burden_reference_new(ctx, people, 5, &r), KN_ERR_MEMORY);
+        assert_null(r.mean_z);
+    }
+    kn_fail_allocation(ctx, 0);
+}
+
+int main(void)
+{
+    ctx = kn_ctx_new();
+    kn_rng_init(&rng, 55, 0);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(adjusted_p_match_golden),
+        cmocka_unit_test(rejections_are_those_of_adjusted_p),
+        cmocka_unit_test(burden_of_a_row_is_its_definition),
+        cmocka_unit_test(ties_count_against_the_person_and_a_member_meets_the_others),
+    };
+    int failed = cmocka_run_group_tests_name("burden", tests, NULL, NULL);
+    kn_ctx_free(ctx);
+    return failed;
+}
