@@ -321,6 +321,25 @@ static kn_status read_neighbours(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn
     return KN_OK;
 }
 
+/* Models of 0.1 have none of this. */
+static kn_status read_burden(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference *r)
+{
+    kn_status status = KN_OK;
+    json_t *units = json_object_get(j, "units");
+    r->units = r->n;
+    r->fdr_share = number(j, "fdr_share");
+    if (!units)
+        return KN_OK;
+    r->units = (ptrdiff_t)json_integer_value(units);
+    if (r->units < 1 || r->units > r->n)
+        return bad(ctx, f, "'units'");
+    KN_TRY(kn_st_read_doubles(ctx, f, "mean_z", r->n, &r->mean_z, NULL));
+    KN_TRY(kn_st_read_doubles(ctx, f, "negative", r->n, &r->negative, NULL));
+    KN_TRY(kn_st_read_doubles(ctx, f, "positive", r->n, &r->positive, NULL));
+out:
+    return status;
+}
+
 static kn_status read_reference(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status = KN_OK;
@@ -343,6 +362,7 @@ static kn_status read_reference(kn_ctx *ctx, const kn_st_file *f, json_t *record
             read_indices(ctx, f, "reference_sample", r->n, m->info.n_samples, &r->sample, &count));
     }
     KN_TRY(kn_st_read_doubles(ctx, f, "statistic", r->n, &r->statistic, NULL));
+    KN_TRY(read_burden(ctx, f, j, r));
     KN_TRY(kn_st_read_doubles(ctx, f, "extrapolation", r->n, &r->extrapolation, NULL));
     KN_TRY(read_gev(ctx, f, json_object_get(j, "gev"), &r->has_gev, &r->gev));
     KN_TRY(read_gev(ctx, f, json_object_get(j, "gev_loo"), &r->has_loo_gev, &r->loo_gev));

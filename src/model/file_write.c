@@ -58,6 +58,10 @@ static json_t *reference_json(const kn_reference *r)
                           gev_json(r->has_loo_gev, r->loo_gev), "deviance", r->has_deviance);
     if (j && r->neighbours.pairs > 0)
         json_object_set_new(j, "neighbours", neighbours_json(&r->neighbours));
+    if (r->mean_z) {
+        json_object_set_new(j, "units", json_integer((json_int_t)r->units));
+        json_object_set_new(j, "fdr_share", kn_json_number(r->fdr_share));
+    }
     return j;
 }
 
@@ -181,6 +185,11 @@ static kn_status add_reference(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     if (r->sample)
         KN_TRY(kn_st_add(ctx, w, "reference_sample", KN_ST_I64, 1, &r->n, r->sample));
     KN_TRY(add_doubles(ctx, w, "statistic", r->statistic, r->n));
+    if (r->mean_z) {
+        KN_TRY(add_doubles(ctx, w, "mean_z", r->mean_z, r->n));
+        KN_TRY(add_doubles(ctx, w, "negative", r->negative, r->n));
+        KN_TRY(add_doubles(ctx, w, "positive", r->positive, r->n));
+    }
     KN_TRY(add_doubles(ctx, w, "extrapolation", r->extrapolation, r->n));
     if (r->y_sum)
         KN_TRY(add_doubles(ctx, w, "y_sum", r->y_sum, r->n));

@@ -6,7 +6,7 @@
  *     mean_z_p               = (1 + #{|reference mean_z| >= |mean_z|})/(n + 1)
  *
  * over the finite z. Fewer than KN_BURDEN_LEAST of them: no counts (NaN); none: all NaN. Counts are
- * not binomial, so p comes from a reference alone; ties count against the person. */
+ * not binomial, so p comes from a reference alone (norm/rarity.h); ties count against the person. */
 #ifndef KN_NORM_BURDEN_H
 #define KN_NORM_BURDEN_H
 
@@ -26,22 +26,5 @@ kn_burden kn_burden_row(const float *z, ptrdiff_t T, double threshold, double fr
                         double *work);
 kn_burden kn_burden_row_d(const double *z, ptrdiff_t T, double threshold, double fraction,
                           double *work);
-
-typedef struct kn_burden_reference { /* ascending, without what is missing */
-    ptrdiff_t n_mean, n_negative, n_positive;
-    double *mean_z, *negative, *positive; /* |mean_z|; counts */
-} kn_burden_reference;
-
-typedef struct kn_burden_p {
-    double mean_z, negative, positive; /* NaN where there is no value, or no reference */
-} kn_burden_p;
-
-kn_status kn_burden_reference_new(kn_ctx *ctx, const kn_burden *people, ptrdiff_t n,
-                                  kn_burden_reference *out);
-void kn_burden_reference_clear(kn_burden_reference *reference);
-
-/* member: the person is one of the reference, and is compared with the others. */
-kn_burden_p kn_burden_rank(const kn_burden_reference *reference, const kn_burden *person,
-                           int member);
 
 #endif

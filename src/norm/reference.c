@@ -9,11 +9,11 @@
 #include "gp/slope.h"
 #include "norm/deviance_fit.h"
 #include "norm/extrapolation.h"
+#include "norm/fdr.h"
 #include "norm/gev_fit.h"
 #include "norm/order.h"
+#include "norm/rarity.h"
 #include "norm/zmaps.h"
-
-enum { LEAST_FOR_GEV = 10 };
 
 void kn_reference_clear(kn_reference *r)
 {
@@ -228,32 +228,56 @@ out:
     return status;
 }
 
-static kn_status fit_gev(kn_ctx *ctx, kn_reference *r)
+/* The extreme value law, where people are enough for one; what can be said of somebody new. */
+static kn_status fit_gev(kn_ctx *ctx, kn_reference *r, ptrdiff_t T)
 {
     kn_gev_estimate e;
-    if (r->n < LEAST_FOR_GEV) {
+    const char *what = r->units < r->n ? "groups of samples" : "samples";
+    if (r->units < KN_GEV_FROM || T == 1) {
         kn_log(ctx, KN_LOG_WARNING,
-               "%td reference samples are too few for an extreme value fit (10 needed): "
-               "no abnormality probabilities",
-               r->n);
+               "%td reference %s%s: probabilities are ranks among them, and no p can be below %.2g",
+               r->units, what, T == 1 ? " and one response" : ", fewer than 30",
+               1 / ((double)r->n + 1));
         return KN_OK;
     }
     kn_status status = kn_gev_fit(ctx, r->statistic, r->n, &e);
     if (status == KN_ERR_DATA || status == KN_ERR_NUMERIC) {
-        kn_log(ctx, KN_LOG_WARNING, "no abnormality probabilities: %s", kn_message(ctx));
+        kn_log(ctx, KN_LOG_WARNING, "probabilities are ranks among the reference: %s",
+               kn_message(ctx));
         return KN_OK;
     }
-    if (status == KN_OK) {
-        r->has_gev = true;
-        r->gev = e.gev;
-        r->gev_se = e.se;
-        r->gev_at_bound = e.at_bound;
-        if (e.at_bound)
-            kn_log(ctx, KN_LOG_WARNING,
-                   "the extreme value fit ended at the bound of its shape (%.2f): read abnormality "
-                   "probabilities near 0 and 1 with care",
-                   e.gev.xi);
+    if (status != KN_OK)
+        return status;
+    r->has_gev = true;
+    r->gev = e.gev;
+    r->gev_se = e.se;
+    r->gev_at_bound = e.at_bound;
+    if (e.at_bound)
+        kn_log(ctx, KN_LOG_WARNING,
+               "the extreme value fit ended at the bound of its shape (%.2f): read abnormality "
+               "probabilities near 0 and 1 with care",
+               e.gev.xi);
+    if (r->units < KN_SAY_BELOW)
+        kn_log(ctx, KN_LOG_INFO, "%td reference %s: no p_upper is said to be below %.2g", r->units,
+               what, kn_rarity_least(r->units));
+    return KN_OK;
+}
+
+/* How many of them have a finding after FDR: as many of healthy people will. */
+static kn_status share_of_findings(kn_ctx *ctx, kn_reference *r, ptrdiff_t T)
+{
+    double *work = NULL, found = 0;
+    r->fdr_share = NAN;
+    if (!r->z)
+        return KN_OK;
+    kn_status status = kn_alloc_d(ctx, T, &work);
+    for (ptrdiff_t i = 0; status == KN_OK && i < r->n; i++) {
+        kn_fdr f = kn_fdr_row(r->z + i * T, T, KN_FDR_Q, work);
+        found += f.negative + f.positive > 0;
     }
+    if (status == KN_OK)
+        r->fdr_share = found / (double)r->n;
+    kn_free(work);
     return status;
 }
 
@@ -359,7 +383,8 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
         goto out;
     }
     kn_top_stream_clear(&w.z.top);
-    KN_TRY(fit_gev(ctx, out));
+    KN_TRY(fit_gev(ctx, out, job->gp->T));
+    KN_TRY(share_of_findings(ctx, out, job->gp->T));
     if (w.noiseless)
         kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
     if (w.deviance[0] && (status = second_walk(ctx, job, &w)) != KN_OK)

@@ -16,7 +16,7 @@ typedef struct kn_reference {
     ptrdiff_t *sample; /* n  which training sample each is, ascending; NULL: all, in order */
     double top;        /* fraction of the statistic */
     double *statistic; /* n  trimmed mean of the largest |z| */
-    double *mean_z, *negative, *positive; /* n  mean z; how many z are beyond KN_THRESHOLD */
+    double *mean_z, *negative, *positive; /* n  mean z; how many z are beyond KN_BURDEN_THRESHOLD */
     ptrdiff_t units; /* people, or groups of them, that are independent of each other */
     double fdr_share; /* of the samples with any finding after FDR; NaN: not known */
     bool has_gev;
@@ -34,8 +34,6 @@ typedef struct kn_reference {
     kn_resemblance neighbours; /* no pairs: not looked at */
     float *z;                  /* n x T row by row, cross-validated; NULL: not kept */
 } kn_reference;
-
-#define KN_THRESHOLD 1.96 /* of |z|, at which the reference counts */
 
 /* Of the deviance, where the maps come from one held-out set. */
 enum { KN_REFERENCE_FOLDS = 5 };

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/parallel.h"
+#include "norm/burden.h"
 #include "norm/reference.h"
 
 enum { ROWS = 32, COLUMNS = 16 }; /* dealt out to the threads at a time */
@@ -76,8 +77,8 @@ static void sum_burden(void *self, ptrdiff_t from, ptrdiff_t to)
         const double *z = kn_col(b->z, j);
         for (ptrdiff_t i = from; i < to; i++) {
             sum[i] += isfinite(z[i]) ? z[i] : 0;
-            low[i] += z[i] < -KN_THRESHOLD;
-            high[i] += z[i] > KN_THRESHOLD;
+            low[i] += z[i] < -KN_BURDEN_THRESHOLD;
+            high[i] += z[i] > KN_BURDEN_THRESHOLD;
         }
     }
 }

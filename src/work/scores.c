@@ -6,19 +6,23 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/parallel.h"
 #include "data/columns.h"
 #include "data/words.h"
 #include "gp/method.h"
 #include "gp/noise.h"
 #include "model/units.h"
 #include "norm/extrapolation.h"
-#include "norm/gev_fit.h"
-#include "norm/order.h"
+#include "norm/burden.h"
+#include "norm/fdr.h"
 #include "norm/top.h"
 #include "work/attendance.h"
+#include "work/verdicts.h"
 
 const char *const kn_map_name[KN_N_MAPS] = {"z", "yhat", "ys2_model"};
-const char *const kn_statistic_name[KN_N_STATISTICS] = {"top", "deviance", "deviance_noise"};
+const char *const kn_statistic_name[KN_N_STATISTICS] = {
+    "top",      "deviance",     "deviance_noise", "mean_z",      "mean_z_size",
+    "negative", "top_negative", "positive",       "top_positive"};
 
 void kn_scores_settle(kn_scores *s)
 {
@@ -28,6 +32,8 @@ void kn_scores_settle(kn_scores *s)
     kn_free(s->sums);
     kn_free(s->beyond);
     kn_free(s->noise_known);
+    kn_free(s->counted);
+    s->counted = NULL;
     s->beyond = s->noise_known = NULL;
     s->standing = NULL;
     kn_free(s->training);
@@ -49,11 +55,8 @@ void kn_scores_free(kn_scores *s)
 {
     if (!s)
         return;
-    double *columns[] = {s->statistic,         s->deviance,      s->deviance_p,  s->deviance_noise,
-                         s->deviance_noise_p,  s->extrapolation, s->probability, s->p_upper,
-                         s->extrapolation_pct, s->in_training};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        kn_free(columns[i]);
+    for (int k = 0; kn_scores_slot(s, k); k++)
+        kn_free(*kn_scores_slot(s, k));
     for (int k = 0; k < KN_N_MAPS; k++)
         kn_free(s->map[k]);
     kn_scores_settle(s);
@@ -185,30 +188,28 @@ out:
 static kn_status new_people(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
-    double **columns[] = {&s->statistic,        &s->probability, &s->p_upper,
-                          &s->deviance,         &s->deviance_p,  &s->deviance_noise,
-                          &s->deviance_noise_p, &s->in_training};
     KN_TRY(kn_alloc_i(ctx, s->n, &s->training));
     KN_TRY(kn_alloc_i(ctx, s->n, &s->cv_row));
     KN_TRY(new_flags(ctx, s->n, &s->measured));
     KN_TRY(new_flags(ctx, s->n, &s->abnormal));
     KN_TRY(new_flags(ctx, s->n, &s->use));
     KN_TRY(kn_calibrator_init(ctx, &s->calibrator));
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        KN_TRY(kn_alloc_d(ctx, s->n, columns[i]));
+    for (int k = 0; kn_scores_slot(s, k); k++)
+        if (!*kn_scores_slot(s, k))
+            KN_TRY(kn_alloc_d(ctx, s->n, kn_scores_slot(s, k)));
 out:
     return status;
 }
 
 void kn_scores_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t batch)
 {
-    enum { COLUMNS = 10 + 2, FLAGS = 4, NAME = 2 * 64 }; /* of each person; bytes of a short name */
+    enum { COLUMNS = 26 + 2, FLAGS = 4, NAME = 2 * 64 }; /* of each person; bytes of a short name */
     kn_hold_d(r, KN_NEED_WORK, s->N, COLUMNS);
     kn_hold(r, KN_NEED_WORK, s->N, FLAGS * sizeof(bool) + sizeof(char *) + NAME);
     kn_hold_d(r, KN_NEED_WORK, s->T, 2 * KN_N_METRICS + 3 + 1); /* and noise */
     kn_hold(r, KN_NEED_WORK, s->T, sizeof(kn_metric_sums));
     kn_calibrator_need(r, batch, kn_at_most(s->T, KN_BLOCK));
-    kn_top_rows_need(r, batch, s->T, s->threads);
+    kn_top_rows_need(r, batch, s->T, s->threads); /* and of burdens as much, after it */
     kn_deviance_score_need(r, batch, s->T);
 }
 
@@ -387,12 +388,10 @@ static kn_status deviances(kn_ctx *ctx, kn_scores *s, bool by_noise, kn_z_source
     const kn_reference *r = &s->model->reference;
     const kn_deviance *d = by_noise ? &r->deviance_noise : &r->deviance;
     double *dev = by_noise ? s->deviance_noise : s->deviance;
-    double *p = by_noise ? s->deviance_noise_p : s->deviance_p;
     kn_status status = kn_deviance_score(ctx, d, source, dev + row);
     for (ptrdiff_t i = row; status == KN_OK && i < row + source->rows; i++) {
         if (s->cv_row[i] >= 0 && isfinite(dev[i])) /* judged by a model made without it */
             dev[i] = d->ref[s->cv_row[i]];
-        p[i] = kn_deviance_p(d, dev[i]);
     }
     return status;
 }
@@ -412,6 +411,50 @@ static void end_extrapolation(kn_scores *s, ptrdiff_t row, ptrdiff_t rows)
         s->extrapolation[i] = s->beyond[i];
 }
 
+typedef struct burden_job {
+    kn_scores *s;
+    const float *z;
+    ptrdiff_t row;
+    kn_mat work; /* T x workers */
+} burden_job;
+
+/* Of training samples what the reference has, to the bit: ranks are taken among these. */
+static void burden_rows(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+{
+    const burden_job *job = self;
+    kn_scores *s = job->s;
+    const kn_reference *r = &s->model->reference;
+    double *work = kn_col(job->work, worker);
+    for (ptrdiff_t k = from; k < to; k++) {
+        ptrdiff_t i = job->row + k, t = s->cv_row[i];
+        const float *z = job->z + k * s->T;
+        kn_burden b = kn_burden_row(z, s->T, s->s->threshold, r->top, work);
+        kn_fdr f = kn_fdr_row(z, s->T, KN_FDR_Q, work);
+        if (t >= 0 && b.n == s->model->gp.T) {
+            s->statistic[i] = r->statistic[t];
+            b.mean_z = r->mean_z ? r->mean_z[t] : b.mean_z;
+        }
+        s->mean_z[i] = b.mean_z;
+        s->negative[i] = b.negative;
+        s->positive[i] = b.positive;
+        s->top_negative[i] = b.top_negative;
+        s->top_positive[i] = b.top_positive;
+        s->n_responses[i] = (double)b.n;
+        s->fdr_negative[i] = f.n > 0 ? (double)f.negative : NAN;
+        s->fdr_positive[i] = f.n > 0 ? (double)f.positive : NAN;
+    }
+}
+
+static kn_status burdens(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const float *z)
+{
+    burden_job job = {s, z, row, {0}};
+    kn_status status = kn_mat_new(ctx, s->T, kn_workers(ctx, rows, 1), &job.work);
+    if (status == KN_OK)
+        kn_parallel_workers(ctx, rows, 1, burden_rows, &job);
+    kn_mat_clear(&job.work);
+    return status;
+}
+
 kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
                               const float *z, const float *z_noise)
 {
@@ -421,8 +464,9 @@ kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_
     if (!s->scored)
         return KN_OK;
     KN_TRY(kn_top_rows(ctx, z, rows, s->T, r->top, s->statistic + row));
+    KN_TRY(burdens(ctx, s, row, rows, z));
     for (ptrdiff_t i = row; i < row + rows; i++)
-        s->deviance[i] = s->deviance_p[i] = s->deviance_noise[i] = s->deviance_noise_p[i] = NAN;
+        s->deviance[i] = s->deviance_noise[i] = NAN;
     if (z_noise) {
         float_maps all = {s->model, z, s->T}, noise = {s->model, z_noise, s->T};
         kn_z_source of_all = {&all, rows, s->model->gp.T, float_block, &s->model->y};
@@ -434,49 +478,25 @@ out:
     return status;
 }
 
-/* Rows of {reference=COLUMN=VALUE} take the place of the model's own reference. */
-static kn_status own_reference(kn_ctx *ctx, kn_scores *s)
-{
-    kn_status status;
-    const double *value[3] = {s->statistic, s->deviance, s->deviance_noise};
-    double *sorted[3] = {NULL, NULL, NULL};
-    ptrdiff_t n[3] = {0, 0, 0};
-    kn_gev_estimate e;
-    char why[512];
-    for (int k = 0; k < 3; k++) {
-        KN_TRY(kn_alloc_d(ctx, s->n, &sorted[k]));
-        for (ptrdiff_t i = 0; i < s->n; i++)
-            if (s->normals[i] && isfinite(value[k][i]))
-                sorted[k][n[k]++] = value[k][i];
-        kn_sort(sorted[k], n[k]);
-    }
-    status = kn_gev_fit(ctx, sorted[0], n[0], &e);
-    if (status != KN_OK) {
-        snprintf(why, sizeof why, "%s", kn_message(ctx));
-        kn_fail(ctx, status, "{reference=%s}: %s", s->s->reference, why);
-        goto out;
-    }
-    s->gev = e.gev;
-    s->has_gev = true;
-    for (ptrdiff_t i = 0; i < s->n; i++) {
-        s->deviance_p[i] = n[1] > 0 ? kn_rank_p(sorted[1], n[1], s->deviance[i]) : NAN;
-        s->deviance_noise_p[i] = n[2] > 0 ? kn_rank_p(sorted[2], n[2], s->deviance_noise[i]) : NAN;
-    }
-out:
-    for (int k = 0; k < 3; k++)
-        kn_free(sorted[k]);
-    return status;
-}
-
 static kn_status detection(kn_ctx *ctx, kn_scores *s)
 {
-    const double *score[3] = {s->statistic, s->deviance, s->deviance_noise};
-    for (int k = 0; k < 3; k++) {
-        kn_status status = kn_auc_of(ctx, score[k], s->abnormal, s->n, &s->auc[k]);
+    static const signed char sign[KN_N_STATISTICS] = {1, 1, 1, 1, 0, 1, -1, 1, 1};
+    const double *score[KN_N_STATISTICS] = {
+        s->statistic, s->deviance,     s->deviance_noise, s->mean_z,      s->mean_z,
+        s->negative,  s->top_negative, s->positive,       s->top_positive};
+    double *larger = NULL; /* is more abnormal */
+    kn_status status = kn_alloc_d(ctx, s->n, &larger);
+    for (int k = 0; k < KN_N_STATISTICS && status == KN_OK; k++) {
+        for (ptrdiff_t i = 0; i < s->n; i++)
+            larger[i] = sign[k] ? sign[k] * score[k][i] : fabs(score[k][i]);
+        status = kn_auc_of(ctx, larger, s->abnormal, s->n, &s->auc[k]);
         s->has_auc[k] = status == KN_OK;
-        if (status != KN_OK && status != KN_ERR_DATA)
-            return status;
+        if (status == KN_ERR_DATA)
+            status = KN_OK;
     }
+    kn_free(larger);
+    if (status != KN_OK)
+        return status;
     if (!s->has_auc[0])
         kn_log(ctx, KN_LOG_WARNING,
                "no AUC: %td labelled and %td other samples have a statistic, expected some of both",
@@ -526,9 +546,8 @@ static void warn(kn_ctx *ctx, kn_scores *s)
                "%td samples are from training, and the model has no cross-validated z for them%s: "
                "theirs are too small",
                without, r->n == 0 ? " ({folds=0})" : "");
-    if (!s->has_gev)
-        kn_log(ctx, KN_LOG_WARNING,
-               "the model has no extreme value reference: probability and p_upper are n/a");
+    if (r->n == 0 && !s->normals)
+        kn_log(ctx, KN_LOG_WARNING, "the model has no reference ({folds=0}): every p is n/a");
     for (ptrdiff_t i = 0; i < s->n; i++)
         predicted += s->measured[i];
     if (predicted == 0)
@@ -559,18 +578,40 @@ static kn_status finish_metrics(kn_ctx *ctx, kn_scores *s)
     return KN_OK;
 }
 
+/* Counts of the reference beyond another threshold than its own, where it has its z. */
+static kn_status count_reference(kn_ctx *ctx, kn_scores *s)
+{
+    const kn_reference *r = &s->model->reference;
+    double t = s->s->threshold;
+    if (t == KN_BURDEN_THRESHOLD || r->n == 0)
+        return KN_OK;
+    kn_status status = kn_alloc_d(ctx, 2 * r->n, &s->counted);
+    for (ptrdiff_t i = 0; status == KN_OK && i < r->n; i++) {
+        double low = 0, high = 0;
+        const float *z = r->z ? r->z + i * s->model->gp.T : NULL;
+        for (ptrdiff_t j = 0; z && j < s->model->gp.T; j++) {
+            low += (double)z[j] < -t;
+            high += (double)z[j] > t;
+        }
+        s->counted[i] = z ? low : NAN;
+        s->counted[r->n + i] = z ? high : NAN;
+    }
+    if (status == KN_OK && !r->z)
+        kn_log(ctx, KN_LOG_WARNING,
+               "the model has no z of its training samples, only their counts beyond %g: no "
+               "negative_p and positive_p for {threshold=%g}",
+               KN_BURDEN_THRESHOLD, t);
+    return status;
+}
+
 static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status = KN_OK;
-    const kn_reference *r = &s->model->reference;
-    s->has_gev = r->has_gev;
-    s->gev = s->loo ? r->loo_gev : r->gev;
-    if (s->normals)
-        KN_TRY(own_reference(ctx, s));
+    KN_TRY(count_reference(ctx, s));
+    KN_TRY(kn_verdicts(ctx, s));
     for (ptrdiff_t i = 0; i < s->n; i++) {
-        bool known = s->has_gev && isfinite(s->statistic[i]);
-        s->probability[i] = known ? kn_gev_cdf(s->gev, s->statistic[i]) : NAN;
-        s->p_upper[i] = known ? kn_gev_upper(s->gev, s->statistic[i]) : NAN;
+        s->label[i] = s->s->label ? s->abnormal[i] : NAN;
+        s->site_adapted[i] = NAN;
         s->n_empty += !isfinite(s->statistic[i]);
         s->n_in_training += s->training[i] >= 0;
         s->n_abnormal += s->abnormal[i];

@@ -14,9 +14,9 @@
 #include "norm/metrics.h"
 #include "work/newcomers.h"
 
-enum { KN_N_MAPS = 3, KN_N_STATISTICS = 3 };
+enum { KN_N_MAPS = 3, KN_N_STATISTICS = 9 };
 extern const char *const kn_map_name[KN_N_MAPS];             /* z, yhat, ys2_model */
-extern const char *const kn_statistic_name[KN_N_STATISTICS]; /* top, deviance, deviance_noise */
+extern const char *const kn_statistic_name[KN_N_STATISTICS]; /* that AUC are of */
 
 struct kn_scores {
     ptrdiff_t n, T;
@@ -30,8 +30,12 @@ struct kn_scores {
     char *json; /* the same as text */
 
     /* of each person, made batch by batch; p_upper, probability and the percentile at the end */
-    double *statistic, *deviance, *deviance_p, *deviance_noise, *deviance_noise_p, *extrapolation,
-        *probability, *p_upper, *extrapolation_pct, *in_training;
+    double *in_training, *statistic, *probability, *p_upper, *deviance, *deviance_p,
+        *deviance_noise, *deviance_noise_p, *extrapolation, *extrapolation_pct;
+    double *mean_z, *mean_z_p, *negative, *negative_p, *positive, *positive_p, *top_negative,
+        *top_positive, *fdr_negative, *fdr_positive, *n_responses;
+    double *p_note; /* kn_rarity_note of p_upper */
+    double *site_adapted, *unseen_level, *implausible, *label;
     kn_mat metrics; /* T x KN_N_METRICS, of each response */
 
     /* while they are made */
@@ -43,6 +47,8 @@ struct kn_scores {
     bool *measured;       /* n: counts for metrics: a new prediction, not a stored z */
     bool *normals;        /* n: the reference by {reference=COLUMN=VALUE}; NULL: the model's */
     bool loo;             /* the statistic's law from leave-one-out: optimistic */
+    double *counted;      /* 2 n of the reference: its counts beyond another threshold than its own;
+                           * NULL: that is what is asked for */
     /* of each response in use, standardised: what the trivial model predicts, and R's iso term in
      * the model variance */
     double *mean0, *var0, *iso;
@@ -95,8 +101,9 @@ kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s);
 json_t *kn_scores_summary(const kn_scores *s); /* its numbers; NULL: out of memory */
 void kn_scores_settle(kn_scores *s);           /* nothing is left that was lent */
 
-/* Columns of abnormality.tsv after the id, in order; NULL beyond the last. */
+/* Columns of abnormality.tsv after the id, in order, and where each is; NULL beyond the last. */
 const char *kn_scores_column(int k);
+double **kn_scores_slot(kn_scores *s, int k);
 
 kn_status kn_scores_check(kn_ctx *ctx, const char *dir, const kn_write_options *options);
 /* abnormality.tsv, metrics.tsv, summary.json */

@@ -88,10 +88,7 @@ static const struct {
     {                                                                                              \
 #name, offsetof(kn_scores, name)                                                           \
     }
-    COLUMN(in_training),       COLUMN(statistic),        COLUMN(probability),
-    COLUMN(p_upper),           COLUMN(deviance),         COLUMN(deviance_p),
-    COLUMN(deviance_noise),    COLUMN(deviance_noise_p), COLUMN(extrapolation),
-    COLUMN(extrapolation_pct),
+    COLUMN(in_training), COLUMN(statistic), COLUMN(probability), COLUMN(p_upper), COLUMN(deviance), COLUMN(deviance_p), COLUMN(deviance_noise), COLUMN(deviance_noise_p), COLUMN(extrapolation), COLUMN(extrapolation_pct), COLUMN(mean_z), COLUMN(mean_z_p), COLUMN(negative), COLUMN(negative_p), COLUMN(positive), COLUMN(positive_p), COLUMN(top_negative), COLUMN(top_positive), COLUMN(fdr_negative), COLUMN(fdr_positive), COLUMN(n_responses), COLUMN(p_note), COLUMN(site_adapted), COLUMN(unseen_level), COLUMN(implausible), COLUMN(label),
 #undef COLUMN
 };
 enum { N_PEOPLE = sizeof PEOPLE / sizeof *PEOPLE };
@@ -99,6 +96,11 @@ enum { N_PEOPLE = sizeof PEOPLE / sizeof *PEOPLE };
 const char *kn_scores_column(int k)
 {
     return k < N_PEOPLE ? PEOPLE[k].name : NULL;
+}
+
+double **kn_scores_slot(kn_scores *s, int k)
+{
+    return k < N_PEOPLE ? (double **)((char *)s + PEOPLE[k].at) : NULL;
 }
 
 const double *kn_scores_people(const kn_scores *s, const char *name)

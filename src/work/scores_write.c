@@ -2,6 +2,7 @@
 
 #include "io/table.h"
 #include "work/scores.h"
+#include "work/verdicts.h"
 
 enum { PATH = 4096 };
 static const char *const FILES[] = {"abnormality.tsv", "metrics.tsv", "summary.json"};
@@ -37,8 +38,13 @@ static kn_status write_abnormality(kn_ctx *ctx, const kn_scores *s, const char *
     KN_TRY(kn_table_writer_end_row(ctx, w));
     for (ptrdiff_t i = 0; i < s->n; i++) {
         KN_TRY(kn_table_writer_text(ctx, w, s->id[i]));
-        for (int c = 0; kn_scores_column(c); c++)
-            KN_TRY(kn_table_writer_number(ctx, w, kn_scores_people(s, kn_scores_column(c))[i]));
+        for (int c = 0; kn_scores_column(c); c++) {
+            const double *column = kn_scores_people(s, kn_scores_column(c));
+            if (column == s->p_note)
+                KN_TRY(kn_table_writer_text(ctx, w, kn_note_text(column[i])));
+            else
+                KN_TRY(kn_table_writer_number(ctx, w, column[i]));
+        }
         KN_TRY(kn_table_writer_end_row(ctx, w));
     }
     KN_TRY(kn_table_writer_commit(ctx, w));

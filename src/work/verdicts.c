@@ -75,9 +75,11 @@ static kn_status own_law(kn_ctx *ctx, kn_scores *s, kn_rarity_law *law)
 }
 
 /* Is the value of person i one of those it is compared with? */
-static bool is_member(const kn_scores *s, ptrdiff_t i)
+static bool is_member(const kn_scores *s, bool top, ptrdiff_t i)
 {
-    return s->normals ? s->normals[i] : s->cv_row[i] >= 0;
+    if (s->normals)
+        return s->normals[i];
+    return s->cv_row[i] >= 0 && !(top && s->loo); /* its z is that of the folds */
 }
 
 static bool has_reference(const kn_scores *s, ptrdiff_t i)
@@ -90,7 +92,7 @@ static void judge(kn_scores *s, const kind *k, bool top, const kn_rarity_law *la
     for (ptrdiff_t i = 0; i < s->n; i++) {
         kn_rarity r = {NAN, KN_RARITY_PLAIN};
         if (has_reference(s, i))
-            r = kn_rarity_of(law, size_of(k, k->value[i]), is_member(s, i));
+            r = kn_rarity_of(law, size_of(k, k->value[i]), is_member(s, top, i));
         k->p[i] = r.p;
         if (!top)
             continue;
