@@ -73,24 +73,34 @@ static double value_at(problem *p, const double *beta)
     return (sum + penalty) / 2;
 }
 
+/* A row's part of g and of the lower triangle of H. */
+static void add_row(ptrdiff_t F, const double *x, double e, double *g, double *H)
+{
+    for (ptrdiff_t f = 0; f < F; f++) {
+        g[f] += 0.5 * (1 - e) * x[f];
+        for (ptrdiff_t h = 0; h <= f; h++)
+            H[f * F + h] += 0.5 * e * x[f] * x[h];
+    }
+}
+
+static void add_penalty(const kn_scale_penalty *p, ptrdiff_t F, const double *beta, double *g,
+                        double *H)
+{
+    for (ptrdiff_t f = 0; f < F; f++) {
+        g[f] += p->weight[f] * (beta[f] - p->mu[f]);
+        H[f * F + f] += p->weight[f];
+    }
+}
+
 /* g = D'(1 - e)/2 + weight (beta - mu),  H = D' diag(e) D/2 + diag(weight). */
 static void derivatives(problem *p, const double *beta)
 {
     ptrdiff_t F = p->F;
     memset(p->H, 0, (size_t)(F * F) * sizeof *p->H);
     memset(p->g, 0, (size_t)F * sizeof *p->g);
-    for (ptrdiff_t i = 0; i < p->n; i++) {
-        const double *x = p->X + i * F;
-        for (ptrdiff_t f = 0; f < F; f++) {
-            p->g[f] += 0.5 * (1 - p->e[i]) * x[f];
-            for (ptrdiff_t h = 0; h <= f; h++)
-                p->H[f * F + h] += 0.5 * p->e[i] * x[f] * x[h];
-        }
-    }
-    for (ptrdiff_t f = 0; f < F; f++) {
-        p->g[f] += p->penalty->weight[f] * (beta[f] - p->penalty->mu[f]);
-        p->H[f * F + f] += p->penalty->weight[f];
-    }
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        add_row(F, p->X + i * F, p->e[i], p->g, p->H);
+    add_penalty(p->penalty, F, beta, p->g, p->H);
 }
 
 /* A x = b for a small positive definite A, lower triangle by rows, by Cholesky in place: F is a
@@ -158,6 +168,53 @@ double kn_scale_newton(kn_mat D, const double *z0, const kn_scale_penalty *penal
         if (step(&p, &value, beta) <= SHORT)
             break;
     return value;
+}
+
+/* ---- without each fold ----------------------------------------------------------------------- */
+
+ptrdiff_t kn_scale_refit_work(ptrdiff_t n, ptrdiff_t F, int folds)
+{
+    return kn_scale_work(n, F) + folds * F * (F + 1);
+}
+
+/* to = beta - H^-1 g, the step limited; beta where H is singular. */
+static void limited_step(ptrdiff_t F, const double *beta, double *g, double *H, double *to)
+{
+    double size = 0, scale = solve(F, H, g) ? 1 : 0;
+    for (ptrdiff_t f = 0; f < F; f++)
+        size = fmax(size, fabs(g[f]));
+    if (size > LONGEST)
+        scale *= LONGEST / size;
+    for (ptrdiff_t f = 0; f < F; f++)
+        to[f] = scale > 0 ? beta[f] - scale * g[f] : beta[f];
+}
+
+void kn_scale_refit(kn_mat D, const double *z0, const kn_scale_folds *rows, const double *beta,
+                    double *work, kn_mat out)
+{
+    ptrdiff_t F = D.cols, one = F * (F + 1), k = 0;
+    kn_scale_penalty first = {rows->prior[0].mu, rows->prior[0].weight};
+    problem p = problem_of(D, z0, &first, work);
+    double *part = work + kn_scale_work(D.rows, F), *total = p.H; /* H, g: F^2 + F in a row */
+    value_at(&p, beta);
+    memset(part, 0, (size_t)(rows->folds * one) * sizeof *part);
+    memset(total, 0, (size_t)one * sizeof *total);
+    for (ptrdiff_t i = 0; i < D.rows; i++)
+        if (!isnan(z0[i])) {
+            double *own = part + rows->fold[i] * one;
+            add_row(F, p.X + k * F, p.e[k], own + F * F, own);
+            k++;
+        }
+    for (ptrdiff_t c = 0; c < rows->folds * one; c++)
+        total[c % one] += part[c];
+    for (int f = 0; f < rows->folds; f++) {
+        kn_scale_penalty penalty = {rows->prior[f].mu, rows->prior[f].weight};
+        double *rest = part + f * one;
+        for (ptrdiff_t c = 0; c < one; c++)
+            rest[c] = total[c] - rest[c];
+        add_penalty(&penalty, F, beta, rest + F * F, rest);
+        limited_step(F, beta, rest + F * F, rest, kn_col(out, f));
+    }
 }
 
 /* ---- many responses -------------------------------------------------------------------------- */

@@ -41,7 +41,17 @@ kn_status kn_scale_prior_fit(kn_ctx *ctx, kn_mat D, kn_mat z0, kn_mat b, kn_scal
 /* beta (F x count) of a block of responses. In parallel. */
 kn_status kn_scale_fit(kn_ctx *ctx, kn_mat D, kn_mat z0, const kn_scale_prior *prior, kn_mat beta);
 
-/* Without the people of a fold: the same functions, with their rows of D and z0 left out. */
+/* beta of one response without each fold in turn: one Newton step from beta, the fit to everybody,
+ * with a prior made without the fold (kn_scale_prior_fit with its rows of D and z0 left out). All
+ * folds together cost one evaluation. work: kn_scale_refit_work doubles; out: F x folds. */
+typedef struct kn_scale_folds {
+    const int *fold; /* of each row, 0 .. folds-1 */
+    int folds;
+    const kn_scale_prior *prior; /* folds of them */
+} kn_scale_folds;
+ptrdiff_t kn_scale_refit_work(ptrdiff_t n, ptrdiff_t F, int folds);
+void kn_scale_refit(kn_mat D, const double *z0, const kn_scale_folds *rows, const double *beta,
+                    double *work, kn_mat out);
 
 /* The batch term, common to all responses. Of level s: z2_s = sum of z1^2, cells_s how many, n_s
  * people; kurt and T_sq of z1.

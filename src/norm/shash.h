@@ -46,7 +46,7 @@ typedef struct kn_shash_point {
 
 kn_shash_point kn_shash_point_at(const kn_shash_nodes *nodes, const double theta[2]);
 
-/* Adds n values, none of them NaN. About 10 ns a value: one exp and two logarithms. */
+/* Adds n values, none of them NaN. About 20 ns a value: one exp and two logarithms. */
 void kn_shash_add(const kn_shash_point *at, ptrdiff_t n, const double *zt, kn_shash_sums *sums);
 
 #endif

@@ -9,7 +9,7 @@
  *
  * The prior comes from a sample of responses in memory; with it each response stands alone, and
  * responses may come in blocks. Newton's method with the second derivatives of shash.h: 4 to 6
- * evaluations a response, 10 ns a value each. */
+ * evaluations a response, 20 ns a value each. */
 #ifndef KN_NORM_SHASH_FIT_H
 #define KN_NORM_SHASH_FIT_H
 

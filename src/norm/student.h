@@ -23,7 +23,7 @@ double kn_student_quantile(double p, double nu);   /* F_nu^-1(p), by the nearer 
 
 /* zt of many values of one nu: a piecewise polynomial of degree 5 with value and two derivatives
  * right at the ends of each piece, within 1e-12 of kn_student_to_normal, relative; the exact
- * function where |z1| > 16. About 5 ns a value, 48 kB, 1 ms to make. */
+ * function where |z1| > 16. About 5 ns a value, 48 kB, 2 ms to make. */
 typedef struct kn_student_map kn_student_map;
 kn_status kn_student_map_new(kn_ctx *ctx, double nu, kn_student_map **out);
 void kn_student_map_free(kn_student_map *map);

@@ -341,6 +341,56 @@ static void responses_without_values_have_no_part(void **state)
     free(D.data), free(z.data), free(b.data), free(c.data), free(beta.data);
 }
 
+static void one_step_without_a_fold_is_nearly_the_refit(void **state)
+{
+    (void)state;
+    enum { N = 120, T = 12, FOLDS = 10 };
+    kn_mat D = ref_new(N, 3), z = ref_new(N, T), b = ref_new(3, T), beta = ref_new(3, T);
+    kn_mat E = ref_new(N, 3), y = ref_new(N, T), exact[FOLDS], out = ref_new(3, FOLDS);
+    kn_scale_prior all, without[FOLDS];
+    double *work = calloc((size_t)kn_scale_refit_work(N, 3, FOLDS), sizeof *work);
+    double moved = 0, off = 0;
+    int fold[N];
+    make(D, z, 1);
+    all = prior_of(D, z, b);
+    assert_ok(ctx, kn_scale_fit(ctx, D, z, &all, beta));
+    for (int i = 0; i < N; i++)
+        fold[i] = (i * 7) % FOLDS;
+    for (int f = 0; f < FOLDS; f++) {
+        ptrdiff_t n = 0;
+        for (int i = 0; i < N; i++) {
+            if (fold[i] == f)
+                continue;
+            for (ptrdiff_t c = 0; c < 3; c++)
+                kn_col(E, c)[n] = kn_at(D, i, c);
+            for (ptrdiff_t j = 0; j < T; j++)
+                kn_col(y, j)[n] = kn_at(z, i, j);
+            n++;
+        }
+        kn_mat E1 = kn_sub(E, 0, 0, n, 3), y1 = kn_sub(y, 0, 0, n, T);
+        exact[f] = ref_new(3, T);
+        without[f] = prior_of(E1, y1, b);
+        assert_ok(ctx, kn_scale_fit(ctx, E1, y1, &without[f], exact[f]));
+    }
+    kn_scale_folds rows = {fold, FOLDS, without};
+    for (ptrdiff_t j = 0; j < T; j++) {
+        kn_scale_refit(D, kn_col(z, j), &rows, kn_col(beta, j), work, out);
+        for (int f = 0; f < FOLDS; f++)
+            for (ptrdiff_t c = 0; c < 3; c++) {
+                moved += pow(kn_at(exact[f], c, j) - kn_at(beta, c, j), 2);
+                off += pow(kn_at(exact[f], c, j) - kn_at(out, c, f), 2);
+            }
+    }
+    assert_true(moved > 0.01 && off < 0.02 * moved);
+    for (int f = 0; f < FOLDS; f++) {
+        kn_scale_prior_clear(&without[f]);
+        free(exact[f].data);
+    }
+    kn_scale_prior_clear(&all);
+    free(D.data), free(z.data), free(b.data), free(beta.data), free(E.data), free(y.data);
+    free(out.data), free(work);
+}
+
 int main(void)
 {
     ctx = kn_ctx_new();
@@ -352,6 +402,7 @@ int main(void)
         cmocka_unit_test(newton_ends_where_differences_vanish),
         cmocka_unit_test(growing_noise_is_found_and_order_does_not_matter),
         cmocka_unit_test(responses_without_values_have_no_part),
+        cmocka_unit_test(one_step_without_a_fold_is_nearly_the_refit),
     };
     int failed = cmocka_run_group_tests_name("scale", tests, NULL, NULL);
     kn_ctx_free(ctx);

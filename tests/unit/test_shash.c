@@ -200,6 +200,33 @@ static void fit_of_one_response_matches_golden(void **state)
     json_decref(j);
 }
 
+/* From z1 through both steps, and back as a centile; ln p as the sum of its parts. */
+static void whole_chain_of_new_people_matches_golden(void **state)
+{
+    (void)state;
+    json_t *j = ref_json("norms", "chain.json"), *at = json_object_get(j, "compose");
+    kn_mat a = ref_numbers(at, "inputs.a"), l = ref_numbers(at, "inputs.ln_b");
+    kn_mat V = ref_matrix(at, "new.variance"), z1 = ref_matrix(at, "new.z1");
+    kn_mat zt = ref_matrix(at, "new.z_student"), z = ref_matrix(at, "new.z");
+    kn_mat log_p = ref_matrix(at, "new.ln_p");
+    double nu = ref_number(at, "new.nu");
+    for (ptrdiff_t t = 0; t < z.cols; t++)
+        for (ptrdiff_t i = 0; i < z.rows; i++) {
+            double theta[2] = {a.data[t], l.data[t]}, x = kn_at(z1, i, t);
+            kn_shash law = kn_shash_at(&nodes, theta);
+            double y = kn_student_to_normal(x, nu);
+            assert_close(y, kn_at(zt, i, t), 1e-9);
+            assert_close(kn_shash_forward(&law, y), kn_at(z, i, t), 1e-9);
+            assert_close(kn_normal_to_student(kn_shash_inverse(&law, kn_at(z, i, t)), nu), x, 1e-9);
+            double density = -0.5 * log(kn_at(V, i, t)) + kn_student_log_density(x, nu) +
+                             0.5 * (y * y + KN_LOG_2PI) - kn_shash_nll(&law, y);
+            assert_close(density, kn_at(log_p, i, t), 1e-9);
+        }
+    free(a.data), free(l.data), free(V.data), free(z1.data), free(zt.data), free(z.data);
+    free(log_p.data);
+    json_decref(j);
+}
+
 /* Skewed, heavy-tailed, a few values missing. */
 static kn_mat made_up(ptrdiff_t n, ptrdiff_t T)
 {
@@ -343,6 +370,7 @@ int main(void)
         cmocka_unit_test(derivatives_match_central_differences),
         cmocka_unit_test(rounds_of_the_fit_match_golden),
         cmocka_unit_test(fit_of_one_response_matches_golden),
+        cmocka_unit_test(whole_chain_of_new_people_matches_golden),
         cmocka_unit_test(fit_does_not_depend_on_the_order_of_people_or_responses),
         cmocka_unit_test(missing_responses_have_no_part_and_few_values_are_held_by_the_prior),
         cmocka_unit_test(fit_is_the_minimum_also_at_the_bounds),
