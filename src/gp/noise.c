@@ -28,16 +28,24 @@ struct kn_noise_maker {
     double *floor; /* width: of the responses of a block, by the rules of 0.1; NULL */
 };
 
-void kn_noise_maker_free(kn_noise_maker *m)
+/* What is made for a walk. */
+static void let_go(kn_noise_maker *m)
 {
-    if (!m)
-        return;
     for (int w = 0; m->work && w < m->workers; w++)
         kn_mat_clear(&m->work[w]);
     kn_free(m->work);
     kn_free(m->floor);
-    kn_mat_clear(&m->Z);
     kn_mat_clear(&m->y);
+    m->work = NULL;
+    m->floor = NULL;
+}
+
+void kn_noise_maker_free(kn_noise_maker *m)
+{
+    if (!m)
+        return;
+    let_go(m);
+    kn_mat_clear(&m->Z);
     kn_free(m);
 }
 
@@ -86,7 +94,8 @@ static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
     kn_noise_maker *m = self;
     kn_status status = KN_OK;
     void *memory;
-    if (!m->known && m->in_sample && m->held_out && !m->floor)
+    let_go(m); /* of a walk before */
+    if (!m->known && m->in_sample && m->held_out)
         KN_TRY(kn_alloc_d(ctx, plan->width, &m->floor));
     if (m->known || m->s2 || !m->in_sample)
         goto out;

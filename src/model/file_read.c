@@ -7,6 +7,7 @@
 #include "model/file.h"
 #include "model/info_json.h"
 #include "model/kernel_json.h"
+#include "model/layer_file.h"
 #include "model/safetensors.h"
 
 void kn_model_clear(kn_model *m)
@@ -17,6 +18,7 @@ void kn_model_clear(kn_model *m)
     kn_space_clear(&m->space);
     kn_recipe_clear(&m->recipe);
     kn_reference_clear(&m->reference);
+    kn_layer_clear(&m->layer);
     kn_design_clear(&m->x);
     kn_scaling_clear(&m->y);
     kn_gp_clear(&m->gp);
@@ -476,6 +478,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     KN_TRY(read_design(ctx, f, record, m));
     KN_TRY(read_process(ctx, f, record, m));
     KN_TRY(read_groups(ctx, f, record, m));
+    KN_TRY(kn_layer_read(ctx, f, record, (kn_layer_for){&m->x, m->gp.T}, &m->layer));
     KN_TRY(read_reference(ctx, f, record, m));
     KN_TRY(read_space(ctx, f, record, m));
     if (kn_st_metadata(f, "ids"))

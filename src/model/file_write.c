@@ -5,6 +5,7 @@
 #include "model/file.h"
 #include "model/info_json.h"
 #include "model/kernel_json.h"
+#include "model/layer_file.h"
 #include "model/safetensors.h"
 
 static kn_status out_of_memory(kn_ctx *ctx)
@@ -79,6 +80,7 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     if (m->grouped)
         json_object_set_new(record, "grouped", json_true());
     json_object_set_new(record, "kernel", kn_kernel_to_json(&m->gp));
+    json_object_set_new(record, "layer", kn_layer_to_json(&m->layer));
     json_object_set_new(record, "reference", reference_json(&m->reference));
     json_object_set_new(record, "space", json_string(kinds[m->space.kind]));
     json_object_set_new(record, "recipe",
@@ -241,6 +243,7 @@ static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     }
     KN_TRY(add_doubles(ctx, w, "x_mean", m->x.mean, m->x.C));
     KN_TRY(add_doubles(ctx, w, "x_sd", m->x.sd, m->x.C));
+    KN_TRY(kn_layer_add(ctx, &m->layer, w));
     KN_TRY(add_reference(ctx, m, w));
     KN_TRY(add_space(ctx, &m->space, w));
 out:

@@ -81,6 +81,8 @@ typedef struct maps_walk {
     kn_deviance_fitter *deviance[2]; /* of z and of z by noise alone; NULL: not to be had */
     bool noiseless;                  /* some z by noise alone are undefined */
     kn_apart apart;
+    kn_learner *learner;
+    kn_layer layer; /* where nobody asks for one: none */
 } maps_walk;
 
 static void walk_clear(maps_walk *w)
@@ -92,6 +94,8 @@ static void walk_clear(maps_walk *w)
     kn_free(w->keeper.joint[0]);
     kn_free(w->keeper.joint[1]);
     kn_apart_clear(&w->apart);
+    kn_learner_free(w->learner);
+    kn_layer_clear(&w->layer);
 }
 
 static void drop_deviance(maps_walk *w)
@@ -201,14 +205,18 @@ static kn_status second_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk
 {
     kn_status status;
     kn_walk walk = kn_z_maker_walk(&w->z, "deviance");
-    kn_visitor z = w->keeper.z ? kn_z_recall(&w->keeper) : kn_z_maker_again(&w->z);
+    kn_visitor visitor[3];
+    int n = 0;
+    if (job->noise && !w->keeper.z) /* z are made anew, for which others are asked again */
+        visitor[n++] = kn_noise_visitor(job->noise);
+    visitor[n++] = w->keeper.z ? kn_z_recall(&w->keeper) : kn_z_maker_again(&w->z);
     for (int k = 0; k < 2; k++) {
         kn_mat zz;
         bool again;
         KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
         while (again) { /* z beyond all bounds: only this one's zz' is made anew */
-            kn_visitor first[] = {z, {w, 0, NULL, k == 0 ? again_z : again_noise, NULL}};
-            KN_TRY(kn_walk_run(ctx, &walk, first, 2));
+            visitor[n] = (kn_visitor){w, 0, NULL, k == 0 ? again_z : again_noise, NULL};
+            KN_TRY(kn_walk_run(ctx, &walk, visitor, n + 1));
             kn_z_keeper_clear(&w->keeper);
             KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
         }
@@ -216,8 +224,8 @@ static kn_status second_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk
             KN_TRY(kn_neighbours(ctx, zz, job->order, job->group, job->seed, &w->r->neighbours));
         KN_TRY(kn_deviance_turn(ctx, w->deviance[k]));
     }
-    kn_visitor second[] = {z, {w, 0, NULL, second_deviance, NULL}};
-    KN_TRY(kn_walk_run(ctx, &walk, second, 2));
+    visitor[n] = (kn_visitor){w, 0, NULL, second_deviance, NULL};
+    KN_TRY(kn_walk_run(ctx, &walk, visitor, n + 1));
     kn_z_keeper_clear(&w->keeper);
     KN_TRY(kn_deviance_finish(ctx, w->deviance[0], &w->r->deviance));
     kn_deviance_fitter_free(w->deviance[0]);
@@ -348,10 +356,51 @@ static kn_status part_groups(kn_ctx *ctx, const kn_reference_job *job, maps_walk
             of[i] = job->group[cv->sample ? cv->sample[i] : i];
     }
     KN_TRY(kn_apart_new(ctx, cv->n, of, &w->apart));
-    w->z.apart = &w->apart;
     w->r->units = w->apart.n_groups;
 out:
     kn_free(memory);
+    return status;
+}
+
+static void say_layer(kn_ctx *ctx, const kn_layer *l)
+{
+    for (int k = 0; k < KN_LAYER_PARTS; k++)
+        if (l->part[k].tried)
+            kn_log(ctx, KN_LOG_INFO, "calibration: %s %s (held-out gain %.4f, standard error %.4f)",
+                   kn_layer_part_words[k], l->part[k].kept ? "kept" : "not kept", l->part[k].gain,
+                   l->part[k].se);
+}
+
+/* The calibration layer: what is common to responses, and which parts it has. */
+static kn_status learn(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w)
+{
+    kn_status status;
+    kn_visitor visitor[2];
+    int n = 0;
+    ptrdiff_t every = 1;
+    kn_learner_job of = {.how = job->layer ? job->calibrate : KN_CALIBRATE_NONE,
+                         .x = job->x,
+                         .n = job->cv->n,
+                         .T = job->gp->T,
+                         .fold = job->fold,
+                         .folds = job->folds,
+                         .noise = job->noise,
+                         .apart = &w->apart,
+                         .noise_of_all = job->gp->noise};
+    KN_TRY(kn_learner_new(ctx, &of, job->layer ? job->layer : &w->layer, &w->learner));
+    w->z.learner = w->learner;
+    if (kn_learner_sample(w->learner, &every) == 0)
+        goto out;
+    kn_walk walk = kn_z_maker_walk(&w->z, NULL);
+    walk.cut = every > 1 ? KN_LEARNER_CUT : 0;
+    walk.every = every;
+    if (job->noise)
+        visitor[n++] = kn_noise_visitor(job->noise);
+    visitor[n++] = kn_learner_visitor(w->learner);
+    KN_TRY(kn_walk_run(ctx, &walk, visitor, n));
+    KN_TRY(kn_learner_choose(ctx, w->learner));
+    say_layer(ctx, w->learner->layer);
+out:
     return status;
 }
 
@@ -365,10 +414,10 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
                    .z = {.gp = job->gp,
                          .maps = job->cv,
                          .share = job->top,
-                         .whole = true,
-                         .noise = job->noise}};
+                         .whole = true}};
     KN_TRY(reference_new(ctx, job, out));
     KN_TRY(part_groups(ctx, job, &w));
+    KN_TRY(learn(ctx, job, &w));
     w.keeper = (kn_z_keeper){.n = out->n, .T = job->gp->T, .z = out->z};
     for (int k = 0; k < 2 && job->keep_z; k++)
         KN_TRY(kn_alloc_f(ctx, out->n * job->gp->T, &w.keeper.joint[k]));
@@ -397,16 +446,25 @@ out:
     return status;
 }
 
-kn_status kn_reference_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_reference *r,
+kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
                            kn_cv_summary *summary)
 {
     kn_status status;
+    const kn_gp *gp = job->gp;
     kn_gp_maps loo = {0};
-    kn_z_maker z = {.gp = gp, .maps = &loo, .share = r->top};
+    kn_mat D = {0};
+    kn_z_maker z = {.gp = gp, .maps = &loo, .share = r->top, .layer = job->layer, .D = job->D};
     kn_visitor visitor = kn_z_maker_visitor(&z);
     kn_gev_estimate e;
     double losses[KN_N_LOSSES];
-    KN_TRY(kn_gp_loo(ctx, gp, Y, &loo));
+    if (r->sample && job->D.data) {
+        KN_TRY(kn_mat_new(ctx, r->n, job->D.cols, &D));
+        for (ptrdiff_t f = 0; f < D.cols; f++)
+            for (ptrdiff_t i = 0; i < r->n; i++)
+                kn_col(D, f)[i] = kn_at(job->D, r->sample[i], f);
+        z.D = D;
+    }
+    KN_TRY(kn_gp_loo(ctx, gp, job->Y, &loo));
     if (r->sample)
         KN_TRY(kn_gp_maps_select(ctx, &loo, r->sample, r->n));
     KN_TRY(kn_alloc_d(ctx, r->n, &r->loo_statistic));
@@ -428,6 +486,7 @@ out:
         kn_free(r->loo_statistic);
         r->loo_statistic = NULL;
     }
+    kn_mat_clear(&D);
     kn_z_maker_clear(&z);
     kn_gp_maps_clear(&loo);
     return status;
@@ -480,6 +539,7 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
     if (keep)
         kn_hold_f(r, KN_NEED_REFERENCE, n, s->T);
     begin = r->now;
+    kn_learner_need(r, s, n);
     kn_noise_need(r, s, n);
     if (keep)
         kn_hold_f(r, KN_NEED_REFERENCE, n, 2 * s->T);

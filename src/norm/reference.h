@@ -9,6 +9,7 @@
 #include "gp/walk.h"
 #include "norm/deviance.h"
 #include "norm/gev.h"
+#include "norm/layer.h"
 #include "norm/neighbours.h"
 
 typedef struct kn_reference {
@@ -53,6 +54,9 @@ typedef struct kn_reference_job {
     const ptrdiff_t *order; /* n: the sample at each place of the table; NULL: as they are */
     const int *group;       /* n, or NULL: of each sample; who is expected to resemble whom */
     uint64_t seed;
+    kn_calibrate calibrate;
+    const kn_scale_covariates *x; /* of the cv->n samples; NULL: noise depends on nothing */
+    kn_layer *layer;              /* where what is learned goes; NULL: nothing is */
 } kn_reference_job;
 
 /* From the cross-validated maps. What cannot be had from these data, such as an extreme value fit
@@ -68,7 +72,13 @@ ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t);
 
 /* The statistic by leave-one-out in closed form [METHOD 5], with its own extreme value fit, and how
  * those maps are calibrated. Optimistic: basis and parameters have seen every sample. */
-kn_status kn_reference_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_reference *r,
+typedef struct kn_loo_job {
+    const kn_gp *gp;
+    const kn_responses *Y;
+    const kn_layer *layer;
+    kn_mat D; /* of all samples, its columns; none without scale */
+} kn_loo_job;
+kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
                            kn_cv_summary *summary);
 
 /* Share of the model variance that is not R's iso term, for extrapolation: subtracts c_p iso. */

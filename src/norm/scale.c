@@ -359,6 +359,63 @@ out:
     return status;
 }
 
+/* Rows of D that are not of a fold, one after the other. */
+static kn_mat rows_without(kn_mat D, const int *fold, int f, kn_mat room)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; i < D.rows; i++) {
+        if (fold[i] == f)
+            continue;
+        for (ptrdiff_t c = 0; c < D.cols; c++)
+            kn_col(room, c)[n] = kn_at(D, i, c);
+        n++;
+    }
+    return kn_sub(room, 0, 0, n, D.cols);
+}
+
+kn_status kn_scale_priors_without(kn_ctx *ctx, kn_mat D, kn_mat z0, kn_mat b,
+                                  const kn_scale_folds *rows, kn_scale_prior *priors)
+{
+    kn_status status;
+    ptrdiff_t F = D.cols, T = z0.cols;
+    double *A = NULL, *work = NULL;
+    kn_mat apart = {0}, each = {0}, room = {0};
+    KN_TRY(kn_alloc_d(ctx, F * F + F, &A));
+    KN_TRY(kn_alloc_d(ctx, kn_scale_refit_work(D.rows, F, rows->folds), &work));
+    KN_TRY(kn_mat_new(ctx, F, rows->folds, &each));
+    KN_TRY(kn_mat_new(ctx, F, rows->folds * T, &apart));
+    KN_TRY(kn_mat_new(ctx, D.rows, F, &room));
+    for (int f = 0; f < rows->folds; f++)
+        for (ptrdiff_t c = 0; c < F; c++) {
+            priors[f].mu[c] = 0;
+            priors[f].weight[c] = RIDGE;
+        }
+    for (ptrdiff_t j = 0; j < T; j++) {
+        bool part = !isnan(kn_at(b, 0, j));
+        if (part)
+            kn_scale_refit(D, kn_col(z0, j), rows, kn_col(b, j), work, each);
+        for (int f = 0; f < rows->folds; f++)
+            for (ptrdiff_t c = 0; c < F; c++)
+                kn_col(apart, f * T + j)[c] = part ? kn_at(each, c, f) : NAN;
+    }
+    double thin = thinning(z0, b);
+    for (int f = 0; f < rows->folds; f++) {
+        kn_mat rest = rows_without(D, rows->fold, f, room);
+        for (ptrdiff_t c = 0; c < F; c++) {
+            inverse_column(rest, c, A, A + F * F);
+            priors[f].S[c] = priors[f].kurt * A[F * F + c] * thin;
+            column_prior(kn_cols(apart, f * T, T), c, &priors[f]);
+        }
+    }
+out:
+    kn_mat_clear(&room);
+    kn_mat_clear(&apart);
+    kn_mat_clear(&each);
+    kn_free(work);
+    kn_free(A);
+    return status;
+}
+
 /* ---- batches --------------------------------------------------------------------------------- */
 
 double kn_scale_batch(ptrdiff_t S, const kn_scale_level *level, double kurt, double T_sq,

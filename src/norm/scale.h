@@ -53,6 +53,12 @@ ptrdiff_t kn_scale_refit_work(ptrdiff_t n, ptrdiff_t F, int folds);
 void kn_scale_refit(kn_mat D, const double *z0, const kn_scale_folds *rows, const double *beta,
                     double *work, kn_mat out);
 
+/* The priors without each fold, from b, the b_j of everybody (F x T, of kn_scale_prior_fit): each
+ * b_j without a fold is one Newton step from it. kurt and T_sq of rows->prior are set; the rest is
+ * made. rows->prior is written to. */
+kn_status kn_scale_priors_without(kn_ctx *ctx, kn_mat D, kn_mat z0, kn_mat b,
+                                  const kn_scale_folds *rows, kn_scale_prior *priors);
+
 /* The batch term, common to all responses. Of level s: z2_s = sum of z1^2, cells_s how many, n_s
  * people; kurt and T_sq of z1.
  *     a_s = ln z2_s/cells_s,  q_s = kurt/(n_s T_sq),  weights n_s/N

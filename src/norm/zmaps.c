@@ -10,8 +10,8 @@ enum { ROWS = 32, COLUMNS = 16 }; /* dealt out to the threads at a time */
 
 /* ---- z and what it is made of ---- */
 
-/* Of a worker: residuals, total variances, losses, noise by others; sums of groups of people. */
-enum { E, V, LOSS, OTHERS, SUMS, WORK = SUMS + 3 };
+/* Of a worker: residuals, total variances, z, losses, n each; then what the learner works with. */
+enum { E, V, Z, LOSS, WORK };
 
 static kn_status begin_sums(kn_ctx *ctx, kn_z_maker *m, const kn_walk_plan *plan)
 {
@@ -32,11 +32,8 @@ static kn_status begin_z(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
     void *memory;
     KN_TRY(kn_alloc(ctx, plan->width, sizeof *m->column, &memory));
     m->column = memory;
-    m->workers = kn_workers(ctx, plan->width, COLUMNS);
-    KN_TRY(kn_alloc(ctx, m->workers, sizeof *m->work, &memory));
-    m->work = memory;
-    for (int w = 0; w < m->workers; w++)
-        KN_TRY(kn_mat_new(ctx, plan->n, WORK, &m->work[w]));
+    ptrdiff_t work = WORK * plan->n + (m->learner ? kn_learner_work(m->learner) : 0);
+    KN_TRY(kn_mat_new(ctx, work, kn_workers(ctx, plan->width, COLUMNS), &m->work));
     KN_TRY(kn_slots_new(ctx, plan->blocks, KN_N_LOSSES, &m->losses));
     if (m->whole)
         KN_TRY(begin_sums(ctx, m, plan));
@@ -83,48 +80,62 @@ static void sum_burden(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-static double z_of(double e, double variance)
+/* z of one response by the layer as it is, and the losses. */
+static void apply_layer(const kn_z_maker *m, ptrdiff_t j, const kn_layer_cells *cells,
+                        const double *v, double *V)
 {
-    return variance > 0 ? e / sqrt(variance) : NAN;
+    const kn_layer *l = m->layer;
+    const kn_shash *law = NULL;
+    kn_shash own;
+    kn_layer_factor(m->D, m->D.data ? kn_col(l->beta, j) : NULL, cells->n, V);
+    for (ptrdiff_t i = 0; i < cells->n; i++)
+        V[i] = v[i] + m->gp->noise[j] * V[i];
+    if (l->theta.data) {
+        own = kn_layer_law(l, j);
+        law = &own;
+    }
+    kn_layer_z(l, law, cells);
 }
 
 /* One response: z, and its losses. */
-static void make_column(const kn_z_maker *m, const kn_block *b, ptrdiff_t j, kn_mat work)
+static void make_column(const kn_z_maker *m, const kn_block *b, ptrdiff_t j, double *work)
 {
     ptrdiff_t n = b->y.rows, t = b->first + j;
     double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j), *v = kn_col(b->var, j);
-    double *e = kn_col(work, E), *others = kn_col(work, OTHERS), *loss = kn_col(work, LOSS);
-    double *z = kn_col(work, V), noise = m->gp->noise[t];
-    for (ptrdiff_t i = 0; i < n; i++) {
+    double *e = work + E * n, *z = work + Z * n, *loss = work + LOSS * n, *V_ = work + V * n;
+    for (ptrdiff_t i = 0; i < n; i++)
         e[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
-        others[i] = noise;
+    if (m->learner) {
+        for (ptrdiff_t i = 0; i < n; i++)
+            V_[i] = v[i];
+        kn_learner_column c = {.b = b,
+                               .j = j,
+                               .e = e,
+                               .v = V_,
+                               .z = m->column ? z : NULL,
+                               .loss = loss,
+                               .joint = v,
+                               .alone = mean,
+                               .known = !m->column};
+        kn_learner_learn(m->learner, &c, work + WORK * n);
+    } else {
+        apply_layer(m, t, &(kn_layer_cells){n, e, V_, z, loss}, v, V_);
     }
-    if (m->noise)
-        kn_noise_of_others(m->noise, b, j, m->apart, (kn_held_out_noise){.n = n, .e = e, .v = v},
-                           kn_col(work, SUMS), others);
-    for (ptrdiff_t i = 0; i < n; i++) {
-        double variance = v[i] + others[i];
-        z[i] = z_of(e[i], variance);
-        loss[i] = 0.5 * (log(variance) + z[i] * z[i]);
-    }
-    if (m->column) {
-        const kn_scaling *s = m->maps->Y.scaling;
-        double sd = s->sd0[t] / s->sd[t];
-        kn_trivial trivial = {(s->mean0[t] - s->mean[t]) / s->sd[t], sd * sd};
-        m->column[j] = kn_losses_of(n, y, z, loss, trivial);
-    }
-    for (ptrdiff_t i = 0; i < n; i++) {
+    if (!m->column)
+        return;
+    const kn_scaling *s = m->maps->Y.scaling;
+    double sd = s->sd0[t] / s->sd[t];
+    kn_trivial trivial = {(s->mean0[t] - s->mean[t]) / s->sd[t], sd * sd};
+    m->column[j] = kn_losses_of(n, y, z, loss, trivial);
+    for (ptrdiff_t i = 0; i < n; i++)
         y[i] = z[i];
-        mean[i] = z_of(e[i], noise);
-        v[i] = z_of(e[i], v[i] + noise);
-    }
 }
 
 static void make_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
     for (ptrdiff_t j = from; j < to; j++)
-        make_column(job->m, job->b, j, job->m->work[worker]);
+        make_column(job->m, job->b, j, kn_col(job->m->work, worker));
 }
 
 static void make_all(kn_ctx *ctx, kn_z_maker *m, kn_block *b)
@@ -175,8 +186,7 @@ kn_visitor kn_z_maker_visitor(kn_z_maker *m)
 
 kn_visitor kn_z_maker_again(kn_z_maker *m)
 {
-    m->noise = NULL;     /* nobody asks for z itself */
-    kn_free(m->column); /* nor for losses */
+    kn_free(m->column); /* nobody asks for z itself, nor for losses */
     m->column = NULL;
     return (kn_visitor){m, KN_WALK_Y | KN_WALK_MAPS, NULL, make_z_again, NULL};
 }
@@ -184,9 +194,7 @@ kn_visitor kn_z_maker_again(kn_z_maker *m)
 void kn_z_maker_clear(kn_z_maker *m)
 {
     kn_slots *slots[] = {&m->losses, &m->y, &m->model, &m->noise_sum, &m->burden};
-    for (int w = 0; m->work && w < m->workers; w++)
-        kn_mat_clear(&m->work[w]);
-    kn_free(m->work);
+    kn_mat_clear(&m->work);
     for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
         kn_slots_clear(slots[i]);
     kn_free(m->iso);
@@ -196,9 +204,11 @@ void kn_z_maker_clear(kn_z_maker *m)
 
 void kn_z_maker_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, bool whole)
 {
+    enum { OF_A_LEARNER = 20 }; /* columns of n, with a few covariates */
     ptrdiff_t blocks = 1 + s->T / KN_BLOCK, width = kn_walk_width(0, s->T);
     kn_hold(r, KN_NEED_WORK, width, sizeof(kn_losses));
-    kn_hold_d(r, KN_NEED_WORK, n, WORK * kn_workers_of(s->threads, width, COLUMNS));
+    kn_hold_d(r, KN_NEED_WORK, n,
+              (WORK + (whole ? OF_A_LEARNER : 0)) * kn_workers_of(s->threads, width, COLUMNS));
     kn_slots_need(r, KN_NEED_WORK, blocks, KN_N_LOSSES);
     if (whole) {
         kn_hold_d(r, KN_NEED_WORK, width, 1);

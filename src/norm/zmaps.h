@@ -6,9 +6,9 @@
 #include "base/reduce.h"
 #include "base/rehearse.h"
 #include "gp/maps.h"
-#include "gp/noise.h"
 #include "gp/walk.h"
 #include "gp/z.h"
+#include "norm/learner.h"
 #include "norm/top.h"
 
 /* Makes z in the place of y; of a reference (`whole`) also the z of the joint deviance, in the place
@@ -20,8 +20,9 @@ typedef struct kn_z_maker {
     const kn_gp_maps *maps;
     double share; /* of the statistic */
     bool whole;
-    const kn_noise_maker *noise; /* who knows what others say; NULL: noise_j for everybody */
-    const kn_apart *apart;
+    const kn_learner *learner; /* of the layer, who knows what others say of the noise; or ... */
+    const kn_layer *layer;     /* ... the layer as it is, for everybody alike */
+    kn_mat D;                  /* its columns; none without scale */
     kn_slots losses;   /* kn_losses of a block */
     kn_slots y, model; /* n: sums of y, of the model variance without R's iso term (whole) */
     kn_slots noise_sum; /* 1 (whole) */
@@ -29,8 +30,7 @@ typedef struct kn_z_maker {
     kn_top_stream top;
     double *iso;       /* width: R's iso term in the variance */
     kn_losses *column; /* width: of each response */
-    int workers;
-    kn_mat *work; /* workers of n x COLUMNS_OF_WORK */
+    kn_mat work; /* of a worker: a column */
 } kn_z_maker;
 
 kn_walk kn_z_maker_walk(const kn_z_maker *m, const char *stage);

@@ -108,11 +108,29 @@ out:
     return status;
 }
 
+/* What was fitted: covariates as they came, responses. */
+typedef struct fitted {
+    kn_view X;
+    kn_responses Y;
+} fitted;
+
+static kn_status loo_reference(kn_ctx *ctx, const fitted *f, kn_model *m)
+{
+    kn_loo_job job = {.gp = &m->gp, .Y = &f->Y, .layer = &m->layer};
+    kn_status status = kn_layer_columns(ctx, &m->layer, &m->x, f->X, &job.D);
+    if (status == KN_OK)
+        status = kn_reference_loo(ctx, &job, &m->reference, &m->info.loo);
+    kn_mat_clear(&job.D);
+    return status;
+}
+
 /* What is normal, from the training samples' own cross-validated maps, and from them the noise. */
-static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y,
+static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const fitted *f,
                                 const kn_settings *s, kn_model *m)
 {
     kn_status status;
+    const kn_responses *Y = &f->Y;
+    kn_layer_covariates x = {0};
     void *fold = NULL;
     kn_noise_maker *maker = NULL;
     int folds = KN_REFERENCE_FOLDS;
@@ -124,7 +142,11 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_resp
                             .keep_z = kn_reference_keeps_z(cv->n, m->gp.T),
                             .order = s->table_order,
                             .group = s->groups,
-                            .seed = m->seed};
+                            .seed = m->seed,
+                            .calibrate = (kn_calibrate)s->calibrate,
+                            .x = &x.x,
+                            .layer = &m->layer};
+    KN_TRY(kn_layer_covariates_new(ctx, &m->x, f->X, cv->sample, cv->n, &x));
     if (cv->sample) {
         KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
         KN_TRY(deal_some(ctx, cv, s->groups, m->seed, &folds, fold));
@@ -139,8 +161,9 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_resp
     kn_noise_maker_free(maker);
     maker = NULL;
     if (!cv->sample) /* of very many samples it would cost more than it tells */
-        KN_TRY(kn_reference_loo(ctx, &m->gp, Y, &m->reference, &m->info.loo));
+        KN_TRY(loo_reference(ctx, f, m));
 out:
+    kn_layer_covariates_clear(&x);
     kn_noise_maker_free(maker);
     kn_free(fold);
     return status;
@@ -148,22 +171,24 @@ out:
 
 /* Noise and reference, by the cross-validated maps where there are any. A fit that is cancelled
  * here stands: only its reference is missing, and its noise is that of training. */
-static kn_status finish(kn_ctx *ctx, const kn_gp_maps *cv, const kn_responses *Y,
-                        const kn_settings *s, kn_model *m)
+static kn_status finish(kn_ctx *ctx, const kn_gp_maps *cv, const fitted *f, const kn_settings *s,
+                        kn_model *m)
 {
     kn_status status = KN_OK;
     double t0 = kn_clock(), top = m->reference.top;
     if (cv->gp)
-        status = make_reference(ctx, cv, Y, s, m);
+        status = make_reference(ctx, cv, f, s, m);
     if (status == KN_ERR_CANCELLED) {
         m->info.stop = KN_STOP_CANCELLED;
         m->reference.top = top;
+        if (m->reference.n == 0)
+            kn_layer_clear(&m->layer);
         if (m->reference.n == 0)
             m->info.cv = (kn_cv_summary){0};
         status = KN_OK;
     }
     if (status == KN_OK && m->info.cv.folds == 0)
-        status = kn_gp_set_noise(ctx, &m->gp, Y, NULL, (kn_rules)s->rules);
+        status = kn_gp_set_noise(ctx, &m->gp, &f->Y, NULL, (kn_rules)s->rules);
     for (ptrdiff_t j = 0; status == KN_OK && j < m->gp.T; j++)
         m->info.noise_variance += m->gp.noise[j] / (double)m->gp.T;
     m->info.converged = m->info.stop == KN_STOP_CONVERGED;
@@ -286,7 +311,7 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
     status = m->info.method->fit(ctx, &problem, &m->gp, &m->info);
     kn_fit_problem_clear(&problem);
     KN_TRY(status);
-    KN_TRY(finish(ctx, &cv, &responses, &s, m));
+    KN_TRY(finish(ctx, &cv, &(fitted){X, responses}, &s, m));
     m->timed = true;
     kn_model_settle(m);
     *model = m;

@@ -39,6 +39,7 @@ static inline void classic_settings(kn_settings *s)
     kn_settings_init(s);
     s->rules = KN_RULES_CLASSIC;
     s->group = "none";
+    s->calibrate = KN_CALIBRATE_NONE;
 }
 
 /* |a - b| <= tol * max(1, |b|), with both numbers in the message. */

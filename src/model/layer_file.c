@@ -1,0 +1,153 @@
+#include "model/layer_file.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "model/info_json.h"
+
+static json_t *columns_json(const kn_scale_columns *c)
+{
+    json_t *list = json_array();
+    for (ptrdiff_t f = 0; f < c->F; f++) {
+        const kn_scale_column *k = &c->column[f];
+        json_array_append_new(list, json_pack("{s:i s:I s:o s:o s:o s:o s:o}", "kind", (int)k->kind,
+                                              "source", (json_int_t)k->source, "mean",
+                                              kn_json_number(k->mean), "sd", kn_json_number(k->sd),
+                                              "low", kn_json_number(k->low), "high",
+                                              kn_json_number(k->high), "centre",
+                                              kn_json_number(k->centre)));
+    }
+    return list;
+}
+
+json_t *kn_layer_to_json(const kn_layer *l)
+{
+    json_t *parts = json_object();
+    if (!(l->nu > 0)) {
+        json_decref(parts);
+        return json_null();
+    }
+    for (int k = 0; k < KN_LAYER_PARTS; k++)
+        if (l->part[k].tried)
+            json_object_set_new(parts, kn_layer_part_name[k],
+                                json_pack("{s:b s:o s:o}", "kept", l->part[k].kept, "gain",
+                                          kn_json_number(l->part[k].gain), "se",
+                                          kn_json_number(l->part[k].se)));
+    return json_pack("{s:o s:o s:o s:b}", "nu", kn_json_number(l->nu), "parts", parts, "columns",
+                     columns_json(&l->columns), "shape", l->theta.data != NULL);
+}
+
+kn_status kn_layer_add(kn_ctx *ctx, const kn_layer *l, kn_st_writer *w)
+{
+    kn_status status = KN_OK;
+    if (l->beta.data)
+        KN_TRY(kn_st_add_mat(ctx, w, "scale_beta", l->beta, KN_ST_F64));
+    if (l->theta.data)
+        KN_TRY(kn_st_add_mat(ctx, w, "shape", l->theta, KN_ST_F64));
+out:
+    return status;
+}
+
+static kn_status bad(kn_ctx *ctx, const kn_st_file *f)
+{
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: 'layer' is missing or not what it should be",
+                   kn_st_name(f));
+}
+
+static double number(json_t *object, const char *key, double otherwise)
+{
+    json_t *v = json_object_get(object, key);
+    return json_is_number(v) ? json_number_value(v) : otherwise;
+}
+
+/* Is there such a column of the covariates? */
+static bool is_sound(const kn_scale_column *c, const kn_design *x)
+{
+    ptrdiff_t numbers = 0, levels = 0;
+    for (ptrdiff_t i = 0; i < x->C; i++) {
+        numbers += x->column[i].levels == 0;
+        levels += x->column[i].levels == 2;
+    }
+    ptrdiff_t of = c->kind == KN_SCALE_LEVEL ? levels : numbers;
+    if (c->kind == KN_SCALE_ONE)
+        return true;
+    return c->kind >= KN_SCALE_LINE && c->kind <= KN_SCALE_LEVEL && c->source >= 0 &&
+           c->source < of && isfinite(c->mean) && c->sd > 0 && c->low <= c->high &&
+           isfinite(c->centre);
+}
+
+static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, const kn_design *x,
+                              kn_scale_columns *out)
+{
+    enum { MOST = 10000 };
+    void *memory;
+    size_t n = json_array_size(list);
+    if (!json_is_array(list) || n > MOST)
+        return bad(ctx, f);
+    if (n == 0)
+        return KN_OK;
+    kn_status status = kn_alloc(ctx, (ptrdiff_t)n, sizeof *out->column, &memory);
+    if (status != KN_OK)
+        return status;
+    out->column = memory;
+    out->F = (ptrdiff_t)n;
+    for (size_t i = 0; i < n; i++) {
+        json_t *j = json_array_get(list, i);
+        out->column[i] = (kn_scale_column){
+            .kind = (kn_scale_kind)json_integer_value(json_object_get(j, "kind")),
+            .source = (ptrdiff_t)json_integer_value(json_object_get(j, "source")),
+            .mean = number(j, "mean", NAN),
+            .sd = number(j, "sd", NAN),
+            .low = number(j, "low", -INFINITY), /* null: no bound */
+            .high = number(j, "high", INFINITY),
+            .centre = number(j, "centre", NAN)};
+        if (!is_sound(&out->column[i], x))
+            return bad(ctx, f);
+    }
+    return KN_OK;
+}
+
+static void read_parts(json_t *parts, kn_layer *l)
+{
+    for (int k = 0; k < KN_LAYER_PARTS; k++) {
+        json_t *p = json_object_get(parts, kn_layer_part_name[k]);
+        if (json_is_object(p))
+            l->part[k] = (kn_layer_part){true, json_is_true(json_object_get(p, "kept")),
+                                         number(p, "gain", NAN), number(p, "se", NAN)};
+    }
+}
+
+static bool all_within(kn_mat m, double most)
+{
+    for (ptrdiff_t j = 0; j < m.cols; j++)
+        for (ptrdiff_t i = 0; i < m.rows; i++)
+            if (!(fabs(kn_at(m, i, j)) <= most))
+                return false;
+    return true;
+}
+
+kn_status kn_layer_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_layer_for of,
+                        kn_layer *out)
+{
+    kn_status status;
+    static const double MOST = 1e6; /* of a coefficient: far beyond anything that is fitted */
+    json_t *j = json_object_get(record, "layer");
+    if (!json_is_object(j))
+        return KN_OK;
+    out->nu = number(j, "nu", NAN);
+    if (!(out->nu > 0) || !isfinite(out->nu))
+        return bad(ctx, f);
+    KN_TRY(read_columns(ctx, f, json_object_get(j, "columns"), of.x, &out->columns));
+    read_parts(json_object_get(j, "parts"), out);
+    if (out->columns.F > 0)
+        KN_TRY(kn_st_read_mat(ctx, f, "scale_beta", out->columns.F, of.T, &out->beta));
+    if (json_is_true(json_object_get(j, "shape")))
+        KN_TRY(kn_st_read_mat(ctx, f, "shape", 2, of.T, &out->theta));
+    if (!all_within(out->beta, MOST) || !all_within(out->theta, MOST)) {
+        status = bad(ctx, f);
+        goto out;
+    }
+    KN_TRY(kn_layer_prepare(ctx, out));
+out:
+    return status;
+}
