@@ -19,6 +19,7 @@
 #include "gp/z.h"
 #include "model/units.h"
 #include "work/check.h"
+#include "work/doubt.h"
 #include "work/leavers.h"
 #include "work/mapfile.h"
 #include "work/newcomers.h"
@@ -361,6 +362,8 @@ static kn_status pass_batches(kn_ctx *ctx, work *w)
         for (int k = 0; k < KN_N_MAPS; k++)
             if (w->file[k])
                 KN_TRY(kn_mapfile_rows(ctx, w->file[k], w->map[k], rows));
+        if (w->score)
+            KN_TRY(kn_doubt_rows(ctx, w->scores, row, rows_of(w->people.Y, row, rows), w->map[Z]));
         if (w->score && kn_values_hashed(w->data))
             KN_TRY(kn_values_hash(ctx, rows_of(w->people.Y, row, rows), w->values, &w->values));
         if (w->score) /* of a scratch file these rows can go */
@@ -445,6 +448,8 @@ static kn_status run(kn_ctx *ctx, work *w, ptrdiff_t rows, kn_scores **scores)
     KN_TRY(prepare_batches(ctx, w, rows));
     KN_TRY(pass_batches(ctx, w));
     KN_TRY(kn_scores_finish(ctx, w->scores));
+    if (w->score)
+        kn_doubt_tell(ctx, w->scores, kn_data_responses_name(w->data));
     KN_TRY(kn_summary_make(ctx, w->scores,
                            &(kn_provenance){w->given, &w->s, w->data, &w->attendance, &w->warnings,
                                             w->values}));

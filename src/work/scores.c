@@ -28,6 +28,8 @@ void kn_scores_settle(kn_scores *s)
     kn_free(s->sums);
     kn_free(s->beyond);
     kn_free(s->noise_known);
+    kn_free(s->zero);
+    s->zero = NULL;
     s->beyond = s->noise_known = NULL;
     s->standing = NULL;
     kn_free(s->training);
@@ -61,6 +63,7 @@ void kn_scores_free(kn_scores *s)
     kn_names_free(s->id, s->n);
     kn_free(s->noise);
     kn_free(s->noise_group);
+    kn_free(s->implausible);
     json_decref(s->summary);
     free(s->json);
     kn_free(s);

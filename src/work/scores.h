@@ -32,7 +32,8 @@ struct kn_scores {
     /* of each person, made batch by batch; p_upper, probability and the percentile at the end */
     double *statistic, *deviance, *deviance_p, *deviance_noise, *deviance_noise_p, *extrapolation,
         *probability, *p_upper, *extrapolation_pct, *in_training;
-    kn_mat metrics; /* T x KN_N_METRICS, of each response */
+    int *implausible; /* n  kn_implausible, 0: plausible; NULL: predicted */
+    kn_mat metrics;   /* T x KN_N_METRICS, of each response */
 
     /* while they are made */
     const kn_model *model;
@@ -48,7 +49,9 @@ struct kn_scores {
     double *mean0, *var0, *iso;
     kn_metric_sums *sums; /* of these */
     kn_calibrator calibrator;
-    double noise_sum; /* of extrapolation, in the batch under way */
+    ptrdiff_t *zero, n_zero; /* responses in use that were 0 for everybody so far, but not in
+                              * training */
+    double noise_sum;        /* of extrapolation, in the batch under way */
     double *beyond; /* n  what extrapolation has more than the maps; where there are no components,
                      * the whole of it */
     const kn_standing *standing; /* lent */
@@ -59,8 +62,9 @@ struct kn_scores {
     kn_gev gev;
     ptrdiff_t n_in_training, n_abnormal, n_extrapolated;
     ptrdiff_t n_changed; /* training ids whose data are not those of training */
-    ptrdiff_t n_empty;   /* people without a finite z */
-    bool seen_as_new;    /* training samples had to be scored as if they were new */
+    ptrdiff_t n_implausible;
+    ptrdiff_t n_empty; /* people without a finite z */
+    bool seen_as_new;  /* training samples had to be scored as if they were new */
     double mean_metrics[KN_N_METRICS], calibration[KN_N_CALIBRATION];
     double began;
 };
@@ -97,6 +101,9 @@ void kn_scores_settle(kn_scores *s);           /* nothing is left that was lent 
 
 /* Columns of abnormality.tsv after the id, in order; NULL beyond the last. */
 const char *kn_scores_column(int k);
+
+/* A name, x,y,z of a voxel from 0, or a number from 1. */
+void kn_response_name(const kn_space *space, ptrdiff_t j, char *out, size_t size);
 
 kn_status kn_scores_check(kn_ctx *ctx, const char *dir, const kn_write_options *options);
 /* abnormality.tsv, metrics.tsv, summary.json */
