@@ -1,5 +1,5 @@
 /* Scored data that cannot be right: not abnormal, but of another kind than what was learned from
- *                                                                                     [METHOD 8c]
+ *                                                                                     [METHOD 8]
  *
  *     constant  all of a person's values are the same one: a blank image
  *     larger    |y_j| > 5 (mean_j^2 + sd_j^2)^1/2 of training on more than half of the responses

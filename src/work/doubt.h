@@ -1,4 +1,4 @@
-/* What is to be doubted of the people that are scored, and of their file as a whole [METHOD 8c]. */
+/* What is to be doubted of the people that are scored, and of their file as a whole [METHOD 8]. */
 #ifndef KN_WORK_DOUBT_H
 #define KN_WORK_DOUBT_H
 

@@ -28,8 +28,6 @@ void kn_scores_settle(kn_scores *s)
     kn_free(s->sums);
     kn_free(s->beyond);
     kn_free(s->noise_known);
-    kn_free(s->zero);
-    s->zero = NULL;
     s->beyond = s->noise_known = NULL;
     s->standing = NULL;
     kn_free(s->training);
@@ -39,6 +37,8 @@ void kn_scores_settle(kn_scores *s)
     kn_free(s->use);
     kn_free(s->normals);
     kn_calibrator_clear(&s->calibrator);
+    kn_free(s->zero);
+    s->zero = NULL;
     s->mean0 = s->var0 = s->iso = NULL;
     s->sums = NULL;
     s->training = s->cv_row = NULL;
@@ -60,10 +60,10 @@ void kn_scores_free(kn_scores *s)
         kn_free(s->map[k]);
     kn_scores_settle(s);
     kn_mat_clear(&s->metrics);
+    kn_free(s->doubt);
     kn_names_free(s->id, s->n);
     kn_free(s->noise);
     kn_free(s->noise_group);
-    kn_free(s->implausible);
     json_decref(s->summary);
     free(s->json);
     kn_free(s);

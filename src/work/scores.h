@@ -26,14 +26,14 @@ struct kn_scores {
     double *noise;         /* T, original units */
     double *noise_group;   /* the same of members of a known group; NULL: nobody is */
     ptrdiff_t n_files;     /* written */
+    int *doubt;            /* n  kn_implausible, 0: plausible; NULL: predicted */
     json_t *summary;
     char *json; /* the same as text */
 
     /* of each person, made batch by batch; p_upper, probability and the percentile at the end */
     double *statistic, *deviance, *deviance_p, *deviance_noise, *deviance_noise_p, *extrapolation,
         *probability, *p_upper, *extrapolation_pct, *in_training;
-    int *implausible; /* n  kn_implausible, 0: plausible; NULL: predicted */
-    kn_mat metrics;   /* T x KN_N_METRICS, of each response */
+    kn_mat metrics; /* T x KN_N_METRICS, of each response */
 
     /* while they are made */
     const kn_model *model;

@@ -1,4 +1,4 @@
-/* Scored data that cannot be right [METHOD 8c]. */
+/* Scored data that cannot be right [METHOD 8]. */
 #include "base/rng.h"
 #include "norm/implausible.h"
 #include "test.h"
