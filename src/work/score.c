@@ -90,6 +90,21 @@ static int maps_of(const work *w)
            (w->score && w->model->reference.has_deviance);
 }
 
+/* Metrics that are maps too: where the responses are, they say where the model is good. */
+static const struct {
+    const char *file, *metric;
+} METRIC_MAPS[] = {{"metrics_R2", "R2"}, {"metrics_MSLL", "MSLL"}, {"metrics_z2", "z2"}};
+enum { N_METRIC_MAPS = sizeof METRIC_MAPS / sizeof *METRIC_MAPS };
+
+/* Of images as images, and only where there are two new predictions or more. */
+static bool has_metric_maps(const work *w)
+{
+    ptrdiff_t measured = 0;
+    for (ptrdiff_t i = 0; w->score && i < w->people.n; i++)
+        measured += w->scores->measured[i];
+    return measured > 1 && w->layout.format == KN_FORMAT_NII;
+}
+
 /* The folder, and every file that will be in it, before anything is computed. */
 static kn_status check_outputs(kn_ctx *ctx, work *w)
 {
@@ -108,7 +123,9 @@ static kn_status check_outputs(kn_ctx *ctx, work *w)
         KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise_known", 1, true));
     KN_TRY(kn_people_check(ctx, folder, &w->options));
     if (w->score)
-        KN_TRY(kn_scores_check(ctx, folder, &w->options));
+        KN_TRY(kn_scores_check(ctx, w->scores, folder, &w->options));
+    for (int k = 0; has_metric_maps(w) && k < N_METRIC_MAPS; k++)
+        KN_TRY(kn_mapfile_check(ctx, &w->layout, METRIC_MAPS[k].file, 1, true));
 out:
     return status;
 }
@@ -144,8 +161,10 @@ static kn_status prepare(kn_ctx *ctx, work *w)
     w->write = w->score ? (unsigned)KN_MAP_Z : (unsigned)(KN_MAP_YHAT | KN_MAP_YS2_MODEL);
     if (w->s.write)
         kn_list_bits(w->s.write, KN_MAP_WORDS, &w->write);
-    if (!w->score && (w->write & KN_MAP_Z))
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "z maps need responses: use score");
+    if (!w->score)
+        KN_TRY(kn_check_predicted(ctx, w->write));
+    bool metrics = w->write & KN_WRITE_METRICS;
+    w->write &= ~(unsigned)KN_WRITE_METRICS; /* what is left is maps */
     if (w->model->recipe.n == 0)
         return kn_fail(ctx, KN_ERR_DATA,
                        "%s was made from numbers alone: it has no recipe for covariates",
@@ -161,6 +180,7 @@ static kn_status prepare(kn_ctx *ctx, work *w)
     KN_TRY(kn_standing_new(ctx, &w->s, w->model, &w->people, &w->standing));
     KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->data, &w->people, &w->scores));
     KN_TRY(kn_scores_stand(ctx, w->scores, &w->standing));
+    w->scores->tabulate = metrics || w->scores->T <= KN_METRICS_UNASKED;
     if (w->s.folder)
         KN_TRY(prepare_outputs(ctx, w));
     kn_log(ctx, KN_LOG_INFO, "%td samples, %td responses; maps of %.1f MB", w->people.n,
@@ -373,8 +393,8 @@ out:
     return status;
 }
 
-/* A noise map: one row, which is nobody's. */
-static kn_status write_noise(kn_ctx *ctx, const work *w, const char *name, const double *values)
+/* A map of noise or of a metric: one row, which is nobody's. */
+static kn_status write_single(kn_ctx *ctx, const work *w, const char *name, const double *values)
 {
     kn_status status;
     kn_mapfile *file = NULL;
@@ -414,13 +434,16 @@ static kn_status write_all(kn_ctx *ctx, work *w)
         if (w->file[k])
             KN_TRY(kn_mapfile_commit(ctx, w->file[k], &w->scores->n_files));
     if (w->write & KN_MAP_YS2_MODEL)
-        KN_TRY(write_noise(ctx, w, "ys2_noise", w->scores->noise));
+        KN_TRY(write_single(ctx, w, "ys2_noise", w->scores->noise));
     if (w->write & KN_MAP_YS2_MODEL && w->scores->noise_group)
-        KN_TRY(write_noise(ctx, w, "ys2_noise_known", w->scores->noise_group));
+        KN_TRY(write_single(ctx, w, "ys2_noise_known", w->scores->noise_group));
+    for (int k = 0; has_metric_maps(w) && k < N_METRIC_MAPS; k++)
+        KN_TRY(write_single(ctx, w, METRIC_MAPS[k].file,
+                            kn_scores_responses(w->scores, METRIC_MAPS[k].metric)));
     KN_TRY(write_people(ctx, w));
     if (w->score) {
         KN_TRY(kn_scores_write(ctx, w->scores, w->s.folder, &w->options));
-        w->scores->n_files += 3;
+        w->scores->n_files += 2 + w->scores->tabulate;
     }
     KN_TRY(kn_pending_commit(ctx, &w->pending, &w->made));
     kn_leavers_remove(ctx, &w->leavers);

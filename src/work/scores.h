@@ -26,6 +26,7 @@ struct kn_scores {
     double *noise;         /* T, original units */
     double *noise_group;   /* the same of members of a known group; NULL: nobody is */
     ptrdiff_t n_files;     /* written */
+    bool tabulate;         /* metrics.tsv is written */
     int *doubt;            /* n  kn_implausible, 0: plausible; NULL: predicted */
     json_t *summary;
     char *json; /* the same as text */
@@ -105,7 +106,11 @@ const char *kn_scores_column(int k);
 /* A name, x,y,z of a voxel from 0, or a number from 1. */
 void kn_response_name(const kn_space *space, ptrdiff_t j, char *out, size_t size);
 
-kn_status kn_scores_check(kn_ctx *ctx, const char *dir, const kn_write_options *options);
+/* Responses up to which metrics.tsv is written unasked. */
+enum { KN_METRICS_UNASKED = 100000 };
+
+kn_status kn_scores_check(kn_ctx *ctx, const kn_scores *s, const char *dir,
+                          const kn_write_options *options);
 /* abnormality.tsv, metrics.tsv, summary.json */
 kn_status kn_scores_write(kn_ctx *ctx, const kn_scores *s, const char *dir,
                           const kn_write_options *options);

@@ -192,4 +192,45 @@ check "... are as many in the warning as in the counts" test \
     "$(sed -n 's/.*"extrapolated": \([0-9]*\).*/\1/p' beyond/summary.json)" -eq \
     "$(sed -n 's/.*"\([0-9]*\) of 10 samples have covariates far from training.*/\1/p' beyond/summary.json)"
 check "... and named" grep -q 'far from training.*: s31, s32, s33[;,]' beyond/summary.json
+
+# ---- metrics of many responses
+make_images
+I="score images.safetensors -c study/test_participants.tsv"
+"$KRONORM" fit -c study/train_participants.tsv -y study/train_images.txt --use age,sex -o images.safetensors -q
+works "metrics of images" $I -y study/test_images.txt -o maps
+check "... are maps too" test "$(cd maps && echo metrics*)" = "metrics.tsv metrics_MSLL.nii.gz metrics_R2.nii.gz metrics_z2.nii.gz"
+works "... with --split as without" $I -y study/test_images.txt --split -o parts
+check "... the same" sh -c 'for m in R2 MSLL z2; do cmp parts/metrics_$m.nii.gz maps/metrics_$m.nii.gz || exit 1; done'
+works "... not of another format" $I -y study/test_images.txt --format npy -o array
+check "... which has the table" test "$(cd array && echo metrics*)" = metrics.tsv
+head -n 1 study/test_images.txt >study/one.txt
+works "... nor of a single person" $I -y study/one.txt --match common -o one
+check "... who has none to speak of" test "$(cd one && echo metrics*)" = metrics.tsv
+works "... nor of training people" score images.safetensors -c study/train_participants.tsv -y study/train_images.txt -o trained
+check "... who have none" test "$(cd trained && echo metrics*)" = metrics.tsv
+mkdir there
+: >there/metrics_z2.nii.gz
+refused "a map of metrics that is there is kept" "there/metrics_z2.nii.gz: exists already (use --force to replace it)" \
+    $I -y study/test_images.txt -o there
+works "--write metrics" $I -y study/test_images.txt --write metrics -o only
+check "... is no map of people" test "$(cd only && ls | tr '\n' ' ')" = \
+    "abnormality.tsv metrics.tsv metrics_MSLL.nii.gz metrics_R2.nii.gz metrics_z2.nii.gz people.tsv summary.json "
+check "... and changes no number" cmp only/abnormality.tsv maps/abnormality.tsv
+if /usr/bin/python3 -c "import numpy as n; r = n.random.default_rng(1); n.save('many.npy', r.normal(size=(14, 100001)).astype('f4'))
+n.save('edge.npy', n.load('many.npy')[:, 1:])" 2>/dev/null; then
+    awk 'BEGIN { print "age"; for (i = 0; i < 14; i++) print 20 + 3 * i }' >ages.csv
+    for name in many edge; do
+        "$KRONORM" fit -c ages.csv -y $name.npy -P 1 --folds 2 --strip-ids -o $name.safetensors -q
+    done
+    works "more than 100,000 responses" score many.safetensors -c ages.csv -y many.npy -o many
+    check "... have no table of metrics" test ! -e many/metrics.tsv -a -s many/summary.json
+    check "... which is said" grep -qx 'metrics.tsv of 100001 responses is left out (--write z,metrics writes it)' "$logs/err"
+    works "... unless it is asked for" score many.safetensors -c ages.csv -y many.npy --write z,metrics -o asked
+    check "... whole" test "$(wc -l <asked/metrics.tsv)" -eq 100002
+    check "... beside the same z" cmp asked/z.npy many/z.npy
+    works "100,000 of them" score edge.safetensors -c ages.csv -y edge.npy -o edge
+    check "... have it unasked" test "$(wc -l <edge/metrics.tsv)" -eq 100001
+else
+    skip "more than 100,000 responses" "no numpy"
+fi
 done_testing
