@@ -37,7 +37,7 @@ static void report(const kn_scores *s, const kn_options *options)
         printf("  mean z^2 %.3f%s\n", z2, label ? " of those not labelled" : "");
     if (label)
         report_auc(s, label);
-    printf("  abnormality.tsv, metrics.tsv, people.tsv, summary.json and maps: %.0f files\n",
+    printf("  abnormality.tsv, people.tsv, summary.json, metrics and maps: %.0f files\n",
            kn_scores_number(s, "files"));
 }
 

@@ -29,12 +29,6 @@ static inline double kn_z2(double e, double s2)
     return e * e / s2;
 }
 
-/* d = y - mean0 */
-static inline double kn_standardised_loss(double e, double s2, double d, double var0)
-{
-    return 0.5 * (log(s2 / var0) + kn_z2(e, s2) - kn_z2(d, var0));
-}
-
 /* |z| at which 50, 90, 95 and 99 % of a standard normal are covered */
 enum { KN_COVERAGES = 4, KN_COVERAGE95 = 2 };
 extern const double kn_coverage_z[KN_COVERAGES];

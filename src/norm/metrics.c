@@ -15,7 +15,12 @@ typedef struct job {
     kn_mat out;
 } job;
 
-static void add_sample(kn_metric_sums *s, double y, double m, double s2, double mean0, double var0)
+/* What is said of one sample: z^2 and the log loss, less 1/2 ln 2pi. */
+typedef struct verdict {
+    double z2, loss;
+} verdict;
+
+static void add_sample(kn_metric_sums *s, double y, double m, verdict of, double mean0, double var0)
 {
     double e = y - m, d = y - mean0;
     if (s->n == 0) {
@@ -34,17 +39,25 @@ static void add_sample(kn_metric_sums *s, double y, double m, double s2, double 
     s->ym += w * dy * dm;
     s->ee += w * de * de;
     s->e2 += e * e;
-    s->z2 += kn_z2(e, s2);
-    s->loss += var0 > 0 ? kn_standardised_loss(e, s2, d, var0) : NAN;
+    s->z2 += of.z2;
+    s->loss += var0 > 0 ? of.loss - 0.5 * (log(var0) + kn_z2(d, var0)) : NAN;
+}
+
+static verdict verdict_of(const kn_measured *b, ptrdiff_t i, ptrdiff_t j)
+{
+    if (b->z.data)
+        return (verdict){kn_at(b->z, i, j) * kn_at(b->z, i, j), kn_at(b->loss, i, j)};
+    double e = kn_at(b->y, i, j) - kn_at(b->mean, i, j), s2 = kn_at(b->v, i, j) + b->noise[j];
+    return s2 > 0 ? (verdict){kn_z2(e, s2), 0.5 * (log(s2) + kn_z2(e, s2))} : (verdict){NAN, NAN};
 }
 
 static void add_response(const kn_measured *b, ptrdiff_t j, kn_metric_sums *s)
 {
-    const double *y = kn_col(b->y, j), *m = kn_col(b->mean, j), *v = kn_col(b->v, j);
+    const double *y = kn_col(b->y, j), *m = kn_col(b->mean, j);
     for (ptrdiff_t i = 0; i < b->y.rows; i++) {
-        double s2 = v[i] + b->noise[j];
-        if ((!b->use || b->use[i]) && isfinite(y[i]) && isfinite(m[i]) && s2 > 0 && isfinite(s2))
-            add_sample(s, y[i], m[i], s2, b->mean0[j], b->var0[j]);
+        verdict of = verdict_of(b, i, j);
+        if ((!b->use || b->use[i]) && isfinite(y[i]) && isfinite(m[i]) && isfinite(of.loss))
+            add_sample(s, y[i], m[i], of, b->mean0[j], b->var0[j]);
     }
 }
 
@@ -87,7 +100,7 @@ static void run(kn_ctx *ctx, job *b)
     enum { RESPONSES = 64 };
     const kn_measured *m = b->m;
     assert(m->mean.rows == m->y.rows && m->mean.cols == m->y.cols);
-    assert(m->v.rows == m->y.rows && m->v.cols == m->y.cols);
+    assert(m->z.data || (m->v.rows == m->y.rows && m->v.cols == m->y.cols));
     kn_parallel(ctx, m->y.cols, RESPONSES, some_responses, b);
 }
 

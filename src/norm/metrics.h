@@ -5,6 +5,7 @@
  * square RMSE = sqrt(mean e^2)   SMSE = mean e^2 / var y   EXPV = 1 - var e / var y   (divisor n)
  *     MSLL = mean [1/2 ln(2 pi s2) + e^2/(2 s2)] - mean [1/2 ln(2 pi var0) + (y - y0)^2/(2 var0)]
  *     z2 = mean e^2/s2
+ * With a calibration layer z2 = mean z^2, and MSLL is by the full density (norm/layer.h).
  *
  * A sample counts where y is finite and mean and s2 usable. What is not defined is NaN: R2, rho,
  * rho2, SMSE, EXPV when y does not vary over the samples that count (so for a single one), rho when
@@ -46,6 +47,7 @@ typedef struct kn_measured {
     kn_mat y, mean, v;                  /* N* x count */
     const double *noise, *mean0, *var0; /* count */
     const bool *use;                    /* N*  samples that count; NULL: all */
+    kn_mat z, loss; /* N* x count, as norm/layer.h makes them, instead of v and noise; or none */
 } kn_measured;
 
 /* Adds them to the sums of their responses, which go in parallel. Sums of no samples are zero. */

@@ -82,14 +82,14 @@ static void sum_burden(void *self, ptrdiff_t from, ptrdiff_t to)
 
 /* z of one response by the layer as it is, and the losses. */
 static void apply_layer(const kn_z_maker *m, ptrdiff_t j, const kn_layer_cells *cells,
-                        const double *v, double *V)
+                        const double *v, double *total)
 {
     const kn_layer *l = m->layer;
     const kn_shash *law = NULL;
     kn_shash own;
-    kn_layer_factor(m->D, m->D.data ? kn_col(l->beta, j) : NULL, cells->n, V);
+    kn_layer_factor(m->D, m->D.data ? kn_col(l->beta, j) : NULL, cells->n, total);
     for (ptrdiff_t i = 0; i < cells->n; i++)
-        V[i] = v[i] + m->gp->noise[j] * V[i];
+        total[i] = v[i] + m->gp->noise[j] * total[i];
     if (l->theta.data) {
         own = kn_layer_law(l, j);
         law = &own;

@@ -66,6 +66,7 @@ static kn_settings options_of(const kn_run *run, uint64_t seed)
     enum { PAPER_EVALUATIONS = 100 }; /* where fmin_tnc, the paper's optimiser, stops by default */
     kn_settings o;
     kn_settings_init(&o);
+    o.calibrate = KN_CALIBRATE_NONE; /* z as the paper has it */
     o.method = kn_method_name[run->method];
     o.components = (int)run->components;
     o.seed = seed;
@@ -145,7 +146,13 @@ static void take_block(kn_ctx *ctx, evaluation *e, ptrdiff_t first, kn_mat mean,
     const kn_scaling *s = &e->model->y;
     kn_mat y = kn_cols(e->h->Ys, first, count);
     const double *noise = e->noise + first;
-    kn_measured m = {y, mean, var, noise, e->mean0 + first, e->var0 + first, e->h->normal};
+    kn_measured m = {.y = y,
+                     .mean = mean,
+                     .v = var,
+                     .noise = noise,
+                     .mean0 = e->mean0 + first,
+                     .var0 = e->var0 + first,
+                     .use = e->h->normal};
     kn_metrics(ctx, &m, kn_sub(e->metrics, first, 0, count, KN_N_METRICS));
     m.use = NULL;
     kn_metrics(ctx, &m, kn_sub(e->metrics_all, first, 0, count, KN_N_METRICS));

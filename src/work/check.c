@@ -120,6 +120,14 @@ out:
     return status;
 }
 
+kn_status kn_check_predicted(kn_ctx *ctx, unsigned write)
+{
+    if (write & (KN_MAP_Z | KN_WRITE_METRICS))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s need responses: use score",
+                       write & KN_MAP_Z ? "z maps" : "metrics");
+    return KN_OK;
+}
+
 kn_status kn_options_check(kn_ctx *ctx, const kn_options *options)
 {
     kn_settings s;
@@ -133,8 +141,7 @@ kn_status kn_options_check(kn_ctx *ctx, const kn_options *options)
         KN_TRY(kn_check_fit(ctx, &s));
     if (strcmp(command, "predict") == 0 && s.write) {
         kn_list_bits(s.write, KN_MAP_WORDS, &maps);
-        if (maps & KN_MAP_Z)
-            status = kn_fail(ctx, KN_ERR_ARGUMENT, "z maps need responses: use score");
+        status = kn_check_predicted(ctx, maps);
     }
 out:
     return status;

@@ -14,8 +14,10 @@ enum {
 };
 
 /* Maps by their place in the words of {write}. */
-#define KN_MAP_WORDS "z|yhat|ys2_model"
-enum { KN_MAP_Z = 1, KN_MAP_YHAT = 2, KN_MAP_YS2_MODEL = 4 };
+#define KN_MAP_WORDS "z|yhat|ys2_model|metrics"
+enum { KN_MAP_Z = 1, KN_MAP_YHAT = 2, KN_MAP_YS2_MODEL = 4, KN_WRITE_METRICS = 8 };
+/* What is written of people without responses, or a refusal. */
+kn_status kn_check_predicted(kn_ctx *ctx, unsigned write);
 
 /* Data present, sizes positive and within what BLAS can count. */
 kn_status kn_check_view(kn_ctx *ctx, kn_view v, const char *name);

@@ -102,14 +102,17 @@ kn_status kn_leavers_find(kn_ctx *ctx, const kn_maplayout *layout, ptrdiff_t n, 
 
 void kn_leavers_remove(kn_ctx *ctx, const kn_leavers *l)
 {
-    ptrdiff_t stayed = 0;
+    ptrdiff_t stayed = 0, last = 0;
     for (ptrdiff_t i = 0; i < l->n; i++)
-        stayed += unlink(l->path[i]) != 0 && errno != ENOENT;
+        if (unlink(l->path[i]) != 0 && errno != ENOENT) {
+            last = i;
+            stayed++;
+        }
     if (l->n > stayed)
         kn_log(ctx, KN_LOG_INFO, "%td maps of people who are no longer there were removed",
                l->n - stayed);
     if (stayed > 0)
         kn_log(ctx, KN_LOG_WARNING,
                "%td maps of people who are no longer there could not be removed, such as %s",
-               stayed, l->path[0]);
+               stayed, l->path[last]);
 }

@@ -15,6 +15,7 @@ void kn_standing_clear(kn_standing *s)
 {
     kn_free(s->group);
     kn_free(s->held);
+    kn_free(s->unseen);
     kn_free(s->column);
     *s = (kn_standing){0};
 }
@@ -119,6 +120,23 @@ static kn_status tell_held(kn_ctx *ctx, const kn_model *m, const kn_standing *s)
     return status;
 }
 
+/* A level that training did not have is code L [METHOD 0]. */
+static kn_status find_unseen(kn_ctx *ctx, const kn_model *m, kn_view raw, kn_standing *out)
+{
+    void *memory;
+    kn_status status = kn_alloc(ctx, out->n, sizeof *out->unseen, &memory);
+    if (status != KN_OK)
+        return status;
+    out->unseen = memory;
+    for (ptrdiff_t i = 0; i < out->n; i++) {
+        out->unseen[i] = false;
+        for (ptrdiff_t c = 0; c < m->x.C; c++)
+            if (m->x.column[c].levels > 0 && kn_view_at(raw, i, c) >= m->x.column[c].levels)
+                out->unseen[i] = true;
+    }
+    return KN_OK;
+}
+
 kn_status kn_standing_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
                           const kn_people *people, kn_standing *out)
 {
@@ -133,6 +151,7 @@ kn_status kn_standing_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
     KN_TRY(kn_mat_new(ctx, out->n, m->x.F, &X));
     KN_TRY(kn_design_apply(ctx, &m->x, raw, true, X, out->held));
     KN_TRY(kn_design_count_held(ctx, &m->x, raw, out->column));
+    KN_TRY(find_unseen(ctx, m, raw, out));
     KN_TRY(tell_held(ctx, m, out));
     if (s->known_groups) {
         KN_TRY(check_groups(ctx, s, m, people));

@@ -10,6 +10,7 @@ typedef struct kn_standing {
     ptrdiff_t n;
     ptrdiff_t *group;  /* n  the group of training, -1: a new one; NULL: groups are not asked for */
     int *held;         /* n  covariates that were held, or of a level or value that is new */
+    bool *unseen;      /* n  of a level that training did not have */
     ptrdiff_t *column; /* how many people that is, for each covariate of the model */
     ptrdiff_t n_known; /* people in a group of training */
 } kn_standing;

@@ -7,6 +7,7 @@
 
 #include "data/columns.h"
 #include "data/words.h"
+#include "norm/implausible.h"
 
 enum { PATH = 4096, NOTES = 2048 };
 
@@ -176,6 +177,8 @@ static kn_status used_row(kn_ctx *ctx, const kn_people_sheet *sheet, ptrdiff_t i
     const kn_scores *s = sheet->scores;
     notes why = {0}, again = {0};
     KN_TRY(covariates(ctx, sheet, i, &why, NULL));
+    if (s->doubt && s->doubt[i])
+        note(&why, "%s", kn_implausible_words((kn_implausible)s->doubt[i]));
     KN_TRY(kn_table_writer_text(ctx, w, s->id[i]));
     KN_TRY(kn_table_writer_text(ctx, w, "used"));
     KN_TRY(kn_table_writer_text(ctx, w, why.n ? why.text : "n/a"));

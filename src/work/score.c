@@ -19,6 +19,7 @@
 #include "gp/z.h"
 #include "model/units.h"
 #include "work/check.h"
+#include "work/doubt.h"
 #include "work/leavers.h"
 #include "work/mapfile.h"
 #include "work/newcomers.h"
@@ -89,6 +90,21 @@ static int maps_of(const work *w)
            (w->score && w->model->reference.has_deviance);
 }
 
+/* Metrics that are maps too: where the responses are, they say where the model is good. */
+static const struct {
+    const char *file, *metric;
+} METRIC_MAPS[] = {{"metrics_R2", "R2"}, {"metrics_MSLL", "MSLL"}, {"metrics_z2", "z2"}};
+enum { N_METRIC_MAPS = sizeof METRIC_MAPS / sizeof *METRIC_MAPS };
+
+/* Of images as images, and only where there are two new predictions or more. */
+static bool has_metric_maps(const work *w)
+{
+    ptrdiff_t measured = 0;
+    for (ptrdiff_t i = 0; w->score && i < w->people.n; i++)
+        measured += w->scores->measured[i];
+    return measured > 1 && w->layout.format == KN_FORMAT_NII;
+}
+
 /* The folder, and every file that will be in it, before anything is computed. */
 static kn_status check_outputs(kn_ctx *ctx, work *w)
 {
@@ -107,7 +123,9 @@ static kn_status check_outputs(kn_ctx *ctx, work *w)
         KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise_known", 1, true));
     KN_TRY(kn_people_check(ctx, folder, &w->options));
     if (w->score)
-        KN_TRY(kn_scores_check(ctx, folder, &w->options));
+        KN_TRY(kn_scores_check(ctx, w->scores, folder, &w->options));
+    for (int k = 0; has_metric_maps(w) && k < N_METRIC_MAPS; k++)
+        KN_TRY(kn_mapfile_check(ctx, &w->layout, METRIC_MAPS[k].file, 1, true));
 out:
     return status;
 }
@@ -143,8 +161,10 @@ static kn_status prepare(kn_ctx *ctx, work *w)
     w->write = w->score ? (unsigned)KN_MAP_Z : (unsigned)(KN_MAP_YHAT | KN_MAP_YS2_MODEL);
     if (w->s.write)
         kn_list_bits(w->s.write, KN_MAP_WORDS, &w->write);
-    if (!w->score && (w->write & KN_MAP_Z))
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "z maps need responses: use score");
+    if (!w->score)
+        KN_TRY(kn_check_predicted(ctx, w->write));
+    bool metrics = w->write & KN_WRITE_METRICS;
+    w->write &= ~(unsigned)KN_WRITE_METRICS; /* what is left is maps */
     if (w->model->recipe.n == 0)
         return kn_fail(ctx, KN_ERR_DATA,
                        "%s was made from numbers alone: it has no recipe for covariates",
@@ -160,6 +180,7 @@ static kn_status prepare(kn_ctx *ctx, work *w)
     KN_TRY(kn_standing_new(ctx, &w->s, w->model, &w->people, &w->standing));
     KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->data, &w->people, &w->scores));
     KN_TRY(kn_scores_stand(ctx, w->scores, &w->standing));
+    w->scores->tabulate = metrics || w->scores->T <= KN_METRICS_UNASKED;
     if (w->s.folder)
         KN_TRY(prepare_outputs(ctx, w));
     kn_log(ctx, KN_LOG_INFO, "%td samples, %td responses; maps of %.1f MB", w->people.n,
@@ -172,7 +193,7 @@ static ptrdiff_t rows_for(const kn_method *method, ptrdiff_t responses, int maps
 {
     kn_gp sizes = {.T = responses};
     double T = (double)responses, block = (double)kn_at_most(responses, KN_BLOCK);
-    int blocks = score ? 4 : 2; /* mean, variance; y, and what calibration gathers */
+    int blocks = score ? 7 : 2; /* mean, variance; y, z, losses, what calibration gathers, work */
     ptrdiff_t rows = (ptrdiff_t)(BATCH_BYTES / (4 * T * maps + 8 * block * blocks));
     ptrdiff_t least = method->batch(&sizes) > LEAST ? method->batch(&sizes) : LEAST;
     return rows < least ? least : rows;
@@ -198,7 +219,9 @@ void kn_score_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_hold_f(r, KN_NEED_WORK, s->N, s->kept * s->T);
     kn_hold_f(r, KN_NEED_WORK, rows, (s->maps - s->kept) * s->T);
     kn_walk_need(r, rows, width, KN_WALK_MAPS | KN_WALK_Y);
-    kn_hold_d(r, KN_NEED_WORK, s->N + rows, s->F);
+    if (s->value > 0)
+        kn_hold_d(r, KN_NEED_WORK, rows, 3 * width);
+    kn_hold_d(r, KN_NEED_WORK, s->N + 3 * rows, s->F);
     kn_scores_need(r, s, rows);
     model.N = s->train;
     s->method->need.maps(r, &model, KN_MAPS_PREDICT, rows);
@@ -231,6 +254,8 @@ typedef struct passing {
     const work *w;
     ptrdiff_t row, rows;
     const kn_block *b;
+    kn_mat D;             /* rows x F: columns of the noise scale; none without one */
+    kn_mat z, loss, work; /* rows x width: of a block; work: total variances */
 } passing;
 
 /* Column j of a block, times scale and more, into its response's place of a map. */
@@ -264,20 +289,49 @@ static void use_cross_validated(const passing *p, ptrdiff_t j, double *z)
     }
 }
 
-/* z takes the place of y, z by noise alone that of the mean. */
+/* Residuals, then z and losses of response j; in the end z by noise alone takes the place of the
+ * variance. */
+static void make_column(const passing *p, ptrdiff_t j)
+{
+    const kn_block *b = p->b;
+    const kn_model *m = p->w->model;
+    const kn_layer *l = &m->layer;
+    const kn_shash *law = NULL;
+    kn_shash own;
+    double *v = kn_col(b->var, j), *V = kn_col(p->work, j), *z = kn_col(p->z, j);
+    const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
+    if (l->theta.data) {
+        own = kn_layer_law(l, b->first + j);
+        law = &own;
+    }
+    kn_layer_factor(p->D, p->D.data ? kn_col(l->beta, b->first + j) : NULL, p->rows, V);
+    for (ptrdiff_t i = 0; i < p->rows; i++) {
+        double alone = kn_scores_noise(p->w->scores, p->row + i, b->first + j) * V[i];
+        V[i] = v[i] + alone;
+        v[i] = alone;
+        z[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
+    }
+    double *e = kn_col(p->loss, j); /* until it is the loss */
+    for (ptrdiff_t i = 0; i < p->rows; i++)
+        e[i] = z[i];
+    kn_layer_z(l, law, &(kn_layer_cells){p->rows, e, v, v, NULL});
+    kn_layer_z(l, law, &(kn_layer_cells){p->rows, z, V, z, e});
+}
+
 static void make_z(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    for (ptrdiff_t j = from; j < to; j++)
+        make_column(self, j);
+}
+
+static void keep_z(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     static const units AS_IT_IS = {1, 0};
     const passing *p = self;
-    const kn_block *b = p->b;
-    ptrdiff_t n = to - from;
-    kn_npm_both(kn_cols(b->y, from, n), kn_cols(b->mean, from, n), kn_cols(b->var, from, n),
-                p->w->model->gp.noise + b->first + from);
-    kn_scores_known_z(p->w->scores, p->row, b, from, to);
     for (ptrdiff_t j = from; j < to; j++) {
-        use_cross_validated(p, j, kn_col(b->y, j));
-        keep(p, b->y, j, AS_IT_IS, p->w->map[Z]);
-        keep(p, b->mean, j, AS_IT_IS, p->w->z_noise);
+        use_cross_validated(p, j, kn_col(p->z, j));
+        keep(p, p->z, j, AS_IT_IS, p->w->map[Z]);
+        keep(p, p->b->var, j, AS_IT_IS, p->w->z_noise);
     }
 }
 
@@ -291,8 +345,11 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     kn_parallel(ctx, b->count, RESPONSES, keep_predictions, p);
     kn_scores_take_maps(ctx, w->scores, p->row, b);
     if (w->score) {
+        kn_mat z = kn_cols(p->z, 0, b->count);
         kn_parallel(ctx, b->count, RESPONSES, make_z, p);
-        status = kn_scores_take_z(ctx, w->scores, p->row, b->y);
+        kn_scores_take_losses(ctx, w->scores, p->row, b, z, kn_cols(p->loss, 0, b->count));
+        kn_parallel(ctx, b->count, RESPONSES, keep_z, p);
+        status = kn_scores_take_z(ctx, w->scores, p->row, z);
     }
     ptrdiff_t done = p->rows * (b->first + b->count) / w->model->gp.T;
     kn_tell(ctx, w->score ? "scoring" : "predicting", p->row + done, w->people.n, NAN);
@@ -330,8 +387,15 @@ static kn_status pass_blocks(kn_ctx *ctx, work *w, ptrdiff_t row, ptrdiff_t rows
     unsigned needs = KN_WALK_MAPS | (w->score ? KN_WALK_Y : 0);
     kn_visitor visitor = {&p, needs, NULL, pass_block, NULL};
     kn_view X = kn_view_cols(w->people.X.data, w->people.n, w->people.X.cols);
+    ptrdiff_t width = kn_walk_width(0, w->model->gp.T);
     const ptrdiff_t *group = w->standing.group ? w->standing.group + row : NULL;
     KN_TRY(kn_maps_predict_groups(ctx, w->model, rows_of(X, row, rows), group, &maps));
+    if (w->score) {
+        KN_TRY(kn_layer_columns(ctx, &w->model->layer, &w->model->x, rows_of(X, row, rows), &p.D));
+        KN_TRY(kn_mat_new(ctx, rows, width, &p.z));
+        KN_TRY(kn_mat_new(ctx, rows, width, &p.loss));
+        KN_TRY(kn_mat_new(ctx, rows, width, &p.work));
+    }
     KN_TRY(kn_alloc_d(ctx, rows, &extra));
     KN_TRY(
         kn_maps_beyond(ctx, w->model, rows_of(X, row, rows), maps, w->standing.held + row, extra));
@@ -343,6 +407,10 @@ static kn_status pass_blocks(kn_ctx *ctx, work *w, ptrdiff_t row, ptrdiff_t rows
     blank(&p, w->z_noise);
     KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
 out:
+    kn_mat_clear(&p.D);
+    kn_mat_clear(&p.z);
+    kn_mat_clear(&p.loss);
+    kn_mat_clear(&p.work);
     kn_free(extra);
     kn_maps_free(maps);
     return status;
@@ -361,6 +429,8 @@ static kn_status pass_batches(kn_ctx *ctx, work *w)
         for (int k = 0; k < KN_N_MAPS; k++)
             if (w->file[k])
                 KN_TRY(kn_mapfile_rows(ctx, w->file[k], w->map[k], rows));
+        if (w->score)
+            KN_TRY(kn_doubt_rows(ctx, w->scores, row, rows_of(w->people.Y, row, rows), w->map[Z]));
         if (w->score && kn_values_hashed(w->data))
             KN_TRY(kn_values_hash(ctx, rows_of(w->people.Y, row, rows), w->values, &w->values));
         if (w->score) /* of a scratch file these rows can go */
@@ -370,8 +440,8 @@ out:
     return status;
 }
 
-/* A noise map: one row, which is nobody's. */
-static kn_status write_noise(kn_ctx *ctx, const work *w, const char *name, const double *values)
+/* A map of noise or of a metric: one row, which is nobody's. */
+static kn_status write_single(kn_ctx *ctx, const work *w, const char *name, const double *values)
 {
     kn_status status;
     kn_mapfile *file = NULL;
@@ -411,13 +481,16 @@ static kn_status write_all(kn_ctx *ctx, work *w)
         if (w->file[k])
             KN_TRY(kn_mapfile_commit(ctx, w->file[k], &w->scores->n_files));
     if (w->write & KN_MAP_YS2_MODEL)
-        KN_TRY(write_noise(ctx, w, "ys2_noise", w->scores->noise));
+        KN_TRY(write_single(ctx, w, "ys2_noise", w->scores->noise));
     if (w->write & KN_MAP_YS2_MODEL && w->scores->noise_group)
-        KN_TRY(write_noise(ctx, w, "ys2_noise_known", w->scores->noise_group));
+        KN_TRY(write_single(ctx, w, "ys2_noise_known", w->scores->noise_group));
+    for (int k = 0; has_metric_maps(w) && k < N_METRIC_MAPS; k++)
+        KN_TRY(write_single(ctx, w, METRIC_MAPS[k].file,
+                            kn_scores_responses(w->scores, METRIC_MAPS[k].metric)));
     KN_TRY(write_people(ctx, w));
     if (w->score) {
         KN_TRY(kn_scores_write(ctx, w->scores, w->s.folder, &w->options));
-        w->scores->n_files += 3;
+        w->scores->n_files += 2 + w->scores->tabulate;
     }
     KN_TRY(kn_pending_commit(ctx, &w->pending, &w->made));
     kn_leavers_remove(ctx, &w->leavers);
@@ -445,6 +518,8 @@ static kn_status run(kn_ctx *ctx, work *w, ptrdiff_t rows, kn_scores **scores)
     KN_TRY(prepare_batches(ctx, w, rows));
     KN_TRY(pass_batches(ctx, w));
     KN_TRY(kn_scores_finish(ctx, w->scores));
+    if (w->score)
+        kn_doubt_tell(ctx, w->scores, kn_data_responses_name(w->data));
     KN_TRY(kn_summary_make(ctx, w->scores,
                            &(kn_provenance){w->given, &w->s, w->data, &w->attendance, &w->warnings,
                                             w->values}));

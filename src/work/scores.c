@@ -43,6 +43,8 @@ void kn_scores_settle(kn_scores *s)
     kn_free(s->use);
     kn_free(s->normals);
     kn_calibrator_clear(&s->calibrator);
+    kn_free(s->zero);
+    s->zero = NULL;
     s->mean0 = s->var0 = s->iso = NULL;
     s->sums = NULL;
     s->training = s->cv_row = NULL;
@@ -61,6 +63,7 @@ void kn_scores_free(kn_scores *s)
         kn_free(s->map[k]);
     kn_scores_settle(s);
     kn_mat_clear(&s->metrics);
+    kn_free(s->doubt);
     kn_names_free(s->id, s->n);
     kn_free(s->noise);
     kn_free(s->noise_group);
@@ -295,29 +298,25 @@ out:
     return status;
 }
 
-/* Members of a known group have less noise; their variance takes the difference, so that the sum is
- * right wherever both are added up. */
-static void add_known_noise(const kn_scores *s, ptrdiff_t row, const kn_block *b)
-{
-    for (ptrdiff_t j = 0; s->noise_known && j < b->count; j++) {
-        double less = s->noise_known[b->first + j] - s->model->gp.noise[b->first + j];
-        for (ptrdiff_t i = 0; i < b->var.rows; i++)
-            if (s->standing->group[row + i] >= 0)
-                kn_col(b->var, j)[i] += less;
-    }
-}
-
 void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b)
 {
     const double *noise = s->model->gp.noise + b->first;
+    (void)ctx;
     if (b->first == 0)
         s->noise_sum = 0;
     kn_extrapolation_add(b->var, s->iso + b->first, noise, s->extrapolation + row, &s->noise_sum);
-    if (!s->scored)
-        return;
-    kn_measured m = {
-        b->y, b->mean, b->var, noise, s->mean0 + b->first, s->var0 + b->first, s->measured + row};
-    add_known_noise(s, row, b);
+}
+
+void kn_scores_take_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b, kn_mat z,
+                           kn_mat loss)
+{
+    kn_measured m = {.y = b->y,
+                     .mean = b->mean,
+                     .z = z,
+                     .loss = loss,
+                     .mean0 = s->mean0 + b->first,
+                     .var0 = s->var0 + b->first,
+                     .use = s->measured + row};
     kn_metrics_add(ctx, &m, s->sums + b->first);
 }
 
@@ -345,17 +344,6 @@ void kn_scores_beyond(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double 
 {
     for (ptrdiff_t i = 0; i < rows; i++)
         s->beyond[row + i] = far ? far[i] : extra[i];
-}
-
-void kn_scores_known_z(const kn_scores *s, ptrdiff_t row, const kn_block *b, ptrdiff_t from,
-                       ptrdiff_t to)
-{
-    for (ptrdiff_t j = from; s->noise_known && j < to; j++) {
-        double more = sqrt(s->model->gp.noise[b->first + j] / s->noise_known[b->first + j]);
-        for (ptrdiff_t i = 0; i < b->mean.rows; i++)
-            if (s->standing->group[row + i] >= 0)
-                kn_col(b->mean, j)[i] *= more;
-    }
 }
 
 kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z)
@@ -612,6 +600,8 @@ static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->label[i] = s->s->label ? s->abnormal[i] : NAN;
         s->site_adapted[i] = NAN;
+        s->implausible[i] = s->doubt[i] != 0;
+        s->unseen_level[i] = s->standing->unseen && s->standing->unseen[i];
         s->n_empty += !isfinite(s->statistic[i]);
         s->n_in_training += s->training[i] >= 0;
         s->n_abnormal += s->abnormal[i];

@@ -26,6 +26,8 @@ struct kn_scores {
     double *noise;         /* T, original units */
     double *noise_group;   /* the same of members of a known group; NULL: nobody is */
     ptrdiff_t n_files;     /* written */
+    bool tabulate;         /* metrics.tsv is written */
+    int *doubt;            /* n  kn_implausible, 0: plausible; NULL: predicted */
     json_t *summary;
     char *json; /* the same as text */
 
@@ -54,7 +56,9 @@ struct kn_scores {
     double *mean0, *var0, *iso;
     kn_metric_sums *sums; /* of these */
     kn_calibrator calibrator;
-    double noise_sum; /* of extrapolation, in the batch under way */
+    ptrdiff_t *zero, n_zero; /* responses in use that were 0 for everybody so far, but not in
+                              * training */
+    double noise_sum;        /* of extrapolation, in the batch under way */
     double *beyond; /* n  what extrapolation has more than the maps; where there are no components,
                      * the whole of it */
     const kn_standing *standing; /* lent */
@@ -65,8 +69,9 @@ struct kn_scores {
     kn_gev gev;
     ptrdiff_t n_in_training, n_abnormal, n_extrapolated;
     ptrdiff_t n_changed; /* training ids whose data are not those of training */
-    ptrdiff_t n_empty;   /* people without a finite z */
-    bool seen_as_new;    /* training samples had to be scored as if they were new */
+    ptrdiff_t n_implausible;
+    ptrdiff_t n_empty; /* people without a finite z */
+    bool seen_as_new;  /* training samples had to be scored as if they were new */
     double mean_metrics[KN_N_METRICS], calibration[KN_N_CALIBRATION];
     double began;
 };
@@ -77,8 +82,10 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model
                         const kn_data *data, const kn_people *people, kn_scores **out);
 
 /* People pass in batches, from person `row` on. First their blocks of responses, in order and in
- * standardised units: y, mean and var, then z of the same block. */
+ * standardised units: y, mean and var, then z as predicted and its losses, then z as told. */
 void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b);
+void kn_scores_take_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b, kn_mat z,
+                           kn_mat loss);
 kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z);
 
 /* Then their whole maps. z, z_noise: rows x T floats, row by row; z_noise NULL: no deviance. Of
@@ -92,9 +99,12 @@ kn_status kn_scores_stand(kn_ctx *ctx, kn_scores *s, const kn_standing *standing
  * are from training by covariates alone. */
 void kn_scores_beyond(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double *extra,
                       const double *far);
-/* z by noise alone of members of a known group, columns from .. to - 1 of a block. */
-void kn_scores_known_z(const kn_scores *s, ptrdiff_t row, const kn_block *b, ptrdiff_t from,
-                       ptrdiff_t to);
+/* The noise of response j, standardised, for person i: members of known groups have less. */
+static inline double kn_scores_noise(const kn_scores *s, ptrdiff_t i, ptrdiff_t j)
+{
+    bool known = s->noise_known && s->standing->group[i] >= 0;
+    return known ? s->noise_known[j] : s->model->gp.noise[j];
+}
 
 /* After the last batch: what is over all. The summary is work/provenance.h's. */
 kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s);
@@ -105,7 +115,14 @@ void kn_scores_settle(kn_scores *s);           /* nothing is left that was lent 
 const char *kn_scores_column(int k);
 double **kn_scores_slot(kn_scores *s, int k);
 
-kn_status kn_scores_check(kn_ctx *ctx, const char *dir, const kn_write_options *options);
+/* A name, x,y,z of a voxel from 0, or a number from 1. */
+void kn_response_name(const kn_space *space, ptrdiff_t j, char *out, size_t size);
+
+/* Responses up to which metrics.tsv is written unasked. */
+enum { KN_METRICS_UNASKED = 100000 };
+
+kn_status kn_scores_check(kn_ctx *ctx, const kn_scores *s, const char *dir,
+                          const kn_write_options *options);
 /* abnormality.tsv, metrics.tsv, summary.json */
 kn_status kn_scores_write(kn_ctx *ctx, const kn_scores *s, const char *dir,
                           const kn_write_options *options);

@@ -51,14 +51,14 @@ json_t *kn_scores_summary(const kn_scores *s)
                       ? json_pack("{s:o s:o s:o}", "shape", kn_json_number(s->gev.xi), "location",
                                   kn_json_number(s->gev.mu), "scale", kn_json_number(s->gev.sigma))
                       : json_null();
-    return json_pack("{s:o s:o s:o s:o s:{s:I s:I s:I s:I s:I} s:o s:{s:f} s:{s:s s:s s:s}}",
+    return json_pack("{s:o s:o s:o s:o s:{s:I s:I s:I s:I s:I s:I} s:o s:{s:f} s:{s:s s:s s:s}}",
                      "metrics", metrics, "calibration", calibration, "AUC", auc_all(s), "gev", gev,
                      "counts", "samples", (json_int_t)s->n, "in_training",
                      (json_int_t)s->n_in_training, "abnormal", (json_int_t)s->n_abnormal,
-                     "extrapolated", (json_int_t)s->n_extrapolated, "responses", (json_int_t)s->T,
-                     "warnings", json_array(), "seconds", "score", kn_clock() - s->began,
-                     "software", "kronorm", kn_version(), "blas", kn_la_config(), "core",
-                     kn_la_core());
+                     "extrapolated", (json_int_t)s->n_extrapolated, "implausible",
+                     (json_int_t)s->n_implausible, "responses", (json_int_t)s->T, "warnings",
+                     json_array(), "seconds", "score", kn_clock() - s->began, "software", "kronorm",
+                     kn_version(), "blas", kn_la_config(), "core", kn_la_core());
 }
 
 /* ---- by name -----------------------------------------------------------------------------------

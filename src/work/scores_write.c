@@ -4,7 +4,7 @@
 #include "work/scores.h"
 #include "work/verdicts.h"
 
-enum { PATH = 4096 };
+enum { PATH = 4096, METRICS = 1 };
 static const char *const FILES[] = {"abnormality.tsv", "metrics.tsv", "summary.json"};
 
 static kn_status path_of(kn_ctx *ctx, const char *dir, const char *name, char path[PATH])
@@ -14,11 +14,14 @@ static kn_status path_of(kn_ctx *ctx, const char *dir, const char *name, char pa
                : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
 }
 
-kn_status kn_scores_check(kn_ctx *ctx, const char *dir, const kn_write_options *options)
+kn_status kn_scores_check(kn_ctx *ctx, const kn_scores *s, const char *dir,
+                          const kn_write_options *options)
 {
     char path[PATH];
     kn_status status = KN_OK;
     for (int i = 0; i < 3; i++) {
+        if (i == METRICS && !s->tabulate)
+            continue;
         KN_TRY(path_of(ctx, dir, FILES[i], path));
         KN_TRY(kn_writer_check(ctx, path, options));
     }
@@ -53,7 +56,7 @@ out:
     return status;
 }
 
-static void response_name(const kn_space *space, ptrdiff_t j, char *out, size_t size)
+void kn_response_name(const kn_space *space, ptrdiff_t j, char *out, size_t size)
 {
     if (space->kind == KN_SPACE_TABLE) {
         snprintf(out, size, "%s", space->name[j]);
@@ -77,7 +80,7 @@ static kn_status write_metrics(kn_ctx *ctx, const kn_scores *s, const char *path
         KN_TRY(kn_table_writer_text(ctx, w, kn_metric_name[k]));
     KN_TRY(kn_table_writer_end_row(ctx, w));
     for (ptrdiff_t j = 0; j < s->T; j++) {
-        response_name(&s->model->space, j, name, sizeof name);
+        kn_response_name(&s->model->space, j, name, sizeof name);
         KN_TRY(kn_table_writer_text(ctx, w, name));
         for (int k = 0; k < KN_N_METRICS; k++)
             KN_TRY(kn_table_writer_number(ctx, w, kn_at(s->metrics, j, k)));
@@ -96,8 +99,12 @@ kn_status kn_scores_write(kn_ctx *ctx, const kn_scores *s, const char *dir,
     char path[PATH];
     KN_TRY(path_of(ctx, dir, FILES[0], path));
     KN_TRY(write_abnormality(ctx, s, path, options));
-    KN_TRY(path_of(ctx, dir, FILES[1], path));
-    KN_TRY(write_metrics(ctx, s, path, options));
+    KN_TRY(path_of(ctx, dir, FILES[METRICS], path));
+    if (s->tabulate)
+        KN_TRY(write_metrics(ctx, s, path, options));
+    else
+        kn_log(ctx, KN_LOG_INFO,
+               "metrics.tsv of %td responses is left out ({write=z,metrics} writes it)", s->T);
     KN_TRY(path_of(ctx, dir, FILES[2], path));
     KN_TRY(kn_write_text(ctx, path, s->json, options));
 out:

@@ -10,6 +10,7 @@ files() { (cd "$1" && ls -A | tr '\n' ' '); }
 T="score table.safetensors -c people.csv -y thickness.csv"
 I="score images.safetensors -c study/test_participants.tsv -y study/test_images.txt"
 tables="abnormality.tsv metrics.tsv people.tsv summary.json"
+with_maps="abnormality.tsv metrics.tsv metrics_MSLL.nii.gz metrics_R2.nii.gz metrics_z2.nii.gz people.tsv summary.json"
 
 works "a table in" $T -o t
 check "... is a csv out" test "$(files t)" = "$tables z.csv "
@@ -18,7 +19,7 @@ check "... with the names of its columns" test "$(head -n 1 t/z.csv)" = \
 check "... and of its people" test "$(column t/z.csv participant_id | tr '\n' ' ')" = \
     "$(column people.csv participant_id | tr '\n' ' ')"
 works "images in" $I -o i
-check "... are images out" test "$(files i)" = "$tables z.nii.gz "
+check "... are images out" test "$(files i)" = "$with_maps z.nii.gz "
 check "an image's metrics are named by voxel" sh -c \
     "sed -n 2p i/metrics.tsv | grep -Eq '^[0-9]+,[0-9]+,[0-9]+	'"
 
@@ -56,7 +57,7 @@ check "... an array of samples x voxels" sh -c \
 
 works "--write z,yhat,ys2_model" $I -o all --write z,yhat,ys2_model
 check "... adds ys2_noise" test "$(files all)" = \
-    "$tables yhat.nii.gz ys2_model.nii.gz ys2_noise.nii.gz z.nii.gz "
+    "$with_maps yhat.nii.gz ys2_model.nii.gz ys2_noise.nii.gz z.nii.gz "
 check "... and z is as it was" cmp all/z.nii.gz i/z.nii.gz
 works "--split" $I -o split --split
 check "... one file a person, named by the id" test "$(ls split | grep -c '^sub-[0-9]*_z.nii.gz$')" -eq 9

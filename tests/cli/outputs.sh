@@ -15,8 +15,8 @@ refused "an existing log is kept" "lone.safetensors.log.json: exists already (us
     fit -c $people -y $list -o lone.safetensors
 S="score model.safetensors -c study/test_participants.tsv -y study/test_images.txt"
 works "score makes its folder" $S -o scored -q
-check "... with five files" test "$(ls -A scored | tr '\n' ' ')" = \
-    "abnormality.tsv metrics.tsv people.tsv summary.json z.nii.gz "
+check "... with eight files" test "$(ls -A scored | tr '\n' ' ')" = \
+    "abnormality.tsv metrics.tsv metrics_MSLL.nii.gz metrics_R2.nii.gz metrics_z2.nii.gz people.tsv summary.json z.nii.gz "
 refused "an existing map is kept" "scored/z.nii.gz: exists already (use --force to replace it)" $S -o scored
 mkdir half
 : >half/summary.json

@@ -11,8 +11,7 @@ works "fit" fit -c old_people.csv -y old_thickness.csv --use age,sex,site -o mod
 # ---- metrics are of new predictions
 works "training people alone" score model.safetensors -c old_people.csv -y old_thickness.csv -o old
 check "... have no metrics" test "$(column old/metrics.tsv R2 | sort -u)" = n/a
-check "... and are told why" grep -qF "warning: metrics are n/a: they are of new predictions, and everybody has the \
-stored z of training (--training-rows plain predicts them anew, too well)" "$logs/err"
+check "... and are told why" grep -qF "warning: metrics are n/a: they are of new predictions, and everybody has the stored z of training (--training-rows plain predicts them anew, too well)" "$logs/err"
 works "new people beside them" score model.safetensors -c people.csv -y thickness.csv -o both
 check "... have metrics" sh -c "! grep -q 'metrics are n/a' '$logs/err' && ! cut -f 2 both/metrics.tsv | grep -q n/a"
 
@@ -101,8 +100,7 @@ check "a sum of kernels has the same covariates" test "$(cut -f 5- sum/people.ts
 sed '2,4s/,[0-9]*,/,33,/' old_people.csv >older.csv
 awk -F, -v OFS=, 'NR == 4 || NR == 5 { $2 += 20 } 1' old_thickness.csv >moved.csv
 works "training ids with other covariates, or responses, or both" score model.safetensors -c older.csv -y moved.csv -o older
-check "... are told of" grep -qF "warning: 4 samples have ids of training but other responses (2) or covariates (3): they are \
-scored as new" "$logs/err"
+check "... are told of" grep -qF "warning: 4 samples have ids of training but other responses (2) or covariates (3): they are scored as new" "$logs/err"
 "$KRONORM" score model.safetensors -c older.csv -y moved.csv --training-rows plain -o plainly -q
 check "... and scored as new" test "$(sed -n 2,5p older/z.csv)" = "$(sed -n 2,5p plainly/z.csv)"
 check "... the others as they were" test "$(tail -n 26 older/z.csv)" = "$(tail -n 26 old/z.csv)"
@@ -111,6 +109,47 @@ check "... and are in training all the same" test "$(column older/abnormality.ts
 awk -F, -v OFS=, 'NR > 1 { $2 = $2 ".0" } { print $4, $1, $2, $3 }' old_people.csv >same.csv
 works "the same covariates, written otherwise" score model.safetensors -c same.csv -y old_thickness.csv -o same
 check "... are the same" cmp same/z.csv old/z.csv
+
+# ---- data that cannot be right
+# wide.csv, all in one: 40 people with 12 responses
+awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
+    BEGIN {
+        x = 11
+        printf "participant_id,age"; for (j = 1; j <= 12; j++) printf ",r%02d", j; print ""
+        for (i = 1; i <= 40; i++) {
+            age = 20 + int(50 * u()); printf "p%02d,%d", i, age
+            for (j = 1; j <= 12; j++) printf ",%.4f", 3 - 0.01 * age + 0.5 * u(); print ""
+        }
+    }' >wide.csv
+head -n 31 wide.csv >wide_old.csv
+(head -n 1 wide.csv && tail -n 10 wide.csv) >wide_new.csv
+"$KRONORM" fit -c wide_old.csv --use age -y wide_old.csv --targets 'r*' -o wide.safetensors -q
+works "data as in training" score wide.safetensors -c wide_new.csv -y wide_new.csv -o fine
+check "... are not doubted" sh -c "! grep -q 'cannot be right' '$logs/err'"
+check "... by anybody" grep -q '"implausible": 0' fine/summary.json
+awk -F, -v OFS=, '
+    NR == 2 { for (j = 3; j <= NF; j++) $j = 0 }
+    NR == 3 { for (j = 3; j <= NF; j++) $j = 2.5 }
+    NR == 4 { for (j = 3; j <= NF; j++) $j *= 1000 }
+    NR == 5 { for (j = 3; j <= NF; j++) $j /= 1000 }
+    NR == 6 { for (j = 3; j <= NF; j++) $j += 2 }
+    NR == 7 { for (j = 3; j <= 7; j++) $j += 2 }
+    NR == 8 { for (j = 3; j <= NF; j++) $j = j == 3 ? 2.5 : "n/a" } 1' wide_new.csv >wrong.csv
+works "data that cannot be right" score wide.safetensors -c wrong.csv -y wrong.csv -o wrong
+check "... are told of once, with ids and reasons" grep -qxF "kronorm score: warning: wrong.csv: 5 of 10 samples cannot be right, see implausible: p31, p32, p33, p34, p35; blank or constant (2), far larger than in training: other units? (1), far smaller than in training: other units? (1), far from expected on more than half of the responses (1)" "$logs/err"
+check "... person by person, and a lesion of less than half is none" test "$(cut_to 1,3 wrong/people.tsv)" = "participant_id why/\
+p31 blank or constant/p32 blank or constant/p33 far larger than in training: other units?/\
+p34 far smaller than in training: other units?/p35 far from expected on more than half of the responses/\
+p36 n/a/p37 n/a/p38 n/a/p39 n/a/p40 n/a/"
+check "... and counted" grep -q '"implausible": 5' wrong/summary.json
+awk -F, -v OFS=, 'NR > 1 { $4 = $9 = 0 } 1' wide_new.csv >zeros.csv
+works "columns that are 0 for everybody" score wide.safetensors -c zeros.csv -y zeros.csv -o zeros
+check "... are told of by name" grep -qxF \
+    "kronorm score: warning: zeros.csv: 2 responses are 0 for everybody, and were not in training: r02, r07" "$logs/err"
+awk -F, -v OFS=, 'NR > 1 { for (j = 3; j <= NF; j++) $j *= 10 } 1' wide_new.csv >units.csv
+works "a file in other units" score wide.safetensors -c units.csv -y units.csv -o units
+check "... is told of, with the first five" grep -qF "10 of 10 samples cannot be right, see implausible: \
+p31, p32, p33, p34, p35, ...; far larger than in training: other units? (10)" "$logs/err"
 
 # ---- summary.json: of what it is the summary
 cp gaps.csv "gaps, it's.csv"
@@ -153,4 +192,45 @@ check "... are as many in the warning as in the counts" test \
     "$(sed -n 's/.*"extrapolated": \([0-9]*\).*/\1/p' beyond/summary.json)" -eq \
     "$(sed -n 's/.*"\([0-9]*\) of 10 samples have covariates far from training.*/\1/p' beyond/summary.json)"
 check "... and named" grep -q 'far from training.*: s31, s32, s33[;,]' beyond/summary.json
+
+# ---- metrics of many responses
+make_images
+I="score images.safetensors -c study/test_participants.tsv"
+"$KRONORM" fit -c study/train_participants.tsv -y study/train_images.txt --use age,sex -o images.safetensors -q
+works "metrics of images" $I -y study/test_images.txt -o maps
+check "... are maps too" test "$(cd maps && echo metrics*)" = "metrics.tsv metrics_MSLL.nii.gz metrics_R2.nii.gz metrics_z2.nii.gz"
+works "... with --split as without" $I -y study/test_images.txt --split -o parts
+check "... the same" sh -c 'for m in R2 MSLL z2; do cmp parts/metrics_$m.nii.gz maps/metrics_$m.nii.gz || exit 1; done'
+works "... not of another format" $I -y study/test_images.txt --format npy -o array
+check "... which has the table" test "$(cd array && echo metrics*)" = metrics.tsv
+head -n 1 study/test_images.txt >study/one.txt
+works "... nor of a single person" $I -y study/one.txt --match common -o one
+check "... who has none to speak of" test "$(cd one && echo metrics*)" = metrics.tsv
+works "... nor of training people" score images.safetensors -c study/train_participants.tsv -y study/train_images.txt -o trained
+check "... who have none" test "$(cd trained && echo metrics*)" = metrics.tsv
+mkdir there
+: >there/metrics_z2.nii.gz
+refused "a map of metrics that is there is kept" "there/metrics_z2.nii.gz: exists already (use --force to replace it)" \
+    $I -y study/test_images.txt -o there
+works "--write metrics" $I -y study/test_images.txt --write metrics -o only
+check "... is no map of people" test "$(cd only && ls | tr '\n' ' ')" = \
+    "abnormality.tsv metrics.tsv metrics_MSLL.nii.gz metrics_R2.nii.gz metrics_z2.nii.gz people.tsv summary.json "
+check "... and changes no number" cmp only/abnormality.tsv maps/abnormality.tsv
+if /usr/bin/python3 -c "import numpy as n; r = n.random.default_rng(1); n.save('many.npy', r.normal(size=(14, 100001)).astype('f4'))
+n.save('edge.npy', n.load('many.npy')[:, 1:])" 2>/dev/null; then
+    awk 'BEGIN { print "age"; for (i = 0; i < 14; i++) print 20 + 3 * i }' >ages.csv
+    for name in many edge; do
+        "$KRONORM" fit -c ages.csv -y $name.npy -P 1 --folds 2 --strip-ids -o $name.safetensors -q
+    done
+    works "more than 100,000 responses" score many.safetensors -c ages.csv -y many.npy -o many
+    check "... have no table of metrics" test ! -e many/metrics.tsv -a -s many/summary.json
+    check "... which is said" grep -qx 'metrics.tsv of 100001 responses is left out (--write z,metrics writes it)' "$logs/err"
+    works "... unless it is asked for" score many.safetensors -c ages.csv -y many.npy --write z,metrics -o asked
+    check "... whole" test "$(wc -l <asked/metrics.tsv)" -eq 100002
+    check "... beside the same z" cmp asked/z.npy many/z.npy
+    works "100,000 of them" score edge.safetensors -c ages.csv -y edge.npy -o edge
+    check "... have it unasked" test "$(wc -l <edge/metrics.tsv)" -eq 100001
+else
+    skip "more than 100,000 responses" "no numpy"
+fi
 done_testing

@@ -94,6 +94,16 @@ def images():
     z = np.where(mask[..., None], (y - maps["yhat"]) / np.where(mask[..., None], scale, 1), 0)
     close(maps["z"], z, "z is (y - yhat) / sqrt(ys2_model + ys2_noise) to 1e-5")
 
+    rows = table("out/metrics.tsv")
+    for name in ("R2", "MSLL", "z2"):
+        image = nib.load(f"out/metrics_{name}.nii.gz")
+        expected = np.zeros(source.shape)
+        for r in rows[1:]:
+            expected[tuple(map(int, r[0].split(",")))] = float(r[rows[0].index(name)])
+        check(image.shape == source.shape and np.array_equal(image.affine, source.affine),
+              f"metrics_{name} is one volume in the space of the images")
+        close(np.asarray(image.dataobj), expected, f"metrics_{name} is {name} of metrics.tsv", 1e-6)
+
     kronorm("score", "m.safetensors", "-c", "study/test_participants.tsv", "-y",
             "study/test_images.txt", "--split", "-o", "split")
     for i, name in enumerate(people):
