@@ -13,6 +13,7 @@ typedef struct job {
     const kn_measured *m;
     kn_metric_sums *sums; /* NULL: out */
     kn_mat out;
+    kn_mat z, loss; /* none: by v and noise */
 } job;
 
 /* What is said of one sample: z^2 and the log loss, less 1/2 ln 2pi. */
@@ -43,21 +44,23 @@ static void add_sample(kn_metric_sums *s, double y, double m, verdict of, double
     s->loss += var0 > 0 ? of.loss - 0.5 * (log(var0) + kn_z2(d, var0)) : NAN;
 }
 
-static verdict verdict_of(const kn_measured *b, ptrdiff_t i, ptrdiff_t j)
+static verdict verdict_of(const job *of, ptrdiff_t i, ptrdiff_t j)
 {
-    if (b->z.data)
-        return (verdict){kn_at(b->z, i, j) * kn_at(b->z, i, j), kn_at(b->loss, i, j)};
+    const kn_measured *b = of->m;
+    if (of->z.data)
+        return (verdict){kn_at(of->z, i, j) * kn_at(of->z, i, j), kn_at(of->loss, i, j)};
     double e = kn_at(b->y, i, j) - kn_at(b->mean, i, j), s2 = kn_at(b->v, i, j) + b->noise[j];
     return s2 > 0 ? (verdict){kn_z2(e, s2), 0.5 * (log(s2) + kn_z2(e, s2))} : (verdict){NAN, NAN};
 }
 
-static void add_response(const kn_measured *b, ptrdiff_t j, kn_metric_sums *s)
+static void add_response(const job *of, ptrdiff_t j, kn_metric_sums *s)
 {
+    const kn_measured *b = of->m;
     const double *y = kn_col(b->y, j), *m = kn_col(b->mean, j);
     for (ptrdiff_t i = 0; i < b->y.rows; i++) {
-        verdict of = verdict_of(b, i, j);
-        if ((!b->use || b->use[i]) && isfinite(y[i]) && isfinite(m[i]) && isfinite(of.loss))
-            add_sample(s, y[i], m[i], of, b->mean0[j], b->var0[j]);
+        verdict said = verdict_of(of, i, j);
+        if ((!b->use || b->use[i]) && isfinite(y[i]) && isfinite(m[i]) && isfinite(said.loss))
+            add_sample(s, y[i], m[i], said, b->mean0[j], b->var0[j]);
     }
 }
 
@@ -89,7 +92,7 @@ static void some_responses(void *self, ptrdiff_t first, ptrdiff_t last)
     const job *b = self;
     for (ptrdiff_t j = first; j < last; j++) {
         kn_metric_sums own = {0};
-        add_response(b->m, j, b->sums ? &b->sums[j] : &own);
+        add_response(b, j, b->sums ? &b->sums[j] : &own);
         if (!b->sums)
             report(&own, j, b->out);
     }
@@ -100,13 +103,19 @@ static void run(kn_ctx *ctx, job *b)
     enum { RESPONSES = 64 };
     const kn_measured *m = b->m;
     assert(m->mean.rows == m->y.rows && m->mean.cols == m->y.cols);
-    assert(m->z.data || (m->v.rows == m->y.rows && m->v.cols == m->y.cols));
+    assert(b->z.data || (m->v.rows == m->y.rows && m->v.cols == m->y.cols));
     kn_parallel(ctx, m->y.cols, RESPONSES, some_responses, b);
 }
 
 void kn_metrics_add(kn_ctx *ctx, const kn_measured *m, kn_metric_sums *sums)
 {
-    run(ctx, &(job){m, sums, kn_mat_none()});
+    run(ctx, &(job){.m = m, .sums = sums});
+}
+
+void kn_metrics_add_scored(kn_ctx *ctx, const kn_measured *m, kn_mat z, kn_mat loss,
+                           kn_metric_sums *sums)
+{
+    run(ctx, &(job){.m = m, .sums = sums, .z = z, .loss = loss});
 }
 
 void kn_metrics_result(const kn_metric_sums *sums, kn_mat out)
@@ -119,7 +128,7 @@ void kn_metrics_result(const kn_metric_sums *sums, kn_mat out)
 void kn_metrics(kn_ctx *ctx, const kn_measured *m, kn_mat out)
 {
     assert(out.rows == m->y.cols && out.cols == KN_N_METRICS);
-    run(ctx, &(job){m, NULL, out});
+    run(ctx, &(job){.m = m, .out = out});
 }
 
 void kn_metrics_mean(kn_mat metrics, double mean[KN_N_METRICS])

@@ -47,11 +47,13 @@ typedef struct kn_measured {
     kn_mat y, mean, v;                  /* N* x count */
     const double *noise, *mean0, *var0; /* count */
     const bool *use;                    /* N*  samples that count; NULL: all */
-    kn_mat z, loss; /* N* x count, as norm/layer.h makes them, instead of v and noise; or none */
 } kn_measured;
 
 /* Adds them to the sums of their responses, which go in parallel. Sums of no samples are zero. */
 void kn_metrics_add(kn_ctx *ctx, const kn_measured *m, kn_metric_sums *sums);
+/* The same by z and loss (N* x count) as norm/layer.h makes them, for which m has no v and noise. */
+void kn_metrics_add_scored(kn_ctx *ctx, const kn_measured *m, kn_mat z, kn_mat loss,
+                           kn_metric_sums *sums);
 void kn_metrics_result(const kn_metric_sums *sums, kn_mat out); /* count x KN_N_METRICS */
 
 /* The same of all samples at once. */

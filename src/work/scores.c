@@ -312,12 +312,10 @@ void kn_scores_take_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_bl
 {
     kn_measured m = {.y = b->y,
                      .mean = b->mean,
-                     .z = z,
-                     .loss = loss,
                      .mean0 = s->mean0 + b->first,
                      .var0 = s->var0 + b->first,
                      .use = s->measured + row};
-    kn_metrics_add(ctx, &m, s->sums + b->first);
+    kn_metrics_add_scored(ctx, &m, z, loss, s->sums + b->first);
 }
 
 kn_status kn_scores_stand(kn_ctx *ctx, kn_scores *s, const kn_standing *standing)

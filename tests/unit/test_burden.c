@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 #include "norm/burden.h"
+#include "norm/rarity.h"
 #include "norm/fdr.h"
 #include "norm/normal.h"
 #include "norm/order.h"
@@ -139,31 +140,37 @@ static void burden_of_a_row_is_its_definition(void **state)
 static void ties_count_against_the_person_and_a_member_meets_the_others(void **state)
 {
     (void)state;
-    kn_burden people[5] = {{50, 0.1, 3, 0, 0, 0},
-                           {50, -0.4, 1, 2, 0, 0},
-                           {50, 0.2, 3, 5, 0, 0},
-                           {10, 0.3, NAN, NAN, 0, 0},
-                           {0, NAN, NAN, NAN, NAN, NAN}};
-    kn_burden_reference r;
-    kn_burden person = {50, -0.2, 3, 6, 0, 0};
-    assert_ok(ctx, kn_burden_reference_new(ctx, people, 5, &r));
-    kn_burden_p p = kn_burden_rank(&r, &person, 0);
-    assert_close(p.mean_z, 4.0 / 5, 1e-15); /* .2, .3, .4 of four */
-    assert_close(p.negative, 3.0 / 4, 1e-15);
-    assert_close(p.positive, 1.0 / 4, 1e-15);
-    p = kn_burden_rank(&r, &people[2], 1);
-    assert_close(p.mean_z, 3.0 / 4, 1e-15); /* itself, and .3, .4 of the three others */
-    assert_close(p.negative, 2.0 / 3, 1e-15);
-    assert_close(p.positive, 1.0 / 3, 1e-15);
-    assert_true(isnan(kn_burden_rank(&r, &people[3], 1).negative));
-    assert_true(isnan(kn_burden_rank(&r, &people[4], 0).mean_z));
-    kn_burden_reference_clear(&r);
-    for (long k = 1; k <= 3; k++) {
-        kn_fail_allocation(ctx, k);
-        assert_int_equal(kn_burden_reference_new(ctx, people, 5, &r), KN_ERR_MEMORY);
-        assert_null(r.mean_z);
-    }
-    kn_fail_allocation(ctx, 0);
+    const double mean_z[] = {0.1, 0.2, 0.3, 0.4}, negative[] = {1, 3, 3};
+    assert_close(kn_rank_p(mean_z, 4, 0.2, false), 4.0 / 5, 1e-15);
+    assert_close(kn_rank_p(negative, 3, 3, false), 3.0 / 4, 1e-15);
+    assert_close(kn_rank_p(negative, 3, 6, false), 1.0 / 4, 1e-15);
+    assert_close(kn_rank_p(mean_z, 4, 0.2, true), 3.0 / 4, 1e-15); /* .3, .4 of the three others */
+    assert_close(kn_rank_p(negative, 3, 3, true), 2.0 / 3, 1e-15);
+    assert_true(isnan(kn_rank_p(negative, 3, NAN, true)));
+}
+
+/* What a cohort of n can say of somebody. */
+static void no_p_is_smaller_than_a_cohort_can_tell(void **state)
+{
+    (void)state;
+    double sorted[100];
+    for (int i = 0; i < 100; i++)
+        sorted[i] = 2 + 0.01 * i;
+    kn_rarity_law law = {sorted, 100, 100, true, {0, 2.4, 0.2}};
+    kn_rarity far = kn_rarity_of(&law, 50, false);
+    assert_close(far.p, 1.0 / 202, 1e-15);
+    assert_int_equal(far.note, KN_RARITY_BOUND);
+    assert_int_equal(kn_rarity_of(&law, 2.5, false).note, KN_RARITY_PLAIN);
+    law.units = 40; /* groups of people */
+    kn_rarity rough = kn_rarity_of(&law, 3.2, false);
+    assert_true(rough.p > 1.0 / 82 && rough.p < 0.02);
+    assert_int_equal(rough.note, KN_RARITY_ROUGH);
+    law.has_gev = false;
+    assert_close(kn_rarity_of(&law, 50, false).p, 1.0 / 82, 1e-15);
+    law.n = 1;
+    assert_true(isnan(kn_rarity_of(&law, 2, true).p)); /* nobody else */
+    law.n = 0;
+    assert_true(isnan(kn_rarity_of(&law, 2, false).p));
 }
 
 int main(void)
@@ -175,6 +182,7 @@ int main(void)
         cmocka_unit_test(rejections_are_those_of_adjusted_p),
         cmocka_unit_test(burden_of_a_row_is_its_definition),
         cmocka_unit_test(ties_count_against_the_person_and_a_member_meets_the_others),
+        cmocka_unit_test(no_p_is_smaller_than_a_cohort_can_tell),
     };
     int failed = cmocka_run_group_tests_name("burden", tests, NULL, NULL);
     kn_ctx_free(ctx);
