@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "data/words.h"
 #include "io/path.h"
@@ -33,13 +34,29 @@ bool kn_same_name(const char *a, const char *b)
     return n == m && memcmp(a, b, n) == 0;
 }
 
+bool kn_same_name_any_case(const char *a, const char *b)
+{
+    size_t n, m;
+    a = trim(a, &n);
+    b = trim(b, &m);
+    return n == m && strncasecmp(a, b, n) == 0;
+}
+
 ptrdiff_t kn_column_find(const kn_table *table, const char *name)
 {
     ptrdiff_t col = kn_table_find(table, name);
     for (ptrdiff_t j = 0; col < 0 && j < kn_table_cols(table); j++)
         if (kn_table_named(table, j) && kn_same_name(kn_table_name(table, j), name))
             col = j;
-    return col;
+    if (col >= 0)
+        return col;
+    ptrdiff_t alike = 0;
+    for (ptrdiff_t j = 0; j < kn_table_cols(table); j++)
+        if (kn_table_named(table, j) && kn_same_name_any_case(kn_table_name(table, j), name)) {
+            col = j;
+            alike++;
+        }
+    return alike == 1 ? col : -1;
 }
 
 /* Letters to take out and put in to make b of a, without regard to case: what two names share

@@ -11,8 +11,10 @@ enum { KN_NAMES_LISTED = 5 }; /* at most, in a sentence */
 kn_status kn_trimmed(kn_ctx *ctx, const char *text, char **out);
 
 bool kn_same_name(const char *a, const char *b); /* but for the spaces around them */
+bool kn_same_name_any_case(const char *a, const char *b);
 
-/* By exact name, else by the name without the spaces around it ("age, sex" in a header); -1. */
+/* By exact name, else by the name without the spaces around it ("age, sex" in a header), else by
+ * the only one that differs in case alone; -1. */
 ptrdiff_t kn_column_find(const kn_table *table, const char *name);
 
 /* Fails with the sentence "FILE: no column 'NAME' WHY; the closest are a, b, c". */
