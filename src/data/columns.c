@@ -1,6 +1,7 @@
 #include "data/columns.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -57,6 +58,12 @@ ptrdiff_t kn_column_find(const kn_table *table, const char *name)
             alike++;
         }
     return alike == 1 ? col : -1;
+}
+
+bool kn_column_matches(const kn_table *table, ptrdiff_t col, const char *pattern)
+{
+    const char *header = kn_table_name(table, col);
+    return kn_table_named(table, col) && fnmatch(pattern, header + strspn(header, " \t"), 0) == 0;
 }
 
 /* Letters to take out and put in to make b of a, without regard to case: what two names share
@@ -138,9 +145,43 @@ bool kn_census_is_numeric(kn_census census)
     return census.numbers > census.texts;
 }
 
+/* 23,5 and -1,25e3: a number once the comma is a point. */
+static bool has_decimal_comma(const char *cell)
+{
+    char text[64];
+    double x;
+    const char *comma = strchr(cell, ',');
+    size_t n = strlen(cell);
+    if (!comma || n >= sizeof text || !isdigit((unsigned char)comma[1]))
+        return false;
+    memcpy(text, cell, n + 1);
+    text[comma - cell] = '.';
+    return kn_number_parse(text, &x) == KN_CELL_NUMBER;
+}
+
+ptrdiff_t kn_column_commas(const kn_table *table, ptrdiff_t col, const ptrdiff_t *rows, ptrdiff_t n)
+{
+    ptrdiff_t first = -1;
+    double x;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        ptrdiff_t row = rows ? rows[i] : i;
+        if (kn_table_number(table, row, col, &x) != KN_CELL_TEXT)
+            continue;
+        if (!has_decimal_comma(kn_table_cell(table, row, col)))
+            return -1;
+        first = first < 0 ? row : first;
+    }
+    return first;
+}
+
 kn_status kn_cell_refused(kn_ctx *ctx, const kn_table *table, ptrdiff_t row, ptrdiff_t col,
                           const char *what)
 {
+    static const char number[] = "expected a number";
+    if (strncmp(what, number, sizeof number - 1) == 0 &&
+        has_decimal_comma(kn_table_cell(table, row, col)))
+        what = "a number with a decimal comma, expected a decimal point (save the table with "
+               "points)";
     return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', %s", kn_table_path(table),
                    kn_table_unit(table), kn_table_line(table, row),
                    kn_clipped(kn_table_name(table, col)).text,

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/blank.h"
 #include "data/columns.h"
+#include "data/outliers.h"
 #include "data/response_files.h"
 #include "data/select.h"
+#include "data/sessions.h"
 #include "data/words.h"
 #include "io/path.h"
 
@@ -146,10 +149,14 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
     bool additive = kn_settings_additive(j->s);
     if (additive)
         group = kn_group_column(j->s->group);
+    ptrdiff_t group_col = group ? kn_column_find(d->covariates, group) : -1;
+    if (group_col >= 0) /* as the table writes it */
+        group = kn_table_name(d->covariates, group_col);
     kn_recipe_options ro = {.use = j->s->use,
                             .categorical = j->s->categorical,
                             .numeric = j->s->numeric,
                             .group = group,
+                            .session = kn_session_is_one(j->s->session) ? NULL : j->s->session,
                             .codes = additive,
                             .missing = (kn_missing)j->s->missing,
                             .one_file = d->responses == d->covariates,
@@ -261,9 +268,13 @@ static kn_status read_responses(kn_ctx *ctx, const job *j, kn_people *p)
              : d->images    ? kn_read_images(ctx, j->room, d, j->space, &rows, p)
              : d->view.data ? kn_read_view(ctx, j->room, d, j->space, &rows, p)
                             : kn_read_array(ctx, j->room, d, &rows, p);
-    kn_free(row);
     if (status == KN_OK && j->space && !d->images && !d->view.data)
         status = kn_space_compare(ctx, kn_data_responses_name(d), &p->space, j->space);
+    if (status == KN_OK && !j->recipe)
+        status = kn_blank_refuse(ctx, d, &rows, p);
+    if (status == KN_OK && !j->recipe && d->responses)
+        status = kn_outliers_tell(ctx, d->responses, j->selection.col, j->selection.n, row, j->n);
+    kn_free(row);
     return status;
 }
 
@@ -334,7 +345,7 @@ kn_status kn_people_flag(kn_ctx *ctx, const kn_data *d, const kn_people *p, cons
     if (!eq || n == 0 || n >= sizeof column || !eq[1])
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', expected COLUMN=VALUE", option, text);
     snprintf(column, sizeof column, "%.*s", (int)n, text);
-    ptrdiff_t col = kn_table_find(d->covariates, column), hits = 0;
+    ptrdiff_t col = kn_column_find(d->covariates, column), hits = 0;
     if (col < 0)
         return kn_fail(ctx, KN_ERR_DATA, "%s has no column '%s' for {%s}", path, column, option);
     for (ptrdiff_t i = 0; i < p->n; i++) {

@@ -6,6 +6,7 @@
 
 #include "io/grow.h"
 #include "io/path.h"
+#include "io/separator.h"
 
 enum { MAX_COLS = 1 << 20 };
 static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 32; /* 4 GiB of text is somebody's mistake */
@@ -292,8 +293,12 @@ static kn_status read_table(kn_ctx *ctx, const char *path, bool bare, kn_table *
     }
     KN_TRY(kn_alloc(ctx, source.size, 1, &bytes));
     KN_TRY(kn_source_read(ctx, &source, 0, source.size, bytes));
-    status = parse_table(ctx, path, kn_path_ends(path, ".tsv") ? '\t' : ',', bare, bytes,
-                         source.size, out);
+    char usual = kn_path_ends(path, ".tsv") ? '\t' : ',';
+    char separator = bare ? usual : kn_separator_of(bytes, source.size, usual);
+    if (separator != usual)
+        kn_log(ctx, KN_LOG_INFO, "%s: its fields are parted by %s", path,
+               kn_separator_name(separator));
+    KN_TRY(parse_table(ctx, path, separator, bare, bytes, source.size, out));
 out:
     kn_free(bytes);
     kn_source_close(&source);

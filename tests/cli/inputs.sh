@@ -59,7 +59,8 @@ fits "... are matched by id" half -c half.tsv -y study/train_images.txt -m study
 check "... as in a table of their own" agree listed half
 if [ -n "$python" ] && "$python" -c 'import nibabel' 2>/dev/null; then
     "$python" -c 'import nibabel as b
-b.save(b.concat_images(["study/" + l.split()[-1] for l in open("study/train_images.txt")]), "all.nii.gz")'
+names = [l.split()[0] for l in open("halves.tsv")][1:]
+b.save(b.concat_images(["study/images/" + n + ".nii.gz" for n in names]), "all.nii.gz")'
     fits "volumes of a 4D file" volumes -c halves.tsv -y all.nii.gz -m study/mask.nii.gz --use age --where half=a
     check "... are those of the same place" agree volumes half
 else
