@@ -178,6 +178,8 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
     ro.responses = (const char *const *)j->selection.name;
     ro.n_responses = j->selection.n;
     KN_TRY(kn_recipe_learn(ctx, d->covariates, &ro, &p->recipe));
+    kn_recipe_tell_names(ctx, d->covariates, &ro);
+    kn_recipe_tell(ctx, d->covariates, &p->recipe);
 out:
     kn_free(names);
     kn_free(taken);

@@ -411,8 +411,6 @@ kn_status kn_recipe_learn(kn_ctx *ctx, const kn_table *table, const kn_recipe_op
     KN_TRY(choose_rows(&l, o));
     choose_kinds(&l);
     KN_TRY(learn_columns(&l, out));
-    kn_recipe_tell_names(ctx, table, o);
-    kn_recipe_tell(ctx, table, out);
 out:
     kn_free(l.row);
     kn_free(l.col);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "data/columns.h"
+#include "data/words.h"
 #include "gp/method.h"
 #include "gp/noise.h"
 #include "model/units.h"
@@ -445,10 +447,14 @@ static void warn(kn_ctx *ctx, kn_scores *s)
 {
     const kn_reference *r = &s->model->reference;
     ptrdiff_t without = 0; /* training samples that have no cross-validated z */
+    kn_listing empty = {.most = KN_NAMES_LISTED};
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        if (!isfinite(s->statistic[i]))
+            kn_listing_add(&empty, s->id[i]);
     if (s->n_empty > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%td of %td samples have no finite response: their scores are n/a", s->n_empty,
-               s->n);
+               "%td of %td samples have no finite response: their scores are n/a (%s)", s->n_empty,
+               s->n, empty.text);
     /* one in a hundred is expected beyond the 99th percentile */
     if (s->n_far > s->n / 50)
         kn_log(ctx, KN_LOG_WARNING,

@@ -46,4 +46,48 @@ cut -d, -f2- people.csv >nobody.csv
 cut -d, -f2- thickness.csv >nothing.csv
 fit "sessions of nobody" "nobody.csv: --session needs a column of ids (name it in --id)" \
     -c nobody.csv -y nothing.csv --session first
+
+# ---- columns
+fit "a pattern that matches no column" \
+    "people.csv: no column 'x*' as --use asks for; the closest are sex, age, site, participant_id" $both --use 'x*'
+wrong "a category by pattern that is a number too" ": --categorical and --numeric both name 'site', expected one of them" \
+    $both --categorical 's*' --numeric site
+sed 's/,/;/g; 2,$s/^\([^;]*;[0-9]*\);/\1,5;/' people.csv >comma.csv
+fit "decimal commas" \
+    "comma.csv line 2: age is '$(sed -n 2p comma.csv | cut -d';' -f2)', a number with a decimal comma, expected a decimal point (save the table with points)" \
+    -c comma.csv -y thickness.csv
+sed 's/,/;/g; 2,$s/\./,/g' thickness.csv >comma_y.csv
+fit "decimal commas in responses" \
+    "comma_y.csv line 2: lh_a is '$(sed -n 2p comma_y.csv | cut -d';' -f2)', a number with a decimal comma, expected a decimal point (save the table with points)" \
+    -c people.csv -y comma_y.csv
+sed '2,$s/^\([^,]*,[0-9]*\),/\1,5,/' people.csv >unquoted.csv
+fit "decimal commas between commas" \
+    "unquoted.csv line 2: 5 fields, expected 4 as in the header (are there decimal commas, or commas in texts without quotes?)" \
+    -c unquoted.csv -y thickness.csv
+awk -F, -v OFS=, '{ print $1, NR == 1 ? "scanner" : NR % 3 }' thickness.csv >codes.csv
+fit "codes alone" \
+    "codes.csv: no numeric column is left to be a response (few whole numbers are none unless --targets names them)" \
+    -c people.csv -y codes.csv
+
+# ---- files
+fit "a pattern that no file has" "maps/*/z.nii.gz: no file has such a name" -c people.csv -y 'maps/*/z.nii.gz'
+sed '9s/,.*/,n\/a,n\/a,n\/a,n\/a/' thickness.csv >blank.csv
+fit "a row without a number" \
+    "blank.csv line 9: holds no finite value, expected a number somewhere (leave it out, with --where or --match common)" \
+    -c people.csv -y blank.csv
+make_images
+python=$(command -v /usr/bin/python3 || command -v python3)
+if [ -n "$python" ] && "$python" -c 'import nibabel' 2>/dev/null; then
+    victim=$(sed -n 4p study/train_images.txt | cut -f2)
+    "$python" -c "import nibabel as b, numpy as n
+i = b.load('study/$victim')
+b.save(b.Nifti1Image(n.full(i.shape, n.nan, 'f4'), i.affine), 'study/$victim')"
+    for mask in "" "-m study/mask.nii.gz"; do
+        fit "an image without a number${mask:+, and a mask}" \
+            "study/$victim: holds no finite value, expected a number somewhere (leave it out, with --where or --match common)" \
+            -c study/train_participants.tsv -y study/train_images.txt $mask
+    done
+else
+    skip "an image without a number" "no nibabel"
+fi
 done_testing
