@@ -1,8 +1,10 @@
 #include "data/columns.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "data/words.h"
 #include "io/path.h"
@@ -33,13 +35,35 @@ bool kn_same_name(const char *a, const char *b)
     return n == m && memcmp(a, b, n) == 0;
 }
 
+bool kn_same_name_any_case(const char *a, const char *b)
+{
+    size_t n, m;
+    a = trim(a, &n);
+    b = trim(b, &m);
+    return n == m && strncasecmp(a, b, n) == 0;
+}
+
 ptrdiff_t kn_column_find(const kn_table *table, const char *name)
 {
     ptrdiff_t col = kn_table_find(table, name);
     for (ptrdiff_t j = 0; col < 0 && j < kn_table_cols(table); j++)
         if (kn_table_named(table, j) && kn_same_name(kn_table_name(table, j), name))
             col = j;
-    return col;
+    if (col >= 0)
+        return col;
+    ptrdiff_t alike = 0;
+    for (ptrdiff_t j = 0; j < kn_table_cols(table); j++)
+        if (kn_table_named(table, j) && kn_same_name_any_case(kn_table_name(table, j), name)) {
+            col = j;
+            alike++;
+        }
+    return alike == 1 ? col : -1;
+}
+
+bool kn_column_matches(const kn_table *table, ptrdiff_t col, const char *pattern)
+{
+    const char *header = kn_table_name(table, col);
+    return kn_table_named(table, col) && fnmatch(pattern, header + strspn(header, " \t"), 0) == 0;
 }
 
 /* Letters to take out and put in to make b of a, without regard to case: what two names share
@@ -121,9 +145,43 @@ bool kn_census_is_numeric(kn_census census)
     return census.numbers > census.texts;
 }
 
+/* 23,5 and -1,25e3: a number once the comma is a point. */
+static bool has_decimal_comma(const char *cell)
+{
+    char text[64];
+    double x;
+    const char *comma = strchr(cell, ',');
+    size_t n = strlen(cell);
+    if (!comma || n >= sizeof text || !isdigit((unsigned char)comma[1]))
+        return false;
+    memcpy(text, cell, n + 1);
+    text[comma - cell] = '.';
+    return kn_number_parse(text, &x) == KN_CELL_NUMBER;
+}
+
+ptrdiff_t kn_column_commas(const kn_table *table, ptrdiff_t col, const ptrdiff_t *rows, ptrdiff_t n)
+{
+    ptrdiff_t first = -1;
+    double x;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        ptrdiff_t row = rows ? rows[i] : i;
+        if (kn_table_number(table, row, col, &x) != KN_CELL_TEXT)
+            continue;
+        if (!has_decimal_comma(kn_table_cell(table, row, col)))
+            return -1;
+        first = first < 0 ? row : first;
+    }
+    return first;
+}
+
 kn_status kn_cell_refused(kn_ctx *ctx, const kn_table *table, ptrdiff_t row, ptrdiff_t col,
                           const char *what)
 {
+    static const char number[] = "expected a number";
+    if (strncmp(what, number, sizeof number - 1) == 0 &&
+        has_decimal_comma(kn_table_cell(table, row, col)))
+        what = "a number with a decimal comma, expected a decimal point (save the table with "
+               "points)";
     return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', %s", kn_table_path(table),
                    kn_table_unit(table), kn_table_line(table, row),
                    kn_clipped(kn_table_name(table, col)).text,

@@ -11,9 +11,14 @@ enum { KN_NAMES_LISTED = 5 }; /* at most, in a sentence */
 kn_status kn_trimmed(kn_ctx *ctx, const char *text, char **out);
 
 bool kn_same_name(const char *a, const char *b); /* but for the spaces around them */
+bool kn_same_name_any_case(const char *a, const char *b);
 
-/* By exact name, else by the name without the spaces around it ("age, sex" in a header); -1. */
+/* By exact name, else by the name without the spaces around it ("age, sex" in a header), else by
+ * the only one that differs in case alone; -1. */
 ptrdiff_t kn_column_find(const kn_table *table, const char *name);
+
+/* Does the name of a column match a shell pattern? */
+bool kn_column_matches(const kn_table *table, ptrdiff_t col, const char *pattern);
 
 /* Fails with the sentence "FILE: no column 'NAME' WHY; the closest are a, b, c". */
 kn_status kn_column_unknown(kn_ctx *ctx, const kn_table *table, const char *name, const char *why);
@@ -30,7 +35,13 @@ kn_census kn_column_census(const kn_table *table, ptrdiff_t col, const ptrdiff_t
 /* Mostly numbers: a text among them is a slip to be reported, not another kind of column. */
 bool kn_census_is_numeric(kn_census census);
 
-/* Fails with the sentence "FILE line L: NAME is 'CELL', WHAT". */
+/* The first row whose cell has a decimal comma, in a column where all are numbers but for that; -1:
+ * it is no such column. */
+ptrdiff_t kn_column_commas(const kn_table *table, ptrdiff_t col, const ptrdiff_t *rows,
+                           ptrdiff_t n);
+
+/* Fails with the sentence "FILE line L: NAME is 'CELL', WHAT". Where that is a number, and the cell
+ * one with a decimal comma, it is named. */
 kn_status kn_cell_refused(kn_ctx *ctx, const kn_table *table, ptrdiff_t row, ptrdiff_t col,
                           const char *what);
 

@@ -31,6 +31,9 @@ void kn_data_free(kn_data *d)
     }
     kn_free(d->column);
     kn_names_free(d->ids, d->n);
+    kn_names_free(d->session_id, d->n);
+    kn_free(d->where);
+    kn_free(d->session);
     kn_match_clear(&d->match);
     if (d->responses != d->covariates)
         kn_table_free(d->responses);
@@ -184,15 +187,11 @@ kn_status kn_data_responses(kn_ctx *ctx, kn_data *d, kn_view values, const char 
     return names ? kn_names_copy(ctx, names, values.cols, &d->view_name) : KN_OK;
 }
 
-kn_status kn_data_settle(kn_ctx *ctx, kn_data *d)
+static kn_status make_table(kn_ctx *ctx, kn_data *d)
 {
     kn_status status = KN_OK;
     void *memory = NULL;
     ptrdiff_t n = 0;
-    if (!d->in_memory || d->covariates)
-        return KN_OK;
-    kn_warnings_clear(&d->warnings);
-    kn_warnings *before = kn_keep_warnings(ctx, &d->warnings);
     KN_TRY(kn_alloc(ctx, d->n_columns + 1, sizeof *d->column, &memory));
     kn_table_column *all = memory;
     if (d->ids)
@@ -205,13 +204,41 @@ kn_status kn_data_settle(kn_ctx *ctx, kn_data *d)
     }
     KN_TRY(kn_table_make(ctx, "covariates", all, n, d->n, &d->covariates));
     d->id_col = d->ids ? 0 : -1;
-    status = kn_match_rows(ctx, d->covariates, d->id_col, NULL, KN_MATCH_ALL, &d->match);
+out:
+    kn_free(memory);
+    return status;
+}
+
+static bool differ(const char *a, const char *b)
+{
+    return a ? !b || strcmp(a, b) != 0 : b != NULL;
+}
+
+kn_status kn_data_settle(kn_ctx *ctx, const kn_settings *s, kn_data *d)
+{
+    kn_status status = KN_OK;
+    bool fresh = !d->covariates;
+    kn_warnings *before = kn_keep_warnings(ctx, &d->warnings);
+    if (fresh)
+        KN_TRY(make_table(ctx, d));
+    /* of files what was chosen when they were read stays where nothing else is said */
+    bool where = d->in_memory || s->where ? differ(s->where, d->where) : false;
+    bool session = d->in_memory || s->session ? differ(s->session, d->session) : false;
+    if (fresh || where || session) {
+        if (d->in_memory)
+            kn_warnings_clear(&d->warnings);
+        KN_TRY(kn_data_match(ctx, s, d));
+    }
 out:
     kn_keep_warnings(ctx, before);
-    kn_free(memory);
-    if (status != KN_OK)
+    if (status != KN_OK && d->in_memory)
         unsettle(d);
     return status;
+}
+
+const char *kn_data_person(const kn_data *d, ptrdiff_t row)
+{
+    return d->id_col < 0 ? NULL : kn_table_cell(d->covariates, row, d->id_col);
 }
 
 bool kn_data_has_responses(const kn_data *d)

@@ -22,7 +22,9 @@ struct kn_data {
     bool in_memory;
     kn_table *covariates;
     ptrdiff_t id_col, response_id_col; /* -1: none */
+    char **session_id; /* n: ids made of person and session; NULL: ids are those of id_col */
     kn_match match;
+    char *where, *session; /* the match was made with these; NULL: without */
     /* the responses are one of these, or none */
     kn_table *responses; /* may be the covariates' own table */
     kn_images *images;
@@ -33,8 +35,15 @@ struct kn_data {
     kn_warnings warnings; /* given while it was made */
 };
 
-/* The table and the match of data given in memory; of files they are there already. */
-kn_status kn_data_settle(kn_ctx *ctx, kn_data *data);
+/* The table and the match of data given in memory; of files they are there already, and are made
+ * anew where rows are to be chosen in another way than they were read. */
+kn_status kn_data_settle(kn_ctx *ctx, const kn_settings *s, kn_data *data);
+
+/* Which rows are used and belong together, by {where}, {session} and {match}. */
+kn_status kn_data_match(kn_ctx *ctx, const kn_settings *s, kn_data *data);
+
+/* Whose row of the covariates it is, several of one person alike; NULL: nobody says. */
+const char *kn_data_person(const kn_data *data, ptrdiff_t covariate_row);
 
 bool kn_data_has_responses(const kn_data *data);
 const char *kn_data_responses_name(const kn_data *data); /* for messages */

@@ -53,54 +53,6 @@ static kn_status check_kind(kn_ctx *ctx, const kn_settings *s, const kn_data *d)
     return KN_OK;
 }
 
-typedef struct id_list {
-    const char **id;
-    ptrdiff_t *line, n;
-} id_list;
-
-/* The ids on the side of the responses. */
-static kn_status response_ids(kn_ctx *ctx, const kn_data *d, id_list *out)
-{
-    kn_status status = KN_OK;
-    void *memory;
-    out->n = d->responses ? kn_table_rows(d->responses)
-             : d->images  ? kn_images_count(d->images)
-                          : d->array.header.rows;
-    bool has = d->responses ? d->response_id_col >= 0 : d->images && kn_images_id(d->images, 0);
-    if (!has)
-        return KN_OK;
-    KN_TRY(kn_alloc(ctx, out->n, sizeof *out->id, &memory));
-    out->id = memory;
-    if (d->responses)
-        KN_TRY(kn_alloc_i(ctx, out->n, &out->line));
-    for (ptrdiff_t i = 0; i < out->n; i++) {
-        out->id[i] = d->responses ? kn_table_cell(d->responses, i, d->response_id_col)
-                                  : kn_images_id(d->images, i);
-        if (out->line)
-            out->line[i] = kn_table_line(d->responses, i);
-    }
-out:
-    return status;
-}
-
-static kn_status match(kn_ctx *ctx, const kn_settings *s, kn_data *d)
-{
-    kn_status status = KN_OK;
-    id_list ids = {0};
-    bool apart = d->responses_path && d->responses != d->covariates;
-    KN_TRY(kn_match_id_columns(ctx, s->id, d->covariates, apart ? d->responses : NULL, &d->id_col,
-                               &d->response_id_col));
-    if (apart)
-        KN_TRY(response_ids(ctx, d, &ids));
-    kn_match_side side = {d->responses_path, ids.n, ids.id, ids.line};
-    KN_TRY(kn_match_rows(ctx, d->covariates, d->id_col, apart ? &side : NULL,
-                         s->match ? KN_MATCH_COMMON : KN_MATCH_ALL, &d->match));
-out:
-    kn_free(ids.id);
-    kn_free(ids.line);
-    return status;
-}
-
 static kn_status copy(kn_ctx *ctx, const char *text, char **out)
 {
     return text ? kn_text_copy(ctx, text, strlen(text), out) : KN_OK;
@@ -122,7 +74,10 @@ static kn_status read_data(kn_ctx *ctx, const kn_settings *s, kn_data **out)
     if (d->responses_path)
         KN_TRY(open_responses(ctx, d));
     KN_TRY(check_kind(ctx, s, d));
-    KN_TRY(match(ctx, s, d));
+    bool tables = d->responses && d->responses != d->covariates;
+    KN_TRY(kn_match_id_columns(ctx, s->id, d->covariates, tables ? d->responses : NULL, &d->id_col,
+                               &d->response_id_col));
+    KN_TRY(kn_data_match(ctx, s, d));
 out:
     if (status == KN_OK)
         *out = d;

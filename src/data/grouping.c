@@ -146,7 +146,7 @@ static kn_status by_column(kn_ctx *ctx, const kn_group_source *s, const char *na
     if (col < 0)
         return kn_column_unknown(ctx, s->table, name, "as {group} asks for");
     g->rule = KN_GROUP_COLUMN;
-    KN_TRY(kn_trimmed(ctx, name, &g->column));
+    KN_TRY(kn_trimmed(ctx, kn_table_name(s->table, col), &g->column));
     KN_TRY(kn_alloc(ctx, n, sizeof *text, &memory));
     text = memory;
     for (ptrdiff_t i = 0; i < n; i++) {

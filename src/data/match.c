@@ -61,6 +61,7 @@ out:
 typedef struct entry {
     const char *id;
     ptrdiff_t row;
+    bool unused;
 } entry;
 
 typedef struct side {
@@ -68,20 +69,30 @@ typedef struct side {
     const kn_table *table; /* NULL: a list with lines, or without */
     ptrdiff_t id_col;
     const kn_match_side *list;
-    ptrdiff_t n;
+    const char *const *id; /* NULL: the cells of id_col */
+    const bool *keep;      /* NULL: all */
+    ptrdiff_t n, used;
     entry *sorted; /* by id; NULL: there are none */
 } side;
 
+/* Of one id those that are used come first. */
 static int by_id(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
     int order = strcmp(x->id, y->id);
+    if (order == 0)
+        order = (int)x->unused - (int)y->unused;
     return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
 static const char *id_of(const side *s, ptrdiff_t row)
 {
-    return s->table ? kn_table_cell(s->table, row, s->id_col) : s->list->id[row];
+    return s->id ? s->id[row] : kn_table_cell(s->table, row, s->id_col);
+}
+
+static bool is_used(const side *s, ptrdiff_t row)
+{
+    return !s->keep || s->keep[row];
 }
 
 /* Where an id stands: a line of the file where that is known, else its row. */
@@ -105,8 +116,8 @@ static kn_status sort_ids(kn_ctx *ctx, side *s)
         return status;
     s->sorted = memory;
     for (ptrdiff_t i = 0; i < s->n; i++) {
-        s->sorted[i] = (entry){id_of(s, i), i};
-        if (kn_text_is_missing(s->sorted[i].id))
+        s->sorted[i] = (entry){id_of(s, i), i, !is_used(s, i)};
+        if (is_used(s, i) && kn_text_is_missing(s->sorted[i].id))
             return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', expected an id", s->path,
                            unit_of(s), place(s, i),
                            s->table ? kn_clipped(kn_table_name(s->table, s->id_col)).text : "id",
@@ -116,39 +127,52 @@ static kn_status sort_ids(kn_ctx *ctx, side *s)
     return KN_OK;
 }
 
+/* Is entry i one more of the id before it, both of them used? */
+static bool repeats(const side *s, ptrdiff_t i)
+{
+    return i > 0 && !s->sorted[i].unused && strcmp(s->sorted[i - 1].id, s->sorted[i].id) == 0;
+}
+
 /* The first two entries of one id, as the place of the second; 0: there are none. */
 static ptrdiff_t find_repeat(const side *s)
 {
     for (ptrdiff_t i = 1; i < s->n; i++)
-        if (strcmp(s->sorted[i - 1].id, s->sorted[i].id) == 0)
+        if (repeats(s, i))
             return i;
     return 0;
 }
 
 static kn_status check_once(kn_ctx *ctx, const side *s)
 {
-    ptrdiff_t i = find_repeat(s);
-    if (i == 0)
+    kn_listing list = {.most = KN_NAMES_LISTED};
+    ptrdiff_t first = find_repeat(s), ids = 0, rows = 0;
+    if (first == 0)
         return KN_OK;
-    return kn_fail(ctx, KN_ERR_DATA, "%s: id %s is on %ss %td and %td, expected once", s->path,
-                   kn_clipped(s->sorted[i].id).text, unit_of(s), place(s, s->sorted[i - 1].row),
-                   place(s, s->sorted[i].row));
+    for (ptrdiff_t i = first; i < s->n; i++) {
+        bool fresh = repeats(s, i) && !repeats(s, i - 1);
+        if (fresh)
+            kn_listing_add(&list, s->sorted[i].id);
+        ids += fresh;
+        rows += repeats(s, i) + fresh;
+    }
+    return kn_fail(ctx, KN_ERR_DATA,
+                   "%s: %td %s on several %ss, %td in all, the first on %ss %td and %td: %s "
+                   "(for sessions of one person use {session})",
+                   s->path, ids, ids == 1 ? "id is" : "ids are", unit_of(s), rows, unit_of(s),
+                   place(s, s->sorted[first - 1].row), place(s, s->sorted[first].row), list.text);
 }
 
 static const entry *find_id(const side *s, const char *id)
 {
     ptrdiff_t low = 0, high = s->n;
-    while (low < high) {
+    while (low < high) { /* the first that is not before it */
         ptrdiff_t middle = low + (high - low) / 2;
-        int order = strcmp(s->sorted[middle].id, id);
-        if (order == 0)
-            return &s->sorted[middle];
-        if (order < 0)
+        if (strcmp(s->sorted[middle].id, id) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    return NULL;
+    return low < s->n && strcmp(s->sorted[low].id, id) == 0 ? &s->sorted[low] : NULL;
 }
 
 /* ---- what to say when they differ ---------------------------------------------------------- */
@@ -184,7 +208,7 @@ static ptrdiff_t lacking(const side *a, const side *b, kn_listing *list)
 {
     ptrdiff_t n = 0;
     for (ptrdiff_t i = 0; i < a->n; i++)
-        if (!find_id(b, id_of(a, i))) {
+        if (is_used(a, i) && !find_id(b, id_of(a, i))) {
             kn_listing_add(list, id_of(a, i));
             n++;
         }
@@ -232,16 +256,19 @@ static kn_status match_position(kn_ctx *ctx, const side *a, const side *b, kn_ma
     kn_status status = reserve(ctx, a->n, named != NULL, out);
     if (status != KN_OK)
         return status;
-    out->n = a->n;
     out->by_position = b != NULL;
-    for (ptrdiff_t i = 0; i < a->n; i++) {
-        out->covariate_row[i] = out->response_row[i] = i;
-        if (named)
-            out->id[i] = id_of(named, i);
-    }
     ptrdiff_t twice = named ? find_repeat(named) : 0;
-    for (int k = 0; k < 2 && twice > 0; k++)
-        out->repeat[k] = named->sorted[twice - 1 + k].row;
+    for (ptrdiff_t i = 0; i < a->n; i++) {
+        if (!is_used(a, i) || (b && !is_used(b, i)))
+            continue;
+        for (int k = 0; k < 2 && twice > 0; k++)
+            if (named->sorted[twice - 1 + k].row == i)
+                out->repeat[k] = out->n;
+        if (named)
+            out->id[out->n] = id_of(named, i);
+        out->covariate_row[out->n] = out->response_row[out->n] = i;
+        out->n++;
+    }
     if (b)
         kn_log(ctx, KN_LOG_WARNING,
                "%s and %s have no ids to match by: row 1 is taken to belong to row 1, and so on",
@@ -257,8 +284,8 @@ static kn_status match_ids(kn_ctx *ctx, const side *a, const side *b, kn_match_p
     KN_TRY(check_once(ctx, b));
     KN_TRY(reserve(ctx, a->n, true, out));
     for (ptrdiff_t i = 0; i < a->n; i++) {
-        const entry *e = find_id(b, id_of(a, i));
-        if (!e)
+        const entry *e = is_used(a, i) ? find_id(b, id_of(a, i)) : NULL;
+        if (!e || e->unused)
             continue;
         out->covariate_row[out->n] = i;
         out->response_row[out->n] = e->row;
@@ -268,30 +295,41 @@ static kn_status match_ids(kn_ctx *ctx, const side *a, const side *b, kn_match_p
         status = nothing_in_common(ctx, a, b);
     else if (policy == KN_MATCH_ALL)
         status = check_all(ctx, a, b);
-    else if (out->n < a->n || out->n < b->n)
+    else if (out->n < a->used || out->n < b->used)
         kn_log(ctx, KN_LOG_INFO, "%td ids are in both %s (of %td) and %s (of %td)", out->n, a->path,
-               a->n, b->path, b->n);
+               a->used, b->path, b->used);
 out:
     return status;
 }
 
-kn_status kn_match_rows(kn_ctx *ctx, const kn_table *covariates, ptrdiff_t id_col,
+static void count_used(side *s)
+{
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        s->used += is_used(s, i);
+}
+
+kn_status kn_match_rows(kn_ctx *ctx, const kn_match_table *covariates,
                         const kn_match_side *responses, kn_match_policy policy, kn_match *out)
 {
-    side a = {.path = kn_table_path(covariates),
-              .table = covariates,
-              .id_col = id_col,
-              .n = kn_table_rows(covariates)};
+    side a = {.path = kn_table_path(covariates->table),
+              .table = covariates->table,
+              .id_col = covariates->id_col,
+              .id = covariates->id,
+              .keep = covariates->keep,
+              .n = kn_table_rows(covariates->table)};
     side b = {0};
     kn_status status = KN_OK;
 
     *out = (kn_match){0};
-    if (responses) {
-        b.path = responses->path;
-        b.list = responses;
-        b.n = responses->n;
-    }
-    if (id_col >= 0)
+    if (responses)
+        b = (side){.path = responses->path,
+                   .list = responses,
+                   .id = responses->id,
+                   .keep = responses->keep,
+                   .n = responses->n};
+    count_used(&a);
+    count_used(&b);
+    if (a.id || a.id_col >= 0)
         KN_TRY(sort_ids(ctx, &a));
     if (responses && responses->id)
         KN_TRY(sort_ids(ctx, &b));

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/blank.h"
 #include "data/columns.h"
+#include "data/outliers.h"
 #include "data/response_files.h"
 #include "data/select.h"
+#include "data/sessions.h"
 #include "data/words.h"
 #include "io/path.h"
 
@@ -73,8 +76,7 @@ static kn_status take_ids(kn_ctx *ctx, const job *j, kn_people *p)
         return status;
     p->id = memory;
     for (ptrdiff_t i = 0; i < j->n; i++) {
-        p->id[i] = m->id ? m->id[j->pair[3 * i + 2]]
-                         : kn_table_cell(d->covariates, j->pair[3 * i + 1], d->id_col);
+        p->id[i] = m->id ? m->id[j->pair[3 * i + 2]] : kn_data_person(d, j->pair[3 * i + 1]);
         if (!kn_recipe_text_ok(p->id[i])) /* a model file could not hold it */
             return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: the id is not UTF-8 text",
                            kn_table_path(d->covariates), kn_table_unit(d->covariates),
@@ -147,10 +149,14 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
     bool additive = kn_settings_additive(j->s);
     if (additive)
         group = kn_group_column(j->s->group);
+    ptrdiff_t group_col = group ? kn_column_find(d->covariates, group) : -1;
+    if (group_col >= 0) /* as the table writes it */
+        group = kn_table_name(d->covariates, group_col);
     kn_recipe_options ro = {.use = j->s->use,
                             .categorical = j->s->categorical,
                             .numeric = j->s->numeric,
                             .group = group,
+                            .session = kn_session_is_one(j->s->session) ? NULL : j->s->session,
                             .codes = additive,
                             .missing = (kn_missing)j->s->missing,
                             .one_file = d->responses == d->covariates,
@@ -172,10 +178,19 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
     ro.responses = (const char *const *)j->selection.name;
     ro.n_responses = j->selection.n;
     KN_TRY(kn_recipe_learn(ctx, d->covariates, &ro, &p->recipe));
+    kn_recipe_tell_names(ctx, d->covariates, &ro);
+    kn_recipe_tell(ctx, d->covariates, &p->recipe);
 out:
     kn_free(names);
     kn_free(taken);
     return status;
+}
+
+/* Whose row it is: sessions with ids of their own are of one person still. */
+static const char *person_of(const kn_data *d, const kn_people *p, ptrdiff_t i)
+{
+    const char *person = kn_data_person(d, p->covariate_row[i]);
+    return person ? person : p->id[i];
 }
 
 /* Which rows share noise. Without codes there is no such noise, and that is said where it matters.
@@ -183,18 +198,23 @@ out:
 static kn_status find_groups(kn_ctx *ctx, const job *j, kn_people *p)
 {
     const kn_data *d = j->data;
+    kn_status status = KN_OK;
+    void *person = NULL;
     if (kn_settings_additive(j->s)) {
-        kn_group_source from = {d->covariates, p->covariate_row, (const char *const *)p->id,
-                                &p->recipe, p->X};
-        kn_status status = kn_grouping_find(ctx, &from, j->s->group, &p->grouping);
-        if (status != KN_OK)
-            return status;
+        if (p->id)
+            KN_TRY(kn_alloc(ctx, p->n, sizeof(char *), &person));
+        for (ptrdiff_t i = 0; person && i < p->n; i++)
+            ((const char **)person)[i] = person_of(d, p, i);
+        kn_group_source from = {d->covariates, p->covariate_row, person, &p->recipe, p->X};
+        KN_TRY(kn_grouping_find(ctx, &from, j->s->group, &p->grouping));
     }
     if (p->grouping.rule == KN_GROUP_NONE && d->match.repeat[1] > 0)
         kn_log(ctx, KN_LOG_WARNING,
                "%s: ids repeat, the rows of one person are taken for rows of several",
                kn_table_path(d->covariates));
-    return KN_OK;
+out:
+    kn_free(person);
+    return status;
 }
 
 /* The groups that new people say they are of; one without a value has none. */
@@ -211,7 +231,8 @@ static kn_status read_groups(kn_ctx *ctx, const job *j, kn_people *p)
         return status;
     p->group_text = memory;
     for (ptrdiff_t i = 0; i < p->n && status == KN_OK; i++) {
-        const char *text = ids ? p->id[i] : kn_table_cell(t, p->covariate_row[i], col);
+        const char *text =
+            ids ? person_of(j->data, p, i) : kn_table_cell(t, p->covariate_row[i], col);
         if (ids)
             status = kn_text_copy(ctx, text, strlen(text), &p->group_text[i]);
         else if (!kn_text_is_missing(text))
@@ -224,14 +245,14 @@ static kn_status read_groups(kn_ctx *ctx, const job *j, kn_people *p)
 static kn_status check_split(kn_ctx *ctx, const job *j)
 {
     const kn_data *d = j->data;
-    const ptrdiff_t *twice = d->match.repeat;
+    const ptrdiff_t *twice = d->match.repeat, *row = d->match.covariate_row;
     if (!j->s->split || twice[1] == 0)
         return KN_OK;
     return kn_fail(ctx, KN_ERR_DATA,
                    "%s: id %s is on %ss %td and %td, {split} writes one file for each id",
                    kn_table_path(d->covariates), kn_clipped(d->match.id[twice[0]]).text,
-                   kn_table_unit(d->covariates), kn_table_line(d->covariates, twice[0]),
-                   kn_table_line(d->covariates, twice[1]));
+                   kn_table_unit(d->covariates), kn_table_line(d->covariates, row[twice[0]]),
+                   kn_table_line(d->covariates, row[twice[1]]));
 }
 
 /* The values, for the rows that are left, in the order of the file. */
@@ -249,9 +270,13 @@ static kn_status read_responses(kn_ctx *ctx, const job *j, kn_people *p)
              : d->images    ? kn_read_images(ctx, j->room, d, j->space, &rows, p)
              : d->view.data ? kn_read_view(ctx, j->room, d, j->space, &rows, p)
                             : kn_read_array(ctx, j->room, d, &rows, p);
-    kn_free(row);
     if (status == KN_OK && j->space && !d->images && !d->view.data)
         status = kn_space_compare(ctx, kn_data_responses_name(d), &p->space, j->space);
+    if (status == KN_OK && !j->recipe)
+        status = kn_blank_refuse(ctx, d, &rows, p);
+    if (status == KN_OK && !j->recipe && d->responses)
+        status = kn_outliers_tell(ctx, d->responses, j->selection.col, j->selection.n, row, j->n);
+    kn_free(row);
     return status;
 }
 
@@ -260,7 +285,7 @@ static kn_status gather(kn_ctx *ctx, job *j, kn_people *p)
     enum { LEAST = 3 }; /* to learn from */
     kn_status status;
     *p = (kn_people){0};
-    KN_TRY(kn_data_settle(ctx, j->data));
+    KN_TRY(kn_data_settle(ctx, j->s, j->data));
     if (j->responses && !kn_data_has_responses(j->data)) {
         status = kn_fail(ctx, KN_ERR_ARGUMENT, "these people have no responses");
         goto out;
@@ -322,7 +347,7 @@ kn_status kn_people_flag(kn_ctx *ctx, const kn_data *d, const kn_people *p, cons
     if (!eq || n == 0 || n >= sizeof column || !eq[1])
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', expected COLUMN=VALUE", option, text);
     snprintf(column, sizeof column, "%.*s", (int)n, text);
-    ptrdiff_t col = kn_table_find(d->covariates, column), hits = 0;
+    ptrdiff_t col = kn_column_find(d->covariates, column), hits = 0;
     if (col < 0)
         return kn_fail(ctx, KN_ERR_DATA, "%s has no column '%s' for {%s}", path, column, option);
     for (ptrdiff_t i = 0; i < p->n; i++) {

@@ -57,10 +57,12 @@ typedef struct kn_recipe {
 } kn_recipe;
 
 typedef struct kn_recipe_options {
-    const char *use;         /* --use a,b,c as typed; NULL: every named column but those below */
+    const char *use; /* --use 'a,b*' as typed; NULL: every named column but those below, and those
+                      * that by their name say who is a patient or which visit it was */
     const char *categorical; /* --categorical a,b as typed; NULL: none */
     const char *numeric;     /* --numeric a,b as typed: numbers though they have two values */
     const char *group;       /* --group COLUMN: no covariate; NULL: none */
+    const char *session;     /* --session COLUMN: none by default; NULL: no such column */
     kn_missing missing;
     bool codes;
     bool one_file;                /* covariates and responses are one table: `use` is required */
@@ -76,10 +78,14 @@ typedef struct kn_recipe_options {
 kn_status kn_recipe_names(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *options,
                           const char ***names, ptrdiff_t *n);
 
+/* Says which columns are left out by default, and what the covariates are. */
+void kn_recipe_tell_names(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *options);
+void kn_recipe_tell(kn_ctx *ctx, const kn_table *table, const kn_recipe *recipe);
+
 /* A column is a category when it is in `categorical` or when its cells are text; with codes also
- * when it has two numbers, unless it is in `numeric` or more than KN_TWO_VALUED_MOST columns do. A
- * category with one level gives a warning; it is left out, or with codes kept, so that another
- * level of it is known to be another. */
+ * when it is named like a site and has whole numbers, or has two numbers, unless it is in `numeric`
+ * or more than KN_TWO_VALUED_MOST columns do. A category with one level gives a warning; it is left
+ * out, or with codes kept, so that another level of it is known to be another. */
 kn_status kn_recipe_learn(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *options,
                           kn_recipe *out);
 void kn_recipe_clear(kn_recipe *recipe); /* {0} is fine */

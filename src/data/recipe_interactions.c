@@ -10,7 +10,13 @@ static ptrdiff_t find(const kn_recipe *recipe, const char *name)
     for (ptrdiff_t k = 0; k < recipe->n; k++)
         if (kn_same_name(recipe->column[k].name, name))
             return k;
-    return -1;
+    ptrdiff_t found = -1, alike = 0; /* in any case where there is one such name */
+    for (ptrdiff_t k = 0; k < recipe->n; k++)
+        if (kn_same_name_any_case(recipe->column[k].name, name)) {
+            found = k;
+            alike++;
+        }
+    return alike == 1 ? found : -1;
 }
 
 /* At the colon between two covariates: a name may hold one itself. */

@@ -2,104 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "data/columns.h"
+#include "data/outliers.h"
 #include "data/recipe.h"
+#include "data/usual_columns.h"
 #include "data/words.h"
-
-/* ---- which columns ------------------------------------------------------------------------- */
-
-static bool is_response(const kn_recipe_options *o, const char *name)
-{
-    for (ptrdiff_t k = 0; k < o->n_responses; k++)
-        if (kn_same_name(o->responses[k], name))
-            return true;
-    return false;
-}
-
-/* Why a column cannot be a covariate; NULL: it can. */
-static const char *barred(const kn_table *table, const kn_recipe_options *o, ptrdiff_t col)
-{
-    if (col == o->id_col)
-        return "is the id column";
-    if (is_response(o, kn_table_name(table, col)))
-        return "is a response";
-    if (o->group && kn_same_name(kn_table_name(table, col), o->group))
-        return "is the column of {group}";
-    return NULL;
-}
-
-static kn_status names_by_use(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *o,
-                              const kn_names *use, const char **names)
-{
-    for (ptrdiff_t k = 0; k < use->n; k++) {
-        ptrdiff_t col = kn_column_find(table, use->name[k]);
-        if (col < 0)
-            return kn_column_unknown(ctx, table, use->name[k], "as {use} asks for");
-        const char *why = barred(table, o, col);
-        if (why)
-            return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: {use=%s}: it %s and cannot be a covariate",
-                           kn_table_path(table), kn_clipped(use->name[k]).text, why);
-        names[k] = kn_table_name(table, col);
-    }
-    return KN_OK;
-}
-
-static kn_status check_default(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *o)
-{
-    ptrdiff_t named = 0;
-    for (ptrdiff_t j = 0; j < kn_table_cols(table); j++)
-        named += kn_table_named(table, j);
-    if (o->one_file)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s: covariates and responses are one file, name the covariates with {use}",
-                       kn_table_path(table));
-    if (named > KN_COLUMNS_UNCHOSEN && !kn_table_made(table))
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s: %td columns, more than the %d that are covariates by default, name the "
-                       "covariates with {use}",
-                       kn_table_path(table), named, KN_COLUMNS_UNCHOSEN);
-    return KN_OK;
-}
-
-kn_status kn_recipe_names(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *o,
-                          const char ***names, ptrdiff_t *n)
-{
-    kn_names use = {0};
-    void *memory = NULL;
-    kn_status status;
-
-    *names = NULL;
-    *n = 0;
-    KN_TRY(kn_names_split(ctx, "{use}", o->use, &use));
-    if (!o->use)
-        KN_TRY(check_default(ctx, table, o));
-    KN_TRY(kn_alloc(ctx, o->use ? use.n : kn_table_cols(table), sizeof **names, &memory));
-    const char **list = memory;
-    if (o->use) {
-        KN_TRY(names_by_use(ctx, table, o, &use, list));
-        *n = use.n;
-    } else {
-        for (ptrdiff_t j = 0; j < kn_table_cols(table); j++)
-            if (kn_table_named(table, j) && !barred(table, o, j))
-                list[(*n)++] = kn_table_name(table, j);
-    }
-    if (*n == 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: no column is left to be a covariate",
-                         kn_table_path(table));
-    else if (*n > KN_RECIPE_MOST)
-        status = kn_fail(ctx, KN_ERR_ARGUMENT, "{use} names %td columns, at most %d can be used",
-                         *n, KN_RECIPE_MOST);
-out:
-    kn_names_clear(&use);
-    if (status == KN_OK) {
-        *names = memory;
-    } else {
-        kn_free(memory);
-        *n = 0;
-    }
-    return status;
-}
 
 /* ---- what is in them ----------------------------------------------------------------------- */
 
@@ -111,6 +20,7 @@ typedef struct lesson_column {
     bool category;
     int values;      /* as in kn_covariate; of a numeric column */
     bool two_valued; /* a category because it has two numbers */
+    bool doubtful;   /* a number that may be a code */
 } lesson_column;
 
 typedef struct lesson {
@@ -125,37 +35,40 @@ typedef struct lesson {
     bool codes;
 } lesson;
 
-/* What an option says of the columns that it names. */
+/* What an option says of the covariates that a name or a pattern of it means. */
+static kn_status say_of(lesson *l, const char *option, const char *name, said what)
+{
+    ptrdiff_t col = kn_column_find(l->table, name), found = 0;
+    kn_clip clip = kn_clipped(name);
+    char why[64];
+    snprintf(why, sizeof why, "as {%s} asks for", option);
+    for (ptrdiff_t k = 0; k < l->n_col; k++) {
+        if (col >= 0 ? l->col[k] != col : !kn_column_matches(l->table, l->col[k], name))
+            continue;
+        if (l->of[k].said != SAID_NOTHING && l->of[k].said != what)
+            return kn_fail(l->ctx, KN_ERR_ARGUMENT,
+                           "{categorical} and {numeric} both name '%s', expected one of them",
+                           kn_clipped(kn_table_name(l->table, l->col[k])).text);
+        l->of[k].said = what;
+        found++;
+    }
+    if (found > 0)
+        return KN_OK;
+    if (col < 0)
+        return kn_column_unknown(l->ctx, l->table, name, why);
+    return kn_fail(l->ctx, KN_ERR_ARGUMENT, "%s: {%s=%s}: it is not among the covariates",
+                   kn_table_path(l->table), option, clip.text);
+}
+
 static kn_status say(lesson *l, const char *option, const char *text, said what)
 {
     kn_names names = {0};
-    char braces[32], why[64];
+    char braces[32];
     kn_status status;
     snprintf(braces, sizeof braces, "{%s}", option);
-    snprintf(why, sizeof why, "as {%s} asks for", option);
     KN_TRY(kn_names_split(l->ctx, braces, text, &names));
-    for (ptrdiff_t c = 0; c < names.n; c++) {
-        ptrdiff_t col = kn_column_find(l->table, names.name[c]), k = 0;
-        kn_clip name = kn_clipped(names.name[c]);
-        if (col < 0) {
-            status = kn_column_unknown(l->ctx, l->table, names.name[c], why);
-            goto out;
-        }
-        while (k < l->n_col && l->col[k] != col)
-            k++;
-        if (k == l->n_col) {
-            status = kn_fail(l->ctx, KN_ERR_ARGUMENT, "%s: {%s=%s}: it is not among the covariates",
-                             kn_table_path(l->table), option, name.text);
-            goto out;
-        }
-        if (l->of[k].said != SAID_NOTHING) {
-            status = kn_fail(l->ctx, KN_ERR_ARGUMENT,
-                             "{categorical} and {numeric} both name '%s', expected one of them",
-                             name.text);
-            goto out;
-        }
-        l->of[k].said = what;
-    }
+    for (ptrdiff_t c = 0; c < names.n; c++)
+        KN_TRY(say_of(l, option, names.name[c], what));
 out:
     kn_names_clear(&names);
     return status;
@@ -201,14 +114,20 @@ static kn_status choose_rows(lesson *l, const kn_recipe_options *o)
     return KN_OK;
 }
 
-/* Different numbers of a column, counted up to KN_VALUES_COUNTED; *codes: they look like codes of
- * a category, whole numbers. */
+enum {
+    CODES_COUNTED = KN_LEVELS_MOST + 1, /* different values of a column are counted up to here */
+    CODES_LEAST = 3,                    /* of a column that is a category by its name */
+    CODES_DOUBTED = 10                  /* as many whole numbers, or fewer, may be codes */
+};
+
+/* Different numbers of a column, counted up to CODES_COUNTED; *codes: they look like codes of a
+ * category, whole numbers. */
 static int count_values(const lesson *l, ptrdiff_t col, bool *codes)
 {
-    double seen[KN_VALUES_COUNTED], x;
+    double seen[CODES_COUNTED], x;
     int n = 0;
     *codes = true;
-    for (ptrdiff_t i = 0; i < l->n && n < KN_VALUES_COUNTED; i++) {
+    for (ptrdiff_t i = 0; i < l->n && n < CODES_COUNTED; i++) {
         int k = 0;
         if (kn_table_number(l->table, l->row[i], col, &x) != KN_CELL_NUMBER)
             continue;
@@ -219,6 +138,45 @@ static int count_values(const lesson *l, ptrdiff_t col, bool *codes)
         *codes = *codes && fabs(x) < KN_LEVEL_EXACT && x == floor(x);
     }
     return n;
+}
+
+/* Levels that so many rows can bear. */
+static ptrdiff_t levels_most(const lesson *l)
+{
+    ptrdiff_t most = l->n / KN_LEVEL_ROWS;
+    return most > KN_LEVELS_MOST ? KN_LEVELS_MOST : most < 1 ? 1 : most;
+}
+
+/* Whole numbers, few of them, that nobody has called numbers: sites go by their name, of others it
+ * is said. */
+static void doubt_codes(const lesson *l, lesson_column *c, ptrdiff_t col, int values)
+{
+    const char *name = kn_table_name(l->table, col);
+    bool site = kn_usual_column(name) == KN_COLUMN_SITE;
+    if (c->census.texts > 0 || values < CODES_LEAST || values > levels_most(l))
+        return;
+    if (site && l->codes) {
+        c->category = true;
+        c->values = 0;
+        kn_log(l->ctx, KN_LOG_INFO,
+               "%s: %s has %d whole numbers and is a category ({numeric=%s} takes it as a number)",
+               kn_table_path(l->table), kn_clipped(name).text, values, kn_clipped(name).text);
+        return;
+    }
+    c->doubtful = site || (values <= CODES_DOUBTED && kn_usual_column(name) != KN_COLUMN_AGE);
+}
+
+static void tell_doubts(const lesson *l)
+{
+    kn_listing list = {.most = KN_NAMES_LISTED};
+    for (ptrdiff_t k = 0; k < l->n_col; k++)
+        if (l->of[k].doubtful)
+            kn_listing_add(&list, kn_table_name(l->table, l->col[k]));
+    if (list.n > 0)
+        kn_log(l->ctx, KN_LOG_WARNING,
+               "%s: few whole numbers, taken as numbers: %s; if they are codes, name them in "
+               "{categorical}, else in {numeric}",
+               kn_table_path(l->table), list.text);
 }
 
 /* Texts are categories. With codes two numbers are one as well, since a slope over two values says
@@ -234,15 +192,19 @@ static void choose_kinds(lesson *l)
                        (kn_table_category(l->table, l->col[k]) ||
                         (c->census.texts > 0 && !kn_census_is_numeric(c->census))));
         bool codes = false;
-        c->values = c->category ? 0 : count_values(l, l->col[k], &codes);
+        int values = c->category ? 0 : count_values(l, l->col[k], &codes);
+        c->values = values < KN_VALUES_COUNTED ? values : KN_VALUES_COUNTED;
         two += c->values == 2;
         c->two_valued = l->codes && c->values == 2 && codes && c->said == SAID_NOTHING;
+        if (codes && c->said == SAID_NOTHING && !c->category)
+            doubt_codes(l, c, l->col[k], values);
     }
     for (ptrdiff_t k = 0; k < l->n_col; k++) {
         lesson_column *c = &l->of[k];
         c->two_valued = c->two_valued && two <= KN_TWO_VALUED_MOST;
         c->category = c->category || c->two_valued;
     }
+    tell_doubts(l);
 }
 
 static kn_status check_missing(const lesson *l, ptrdiff_t col, bool category)
@@ -277,7 +239,7 @@ static kn_status learn_numeric(const lesson *l, ptrdiff_t k, kn_covariate *c)
         if (kn_table_number(l->table, l->row[i], col, &x) == KN_CELL_NUMBER)
             c->mean += x / (double)census.numbers;
     }
-    return KN_OK;
+    return kn_outliers_tell(l->ctx, l->table, &col, 1, l->row, l->n);
 }
 
 static kn_status check_text(const lesson *l, ptrdiff_t line, const char *text)
@@ -288,16 +250,33 @@ static kn_status check_text(const lesson *l, ptrdiff_t line, const char *text)
                    kn_table_path(l->table), kn_table_unit(l->table), line, kn_clipped(text).text);
 }
 
+/* F and f are two levels, and hardly meant to be. */
+static void tell_alike(const lesson *l, const kn_covariate *c)
+{
+    kn_listing list = {.most = KN_NAMES_LISTED};
+    char pair[2 * sizeof(kn_clip) + 8];
+    for (ptrdiff_t i = 0; i < c->levels.n; i++)
+        for (ptrdiff_t k = 0; k < i; k++)
+            if (strcasecmp(c->levels.text[i], c->levels.text[k]) == 0) {
+                snprintf(pair, sizeof pair, "%s and %s", kn_clipped(c->levels.text[k]).text,
+                         kn_clipped(c->levels.text[i]).text);
+                kn_listing_add(&list, pair);
+            }
+    if (list.n > 0)
+        kn_log(l->ctx, KN_LOG_WARNING,
+               "%s: levels of %s that differ in case only count as several: %s",
+               kn_table_path(l->table), kn_clipped(c->name).text, list.text);
+}
+
 static kn_status learn_category(const lesson *l, ptrdiff_t k, kn_covariate *c)
 {
     ptrdiff_t col = l->col[k];
     const char *path = kn_table_path(l->table);
     kn_clip name = kn_clipped(c->name);
-    ptrdiff_t most = l->n / KN_LEVEL_ROWS, at;
+    ptrdiff_t most = levels_most(l), at;
     char level[KN_LEVEL_SIZE];
     kn_status status = KN_OK;
 
-    most = most > KN_LEVELS_MOST ? KN_LEVELS_MOST : most < 1 ? 1 : most;
     c->kind = KN_COVARIATE_CATEGORY;
     c->two_valued = l->of[k].two_valued;
     if (c->two_valued) {
@@ -325,6 +304,7 @@ static kn_status learn_category(const lesson *l, ptrdiff_t k, kn_covariate *c)
                            path, name.text, most + 1, l->n, KN_LEVELS_MOST, KN_LEVEL_ROWS);
         KN_TRY(kn_levels_add(l->ctx, &c->levels, level));
     }
+    tell_alike(l, c);
 out:
     return status;
 }
@@ -348,6 +328,12 @@ static kn_status learn_column(const lesson *l, ptrdiff_t k, kn_covariate *c)
     if (of->census.numbers + of->census.texts == 0 && l->missing != KN_MISSING_ERROR) {
         status = kn_fail(l->ctx, KN_ERR_DATA, "%s: %s has no value at all", kn_table_path(l->table),
                          kn_clipped(c->name).text);
+        goto out;
+    }
+    ptrdiff_t comma =
+        of->said == SAID_CATEGORY ? -1 : kn_column_commas(l->table, col, l->row, l->n);
+    if (comma >= 0) {
+        status = kn_cell_refused(l->ctx, l->table, comma, col, "expected a number");
         goto out;
     }
     KN_TRY(check_missing(l, col, of->category && !of->two_valued));

@@ -1,9 +1,11 @@
 #include "data/response_files.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "data/blank.h"
 #include "io/mask.h"
 #include "io/path.h"
 
@@ -227,6 +229,15 @@ out:
     return status;
 }
 
+/* The sentence that there is stays, where every image has a finite voxel. */
+static kn_status name_blank(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r)
+{
+    char before[1024];
+    snprintf(before, sizeof before, "%s", kn_message(ctx));
+    kn_status status = kn_blank_image_refuse(ctx, d, r);
+    return status == KN_OK ? kn_fail(ctx, KN_ERR_DATA, "%s", before) : status;
+}
+
 /* Which voxels are responses. Without a mask that takes a pass over the images, which is not begun
  * when the samples alone are too many. */
 static kn_status choose_voxels(kn_ctx *ctx, const kn_room *room, const kn_data *d,
@@ -240,8 +251,11 @@ static kn_status choose_voxels(kn_ctx *ctx, const kn_room *room, const kn_data *
         KN_TRY(kn_mask_read(ctx, d->mask, d->responses_path, &p->space.geometry, &mask));
     } else {
         KN_TRY(room->place(room, ctx, &least, true, &unused));
-        KN_TRY(r->n == kn_images_count(d->images) ? kn_mask_default(ctx, d->images, &mask)
-                                                  : mask_of_rows(ctx, d, r, &mask));
+        status = r->n == kn_images_count(d->images) ? kn_mask_default(ctx, d->images, &mask)
+                                                    : mask_of_rows(ctx, d, r, &mask);
+        if (status == KN_ERR_DATA) /* no voxel is left: is one image the reason? */
+            status = name_blank(ctx, d, r);
+        KN_TRY(status);
     }
     p->space.voxel = mask.index;
     p->space.T = mask.count;

@@ -1,7 +1,7 @@
 #include "data/select.h"
 
 #include <assert.h>
-#include <fnmatch.h>
+#include <math.h>
 #include <string.h>
 
 #include "data/columns.h"
@@ -36,13 +36,11 @@ static kn_status append(kn_ctx *ctx, const kn_table *table, ptrdiff_t col, kn_se
 static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
                       const char *pattern, bool *chosen)
 {
-    ptrdiff_t found = 0, passed = 0;
+    ptrdiff_t found = 0, passed = 0, one = kn_column_find(table, pattern);
     for (ptrdiff_t j = 0; j < kn_table_cols(table); j++) {
-        if (!kn_table_named(table, j))
-            continue;
-        const char *header = kn_table_name(table, j), *name = header + strspn(header, " \t");
-        bool exact = kn_same_name(name, pattern);
-        if (!exact && fnmatch(pattern, name, 0) != 0)
+        bool exact = j == one;
+        const char *name = kn_table_name(table, j);
+        if (one >= 0 ? !exact : !kn_column_matches(table, j, pattern))
             continue;
         if (!is_taken(table, o, j)) {
             chosen[j] = true;
@@ -65,25 +63,67 @@ static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_select_option
     return kn_column_unknown(ctx, table, pattern, "as {targets} asks for");
 }
 
+enum {
+    CODES_MOST = 20
+}; /* different whole numbers that are rather codes or counts than responses */
+
+/* Whole numbers, at most CODES_MOST different ones. */
+static bool are_codes(const kn_table *table, ptrdiff_t col)
+{
+    double seen[CODES_MOST], x;
+    int n = 0;
+    for (ptrdiff_t i = 0; i < kn_table_rows(table); i++) {
+        int k = 0;
+        if (kn_table_number(table, i, col, &x) != KN_CELL_NUMBER)
+            continue;
+        if (x != floor(x))
+            return false;
+        while (k < n && seen[k] != x)
+            k++;
+        if (k == CODES_MOST)
+            return false;
+        if (k == n)
+            seen[n++] = x;
+    }
+    return true;
+}
+
+static void tell_left_out(kn_ctx *ctx, const kn_table *table, const kn_listing *texts,
+                          const kn_listing *codes)
+{
+    if (texts->n > 0)
+        kn_log(ctx, KN_LOG_INFO, "%s: not numbers, so not responses: %s", kn_table_path(table),
+               texts->text);
+    if (codes->n > 0)
+        kn_log(ctx, KN_LOG_INFO,
+               "%s: at most %d different whole numbers, so not responses unless {targets} names "
+               "them: %s",
+               kn_table_path(table), CODES_MOST, codes->text);
+}
+
 static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
                               bool *chosen)
 {
-    kn_listing skipped = {.most = KN_NAMES_LISTED};
-    ptrdiff_t n = 0;
+    kn_listing texts = {.most = KN_NAMES_LISTED}, codes = texts;
+    ptrdiff_t n = 0, rows = kn_table_rows(table);
     for (ptrdiff_t j = 0; j < kn_table_cols(table); j++) {
         if (!kn_table_named(table, j) || is_taken(table, o, j))
             continue;
-        chosen[j] = kn_census_is_numeric(kn_column_census(table, j, NULL, kn_table_rows(table)));
+        ptrdiff_t comma = kn_column_commas(table, j, NULL, rows);
+        if (comma >= 0)
+            return kn_cell_refused(ctx, table, comma, j, "expected a number");
+        bool numeric = kn_census_is_numeric(kn_column_census(table, j, NULL, rows));
+        chosen[j] = numeric && !are_codes(table, j);
         n += chosen[j];
         if (!chosen[j])
-            kn_listing_add(&skipped, kn_table_name(table, j));
+            kn_listing_add(numeric ? &codes : &texts, kn_table_name(table, j));
     }
     if (n == 0)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: no numeric column is left to be a response",
-                       kn_table_path(table));
-    if (skipped.n > 0)
-        kn_log(ctx, KN_LOG_INFO, "%s: not numbers, so not responses: %s", kn_table_path(table),
-               skipped.text);
+        return kn_fail(ctx, KN_ERR_DATA, "%s: no numeric column is left to be a response%s",
+                       kn_table_path(table),
+                       codes.n > 0 ? " (few whole numbers are none unless {targets} names them)"
+                                   : "");
+    tell_left_out(ctx, table, &texts, &codes);
     return KN_OK;
 }
 

@@ -1,27 +1,30 @@
 #include "io/image_list.h"
 
 #include <ctype.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 #include "io/grow.h"
 #include "io/path.h"
 
 static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 28;
 
-/* The one label sub-XXX in a path, however often it stands there; 0: none, or different ones.
- * Letters and digits make a label, and it does not start within a word (as in "group-sub-1" it
- * may, in "absub-1" not). */
-static size_t subject_label(const char *path, const char **start)
+/* The one label such as sub-XXX in a path, however often it stands there; 0: none, or different
+ * ones. Letters and digits make a label, and it does not start within a word (as in "group-sub-1"
+ * it may, in "absub-1" not). */
+static size_t label_in(const char *path, const char *prefix, const char **start)
 {
-    size_t length = 0;
-    for (const char *at = path; (at = strstr(at, "sub-")); at++) {
+    size_t length = 0, before = strlen(prefix);
+    for (const char *at = path; (at = strstr(at, prefix)); at++) {
         if (at > path && isalnum((unsigned char)at[-1]))
             continue;
-        size_t n = 4;
+        size_t n = before;
         while (isalnum((unsigned char)at[n]))
             n++;
-        if (n == 4)
+        if (n == before)
             continue;
         if (length > 0 && (n != length || memcmp(*start, at, n) != 0))
             return 0;
@@ -31,55 +34,77 @@ static size_t subject_label(const char *path, const char **start)
     return length;
 }
 
-/* Ids from the paths as the list has them, when every one has exactly one label. */
-static kn_status labels_as_ids(kn_ctx *ctx, kn_image_list *list, char **written)
+/* *out = the labels of the paths as the list has them, when every one has exactly one. */
+static kn_status take_labels(kn_ctx *ctx, const char *prefix, ptrdiff_t count, char **written,
+                             char ***out)
 {
     const char *start = NULL;
     kn_status status = KN_OK;
-    void *id;
-    for (ptrdiff_t i = 0; i < list->count; i++)
-        if (subject_label(written[i], &start) == 0)
+    void *memory;
+    for (ptrdiff_t i = 0; i < count; i++)
+        if (label_in(written[i], prefix, &start) == 0)
             return KN_OK;
-    KN_TRY(kn_alloc(ctx, list->count, sizeof *list->id, &id));
-    list->id = id;
-    for (ptrdiff_t i = 0; i < list->count; i++) {
-        size_t n = subject_label(written[i], &start);
-        KN_TRY(kn_text_copy(ctx, start, n, &list->id[i]));
+    KN_TRY(kn_alloc(ctx, count, sizeof **out, &memory));
+    *out = memory;
+    for (ptrdiff_t i = 0; i < count; i++) {
+        size_t n = label_in(written[i], prefix, &start);
+        KN_TRY(kn_text_copy(ctx, start, n, &(*out)[i]));
     }
 out:
     return status;
 }
 
-typedef struct id_ref {
-    const char *id;
-    ptrdiff_t line;
-} id_ref;
-
-static int by_id(const void *a, const void *b)
+static kn_status labels_as_ids(kn_ctx *ctx, kn_image_list *list, char **written)
 {
-    const id_ref *x = a, *y = b;
-    int order = strcmp(x->id, y->id);
-    return order ? order : (x->line > y->line) - (x->line < y->line);
+    kn_status status = KN_OK;
+    if (!list->id)
+        KN_TRY(take_labels(ctx, "sub-", list->count, written, &list->id));
+    if (list->id)
+        KN_TRY(take_labels(ctx, "ses-", list->count, written, &list->session));
+out:
+    return status;
 }
 
-static kn_status check_distinct(kn_ctx *ctx, const char *name, const kn_image_list *list)
+static bool is_word(const char *text, size_t n, const char *const *words)
 {
-    void *refs;
-    if (!list->id)
-        return KN_OK;
-    kn_status status = kn_alloc(ctx, list->count, sizeof(id_ref), &refs);
-    if (status != KN_OK)
-        return status;
-    id_ref *r = refs;
-    for (ptrdiff_t i = 0; i < list->count; i++)
-        r[i] = (id_ref){list->id[i], list->line[i]};
-    qsort(r, (size_t)list->count, sizeof *r, by_id);
-    for (ptrdiff_t i = 1; i < list->count && status == KN_OK; i++)
-        if (strcmp(r[i - 1].id, r[i].id) == 0)
-            status = kn_fail(ctx, KN_ERR_DATA, "%s line %td: %s was on line %td already", name,
-                             r[i].line, r[i].id, r[i - 1].line);
-    kn_free(refs);
-    return status;
+    for (; *words; words++)
+        if (strlen(*words) == n && strncasecmp(text, *words, n) == 0)
+            return true;
+    return false;
+}
+
+/* `path`, or `id path`: names of columns, not of a file. */
+static bool is_header(const char *text)
+{
+    static const char *const ids[] = {"id",     "participant_id", "sub_id",      "subject_id",
+                                      "subjid", "subject",        "participant", NULL};
+    static const char *const paths[] = {"path",  "paths",  "file",      "files",    "filename",
+                                        "image", "images", "file_name", "filepath", NULL};
+    size_t n = strcspn(text, " \t");
+    const char *rest = text + n + strspn(text + n, " \t");
+    if (!*rest)
+        return is_word(text, n, paths);
+    return is_word(text, n, ids) && is_word(rest, strlen(rest), paths);
+}
+
+static bool is_there(kn_ctx *ctx, const char *list, const char *path)
+{
+    char *full = NULL;
+    bool there = kn_path_beside(ctx, list, path, &full) == KN_OK && access(full, F_OK) == 0;
+    kn_free(full);
+    return there;
+}
+
+/* Puts a tab between an id and a path that spaces part: the line as a whole names no file, what is
+ * behind the first of them does. */
+static void part_by_spaces(kn_ctx *ctx, const char *list, char *text)
+{
+    size_t n = strcspn(text, " ");
+    char *rest = text + n + strspn(text + n, " ");
+    if (strchr(text, '\t') || !*rest || is_there(ctx, list, text) || !is_there(ctx, list, rest))
+        return;
+    text[n] = '\t';
+    memmove(text + n + 1, rest, strlen(rest) + 1);
 }
 
 /* One line, without its end: appended to the list. *written keeps the path as it stands there. */
@@ -123,6 +148,7 @@ kn_status kn_image_list_parse(kn_ctx *ctx, const char *name, const char *text, p
     char *copy = NULL;
     void *written = NULL;
     ptrdiff_t written_room = 0, line = 0;
+    bool headed = false;
     kn_status status;
 
     *out = (kn_image_list){0};
@@ -141,8 +167,12 @@ kn_status kn_image_list_parse(kn_ctx *ctx, const char *name, const char *text, p
         size_t length = strlen(at);
         while (length > 0 && strchr("\r \t", at[length - 1]))
             at[--length] = '\0';
-        if (length == 0)
+        at += strspn(at, " ");
+        if (length == 0 || (out->count == 0 && !headed && is_header(at))) {
+            headed = headed || length > 0;
             continue;
+        }
+        part_by_spaces(ctx, name, at);
         KN_TRY(kn_grow(ctx, out->count + 1, sizeof(char *), &written, &written_room));
         KN_TRY(take_line(ctx, name, at, line, out, (char **)written + out->count));
     }
@@ -150,9 +180,7 @@ kn_status kn_image_list_parse(kn_ctx *ctx, const char *name, const char *text, p
         status = kn_fail(ctx, KN_ERR_FORMAT, "%s: names no images", name);
         goto out;
     }
-    if (!out->id)
-        KN_TRY(labels_as_ids(ctx, out, written));
-    KN_TRY(check_distinct(ctx, name, out));
+    KN_TRY(labels_as_ids(ctx, out, written));
 out:
     kn_free(written);
     kn_free(copy);
@@ -183,15 +211,55 @@ out:
     return status;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+kn_status kn_image_list_glob(kn_ctx *ctx, const char *pattern, kn_image_list *out)
+{
+    glob_t found = {0};
+    void *memory;
+    kn_status status = KN_OK;
+
+    *out = (kn_image_list){0};
+    int failed = glob(pattern, GLOB_NOSORT, NULL, &found);
+    if (failed) {
+        status = failed == GLOB_NOSPACE
+                     ? kn_fail(ctx, KN_ERR_MEMORY, "out of memory")
+                     : kn_fail(ctx, KN_ERR_IO, "%s: no file has such a name", pattern);
+        goto out;
+    }
+    ptrdiff_t n = (ptrdiff_t)found.gl_pathc;
+    qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_name); /* in no locale */
+    KN_TRY(kn_alloc(ctx, n, sizeof *out->path, &memory));
+    out->path = memory;
+    KN_TRY(kn_alloc_i(ctx, n, &out->line));
+    for (; out->count < n; out->count++) {
+        const char *path = found.gl_pathv[out->count];
+        KN_TRY(kn_text_copy(ctx, path, strlen(path), &out->path[out->count]));
+        out->line[out->count] = out->count + 1;
+    }
+    KN_TRY(labels_as_ids(ctx, out, out->path));
+out:
+    globfree(&found);
+    if (status != KN_OK)
+        kn_image_list_clear(out);
+    return status;
+}
+
 void kn_image_list_clear(kn_image_list *list)
 {
     for (ptrdiff_t i = 0; i < list->count; i++) {
         kn_free(list->path[i]);
         if (list->id)
             kn_free(list->id[i]);
+        if (list->session)
+            kn_free(list->session[i]);
     }
     kn_free(list->path);
     kn_free(list->id);
+    kn_free(list->session);
     kn_free(list->line);
     *list = (kn_image_list){0};
 }

@@ -1,4 +1,5 @@
-/* The text of a .txt list of images: `path` or `id<TAB>path` on each line. */
+/* The text of a .txt list of images: `path` or `id<TAB>path` on each line, with or without a
+ * header. Spaces will do for the tab where no file has the whole line for its name. */
 #ifndef KN_IO_IMAGE_LIST_H
 #define KN_IO_IMAGE_LIST_H
 
@@ -7,7 +8,8 @@
 typedef struct kn_image_list {
     ptrdiff_t count;
     char **path;     /* as seen from here */
-    char **id;       /* NULL: there are none */
+    char **id;       /* NULL: there are none; they may repeat */
+    char **session;  /* ses-XXX, where every path has exactly one; NULL: not so */
     ptrdiff_t *line; /* of the file, from 1 */
     ptrdiff_t path_room, id_room, line_room;
 } kn_image_list;
@@ -15,6 +17,8 @@ typedef struct kn_image_list {
 kn_status kn_image_list_read(kn_ctx *ctx, const char *path, kn_image_list *out);
 kn_status kn_image_list_parse(kn_ctx *ctx, const char *name, const char *text, ptrdiff_t n,
                               kn_image_list *out);
+/* The files that a shell pattern matches, in the order of their names. */
+kn_status kn_image_list_glob(kn_ctx *ctx, const char *pattern, kn_image_list *out);
 void kn_image_list_clear(kn_image_list *list); /* {0} is fine */
 
 #endif

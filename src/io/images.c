@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/parallel.h"
 #include "io/image_list.h"
@@ -13,6 +14,7 @@ struct kn_images {
     ptrdiff_t files; /* as many, or one for a 4D file */
     kn_image *file;
     kn_image_list list; /* count 0: a 4D file */
+    bool globbed;       /* the list is what a pattern matched */
     ptrdiff_t memory;
     kn_image_reader *kept; /* of a compressed 4D file */
 };
@@ -53,7 +55,8 @@ static kn_status open_list(kn_ctx *ctx, const char *path, kn_images *images)
     void *files;
     kn_status status;
 
-    KN_TRY(kn_image_list_read(ctx, path, &images->list));
+    KN_TRY(images->globbed ? kn_image_list_glob(ctx, path, &images->list)
+                           : kn_image_list_read(ctx, path, &images->list));
     images->count = images->list.count;
     KN_TRY(kn_alloc(ctx, images->count, sizeof *images->file, &files));
     images->file = files;
@@ -61,8 +64,8 @@ static kn_status open_list(kn_ctx *ctx, const char *path, kn_images *images)
     for (ptrdiff_t i = 0; i < images->count; i++) {
         KN_TRY(kn_check_cancel(ctx));
         status = open_listed(ctx, images, i);
-        if (status != KN_OK)
-            return add_place(ctx, status, path, images->list.line[i]);
+        if (status != KN_OK) /* the path of an image is all that there is of a pattern */
+            return images->globbed ? status : add_place(ctx, status, path, images->list.line[i]);
     }
 out:
     return status;
@@ -94,7 +97,9 @@ kn_status kn_images_open(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_ima
     KN_TRY(kn_alloc(ctx, 1, sizeof *images, &p));
     images = p;
     images->memory = memory > 0 ? memory : KN_IMAGE_MEMORY;
-    KN_TRY(kn_path_ends(path, ".txt") ? open_list(ctx, path, images) : open_4d(ctx, path, images));
+    images->globbed = strpbrk(path, "*?[") && access(path, F_OK) != 0;
+    KN_TRY(images->globbed || kn_path_ends(path, ".txt") ? open_list(ctx, path, images)
+                                                         : open_4d(ctx, path, images));
 out:
     if (status == KN_OK)
         *out = images;
@@ -139,6 +144,16 @@ bool kn_images_is_list(const kn_images *images)
 const char *kn_images_id(const kn_images *images, ptrdiff_t i)
 {
     return images->list.id ? images->list.id[i] : NULL;
+}
+
+const char *kn_images_session(const kn_images *images, ptrdiff_t i)
+{
+    return images->list.session ? images->list.session[i] : NULL;
+}
+
+ptrdiff_t kn_images_line(const kn_images *images, ptrdiff_t i)
+{
+    return images->globbed || !kn_images_is_list(images) ? 0 : images->list.line[i];
 }
 
 const char *kn_images_path(const kn_images *images, ptrdiff_t i)

@@ -1,5 +1,5 @@
-/* The images of a cohort, all of one geometry: a 4D file, or a .txt list of 3D files, one a line,
- * `path` or `id<TAB>path`, relative to the list. */
+/* The images of a cohort, all of one geometry: a 4D file, a .txt list of 3D files, one a line,
+ * `path` or `id<TAB>path`, relative to the list, or a shell pattern that 3D files match. */
 #ifndef KN_IO_IMAGES_H
 #define KN_IO_IMAGES_H
 
@@ -19,8 +19,11 @@ const kn_geometry *kn_images_geometry(const kn_images *images);
 bool kn_images_is_list(const kn_images *images);
 
 /* From the list, or sub-XXX where every line has exactly one such label; NULL: there are none.
- * Ids are distinct. */
+ * Ids may repeat. */
 const char *kn_images_id(const kn_images *images, ptrdiff_t i);
+/* ses-XXX of the path, where every line has exactly one such label; NULL: there are none. */
+const char *kn_images_session(const kn_images *images, ptrdiff_t i);
+ptrdiff_t kn_images_line(const kn_images *images, ptrdiff_t i); /* of the list; 0: there is none */
 const char *kn_images_path(const kn_images *images, ptrdiff_t i); /* of image i, for messages */
 
 /* out (count x n, rows one after the other) = voxels index[0..n-1] of images first .. first +

@@ -6,6 +6,7 @@
 
 #include "io/grow.h"
 #include "io/path.h"
+#include "io/separator.h"
 
 enum { MAX_COLS = 1 << 20 };
 static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 32; /* 4 GiB of text is somebody's mistake */
@@ -30,6 +31,7 @@ typedef struct parse {
     ptrdiff_t fields;                        /* of the row being read */
     ptrdiff_t row_line, line;                /* where it started; where we are */
     bool bare;                               /* the first row is data already */
+    char separator;
     kn_status status;
 } parse;
 
@@ -69,9 +71,12 @@ static void on_row(int terminator, void *self)
     if (t->rows < 0)
         t->cols = p->fields;
     if (p->fields != t->cols) {
+        bool commas = p->separator == ',' && t->rows == 0 && p->fields > t->cols && !p->bare;
         p->status =
-            kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: %td fields, expected %td as in the %s",
-                    t->path, p->row_line, p->fields, t->cols, p->bare ? "first row" : "header");
+            kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: %td fields, expected %td as in the %s%s",
+                    t->path, p->row_line, p->fields, t->cols, p->bare ? "first row" : "header",
+                    commas ? " (are there decimal commas, or commas in texts without quotes?)"
+                           : "");
         return;
     }
     void *line = t->line;
@@ -245,7 +250,7 @@ static kn_status parse_table(kn_ctx *ctx, const char *name, char separator, bool
      * apart. */
     KN_TRY(kn_alloc(ctx, n + 2, 1, &memory));
     t->text = memory;
-    parse p = {.ctx = ctx, .table = t, .bare = bare};
+    parse p = {.ctx = ctx, .table = t, .bare = bare, .separator = separator};
     KN_TRY(parse_lines(&p, separator, text, n));
     t->head = bare ? 0 : 1;
     if (t->rows < 0)
@@ -292,8 +297,12 @@ static kn_status read_table(kn_ctx *ctx, const char *path, bool bare, kn_table *
     }
     KN_TRY(kn_alloc(ctx, source.size, 1, &bytes));
     KN_TRY(kn_source_read(ctx, &source, 0, source.size, bytes));
-    status = parse_table(ctx, path, kn_path_ends(path, ".tsv") ? '\t' : ',', bare, bytes,
-                         source.size, out);
+    char usual = kn_path_ends(path, ".tsv") ? '\t' : ',';
+    char separator = bare ? usual : kn_separator_of(bytes, source.size, usual);
+    if (separator != usual)
+        kn_log(ctx, KN_LOG_INFO, "%s: its fields are parted by %s", path,
+               kn_separator_name(separator));
+    KN_TRY(parse_table(ctx, path, separator, bare, bytes, source.size, out));
 out:
     kn_free(bytes);
     kn_source_close(&source);

@@ -1,4 +1,4 @@
-/* Tables with a header row: comma-separated (.csv) or tab-separated (.tsv).
+/* Tables with a header row: comma-separated (.csv) or tab-separated (.tsv), or as their header is.
  *
  * Cells stay the text they were, so that an 18-digit id is exact; what a text means is asked for
  * cell by cell. Quoted fields, CRLF, a byte order mark and blank lines are understood. */

@@ -134,8 +134,24 @@ static void add_groups(text *t, const kn_model *m)
         m->gp.method->components ? " of components" : "");
 }
 
+/* "2 levels (F, M)", of many the first. */
+static void add_levels(text *t, const kn_covariate *c)
+{
+    enum { MOST = 10 };
+    add(t, "%s: %td levels (", c->name, c->levels.n);
+    for (ptrdiff_t k = 0; k < c->levels.n && k < MOST; k++)
+        add(t, "%s%s", k > 0 ? ", " : "", c->levels.text[k]);
+    add(t, "%s)\n", c->levels.n > MOST ? ", ..." : "");
+}
+
 static void add_covariates(text *t, const kn_model *m)
 {
+    for (ptrdiff_t c = 0; !m->recipe.codes && c < m->recipe.n; c++) {
+        if (m->recipe.column[c].kind == KN_COVARIATE_CATEGORY)
+            add_levels(t, &m->recipe.column[c]);
+        else
+            add(t, "%s: a number\n", m->recipe.column[c].name);
+    }
     for (ptrdiff_t c = 0; m->recipe.codes && c < m->x.C; c++) {
         const kn_design_column *k = &m->x.column[c];
         const kn_covariate *r = &m->recipe.column[c];
@@ -143,7 +159,7 @@ static void add_covariates(text *t, const kn_model *m)
         if (k->levels > 0 && k->constant)
             add(t, "%s: '%s' for everybody, left out\n", r->name, r->levels.text[0]);
         else if (k->levels > 0)
-            add(t, "%s: %d levels\n", r->name, k->levels);
+            add_levels(t, r);
         else if (k->constant)
             add(t, "%s: %g for everybody, left out\n", r->name, k->min);
         if (k->levels > 0 || k->constant)

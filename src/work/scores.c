@@ -520,10 +520,14 @@ static void warn(kn_ctx *ctx, kn_scores *s)
     const kn_reference *r = &s->model->reference;
     ptrdiff_t without = 0;   /* training samples that have no cross-validated z */
     ptrdiff_t predicted = 0; /* people whom metrics are over */
+    kn_listing empty = {.most = KN_NAMES_LISTED};
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        if (!isfinite(s->statistic[i]))
+            kn_listing_add(&empty, s->id[i]);
     if (s->n_empty > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%td of %td samples have no finite response: their scores are n/a", s->n_empty,
-               s->n);
+               "%td of %td samples have no finite response: their scores are n/a (%s)", s->n_empty,
+               s->n, empty.text);
     for (ptrdiff_t i = 0; i < s->n; i++)
         without += s->training[i] >= 0 && (!r->z || kn_reference_row(r, s->training[i]) < 0);
     s->seen_as_new = without > 0 && s->s->training_rows != KN_TRAINING_PLAIN;

@@ -105,7 +105,8 @@ fit "a mask that is no image" "list.txt: expected an image (.nii, .nii.gz, .hdr,
 misused "target columns of images" ": --targets is for tables, list.txt is none" \
     fit -c study/train_participants.tsv -y list.txt --targets 'lh_*' -o m.safetensors
 head -n 1 list.txt | cat list.txt - >twice.txt
-fit "an id twice in a list" "twice.txt line 20: $first was on line 1 already" -y twice.txt
+fit "an id twice in a list" \
+    "twice.txt: 1 id is on several lines, 2 in all, the first on lines 1 and 20: $first (for sessions of one person use --session)" -y twice.txt
 
 works "the images themselves are fine" fit -c study/train_participants.tsv -y list.txt \
     -m study/mask.nii.gz -o model.safetensors -q

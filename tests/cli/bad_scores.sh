@@ -59,7 +59,7 @@ check "... in the summary too" grep -q 'no AUC: 0 labelled and 39 other samples 
 
 # ---- people without responses
 check "a person without responses is said" warned \
-    "score: warning: 1 of 40 samples have no finite response: their scores are n/a"
+    "score: warning: 1 of 40 samples have no finite response: their scores are n/a (new-s01)"
 check "... in the summary too" grep -q '1 of 40 samples have no finite response' patient/summary.json
 check "... and has no scores" test "$(sed -n 2p patient/abnormality.tsv | cut -f 3-9 | tr '\t' ' ')" = \
     "n/a n/a n/a n/a n/a n/a n/a"

@@ -34,8 +34,8 @@ fit "no ids in common, and --match common" \
     "others.csv and thickness.csv have no ids in common: the first are p01 and s01" \
     -c others.csv --match common
 sed '3s/^s02/s01/' people.csv >doubled.csv
-fit "an id twice" "doubled.csv: id s01 is on lines 2 and 3, expected once" -c doubled.csv
-fit "an id twice, and --match common" "doubled.csv: id s01 is on lines 2 and 3, expected once" \
+fit "an id twice" "doubled.csv: 1 id is on several lines, 2 in all, the first on lines 2 and 3: s01 (for sessions of one person use --session)" -c doubled.csv
+fit "an id twice, and --match common" "doubled.csv: 1 id is on several lines, 2 in all, the first on lines 2 and 3: s01 (for sessions of one person use --session)" \
     -c doubled.csv --match common
 sed '/^s0[12],/d' people.csv >fewer.csv
 fit "ids without covariates" \

@@ -96,7 +96,7 @@ check "... which is 100 per cent" \
 
 # ---- codes
 train "a code of two numbers" code.safetensors --use age,code
-check "... is a category" shows code.safetensors "^  code: 2 levels$"
+check "... is a category" shows code.safetensors "^  code: 2 levels (0, 1)$"
 train "... unless it is to be a number" number.safetensors --use age,code --numeric code
 check "... which it then is" shows number.safetensors "^  code: 0 to 1, new people are held to -0.5 to 1.5$"
 awk -F, -v OFS=, 'NR == 3 { $4 = 1.25 } 1' further.csv >third.csv

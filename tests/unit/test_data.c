@@ -192,6 +192,49 @@ static void scores_in_memory_are_those_that_are_written(void **state)
 /* ---- covariates --------------------------------------------------------------------------------
  */
 
+static void conditions_choose_people_in_memory_and_files(void **state)
+{
+    (void)state;
+    kn_data *d = in_memory(N, NAMES), *files;
+    kn_model *m = fitted(d, "where=site!=02 folds=4"), *again, *read;
+    ptrdiff_t chosen = 0;
+    for (int i = 0; i < N; i++)
+        chosen += strcmp(p.site[i], "02") != 0;
+    assert_true(kn_model_number(m, "n_samples") == (double)chosen);
+    again = fitted(d, "folds=4"); /* the choice was that call's */
+    assert_true(kn_model_number(again, "n_samples") == N);
+    kn_scores *s = scored(m, d, "where=site=03");
+    assert_true(kn_scores_n_people(s) == N / 3 && strcmp(kn_scores_ids(s)[0], "s02") == 0);
+    kn_scores_free(s);
+
+    write_tables(); /* read whole, and chosen from by the fit */
+    kn_options *o = options_of(ctx, "fit", "covariates=people.csv responses=maps.csv");
+    assert_ok(ctx, kn_data_read(ctx, o, &files));
+    read = fitted(files, "where=site!=s02 folds=4");
+    assert_true(kn_model_number(read, "lml") == kn_model_number(m, "lml"));
+    kn_options_free(o);
+    kn_data_free(files);
+    kn_model_free(read);
+    kn_model_free(again);
+    kn_model_free(m);
+
+    double visit[N];
+    const char *person[N];
+    for (int i = 0; i < N; i++) {
+        visit[i] = 1 + i % 2;
+        person[i] = p.id[i - i % 2];
+    }
+    assert_ok(ctx, kn_data_ids(ctx, d, person));
+    assert_ok(ctx, kn_data_numbers(ctx, d, "visit", visit, 1));
+    m = fitted(d, "session=last use=age,site");
+    assert_true(kn_model_number(m, "n_samples") == N / 2);
+    s = scored(m, d, "session=visit");
+    assert_string_equal(kn_scores_ids(s)[1], "s00_ses-2");
+    kn_scores_free(s);
+    kn_model_free(m);
+    kn_data_free(d);
+}
+
 static void texts_are_a_category_whatever_they_look_like(void **state)
 {
     (void)state;
@@ -556,6 +599,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_and_files_give_the_same_bytes),
         cmocka_unit_test(scores_in_memory_are_those_that_are_written),
+        cmocka_unit_test(conditions_choose_people_in_memory_and_files),
         cmocka_unit_test(texts_are_a_category_whatever_they_look_like),
         cmocka_unit_test(sentences_name_rows),
         cmocka_unit_test(people_who_lack_a_covariate_may_leave),

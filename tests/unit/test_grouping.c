@@ -272,7 +272,7 @@ static void people_are_grouped_for_the_additive_model(void **state)
     kn_data *d;
     kn_recipe r;
     scratch_text("one.csv", "participant_id,age,sex,family,y1,y2\n"
-                            "a,20,0,1,1,2\nb,30,1,1,2,3\nc,40,0,2,1,1\nd,n/a,1,2,1,1\n"
+                            "a,20,0,1,1.5,2.5\nb,30,1,1,2,3\nc,40,0,2,1,1\nd,n/a,1,2,1,1\n"
                             "e,50,1,2,4,3\n");
     assert_ok(ctx, train("covariates=one.csv responses=one.csv use=age,sex group=family "
                          "missing=drop",
@@ -303,7 +303,7 @@ static void people_are_grouped_for_the_additive_model(void **state)
 static void ids_may_repeat_where_nothing_is_matched_by_them(void **state)
 {
     (void)state;
-    static const char visits[] = "participant_id,age,y\na,20,1\nb,30,2\na,21,3\nc,40,4\n";
+    static const char visits[] = "participant_id,age,y\na,20,1.5\nb,30,2\na,21,3\nc,40,4\n";
     kn_people p;
     kn_data *d;
     kn_recipe r;
@@ -332,7 +332,9 @@ static void ids_may_repeat_where_nothing_is_matched_by_them(void **state)
             kn_data_free(d);
         }
     assert_refused(ctx, train("covariates=v.csv responses=yid.csv use=age", false, &p, &d, &r),
-                   KN_ERR_DATA, "v.csv: id a is on lines 2 and 4, expected once");
+                   KN_ERR_DATA,
+                   "v.csv: 1 id is on several lines, 2 in all, the first on lines 2 and 4: a (for "
+                   "sessions of one person use {session})");
     kn_data_free(d);
 }
 
@@ -356,7 +358,8 @@ static void new_people_say_which_group_they_are_of(void **state)
     kn_people p, new;
     kn_data *d, *e;
     kn_recipe r;
-    scratch_text("t.csv", "participant_id,age,site,family,y\na,20,A,1,1\nb,30,A,1,2\nc,40,A,2,3\n");
+    scratch_text("t.csv",
+                 "participant_id,age,site,family,y\na,20,A,1,1.5\nb,30,A,1,2\nc,40,A,2,3\n");
     scratch_text("n.csv", "participant_id,age,site,family\na,25,A, 1 \na,26,B,n/a\n");
     scratch_text("m.csv", "age,site\n25,A\n");
     assert_ok(ctx, train("covariates=t.csv responses=t.csv use=age,site group=family", false, &p,

@@ -12,14 +12,17 @@ static kn_table *table_of(kn_ctx *ctx, const char *text)
 
 #define SIDE(ids)                                                                                  \
     {                                                                                              \
-        "y.txt", sizeof(ids) / sizeof *(ids), ids, NULL                                            \
+        "y.txt", sizeof(ids) / sizeof *(ids), ids, NULL, NULL                                      \
     }
 
 static void refuse(kn_ctx *ctx, const kn_table *t, ptrdiff_t col, const kn_match_side *side,
                    kn_match_policy policy, kn_status status, const char *sentence)
 {
     kn_match m = {.n = 7};
-    assert_sentence(ctx, kn_match_rows(ctx, t, col, side, policy, &m), status, sentence);
+    assert_sentence(ctx,
+                    kn_match_rows(ctx, &(kn_match_table){.table = t, .id_col = col}, side, policy,
+                                  &m),
+                    status, sentence);
     assert_int_equal(m.n, 0);
     assert_null(m.covariate_row);
     assert_null(m.id);
@@ -81,7 +84,8 @@ static void ids_match_whatever_their_order(void **state)
     const kn_match_side side = SIDE(ids);
     for (int policy = 0; policy < 2; policy++) {
         kn_match m;
-        assert_ok(ctx, kn_match_rows(ctx, t, 0, &side, (kn_match_policy)policy, &m));
+        assert_ok(ctx, kn_match_rows(ctx, &(kn_match_table){.table = t, .id_col = 0}, &side,
+                                     (kn_match_policy)policy, &m));
         assert_int_equal(m.n, 4);
         assert_false(m.by_position);
         for (ptrdiff_t i = 0; i < 4; i++) {
@@ -105,7 +109,8 @@ static void common_takes_what_both_have(void **state)
     static const char *const ids[] = {"d", "x", "b"};
     const kn_match_side side = SIDE(ids);
     kn_match m;
-    assert_ok(ctx, kn_match_rows(ctx, t, 0, &side, KN_MATCH_COMMON, &m));
+    assert_ok(ctx, kn_match_rows(ctx, &(kn_match_table){.table = t, .id_col = 0}, &side,
+                                 KN_MATCH_COMMON, &m));
     assert_int_equal(m.n, 2);
     assert_int_equal(m.covariate_row[0], 1);
     assert_int_equal(m.response_row[0], 2);
@@ -126,26 +131,30 @@ static void without_ids_rows_match_by_position(void **state)
     kn_set_log(ctx, logged_take, &log);
     kn_table *t = table_of(ctx, "id\na\nb\nc\n");
     static const char *const ids[] = {"x", "y", "z"};
-    kn_match_side side = {"y.nii", 3, NULL, NULL}, other = SIDE(ids);
+    kn_match_side side = {"y.nii", 3, NULL, NULL, NULL}, other = SIDE(ids);
     kn_match m;
-    assert_ok(ctx, kn_match_rows(ctx, t, 0, &side, KN_MATCH_ALL, &m));
+    assert_ok(ctx, kn_match_rows(ctx, &(kn_match_table){.table = t, .id_col = 0}, &side,
+                                 KN_MATCH_ALL, &m));
     assert_logged(log, KN_LOG_WARNING,
                   "c.tsv and y.nii have no ids to match by: row 1 is taken to belong to row 1, and "
                   "so on");
     assert_true(m.by_position && m.n == 3 && m.response_row[2] == 2);
     assert_string_equal(m.id[2], "c"); /* known, if not matched by */
     kn_match_clear(&m);
-    assert_ok(ctx, kn_match_rows(ctx, t, -1, &other, KN_MATCH_ALL, &m));
+    assert_ok(ctx, kn_match_rows(ctx, &(kn_match_table){.table = t, .id_col = -1}, &other,
+                                 KN_MATCH_ALL, &m));
     assert_int_equal(log.lines, 2);
     assert_string_equal(m.id[2], "z");
     kn_match_clear(&m);
-    assert_ok(ctx, kn_match_rows(ctx, t, -1, &side, KN_MATCH_COMMON, &m));
+    assert_ok(ctx, kn_match_rows(ctx, &(kn_match_table){.table = t, .id_col = -1}, &side,
+                                 KN_MATCH_COMMON, &m));
     assert_null(m.id);
     kn_match_clear(&m);
 
     /* The same table, or covariates alone: nothing to warn about. */
     log.lines = 0;
-    assert_ok(ctx, kn_match_rows(ctx, t, 0, NULL, KN_MATCH_ALL, &m));
+    assert_ok(ctx, kn_match_rows(ctx, &(kn_match_table){.table = t, .id_col = 0}, NULL,
+                                 KN_MATCH_ALL, &m));
     assert_int_equal(log.lines, 0);
     assert_false(m.by_position);
     assert_int_equal(m.n, 3);
@@ -210,24 +219,30 @@ static void a_doubled_or_missing_id_is_refused(void **state)
     kn_match m;
     kn_table *t = table_of(ctx, "id\na\n\nb\na\n");
     refuse(ctx, t, 0, &side, KN_MATCH_ALL, KN_ERR_DATA,
-           "c.tsv: id a is on lines 2 and 5, expected once");
-    assert_ok(ctx, kn_match_rows(ctx, t, 0, NULL, KN_MATCH_ALL, &m)); /* nothing hangs on it */
+           "c.tsv: 1 id is on several lines, 2 in all, the first on lines 2 and 5: a (for sessions "
+           "of one person use {session})");
+    assert_ok(ctx, kn_match_rows(ctx, &(kn_match_table){.table = t, .id_col = 0}, NULL,
+                                 KN_MATCH_ALL, &m)); /* nothing hangs on it */
     assert_true(m.n == 3 && m.repeat[0] == 0 && m.repeat[1] == 2);
     assert_string_equal(m.id[2], "a");
     kn_match_clear(&m);
     kn_table_free(t);
     t = table_of(ctx, "id\na\nb\nc\n");
     refuse(ctx, t, 0, &side, KN_MATCH_COMMON, KN_ERR_DATA,
-           "y.txt: id a is on rows 1 and 3, expected once");
-    assert_ok(ctx, kn_match_rows(ctx, t, -1, &side, KN_MATCH_ALL, &m)); /* by position */
+           "y.txt: 1 id is on several rows, 2 in all, the first on rows 1 and 3: a (for sessions "
+           "of one person use {session})");
+    assert_ok(ctx, kn_match_rows(ctx, &(kn_match_table){.table = t, .id_col = -1}, &side,
+                                 KN_MATCH_ALL, &m)); /* by position */
     assert_true(m.repeat[0] == 0 && m.repeat[1] == 2);
     kn_match_clear(&m);
-    assert_ok(ctx, kn_match_rows(ctx, t, 0, NULL, KN_MATCH_ALL, &m));
+    assert_ok(ctx, kn_match_rows(ctx, &(kn_match_table){.table = t, .id_col = 0}, NULL,
+                                 KN_MATCH_ALL, &m));
     assert_true(m.repeat[0] == 0 && m.repeat[1] == 0);
     kn_match_clear(&m);
     side.line = line;
     refuse(ctx, t, 0, &side, KN_MATCH_ALL, KN_ERR_DATA,
-           "y.txt: id a is on lines 2 and 9, expected once");
+           "y.txt: 1 id is on several lines, 2 in all, the first on lines 2 and 9: a (for sessions "
+           "of one person use {session})");
     refuse(ctx, t, 0, &empty, KN_MATCH_ALL, KN_ERR_DATA, "y.txt row 2: id is '', expected an id");
     kn_table_free(t);
     t = table_of(ctx, "id\na\nn/a\n");
@@ -251,9 +266,10 @@ static void many_ids_match_as_one_by_one(void **state)
         sprintf(text + strlen(text), "s%d\n", i * 3);
     }
     kn_table *t = table_of(ctx, text);
-    const kn_match_side side = {"y", N, ids, NULL};
+    const kn_match_side side = {"y", N, ids, NULL, NULL};
     kn_match m;
-    assert_ok(ctx, kn_match_rows(ctx, t, 0, &side, KN_MATCH_COMMON, &m));
+    assert_ok(ctx, kn_match_rows(ctx, &(kn_match_table){.table = t, .id_col = 0}, &side,
+                                 KN_MATCH_COMMON, &m));
     ptrdiff_t k = 0;
     for (ptrdiff_t i = 0; i < N; i++)
         for (ptrdiff_t j = 0; j < N; j++)
@@ -279,7 +295,9 @@ static void running_out_of_memory_is_a_sentence(void **state)
         for (long k = 1;; k++) {
             kn_match m;
             kn_fail_allocation(ctx, k);
-            kn_status s = kn_match_rows(ctx, t, by_id ? 0 : -1, &side, KN_MATCH_ALL, &m);
+            kn_status s =
+                kn_match_rows(ctx, &(kn_match_table){.table = t, .id_col = by_id ? 0 : -1}, &side,
+                              KN_MATCH_ALL, &m);
             kn_fail_allocation(ctx, 0);
             if (s == KN_OK) {
                 assert_true(k > 3);
@@ -289,6 +307,54 @@ static void running_out_of_memory_is_a_sentence(void **state)
             assert_int_equal(s, KN_ERR_MEMORY);
             assert_null(m.id);
         }
+    kn_table_free(t);
+    kn_ctx_free(ctx);
+}
+
+static void doubled_ids_are_counted_all(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    static const char *const ids[] = {"a"};
+    const kn_match_side side = SIDE(ids);
+    kn_table *t = table_of(ctx, "id\nf\ng\nf\nb\nb\nc\nc\nc\nd\nd\ne\ne\ng\nz\n");
+    refuse(
+        ctx, t, 0, &side, KN_MATCH_ALL, KN_ERR_DATA,
+        "c.tsv: 6 ids are on several lines, 13 in all, the first on lines 5 and 6: b, c, d, e, f, "
+        "... (for sessions of one person use {session})");
+    kn_table_free(t);
+    kn_ctx_free(ctx);
+}
+
+static void rows_that_are_not_used_need_no_partner(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_table *t = table_of(ctx, "id\na\na\nb\nc\nn/a\n");
+    static const bool keep[] = {false, true, false, true, false};
+    static const char *const ids[] = {"c", "b", "a"}, *const more[] = {"c", "a", "d"};
+    kn_match_side side = SIDE(ids), other = SIDE(more);
+    const kn_match_table covariates = {.table = t, .id_col = 0, .keep = keep};
+    kn_match m;
+    assert_ok(ctx, kn_match_rows(ctx, &covariates, &side, KN_MATCH_ALL, &m));
+    assert_int_equal(m.n, 2);
+    assert_true(m.covariate_row[0] == 1 && m.response_row[0] == 2);
+    assert_true(m.covariate_row[1] == 3 && m.response_row[1] == 0);
+    kn_match_clear(&m);
+    assert_sentence(ctx, kn_match_rows(ctx, &covariates, &other, KN_MATCH_ALL, &m), KN_ERR_DATA,
+                    "y.txt: 1 id is not in c.tsv: d (use {match=common})");
+    static const bool second[] = {false, true, true, true, true};
+    static const char *const twice[] = {"a", "a", "c", "b", "x"};
+    kn_match_side all = SIDE(twice);
+    all.keep = second;
+    assert_ok(ctx, kn_match_rows(ctx, &covariates, &all, KN_MATCH_COMMON, &m));
+    assert_true(m.n == 2 && m.response_row[0] == 1 && m.response_row[1] == 2);
+    kn_match_clear(&m);
+    const kn_match_table bare = {.table = t, .id_col = -1, .keep = keep};
+    kn_match_side array = {"y.npy", 5, NULL, NULL, NULL};
+    assert_ok(ctx, kn_match_rows(ctx, &bare, &array, KN_MATCH_ALL, &m));
+    assert_true(m.n == 2 && m.by_position && m.response_row[0] == 1 && m.response_row[1] == 3);
+    kn_match_clear(&m);
     kn_table_free(t);
     kn_ctx_free(ctx);
 }
@@ -303,6 +369,8 @@ int main(void)
         cmocka_unit_test(ids_that_differ_are_named),
         cmocka_unit_test(a_prefix_that_would_match_is_pointed_out),
         cmocka_unit_test(a_doubled_or_missing_id_is_refused),
+        cmocka_unit_test(doubled_ids_are_counted_all),
+        cmocka_unit_test(rows_that_are_not_used_need_no_partner),
         cmocka_unit_test(many_ids_match_as_one_by_one),
         cmocka_unit_test(running_out_of_memory_is_a_sentence),
     };

@@ -243,8 +243,8 @@ static void a_wrong_choice_is_a_sentence(void **state)
         {"agee", NULL,
          "participants.tsv: no column 'agee' as {use} asks for; the closest are age, sex, site, "
          "participant_id"},
-        {"SITE", NULL,
-         "participants.tsv: no column 'SITE' as {use} asks for; the closest are site, sex, age, "
+        {"SITES", NULL,
+         "participants.tsv: no column 'SITES' as {use} asks for; the closest are site, sex, age, "
          "participant_id"},
         {"age,,sex", NULL,
          "{use} 'age,,sex': name 2 is empty, expected names with a comma between them"},
@@ -651,6 +651,77 @@ static void with_codes_a_covariate_is_one_column(void **state)
     kn_ctx_free(ctx);
 }
 
+/* Numbers of a site are names; of other few whole numbers nobody can know. */
+static void sites_are_categories_by_their_name(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {"site", " Scanner_ID", "BATCH", "centre", "center_id"};
+    static const char *const others[] = {"sites", "weight", "age", "scan_age"};
+    char text[1024];
+    kn_ctx *ctx = kn_ctx_new();
+    logged log = {0};
+    kn_recipe_options o = with_codes(KN_MISSING_ERROR);
+    for (size_t h = 0; h < 9; h++) {
+        const char *head = h < 5 ? heads[h] : others[h - 5];
+        snprintf(text, sizeof text, "%s\tx\n", head);
+        for (int i = 0; i < 25; i++)
+            snprintf(text + strlen(text), 32, "%d\t%d.5\n", 1 + i % 4, i);
+        log = (logged){0};
+        kn_set_log(ctx, logged_take, &log);
+        kn_recipe r = learned(ctx, text, &o);
+        assert_int_equal(r.column[0].kind, h < 5 ? KN_COVARIATE_CATEGORY : KN_COVARIATE_NUMERIC);
+        assert_int_equal(log.lines, h < 7); /* an age is not doubted */
+        if (h >= 5 && h < 7)
+            assert_int_equal(log.level, KN_LOG_WARNING);
+        kn_recipe_clear(&r);
+        o.numeric = head;
+        log = (logged){0};
+        r = learned(ctx, text, &o);
+        assert_true(r.column[0].kind == KN_COVARIATE_NUMERIC && log.lines == 0);
+        kn_recipe_clear(&r);
+        o.numeric = NULL;
+    }
+    /* more levels than the rows can bear stay numbers */
+    snprintf(text, sizeof text, "site\n");
+    for (int i = 0; i < 25; i++)
+        snprintf(text + strlen(text), 32, "%d\n", 1 + i % 6);
+    kn_recipe r = learned(ctx, text, &o);
+    assert_int_equal(r.column[0].kind, KN_COVARIATE_NUMERIC);
+    kn_recipe_clear(&r);
+    kn_ctx_free(ctx);
+}
+
+static void some_columns_are_covariates_only_where_they_are_named(void **state)
+{
+    (void)state;
+    static const char text[] = "id\tage\tGroup\tdx\tVisit\trun\twave\tpatients\n"
+                               "a\t1.5\tx\tx\t1\t1\t1.5\t2.5\n";
+    static const struct {
+        const char *use, *session, *names;
+    } cases[] = {
+        {NULL, NULL, "age wave patients"},  {NULL, "WAVE", "age patients"},
+        {"age,group", NULL, "age Group"},   {"*a*,AGE", NULL, "age wave patients"},
+        {"d?,age,*e", NULL, "dx age wave"},
+    };
+    kn_ctx *ctx = kn_ctx_new();
+    kn_table *t = table_of(ctx, text);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        kn_recipe_options o = with_id(KN_MISSING_ERROR);
+        const char **names;
+        ptrdiff_t n;
+        char all[128] = "";
+        o.use = cases[i].use;
+        o.session = cases[i].session;
+        assert_ok(ctx, kn_recipe_names(ctx, t, &o, &names, &n));
+        for (ptrdiff_t k = 0; k < n; k++)
+            strcat(strcat(all, k ? " " : ""), names[k]);
+        assert_string_equal(all, cases[i].names);
+        kn_free(names);
+    }
+    kn_table_free(t);
+    kn_ctx_free(ctx);
+}
+
 /* Sex as 1 and 2 is a category, unless somebody says otherwise. */
 static void two_numbers_are_a_category(void **state)
 {
@@ -971,6 +1042,8 @@ int main(void)
         cmocka_unit_test(hostile_json_is_refused),
         cmocka_unit_test(hostile_sizes_are_refused),
         cmocka_unit_test(with_codes_a_covariate_is_one_column),
+        cmocka_unit_test(sites_are_categories_by_their_name),
+        cmocka_unit_test(some_columns_are_covariates_only_where_they_are_named),
         cmocka_unit_test(two_numbers_are_a_category),
         cmocka_unit_test(many_columns_of_two_numbers_stay_numbers),
         cmocka_unit_test(numeric_is_checked_like_categorical),

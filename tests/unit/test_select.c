@@ -71,7 +71,19 @@ static void by_default_every_free_number_is_a_response(void **state)
     assert_selects(ctx, t, &o, "lh_a&b lh_c-d rh_a[1]");
     assert_logged(log, KN_LOG_INFO, "y.tsv: not numbers, so not responses: note");
     o = (kn_select_options){.id_col = -1};
-    assert_selects(ctx, t, &o, "sub_id age sex lh_a&b lh_c-d rh_a[1]");
+    assert_selects(ctx, t, &o, "lh_a&b lh_c-d rh_a[1]");
+    assert_logged(log, KN_LOG_INFO,
+                  "y.tsv: at most 20 different whole numbers, so not responses unless {targets} "
+                  "names them: sub_id, age, sex");
+    o.targets = "AGE,lh_*"; /* in any case where there is one such name */
+    assert_selects(ctx, t, &o, "age lh_a&b lh_c-d");
+    kn_table_free(t);
+    char text[256] = "a\tb\n";
+    for (int i = 0; i <= 20; i++)
+        snprintf(text + strlen(text), 32, "%d\t%d\n", i, i % 20);
+    t = table_of(ctx, text);
+    o = (kn_select_options){.id_col = -1};
+    assert_selects(ctx, t, &o, "a"); /* 21 different ones are as good as any number */
     kn_table_free(t);
     kn_ctx_free(ctx);
 }
@@ -160,7 +172,7 @@ static void values_are_read_and_missing_ones_are_nan(void **state)
     kn_table_free(t);
 
     /* A slip in a column of numbers is reported, not taken for a column of text. */
-    t = table_of(ctx, "a\tb\n1\t2\n2\tx\n3\t4\n");
+    t = table_of(ctx, "a\tb\n1.5\t2.5\n2\tx\n3\t4\n");
     o = (kn_select_options){.id_col = -1};
     assert_ok(ctx, kn_select(ctx, t, &o, &s));
     assert_int_equal(s.n, 2);

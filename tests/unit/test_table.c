@@ -4,6 +4,8 @@
 
 #include "io/table.h"
 
+#include "io/separator.h"
+
 static kn_status parse(kn_ctx *ctx, const char *text, kn_table **t)
 {
     return kn_table_parse(ctx, "t.csv", ',', text, (ptrdiff_t)strlen(text), t);
@@ -185,6 +187,24 @@ static void the_extension_chooses_the_separator(void **state)
     kn_ctx_free(ctx);
 }
 
+static void a_header_that_has_none_of_it_chooses_another(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        char usual, separator;
+    } cases[] = {
+        {"a,b\n1;2", ',', ','},       {"a;b\n1,5;2\n", ',', ';'}, {"a\tb\r\n1,5\t2", ',', '\t'},
+        {"a,b\n1\t2", '\t', ','},     {"a;b,c\n", '\t', '\t'},    {"a\n1;2\n", ',', ','},
+        {"\"a;b\"\n1;2\n", ',', ','}, {"\"a,b\";c\n", ',', ';'},  {"", ',', ','},
+        {"a,\"b\nc;d\"\n", ',', ','},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(kn_separator_of(cases[i].text, (ptrdiff_t)strlen(cases[i].text),
+                                         cases[i].usual),
+                         cases[i].separator);
+}
+
 static void a_written_table_quotes_what_it_must(void **state)
 {
     (void)state;
@@ -239,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_bad_table_is_a_sentence),
         cmocka_unit_test(a_file_too_large_is_refused_unread),
         cmocka_unit_test(the_extension_chooses_the_separator),
+        cmocka_unit_test(a_header_that_has_none_of_it_chooses_another),
         cmocka_unit_test(a_written_table_quotes_what_it_must),
         cmocka_unit_test(running_out_of_memory_is_a_sentence),
     };
