@@ -1,4 +1,5 @@
-/* The text of a .txt list of images: `path` or `id<TAB>path` on each line. */
+/* The text of a .txt list of images: `path` or `id<TAB>path` on each line, or two paths, of the two
+ * images that make a row of responses. */
 #ifndef KN_IO_IMAGE_LIST_H
 #define KN_IO_IMAGE_LIST_H
 
@@ -6,7 +7,8 @@
 
 typedef struct kn_image_list {
     ptrdiff_t count;
-    char **path;     /* as seen from here */
+    int parts;       /* paths a line, 1 or 2 */
+    char **path;     /* parts of the first line, of the second, ...; as seen from here */
     char **id;       /* NULL: there are none */
     ptrdiff_t *line; /* of the file, from 1 */
     ptrdiff_t path_room, id_room, line_room;

@@ -185,6 +185,11 @@ static kn_status fetch(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, p
         r->whole = h->volumes > 1 ? image : NULL;
         goto out;
     }
+    if (!image->gzip && h->cifti && h->volumes > 1) { /* every map is all over the file */
+        KN_TRY(read_plain(ctx, r, image, 0, h->data_offset + size));
+        r->whole = image;
+        goto out;
+    }
     if (!image->gzip) {
         KN_TRY(read_plain(ctx, r, image, *start, size));
         *start = 0;
@@ -226,5 +231,5 @@ kn_status kn_image_read(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, 
 
 bool kn_image_in_one_stream(const kn_image *image)
 {
-    return image->gzip || image->format->load;
+    return image->gzip || image->format->load || (image->header.cifti && image->header.volumes > 1);
 }
