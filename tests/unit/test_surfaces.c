@@ -1,4 +1,5 @@
 /* Surfaces: brain models of CIFTI, sides by name, and what is written read again. */
+#include "data/space.h"
 #include "images.h"
 #include "io/cifti.h"
 #include "io/image_write.h"
@@ -189,6 +190,66 @@ static void what_is_written_is_read_back(void **state)
     kn_ctx_free(ctx);
 }
 
+/* Two hemispheres opened and read, and a map of each format written, while the k-th allocation
+ * fails.
+ */
+static kn_status much(kn_ctx *ctx, const kn_geometry *g, const char *name)
+{
+    kn_write_options force = {.force = true};
+    const char *const names[2] = {"a", "b"};
+    float values[20] = {0};
+    static const ptrdiff_t index[4] = {0, 4, 5, 9};
+    kn_image_target target = {.geometry = g,
+                              .volumes = 2,
+                              .description = "x",
+                              .names = names,
+                              .brain = BRAIN(FIVE),
+                              .side = "lh"};
+    kn_image_writer *w = NULL;
+    kn_images *images = NULL;
+    kn_space space = {.parts = 2};
+    kn_status status;
+    KN_TRY(kn_image_writer_new(ctx, name, &target, &force, &w));
+    for (int i = 0; i < 2; i++)
+        KN_TRY(kn_image_writer_volume(ctx, w, &(kn_volume){values, 1, NULL, 5, 0}));
+    KN_TRY(kn_image_writer_commit(ctx, w));
+    char both[64];
+    snprintf(both, sizeof both, "%s,%s", name, name);
+    KN_TRY(kn_images_open(ctx, both, 0, &images));
+    for (int k = 0; k < 2; k++)
+        KN_TRY(kn_image_part_copy(ctx, kn_images_part(images, k), &space.part[k]));
+    KN_TRY(kn_images_read(ctx, images, index, 4, values));
+out:
+    kn_space_clear(&space);
+    kn_images_free(images);
+    kn_image_writer_free(w);
+    return status;
+}
+
+static void running_out_of_memory_is_a_sentence(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"x.mgz", "x.gii", "x.dscalar.nii"};
+    kn_nifti_header h = image_header(5, 1, 1);
+    kn_geometry g;
+    for (int f = 0; f < 3; f++)
+        for (long k = 1;; k++) {
+            kn_ctx *ctx = kn_ctx_new();
+            assert_ok(ctx, kn_geometry_of(ctx, "x", &h, &g));
+            kn_fail_allocation(ctx, k);
+            kn_status status = much(ctx, &g, names[f]);
+            assert_true(status == KN_OK || status == KN_ERR_MEMORY);
+            if (status != KN_OK)
+                assert_true(strlen(kn_message(ctx)) > 10);
+            kn_ctx_free(ctx);
+            if (status == KN_OK)
+                break;
+            assert_true(k < 1000);
+        }
+    for (int f = 0; f < 3; f++)
+        unlink(names[f]);
+}
+
 /* MGH has its own way to say where an image is. */
 static void an_mgh_volume_keeps_its_place(void **state)
 {
@@ -257,6 +318,7 @@ int main(void)
         cmocka_unit_test(bad_xml_is_a_sentence),
         cmocka_unit_test(a_file_cut_anywhere_is_refused),
         cmocka_unit_test(what_is_written_is_read_back),
+        cmocka_unit_test(running_out_of_memory_is_a_sentence),
         cmocka_unit_test(an_mgh_volume_keeps_its_place),
         cmocka_unit_test(sides_are_known_by_name),
         cmocka_unit_test(names_are_text_of_xml),
