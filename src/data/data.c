@@ -256,7 +256,7 @@ kn_status kn_data_files(kn_ctx *ctx, const kn_data *d, const char *other, const 
 {
     const char *const named[] = {d->covariates_path, d->responses_path, d->mask, other};
     enum { N_NAMED = sizeof named / sizeof *named };
-    ptrdiff_t images = d->images && kn_images_is_list(d->images) ? kn_images_count(d->images) : 0;
+    ptrdiff_t images = d->images ? kn_images_files(d->images) : 0;
     void *memory;
     *n = 0;
     kn_status status = kn_alloc(ctx, N_NAMED + images, sizeof **files, &memory);
@@ -267,6 +267,6 @@ kn_status kn_data_files(kn_ctx *ctx, const kn_data *d, const char *other, const 
         if (named[i])
             (*files)[(*n)++] = named[i];
     for (ptrdiff_t i = 0; i < images; i++)
-        (*files)[(*n)++] = kn_images_path(d->images, i);
+        (*files)[(*n)++] = kn_images_file(d->images, i);
     return KN_OK;
 }

@@ -249,6 +249,11 @@ static kn_status choose_voxels(kn_ctx *ctx, const kn_room *room, const kn_data *
     kn_response_shape least = shape_of(p, r->n, 1, KN_F32);
     if (d->mask) {
         KN_TRY(kn_mask_read(ctx, d->mask, d->responses_path, &p->space.geometry, &mask));
+        if (mask.brain && mask.brain != p->space.part[0].brain.hash) {
+            kn_mask_clear(&mask);
+            return kn_fail(ctx, KN_ERR_SHAPE, "%s: its brain models are not those of %s", d->mask,
+                           d->responses_path);
+        }
     } else {
         KN_TRY(room->place(room, ctx, &least, true, &unused));
         status = r->n == kn_images_count(d->images) ? kn_mask_default(ctx, d->images, &mask)
@@ -300,6 +305,9 @@ kn_status kn_read_images(kn_ctx *ctx, const kn_room *room, const kn_data *d, con
     kn_status status = KN_OK;
     p->space.kind = KN_SPACE_IMAGE;
     p->space.geometry = *kn_images_geometry(d->images);
+    p->space.parts = kn_images_parts(d->images);
+    for (int k = 0; k < p->space.parts; k++)
+        KN_TRY(kn_image_part_copy(ctx, kn_images_part(d->images, k), &p->space.part[k]));
     if (space) {
         KN_TRY(kn_space_compare(ctx, d->responses_path, &p->space, space));
         KN_TRY(kn_alloc_i(ctx, space->T, &p->space.voxel));

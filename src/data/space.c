@@ -33,6 +33,8 @@ void kn_space_clear(kn_space *s)
 {
     kn_names_free(s->name, s->T);
     kn_free(s->voxel);
+    for (int k = 0; k < KN_PARTS; k++)
+        kn_image_part_clear(&s->part[k]);
     *s = (kn_space){0};
 }
 
@@ -42,6 +44,31 @@ static const char *kind_name(kn_space_kind kind)
     return names[kind];
 }
 
+static bool known(const char *side)
+{
+    return strcmp(side, "lh") == 0 || strcmp(side, "rh") == 0;
+}
+
+static kn_status compare_images(kn_ctx *ctx, const char *name, const kn_space *s,
+                                const kn_space *expected)
+{
+    kn_status status = KN_OK;
+    if (s->parts != expected->parts)
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s has %s a person, but the model was trained on %s",
+                       name, s->parts > 1 ? "two images" : "one image",
+                       expected->parts > 1 ? "two" : "one");
+    for (int k = 0; k < s->parts; k++) {
+        const kn_image_part *p = &s->part[k], *e = &expected->part[k];
+        KN_TRY(kn_geometry_compare(ctx, name, &p->geometry, "the model", &e->geometry));
+        KN_TRY(kn_brain_compare(ctx, name, &p->brain, "the model", &e->brain));
+        if (s->parts > 1 && known(p->side) && known(e->side) && strcmp(p->side, e->side) != 0)
+            return kn_fail(ctx, KN_ERR_SHAPE, "%s has %s where the model has %s", name, p->side,
+                           e->side);
+    }
+out:
+    return status;
+}
+
 kn_status kn_space_compare(kn_ctx *ctx, const char *name, const kn_space *s,
                            const kn_space *expected)
 {
@@ -49,7 +76,7 @@ kn_status kn_space_compare(kn_ctx *ctx, const char *name, const kn_space *s,
         return kn_fail(ctx, KN_ERR_SHAPE, "%s is %s, but the model was trained on %s", name,
                        kind_name(s->kind), kind_name(expected->kind));
     if (s->kind == KN_SPACE_IMAGE)
-        return kn_geometry_compare(ctx, name, &s->geometry, "the model", &expected->geometry);
+        return compare_images(ctx, name, s, expected);
     if (s->T != expected->T)
         return kn_fail(ctx, KN_ERR_SHAPE, "%s has %td responses, but the model has %td", name, s->T,
                        expected->T);

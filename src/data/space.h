@@ -4,7 +4,7 @@
 #define KN_DATA_SPACE_H
 
 #include "base/mem.h"
-#include "io/nifti_header.h"
+#include "io/image_part.h"
 
 typedef enum kn_space_kind {
     KN_SPACE_NONE = 0,  /* numbers without names: arrays */
@@ -16,8 +16,10 @@ typedef struct kn_space {
     kn_space_kind kind;
     ptrdiff_t T;
     char **name;          /* T column names; tables only */
-    kn_geometry geometry; /* images only */
-    ptrdiff_t *voxel;     /* T voxel indices, ascending, x fastest; images only */
+    kn_geometry geometry; /* of all parts together; images only */
+    int parts;            /* images of a person: 1, or 2 hemispheres; images only */
+    kn_image_part part[KN_PARTS];
+    ptrdiff_t *voxel; /* T voxel indices, ascending, x fastest; images only */
 } kn_space;
 
 void kn_space_clear(kn_space *s);

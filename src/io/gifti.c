@@ -6,6 +6,7 @@
 
 #include "io/bytes.h"
 #include "io/gifti_values.h"
+#include "io/gifti_write.h"
 #include "io/grow.h"
 #include "io/gzip.h"
 #include "io/image_format.h"
@@ -415,4 +416,5 @@ static const char *const ENDINGS[] = {".gii", ".gii.gz", NULL};
 const kn_image_format kn_format_gifti = {.endings = ENDINGS,
                                          .names = ".gii",
                                          .open = open_gifti,
-                                         .load = load_gifti};
+                                         .load = load_gifti,
+                                         .writing = &kn_gifti_writing};

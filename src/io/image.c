@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/bytes.h"
 #include "io/gzip.h"
 #include "io/image_format.h"
 #include "io/path.h"
@@ -39,9 +40,34 @@ kn_image_names kn_image_known_names(void)
     kn_image_names names = {""};
     size_t at = 0;
     for (int i = 0; i < N_FORMATS && at < sizeof names.text; i++)
-        at += (size_t)snprintf(names.text + at, sizeof names.text - at, "%s%s", i > 0 ? ", " : "",
-                               FORMATS[i]->names);
+        if (FORMATS[i]->names)
+            at += (size_t)snprintf(names.text + at, sizeof names.text - at, "%s%s",
+                                   at > 0 ? ", " : "", FORMATS[i]->names);
     return names;
+}
+
+const char *kn_image_ending(const kn_image *image)
+{
+    const kn_image_writing *w = image->format->writing;
+    if (image->brain.hash)
+        w = kn_format_cifti.writing;
+    else if (image->header.cifti)
+        w = kn_format_nifti.writing;
+    int longest = -1; /* .func.gii rather than .gii */
+    for (int i = 0; w->keeps && w->endings[i]; i++)
+        if (kn_path_ends(image->path, w->endings[i]) &&
+            (longest < 0 || strlen(w->endings[i]) > strlen(w->endings[longest])))
+            longest = i;
+    return w->endings[longest < 0 ? 0 : longest];
+}
+
+const char *kn_image_ending_known(const char *ending)
+{
+    for (int i = 0; i < N_FORMATS; i++)
+        for (int k = 0; FORMATS[i]->writing->endings[k]; k++)
+            if (strcmp(ending, FORMATS[i]->writing->endings[k]) == 0)
+                return FORMATS[i]->writing->endings[k];
+    return NULL;
 }
 
 /* ---- headers ------------------------------------------------------------------------------ */
@@ -157,10 +183,20 @@ void kn_image_clear(kn_image *image)
 {
     kn_free(image->path);
     kn_free(image->data_path);
+    kn_brain_clear(&image->brain);
     *image = (kn_image){0};
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */
+
+void kn_volume_store(const kn_volume *v, ptrdiff_t voxels, bool swap, unsigned char *out)
+{
+    if (v->index || v->n < voxels)
+        for (ptrdiff_t i = 0; i < voxels; i++)
+            kn_store_f32(out + 4 * i, v->outside, swap);
+    for (ptrdiff_t i = 0; i < v->n; i++)
+        kn_store_f32(out + 4 * (v->index ? v->index[i] : i), v->values[i * v->stride], swap);
+}
 
 struct kn_image_writer {
     const kn_image_writing *how;
@@ -176,10 +212,11 @@ kn_status kn_image_writer_new(kn_ctx *ctx, const char *path, const kn_image_targ
     void *memory;
     *out = NULL;
     for (int i = 0; i < N_FORMATS && !how; i++)
-        if (FORMATS[i]->writing && ends_as(path, FORMATS[i]->writing->endings))
+        if (ends_as(path, FORMATS[i]->writing->endings))
             how = FORMATS[i]->writing;
     if (!how)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: expected an image named .nii or .nii.gz", path);
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "%s: expected an image named .nii, .nii.gz, .mgh, .mgz or .gii", path);
     KN_TRY(kn_alloc(ctx, 1, sizeof *w, &memory));
     w = memory;
     w->how = how;

@@ -7,10 +7,25 @@
 #ifndef KN_IO_IMAGE_H
 #define KN_IO_IMAGE_H
 
+#include <stdint.h>
+
 #include "io/nifti_header.h"
 #include "io/source.h"
 
 typedef struct kn_image_format kn_image_format;
+
+/* What the places of a CIFTI file are. */
+typedef struct kn_brain {
+    char *xml;     /* its element MatrixIndicesMap of brain models; NULL: not kept, or no CIFTI */
+    uint64_t hash; /* of what it says, however it is laid out; 0: no CIFTI */
+} kn_brain;
+
+void kn_brain_clear(kn_brain *brain); /* {0} is fine */
+kn_status kn_brain_copy(kn_ctx *ctx, const kn_brain *from, kn_brain *out);
+/* KN_ERR_SHAPE where `expected`, of the file expected_name, has brain models and these are others.
+ */
+kn_status kn_brain_compare(kn_ctx *ctx, const char *name, const kn_brain *brain,
+                           const char *expected_name, const kn_brain *expected);
 
 typedef struct kn_image {
     char *path;      /* as given, for messages */
@@ -21,6 +36,7 @@ typedef struct kn_image {
     bool gzip; /* the data file is compressed, whatever its name */
     kn_nifti_header header;
     kn_geometry geometry;
+    kn_brain brain; /* of dense CIFTI */
 } kn_image;
 
 kn_status kn_image_open(kn_ctx *ctx, const char *path, kn_image *out);
@@ -36,6 +52,12 @@ typedef struct kn_image_names {
     char text[128]; /* ".nii, .nii.gz, ...": what the formats' files are called */
 } kn_image_names;
 kn_image_names kn_image_known_names(void);
+
+/* How maps of images such as this one are named, ".mgh": as it was where that can be written. Lives
+ * for ever. */
+const char *kn_image_ending(const kn_image *image);
+/* The same text for a copy of it; NULL: nothing is written under such a name. */
+const char *kn_image_ending_known(const char *ending);
 
 /* ---- voxels ------------------------------------------------------------------------------- */
 

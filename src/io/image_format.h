@@ -10,24 +10,29 @@ typedef struct kn_image_writing { /* volume by volume, as kn_image_writer asks f
                        const kn_write_options *options, void **state);
     kn_status (*volume)(kn_ctx *ctx, void *state, const kn_volume *volume);
     kn_status (*commit)(kn_ctx *ctx, void *state);
-    void (*free)(void *state);  /* not committed: leaves no file */
-    const char *const *endings; /* of the files it writes; NULL at the end */
+    void (*free)(void *state); /* not committed: leaves no file */
+    const char *const
+        *endings; /* of the files it writes; NULL at the end. The first is the usual */
+    bool keeps;   /* the one of them that an image came with; false: the usual */
 } kn_image_writing;
+
+/* All voxels of a volume as floats; swap: against this machine's order. */
+void kn_volume_store(const kn_volume *volume, ptrdiff_t voxels, bool swap, unsigned char *out);
 
 struct kn_image_format {
     const char *const *endings; /* of file names; NULL at the end */
-    const char *names;          /* the usual ones, in sentences: ".mgh, .mgz" */
+    const char *names; /* the usual ones, in sentences: ".mgh, .mgz"; NULL: none of its own */
     /* The header from the file that `source` is; it may turn to another (a pair), which is then
      * image->data_path. */
     kn_status (*open)(kn_ctx *ctx, kn_image *image, kn_source *source);
     /* NULL: voxels lie in the data file from header.data_offset on, perhaps compressed. Else puts
      * those of all volumes into raw, kn_nifti_data_size bytes, data_offset being 0. */
     kn_status (*load)(kn_ctx *ctx, const kn_image *image, const kn_source *source, void *raw);
-    const kn_image_writing *writing; /* NULL: maps of such images are written as NIfTI */
+    const kn_image_writing *writing;
 };
 
 /* Every format: kn_format_NAME in NAME.c. The first whose endings a name has is taken. */
-#define KN_IMAGE_FORMATS(ROW) ROW(nifti) ROW(mgh) ROW(gifti)
+#define KN_IMAGE_FORMATS(ROW) ROW(cifti) ROW(nifti) ROW(mgh) ROW(gifti)
 
 #define KN_IMAGE_FORMAT_DECLARED(name) extern const kn_image_format kn_format_##name;
 KN_IMAGE_FORMATS(KN_IMAGE_FORMAT_DECLARED)

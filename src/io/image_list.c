@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "io/grow.h"
+#include "io/image.h"
 #include "io/path.h"
 
 static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 28;
@@ -107,37 +108,74 @@ static void part_by_spaces(kn_ctx *ctx, const char *list, char *text)
     memmove(text + n + 1, rest, strlen(rest) + 1);
 }
 
+enum { MAX_PARTS = 2, MAX_FIELDS = MAX_PARTS + 1 };
+
+/* What a line has: an id or none, and paths. */
+typedef struct fields {
+    char *id, *path[MAX_PARTS];
+    int parts;
+} fields;
+
+/* Cuts the line at its tabs. Two fields are an id and a path, or where the first is the name of an
+ * image, two paths. False: neither. */
+static bool cut(char *text, fields *out)
+{
+    char *field[MAX_FIELDS];
+    int n = 0;
+    *out = (fields){0};
+    for (char *next; text; text = next) {
+        next = strchr(text, '\t');
+        if (next)
+            *next++ = '\0';
+        if (n == MAX_FIELDS || *text == '\0')
+            return false;
+        field[n++] = text;
+    }
+    bool id = n == MAX_FIELDS || (n == 2 && !kn_image_is_name(field[0]));
+    out->id = id ? field[0] : NULL;
+    out->parts = n - id;
+    for (int k = 0; k < out->parts; k++)
+        out->path[k] = field[k + id];
+    return true;
+}
+
 /* One line, without its end: appended to the list. *written keeps the path as it stands there. */
 static kn_status take_line(kn_ctx *ctx, const char *name, char *text, ptrdiff_t line,
                            kn_image_list *list, char **written)
 {
     void *paths = list->path, *ids = list->id, *lines = list->line;
-    char *tab = strchr(text, '\t');
+    fields f;
     kn_status status;
 
-    if (list->count > 0 && (tab != NULL) != (list->id != NULL))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: %s, unlike the lines before", name, line,
-                       tab ? "an id and a path" : "a path without an id");
-    if (tab && (tab == text || tab[1] == '\0' || strchr(tab + 1, '\t')))
+    if (!cut(text, &f))
         return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: expected an id, one tab and a path", name,
                        line);
-    status = kn_grow(ctx, list->count + 1, sizeof *list->path, &paths, &list->path_room);
+    if (list->count > 0 && (f.id != NULL) != (list->id != NULL))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: %s, unlike the lines before", name, line,
+                       f.id ? "an id and a path" : "a path without an id");
+    if (list->count > 0 && f.parts != list->parts)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: %s, unlike the lines before", name, line,
+                       f.parts > 1 ? "two paths" : "one path");
+    list->parts = f.parts;
+    status =
+        kn_grow(ctx, (list->count + 1) * f.parts, sizeof *list->path, &paths, &list->path_room);
     list->path = paths;
     KN_TRY(status);
     status = kn_grow(ctx, list->count + 1, sizeof *list->line, &lines, &list->line_room);
     list->line = lines;
     KN_TRY(status);
-    if (tab) {
+    if (f.id) {
         status = kn_grow(ctx, list->count + 1, sizeof *list->id, &ids, &list->id_room);
         list->id = ids;
         KN_TRY(status);
     }
-    *written = tab ? tab + 1 : text;
+    *written = f.path[0];
     ptrdiff_t i = list->count++;
     list->line[i] = line;
-    KN_TRY(kn_path_beside(ctx, name, *written, &list->path[i]));
-    if (tab)
-        KN_TRY(kn_text_copy(ctx, text, (size_t)(tab - text), &list->id[i]));
+    for (int k = 0; k < f.parts; k++)
+        KN_TRY(kn_path_beside(ctx, name, f.path[k], &list->path[i * f.parts + k]));
+    if (f.id)
+        KN_TRY(kn_text_copy(ctx, f.id, strlen(f.id), &list->id[i]));
 out:
     return status;
 }
@@ -234,6 +272,7 @@ kn_status kn_image_list_glob(kn_ctx *ctx, const char *pattern, kn_image_list *ou
     qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_name); /* in no locale */
     KN_TRY(kn_alloc(ctx, n, sizeof *out->path, &memory));
     out->path = memory;
+    out->parts = 1;
     KN_TRY(kn_alloc_i(ctx, n, &out->line));
     for (; out->count < n; out->count++) {
         const char *path = found.gl_pathv[out->count];
@@ -251,7 +290,8 @@ out:
 void kn_image_list_clear(kn_image_list *list)
 {
     for (ptrdiff_t i = 0; i < list->count; i++) {
-        kn_free(list->path[i]);
+        for (int k = 0; k < list->parts; k++)
+            kn_free(list->path[i * list->parts + k]);
         if (list->id)
             kn_free(list->id[i]);
         if (list->session)

@@ -1,5 +1,6 @@
 /* The text of a .txt list of images: `path` or `id<TAB>path` on each line, with or without a
- * header. Spaces will do for the tab where no file has the whole line for its name. */
+ * header, or two paths, of the two images that make a row of responses. Spaces will do for the tab
+ * of an id where no file has the whole line for its name. */
 #ifndef KN_IO_IMAGE_LIST_H
 #define KN_IO_IMAGE_LIST_H
 
@@ -7,7 +8,8 @@
 
 typedef struct kn_image_list {
     ptrdiff_t count;
-    char **path;     /* as seen from here */
+    int parts;       /* paths a line, 1 or 2 */
+    char **path;     /* parts of the first line, of the second, ...; as seen from here */
     char **id;       /* NULL: there are none; they may repeat */
     char **session;  /* ses-XXX, where every path has exactly one; NULL: not so */
     ptrdiff_t *line; /* of the file, from 1 */

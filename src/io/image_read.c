@@ -79,6 +79,7 @@ out:
 /* *fits is false when the contents are larger than the header asks for, which is legal. */
 static kn_status read_whole(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, bool *fits)
 {
+    enum { TAGS = 1 << 16 }; /* bytes that may follow the voxels: FreeSurfer writes some */
     kn_source source = {.fd = -1};
     const kn_nifti_header *h = &image->header;
     ptrdiff_t need = h->data_offset + kn_nifti_data_size(h), got;
@@ -86,7 +87,7 @@ static kn_status read_whole(kn_ctx *ctx, kn_image_reader *r, const kn_image *ima
     kn_status status;
 
     KN_TRY(open_data(ctx, image, &source));
-    KN_TRY(kn_reserve(ctx, need, &r->raw, &r->raw_room));
+    KN_TRY(kn_reserve(ctx, need + TAGS, &r->raw, &r->raw_room));
     packed = source.memory;
     if (!packed) {
         KN_TRY(kn_reserve(ctx, source.size, &r->packed, &r->packed_room));
@@ -185,13 +186,19 @@ static kn_status fetch(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, p
         r->whole = h->volumes > 1 ? image : NULL;
         goto out;
     }
+    if (!image->gzip && h->cifti && h->volumes > 1) { /* every map is all over the file */
+        KN_TRY(read_plain(ctx, r, image, 0, h->data_offset + size));
+        r->whole = image;
+        goto out;
+    }
     if (!image->gzip) {
         KN_TRY(read_plain(ctx, r, image, *start, size));
         *start = 0;
         goto out;
     }
-    /* A lone volume must be held anyway, compressed or not. */
-    if (h->volumes == 1 || h->data_offset + kn_nifti_data_size(h) <= r->memory)
+    /* A lone volume must be held anyway, compressed or not. One that streams did not fit before. */
+    if (r->streamed != image &&
+        (h->volumes == 1 || h->data_offset + kn_nifti_data_size(h) <= r->memory))
         KN_TRY(read_whole(ctx, r, image, &fits));
     if (fits) {
         /* Kept only where another volume of it may be asked for. */
@@ -226,5 +233,5 @@ kn_status kn_image_read(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, 
 
 bool kn_image_in_one_stream(const kn_image *image)
 {
-    return image->gzip || image->format->load;
+    return image->gzip || image->format->load || (image->header.cifti && image->header.volumes > 1);
 }

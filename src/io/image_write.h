@@ -10,6 +10,10 @@ typedef struct kn_image_target {
     const kn_geometry *geometry;
     ptrdiff_t volumes; /* 0: one volume, as a 3D image; else so many, as a 4D image */
     const char *description;
+    const char *const *names; /* of volumes, where the format has a place for them; or NULL */
+    const char *brain;        /* CIFTI: kn_brain.xml */
+    ptrdiff_t memory;         /* bytes for what must be turned round on its way; 0: the usual */
+    const char *side;         /* "lh", "rh", or another or NULL where nobody knows */
 } kn_image_target;
 
 /* Voxel index[i] = values[i * stride], the others `outside`. index NULL: voxels in order. */

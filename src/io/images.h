@@ -1,9 +1,11 @@
 /* The images of a cohort, all of one geometry: a 4D file, a .txt list of 3D files, one a line,
- * `path` or `id<TAB>path`, relative to the list, or a shell pattern that 3D files match. */
+ * `path` or `id<TAB>path`, relative to the list, or a shell pattern that 3D files match. Where a
+ * person has two images (hemispheres), a line has two paths, or two 4D files are named with a comma
+ * between them; their voxels are one row, those of the first before those of the second. */
 #ifndef KN_IO_IMAGES_H
 #define KN_IO_IMAGES_H
 
-#include "io/image.h"
+#include "io/image_part.h"
 
 typedef struct kn_images kn_images;
 
@@ -14,8 +16,10 @@ void kn_images_free(kn_images *images);
 
 bool kn_images_is_name(const char *path); /* an image or a .txt list */
 
-ptrdiff_t kn_images_count(const kn_images *images); /* N */
-const kn_geometry *kn_images_geometry(const kn_images *images);
+ptrdiff_t kn_images_count(const kn_images *images);             /* N */
+const kn_geometry *kn_images_geometry(const kn_images *images); /* of all parts together */
+int kn_images_parts(const kn_images *images);                   /* images a person: 1 or 2 */
+const kn_image_part *kn_images_part(const kn_images *images, int k);
 bool kn_images_is_list(const kn_images *images);
 
 /* From the list, or sub-XXX where every line has exactly one such label; NULL: there are none.
@@ -25,6 +29,8 @@ const char *kn_images_id(const kn_images *images, ptrdiff_t i);
 const char *kn_images_session(const kn_images *images, ptrdiff_t i);
 ptrdiff_t kn_images_line(const kn_images *images, ptrdiff_t i); /* of the list; 0: there is none */
 const char *kn_images_path(const kn_images *images, ptrdiff_t i); /* of image i, for messages */
+ptrdiff_t kn_images_files(const kn_images *images); /* that are read, and their paths */
+const char *kn_images_file(const kn_images *images, ptrdiff_t i);
 
 /* out (count x n, rows one after the other) = voxels index[0..n-1] of images first .. first +
  * count - 1, on the context's threads. The values do not depend on their number. index NULL: the

@@ -27,33 +27,34 @@ static kn_status collect(kn_ctx *ctx, const float *in, ptrdiff_t n, kn_mask *out
 kn_status kn_mask_read(kn_ctx *ctx, const char *path, const char *expected_name,
                        const kn_geometry *expected, kn_mask *out)
 {
-    kn_image image = {0};
-    kn_image_reader *reader = NULL;
+    kn_images *images = NULL; /* one, of as many parts as the responses have */
     float *voxels = NULL;
     kn_status status;
 
     *out = (kn_mask){0};
-    KN_TRY(kn_image_open(ctx, path, &image));
-    if (image.header.volumes > 1) {
+    if (!kn_image_is_name(path))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: expected an image (%s)", path,
+                       kn_image_known_names().text);
+    KN_TRY(kn_images_open(ctx, path, 0, &images));
+    if (kn_images_count(images) > 1) {
         status = kn_fail(ctx, KN_ERR_SHAPE, "%s: %td volumes, expected a 3D mask", path,
-                         image.header.volumes);
+                         kn_images_count(images));
         goto out;
     }
     if (expected)
-        KN_TRY(kn_geometry_compare(ctx, path, &image.geometry, expected_name, expected));
-    ptrdiff_t n = kn_nifti_voxels(&image.header);
-    KN_TRY(kn_image_reader_new(ctx, KN_IMAGE_MEMORY, &reader));
+        KN_TRY(kn_geometry_compare(ctx, path, kn_images_geometry(images), expected_name, expected));
+    ptrdiff_t n = kn_geometry_voxels(kn_images_geometry(images));
     KN_TRY(kn_alloc_f(ctx, n, &voxels));
-    KN_TRY(kn_image_read(ctx, reader, &image, 0, NULL, n, voxels));
+    KN_TRY(kn_images_read(ctx, images, NULL, n, voxels));
     KN_TRY(collect(ctx, voxels, n, out));
+    out->brain = kn_images_part(images, 0)->brain.hash;
     if (out->count == 0)
         status = kn_fail(ctx, KN_ERR_DATA, "%s: the mask is empty: no voxel is other than 0", path);
 out:
     if (status != KN_OK)
         kn_mask_clear(out);
     kn_free(voxels);
-    kn_image_reader_free(reader);
-    kn_image_clear(&image);
+    kn_images_free(images);
     return status;
 }
 

@@ -7,6 +7,7 @@
 typedef struct kn_mask {
     ptrdiff_t *index;
     ptrdiff_t count;
+    uint64_t brain; /* kn_brain.hash of a mask that is CIFTI, else 0 */
 } kn_mask;
 
 /* Voxels that are finite and not 0. The geometry must be that of `expected` (NULL: any), which

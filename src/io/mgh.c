@@ -1,7 +1,10 @@
 #include "io/mgh.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "io/bytes.h"
-#include "io/image_format.h"
+#include "io/mgh_write.h"
 
 /* Byte offsets of the fields. */
 enum {
@@ -103,6 +106,32 @@ kn_status kn_mgh_header_parse(kn_ctx *ctx, const char *name, const unsigned char
     return KN_OK;
 }
 
+/* The affine's columns are directions times spacing; its origin is told by the centre, the place
+ * of voxel dim / 2. */
+void kn_mgh_header_encode(const kn_geometry *g, ptrdiff_t frames, unsigned char *p)
+{
+    enum { VERSION = 1, FLOAT = 3 };
+    memset(p, 0, KN_MGH_OFFSET);
+    kn_store32(p, VERSION, SWAP);
+    for (int i = 0; i < 3; i++)
+        kn_store32(p + DIMS + 4 * i, (uint32_t)g->dim[i], SWAP);
+    kn_store32(p + DIMS + 12, (uint32_t)frames, SWAP);
+    kn_store32(p + TYPE, FLOAT, SWAP);
+    kn_store16(p + GOOD_RAS, 1, SWAP);
+    for (int j = 0; j < 3; j++) {
+        double centre = g->affine[j][3], size = 0;
+        for (int i = 0; i < 3; i++) {
+            size += g->affine[i][j] * g->affine[i][j];
+            centre += g->affine[j][i] * (double)g->dim[i] / 2;
+        }
+        size = size > 0 ? sqrt(size) : 1;
+        kn_store_f32(p + SPACING + 4 * j, (float)size, SWAP);
+        for (int i = 0; i < 3; i++)
+            kn_store_f32(p + COSINES + 4 * (3 * j + i), (float)(g->affine[i][j] / size), SWAP);
+        kn_store_f32(p + CENTRE + 4 * j, (float)centre, SWAP);
+    }
+}
+
 static kn_status open_mgh(kn_ctx *ctx, kn_image *image, kn_source *source)
 {
     kn_status status = kn_image_open_header(ctx, image, source, kn_mgh_header_parse);
@@ -111,4 +140,7 @@ static kn_status open_mgh(kn_ctx *ctx, kn_image *image, kn_source *source)
 
 static const char *const ENDINGS[] = {".mgh", ".mgz", ".mgh.gz", NULL};
 
-const kn_image_format kn_format_mgh = {.endings = ENDINGS, .names = ".mgh, .mgz", .open = open_mgh};
+const kn_image_format kn_format_mgh = {.endings = ENDINGS,
+                                       .names = ".mgh, .mgz",
+                                       .open = open_mgh,
+                                       .writing = &kn_mgh_writing};

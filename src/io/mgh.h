@@ -12,4 +12,7 @@ enum { KN_MGH_OFFSET = 284 };
 kn_status kn_mgh_header_parse(kn_ctx *ctx, const char *name, const unsigned char *bytes,
                               ptrdiff_t n, kn_nifti_header *out);
 
+/* KN_MGH_OFFSET bytes that say float32 frames of this geometry. */
+void kn_mgh_header_encode(const kn_geometry *geometry, ptrdiff_t frames, unsigned char *out);
+
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/cifti.h"
 #include "io/gzip.h"
 #include "io/image_format.h"
 #include "io/nifti_write.h"
@@ -98,6 +99,8 @@ static kn_status open_nifti(kn_ctx *ctx, kn_image *image, kn_source *source)
     if (image->header.pair)
         KN_TRY(open_voxels(ctx, image, pair, source));
     KN_TRY(kn_image_check_size(ctx, image, source));
+    if (kn_cifti_may_be_dense(&image->header))
+        KN_TRY(kn_cifti_open(ctx, image, source));
 out:
     return status;
 }

@@ -43,11 +43,14 @@ enum {
     V2_SROW = 400,
     V2_UNITS = 500,
     V2_INTENT = 504,
+    V2_INTENT_NAME = 508,
 
     DESCRIP_SIZE = 80,
     EXTENDER = 4, /* bytes after the header that say whether extensions follow: none */
     CIFTI_FIRST_INTENT = 3000,
     CIFTI_LAST_INTENT = 3099,
+    CIFTI_SCALARS = 3006,
+    INTENT_NAME_SIZE = 16,
     ALIGNED = 2 /* NIFTI_XFORM_ALIGNED_ANAT */
 };
 
@@ -348,6 +351,20 @@ ptrdiff_t kn_nifti_header_encode(const kn_nifti_header *h, ptrdiff_t volumes,
         encode1(h, dim, out);
     snprintf((char *)out + (large ? V2_DESCRIP : V1_DESCRIP), DESCRIP_SIZE, "%s", description);
     return (large ? KN_NIFTI2_SIZE : KN_NIFTI1_SIZE) + EXTENDER;
+}
+
+void kn_nifti_header_cifti(ptrdiff_t places, ptrdiff_t maps, ptrdiff_t offset,
+                           const char *description, unsigned char *out)
+{
+    const kn_nifti_header h = {.pixdim = {1, 1, 1, 1, 1, 1, 1, 1}};
+    const ptrdiff_t dim[8] = {6, 1, 1, 1, 1, maps, places, 1};
+    memset(out, 0, KN_NIFTI2_SIZE + EXTENDER);
+    encode2(&h, dim, out);
+    kn_store64(out + V2_OFFSET, (uint64_t)offset, KN_BIG_ENDIAN);
+    kn_store32(out + V2_INTENT, CIFTI_SCALARS, KN_BIG_ENDIAN);
+    snprintf((char *)out + V2_INTENT_NAME, INTENT_NAME_SIZE, "ConnDenseScalar");
+    snprintf((char *)out + V2_DESCRIP, DESCRIP_SIZE, "%s", description);
+    out[KN_NIFTI2_SIZE] = 1; /* an extension follows */
 }
 
 void kn_nifti_header_set_type(unsigned char *encoded, int code)

@@ -34,6 +34,9 @@ kn_status kn_nifti_header_parse(kn_ctx *ctx, const char *name, const unsigned ch
  * bytes to write, up to the first voxel, are returned. volumes 0: a 3D image. */
 ptrdiff_t kn_nifti_header_encode(const kn_nifti_header *header, ptrdiff_t volumes,
                                  const char *description, unsigned char *out);
+/* The header of CIFTI dense scalars, KN_NIFTI2_SIZE + 4 bytes; data from byte `offset` on. */
+void kn_nifti_header_cifti(ptrdiff_t places, ptrdiff_t maps, ptrdiff_t offset,
+                           const char *description, unsigned char *out);
 /* Makes encoded bytes say that voxels are stored as `code`, one of KN_VOXEL_*. */
 void kn_nifti_header_set_type(unsigned char *encoded, int code);
 
@@ -55,7 +58,8 @@ kn_status kn_geometry_of(kn_ctx *ctx, const char *name, const kn_nifti_header *h
 kn_status kn_geometry_from_header(kn_ctx *ctx, const char *name, const unsigned char *bytes,
                                   ptrdiff_t n, kn_geometry *out); /* from geometry.header */
 
-/* KN_ERR_SHAPE with what differs: dimensions, or an entry of the affine by more than 1e-3 mm. */
+/* KN_ERR_SHAPE with what differs: dimensions, or an entry of the affine by more than 1e-3 mm
+ * (but not of n x 1 x 1, a surface). */
 kn_status kn_geometry_compare(kn_ctx *ctx, const char *name, const kn_geometry *geometry,
                               const char *expected_name, const kn_geometry *expected);
 

@@ -67,12 +67,7 @@ static kn_status put_volume(kn_ctx *ctx, void *state, const kn_volume *v)
     if (w->left == 0)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: more volumes than were announced",
                        kn_writer_path(w->file));
-    if (v->index || v->n < w->voxels)
-        for (ptrdiff_t i = 0; i < w->voxels; i++)
-            kn_store_f32(w->volume + 4 * i, v->outside, KN_BIG_ENDIAN);
-    for (ptrdiff_t i = 0; i < v->n; i++)
-        kn_store_f32(w->volume + 4 * (v->index ? v->index[i] : i), v->values[i * v->stride],
-                     KN_BIG_ENDIAN);
+    kn_volume_store(v, w->voxels, KN_BIG_ENDIAN, w->volume);
     w->left--;
     return put(ctx, w, w->volume, 4 * w->voxels);
 }
@@ -93,5 +88,9 @@ out:
 
 static const char *const ENDINGS[] = {".nii.gz", ".nii", NULL};
 
-const kn_image_writing kn_nifti_writing = {
-    .begin = begin, .volume = put_volume, .commit = commit, .free = release, .endings = ENDINGS};
+const kn_image_writing kn_nifti_writing = {.begin = begin,
+                                           .volume = put_volume,
+                                           .commit = commit,
+                                           .free = release,
+                                           .endings = ENDINGS,
+                                           .keeps = false};

@@ -9,6 +9,7 @@
 #include "model/kernel_json.h"
 #include "model/layer_file.h"
 #include "model/safetensors.h"
+#include "model/space_file.h"
 
 void kn_model_clear(kn_model *m)
 {
@@ -405,11 +406,7 @@ static kn_status read_space(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn
         KN_TRY(read_texts(ctx, f, "responses", T, &s->name));
         s->T = T;
     } else if (strcmp(kind, "image") == 0) {
-        const kn_st_tensor *h;
-        KN_TRY(kn_st_need(ctx, f, "nifti_header", &h));
-        if (h->type != KN_ST_U8)
-            return bad(ctx, f, "nifti_header");
-        KN_TRY(kn_geometry_from_header(ctx, kn_st_name(f), h->data, h->count, &s->geometry));
+        KN_TRY(kn_space_parts_read(ctx, f, record, s));
         const ptrdiff_t *dim = s->geometry.dim;
         KN_TRY(read_indices(ctx, f, "voxels", T, dim[0] * dim[1] * dim[2], &s->voxel, &count));
         s->kind = KN_SPACE_IMAGE;

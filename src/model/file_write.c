@@ -7,6 +7,7 @@
 #include "model/kernel_json.h"
 #include "model/layer_file.h"
 #include "model/safetensors.h"
+#include "model/space_file.h"
 
 static kn_status out_of_memory(kn_ctx *ctx)
 {
@@ -83,6 +84,8 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     json_object_set_new(record, "layer", kn_layer_to_json(&m->layer));
     json_object_set_new(record, "reference", reference_json(&m->reference));
     json_object_set_new(record, "space", json_string(kinds[m->space.kind]));
+    if (m->space.kind == KN_SPACE_IMAGE)
+        json_object_set_new(record, "parts", kn_space_parts_to_json(&m->space));
     json_object_set_new(record, "recipe",
                         m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());
     json_object_set_new(record, "n_columns", json_integer((json_int_t)m->gp.F));
@@ -215,8 +218,7 @@ static kn_status add_space(kn_ctx *ctx, const kn_space *s, kn_st_writer *w)
     if (s->kind == KN_SPACE_TABLE)
         KN_TRY(add_texts(ctx, w, "responses", s->name, s->T));
     if (s->kind == KN_SPACE_IMAGE) {
-        ptrdiff_t size = s->geometry.header_size;
-        KN_TRY(kn_st_add(ctx, w, "nifti_header", KN_ST_U8, 1, &size, s->geometry.header));
+        KN_TRY(kn_space_parts_add(ctx, s, w));
         KN_TRY(kn_st_add(ctx, w, "voxels", KN_ST_I64, 1, &s->T, s->voxel));
     }
 out:

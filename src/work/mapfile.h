@@ -9,7 +9,7 @@
 
 typedef struct kn_maplayout {
     const char *dir;
-    kn_format format; /* not KN_FORMAT_TRAINED */
+    kn_format format; /* as kn_mapfile_format says; _TRAINED: images as those of training */
     const kn_space *space;
     ptrdiff_t T;
     const char *const *id; /* of each row */
@@ -17,16 +17,20 @@ typedef struct kn_maplayout {
     const kn_write_options *options;
 } kn_maplayout;
 
-/* KN_FORMAT_TRAINED resolved, or a refusal: images cannot come from a table. */
+/* KN_FORMAT_TRAINED resolved unless images were trained on, or a refusal: images cannot come from a
+ * table. */
 kn_status kn_mapfile_format(kn_ctx *ctx, const kn_space *space, kn_format asked, kn_format *out);
 
-const char *kn_mapfile_ending(kn_format format); /* ".nii.gz"; not of KN_FORMAT_TRAINED */
+int kn_mapfile_parts(const kn_maplayout *l); /* files of one map: two of two hemispheres */
+/* "z.nii.gz", "z_lh.func.gii": the name of part k without the id; cut at size. */
+void kn_mapfile_tail(const kn_maplayout *l, const char *name, int k, char *tail, size_t size);
 
 /* What the functions below would refuse, asked before the work. */
 kn_status kn_mapfile_check(kn_ctx *ctx, const kn_maplayout *layout, const char *name, ptrdiff_t n,
                            bool single);
 
-/* dir/NAME.EXT, or dir/ID_NAME.EXT for each of the n rows when split. `single` is one row that
+/* dir/NAME.EXT, or dir/ID_NAME.EXT for each of the n rows when split; of images of two parts both
+ * NAME_SIDE.EXT. `single` is one row that
  * belongs to nobody (the noise map): never split, no id. Layout and name must outlive the file. */
 typedef struct kn_mapfile kn_mapfile;
 

@@ -460,11 +460,12 @@ out:
 
 static kn_status write_people(kn_ctx *ctx, const work *w)
 {
-    char maps[128] = "";
+    char maps[1024] = "", tail[256];
     for (int k = 0, n = 0; k < KN_N_MAPS; k++)
-        if (w->file[k])
-            n += snprintf(maps + n, sizeof maps - (size_t)n, "%s%s%s", n ? "," : "", kn_map_name[k],
-                          kn_mapfile_ending(w->layout.format));
+        for (int part = 0; w->file[k] && part < kn_mapfile_parts(&w->layout); part++) {
+            kn_mapfile_tail(&w->layout, kn_map_name[k], part, tail, sizeof tail);
+            n += snprintf(maps + n, sizeof maps - (size_t)n, "%s%s", n ? "," : "", tail);
+        }
     kn_people_sheet sheet = {w->data,   w->model,       &w->people,
                              w->scores, &w->attendance, w->s.split ? maps : NULL};
     kn_status status = kn_people_write(ctx, &sheet, w->s.folder, &w->options);

@@ -105,8 +105,10 @@ static kn_status do_copy(kn_ctx *ctx, char **word, json_t *answer)
     KN_TRY(kn_images_read(ctx, images, NULL, n, out));
     const char *inputs[1] = {word[1]};
     kn_write_options options = {.force = true, .inputs = inputs, .n_inputs = 1};
-    KN_TRY(kn_image_writer_new(ctx, word[2], &(kn_image_target){g, word[3] ? 0 : volumes, "copy"},
-                               &options, &w));
+    KN_TRY(kn_image_writer_new(
+        ctx, word[2],
+        &(kn_image_target){.geometry = g, .volumes = word[3] ? 0 : volumes, .description = "copy"},
+        &options, &w));
     for (ptrdiff_t v = 0; v < volumes; v++)
         KN_TRY(kn_image_writer_volume(ctx, w, &(kn_volume){out + v * n, 1, NULL, n, 0}));
     KN_TRY(kn_image_writer_commit(ctx, w));

@@ -116,7 +116,13 @@ static void a_bad_list_is_a_sentence(void **state)
          "list.txt line 2: a path without an id, unlike the lines before"},
         {"x.nii\n\na\ty.nii\n", KN_ERR_FORMAT,
          "list.txt line 3: an id and a path, unlike the lines before"},
-        {"a\tb\tx.nii\n", KN_ERR_FORMAT, "list.txt line 1: expected an id, one tab and a path"},
+        {"a\tb\tx.nii\ty.nii\n", KN_ERR_FORMAT,
+         "list.txt line 1: expected an id, one tab and a path"},
+        {"a\t\tx.nii\n", KN_ERR_FORMAT, "list.txt line 1: expected an id, one tab and a path"},
+        {"a\tx.nii\ty.nii\nb\tx.nii\n", KN_ERR_FORMAT,
+         "list.txt line 2: one path, unlike the lines before"},
+        {"x.nii\nx.nii\ty.nii\n", KN_ERR_FORMAT,
+         "list.txt line 2: two paths, unlike the lines before"},
         {"\tx.nii\n", KN_ERR_FORMAT, "list.txt line 1: expected an id, one tab and a path"},
     };
     kn_ctx *ctx = kn_ctx_new();

@@ -366,8 +366,10 @@ static void what_is_written_is_read_back(void **state)
         kn_image_writer *w;
         kn_image_reader *reader;
         kn_image image;
-        assert_ok(ctx,
-                  kn_image_writer_new(ctx, names[k], &(kn_image_target){&g, 2, "z"}, NULL, &w));
+        assert_ok(ctx, kn_image_writer_new(
+                           ctx, names[k],
+                           &(kn_image_target){.geometry = &g, .volumes = 2, .description = "z"},
+                           NULL, &w));
         assert_ok(ctx, kn_image_writer_volume(ctx, w, &(kn_volume){values, 1, index, 3, 0}));
         assert_sentence(ctx, kn_image_writer_commit(ctx, w), KN_ERR_ARGUMENT,
                         k == 0 ? "w.nii: 1 volumes are missing"
@@ -389,8 +391,12 @@ static void what_is_written_is_read_back(void **state)
         kn_image_clear(&image);
     }
     kn_image_writer *w;
-    assert_sentence(ctx, kn_image_writer_new(ctx, "w.img", &(kn_image_target){&g, 0, ""}, NULL, &w),
-                    KN_ERR_ARGUMENT, "w.img: expected an image named .nii or .nii.gz");
+    assert_sentence(ctx,
+                    kn_image_writer_new(ctx, "w.img",
+                                        &(kn_image_target){.geometry = &g, .description = ""}, NULL,
+                                        &w),
+                    KN_ERR_ARGUMENT,
+                    "w.img: expected an image named .nii, .nii.gz, .mgh, .mgz or .gii");
     kn_ctx_free(ctx);
 }
 

@@ -1,0 +1,128 @@
+#!/bin/sh
+# Surfaces: the format in is the format out, two hemispheres are one model, CIFTI keeps its brain models.
+# nibabel makes the files and reads back what was written.
+. "$(dirname "$0")/lib.sh"
+nibabel() { PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$here/../python/surfaces.py" "$@"; }
+if ! nibabel make 2>"$logs/err"; then
+    skip "surfaces" "nibabel is not there"
+    done_testing
+    exit
+fi
+files() { (cd "$1" && ls -A | grep -v -e '\.tsv$' -e '\.json$' | tr '\n' ' '); }
+fit() { "$KRONORM" fit -c people.csv -q "$@" 2>"$logs/err"; }
+lml() { "$KRONORM" info "$1" --json | grep '"lml"'; }
+# A model of these responses; all of them scored, as one file and one file a person; predicted.
+round() { # promise, name, responses
+    check "$1: fit" fit -y "$3" -o "$2.safetensors"
+    works "... score" score "$2.safetensors" -c people.csv -y "$3" -o "$2" --write z,yhat -q
+    works "... a file a person" score "$2.safetensors" -c people.csv -y "$3" -o "$2.split" --split -q
+    works "... predict" predict "$2.safetensors" -c people.csv -o "$2.predict" -q
+}
+
+# ---- in = out
+round "MGH" mgh lh.all.mgh
+check "... is MGH out" test "$(files mgh)" = "yhat.mgh z.mgh "
+check "... one frame a person" nibabel maps mgh/z.mgh 30 60
+check "... in the same place" nibabel space mgh/z.mgh lh.all.mgh
+check "... or a file each" test "$(files mgh.split | wc -w)" -eq 30
+check "... of one frame" nibabel maps mgh.split/p07_z.mgh 1 60
+check "... and one of noise" nibabel maps mgh.predict/ys2_noise.mgh 1 60
+round "a list of MGZ" mgz lh.txt
+check "... is MGZ out" test "$(files mgz)" = "yhat.mgz z.mgz "
+check "... with the same z" nibabel same mgz/z.mgz mgh/z.mgh
+round "GIFTI" gii lh.all.func.gii
+check "... is GIFTI out" test "$(files gii)" = "yhat.func.gii z.func.gii "
+check "... one data array a person" nibabel maps gii/z.func.gii 30 60
+check "... with names" nibabel names gii/z.func.gii
+check "... and the side" nibabel side gii/z.func.gii CortexLeft
+check "... of one array" nibabel maps gii.split/p07_z.func.gii 1 60
+check "... and one of noise" nibabel maps gii.predict/ys2_noise.func.gii 1 60
+check "the same vertices as MGH and as GIFTI are the same model" test "$(lml mgh.safetensors)" = "$(lml gii.safetensors)"
+check "... and the same z" nibabel same gii/z.func.gii mgh/z.mgh
+works "a model of MGH scores GIFTI" score mgh.safetensors -c people.csv -y lh.all.func.gii -o across
+check "... to the same z, as MGH" nibabel same across/z.mgh mgh/z.mgh
+works "--format nii" score gii.safetensors -c people.csv -y lh.all.func.gii -o nii --format nii
+check "... is NIfTI of the same z" nibabel same nii/z.nii.gz mgh/z.mgh
+
+# ---- two hemispheres
+round "two 4D files" two lh.all.mgh,rh.all.mgh
+check "... are two files a map" test "$(files two)" = "yhat_lh.mgh yhat_rh.mgh z_lh.mgh z_rh.mgh "
+check "... of their own vertices" nibabel maps two/z_lh.mgh 30 60
+check "... on either side" nibabel maps two/z_rh.mgh 30 50
+check "... and two a person" test "$(files two.split | wc -w)" -eq 60
+check "... named by id and side" nibabel maps two.split/p07_z_rh.mgh 1 50
+round "a list of two columns" list gii.txt
+check "... is GIFTI out" test "$(files list)" = \
+    "yhat_lh.shape.gii yhat_rh.shape.gii z_lh.shape.gii z_rh.shape.gii "
+check "... with the sides" nibabel side list/z_rh.shape.gii CortexRight
+check "... is the same model" test "$(lml list.safetensors)" = "$(lml two.safetensors)"
+check "... and the same z" nibabel same list/z_lh.shape.gii two/z_lh.mgh
+check "... on either side" nibabel same list/z_rh.shape.gii two/z_rh.mgh
+check "one row of both sides" fit -y mgz.txt -o table.safetensors
+works "... as a table" score table.safetensors -c people.csv -y mgz.txt -o table --format csv -q
+works "... has the left side before the right" score table.safetensors -c people.csv -y mgz.txt -o table2 -q
+awk -F, 'NR == 1 { exit !($2 == "voxel_0" && $NF == "voxel_109" && NF == 108) }' table/z.csv
+check "... by the numbers of its columns" test $? -eq 0
+check "a mask of two" fit -y mgz.txt -m lh.mask.mgh,rh.mask.mgh -o masked.safetensors
+check "... leaves out what it says" sh -c "'$KRONORM' info masked.safetensors --json | grep -q '\"n_responses\": 101,'"
+cp lh.all.mgh a.mgh && cp rh.all.mgh b.mgh
+check "sides that have no names" fit -y a.mgh,b.mgh -o plain.safetensors
+works "... have numbers" score plain.safetensors -c people.csv -y a.mgh,b.mgh -o plain -q
+check "... in their order" test "$(files plain)" = "z_1.mgh z_2.mgh "
+again() { refused "$1" "$2" score two.safetensors -c people.csv -o no -y "$3"; }
+again "one of two" "lh.all.mgh has one image a person, but the model was trained on two" lh.all.mgh
+again "the wrong way round" \
+    "rh.all.mgh,lh.all.mgh: 50 x 1 x 1 voxels, expected 60 x 1 x 1 as in the model" rh.all.mgh,lh.all.mgh
+again "of other people" "rh.few.mgh: 5 volumes, expected 30 as in lh.all.mgh" lh.all.mgh,rh.few.mgh
+refused "a side in the other's column" \
+    "swapped.txt line 7: p07.rh.mgz: is rh by its name, expected lh as in p01.lh.mgz" \
+    fit -c people.csv -y swapped.txt -o no.safetensors
+sed '3s/	[^	]*$//' mgz.txt >odd.txt
+refused "a line of one side" "odd.txt line 3: one path, unlike the lines before" \
+    fit -c people.csv -y odd.txt -o no.safetensors
+
+# ---- CIFTI
+round "CIFTI" cifti all.dscalar.nii
+check "... is CIFTI out" test "$(files cifti)" = "yhat.dscalar.nii z.dscalar.nii "
+check "... of the same brain models, maps named by id" nibabel brain cifti/z.dscalar.nii all.dscalar.nii
+check "... a file a person too" nibabel brain cifti.split/p07_z.dscalar.nii all.dscalar.nii p07
+check "... and of noise" nibabel brain cifti.predict/ys2_noise.dscalar.nii all.dscalar.nii ys2_noise
+check "... of numbers" nibabel maps cifti/z.dscalar.nii 30 86
+check "an array of the same numbers" fit -y all.npy -o npy.safetensors
+works "... scored" score npy.safetensors -c people.csv -y all.npy -o npy -q
+check "... has the same z" nibabel same cifti/z.dscalar.nii npy/z.npy
+round "a list of CIFTI" ciftis dscalar.txt
+check "... has the same z" nibabel same ciftis/z.dscalar.nii cifti/z.dscalar.nii
+check "... and the same model" test "$(lml ciftis.safetensors)" = "$(lml cifti.safetensors)"
+works "what was written is read" score cifti.safetensors -c people.csv -y cifti/yhat.dscalar.nii -o again -q
+round "a dense series" series all.dtseries.nii
+check "... is scalars out" nibabel brain series/z.dscalar.nii all.dscalar.nii
+check "... of the same z" nibabel same series/z.dscalar.nii cifti/z.dscalar.nii
+check "a mask" fit -y dscalar.txt -m mask.dscalar.nii -o small.safetensors
+check "... leaves out what it says" sh -c "'$KRONORM' info small.safetensors --json | grep -q '\"n_responses\": 70,'"
+no() { refused "$1" "$2" fit -c people.csv -o no.safetensors -y "$3"; }
+no "other brain models" \
+    "moved.txt line 7: moved.dscalar.nii: its brain models are not those of p01.dscalar.nii" moved.txt
+refused "... of a mask" "moved_mask.dscalar.nii: its brain models are not those of dscalar.txt" \
+    fit -c people.csv -y dscalar.txt -m moved_mask.dscalar.nii -o no.safetensors
+head -n 1 people.csv >p07.csv && grep p07 people.csv >>p07.csv
+printf 'p07\tmoved.dscalar.nii\n' >p07.txt
+refused "... of new people" "p07.txt: its brain models are not those of the model" \
+    score cifti.safetensors -c p07.csv -y p07.txt -o no
+no "parcels" "all.pscalar.nii: is CIFTI of another kind (intent 3000), expected dense scalars or a dense series" \
+    all.pscalar.nii
+cp p01.dscalar.nii bare.dscalar.nii && patch bare.dscalar.nii 540 '\0'
+no "CIFTI without its XML" "bare.dscalar.nii: is CIFTI without the XML that says what its places are" bare.dscalar.nii
+cp p01.dscalar.nii long.dscalar.nii && patch long.dscalar.nii 546 '\1'
+kronorm fit -c people.csv -y long.dscalar.nii -o no.safetensors -q
+check "an extension that is too long" grep -Eq \
+    "^kronorm: long.dscalar.nii: a header extension says that it has [0-9]+ bytes, [0-9]+ are there$" "$logs/err"
+sed 's/IndexCount="30"/IndexCount="29"/' p01.dscalar.nii >few.dscalar.nii
+no "a list of vertices that is too long" \
+    "few.dscalar.nii: a brain model of 29 places lists 30 numbers, expected 29" few.dscalar.nii
+sed 's/<\/BrainModel>/<\/BrainMadel>/' p01.dscalar.nii >broken.dscalar.nii
+no "broken XML" "broken.dscalar.nii: its CIFTI XML is broken in line 1: mismatched tag" broken.dscalar.nii
+unsealed cifti.safetensors | sed 's/IndexCount=\(.\)30/IndexCount=\129/' >odd.safetensors
+refused "a model whose brain models do not add up" \
+    "odd.safetensors: a brain model of 29 places lists 30 numbers, expected 29" info odd.safetensors
+done_testing
