@@ -73,6 +73,10 @@ again() { refused "$1" "$2" score two.safetensors -c people.csv -o no -y "$3"; }
 again "one of two" "lh.all.mgh has one image a person, but the model was trained on two" lh.all.mgh
 again "the wrong way round" \
     "rh.all.mgh,lh.all.mgh: 50 x 1 x 1 voxels, expected 60 x 1 x 1 as in the model" rh.all.mgh,lh.all.mgh
+cp lh.all.mgh lh.same.mgh && cp lh.all.mgh rh.same.mgh
+check "sides of one size" fit -y lh.same.mgh,rh.same.mgh --components 2 --folds 0 -o same.safetensors
+refused "... the wrong way round" "rh.same.mgh,lh.same.mgh has rh where the model has lh" \
+    score same.safetensors -c people.csv -y rh.same.mgh,lh.same.mgh -o no
 again "of other people" "rh.few.mgh: 5 volumes, expected 30 as in lh.all.mgh" lh.all.mgh,rh.few.mgh
 refused "a side in the other's column" \
     "swapped.txt line 7: p07.rh.mgz: is rh by its name, expected lh as in p01.lh.mgz" \
