@@ -153,9 +153,10 @@ static void doubt_codes(const lesson *l, lesson_column *c, ptrdiff_t col, int va
 {
     const char *name = kn_table_name(l->table, col);
     bool site = kn_usual_column(name) == KN_COLUMN_SITE;
-    if (c->census.texts > 0 || values < CODES_LEAST || values > levels_most(l))
+    bool bearable = values <= levels_most(l);
+    if (c->census.texts > 0 || values < CODES_LEAST || values > KN_LEVELS_MOST)
         return;
-    if (site && l->codes) {
+    if (site && l->codes && bearable) {
         c->category = true;
         c->values = 0;
         kn_log(l->ctx, KN_LOG_INFO,
@@ -163,7 +164,8 @@ static void doubt_codes(const lesson *l, lesson_column *c, ptrdiff_t col, int va
                kn_table_path(l->table), kn_clipped(name).text, values, kn_clipped(name).text);
         return;
     }
-    c->doubtful = site || (values <= CODES_DOUBTED && kn_usual_column(name) != KN_COLUMN_AGE);
+    c->doubtful =
+        site || (bearable && values <= CODES_DOUBTED && kn_usual_column(name) != KN_COLUMN_AGE);
 }
 
 static void tell_doubts(const lesson *l)
@@ -239,7 +241,7 @@ static kn_status learn_numeric(const lesson *l, ptrdiff_t k, kn_covariate *c)
         if (kn_table_number(l->table, l->row[i], col, &x) == KN_CELL_NUMBER)
             c->mean += x / (double)census.numbers;
     }
-    return kn_outliers_tell(l->ctx, l->table, &col, 1, l->row, l->n);
+    return KN_OK;
 }
 
 static kn_status check_text(const lesson *l, ptrdiff_t line, const char *text)
@@ -366,6 +368,20 @@ kn_status kn_recipe_check_distinct(kn_ctx *ctx, const char *path, const kn_recip
     return status;
 }
 
+static kn_status tell_outliers(const lesson *l)
+{
+    ptrdiff_t *col, n = 0;
+    kn_status status = kn_alloc_i(l->ctx, l->n_col, &col);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t k = 0; k < l->n_col; k++)
+        if (!l->of[k].category)
+            col[n++] = l->col[k];
+    status = kn_outliers_tell(l->ctx, l->table, col, n, l->row, l->n);
+    kn_free(col);
+    return status;
+}
+
 static kn_status learn_columns(const lesson *l, kn_recipe *out)
 {
     kn_status status;
@@ -411,6 +427,7 @@ kn_status kn_recipe_learn(kn_ctx *ctx, const kn_table *table, const kn_recipe_op
     KN_TRY(choose_rows(&l, o));
     choose_kinds(&l);
     KN_TRY(learn_columns(&l, out));
+    KN_TRY(tell_outliers(&l));
 out:
     kn_free(l.row);
     kn_free(l.col);

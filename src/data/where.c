@@ -168,21 +168,22 @@ static bool compare(kn_where_op op, double x, double y)
     }
 }
 
-/* Does the cell meet the condition? *unknown: it is missing, and the condition asks for a value. */
+typedef enum answer { NO, YES, UNKNOWN } answer;
+
+/* UNKNOWN: the cell is missing, and the condition asks for a value. */
 static kn_status meets(kn_ctx *ctx, const kn_condition *c, const kn_table *table, ptrdiff_t row,
-                       ptrdiff_t col, bool *unknown, bool *yes)
+                       ptrdiff_t col, answer *out)
 {
     const char *cell = kn_table_cell(table, row, col);
     double x, y;
-    *unknown = kn_text_is_missing(cell) && !is_one_of(c, cell) &&
-               !(c->op == KN_WHERE_IS_NOT && kn_text_is_missing(c->value));
-    *yes = false;
-    if (*unknown)
+    bool named = is_one_of(c, cell);
+    *out = UNKNOWN;
+    if (kn_text_is_missing(cell) && !named &&
+        !(c->op == KN_WHERE_IS_NOT && kn_text_is_missing(c->value)))
         return KN_OK;
-    if (!compares_numbers(c->op)) {
-        *yes = is_one_of(c, cell) != (c->op == KN_WHERE_IS_NOT);
+    *out = named != (c->op == KN_WHERE_IS_NOT) ? YES : NO;
+    if (!compares_numbers(c->op))
         return KN_OK;
-    }
     kn_number_parse(c->value, &y);
     if (kn_number_parse(cell, &x) == KN_CELL_TEXT) {
         char what[sizeof(kn_clip) + 64];
@@ -190,7 +191,7 @@ static kn_status meets(kn_ctx *ctx, const kn_condition *c, const kn_table *table
                  kn_clipped(c->written).text);
         return kn_cell_refused(ctx, table, row, col, what);
     }
-    *yes = compare(c->op, x, y);
+    *out = compare(c->op, x, y) ? YES : NO;
     return KN_OK;
 }
 
@@ -237,13 +238,15 @@ static kn_status apply(kn_ctx *ctx, const kn_condition *c, const kn_table *table
     if (col < 0)
         return kn_column_unknown(ctx, table, c->column, "as {where} asks for");
     KN_TRY(kn_alloc(ctx, rows, sizeof *keep, &memory));
-    bool *yes = memory, unknown;
+    bool *yes = memory;
+    answer met;
     for (ptrdiff_t i = 0; i < rows; i++) {
         if (!keep[i])
             continue;
-        KN_TRY(meets(ctx, c, table, i, col, &unknown, &yes[i]));
+        KN_TRY(meets(ctx, c, table, i, col, &met));
+        yes[i] = met == YES;
         left += yes[i];
-        *lacking += unknown;
+        *lacking += met == UNKNOWN;
     }
     if (left == 0) {
         describe(table, col, keep, has, sizeof has);
