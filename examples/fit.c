@@ -2,8 +2,8 @@
  *
  *     cc fit.c $(pkg-config --cflags --libs kronorm) -o fit
  *
- * With the library under a prefix of its own, /x, PKG_CONFIG_PATH=/x/lib/pkgconfig comes before that
- * and -Wl,-rpath,/x/lib behind it. */
+ * With the library under a prefix of its own, /x, PKG_CONFIG_PATH=/x/lib/pkgconfig comes before
+ * that and -Wl,-rpath,/x/lib behind it. */
 #include <kronorm.h>
 #include <stdio.h>
 

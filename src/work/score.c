@@ -102,7 +102,8 @@ static bool has_metric_maps(const work *w)
     ptrdiff_t measured = 0;
     for (ptrdiff_t i = 0; w->score && i < w->people.n; i++)
         measured += w->scores->measured[i];
-    return measured > 1 && w->layout.format == KN_FORMAT_NII;
+    return measured > 1 && w->model->space.kind == KN_SPACE_IMAGE &&
+           w->layout.format != KN_FORMAT_CSV && w->layout.format != KN_FORMAT_NPY;
 }
 
 /* The folder, and every file that will be in it, before anything is computed. */

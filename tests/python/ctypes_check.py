@@ -309,7 +309,7 @@ def scores_of_new_people(model, folder):
     written = options("score", output=f"{folder}/scored", format="npy")
     there = handle("score", ctx, model, new, written)
     check((np.load(f"{folder}/scored/z.npy") == z).all(), "files have the same z")
-    check(number("scores_number", there, b"files") == 4, "four files")
+    check(number("scores_number", there, b"files") == 5, "five files")
     for s in (scores, expected, there):
         free("scores_free", s)
     free("options_free", written)
