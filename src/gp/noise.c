@@ -103,6 +103,18 @@ typedef struct block_job {
     kn_mat y; /* N x count: of all samples */
 } block_job;
 
+/* psi_j of what is left of a response, over the cells that have a value [METHOD 0b]. */
+static double in_sample_variance(const kn_responses *Y, kn_mat rest, ptrdiff_t j)
+{
+    double sum = 0;
+    if (!Y->holes || kn_holes_in(Y->holes, j) == 0)
+        return kn_sumsq(rest) / (double)Y->N;
+    for (ptrdiff_t i = 0; i < Y->N; i++)
+        if (!kn_is_hole(Y->holes, i, j))
+            sum += rest.data[i] * rest.data[i];
+    return sum / (double)Y->scaling->n[j];
+}
+
 /* in_sample_j = (B.^2 d + psi)_j */
 static void in_sample(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
@@ -118,7 +130,7 @@ static void in_sample(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
         kn_mat_zero(rest); /* the basis spans everything */
     }
     for (ptrdiff_t j = 0; j < n; j++) {
-        double noise = kn_sumsq(kn_cols(rest, j, 1)) / (double)gp->N;
+        double noise = in_sample_variance(&job->m->Y, kn_cols(rest, j, 1), first + j);
         for (ptrdiff_t p = 0; p < gp->P; p++)
             noise += kn_at(B, j, p) * kn_at(B, j, p) * kn_latent_noise(&gp->latent, p);
         gp->noise[first + j] = noise;
@@ -155,6 +167,10 @@ static void moments(void *self, ptrdiff_t from, ptrdiff_t to)
         double n = (double)b->y.rows;
         for (ptrdiff_t i = 0; i < b->y.rows; i++) {
             double e2 = (y[i] - mean[i]) * (y[i] - mean[i]);
+            if (!isfinite(e2)) { /* missing, or not predicted [METHOD 0b] */
+                n--;
+                continue;
+            }
             moment += e2 - v[i];
             square += e2;
         }

@@ -39,15 +39,24 @@ kn_losses kn_losses_of(ptrdiff_t n, const double *y, const double *mean, const d
                        double noise, kn_trivial trivial)
 {
     kn_losses s = {.n = (double)n};
-    double d2 = 0;
+    double d2 = 0, logs = 0;
+    bool all = true;
     for (ptrdiff_t i = 0; i < n; i++) {
+        if (!isfinite(y[i] - mean[i])) { /* missing, or not predicted [METHOD 0b] */
+            all = false;
+            s.n--;
+            continue;
+        }
         double z2 = kn_z2(y[i] - mean[i], v[i] + noise), d = y[i] - trivial.mean;
         s.z2 += z2;
         d2 += d * d;
         s.covered += kn_covered(z2, KN_COVERAGE95);
     }
-    s.loss = 0.5 *
-             (kn_vec_sum_log_shift(n, v, noise) - s.n * log(trivial.var) + s.z2 - d2 / trivial.var);
+    for (ptrdiff_t i = 0; !all && i < n; i++)
+        logs += isfinite(y[i] - mean[i]) ? log(v[i] + noise) : 0;
+    if (all)
+        logs = kn_vec_sum_log_shift(n, v, noise);
+    s.loss = 0.5 * (logs - s.n * log(trivial.var) + s.z2 - d2 / trivial.var);
     return s;
 }
 

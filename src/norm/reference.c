@@ -161,8 +161,11 @@ static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk 
     KN_TRY(kn_slots_sum(ctx, &z->y, r->y_sum));
     KN_TRY(kn_slots_sum(ctx, &z->model, r->extrapolation));
     *finite = true;
-    for (ptrdiff_t i = 0; i < r->n; i++)
+    for (ptrdiff_t i = 0; !job->cv->Y.holes && i < r->n; i++)
         *finite = *finite && z->top.finite[i] == z->gp->T;
+    for (ptrdiff_t j = 0; job->cv->Y.holes && j < z->gp->T;
+         j++) /* missing cells have none either */
+        *finite = *finite && !(z->gp->noise[j] <= 0);
     kn_top_stream_result(&z->top, r->statistic);
     kn_extrapolation_ratio(r->extrapolation, r->n, noise);
     for (ptrdiff_t i = 0; job->cv->far && i < r->n; i++)
@@ -306,7 +309,8 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     kn_top_stream_clear(&w.z.top);
     KN_TRY(fit_gev(ctx, out));
     if (w.noiseless)
-        kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
+        kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses %s",
+               job->cv->Y.holes ? "are missing" : "have no noise at all");
     if (w.deviance[0] && (status = second_walk(ctx, job, &w)) != KN_OK)
         KN_TRY(no_deviance(ctx, status, &w));
     warn_of_neighbours(ctx, &out->neighbours);

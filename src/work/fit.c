@@ -132,6 +132,7 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
         status = kn_check_cancel(ctx);
         goto out;
     }
+    m->info.missing.people_out = p->n_without;
     KN_TRY(take_over(ctx, s, p, m));
     KN_TRY(remember(ctx, options, m));
     if (s->output)
