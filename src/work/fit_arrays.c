@@ -220,7 +220,7 @@ static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, 
         kn_log(ctx, KN_LOG_WARNING, "%td of %td responses are constant or %s and left out",
                m->info.n_left_out, Y.cols,
                m->y.n_few > 0 ? "have fewer than 10 values" : "not finite");
-    KN_TRY(kn_missing_check(ctx, Y, &m->y, &m->x, *Xs, &m->info.missing));
+    KN_TRY(kn_missing_check(ctx, Y, *Xs, m));
     if (m->x.n_constant > 0)
         kn_log(ctx, KN_LOG_WARNING, "%td of %td covariates are constant and left out",
                m->x.n_constant, X.cols);
@@ -296,7 +296,7 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
     status = m->y.n ? kn_completion_new(ctx, &problem, &m->y, s.standardise, &m->info, &completion)
                     : KN_OK;
     if (status == KN_OK && m->y.n)
-        kn_missing_filled(ctx, &completion.info, &m->info.missing);
+        status = kn_missing_filled(ctx, &completion, Xs, m);
     if (status == KN_OK)
         status = m->info.method->fit(ctx, &problem, &m->gp, &m->info);
     responses = problem.Y;

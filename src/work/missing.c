@@ -47,38 +47,6 @@ static kn_status person_shares(kn_ctx *ctx, kn_view Y, const kn_scaling *s, doub
     return status;
 }
 
-/* Who lacks them: by level of every category, and along every number. What depends on a covariate
- * is fine; what depends on the response itself is not, and this is all that can be seen of it. */
-static void tell_who(kn_ctx *ctx, const kn_design *x, kn_mat X, const double *share)
-{
-    enum { BLOCKS = 64 };
-    kn_design_block block[BLOCKS];
-    int n = kn_design_blocks(x, block, BLOCKS);
-    double N = (double)X.rows;
-    for (int b = 0; b < n && b < BLOCKS; b++)
-        for (ptrdiff_t l = 0; l < block[b].count; l++) {
-            const double *e = kn_col(X, block[b].first + l);
-            double sum = 0, people = 0, ee = 0, es = 0, ss = 0, me = 0, ms = 0;
-            for (ptrdiff_t i = 0; i < X.rows; i++) {
-                people += e[i] == 1;
-                sum += e[i] == 1 ? share[i] : 0;
-                me += e[i] / N;
-                ms += share[i] / N;
-            }
-            for (ptrdiff_t i = 0; i < X.rows; i++) {
-                ee += (e[i] - me) * (e[i] - me);
-                es += (e[i] - me) * (share[i] - ms);
-                ss += (share[i] - ms) * (share[i] - ms);
-            }
-            if (block[b].kind == KN_DESIGN_CATEGORY && people > 0)
-                kn_log(ctx, KN_LOG_INFO, "missing: %.1f %% of cells in level %td of category %td",
-                       100 * sum / people, l + 1, block[b].column + 1);
-            else if (block[b].kind == KN_DESIGN_LINEAR && ee > 0 && ss > 0)
-                kn_log(ctx, KN_LOG_INFO, "missing: correlation %.2f with number %td",
-                       es / sqrt(ee * ss), l + 1);
-        }
-}
-
 static void warn(kn_ctx *ctx, const kn_missing_record *r, ptrdiff_t N, ptrdiff_t thin)
 {
     if (r->share > HALF)
@@ -96,10 +64,11 @@ static void warn(kn_ctx *ctx, const kn_missing_record *r, ptrdiff_t N, ptrdiff_t
                thin);
 }
 
-kn_status kn_missing_check(kn_ctx *ctx, kn_view Y, const kn_scaling *s, const kn_design *x,
-                           kn_mat X, kn_missing_record *out)
+kn_status kn_missing_check(kn_ctx *ctx, kn_view Y, kn_mat X, kn_model *m)
 {
     kn_status status = KN_OK;
+    const kn_scaling *s = &m->y;
+    kn_missing_record *out = &m->info.missing;
     double *share = NULL;
     ptrdiff_t empty;
     out->responses_out = s->n_few;
@@ -123,20 +92,50 @@ kn_status kn_missing_check(kn_ctx *ctx, kn_view Y, const kn_scaling *s, const kn
         status = kn_fail(ctx, KN_ERR_DATA, "sample %td has no response at all", empty + 1);
         goto out;
     }
-    tell_who(ctx, x, X, share);
-    warn(ctx, out, Y.rows, thin_levels(Y, s, x, X));
+    KN_TRY(kn_alloc_d(ctx, m->x.F, &m->missing_share));
+    kn_gaps_shares(&m->x, X, share, m->missing_share);
+    warn(ctx, out, Y.rows, thin_levels(Y, s, &m->x, X));
 out:
     kn_free(share);
     return status;
 }
 
-void kn_missing_filled(kn_ctx *ctx, const kn_fill_info *info, kn_missing_record *r)
+kn_status kn_missing_filled(kn_ctx *ctx, const kn_completion *c, kn_mat X, kn_model *m)
 {
-    r->rounds = info->rounds;
-    r->components = info->P;
-    r->rms_change = info->rms_change;
+    kn_status status;
+    kn_fill_levels l = {0};
+    void *memory;
+    ptrdiff_t row = 0;
+    m->info.missing.rounds = c->info.rounds;
+    m->info.missing.components = c->info.P;
+    m->info.missing.rms_change = c->info.rms_change;
+    KN_TRY(kn_fill_levels_new(ctx, &c->filler.cov, c->filler.theta, X, &c->filler.Y, &l));
+    if (!l.any)
+        goto out;
+    for (int k = 0; k < l.n; k++)
+        m->n_levels += l.category[k].E.cols;
+    KN_TRY(kn_alloc(ctx, m->n_levels * l.T, 1, &memory));
+    m->empty_level = memory;
+    for (int k = 0; k < l.n; k++)
+        for (ptrdiff_t level = 0; level < l.category[k].E.cols; level++, row++)
+            for (ptrdiff_t j = 0; j < l.T; j++)
+                m->empty_level[row * l.T + j] =
+                    l.category[k].empty[j * l.category[k].E.cols + level];
+out:
+    kn_fill_levels_clear(&l);
+    return status;
+}
+
+void kn_missing_tell(kn_ctx *ctx, const kn_model *m)
+{
+    const kn_missing_record *r = &m->info.missing;
+    if (r->cells == 0)
+        return;
+    kn_gaps_tell(ctx, m);
     kn_log(ctx, KN_LOG_INFO,
-           "%.1f %% of cells missing in %td responses, filled in from the other responses (%d "
-           "rounds, last change %.3f sd)",
-           100 * r->share, r->responses, r->rounds, r->rms_change);
+           "%.1f %% of cells missing in %td of %td responses, filled in from the other responses "
+           "(%d rounds, last change %.3f sd); %td responses with fewer than 10 values and %td "
+           "people without any left out",
+           100 * r->share, r->responses, m->y.n_all, r->rounds, r->rms_change, r->responses_out,
+           r->people_out);
 }

@@ -2,17 +2,17 @@
 #ifndef KN_WORK_MISSING_H
 #define KN_WORK_MISSING_H
 
-#include "data/design.h"
-#include "data/responses.h"
-#include "gp/fill.h"
-#include "gp/fit_info.h"
+#include "gp/completion.h"
+#include "model/gaps.h"
 
 /* Counts what is missing of the responses in use; refuses more than 90 % and people without any;
  * warns of what leaves little to go by. X: the design's matrix. */
-kn_status kn_missing_check(kn_ctx *ctx, kn_view Y, const kn_scaling *s, const kn_design *x,
-                           kn_mat X, kn_missing_record *out);
+kn_status kn_missing_check(kn_ctx *ctx, kn_view Y, kn_mat X, kn_model *m);
 
-/* How it was filled in, in a sentence and for the record. */
-void kn_missing_filled(kn_ctx *ctx, const kn_fill_info *info, kn_missing_record *record);
+/* How it was filled in, for the record, and which levels have nobody with a response. */
+kn_status kn_missing_filled(kn_ctx *ctx, const kn_completion *c, kn_mat X, kn_model *m);
+
+/* What was done, in sentences, once covariates have their names. */
+void kn_missing_tell(kn_ctx *ctx, const kn_model *m);
 
 #endif
