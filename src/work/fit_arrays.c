@@ -212,8 +212,8 @@ static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, 
     m->info.n_constant_x = m->x.n_constant;
     m->info.n_left_out = m->y.n_all - m->y.n_kept;
     if (m->y.n_kept == 0) {
-        status = kn_fail(ctx, KN_ERR_DATA,
-                         "all %td responses are constant or not finite: nothing to model", Y.cols);
+        status = kn_fail(ctx, KN_ERR_DATA, "all %td responses are constant or %s: nothing to model",
+                         Y.cols, m->y.n_few > 0 ? "have fewer than 10 values" : "not finite");
         goto out;
     }
     if (m->info.n_left_out > 0)

@@ -7,6 +7,7 @@
 #include "gp/basis.h"
 #include "gp/filler.h"
 #include "gp/predict.h"
+#include "model/file.h"
 
 static kn_ctx *ctx;
 
@@ -422,6 +423,153 @@ static void few_values_and_constant_ones_are_left_out(void **state)
     table_clear(&t);
 }
 
+/* ---- fits ------------------------------------------------------------------------------------ */
+
+static kn_model *fitted(kn_mat X, kn_mat Y, kn_settings *s)
+{
+    kn_model *m;
+    s->sample_kernel = "linear+se";
+    s->seed = 1;
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), s, &m));
+    return m;
+}
+
+static void without_a_missing_cell_fill_and_drop_have_the_same_bytes(void **state)
+{
+    (void)state;
+    table t;
+    void *bytes[2];
+    ptrdiff_t n[2];
+    table_new(&t, 40, 12, 0, 21);
+    for (int drop = 0; drop < 2; drop++) {
+        kn_settings s;
+        kn_settings_init(&s);
+        s.missing_responses = drop;
+        kn_model *m = fitted(t.X, t.Y, &s);
+        assert_ok(ctx, kn_model_write_bytes(ctx, m, &bytes[drop], &n[drop]));
+        kn_model_free(m);
+    }
+    assert_int_equal(n[0], n[1]);
+    assert_memory_equal(bytes[0], bytes[1], (size_t)n[0]);
+    kn_free(bytes[0]), kn_free(bytes[1]);
+    table_clear(&t);
+}
+
+/* Mean standardised log loss of new samples, against the trivial model of the whole table. */
+static double loss(const kn_model *m, kn_mat X, kn_mat Y)
+{
+    kn_maps *maps;
+    kn_mat mean = ref_new(X.rows, Y.cols), var = ref_new(X.rows, Y.cols);
+    double noise[64], sum = 0;
+    assert_ok(ctx, kn_maps_predict(ctx, m, view(X), &maps));
+    assert_ok(ctx, kn_maps_block(ctx, maps, 0, Y.cols, mean, var));
+    assert_ok(ctx, kn_model_noise(ctx, m, noise));
+    for (ptrdiff_t j = 0; j < Y.cols; j++)
+        for (ptrdiff_t i = 0; i < X.rows; i++) {
+            double s2 = kn_at(var, i, j) + noise[j], e = kn_at(Y, i, j) - kn_at(mean, i, j);
+            sum += 0.5 * (log(s2) + e * e / s2);
+        }
+    kn_maps_free(maps);
+    sum /= (double)(X.rows * Y.cols);
+    free(mean.data), free(var.data);
+    return sum;
+}
+
+/* Loss against the fit on all cells: less than half of what filling in means loses. */
+static void a_fit_with_a_fifth_missing_is_close_to_a_complete_one(void **state)
+{
+    (void)state;
+    table whole, holes, means, fresh;
+    kn_rng rng;
+    kn_rng_init(&rng, 9, 3);
+    table_new(&whole, 150, 24, 0, 31);
+    table_new(&holes, 150, 24, 0, 31);
+    table_new(&means, 150, 24, 0, 31);
+    table_new(&fresh, 200, 24, 0, 32);
+    for (ptrdiff_t j = 0; j < 24; j++) {
+        double sum = 0, n = 0;
+        for (ptrdiff_t i = 0; i < 150; i++)
+            if (kn_rng_uniform(&rng) < 0.2) {
+                kn_col(holes.Y, j)[i] = kn_col(means.Y, j)[i] = NAN;
+            } else {
+                sum += kn_at(whole.Y, i, j);
+                n++;
+            }
+        for (ptrdiff_t i = 0; i < 150; i++)
+            if (isnan(kn_at(means.Y, i, j)))
+                kn_col(means.Y, j)[i] = sum / n;
+    }
+    const kn_mat Y[] = {whole.Y, holes.Y, means.Y};
+    double l[3];
+    for (int k = 0; k < 3; k++) {
+        kn_settings s;
+        kn_settings_init(&s);
+        kn_model *m = fitted(whole.X, Y[k], &s);
+        if (k == 1) {
+            assert_int_equal(m->info.missing.cells > 0, 1);
+            assert_true(m->info.cv.z2 > 0.9 && m->info.cv.z2 < 1.1);
+            assert_int_equal(m->info.loo.folds, 0);
+        }
+        l[k] = loss(m, fresh.X, fresh.Y);
+        kn_model_free(m);
+    }
+    assert_true(l[1] - l[0] < 0.5 * (l[2] - l[0]));
+    assert_true(l[1] - l[0] < 0.01);
+    table_clear(&whole), table_clear(&holes), table_clear(&means), table_clear(&fresh);
+}
+
+/* The caller's table stays as it is, NaN included; and what the model keeps comes back from bytes.
+ */
+static void values_are_counted_and_kept_in_the_file(void **state)
+{
+    (void)state;
+    table t;
+    kn_settings s;
+    kn_model *back;
+    void *bytes;
+    ptrdiff_t n;
+    table_new(&t, 60, 6, 0.3, 41);
+    kn_mat before = ref_new(60, 6);
+    kn_mat_set(before, t.Y);
+    kn_settings_init(&s);
+    kn_model *m = fitted(t.X, t.Y, &s);
+    assert_memory_equal(before.data, t.Y.data, 60 * 6 * sizeof(double));
+    assert_ok(ctx, kn_model_write_bytes(ctx, m, &bytes, &n));
+    assert_ok(ctx, kn_model_parse(ctx, "bytes", bytes, n, &back));
+    assert_non_null(back->y.n);
+    assert_int_equal(back->info.missing.cells, m->info.missing.cells);
+    for (ptrdiff_t j = 0; j < 6; j++) {
+        ptrdiff_t values = 0;
+        for (ptrdiff_t i = 0; i < 60; i++)
+            values += isfinite(kn_at(t.Y, i, j)) != 0;
+        assert_int_equal(back->y.n[j], values);
+    }
+    kn_model_free(m);
+    kn_model_free(back);
+    kn_free(bytes);
+    free(before.data);
+    table_clear(&t);
+}
+
+static void almost_nothing_and_nobody_are_refused(void **state)
+{
+    (void)state;
+    table t;
+    kn_settings s;
+    kn_model *m;
+    kn_settings_init(&s);
+    table_new(&t, 400, 5, 0, 51);
+    for (ptrdiff_t j = 0; j < 5; j++)
+        for (ptrdiff_t i = 30; i < 400; i++)
+            kn_col(t.Y, j)[i] = NAN;
+    assert_refused(ctx, kn_fit_arrays(ctx, view(t.X), view(t.Y), &s, &m), KN_ERR_DATA,
+                   "expected at most 90 %");
+    t.Y.rows = t.X.rows = 40;
+    assert_refused(ctx, kn_fit_arrays(ctx, view(t.X), view(t.Y), &s, &m), KN_ERR_DATA,
+                   "sample 31 has no response at all");
+    table_clear(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -435,6 +583,10 @@ int main(void)
         cmocka_unit_test(other_responses_help),
         cmocka_unit_test(a_complete_table_is_scaled_as_ever),
         cmocka_unit_test(few_values_and_constant_ones_are_left_out),
+        cmocka_unit_test(without_a_missing_cell_fill_and_drop_have_the_same_bytes),
+        cmocka_unit_test(a_fit_with_a_fifth_missing_is_close_to_a_complete_one),
+        cmocka_unit_test(values_are_counted_and_kept_in_the_file),
+        cmocka_unit_test(almost_nothing_and_nobody_are_refused),
     };
     ctx = kn_ctx_new();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
