@@ -39,7 +39,7 @@ static kn_status low_rank(kn_ctx *ctx, const kn_filler *f, kn_mat X, kn_mat *Phi
     kn_mat Z = {0};
     KN_TRY(kn_mat_new(ctx, X.rows, 1, &Z));
     KN_TRY(kn_lowrank_new(ctx, X, Z, NULL, &f->cov, f->rank, &low));
-    low.tol = kn_rank_tolerance;
+    low.tol = kn_rank_tolerance_search;
     KN_TRY(kn_lowrank_at(ctx, &low, f->theta));
     ptrdiff_t m = low.gram.rows;
     if (!f->rank_auto || (low.residual_used <= FAR * low.tol && m <= f->rank))
@@ -58,11 +58,16 @@ static kn_status dense(kn_ctx *ctx, const kn_filler *f, kn_mat X, kn_mat *Phi)
     KN_TRY(kn_pairs_within(ctx, X, &f->cov.stats, &pairs));
     KN_TRY(kn_decomp_new(ctx, X.rows, &f->cov, &R0));
     KN_TRY(kn_decomp_compute(ctx, &R0, &pairs, NULL, f->theta));
+    double trace = 0, left = 0;
+    ptrdiff_t first = 0; /* of those that count: eigenvalues ascend */
     for (ptrdiff_t k = 0; k < R0.m; k++)
+        trace += R0.r[k];
+    while (first < R0.m - 1 && left + R0.r[first] <= kn_rank_tolerance_search * trace)
+        left += R0.r[first++];
+    KN_TRY(kn_mat_copy(ctx, kn_cols(R0.U, first, R0.m - first), Phi));
+    for (ptrdiff_t k = 0; k < Phi->cols; k++)
         for (ptrdiff_t i = 0; i < X.rows; i++)
-            kn_col(R0.U, k)[i] *= sqrt(R0.r[k]);
-    *Phi = R0.U;
-    R0.U = kn_mat_none();
+            kn_col(*Phi, k)[i] *= sqrt(R0.r[first + k]);
 out:
     kn_decomp_clear(&R0);
     kn_pairs_clear(&pairs);

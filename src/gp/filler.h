@@ -28,7 +28,9 @@ void kn_filler_move(kn_filler *f, const kn_cov_point *at, ptrdiff_t rank);
 kn_status kn_filler_run(kn_ctx *ctx, const kn_filler *f, const ptrdiff_t *rows, ptrdiff_t n,
                         double *filled, kn_fill_info *info);
 
-/* Phi (n x m) with Phi Phi' = R0 over the rows of X: features, or of a dense R0 its own vectors. */
+/* Phi (n x m) with Phi Phi' = R0 over the rows of X but for 1e-6 of its trace: features, or of a
+ * dense R0 its own vectors. Every response with rows of its own pays m^3, and what is filled in
+ * is uncertain by far more. */
 kn_status kn_filler_features(kn_ctx *ctx, const kn_filler *f, kn_mat X, kn_mat *Phi);
 
 /* Bytes beside the filled cells themselves, for one run over n rows. */

@@ -266,45 +266,6 @@ out:
     return status;
 }
 
-/* What training did not have. */
-static kn_status read_gaps(kn_ctx *ctx, const kn_st_file *f, const json_t *record, kn_model *m)
-{
-    kn_status status;
-    int64_t *values = NULL;
-    void *memory;
-    const kn_st_tensor *empty = kn_st_find(f, "empty_level");
-    KN_TRY(kn_gaps_from_json(ctx, kn_st_name(f), json_object_get(record, "missing"),
-                             &m->info.missing));
-    if (kn_st_find(f, "y_values")) {
-        KN_TRY(kn_st_read_i64(ctx, f, "y_values", m->y.n_kept, &values, NULL));
-        KN_TRY(kn_alloc_i(ctx, m->y.n_kept, &m->y.n));
-        for (ptrdiff_t j = 0; j < m->y.n_kept; j++) {
-            m->y.n[j] = (ptrdiff_t)values[j];
-            if (values[j] < 1 || values[j] > m->info.n_samples) {
-                status = bad(ctx, f, "y_values");
-                goto out;
-            }
-        }
-    }
-    if (kn_st_find(f, "missing_share"))
-        KN_TRY(kn_st_read_doubles(ctx, f, "missing_share", m->x.F, &m->missing_share, NULL));
-    if (empty) {
-        bool sound = empty->type == KN_ST_U8 && empty->ndim == 2 &&
-                     empty->shape[1] == m->y.n_kept && empty->shape[0] <= m->x.F;
-        if (!sound) {
-            status = bad(ctx, f, "empty_level");
-            goto out;
-        }
-        KN_TRY(kn_alloc(ctx, empty->count, 1, &memory));
-        m->empty_level = memory;
-        memcpy(m->empty_level, empty->data, (size_t)empty->count);
-        m->n_levels = empty->shape[0];
-    }
-out:
-    kn_free(values);
-    return status;
-}
-
 static kn_status read_deviance(kn_ctx *ctx, const kn_st_file *f, const char *suffix, ptrdiff_t T,
                                ptrdiff_t n_ref, kn_deviance *d)
 {
@@ -481,7 +442,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     m->grouped = json_is_true(json_object_get(record, "grouped"));
     KN_TRY(read_scaling(ctx, f, m));
     KN_TRY(read_design(ctx, f, record, m));
-    KN_TRY(read_gaps(ctx, f, record, m));
+    KN_TRY(kn_gaps_read(ctx, f, record, m));
     KN_TRY(read_process(ctx, f, record, m));
     KN_TRY(read_groups(ctx, f, record, m));
     KN_TRY(read_reference(ctx, f, record, m));

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "model/info_json.h"
 
@@ -103,8 +104,8 @@ static bool take(const json_t *json, const char *key, ptrdiff_t *out)
     return *out >= 0;
 }
 
-kn_status kn_gaps_from_json(kn_ctx *ctx, const char *file, const json_t *json,
-                            kn_missing_record *out)
+static kn_status from_json(kn_ctx *ctx, const char *file, const json_t *json,
+                           kn_missing_record *out)
 {
     ptrdiff_t rounds;
     *out = (kn_missing_record){0};
@@ -121,6 +122,49 @@ kn_status kn_gaps_from_json(kn_ctx *ctx, const char *file, const json_t *json,
     out->share = json_number_value(json_object_get(json, "share"));
     out->rms_change = json_number_value(json_object_get(json, "rms_change"));
     return KN_OK;
+}
+
+static kn_status bad(kn_ctx *ctx, const kn_st_file *f, const char *what)
+{
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: %s is missing or not what it should be", kn_st_name(f),
+                   what);
+}
+
+kn_status kn_gaps_read(kn_ctx *ctx, const kn_st_file *f, const json_t *record, kn_model *m)
+{
+    kn_status status;
+    int64_t *values = NULL;
+    void *memory;
+    const kn_st_tensor *empty = kn_st_find(f, "empty_level");
+    KN_TRY(from_json(ctx, kn_st_name(f), json_object_get(record, "missing"), &m->info.missing));
+    if (kn_st_find(f, "y_values")) {
+        KN_TRY(kn_st_read_i64(ctx, f, "y_values", m->y.n_kept, &values, NULL));
+        KN_TRY(kn_alloc_i(ctx, m->y.n_kept, &m->y.n));
+        for (ptrdiff_t j = 0; j < m->y.n_kept; j++) {
+            m->y.n[j] = (ptrdiff_t)values[j];
+            if (values[j] < 1 || values[j] > m->info.n_samples) {
+                status = bad(ctx, f, "y_values");
+                goto out;
+            }
+        }
+    }
+    if (kn_st_find(f, "missing_share"))
+        KN_TRY(kn_st_read_doubles(ctx, f, "missing_share", m->x.F, &m->missing_share, NULL));
+    if (empty) {
+        bool sound = empty->type == KN_ST_U8 && empty->ndim == 2 &&
+                     empty->shape[1] == m->y.n_kept && empty->shape[0] <= m->x.F;
+        if (!sound) {
+            status = bad(ctx, f, "empty_level");
+            goto out;
+        }
+        KN_TRY(kn_alloc(ctx, empty->count, 1, &memory));
+        m->empty_level = memory;
+        memcpy(m->empty_level, empty->data, (size_t)empty->count);
+        m->n_levels = empty->shape[0];
+    }
+out:
+    kn_free(values);
+    return status;
 }
 
 static void tell(void *self, const char *column, const char *level, double value)

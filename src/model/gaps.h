@@ -5,13 +5,14 @@
 #include <jansson.h>
 
 #include "model/model.h"
+#include "model/safetensors.h"
 
 /* {cells, responses, share, responses_out, people_out, rounds, P_fill, rms_change, share_by_level,
  * correlation}; NULL: nothing was missing and nobody left out. */
 json_t *kn_gaps_to_json(const kn_model *m);
-/* The record of it. Believes nothing; absent: zeros. */
-kn_status kn_gaps_from_json(kn_ctx *ctx, const char *file, const json_t *json,
-                            kn_missing_record *out);
+/* From a file, once scaling and design are read: the record, how many values each response has,
+ * shares, levels without any. Believes nothing; absent: nothing was missing. */
+kn_status kn_gaps_read(kn_ctx *ctx, const kn_st_file *f, const json_t *record, kn_model *m);
 
 /* share (m->x.F): of a category's level the share of cells that its people lack, of a number the
  * correlation with that of each person; NaN elsewhere. missing: N, that share of each person. */

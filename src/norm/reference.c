@@ -331,6 +331,7 @@ kn_status kn_reference_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, 
     kn_gev_estimate e;
     double losses[KN_N_LOSSES];
     KN_TRY(kn_gp_loo(ctx, gp, Y, &loo));
+    loo.Y = kn_responses_as_given(Y); /* judged by what is observed [METHOD 0b] */
     if (r->sample)
         KN_TRY(kn_gp_maps_select(ctx, &loo, r->sample, r->n));
     KN_TRY(kn_alloc_d(ctx, r->n, &r->loo_statistic));

@@ -12,6 +12,8 @@
 #include "work/fit.h"
 #include "work/missing.h"
 
+static const double LITTLE_MISSING = 0.05; /* of the cells */
+
 static kn_status check_theta(kn_ctx *ctx, const kn_settings *s, const kn_spec *spec)
 {
     if (!s->theta_start)
@@ -141,9 +143,9 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const kn_resp
     KN_TRY(kn_reference_make(ctx, &job, &m->reference, &m->info.cv));
     kn_noise_maker_free(maker);
     maker = NULL;
-    /* Of very many samples it would cost more than it tells; where much was filled in it flatters
-     * twice. */
-    if (!cv->sample && m->info.missing.cells == 0)
+    /* Of very many samples it would cost more than it tells; where more than a little was filled in
+     * it flatters twice, and of each response alone it is of filled cells. */
+    if (!cv->sample && m->info.missing.share <= (m->gp.method->alone ? 0 : LITTLE_MISSING))
         KN_TRY(kn_reference_loo(ctx, &m->gp, Y, &m->reference, &m->info.loo));
 out:
     kn_noise_maker_free(maker);
