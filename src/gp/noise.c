@@ -174,6 +174,13 @@ static void moments(void *self, ptrdiff_t from, ptrdiff_t to)
             moment += e2 - v[i];
             square += e2;
         }
+        if (!(n >
+              0)) { /* nobody who has it was predicted: nothing is known but how much it varies */
+            const kn_scaling *s = job->m->Y.scaling;
+            double sd = s->sd0[b->first + j] / s->sd[b->first + j];
+            *noise = sd * sd;
+            continue;
+        }
         *noise = fmax(moment / n, job->m->in_sample ? FLOOR_CLASSIC * *noise : FLOOR * square / n);
     }
 }

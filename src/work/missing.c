@@ -14,7 +14,7 @@ static ptrdiff_t thin_levels(kn_view Y, const kn_scaling *s, const kn_design *x,
     int n = kn_design_blocks(x, block, BLOCKS);
     ptrdiff_t thin = 0;
     for (ptrdiff_t j = 0; j < s->n_kept; j++) {
-        bool found = s->n[j] < FEW_VALUES;
+        bool found = s->n[j] < Y.rows && s->n[j] < FEW_VALUES;
         for (int b = 0; b < n && b < BLOCKS && !found && s->n[j] < Y.rows; b++)
             for (ptrdiff_t l = 0; block[b].kind == KN_DESIGN_CATEGORY && l < block[b].count; l++) {
                 ptrdiff_t people = 0, values = 0;
