@@ -68,14 +68,16 @@ works "drop" $F -y whole.csv -o drop.safetensors -q --missing-responses drop
 check "... is the same model but for what was asked" sh -c "diff '$logs/a' '$logs/b' | grep -v options | grep -c '^[<>] ' | grep -qx '[0-2]'"
 # Images: without a mask a voxel needs ten values. One that is NaN in the first image only is in.
 "$KRONORM" simulate --samples 24 --patients 2 -o study -q
-first=$(head -n 1 study/train_images.txt | cut -f 1)
-gunzip -c "study/images/$first.nii.gz" >hole.nii
-printf '\000\000\300\177' | dd of=hole.nii bs=1 seek=$((352 + 4 * 1500)) conv=notrunc 2>/dev/null
 sed 's,images/,study/images/,' study/train_images.txt >whole.txt
-sed "1s,	.*,	hole.nii," whole.txt >hole.txt
 C="fit -c study/train_participants.tsv -P 3 --threads 1"
 works "images" $C -y whole.txt -o i0.safetensors
 n=$(sed -n 's/.*responses \([0-9]*\).*/\1/p' "$logs/out")
+"$KRONORM" predict i0.safetensors -c study/train_participants.tsv -o p --format csv -q
+voxel=$(head -n 1 p/yhat.csv | cut -d, -f 1001 | tr -d 'a-z_')
+first=$(head -n 1 study/train_images.txt | cut -f 1)
+gunzip -c "study/images/$first.nii.gz" >hole.nii
+printf '\000\000\300\177' | dd of=hole.nii bs=1 seek=$((352 + 4 * voxel)) conv=notrunc 2>/dev/null
+sed "1s,	.*,	hole.nii," whole.txt >hole.txt
 works "a voxel that one image lacks" $C -y hole.txt -o i1.safetensors
 check "... stays" grep -q "responses $n" "$logs/out"
 works "... and goes with drop" $C -y hole.txt -o i2.safetensors --missing-responses drop
