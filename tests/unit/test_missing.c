@@ -570,6 +570,37 @@ static void almost_nothing_and_nobody_are_refused(void **state)
     table_clear(&t);
 }
 
+/* Of a fit with folds of its own the k-th allocation fails: a sentence, and nothing is kept. */
+static void a_failing_allocation_leaks_nothing(void **state)
+{
+    (void)state;
+    static const char *const METHOD[] = {"smtgpr", "stgpr"};
+    table t;
+    table_new(&t, 16, 3, 0, 61);
+    kn_col(t.Y, 1)[13] = kn_col(t.Y, 2)[3] = kn_col(t.Y, 2)[15] = NAN;
+    for (int k = 0; k < 2; k++) {
+        kn_status status = KN_ERR_MEMORY;
+        size_t before = kn_memory_now(ctx);
+        for (long at = 1; status == KN_ERR_MEMORY && at < 100000; at += 1 + at / 40) {
+            kn_settings s;
+            kn_model *m = NULL;
+            kn_settings_init(&s);
+            s.method = METHOD[k];
+            s.sample_kernel = "linear+se";
+            s.folds = 3;
+            s.max_evals = 5;
+            kn_fail_allocation(ctx, at);
+            status = kn_fit_arrays(ctx, view(t.X), view(t.Y), &s, &m);
+            kn_model_free(m);
+            assert_int_equal(kn_memory_now(ctx), before);
+        }
+        kn_fail_allocation(ctx, 0);
+        if (status != KN_OK)
+            fail_msg("%s: %s", METHOD[k], kn_message(ctx));
+    }
+    table_clear(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -587,6 +618,7 @@ int main(void)
         cmocka_unit_test(a_fit_with_a_fifth_missing_is_close_to_a_complete_one),
         cmocka_unit_test(values_are_counted_and_kept_in_the_file),
         cmocka_unit_test(almost_nothing_and_nobody_are_refused),
+        cmocka_unit_test(a_failing_allocation_leaks_nothing),
     };
     ctx = kn_ctx_new();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
