@@ -30,6 +30,11 @@ struct kn_model {
     char **ids;               /* n_samples training ids; NULL: none, or stripped */
     char *options; /* those given to the fit, a JSON object of texts; NULL: none are known */
     bool timed;    /* info.seconds_... are known */
+    /* of missing responses [METHOD 0b]; NULL: none was */
+    double *missing_share; /* x.F  see kn_gaps_shares */
+    uint8_t *empty_level;  /* n_levels x T, levels of all categories one after the other, each with
+                            * one for new levels: nobody of it has the response */
+    ptrdiff_t n_levels;
     double curve_components[KN_MAX_CURVE]; /* info.curve[].components, as an array has them */
 };
 

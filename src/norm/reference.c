@@ -190,8 +190,11 @@ static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk 
     KN_TRY(kn_slots_sum(ctx, &z->y, r->y_sum));
     KN_TRY(kn_slots_sum(ctx, &z->model, r->extrapolation));
     *finite = true;
-    for (ptrdiff_t i = 0; i < r->n; i++)
+    for (ptrdiff_t i = 0; !job->cv->Y.holes && i < r->n; i++)
         *finite = *finite && z->top.finite[i] == z->gp->T;
+    for (ptrdiff_t j = 0; job->cv->Y.holes && j < z->gp->T;
+         j++) /* missing cells have none either */
+        *finite = *finite && !(z->gp->noise[j] <= 0);
     kn_top_stream_result(&z->top, r->statistic);
     kn_extrapolation_ratio(r->extrapolation, r->n, noise);
     for (ptrdiff_t i = 0; job->cv->far && i < r->n; i++)
@@ -435,7 +438,8 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     KN_TRY(fit_gev(ctx, out, job->gp->T));
     KN_TRY(share_of_findings(ctx, out, job->gp->T));
     if (w.noiseless)
-        kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
+        kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses %s",
+               job->cv->Y.holes ? "are missing" : "have no noise at all");
     if (w.deviance[0] && (status = second_walk(ctx, job, &w)) != KN_OK)
         KN_TRY(no_deviance(ctx, status, &w));
     warn_of_neighbours(ctx, &out->neighbours);
@@ -465,6 +469,7 @@ kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
         z.D = D;
     }
     KN_TRY(kn_gp_loo(ctx, gp, job->Y, &loo));
+    loo.Y = kn_responses_as_given(job->Y); /* judged by what is observed [METHOD 0b] */
     if (r->sample)
         KN_TRY(kn_gp_maps_select(ctx, &loo, r->sample, r->n));
     KN_TRY(kn_alloc_d(ctx, r->n, &r->loo_statistic));

@@ -79,8 +79,10 @@ static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t 
     double sum = 0, T = (double)m->gp.T;
     if (!m->reference.y_sum)
         return true; /* a model of the first days: nothing to compare with */
-    for (ptrdiff_t k = 0; k < m->gp.T; k++)
-        sum += (kn_view_at(Y, i, m->y.kept[k]) - m->y.mean[k]) / m->y.sd[k];
+    for (ptrdiff_t k = 0; k < m->gp.T; k++) {
+        double y = kn_view_at(Y, i, m->y.kept[k]);
+        sum += isfinite(y) ? (y - m->y.mean[k]) / m->y.sd[k] : 0;
+    }
     return fabs(sum - m->reference.y_sum[t]) <= 1e-5 * sqrt(T) + 1e-9 * T;
 }
 

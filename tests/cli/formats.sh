@@ -111,8 +111,11 @@ first=$(head -n 1 study/train_images.txt | cut -f 1)
 gunzip -c "study/images/$first.nii.gz" >hole.nii
 patch hole.nii $((352 + 4 * voxel)) '\000\000\300\177'
 sed 's,images/,study/images/,' study/train_images.txt | sed "1s,	.*,	hole.nii," >hole.txt
-works "a NaN voxel in training" fit -c study/train_participants.tsv -y hole.txt \
-    -m study/mask.nii.gz -o hole.safetensors
+works "a NaN voxel in training is filled in" fit -c study/train_participants.tsv -y hole.txt \
+    -m study/mask.nii.gz -o filled.safetensors
+check "... and told" grep -q '^  0.0 % of cells missing in 1 responses, filled in (' "$logs/out"
+works "with --missing-responses drop it" fit -c study/train_participants.tsv -y hole.txt \
+    -m study/mask.nii.gz -o hole.safetensors --missing-responses drop
 check "... is left out, and counted" grep -q '(1 constant or not finite, left out)' "$logs/out"
 "$KRONORM" score hole.safetensors -c study/test_participants.tsv -y study/test_images.txt -o left \
     --format csv -q
