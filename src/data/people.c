@@ -275,7 +275,7 @@ static kn_status read_responses(kn_ctx *ctx, const job *j, kn_people *p)
                             : kn_read_array(ctx, j->room, d, &rows, p);
     if (status == KN_OK && j->space && !d->images && !d->view.data)
         status = kn_space_compare(ctx, kn_data_responses_name(d), &p->space, j->space);
-    if (status == KN_OK && !j->recipe)
+    if (status == KN_OK && !j->recipe && !fill)
         status = kn_blank_refuse(ctx, d, &rows, p);
     if (status == KN_OK && !j->recipe && d->responses)
         status = kn_outliers_tell(ctx, d->responses, j->selection.col, j->selection.n, row, j->n);
@@ -303,18 +303,31 @@ out:
     return status;
 }
 
+static const char *row_name(ptrdiff_t row, char name[32])
+{
+    snprintf(name, 32, "row %td", row + 1);
+    return name;
+}
+
 /* Whoever has no response at all is no training [METHOD 0b]. What was read is read again without
  * them: their images have no part in a mask, nor they in groups. */
 static kn_status drop_without_values(kn_ctx *ctx, job *j, kn_people *p)
 {
     kn_status status;
     kn_mat X = {0};
+    kn_listing who = {.most = KN_NAMES_LISTED};
+    char name[32];
     ptrdiff_t *keep = NULL, n;
     KN_TRY(find_values(ctx, p, &keep, &n));
     if (n == p->n)
         goto out;
-    kn_log(ctx, KN_LOG_WARNING, "%td of %td samples have no response and are left out", p->n - n,
-           p->n);
+    for (ptrdiff_t i = 0, k = 0; i < p->n; i++)
+        if (k < n && keep[k] == i)
+            k++;
+        else
+            kn_listing_add(&who, p->id ? p->id[i] : row_name(p->covariate_row[i], name));
+    kn_log(ctx, KN_LOG_WARNING, "%td of %td samples have no finite response and are left out: %s",
+           p->n - n, p->n, who.text);
     KN_TRY(kn_mat_new(ctx, n, p->X.cols, &X));
     kn_mat_rows(p->X, keep, X);
     kn_mat_clear(&p->X);

@@ -48,7 +48,7 @@ check "a missing cell has no z" test "$(grep -c 'n/a' scored/z.csv)" -gt 20
 check "people of training have the z of their fold" test "$(cut -f 2 scored/abnormality.tsv | grep -c 1)" -eq 60
 
 works "few values and nobody's values are left out" $F -y more.csv -o more.safetensors
-check "... people counted" grep -qx 'kronorm fit: warning: 1 of 60 samples have no response and are left out' "$logs/err"
+check "... people counted" grep -qx 'kronorm fit: warning: 1 of 60 samples have no finite response and are left out: s5' "$logs/err"
 check "... responses counted" grep -qx 'kronorm fit: warning: 1 of 12 responses are constant or have fewer than 10 values and left out' "$logs/err"
 check "... and the samples are the others" grep -q '^  samples 59, ' "$logs/out"
 
