@@ -180,3 +180,19 @@ void kn_gaps_tell(kn_ctx *ctx, const kn_model *m)
     if (m->info.missing.cells > 0)
         each(m, tell, ctx);
 }
+
+bool kn_gaps_untrained(const kn_model *m, kn_view raw, ptrdiff_t i, ptrdiff_t j)
+{
+    ptrdiff_t before = 0; /* levels of the categories before */
+    for (ptrdiff_t c = 0; m->empty_level && c < m->x.C; c++) {
+        int levels = m->x.column[c].levels;
+        double code = levels > 0 ? kn_view_at(raw, i, c) : NAN;
+        if (m->x.column[c].constant || levels == 0)
+            continue;
+        ptrdiff_t at = code >= 0 && code < levels ? before + (ptrdiff_t)code : m->n_levels;
+        if (at < m->n_levels && m->empty_level[at * m->y.n_kept + j])
+            return true;
+        before += levels + 1;
+    }
+    return false;
+}

@@ -18,6 +18,10 @@ kn_status kn_gaps_read(kn_ctx *ctx, const kn_st_file *f, const json_t *record, k
  * correlation with that of each person; NaN elsewhere. missing: N, that share of each person. */
 void kn_gaps_shares(const kn_design *x, kn_mat X, const double *missing, double *share);
 
+/* Has nobody in training of a level that person i of raw belongs to response j, of those in use? z
+ * there rest on other levels. raw: as kn_design_apply takes people. */
+bool kn_gaps_untrained(const kn_model *m, kn_view raw, ptrdiff_t i, ptrdiff_t j);
+
 /* A line for each level and number: "site site3 21.5 %". */
 void kn_gaps_tell(kn_ctx *ctx, const kn_model *m);
 

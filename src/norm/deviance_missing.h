@@ -5,10 +5,10 @@
  *                   a = (diag(1/d) + B_o'Psi_o^-1 B_o)^-1 B_o'Psi_o^-1 z_o,  z_u <- B_u a
  *     Q, lam        of the completed z, K as deviance_fit.h chooses it for them
  *     psi_j         sum over observed (z - zQQ')^2/(n_j (1 - K/n)), at least 1e-6 of the mean square
- *     ref_i         over the observed set of i, times T/|J|, by Q, lam, psi of the other folds;
- *                   NaN where |J| < T/2
+ *     ref_i         over the observed set of i, times T/|J|, by Q, lam, psi of the other folds, which
+ *                   are completed by themselves; NaN where |J| < T/2
  *
- * One n x n Gram matrix a round; n x T floats for the completed z. */
+ * One n x n Gram matrix a round, n^2 T flops, folds + 1 times; n x T floats for the completed z. */
 #ifndef KN_NORM_DEVIANCE_MISSING_H
 #define KN_NORM_DEVIANCE_MISSING_H
 
