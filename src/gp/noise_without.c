@@ -52,17 +52,15 @@ void kn_apart_clear(kn_apart *a)
     *a = (kn_apart){0};
 }
 
-/* The noise that is left when `less` leave. */
-static double left(const kn_held_out_noise *of, const sums *all, sums less)
+/* The noise that those say who are left. */
+static double said_by(const kn_held_out_noise *of, const sums *all, sums rest)
 {
-    double n = all->n - less.n, square = all->square - less.square;
     if (!isnan(of->known)) {
         double mean = all->square / all->n;
-        return n > 0 && mean > 0 ? of->known * (square / n) / mean : of->known;
+        return rest.n > 0 && mean > 0 ? of->known * (rest.square / rest.n) / mean : of->known;
     }
-    double moment = square - (all->model - less.model);
-    double floor = isnan(of->floor) ? FLOOR * square / n : of->floor;
-    return n > 0 ? fmax(moment / n, floor) : NAN;
+    double floor = isnan(of->floor) ? FLOOR * rest.square / rest.n : of->floor;
+    return rest.n > 0 ? fmax((rest.square - rest.model) / rest.n, floor) : NAN;
 }
 
 static sums of_person(const kn_held_out_noise *of, ptrdiff_t i)
@@ -77,6 +75,21 @@ static void add(sums *to, sums more)
     to->model += more.model;
 }
 
+/* all less those of g, who are `less`. Where they are most of it, which one g can be, the
+ * difference would be their rounding, and the others are added up instead. */
+static double left(const kn_held_out_noise *of, const kn_apart *apart, const sums *all,
+                   const sums *less, ptrdiff_t g)
+{
+    sums rest = {all->n - less->n, all->square - less->square, all->model - less->model};
+    if (2 * less->square > all->square || 2 * less->model > all->model) {
+        rest = (sums){0};
+        for (ptrdiff_t i = 0; i < of->n; i++)
+            if ((apart->group ? apart->group[i] : i) != g)
+                add(&rest, of_person(of, i));
+    }
+    return said_by(of, all, rest);
+}
+
 void kn_noise_without(const kn_held_out_noise *of, const kn_apart *apart, double *work,
                       double *noise)
 {
@@ -84,14 +97,18 @@ void kn_noise_without(const kn_held_out_noise *of, const kn_apart *apart, double
     for (ptrdiff_t i = 0; i < of->n; i++)
         add(&all, of_person(of, i));
     if (!apart->group) {
-        for (ptrdiff_t i = 0; i < of->n; i++)
-            noise[i] = left(of, &all, of_person(of, i));
+        for (ptrdiff_t i = 0; i < of->n; i++) {
+            sums own = of_person(of, i);
+            noise[i] = left(of, apart, &all, &own, i);
+        }
         return;
     }
     for (ptrdiff_t g = 0; g < apart->n_groups; g++)
         group[g] = (sums){0};
     for (ptrdiff_t i = 0; i < of->n; i++)
         add(&group[apart->group[i]], of_person(of, i));
+    for (ptrdiff_t g = 0; g < apart->n_groups; g++)
+        group[g].n = left(of, apart, &all, &group[g], g); /* in its place, once a group */
     for (ptrdiff_t i = 0; i < of->n; i++)
-        noise[i] = left(of, &all, group[apart->group[i]]);
+        noise[i] = group[apart->group[i]].n;
 }

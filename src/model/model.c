@@ -149,6 +149,12 @@ kn_status kn_model_noise(kn_ctx *ctx, const kn_model *model, double *noise)
     return KN_OK;
 }
 
+static double layer_bytes(const kn_layer *l)
+{
+    return sizeof(double) * (double)(l->beta.rows * l->beta.cols + l->theta.rows * l->theta.cols) +
+           (l->map ? KN_STUDENT_MAP_BYTES : 0);
+}
+
 static double deviance_bytes(const kn_deviance *d)
 {
     double T = (double)d->T, K = (double)d->K;
@@ -161,7 +167,7 @@ double kn_model_bytes(const kn_model *m)
     const kn_reference *r = &m->reference;
     double T = (double)m->gp.T, n = (double)r->n;
     return m->gp.method->bytes(&m->gp) + deviance_bytes(&r->deviance) +
-           deviance_bytes(&r->deviance_noise) +
+           deviance_bytes(&r->deviance_noise) + layer_bytes(&m->layer) +
            sizeof(double) *
                (OF_A_RESPONSE * T + OF_A_SAMPLE * n + (double)m->gp.N * (double)m->gp.F) +
            (r->z ? sizeof(float) * n * T : 0);

@@ -123,14 +123,14 @@ static void add_losses(const kn_layer *l, ptrdiff_t n, const double *V, const do
     if (student)
         kn_vec_log(n, t);
     for (ptrdiff_t i = 0; i < n; i++)
-        loss[i] = 0.5 * loss[i] + start +
-                  (student ? 0.5 * (nu + 1) * t[i] : 0.5 * z1[i] * z1[i]);
+        loss[i] = 0.5 * loss[i] + start + (student ? 0.5 * (nu + 1) * t[i] : 0.5 * z1[i] * z1[i]);
 }
 
 static void some_z(const kn_layer *l, const kn_shash *law, const kn_layer_cells *c)
 {
     for (ptrdiff_t i = 0; i < c->n; i++)
-        c->z[i] = c->V[i] > 0 ? c->e[i] / sqrt(c->V[i]) : NAN;
+        c->z[i] =
+            c->V[i] > 0 && isfinite(c->V[i]) && isfinite(c->e[i]) ? c->e[i] / sqrt(c->V[i]) : NAN;
     if (c->loss)
         add_losses(l, c->n, c->V, c->z, c->loss);
     if (l->map)

@@ -4,10 +4,10 @@
  *     z0   = e / sqrt(v + noise^(-i))                    noise as others say (gp/noise_without.h)
  *     eta  from z0, a and b from zt; without each fold: one Newton step from the fit to everybody
  *
- * First a sample of the responses, an even one of SAMPLE_CELLS cells or so: priors, with and without
- * each fold, and which parts to keep. A part is kept whose held-out loss, person by person, is less
- * by more than the standard error of that gain; in this order: linear scale, quadratic scale, shape.
- * Then the walk over all responses learns and applies it one response at a time.
+ * First a sample of the responses, an even one of SAMPLE_CELLS cells or so: priors, with and
+ * without each fold, and which parts to keep. A part is kept whose held-out loss, person by person,
+ * is less by more than the standard error of that gain; in this order: linear scale, quadratic
+ * scale, shape. Then the walk over all responses learns and applies it one response at a time.
  *
  * People are held in the order of their folds, so that all of a fold stand together. */
 #ifndef KN_NORM_LEARNER_H
@@ -32,11 +32,11 @@ typedef struct kn_learner_job {
 
 typedef struct kn_learner {
     kn_learner_job job;
-    kn_layer *layer;  /* what is learned, the caller's */
-    ptrdiff_t *order; /* n: the person at each place */
-    int *fold;        /* n, in that order, ascending */
-    ptrdiff_t *start; /* folds + 1: where each begins */
-    kn_mat D;         /* n x F, in that order; none: no scale */
+    kn_layer *layer;                /* what is learned, the caller's */
+    ptrdiff_t *order;               /* n: the person at each place */
+    int *fold;                      /* n, in that order, ascending */
+    ptrdiff_t *start;               /* folds + 1: where each begins */
+    kn_mat D;                       /* n x F, in that order; none: no scale */
     kn_scale_prior prior, *without; /* of everybody; folds */
     kn_shash_prior shape;
     /* the sample: n x sampled, in that order */
@@ -44,8 +44,7 @@ typedef struct kn_learner {
     kn_mat e, v, others, factor;
 } kn_learner;
 
-kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job, kn_layer *layer,
-                         kn_learner **out);
+kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job, kn_layer *layer, kn_learner **out);
 void kn_learner_free(kn_learner *l);
 
 /* Responses to be looked at beforehand: 0 where nothing is to be chosen. every: of blocks of
@@ -55,9 +54,9 @@ ptrdiff_t kn_learner_sample(const kn_learner *l, ptrdiff_t *every);
 kn_visitor kn_learner_visitor(kn_learner *l); /* of a walk over these, after the noise's */
 kn_status kn_learner_choose(kn_ctx *ctx, kn_learner *l); /* after it */
 
-/* One response. e, v in the order of people as they came; z, and where not NULL its losses, the z of
- * the joint deviance by noise_j, and that by noise_j alone. Sets beta_j and theta_j of the layer.
- * work: kn_learner_work doubles. */
+/* One response. e, v in the order of people as they came; z, and where not NULL its losses, the z
+ * of the joint deviance by noise_j, and that by noise_j alone. Sets beta_j and theta_j of the
+ * layer. work: kn_learner_work doubles. */
 typedef struct kn_learner_column {
     const kn_block *b;
     ptrdiff_t j; /* in the block */
@@ -68,7 +67,12 @@ typedef struct kn_learner_column {
 ptrdiff_t kn_learner_work(const kn_learner *l);
 void kn_learner_learn(const kn_learner *l, const kn_learner_column *c, double *work);
 
-/* What a learner holds until it has chosen, at most; and in the end. */
+/* What a learner holds, and for a while until it has chosen; what the layer holds that is learned.
+ * Columns of the scale, with its constant, there will be at most so many; 0: no scale. */
+enum { KN_LEARNER_FOLDS = 5 }; /* where maps come from one held-out set */
 void kn_learner_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n);
+void kn_layer_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n);
+ptrdiff_t kn_learner_columns_most(const kn_need_shape *s, ptrdiff_t n);
+ptrdiff_t kn_learner_work_of(ptrdiff_t n, ptrdiff_t F, int folds); /* kn_learner_work */
 
 #endif

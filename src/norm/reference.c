@@ -439,10 +439,7 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     bool finite;
     double losses[KN_N_LOSSES];
     maps_walk w = {.r = out,
-                   .z = {.gp = job->gp,
-                         .maps = job->cv,
-                         .share = job->top,
-                         .whole = true}};
+                   .z = {.gp = job->gp, .maps = job->cv, .share = job->top, .whole = true}};
     KN_TRY(reference_new(ctx, job, out));
     KN_TRY(part_groups(ctx, job, &w));
     KN_TRY(learn(ctx, job, &w));
@@ -472,8 +469,11 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     warn_of_neighbours(ctx, &out->neighbours);
 out:
     walk_clear(&w);
-    if (status != KN_OK)
+    if (status != KN_OK) {
         kn_reference_clear(out);
+        if (job->layer) /* half a layer is none */
+            kn_layer_clear(job->layer);
+    }
     return status;
 }
 
@@ -570,6 +570,7 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_hold_d(r, KN_NEED_REFERENCE, n, 8);
     if (keep)
         kn_hold_f(r, KN_NEED_REFERENCE, n, s->T);
+    kn_layer_need(r, s, n);
     begin = r->now;
     kn_learner_need(r, s, n);
     kn_noise_need(r, s, n);

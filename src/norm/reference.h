@@ -10,6 +10,7 @@
 #include "norm/deviance.h"
 #include "norm/gev.h"
 #include "norm/layer.h"
+#include "norm/learner.h"
 #include "norm/neighbours.h"
 
 typedef struct kn_reference {
@@ -18,7 +19,7 @@ typedef struct kn_reference {
     double top;        /* fraction of the statistic */
     double *statistic; /* n  trimmed mean of the largest |z| */
     double *mean_z, *negative, *positive; /* n  mean z; how many z are beyond KN_BURDEN_THRESHOLD */
-    ptrdiff_t units; /* people, or groups of them, that are independent of each other */
+    ptrdiff_t units;  /* people, or groups of them, that are independent of each other */
     double fdr_share; /* of the samples with any finding after FDR; NaN: not known */
     bool has_gev;
     kn_gev gev;
@@ -37,7 +38,7 @@ typedef struct kn_reference {
 } kn_reference;
 
 /* Of the deviance, where the maps come from one held-out set. */
-enum { KN_REFERENCE_FOLDS = 5 };
+enum { KN_REFERENCE_FOLDS = KN_LEARNER_FOLDS };
 
 /* z are kept up to a size: a training sample scored again is owed its cross-validated map. */
 bool kn_reference_keeps_z(ptrdiff_t n, ptrdiff_t T);
@@ -49,8 +50,8 @@ typedef struct kn_reference_job {
     int folds;
     double top;
     bool keep_z;
-    kn_noise_maker *noise; /* sets the noise of a block before z are made, and knows what others
-                            * than each sample say of it; NULL: gp->noise is everybody's */
+    kn_noise_maker *noise;  /* sets the noise of a block before z are made, and knows what others
+                             * than each sample say of it; NULL: gp->noise is everybody's */
     const ptrdiff_t *order; /* n: the sample at each place of the table; NULL: as they are */
     const int *group;       /* n, or NULL: of each sample; who is expected to resemble whom */
     uint64_t seed;

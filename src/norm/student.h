@@ -25,6 +25,7 @@ double kn_student_quantile(double p, double nu);   /* F_nu^-1(p), by the nearer 
  * right at the ends of each piece, within 1e-12 of kn_student_to_normal, relative; the exact
  * function where |z1| > 16. About 5 ns a value, 48 kB, 2 ms to make. */
 typedef struct kn_student_map kn_student_map;
+enum { KN_STUDENT_MAP_BYTES = 50000 }; /* about */
 kn_status kn_student_map_new(kn_ctx *ctx, double nu, kn_student_map **out);
 void kn_student_map_free(kn_student_map *map);
 double kn_student_map_at(const kn_student_map *map, double z1);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/parallel.h"
+#include "gp/cv_deal.h"
 #include "norm/burden.h"
 #include "norm/reference.h"
 
@@ -204,11 +205,12 @@ void kn_z_maker_clear(kn_z_maker *m)
 
 void kn_z_maker_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, bool whole)
 {
-    enum { OF_A_LEARNER = 20 }; /* columns of n, with a few covariates */
     ptrdiff_t blocks = 1 + s->T / KN_BLOCK, width = kn_walk_width(0, s->T);
     kn_hold(r, KN_NEED_WORK, width, sizeof(kn_losses));
-    kn_hold_d(r, KN_NEED_WORK, n,
-              (WORK + (whole ? OF_A_LEARNER : 0)) * kn_workers_of(s->threads, width, COLUMNS));
+    int folds = s->folds == KN_HELD_OUT_ONCE ? KN_LEARNER_FOLDS : s->folds;
+    ptrdiff_t learner = kn_learner_work_of(n, kn_learner_columns_most(s, n), folds);
+    kn_hold_d(r, KN_NEED_WORK, WORK * n + (whole ? learner : 0),
+              kn_workers_of(s->threads, width, COLUMNS));
     kn_slots_need(r, KN_NEED_WORK, blocks, KN_N_LOSSES);
     if (whole) {
         kn_hold_d(r, KN_NEED_WORK, width, 1);

@@ -181,6 +181,7 @@ kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out)
                                  .P = basis > 0 ? basis : s->components,
                                  .folds = s->folds,
                                  .current = s->rules == KN_RULES_CURRENT,
+                                 .calibrate = s->calibrate,
                                  .top = s->top};
     return status;
 }

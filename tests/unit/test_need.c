@@ -45,6 +45,7 @@ typedef struct trial {
     int new_samples;           /* to be scored by the model, instead of its fit */
     bool in_file;              /* whose responses are in a scratch file */
     bool additive;             /* the default model; s.groups of three rows each */
+    bool full;                 /* every part of the calibration layer */
 } trial;
 
 #define FIT(m, n, t, p) .method = &kn_method_##m, .N = n, .T = t, .P = p, .M = n
@@ -74,6 +75,22 @@ static const trial TRIALS[] = {
      .s = {LOW(900, 150, 10, 60), .folds = 5, .stats = 1, .groups = 300},
      .rank = 60,
      .additive = true},
+    {.name = "calibrated, few responses",
+     .s = {FIT(smtgpr, 400, 40, 3), .folds = 10, .stats = 3},
+     .additive = true,
+     .full = true},
+    {.name = "calibrated, few people",
+     .s = {FIT(smtgpr, 40, 5000, 3), .folds = 10, .stats = 3},
+     .additive = true,
+     .full = true},
+    {.name = "calibrated, a sample of many",
+     .s = {FIT(smtgpr, 60, 20000, 3), .folds = 10, .stats = 3},
+     .additive = true,
+     .full = true},
+    {.name = "calibrated, each alone",
+     .s = {FIT(stgpr, 60, 3000, 0), .folds = 5},
+     .additive = true,
+     .full = true},
     {.name = "one kernel", .s = {FIT(smtgpr, 400, 150, 12), .stats = 1}, .sample = "se"},
     {.name = "iso", .s = {FIT(smtgpr, 150, 5000, 20), .folds = 10, .iso = true}},
     {.name = "iso turned",
@@ -119,6 +136,8 @@ static kn_settings settings_of(const trial *t)
     kn_settings o;
     (t->additive ? kn_settings_init : classic_settings)(&o);
     o.method = t->s.method->name;
+    if (t->full)
+        o.calibrate = KN_CALIBRATE_FULL;
     o.components = t->s.given_basis ? 0 : (int)t->s.P;
     o.noise = t->s.iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
     o.folds = t->s.folds;
@@ -155,6 +174,7 @@ static kn_need_shape fit_peak(kn_ctx *ctx, const trial *t, double *peak, kn_mode
     *peak = (double)kn_memory_peak(ctx) - before;
     s.F = t->additive ? 2 * COVARIATES : COVARIATES; /* squares too */
     s.current = t->additive;
+    s.calibrate = o.calibrate;
     s.value = sizeof(float);
     s.top = o.top;
     s.threads = kn_threads(ctx);

@@ -1,0 +1,441 @@
+#include <math.h>
+
+#include "base/parallel.h"
+#include "gp/cv_deal.h"
+#include "gp/method.h"
+#include "norm/learner_private.h"
+#include "norm/normal.h"
+#include "norm/squares.h"
+
+static const double SAMPLE_CELLS = 1.2e6;
+enum { SAMPLE_LEAST = 500, SAMPLE_MOST = 5000, AUTO_FROM = 50, PEOPLE_A_COLUMN = 10, GRAIN = 8 };
+
+/* ---- a sample of the responses --------------------------------------------------------------- */
+
+static ptrdiff_t sample_size(ptrdiff_t n, ptrdiff_t T)
+{
+    ptrdiff_t most = (ptrdiff_t)(SAMPLE_CELLS / (double)n);
+    most = most < SAMPLE_LEAST ? SAMPLE_LEAST : kn_at_most(most, SAMPLE_MOST);
+    return kn_at_most(T, most);
+}
+
+static bool chooses(kn_calibrate how, ptrdiff_t n)
+{
+    return how == KN_CALIBRATE_FULL || (how == KN_CALIBRATE_AUTO && n >= AUTO_FROM);
+}
+
+ptrdiff_t kn_learner_sample(const kn_learner *l, ptrdiff_t *every)
+{
+    const kn_learner_job *job = &l->job;
+    if (!chooses(job->how, job->n))
+        return 0;
+    ptrdiff_t some = sample_size(job->n, job->T);
+    *every = (job->T + some - 1) / some;
+    return some;
+}
+
+static kn_status begin_sample(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    kn_status status;
+    kn_learner *l = self;
+    ptrdiff_t most = kn_at_most(plan->blocks * plan->width, l->job.T);
+    l->sampled = 0;
+    KN_TRY(kn_mat_new(ctx, plan->n, most, &l->e));
+    KN_TRY(kn_mat_new(ctx, plan->n, most, &l->v));
+    KN_TRY(kn_mat_new(ctx, plan->n, most, &l->others));
+    KN_TRY(kn_mat_new(ctx, plan->n, most, &l->factor));
+out:
+    return status;
+}
+
+static kn_status sample_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    kn_learner *l = self;
+    ptrdiff_t n = l->job.n;
+    double *work = NULL;
+    kn_status status = kn_alloc_d(ctx, 5 * n, &work);
+    for (ptrdiff_t j = 0; status == KN_OK && j < b->count && l->sampled < l->e.cols; j++) {
+        double *e = work, *noise = work + n, *sums = work + 2 * n;
+        const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j), *v = kn_col(b->var, j);
+        for (ptrdiff_t i = 0; i < n; i++)
+            e[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
+        kn_learner_others(l, b, j, (kn_held_out_noise){.e = e, .v = v}, sums, noise);
+        kn_learner_in_order(l, e, kn_col(l->e, l->sampled));
+        kn_learner_in_order(l, v, kn_col(l->v, l->sampled));
+        kn_learner_in_order(l, noise, kn_col(l->others, l->sampled));
+        l->sampled++;
+    }
+    kn_free(work);
+    return status;
+}
+
+kn_visitor kn_learner_visitor(kn_learner *l)
+{
+    return (kn_visitor){l, KN_WALK_Y | KN_WALK_MAPS, begin_sample, sample_block, NULL};
+}
+
+/* ---- which parts to keep --------------------------------------------------------------------- */
+
+/* A scale that is tried. */
+typedef struct trial {
+    kn_scale_columns columns;
+    kn_mat D;
+    kn_scale_prior prior, *without;
+    kn_mat factor; /* n x sampled, each person's without its fold */
+    double *score; /* n: mean loss over the sample */
+} trial;
+
+static void trial_clear(trial *t, int folds)
+{
+    kn_scale_columns_clear(&t->columns);
+    kn_mat_clear(&t->D);
+    kn_scale_prior_clear(&t->prior);
+    for (int f = 0; t->without && f < folds; f++)
+        kn_scale_prior_clear(&t->without[f]);
+    kn_free(t->without);
+    kn_mat_clear(&t->factor);
+    kn_free(t->score);
+    *t = (trial){0};
+}
+
+/* score_i = mean_j 1/2 (ln V + e^2/V),  V = v + others factor; without factor 1. */
+static void gaussian_score(const kn_learner *l, kn_mat factor, double *score)
+{
+    for (ptrdiff_t i = 0; i < l->job.n; i++) {
+        double sum = 0, cells = 0;
+        for (ptrdiff_t j = 0; j < l->sampled; j++) {
+            double e = kn_at(l->e, i, j), f = factor.data ? kn_at(factor, i, j) : 1;
+            double V = kn_at(l->v, i, j) + kn_at(l->others, i, j) * f;
+            if (!isfinite(e) || !(V > 0))
+                continue;
+            sum += 0.5 * (log(V) + e * e / V);
+            cells++;
+        }
+        score[i] = cells > 0 ? sum / cells : NAN;
+    }
+}
+
+static double gain_of(ptrdiff_t n, const double *before, const double *after, double *se)
+{
+    double count = 0, mean = 0, square = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double d = before[i] - after[i];
+        if (!isfinite(d))
+            continue;
+        count++;
+        double step = d - mean;
+        mean += step / count;
+        square += step * (d - mean);
+    }
+    *se = count > 1 ? sqrt(square / (count - 1) / count) : NAN;
+    return mean;
+}
+
+/* kurt and T_sq of z0 with the people of a fold left out; -1: of everybody. */
+static kn_status squares_without(kn_ctx *ctx, const kn_learner *l, kn_mat z0, int fold,
+                                 kn_scale_prior *out)
+{
+    kn_squares s = {0};
+    kn_mat room = {0};
+    ptrdiff_t from = fold < 0 ? 0 : l->start[fold], to = fold < 0 ? 0 : l->start[fold + 1];
+    kn_status status = kn_squares_init(ctx, l->job.n, &s);
+    if (status == KN_OK)
+        status = kn_mat_new(ctx, l->job.n, 1, &room);
+    for (ptrdiff_t j = 0; status == KN_OK && j < z0.cols; j++) {
+        for (ptrdiff_t i = 0; i < l->job.n; i++)
+            room.data[i] = i >= from && i < to ? NAN : kn_at(z0, i, j);
+        kn_squares_add(&s, room);
+    }
+    if (status == KN_OK) {
+        out->kurt = kn_squares_kurt(&s);
+        out->T_sq = kn_squares_T_sq(&s);
+    }
+    kn_mat_clear(&room);
+    kn_squares_clear(&s);
+    return status;
+}
+
+typedef struct factor_job {
+    const kn_learner *l;
+    trial *t;
+    kn_mat z0, beta;
+    kn_mat work; /* of a worker: a column */
+} factor_job;
+
+static void try_columns(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
+{
+    const factor_job *job = self;
+    const kn_learner *l = job->l;
+    ptrdiff_t F = job->t->D.cols;
+    double *work = kn_col(job->work, worker);
+    kn_mat apart = {work, F, l->job.folds, F};
+    kn_scale_folds rows = {l->fold, l->job.folds, job->t->without};
+    for (ptrdiff_t j = first; j < last; j++) {
+        kn_scale_refit(job->t->D, kn_col(job->z0, j), &rows, kn_col(job->beta, j),
+                       work + F * l->job.folds, apart);
+        kn_learner_factors(l, job->t->D, apart, kn_col(job->t->factor, j));
+    }
+}
+
+static kn_status trial_priors(kn_ctx *ctx, const kn_learner *l, kn_mat z0, kn_mat b, trial *t)
+{
+    kn_status status;
+    void *memory;
+    int folds = l->job.folds;
+    KN_TRY(kn_scale_prior_init(ctx, t->columns.F, &t->prior));
+    KN_TRY(kn_alloc(ctx, folds, sizeof *t->without, &memory));
+    t->without = memory;
+    for (int f = 0; f < folds; f++)
+        t->without[f] = (kn_scale_prior){0};
+    for (int f = 0; f < folds; f++) {
+        KN_TRY(kn_scale_prior_init(ctx, t->columns.F, &t->without[f]));
+        KN_TRY(squares_without(ctx, l, z0, f, &t->without[f]));
+    }
+    KN_TRY(squares_without(ctx, l, z0, -1, &t->prior));
+    KN_TRY(kn_scale_prior_fit(ctx, t->D, z0, b, &t->prior));
+    kn_scale_folds rows = {l->fold, folds, t->without};
+    KN_TRY(kn_scale_priors_without(ctx, t->D, z0, b, &rows, t->without));
+out:
+    return status;
+}
+
+static kn_status trial_make(kn_ctx *ctx, const kn_learner *l, kn_mat z0, trial *t)
+{
+    kn_status status;
+    ptrdiff_t n = l->job.n, F = t->columns.F;
+    int folds = l->job.folds;
+    kn_mat b = {0}, D = {0};
+    factor_job job = {.l = l, .t = t, .z0 = z0};
+    KN_TRY(kn_mat_new(ctx, n, F, &D));
+    KN_TRY(kn_mat_new(ctx, n, F, &t->D));
+    kn_scale_columns_apply(&t->columns, l->job.x, D);
+    for (ptrdiff_t f = 0; f < F; f++)
+        kn_learner_in_order(l, kn_col(D, f), kn_col(t->D, f));
+    KN_TRY(kn_mat_new(ctx, F, l->sampled, &b));
+    KN_TRY(trial_priors(ctx, l, z0, b, t));
+    KN_TRY(kn_scale_fit(ctx, t->D, z0, &t->prior, b));
+    KN_TRY(kn_mat_new(ctx, n, l->sampled, &t->factor));
+    KN_TRY(kn_mat_new(ctx, F * folds + kn_scale_refit_work(n, F, folds),
+                      kn_workers(ctx, l->sampled, GRAIN), &job.work));
+    job.beta = b;
+    kn_parallel_workers(ctx, l->sampled, GRAIN, try_columns, &job);
+    KN_TRY(kn_alloc_d(ctx, n, &t->score));
+    gaussian_score(l, t->factor, t->score);
+out:
+    kn_mat_clear(&job.work);
+    kn_mat_clear(&b);
+    kn_mat_clear(&D);
+    return status;
+}
+
+static bool keeps(const kn_learner *l, kn_layer_part *part)
+{
+    part->kept = l->job.how == KN_CALIBRATE_FULL || part->gain > part->se;
+    return part->kept;
+}
+
+/* One kind of scale; what it replaces is cleared. */
+static kn_status try_scale(kn_ctx *ctx, kn_learner *l, kn_mat z0, bool quadratic, trial *best)
+{
+    kn_status status;
+    trial t = {0};
+    kn_layer_part *part = &l->layer->part[quadratic ? KN_LAYER_SQUARE : KN_LAYER_LINE];
+    KN_TRY(kn_scale_columns_new(ctx, l->job.x, quadratic, &t.columns));
+    if (t.columns.F < 2 || t.columns.F * PEOPLE_A_COLUMN > l->job.n ||
+        t.columns.F == best->columns.F)
+        goto out; /* nothing to vary with, too few people, or nothing new */
+    KN_TRY(trial_make(ctx, l, z0, &t));
+    part->tried = true;
+    part->gain = gain_of(l->job.n, best->score, t.score, &part->se);
+    if (keeps(l, part)) {
+        trial old = *best;
+        *best = t;
+        t = old;
+    }
+out:
+    trial_clear(&t, l->job.folds);
+    return status;
+}
+
+/* zt of the sample in the place of z0. */
+static void student_sample(const kn_learner *l, kn_mat z)
+{
+    for (ptrdiff_t j = 0; j < z.cols; j++) {
+        double *zj = kn_col(z, j);
+        for (ptrdiff_t i = 0; i < z.rows; i++) {
+            double V = kn_at(l->v, i, j) + kn_at(l->others, i, j) * kn_at(l->factor, i, j);
+            zj[i] = V > 0 ? kn_at(l->e, i, j) / sqrt(V) : NAN;
+        }
+        if (l->layer->map)
+            kn_student_map_apply(l->layer->map, z.rows, zj);
+    }
+}
+
+/* after_i = mean_j -ln density of zt by a law without i's fold, before_i by the normal one. */
+static kn_status shape_scores(kn_ctx *ctx, const kn_learner *l, kn_mat zt, kn_mat theta,
+                              double *before, double *after)
+{
+    kn_status status;
+    int folds = l->job.folds;
+    kn_mat apart = {0};
+    double *cells = NULL;
+    kn_shash_folds rows = {l->job.n, l->fold, folds};
+    KN_TRY(kn_mat_new(ctx, 2, folds, &apart));
+    KN_TRY(kn_alloc_d(ctx, l->job.n, &cells));
+    for (ptrdiff_t i = 0; i < l->job.n; i++)
+        before[i] = after[i] = cells[i] = 0;
+    for (ptrdiff_t j = 0; j < zt.cols; j++) {
+        const double *z = kn_col(zt, j);
+        kn_shash_refit(&l->layer->nodes, &l->shape, &rows, z, kn_col(theta, j), apart);
+        for (int f = 0; f < folds; f++) {
+            kn_shash law = kn_shash_at(&l->layer->nodes, kn_col(apart, f));
+            for (ptrdiff_t i = l->start[f]; i < l->start[f + 1]; i++) {
+                if (isnan(z[i]))
+                    continue;
+                before[i] += 0.5 * (z[i] * z[i] + KN_LOG_2PI);
+                after[i] += kn_shash_nll(&law, z[i]);
+                cells[i]++;
+            }
+        }
+    }
+    for (ptrdiff_t i = 0; i < l->job.n; i++) {
+        before[i] = cells[i] > 0 ? before[i] / cells[i] : NAN;
+        after[i] = cells[i] > 0 ? after[i] / cells[i] : NAN;
+    }
+out:
+    kn_free(cells);
+    kn_mat_clear(&apart);
+    return status;
+}
+
+static kn_status try_shape(kn_ctx *ctx, kn_learner *l, kn_mat zt, bool *kept)
+{
+    kn_status status;
+    kn_mat theta = {0};
+    double *scores = NULL;
+    kn_scale_prior squares;
+    kn_layer_part *part = &l->layer->part[KN_LAYER_SHAPE];
+    student_sample(l, zt);
+    KN_TRY(squares_without(ctx, l, zt, -1, &squares));
+    KN_TRY(kn_mat_new(ctx, 2, l->sampled, &theta));
+    KN_TRY(kn_shash_prior_fit(ctx, &l->layer->nodes, zt, squares.T_sq, theta, &l->shape));
+    KN_TRY(kn_alloc_d(ctx, 2 * l->job.n, &scores));
+    KN_TRY(shape_scores(ctx, l, zt, theta, scores, scores + l->job.n));
+    part->tried = true;
+    part->gain = gain_of(l->job.n, scores, scores + l->job.n, &part->se);
+    *kept = keeps(l, part);
+out:
+    kn_free(scores);
+    kn_mat_clear(&theta);
+    return status;
+}
+
+static void take_scale(kn_learner *l, trial *t)
+{
+    kn_scale_columns_clear(&l->layer->columns);
+    l->layer->columns = t->columns;
+    l->D = t->D;
+    l->prior = t->prior;
+    l->without = t->without;
+    t->columns = (kn_scale_columns){0};
+    t->D = kn_mat_none();
+    t->prior = (kn_scale_prior){0};
+    t->without = NULL;
+}
+
+kn_status kn_learner_choose(kn_ctx *ctx, kn_learner *l)
+{
+    kn_status status;
+    trial best = {0};
+    kn_mat z = {0}, sample[] = {l->e, l->v, l->others, l->factor};
+    bool shape = false;
+    KN_TRY(kn_mat_new(ctx, l->job.n, l->sampled, &z));
+    for (ptrdiff_t j = 0; j < l->sampled; j++)
+        for (ptrdiff_t i = 0; i < l->job.n; i++) {
+            double V = kn_at(l->v, i, j) + kn_at(l->others, i, j);
+            kn_col(z, j)[i] = V > 0 ? kn_at(l->e, i, j) / sqrt(V) : NAN;
+            kn_col(l->factor, j)[i] = 1;
+        }
+    KN_TRY(kn_alloc_d(ctx, l->job.n, &best.score));
+    gaussian_score(l, kn_mat_none(), best.score);
+    for (int quadratic = 0; l->job.x && quadratic < 2; quadratic++)
+        KN_TRY(try_scale(ctx, l, z, quadratic, &best));
+    if (best.columns.F > 0) {
+        for (ptrdiff_t j = 0; j < l->sampled; j++)
+            for (ptrdiff_t i = 0; i < l->job.n; i++)
+                kn_col(l->factor, j)[i] = kn_at(best.factor, i, j);
+        take_scale(l, &best);
+        KN_TRY(kn_mat_new(ctx, l->layer->columns.F, l->job.T, &l->layer->beta));
+    }
+    KN_TRY(try_shape(ctx, l, z, &shape));
+    if (shape)
+        KN_TRY(kn_mat_new(ctx, 2, l->job.T, &l->layer->theta));
+out:
+    for (size_t i = 0; i < sizeof sample / sizeof *sample; i++)
+        kn_mat_clear(&sample[i]);
+    l->e = l->v = l->others = l->factor = kn_mat_none();
+    kn_mat_clear(&z);
+    trial_clear(&best, l->job.folds);
+    return status;
+}
+
+ptrdiff_t kn_learner_columns_most(const kn_need_shape *s, ptrdiff_t n)
+{
+    ptrdiff_t F = kn_at_most(1 + s->F, n / PEOPLE_A_COLUMN);
+    return chooses((kn_calibrate)s->calibrate, n) && F > 1 ? F : 0;
+}
+
+/* A walk over the sample; leaves what maps keep of it. */
+static void sample_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t width)
+{
+    kn_held mark = r->now, room;
+    kn_walk_need(r, n, width, KN_WALK_Y | KN_WALK_MAPS);
+    kn_hold_d(r, KN_NEED_WORK, n, 5);
+    room = r->now;
+    s->method->need.block(r, s, KN_MAPS_CV, n);
+    kn_let_go_of(r, mark, room);
+}
+
+/* Scales: the best so far and one that is tried, of which priors without each fold come first. */
+static void choice_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t some)
+{
+    ptrdiff_t F = kn_learner_columns_most(s, n);
+    int folds = s->folds == KN_HELD_OUT_ONCE ? KN_LEARNER_FOLDS : s->folds;
+    kn_hold_d(r, KN_NEED_WORK, n, some); /* z */
+    if (F > 0) {
+        kn_held mark;
+        kn_hold_d(r, KN_NEED_WORK, n, some + 3 * F);
+        kn_hold_d(r, KN_NEED_WORK, F, some);
+        mark = r->now;
+        kn_hold_d(r, KN_NEED_WORK, F, folds * some);
+        kn_let_go(r, mark);
+        kn_hold_d(r, KN_NEED_WORK, n, some);
+        kn_hold_d(r, KN_NEED_WORK, F * folds + kn_scale_refit_work(n, F, folds),
+                  kn_workers_of(s->threads, some, GRAIN));
+    }
+}
+
+void kn_learner_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+{
+    enum { SAMPLE = 4 }; /* e, v, others, factor */
+    ptrdiff_t some = sample_size(n, s->T), most = kn_at_most(some + KN_LEARNER_CUT, s->T);
+    kn_hold(r, KN_NEED_WORK, n, sizeof(ptrdiff_t) + sizeof(int));
+    kn_hold_d(r, KN_NEED_WORK, n, kn_learner_columns_most(s, n));
+    if (!chooses((kn_calibrate)s->calibrate, n))
+        return;
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, n, SAMPLE * most);
+    sample_need(r, s, n, kn_walk_width(some < s->T ? KN_LEARNER_CUT : 0, s->T));
+    choice_need(r, s, n, most);
+    kn_let_go(r, mark);
+}
+
+void kn_layer_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+{
+    enum { OF_SHAPE = 2 };
+    if (s->calibrate == KN_CALIBRATE_NONE)
+        return;
+    kn_hold_bytes(r, KN_NEED_REFERENCE, KN_STUDENT_MAP_BYTES);
+    if (chooses((kn_calibrate)s->calibrate, n))
+        kn_hold_d(r, KN_NEED_REFERENCE, kn_learner_columns_most(s, n) + OF_SHAPE, s->T);
+}

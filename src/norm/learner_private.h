@@ -1,0 +1,18 @@
+/* Between the two halves of a learner: what is common to responses and which parts there are
+ * (learner_choose.c), and one response after the other (learner.c). */
+#ifndef KN_NORM_LEARNER_PRIVATE_H
+#define KN_NORM_LEARNER_PRIVATE_H
+
+#include "norm/learner.h"
+
+/* From the order in which people came to that of their folds; n each. */
+void kn_learner_in_order(const kn_learner *l, const double *from, double *to);
+
+/* noise (n) as others say, in the order in which people came; sums: 3 n of work. */
+void kn_learner_others(const kn_learner *l, const kn_block *b, ptrdiff_t j, kn_held_out_noise of,
+                       double *sums, double *noise);
+
+/* factor (n) = exp(eta) of the people of each fold by beta (F x folds) made without it. */
+void kn_learner_factors(const kn_learner *l, kn_mat D, kn_mat beta, double *factor);
+
+#endif
