@@ -55,12 +55,20 @@ void kn_labels_clear(kn_labels *labels)
 /* ---- differences -------------------------------------------------------------------------------
  */
 
+/* How large a difference can be, whoever is of which group: with e beyond and u unobserved, one of
+ * the groups has them all, and m - u or n - m - u people at least are left of it. */
+typedef struct reach {
+    double bound; /* min(1, e / (min(m, n - m) - u)) */
+    ptrdiff_t response;
+} reach;
+
 typedef struct pass {
     const kn_exceedance *e;
     const uint64_t *beyond;
     const kn_labels *labels;
     kn_relabelled out;
-    ptrdiff_t first;                  /* response of the loop's item 0 */
+    reach *order;                     /* T: the largest bound first */
+    ptrdiff_t first;                  /* place in that order of the loop's item 0 */
     ptrdiff_t *n_beyond, *n_observed; /* T: e_j and N_j */
     double *most;          /* workers x B: max_k |d*_bk| of the responses that a worker had */
     double *log_factorial; /* 0 .. n */
@@ -81,30 +89,18 @@ static inline double difference(ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdiff_t
     return m > 0 && m < N ? (double)(a * N - e * m) / ((double)m * (double)(N - m)) : NAN;
 }
 
-/* Where everybody is observed m and N are those of all, and integers can be compared: one division
- * for a block. */
-KN_CLONES static double most_complete(const pass *p, const uint64_t *set, ptrdiff_t first,
-                                      ptrdiff_t last)
-{
-    ptrdiff_t words = p->e->words, n = p->labels->n, m = p->labels->m, most = 0;
-    for (ptrdiff_t j = first; j < last; j++) {
-        ptrdiff_t d = count(p->beyond + j * words, set, words) * n - p->n_beyond[j] * m;
-        d = d < 0 ? -d : d;
-        most = d > most ? d : most;
-    }
-    return (double)most / ((double)m * (double)(n - m));
-}
-
-KN_CLONES static double most_observed(const pass *p, const uint64_t *set, ptrdiff_t first,
-                                      ptrdiff_t last)
+/* max |d*| over some responses in their order, if that is more than `most`: d is at most the bound,
+ * and those to come have none that is larger. */
+KN_CLONES static double most_of(const pass *p, const uint64_t *set, const reach *some, ptrdiff_t n,
+                                double most)
 {
     ptrdiff_t words = p->e->words;
-    double most = 0;
-    for (ptrdiff_t j = first; j < last; j++) {
-        ptrdiff_t m = count(p->e->observed + j * words, set, words);
-        double d = difference(count(p->beyond + j * words, set, words), p->n_beyond[j], m,
-                              p->n_observed[j]);
-        most = fabs(d) > most ? fabs(d) : most; /* NaN is not */
+    for (ptrdiff_t k = 0; k < n && some[k].bound > most; k++) {
+        ptrdiff_t j = some[k].response, N = p->n_observed[j], m = p->labels->m;
+        if (N < p->labels->n)
+            m = count(p->e->observed + j * words, set, words);
+        double d = fabs(difference(count(p->beyond + j * words, set, words), p->n_beyond[j], m, N));
+        most = d > most ? d : most; /* NaN is not */
     }
     return most;
 }
@@ -115,16 +111,9 @@ static void meet(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
     const pass *p = self;
     const kn_labels *l = p->labels;
     double *most = p->most + worker * l->B;
-    ptrdiff_t first = p->first + from, last = p->first + to;
-    bool complete = true;
-    for (ptrdiff_t j = first; j < last; j++)
-        complete = complete && p->n_observed[j] == l->n;
-    for (ptrdiff_t b = 0; b < l->B; b++) {
-        const uint64_t *set = l->drawn + b * l->words;
-        double d =
-            complete ? most_complete(p, set, first, last) : most_observed(p, set, first, last);
-        most[b] = d > most[b] ? d : most[b];
-    }
+    for (ptrdiff_t b = 0; b < l->B; b++)
+        most[b] =
+            most_of(p, l->drawn + b * l->words, p->order + p->first + from, to - from, most[b]);
 }
 
 /* own = sum of C(e, x) C(N - e, m - x) / C(N, m) over x with a difference at least as large. */
@@ -153,6 +142,8 @@ static void prepare(void *self, ptrdiff_t from, ptrdiff_t to)
         p->n_beyond[j] = e;
         p->n_observed[j] = N;
         p->out.difference[j] = difference(a, e, m, N);
+        ptrdiff_t least = (l->m < l->n - l->m ? l->m : l->n - l->m) - (l->n - N);
+        p->order[j] = (reach){e < least ? (double)e / (double)least : e > 0, j};
         p->own[j] = isnan(p->out.difference[j]) ? NAN : own_p(p, a, e, m, N);
     }
 }
@@ -207,6 +198,13 @@ out:
     return status;
 }
 
+static int by_bound(const void *a, const void *b)
+{
+    const reach *x = a, *y = b;
+    return x->bound != y->bound ? (x->bound < y->bound ? 1 : -1)
+                                : (x->response > y->response) - (x->response < y->response);
+}
+
 /* Blocks between two looks at what the caller wants. */
 static kn_status meet_all(kn_ctx *ctx, pass *p)
 {
@@ -227,6 +225,7 @@ kn_status kn_relabel(kn_ctx *ctx, const kn_exceedance *e, kn_sign sign, const kn
 {
     kn_status status;
     int workers = kn_workers(ctx, e->T, BLOCK);
+    void *memory;
     pass p = {.e = e, .beyond = e->beyond[sign], .labels = labels, .out = out};
     KN_TRY(kn_alloc_i(ctx, e->T, &p.n_beyond));
     KN_TRY(kn_alloc_i(ctx, e->T, &p.n_observed));
@@ -235,7 +234,10 @@ kn_status kn_relabel(kn_ctx *ctx, const kn_exceedance *e, kn_sign sign, const kn
     KN_TRY(kn_alloc_d(ctx, labels->n + 1, &p.log_factorial));
     for (ptrdiff_t i = 1; i <= labels->n; i++)
         p.log_factorial[i] = p.log_factorial[i - 1] + log((double)i);
+    KN_TRY(kn_alloc(ctx, e->T, sizeof *p.order, &memory));
+    p.order = memory;
     kn_parallel(ctx, e->T, BLOCK, prepare, &p);
+    qsort(p.order, (size_t)e->T, sizeof *p.order, by_bound);
     KN_TRY(meet_all(ctx, &p));
     family_wise(&p, workers);
     KN_TRY(adjust(ctx, &p));
@@ -243,6 +245,7 @@ out:
     kn_free(p.n_beyond);
     kn_free(p.n_observed);
     kn_free(p.own);
+    kn_free(p.order);
     kn_free(p.most);
     kn_free(p.log_factorial);
     return status;

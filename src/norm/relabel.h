@@ -6,10 +6,11 @@
  * relabellings own_j   = P(|d| >= |d_j|), a hypergeometric (N, e, m): every relabelling of those
  * observed p_fdr_j = own_j adjusted by Benjamini and Hochberg over responses
  *
- * Both quotients are of integers and rounded once: differences that are equal are equal doubles,
- * and ties count. B T n/64 words are met and counted, 2 or 3 s for B = 5000, T = 230,000, n = 200
- * on one thread; responses pass in blocks that stay in cache while all labels meet them. The same
- * bits for any number of threads: maxima do not depend on an order. */
+ * The quotient is one of integers, rounded once: differences that are equal are equal doubles, and
+ * ties count. At most B T n/64 words are met and counted; those responses come first that can
+ * differ most, and the rest are passed over where the maximum is beyond their reach. Blocks of
+ * responses stay in cache while all labels meet them. The same bits for any number of threads: a
+ * maximum does not depend on an order. */
 #ifndef KN_NORM_RELABEL_H
 #define KN_NORM_RELABEL_H
 

@@ -123,7 +123,7 @@ static kn_status open_file(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i, kn_zfil
     KN_TRY(path_of(ctx, s, i, 0, path));
     if (kn_path_ends(path, ".csv")) {
         KN_TRY(kn_table_read(ctx, path, &f->table));
-        f->first = !s->split; /* the id before them */
+        f->first = 1; /* the id before them */
     } else if (kn_path_ends(path, ".npy")) {
         KN_TRY(kn_npy_open(ctx, path, &f->array));
         if (f->array.header.fortran && f->array.header.rows > 1)
@@ -258,13 +258,14 @@ static kn_status check_file(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i)
     if (i > 0 && width_of(f) != s->space.T)
         return kn_fail(ctx, KN_ERR_DATA, "%s: %td responses, expected %td as the first person has",
                        path, width_of(f), s->space.T);
-    for (ptrdiff_t k = 0; f->table && !s->split && k < s->n; k++)
-        if (strcmp(kn_table_cell(f->table, k, 0), kn_scored_id(s, k)) != 0)
+    for (ptrdiff_t k = 0; f->table && k < maps; k++) {
+        const char *id = kn_table_cell(f->table, k, 0), *expected = kn_scored_id(s, i + k);
+        if (strcmp(id, expected) != 0)
             return kn_fail(ctx, KN_ERR_DATA,
                            "%s line %td: %s is '%s', expected '%s' as in people.tsv", path,
                            kn_table_line(f->table, k), kn_clipped(kn_table_name(f->table, 0)).text,
-                           kn_clipped(kn_table_cell(f->table, k, 0)).text,
-                           kn_clipped(kn_scored_id(s, k)).text);
+                           kn_clipped(id).text, kn_clipped(expected).text);
+    }
 out:
     return status;
 }

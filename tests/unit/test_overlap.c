@@ -316,7 +316,7 @@ static void without_memory_it_says_so(void **state)
     }
     kn_fail_allocation(ctx, 0);
     assert_ok(ctx, kn_labels_new(ctx, data.second, 20, 9, 1, &labels));
-    for (long k = 1; k <= 7; k++) {
+    for (long k = 1; k <= 8; k++) {
         kn_fail_allocation(ctx, k);
         assert_int_equal(kn_relabel(ctx, &e, KN_SIGN_POSITIVE, &labels,
                                     (kn_relabelled){out.difference, out.p, out.p_fdr}),
