@@ -1,10 +1,10 @@
 /* Do two groups differ in the share of people beyond a threshold? By permuting labels [METHOD 8d].
  *
  *     a = #(beyond_j and second), e = #beyond_j, m = #(observed_j and second), N = #observed_j
- *     d_j     = a/m - (e - a)/(N - m) = (a N - e m) / (m (N - m))        second minus first group
- *     p_j     = (1 + #{b: max_k |d*_bk| >= |d_j|}) / (B + 1)             family-wise, B
- * relabellings own_j   = P(|d| >= |d_j|), a hypergeometric (N, e, m): every relabelling of those
- * observed p_fdr_j = own_j adjusted by Benjamini and Hochberg over responses
+ *     d_j     = a/m - (e - a)/(N - m) = (a N - e m) / (m (N - m))        second group minus first
+ *     p_j     = (1 + #{b: max_k |d*_bk| >= |d_j|}) / (B + 1)            B relabellings, family-wise
+ *     own_j   = P(|d| >= |d_j|), a hypergeometric (N, e, m)             all relabellings of one j
+ *     p_fdr_j = own_j adjusted by Benjamini and Hochberg over responses
  *
  * The quotient is one of integers, rounded once: differences that are equal are equal doubles, and
  * ties count. At most B T n/64 words are met and counted; those responses come first that can
