@@ -10,12 +10,12 @@ static json_t *columns_json(const kn_scale_columns *c)
     json_t *list = json_array();
     for (ptrdiff_t f = 0; f < c->F; f++) {
         const kn_scale_column *k = &c->column[f];
-        json_array_append_new(list, json_pack("{s:i s:I s:o s:o s:o s:o s:o}", "kind", (int)k->kind,
-                                              "source", (json_int_t)k->source, "mean",
-                                              kn_json_number(k->mean), "sd", kn_json_number(k->sd),
-                                              "low", kn_json_number(k->low), "high",
-                                              kn_json_number(k->high), "centre",
-                                              kn_json_number(k->centre)));
+        json_array_append_new(list,
+                              json_pack("{s:i s:I s:o s:o s:o s:o s:o}", "kind", (int)k->kind,
+                                        "source", (json_int_t)k->source, "mean",
+                                        kn_json_number(k->mean), "sd", kn_json_number(k->sd), "low",
+                                        kn_json_number(k->low), "high", kn_json_number(k->high),
+                                        "centre", kn_json_number(k->centre)));
     }
     return list;
 }
@@ -93,14 +93,14 @@ static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, co
     out->F = (ptrdiff_t)n;
     for (size_t i = 0; i < n; i++) {
         json_t *j = json_array_get(list, i);
-        out->column[i] = (kn_scale_column){
-            .kind = (kn_scale_kind)json_integer_value(json_object_get(j, "kind")),
-            .source = (ptrdiff_t)json_integer_value(json_object_get(j, "source")),
-            .mean = number(j, "mean", NAN),
-            .sd = number(j, "sd", NAN),
-            .low = number(j, "low", -INFINITY), /* null: no bound */
-            .high = number(j, "high", INFINITY),
-            .centre = number(j, "centre", NAN)};
+        out->column[i] =
+            (kn_scale_column){.kind = (kn_scale_kind)json_integer_value(json_object_get(j, "kind")),
+                              .source = (ptrdiff_t)json_integer_value(json_object_get(j, "source")),
+                              .mean = number(j, "mean", NAN),
+                              .sd = number(j, "sd", NAN),
+                              .low = number(j, "low", -INFINITY), /* null: no bound */
+                              .high = number(j, "high", INFINITY),
+                              .centre = number(j, "centre", NAN)};
         if (!is_sound(&out->column[i], x))
             return bad(ctx, f);
     }

@@ -19,7 +19,7 @@ struct kn_model {
     kn_gp gp;
     uint64_t seed; /* of the folds */
     int folds;
-    bool grouped; /* the folds kept groups of samples together */
+    bool grouped;   /* the folds kept groups of samples together */
     kn_layer layer; /* from residuals to z; nu = 0: as in 0.1, z = e/sqrt(v + noise) */
     kn_reference reference;
     kn_recipe recipe;         /* n = 0: covariates were given as numbers */

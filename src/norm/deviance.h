@@ -32,7 +32,7 @@ typedef struct kn_deviance {
     kn_mat M, L;    /* K x K, lower triangles; M = L L' */
     double *sorted; /* ref, ascending, those that are not NaN */
     ptrdiff_t n_sorted;
-    double logdet;  /* ln|Sigma| */
+    double logdet; /* ln|Sigma| */
     /* How K was chosen: mean held-out log density per sample; n_ladder = 0 when K was given. */
     int n_ladder;
     ptrdiff_t ladder[KN_DEVIANCE_LADDER];

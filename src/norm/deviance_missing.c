@@ -46,8 +46,8 @@ static bool is_hole(const filling *f, ptrdiff_t i, ptrdiff_t j)
 /* ---- K directions of some rows --------------------------------------------------------------- */
 
 typedef struct directions {
-    kn_mat Q;            /* T x K */
-    double *lam, *psi;   /* K, T */
+    kn_mat Q;          /* T x K */
+    double *lam, *psi; /* K, T */
 } directions;
 
 static void directions_clear(directions *d)
@@ -131,10 +131,9 @@ static kn_status directions_of(kn_ctx *ctx, const filling *f, const bool *use, p
             kn_gemm(ctx, 1, KN_N, V, KN_T, Q, 0, of);
         }
         for (ptrdiff_t j = 0; j < z.cols; j++)
-            d->psi[first + j] =
-                fmax(own_variance(f, use, first + j, kn_col(z, j), kn_col(of, j),
-                                  1 - (double)K / rows),
-                     PSI_FLOOR * trace / (rows * (double)T));
+            d->psi[first + j] = fmax(own_variance(f, use, first + j, kn_col(z, j), kn_col(of, j),
+                                                  1 - (double)K / rows),
+                                     PSI_FLOOR * trace / (rows * (double)T));
         for (ptrdiff_t k = 0; k < K; k++)
             for (ptrdiff_t j = 0; j < z.cols; j++)
                 kn_col(Q, k)[j] /= d->lam[k] > 0 ? sqrt(d->lam[k]) : 1;
@@ -263,8 +262,7 @@ static kn_status rows_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t 
     (void)ctx;
     for (ptrdiff_t j = 0; j < count; j++)
         for (ptrdiff_t i = 0; i < z.rows; i++)
-            kn_col(z, j)[i] =
-                (double)s->z[(first + j) * s->f->from->n + (s->row ? s->row[i] : i)];
+            kn_col(z, j)[i] = (double)s->z[(first + j) * s->f->from->n + (s->row ? s->row[i] : i)];
     return KN_OK;
 }
 
@@ -276,8 +274,7 @@ static kn_deviance take(directions *d, ptrdiff_t T, ptrdiff_t K)
 }
 
 /* ref of the people of fold k by what the others are like. */
-static kn_status judge_fold(kn_ctx *ctx, filling *f, int k, ptrdiff_t K, bool *use,
-                            double *ref)
+static kn_status judge_fold(kn_ctx *ctx, filling *f, int k, ptrdiff_t K, bool *use, double *ref)
 {
     kn_status status;
     const kn_deviance_holes *from = f->from;

@@ -16,10 +16,10 @@
 #include "norm/student.h"
 
 typedef enum kn_calibrate { /* the option, in its order */
-    KN_CALIBRATE_NONE,
-    KN_CALIBRATE_STUDENT,
-    KN_CALIBRATE_AUTO,
-    KN_CALIBRATE_FULL
+                            KN_CALIBRATE_NONE,
+                            KN_CALIBRATE_STUDENT,
+                            KN_CALIBRATE_AUTO,
+                            KN_CALIBRATE_FULL
 } kn_calibrate;
 
 enum { KN_LAYER_LINE, KN_LAYER_SQUARE, KN_LAYER_SHAPE, KN_LAYER_PARTS };
@@ -41,7 +41,7 @@ typedef struct kn_layer {
     kn_shash_nodes nodes;
 } kn_layer;
 
-void kn_layer_clear(kn_layer *l);              /* {0} is fine */
+void kn_layer_clear(kn_layer *l);                     /* {0} is fine */
 kn_status kn_layer_prepare(kn_ctx *ctx, kn_layer *l); /* what is made of the rest */
 
 /* The covariates that D is made of: numbers and categories of two levels of a design. raw: people

@@ -12,8 +12,8 @@
 #include "gp/method.h"
 #include "gp/noise.h"
 #include "model/units.h"
-#include "norm/extrapolation.h"
 #include "norm/burden.h"
+#include "norm/extrapolation.h"
 #include "norm/fdr.h"
 #include "norm/top.h"
 #include "work/attendance.h"
@@ -469,9 +469,9 @@ out:
 static kn_status detection(kn_ctx *ctx, kn_scores *s)
 {
     static const signed char sign[KN_N_STATISTICS] = {1, 1, 1, 1, 0, 1, -1, 1, 1};
-    const double *score[KN_N_STATISTICS] = {
-        s->statistic, s->deviance,     s->deviance_noise, s->mean_z,      s->mean_z,
-        s->negative,  s->top_negative, s->positive,       s->top_positive};
+    const double *score[KN_N_STATISTICS] = {s->statistic,    s->deviance, s->deviance_noise,
+                                            s->mean_z,       s->mean_z,   s->negative,
+                                            s->top_negative, s->positive, s->top_positive};
     double *larger = NULL; /* is more abnormal */
     kn_status status = kn_alloc_d(ctx, s->n, &larger);
     for (int k = 0; k < KN_N_STATISTICS && status == KN_OK; k++) {
