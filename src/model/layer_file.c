@@ -10,12 +10,12 @@ static json_t *columns_json(const kn_scale_columns *c)
     json_t *list = json_array();
     for (ptrdiff_t f = 0; f < c->F; f++) {
         const kn_scale_column *k = &c->column[f];
-        json_array_append_new(list, json_pack("{s:i s:I s:o s:o s:o s:o s:o}", "kind", (int)k->kind,
-                                              "source", (json_int_t)k->source, "mean",
-                                              kn_json_number(k->mean), "sd", kn_json_number(k->sd),
-                                              "low", kn_json_number(k->low), "high",
-                                              kn_json_number(k->high), "centre",
-                                              kn_json_number(k->centre)));
+        json_array_append_new(list,
+                              json_pack("{s:i s:I s:o s:o s:o s:o s:o}", "kind", (int)k->kind,
+                                        "source", (json_int_t)k->source, "mean",
+                                        kn_json_number(k->mean), "sd", kn_json_number(k->sd), "low",
+                                        kn_json_number(k->low), "high", kn_json_number(k->high),
+                                        "centre", kn_json_number(k->centre)));
     }
     return list;
 }
@@ -31,7 +31,7 @@ json_t *kn_layer_to_json(const kn_layer *l)
         if (l->part[k].tried)
             json_object_set_new(parts, kn_layer_part_name[k],
                                 json_pack("{s:b s:o s:o}", "kept", l->part[k].kept, "gain",
-                                          kn_json_number(l->part[k].gain), "se",
+                                          kn_json_number(l->part[k].gain), "gain_se",
                                           kn_json_number(l->part[k].se)));
     return json_pack("{s:o s:o s:o s:b}", "nu", kn_json_number(l->nu), "parts", parts, "columns",
                      columns_json(&l->columns), "shape", l->theta.data != NULL);
@@ -93,14 +93,14 @@ static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, co
     out->F = (ptrdiff_t)n;
     for (size_t i = 0; i < n; i++) {
         json_t *j = json_array_get(list, i);
-        out->column[i] = (kn_scale_column){
-            .kind = (kn_scale_kind)json_integer_value(json_object_get(j, "kind")),
-            .source = (ptrdiff_t)json_integer_value(json_object_get(j, "source")),
-            .mean = number(j, "mean", NAN),
-            .sd = number(j, "sd", NAN),
-            .low = number(j, "low", -INFINITY), /* null: no bound */
-            .high = number(j, "high", INFINITY),
-            .centre = number(j, "centre", NAN)};
+        out->column[i] =
+            (kn_scale_column){.kind = (kn_scale_kind)json_integer_value(json_object_get(j, "kind")),
+                              .source = (ptrdiff_t)json_integer_value(json_object_get(j, "source")),
+                              .mean = number(j, "mean", NAN),
+                              .sd = number(j, "sd", NAN),
+                              .low = number(j, "low", -INFINITY), /* null: no bound */
+                              .high = number(j, "high", INFINITY),
+                              .centre = number(j, "centre", NAN)};
         if (!is_sound(&out->column[i], x))
             return bad(ctx, f);
     }
@@ -113,7 +113,7 @@ static void read_parts(json_t *parts, kn_layer *l)
         json_t *p = json_object_get(parts, kn_layer_part_name[k]);
         if (json_is_object(p))
             l->part[k] = (kn_layer_part){true, json_is_true(json_object_get(p, "kept")),
-                                         number(p, "gain", NAN), number(p, "se", NAN)};
+                                         number(p, "gain", NAN), number(p, "gain_se", NAN)};
     }
 }
 

@@ -16,14 +16,14 @@
 #include "norm/student.h"
 
 typedef enum kn_calibrate { /* the option, in its order */
-    KN_CALIBRATE_NONE,
-    KN_CALIBRATE_STUDENT,
-    KN_CALIBRATE_AUTO,
-    KN_CALIBRATE_FULL
+                            KN_CALIBRATE_NONE,
+                            KN_CALIBRATE_STUDENT,
+                            KN_CALIBRATE_AUTO,
+                            KN_CALIBRATE_FULL
 } kn_calibrate;
 
 enum { KN_LAYER_LINE, KN_LAYER_SQUARE, KN_LAYER_SHAPE, KN_LAYER_PARTS };
-extern const char *const kn_layer_part_name[KN_LAYER_PARTS]; /* linear, quadratic, shape */
+extern const char *const kn_layer_part_name[KN_LAYER_PARTS]; /* in model files */
 extern const char *const kn_layer_part_words[KN_LAYER_PARTS];
 
 typedef struct kn_layer_part { /* that may be there beside the Student step */
@@ -41,7 +41,7 @@ typedef struct kn_layer {
     kn_shash_nodes nodes;
 } kn_layer;
 
-void kn_layer_clear(kn_layer *l);              /* {0} is fine */
+void kn_layer_clear(kn_layer *l);                     /* {0} is fine */
 kn_status kn_layer_prepare(kn_ctx *ctx, kn_layer *l); /* what is made of the rest */
 
 /* The covariates that D is made of: numbers and categories of two levels of a design. raw: people
