@@ -34,9 +34,11 @@ void files_values(bench *b, bench_files *f)
 void files_images(bench *b, bench_files *f, const char *path, ptrdiff_t first, ptrdiff_t volumes)
 {
     kn_image_writer *w;
-    BENCH_TRY(b,
-              kn_image_writer_new(b->ctx, path, &(kn_image_target){&f->geometry, volumes, "bench"},
-                                  &f->options, &w));
+    BENCH_TRY(b, kn_image_writer_new(b->ctx, path,
+                                     &(kn_image_target){.geometry = &f->geometry,
+                                                        .volumes = volumes,
+                                                        .description = "bench"},
+                                     &f->options, &w));
     for (ptrdiff_t v = first; v < first + (volumes ? volumes : 1); v++)
         BENCH_TRY(b, kn_image_writer_volume(b->ctx, w,
                                             &(kn_volume){f->values + v * f->n, 1, NULL, f->n, 0}));

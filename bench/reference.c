@@ -77,7 +77,9 @@ static void run(bench *b, const bench_data *d, int P)
     int dealt = N_FOLDS;
     BENCH_TRY(b, kn_folds_deal(b->ctx, N, NULL, 1, &dealt, fold));
     lap(&w, -1);
-    BENCH_TRY(b, kn_gp_cv(b->ctx, &m->gp, &(kn_cv_problem){&R, &gram, N_FOLDS, fold}, &cv));
+    BENCH_TRY(b, kn_gp_cv(b->ctx, &m->gp,
+                          &(kn_cv_problem){.Y = &R, .gram = &gram, .folds = N_FOLDS, .fold = fold},
+                          &cv));
     lap(&w, FOLDS);
     BENCH_TRY(b, kn_gp_set_noise(b->ctx, &m->gp, &R, &cv, KN_RULES_CURRENT));
     lap(&w, NOISE);

@@ -292,6 +292,20 @@ KN_API kn_status kn_covariance(kn_ctx *ctx, const kn_model *model, kn_view x,
                                const ptrdiff_t *responses, ptrdiff_t count, kn_mat model_cov,
                                kn_mat noise_cov);
 
+/* Where deviations overlap: for each group of {by} in the folder {scored}, which kn_score wrote,
+ * the share of people beyond {threshold} at each response, and between two groups the difference
+ * with p; options of "overlap". Tables or maps go to the folder {output}. */
+typedef struct kn_overlap_info { /* [0] negative, [1] positive deviations; p: of two groups */
+    size_t size;                 /* sizeof(kn_overlap_info) as the caller was compiled */
+    ptrdiff_t people, left_out;  /* left out for want of a group */
+    ptrdiff_t groups, responses, files;
+    double least_p[2], least_p_fdr[2]; /* family-wise, and adjusted for false discoveries; or NaN */
+    ptrdiff_t below[2], below_fdr[2];  /* responses with p below .05 */
+} kn_overlap_info;
+
+/* info may be NULL. */
+KN_API kn_status kn_overlap(kn_ctx *ctx, const kn_options *options, kn_overlap_info *info);
+
 #ifdef __cplusplus
 }
 #endif

@@ -58,6 +58,12 @@ static void put_option(line *l, const kn_option_row *r, const char *value)
         put_word(l, value);
 }
 
+/* What a command is about stands first, without a name. */
+static bool is_first(const char *key)
+{
+    return strcmp(key, "model") == 0 || strcmp(key, "scored") == 0;
+}
+
 static void write_line(const kn_options *o, line *l)
 {
     const kn_option_row *r;
@@ -65,10 +71,10 @@ static void write_line(const kn_options *o, line *l)
     put_text(l, "kronorm ");
     put_text(l, kn_options_command(o));
     for (int i = 0; kn_options_given(o, i, &r, &value); i++)
-        if (strcmp(r->key, "model") == 0) /* it stands without a name */
+        if (is_first(r->key))
             put_word(l, value);
     for (int i = 0; kn_options_given(o, i, &r, &value); i++)
-        if (strcmp(r->key, "model") != 0)
+        if (!is_first(r->key))
             put_option(l, r, value);
     put(l, "", 1);
 }

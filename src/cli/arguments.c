@@ -77,7 +77,8 @@ int cli_options(const char *command, cli_option out[CLI_MAX_OPTIONS])
 /* The option of any command whose key is the first n bytes of text. */
 static bool known(const char *text, size_t n, cli_option *out)
 {
-    static const char *const commands[] = {"fit", "score", "predict", "simulate", "reproduce"};
+    static const char *const commands[] = {"fit",     "score",    "predict",
+                                           "overlap", "simulate", "reproduce"};
     cli_option options[CLI_MAX_OPTIONS];
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
         for (int i = 0, m = cli_options(commands[c], options); i < m; i++)
@@ -198,17 +199,19 @@ static int check_needs(const line *l)
 {
     const cli_command *c = l->command;
     cli_run *run = l->run;
-    const char *model = c->model ? kn_options_get(run->options, "model") : NULL;
-    if (c->model && !model && run->n_words == 1) {
-        model = run->word[0];
-        if (kn_options_set(run->ctx, run->options, "model", model) != KN_OK)
+    const char *first = c->model ? "model" : c->folder;
+    const char *given = first ? kn_options_get(run->options, first) : NULL;
+    if (first && !given && run->n_words == 1) {
+        given = run->word[0];
+        if (kn_options_set(run->ctx, run->options, first, given) != KN_OK)
             return refused(c, run->ctx);
     } else if (c->needs && run->n_words) {
         return cli_usage_error(c->name, "'%s' belongs to no option",
-                               run->word[c->model && !model && run->n_words > 1]);
+                               run->word[first && !given && run->n_words > 1]);
     }
-    if (c->model && !model)
-        return cli_usage_error(c->name, "a model file is needed");
+    if (first && !given)
+        return c->model ? cli_usage_error(c->name, "a model file is needed")
+                        : cli_usage_error(c->name, "a %s folder is needed", first);
     for (const char *w = c->needs; w && *w; w += strcspn(w, " "), w += *w == ' ') {
         char key[CLI_NAME];
         snprintf(key, sizeof key, "%.*s", (int)strcspn(w, " "), w);

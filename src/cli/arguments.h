@@ -24,6 +24,7 @@ typedef struct cli_command {
     const char *description; /* a paragraph or two */
     const char *example;     /* one or more lines, without the prompt */
     bool model;              /* the first word is the model file */
+    const char *folder;      /* or the folder of this key; NULL: it is not */
     const char *needs;       /* keys that must be given, in this order: "covariates output" */
     /* What does not go together: a sentence about it. */
     kn_status (*check)(kn_ctx *ctx, const kn_options *options);

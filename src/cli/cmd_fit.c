@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/started.h"
+#include "cli/told.h"
 
 static void report(const kn_model *m, const char *output)
 {
@@ -10,8 +11,11 @@ static void report(const kn_model *m, const char *output)
     printf("%s\n  samples %.0f, covariates %.0f, responses %.0f", output, NUMBER("n_samples"),
            NUMBER("n_covariates"), NUMBER("n_responses"));
     if (NUMBER("n_left_out") > 0)
-        printf(" (%.0f constant or not finite, left out)", NUMBER("n_left_out"));
+        printf(" (%.0f %s, left out)", NUMBER("n_left_out"),
+               NUMBER("missing.responses_out") > 0 ? "constant or with fewer than 10 values"
+                                                   : "constant or not finite");
     printf("\n");
+    cli_print_missing(m);
     if (NUMBER("n_components") > 0)
         printf("  components %.0f, log-likelihood %.2f, %s after %.0f evaluations\n",
                NUMBER("n_components"), NUMBER("lml"),

@@ -5,6 +5,7 @@
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/session.h"
+#include "cli/told.h"
 
 static void print_build(const kn_ctx *ctx)
 {
@@ -54,6 +55,7 @@ static void print_model(const char *path, const kn_model *m)
     printf("\n  samples %.0f, covariates %.0f, responses %.0f (%.0f left out)\n",
            kn_model_number(m, "n_samples"), kn_model_number(m, "n_covariates"),
            kn_model_number(m, "n_responses"), kn_model_number(m, "n_left_out"));
+    cli_print_missing(m);
     if (components)
         printf("  components %.0f, rank of R %.0f\n", kn_model_number(m, "n_components"),
                kn_model_number(m, "rank"));

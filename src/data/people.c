@@ -1,5 +1,6 @@
 #include "data/people.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "data/columns.h"
 #include "data/outliers.h"
 #include "data/response_files.h"
+#include "data/responses.h"
 #include "data/select.h"
 #include "data/sessions.h"
 #include "data/words.h"
@@ -265,18 +267,90 @@ static kn_status read_responses(kn_ctx *ctx, const job *j, kn_people *p)
         return status;
     for (ptrdiff_t i = 0; i < j->n; i++)
         row[i] = j->pair[3 * i];
-    kn_response_rows rows = {j->n, row};
+    bool fill = !j->recipe && j->s->missing_responses == KN_RESPONSES_FILL;
+    kn_response_rows rows = {j->n, row, fill ? KN_LEAST_VALUES : 0};
     status = d->responses   ? kn_read_table(ctx, j->room, d, &j->selection, &rows, p)
              : d->images    ? kn_read_images(ctx, j->room, d, j->space, &rows, p)
              : d->view.data ? kn_read_view(ctx, j->room, d, j->space, &rows, p)
                             : kn_read_array(ctx, j->room, d, &rows, p);
     if (status == KN_OK && j->space && !d->images && !d->view.data)
         status = kn_space_compare(ctx, kn_data_responses_name(d), &p->space, j->space);
-    if (status == KN_OK && !j->recipe)
+    if (status == KN_OK && !j->recipe && !fill)
         status = kn_blank_refuse(ctx, d, &rows, p);
     if (status == KN_OK && !j->recipe && d->responses)
         status = kn_outliers_tell(ctx, d->responses, j->selection.col, j->selection.n, row, j->n);
     kn_free(row);
+    return status;
+}
+
+/* keep[i] of those with a value among the responses that will be used; how many there are. */
+static kn_status find_values(kn_ctx *ctx, const kn_people *p, ptrdiff_t **keep, ptrdiff_t *n)
+{
+    kn_status status;
+    kn_scaling s = {0};
+    KN_TRY(kn_scaling_observed(ctx, p->Y, false, &s));
+    KN_TRY(kn_alloc_i(ctx, p->n, keep));
+    *n = 0;
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        bool value = !s.n || s.n_kept == 0;
+        for (ptrdiff_t j = 0; j < s.n_kept && !value; j++)
+            value = isfinite(kn_view_at(p->Y, i, s.kept[j]));
+        if (value)
+            (*keep)[(*n)++] = i;
+    }
+out:
+    kn_scaling_clear(&s);
+    return status;
+}
+
+static const char *row_name(ptrdiff_t row, char name[32])
+{
+    snprintf(name, 32, "row %td", row + 1);
+    return name;
+}
+
+/* Whoever has no response at all is no training [METHOD 0b]. What was read is read again without
+ * them: their images have no part in a mask, nor they in groups. */
+static kn_status drop_without_values(kn_ctx *ctx, job *j, kn_people *p)
+{
+    kn_status status;
+    kn_mat X = {0};
+    kn_listing who = {.most = KN_NAMES_LISTED};
+    char name[32];
+    ptrdiff_t *keep = NULL, n;
+    KN_TRY(find_values(ctx, p, &keep, &n));
+    if (n == p->n)
+        goto out;
+    for (ptrdiff_t i = 0, k = 0; i < p->n; i++)
+        if (k < n && keep[k] == i)
+            k++;
+        else
+            kn_listing_add(&who, p->id ? p->id[i] : row_name(p->covariate_row[i], name));
+    kn_log(ctx, KN_LOG_WARNING, "%td of %td samples have no finite response and are left out: %s",
+           p->n - n, p->n, who.text);
+    KN_TRY(kn_mat_new(ctx, n, p->X.cols, &X));
+    kn_mat_rows(p->X, keep, X);
+    kn_mat_clear(&p->X);
+    p->X = X;
+    X = kn_mat_none();
+    for (ptrdiff_t i = 0; i < n; i++) {
+        p->covariate_row[i] = p->covariate_row[keep[i]];
+        if (p->id)
+            p->id[i] = p->id[keep[i]];
+        j->pair[3 * i] = j->pair[3 * keep[i]];
+    }
+    p->n_without = p->n - n;
+    j->n = p->n = n;
+    kn_grouping_clear(&p->grouping);
+    kn_space_clear(&p->space);
+    kn_scratch_clear(&p->scratch);
+    kn_free(p->values);
+    p->values = NULL;
+    KN_TRY(find_groups(ctx, j, p));
+    KN_TRY(read_responses(ctx, j, p));
+out:
+    kn_mat_clear(&X);
+    kn_free(keep);
     return status;
 }
 
@@ -310,6 +384,8 @@ static kn_status gather(kn_ctx *ctx, job *j, kn_people *p)
         KN_TRY(read_groups(ctx, j, p));
     if (j->responses)
         KN_TRY(read_responses(ctx, j, p));
+    if (!j->recipe && j->s->missing_responses == KN_RESPONSES_FILL)
+        KN_TRY(drop_without_values(ctx, j, p));
 out:
     kn_free(j->pair);
     kn_selection_clear(&j->selection);

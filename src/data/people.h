@@ -38,6 +38,7 @@ typedef struct kn_people {
     char **group_text;        /* n: group of a new person, NULL: none; NULL: not known */
     kn_view Y;                /* n x T; data NULL when no responses were asked for */
     kn_space space;           /* of the responses */
+    ptrdiff_t n_without;      /* people left out of training because they have no response */
     /* what keeps Y alive, when it is not the caller's own */
     void *values;
     kn_scratch scratch;

@@ -187,7 +187,8 @@ static ptrdiff_t voxels_of(const kn_data *d)
     return dim[0] * dim[1] * dim[2];
 }
 
-/* The default mask over the images in use only: finite in all of them, and not constant. */
+/* The default mask over the images in use only: finite in all of them, or in r->least, and not
+ * constant. */
 static kn_status mask_of_rows(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
                               kn_mask *out)
 {
@@ -195,16 +196,20 @@ static kn_status mask_of_rows(kn_ctx *ctx, const kn_data *d, const kn_response_r
     ptrdiff_t V = voxels_of(d);
     float *first = NULL, *image = NULL;
     void *memory = NULL;
-    bool *varies = NULL;
+    bool *varies = NULL, some = r->least > 0 && r->least < r->n;
+    ptrdiff_t *count = NULL;
     KN_TRY(kn_alloc_f(ctx, V, &first));
     KN_TRY(kn_alloc_f(ctx, V, &image));
     KN_TRY(kn_alloc(ctx, V, sizeof *varies, &memory));
     varies = memory;
+    KN_TRY(kn_alloc_i(ctx, some ? V : 0, &count));
     for (ptrdiff_t i = 0; i < r->n; i++) {
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(kn_images_read_rows(ctx, d->images, r->row[i], 1, NULL, V, image));
         for (ptrdiff_t v = 0; v < V; v++) {
-            if (i == 0)
+            if (some && !isfinite(image[v]))
+                continue;
+            if (some ? count[v]++ == 0 : i == 0)
                 first[v] = image[v];
             varies[v] = varies[v] || image[v] != first[v];
             if (!isfinite(image[v]))
@@ -214,13 +219,14 @@ static kn_status mask_of_rows(kn_ctx *ctx, const kn_data *d, const kn_response_r
     }
     KN_TRY(kn_alloc_i(ctx, V, &out->index));
     for (ptrdiff_t v = 0; v < V; v++)
-        if (isfinite(first[v]) && (varies[v] || r->n == 1))
+        if (isfinite(first[v]) && (varies[v] || r->n == 1) && (!some || count[v] >= r->least))
             out->index[out->count++] = v;
     if (out->count == 0)
-        status =
-            kn_fail(ctx, KN_ERR_DATA,
-                    "no voxel is finite in all %td images in use and different between them", r->n);
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "no voxel is finite in %s %td images in use and different between them",
+                         some ? "enough of the" : "all", r->n);
 out:
+    kn_free(count);
     kn_free(memory);
     kn_free(image);
     kn_free(first);
@@ -256,8 +262,10 @@ static kn_status choose_voxels(kn_ctx *ctx, const kn_room *room, const kn_data *
         }
     } else {
         KN_TRY(room->place(room, ctx, &least, true, &unused));
-        status = r->n == kn_images_count(d->images) ? kn_mask_default(ctx, d->images, &mask)
-                                                    : mask_of_rows(ctx, d, r, &mask);
+        ptrdiff_t images = r->least > 0 ? r->least : r->n;
+        status = r->n == kn_images_count(d->images)
+                     ? kn_mask_observed(ctx, d->images, images, &mask)
+                     : mask_of_rows(ctx, d, r, &mask);
         if (status == KN_ERR_DATA) /* no voxel is left: is one image the reason? */
             status = name_blank(ctx, d, r);
         KN_TRY(status);

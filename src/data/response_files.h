@@ -8,6 +8,7 @@
 typedef struct kn_response_rows {
     ptrdiff_t n;
     const ptrdiff_t *row; /* n rows of the responses' file, ascending */
+    ptrdiff_t least;      /* images in which a voxel must have a value, without a mask; 0: all */
 } kn_response_rows;
 
 /* Fill p->Y and p->space from what d has open, or was given. `space` of a model, or NULL. */

@@ -15,6 +15,7 @@ void kn_scaling_clear(kn_scaling *s)
     kn_free(s->sd);
     kn_free(s->mean0);
     kn_free(s->sd0);
+    kn_free(s->n);
     *s = (kn_scaling){0};
 }
 
@@ -145,36 +146,111 @@ static void moments(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-kn_status kn_scaling_new(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out)
+/* The cells of response j that have a value: mean and deviation as above, in two readings. */
+static ptrdiff_t observed_moments(kn_view Y, ptrdiff_t j, double *mean, double *sd)
+{
+    ptrdiff_t n = 0;
+    double m = 0, S = 0;
+    for (ptrdiff_t i = 0; i < Y.rows; i++) {
+        double y = kn_view_at(Y, i, j);
+        if (isfinite(y))
+            m += (y - m) / (double)++n;
+    }
+    for (ptrdiff_t i = 0; i < Y.rows; i++) {
+        double y = kn_view_at(Y, i, j);
+        S += isfinite(y) ? (y - m) * (y - m) : 0;
+    }
+    *mean = m;
+    *sd = n > 0 ? sqrt(S / (double)n) : 0;
+    return n;
+}
+
+typedef struct observed_job {
+    moments_job moments;
+    ptrdiff_t *n;
+} observed_job;
+
+/* Columns whose moments are not finite, once more. */
+static void observe(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    observed_job *job = self;
+    moments_job *m = &job->moments;
+    for (ptrdiff_t j = first; j < last; j++) {
+        job->n[j] = m->Y.rows;
+        if (!isfinite(m->mean[j]) || !isfinite(m->sd[j]))
+            job->n[j] = observed_moments(m->Y, j, &m->mean[j], &m->sd[j]);
+    }
+}
+
+/* Which responses are kept, by their moments. n: values of each of all, NULL: not asked. */
+static void keep(const moments_job *job, const ptrdiff_t *n, bool standardise, kn_scaling *out)
+{
+    for (ptrdiff_t j = 0; j < job->Y.cols; j++) {
+        bool finite = isfinite(job->mean[j]) && isfinite(job->sd[j]);
+        bool few = n && n[j] < job->Y.rows && n[j] < KN_LEAST_VALUES;
+        bool constant = job->sd[j] <= CONSTANT * fabs(job->mean[j]);
+        out->n_few += few;
+        out->n_constant += !few && finite && constant;
+        if (!finite || few || constant)
+            continue;
+        ptrdiff_t k = out->n_kept++;
+        out->kept[k] = j;
+        out->mean0[k] = job->mean[j];
+        out->sd0[k] = job->sd[j];
+        out->mean[k] = standardise ? job->mean[j] : 0;
+        out->sd[k] = standardise ? job->sd[j] : 1;
+        if (out->n)
+            out->n[k] = n[j];
+    }
+}
+
+static kn_status make_scaling(kn_ctx *ctx, kn_view Y, bool standardise, bool observed,
+                              kn_scaling *out)
 {
     kn_status status;
-    moments_job job = {.ctx = ctx, .Y = Y};
+    observed_job job = {.moments = {.ctx = ctx, .Y = Y}};
+    bool missing = false;
     *out = (kn_scaling){.n_all = Y.cols};
-    KN_TRY(kn_alloc_d(ctx, Y.cols, &job.mean));
-    KN_TRY(kn_alloc_d(ctx, Y.cols, &job.sd));
+    KN_TRY(kn_alloc_d(ctx, Y.cols, &job.moments.mean));
+    KN_TRY(kn_alloc_d(ctx, Y.cols, &job.moments.sd));
     KN_TRY(kn_alloc_i(ctx, Y.cols, &out->kept));
     KN_TRY(kn_alloc_d(ctx, Y.cols, &out->mean));
     KN_TRY(kn_alloc_d(ctx, Y.cols, &out->sd));
     KN_TRY(kn_alloc_d(ctx, Y.cols, &out->mean0));
     KN_TRY(kn_alloc_d(ctx, Y.cols, &out->sd0));
-    kn_parallel(ctx, Y.cols, KN_MOMENTS_COLUMNS, moments, &job);
-    for (ptrdiff_t j = 0; j < Y.cols; j++) {
-        bool finite = isfinite(job.mean[j]) && isfinite(job.sd[j]);
-        if (!finite || job.sd[j] <= CONSTANT * fabs(job.mean[j]))
-            continue;
-        ptrdiff_t k = out->n_kept++;
-        out->kept[k] = j;
-        out->mean0[k] = job.mean[j];
-        out->sd0[k] = job.sd[j];
-        out->mean[k] = standardise ? job.mean[j] : 0;
-        out->sd[k] = standardise ? job.sd[j] : 1;
+    kn_parallel(ctx, Y.cols, KN_MOMENTS_COLUMNS, moments, &job.moments);
+    for (ptrdiff_t j = 0; observed && j < Y.cols; j++)
+        missing = missing || !isfinite(job.moments.mean[j]) || !isfinite(job.moments.sd[j]);
+    if (missing) {
+        KN_TRY(kn_alloc_i(ctx, Y.cols, &job.n));
+        KN_TRY(kn_alloc_i(ctx, Y.cols, &out->n));
+        kn_parallel(ctx, Y.cols, KN_MOMENTS_COLUMNS, observe, &job);
+    }
+    keep(&job.moments, job.n, standardise, out);
+    missing = false;
+    for (ptrdiff_t k = 0; out->n && k < out->n_kept; k++)
+        missing = missing || out->n[k] < Y.rows;
+    if (!missing) { /* what had missing cells is left out, or there was none */
+        kn_free(out->n);
+        out->n = NULL;
     }
 out:
-    kn_free(job.mean);
-    kn_free(job.sd);
+    kn_free(job.n);
+    kn_free(job.moments.mean);
+    kn_free(job.moments.sd);
     if (status != KN_OK)
         kn_scaling_clear(out);
     return status;
+}
+
+kn_status kn_scaling_new(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out)
+{
+    return make_scaling(ctx, Y, standardise, false, out);
+}
+
+kn_status kn_scaling_observed(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out)
+{
+    return make_scaling(ctx, Y, standardise, true, out);
 }
 
 void kn_scaling_need(kn_rehearsal *r, ptrdiff_t T)
@@ -189,12 +265,15 @@ void kn_scaling_need(kn_rehearsal *r, ptrdiff_t T)
 
 kn_responses kn_responses_of(kn_view Y, const kn_scaling *scaling)
 {
-    return (kn_responses){Y, scaling, Y.rows, scaling->n_kept, NULL};
+    return (kn_responses){.Y = Y, .scaling = scaling, .N = Y.rows, .T = scaling->n_kept};
 }
 
 kn_responses kn_responses_rows(const kn_responses *Y, const ptrdiff_t *rows, ptrdiff_t n)
 {
-    return (kn_responses){Y->Y, Y->scaling, n, Y->T, rows};
+    kn_responses some = *Y;
+    some.N = n;
+    some.rows = rows;
+    return some;
 }
 
 double kn_responses_energy(const kn_responses *Y)
@@ -206,7 +285,10 @@ double kn_responses_energy(const kn_responses *Y)
         double sd = s->sd0[j] / s->sd[j], shift = (s->mean0[j] - s->mean[j]) / s->sd[j];
         sum += sd * sd + shift * shift;
     }
-    return (1 + ROUNDING) * (double)Y->Y.rows * sum;
+    sum *= (double)Y->Y.rows;
+    for (ptrdiff_t k = 0; Y->filled && k < Y->holes->cells; k++)
+        sum += isfinite(Y->filled[k]) ? Y->filled[k] * Y->filled[k] : 0;
+    return (1 + ROUNDING) * sum;
 }
 
 typedef struct block_job {
@@ -222,6 +304,18 @@ static void standardise(double *restrict y, const double *restrict mean,
 {
     for (ptrdiff_t k = 0; k < n; k++)
         y[k] = (y[k] - mean[k]) * scale[k];
+}
+
+/* What stands for the missing cells of a sample's part: responses at, at + 1, ..., or those of
+ * `index`. */
+static void mend(const kn_responses *Y, ptrdiff_t row, ptrdiff_t at, const ptrdiff_t *index,
+                 ptrdiff_t n, double *y)
+{
+    for (ptrdiff_t k = 0; k < n; k++) {
+        ptrdiff_t j = index ? index[k] : at + k;
+        if (kn_is_hole(Y->holes, row, j))
+            y[k] = Y->filled ? Y->filled[kn_hole_at(Y->holes, row, j)] : NAN;
+    }
 }
 
 static inline void put(const tile *t, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j, ptrdiff_t cols,
@@ -270,6 +364,9 @@ static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
                     ask_for_row(Y->Y, row_of(Y, i + r + TILE_ROWS), &c);
                 load_row(Y->Y, row_of(Y, i + r), &c, t.at[r]);
                 standardise(t.at[r], mean, scale, c.n);
+                if (Y->holes)
+                    mend(Y, row_of(Y, i + r), job->first + j, job->index ? job->index + j : NULL,
+                         c.n, t.at[r]);
             }
             if (rows == TILE_ROWS) /* a length the compiler knows */
                 put(&t, i, TILE_ROWS, j, c.n, job->block);
@@ -343,6 +440,15 @@ static void fill_samples(void *self, ptrdiff_t from, ptrdiff_t to)
                 double *y = kn_col(job->strip, i) + j;
                 load_row(Y->Y, row, &c, y);
                 standardise(y, mean, scale, c.n);
+                if (Y->holes)
+                    mend(Y, row, job->first + j, NULL, c.n, y);
+            } else if (Y->holes) {
+                float *y = kn_fcol(job->strip_f32, i) + j;
+                load_row(Y->Y, row, &c, wide);
+                standardise(wide, mean, scale, c.n);
+                mend(Y, row, job->first + j, NULL, c.n, wide);
+                for (ptrdiff_t k = 0; k < c.n; k++)
+                    y[k] = (float)wide[k];
             } else if (is_run(Y->Y, &c)) {
                 const float *y = (const float *)Y->Y.data + row * Y->Y.row_stride + c.index[0];
                 narrow_f32(y, mean, scale, c.n, kn_fcol(job->strip_f32, i) + j);

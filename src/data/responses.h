@@ -4,8 +4,8 @@
 #ifndef KN_DATA_RESPONSES_H
 #define KN_DATA_RESPONSES_H
 
-#include "base/mat.h"
 #include "base/rehearse.h"
+#include "data/holes.h"
 
 enum { KN_MOMENTS_COLUMNS = 512 }; /* that a thread passes over for their moments */
 enum { KN_BLOCK = 2048 };          /* responses per block [METHOD 6b] */
@@ -15,11 +15,21 @@ typedef struct kn_scaling { /* of the T_all responses the caller has; NaN mean w
     ptrdiff_t *kept;     /* indices of the responses in use, ascending */
     double *mean, *sd;   /* n_kept: removed and divided by; 0 and 1 when not standardising */
     double *mean0, *sd0; /* n_kept: of the responses themselves: the trivial model [METHOD 8] */
+    /* of a table with missing cells [METHOD 0b]: */
+    ptrdiff_t *n;         /* n_kept: values of each; NULL: all have one of everybody */
+    ptrdiff_t n_few;      /* responses left out because they have too few values */
+    ptrdiff_t n_constant; /* ... or do not vary */
 } kn_scaling;
+
+/* Values that a response with missing cells must have. */
+enum { KN_LEAST_VALUES = 10 };
 
 /* Means and population standard deviations of the responses [METHOD, shapes]; constant and
  * non-finite ones are left out. Reads Y once. */
 kn_status kn_scaling_new(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out);
+/* The same of the cells that have a value: left out are responses with fewer than KN_LEAST_VALUES
+ * of them, unless everybody has one, and constant ones. Without a missing cell the same bits. */
+kn_status kn_scaling_observed(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out);
 void kn_scaling_clear(kn_scaling *s);
 
 typedef struct kn_responses {
@@ -27,7 +37,19 @@ typedef struct kn_responses {
     const kn_scaling *scaling;
     ptrdiff_t N, T;        /* samples and responses in use */
     const ptrdiff_t *rows; /* N  which rows of Y the samples are; NULL: all */
+    /* Where cells are missing, lent; NULL: nowhere. Those who learn read what is filled in, those
+     * who judge read NaN (filled NULL, or NaN there: rows that were not filled).  [METHOD 0b] */
+    const kn_holes *holes;
+    const double *filled; /* standardised */
 } kn_responses;
+
+/* The same with nothing filled in. */
+static inline kn_responses kn_responses_as_given(const kn_responses *Y)
+{
+    kn_responses given = *Y;
+    given.filled = NULL;
+    return given;
+}
 
 kn_responses kn_responses_of(kn_view Y, const kn_scaling *scaling);
 /* Some samples of them, in this order, standardised as all are. The list stays the caller's. */

@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "base/reduce.h"
+#include "gp/completion.h"
 #include "gp/cv_deal.h"
 #include "gp/pilot.h"
 #include "gp/predict.h"
@@ -117,10 +118,11 @@ typedef struct scoring {
     const kn_responses *Y; /* all samples */
     fold_fit fit[FOLDS];
     int folds, steps;
+    bool missing;     /* some cells are: the scores are of the others, and a column counts them */
     ptrdiff_t rows;   /* held out, of all folds */
     ptrdiff_t scored; /* responses */
-    /* rows x (steps + 1): loss at each step of the ladder, and the trivial model's; summed over a
-     * tile, a block and all of them */
+    /* rows x (steps + 1, and one more where cells are missing): loss at each step of the ladder,
+     * and the trivial model's; summed over a tile, a block and all of them */
     kn_mat tile[TILES];
     kn_slots blocks;
     kn_mat score;
@@ -129,8 +131,29 @@ typedef struct scoring {
     const kn_block *block; /* under way */
 } scoring;
 
-/* B_f, mu and the trivial model's variance from the training rows of y (N x count) */
-static void fold_basis(const fold_fit *f, kn_mat y, score_work *w, kn_mat B)
+/* Variance about w->mu of the training cells that have a value; of very few, none. */
+static void observed_variance(const scoring *c, const fold_fit *f, ptrdiff_t first, kn_mat train,
+                              score_work *w)
+{
+    const kn_holes *h = c->Y->holes;
+    for (ptrdiff_t j = 0; j < train.cols; j++) {
+        ptrdiff_t n = 0;
+        double s2 = 0, *t = kn_col(train, j);
+        if (kn_holes_in(h, first + j) == 0)
+            continue;
+        for (ptrdiff_t i = 0; i < train.rows; i++)
+            if (!kn_is_hole(h, f->rows.train[i], first + j)) {
+                s2 += t[i] * t[i];
+                n++;
+            }
+        w->trivial[j] = n < KN_FILL_LEAST ? 0 : s2 / (double)n;
+    }
+}
+
+/* B_f, mu and the trivial model's variance from the training rows of y (N x count), the responses
+ * first ... */
+static void fold_basis(const scoring *c, const fold_fit *f, ptrdiff_t first, kn_mat y,
+                       score_work *w, kn_mat B)
 {
     ptrdiff_t n = f->rows.n_train;
     kn_mat train = kn_sub(w->train, 0, 0, n, y.cols);
@@ -146,7 +169,24 @@ static void fold_basis(const fold_fit *f, kn_mat y, score_work *w, kn_mat B)
         w->mu[j] = mu;
         w->trivial[j] = s2;
     }
+    if (c->missing)
+        observed_variance(c, f, first, train, w);
     kn_gemm(NULL, 1, KN_T, train, KN_N, f->rows.US, 0, B);
+}
+
+/* Of `values` cells with mean square `all` those that the held-out y do not have, about mu. A mean
+ * that is not known is that of too few. */
+static double rest_variance(const double *y, ptrdiff_t rows, double all, ptrdiff_t values,
+                            double mu)
+{
+    double sum = all * (double)values;
+    ptrdiff_t n = values;
+    for (ptrdiff_t i = 0; i < rows; i++)
+        if (isfinite(y[i])) {
+            sum -= y[i] * y[i];
+            n--;
+        }
+    return isfinite(mu) && n >= KN_FILL_LEAST ? fmax(sum / (double)n - mu * mu, 0) : 0;
 }
 
 /* The same without the training rows, y being the held-out ones: what all samples have, less
@@ -159,18 +199,45 @@ static void heldout_basis(const scoring *c, ptrdiff_t first, kn_mat y, score_wor
     kn_mat_set(B, kn_sub(f->held->basis.B, first, 0, B.rows, B.cols));
     for (ptrdiff_t j = 0; j < y.cols; j++) {
         double sd = s->sd[first + j], shift = (s->mean0[first + j] - s->mean[first + j]) / sd;
-        double all = N * (s->sd0[first + j] * s->sd0[first + j] / (sd * sd) + shift * shift);
+        double all = s->sd0[first + j] * s->sd0[first + j] / (sd * sd) + shift * shift;
         w->mu[j] = f->held->mean[first + j];
-        w->trivial[j] = fmax((all - kn_sumsq(kn_cols(y, j, 1))) / n - w->mu[j] * w->mu[j], 0);
+        if (c->missing)
+            w->trivial[j] = rest_variance(kn_col(y, j), y.rows, all, s->n[first + j], w->mu[j]);
+        else
+            w->trivial[j] =
+                fmax((N * all - kn_sumsq(kn_cols(y, j, 1))) / n - w->mu[j] * w->mu[j], 0);
     }
 }
 
+/* kn_sample_losses of the cells that have a value. */
+static void observed_losses(kn_mat e, kn_mat v, const double *noise, double *work, double *loss)
+{
+    (void)work;
+    for (ptrdiff_t i = 0; i < e.rows; i++)
+        loss[i] = 0;
+    for (ptrdiff_t j = 0; j < e.cols; j++)
+        for (ptrdiff_t i = 0; noise[j] > 0 && i < e.rows; i++) {
+            double s2 = noise[j] + (v.data ? kn_at(v, i, j) : 0);
+            if (isfinite(kn_at(e, i, j)))
+                loss[i] += 0.5 * (log(s2) + kn_z2(kn_at(e, i, j), s2));
+        }
+}
+
+/* How many cells that is of each sample. */
+static void count_cells(kn_mat e, const double *noise, double *count)
+{
+    for (ptrdiff_t j = 0; j < e.cols; j++)
+        for (ptrdiff_t i = 0; noise[j] > 0 && i < e.rows; i++)
+            count[i] += isfinite(kn_at(e, i, j)) != 0;
+}
+
 /* Column l of the held-out's scores = their losses with w->noise and v */
-static void score_step(const fold_fit *f, kn_mat e, kn_mat v, score_work *w, double *score)
+static void score_step(const fold_fit *f, bool missing, kn_mat e, kn_mat v, score_work *w,
+                       double *score)
 {
     for (ptrdiff_t j = 0; j < e.cols; j++)
         w->floored[j] = w->trivial[j] > 0 ? fmax(w->noise[j], LEAST * w->trivial[j]) : 0;
-    kn_sample_losses(e, v, w->floored, w->product, w->loss);
+    (missing ? observed_losses : kn_sample_losses)(e, v, w->floored, w->product, w->loss);
     memcpy(score + f->at, w->loss, (size_t)f->rows.n_test * sizeof *score);
 }
 
@@ -186,7 +253,7 @@ static void score_tile(const scoring *c, const fold_fit *f, ptrdiff_t first, kn_
         heldout_basis(c, first, y, w, B);
         kn_mat_set(e, y);
     } else {
-        fold_basis(f, y, w, B);
+        fold_basis(c, f, first, y, w, B);
         kn_mat_rows(y, f->rows.test, e);
     }
     kn_mat_zero(v);
@@ -198,7 +265,11 @@ static void score_tile(const scoring *c, const fold_fit *f, ptrdiff_t first, kn_
     for (ptrdiff_t p = 0; p < P; p++)
         for (ptrdiff_t j = 0; j < count; j++)
             kn_col(B2, p)[j] = kn_at(B, j, p) * kn_at(B, j, p);
-    score_step(f, e, kn_mat_none(), w, kn_col(score, c->steps));
+    score_step(f, c->missing, e, kn_mat_none(), w, kn_col(score, c->steps));
+    if (c->missing) {
+        memset(kn_col(score, c->steps + 1) + f->at, 0, (size_t)ns * sizeof(double));
+        count_cells(e, w->floored, kn_col(score, c->steps + 1) + f->at);
+    }
     for (int l = 0; l < c->steps; l++) {
         ptrdiff_t p0 = l > 0 ? LADDER[l - 1] : 0, p1 = LADDER[l];
         p0 = p0 < P ? p0 : P;
@@ -210,7 +281,7 @@ static void score_tile(const scoring *c, const fold_fit *f, ptrdiff_t first, kn_
         for (ptrdiff_t p = p0; p < p1; p++)
             for (ptrdiff_t j = 0; j < count; j++)
                 w->noise[j] += kn_at(B2, j, p) * (f->d[p] - f->s2[p]);
-        score_step(f, e, v, w, kn_col(score, l));
+        score_step(f, c->missing, e, v, w, kn_col(score, l));
     }
 }
 
@@ -242,16 +313,17 @@ static kn_status begin_scoring(kn_ctx *ctx, void *self, const kn_walk_plan *plan
     scoring *c = self;
     void *memory;
     ptrdiff_t P = 0, n = 0, ns = 0, width = plan->width < TILE ? plan->width : TILE;
+    ptrdiff_t columns = c->steps + 1 + c->missing;
     for (int k = 0; k < c->folds; k++) {
         const fold_fit *f = &c->fit[k];
         P = f->mean.cols > P ? f->mean.cols : P;
         n = f->rows.n_train > n && !f->held ? f->rows.n_train : n;
         ns = f->rows.n_test > ns ? f->rows.n_test : ns;
     }
-    KN_TRY(kn_mat_new(ctx, c->rows, c->steps + 1, &c->score));
-    KN_TRY(kn_slots_new(ctx, plan->blocks, c->rows * (c->steps + 1), &c->blocks));
+    KN_TRY(kn_mat_new(ctx, c->rows, columns, &c->score));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, c->rows * columns, &c->blocks));
     for (int t = 0; t < TILES; t++)
-        KN_TRY(kn_mat_new(ctx, c->rows, c->steps + 1, &c->tile[t]));
+        KN_TRY(kn_mat_new(ctx, c->rows, columns, &c->tile[t]));
     c->workers = kn_workers(ctx, plan->width, TILE);
     KN_TRY(kn_alloc(ctx, c->workers, sizeof *c->work, &memory));
     c->work = memory;
@@ -275,9 +347,11 @@ static kn_status end_scoring(kn_ctx *ctx, void *self)
     scoring *c = self;
     kn_status status = kn_slots_sum(ctx, &c->blocks, c->score.data);
     for (int l = 0; l < c->steps; l++)
-        for (ptrdiff_t i = 0; i < c->rows; i++)
+        for (ptrdiff_t i = 0; i < c->rows; i++) {
+            double cells = c->missing ? kn_at(c->score, i, c->steps + 1) : (double)c->scored;
             kn_col(c->score, l)[i] =
-                (kn_at(c->score, i, l) - kn_at(c->score, i, c->steps)) / (double)c->scored;
+                cells > 0 ? (kn_at(c->score, i, l) - kn_at(c->score, i, c->steps)) / cells : 0;
+        }
     return status;
 }
 
@@ -473,15 +547,57 @@ static kn_rules rules_of(const kn_fit_problem *p)
     return p->spec.noise == KN_NOISE_ISO ? KN_RULES_CLASSIC : p->options->rules;
 }
 
+/* score(i, l) where responses are missing: each fold fills in its own rows, and is scored by
+ * itself. `all` holds the scores of every fold, one after the other. */
+static kn_status score_completed(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
+                                 const int *fold, int folds, int steps, kn_mat all)
+{
+    kn_status status = KN_OK;
+    double *filled = NULL;
+    scoring c = {0};
+    for (int k = 0, at = 0; k < folds; k++, at += (int)c.rows) {
+        fold_fit *f = &c.fit[0];
+        kn_responses Y;
+        scoring_clear(&c);
+        c = (scoring){.Y = &Y, .steps = steps, .folds = 1, .missing = true};
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_fold_rows(ctx, p->X.rows, fold, k, &f->rows));
+        KN_TRY(kn_completion_fold(ctx, p->completion, f->rows.train, f->rows.n_train, &filled, &Y));
+        kn_responses train = kn_responses_rows(&Y, f->rows.train, f->rows.n_train);
+        KN_TRY(kn_fold_completed(ctx, &train, LADDER[steps - 1], &f->rows));
+        KN_TRY(fit_rows(ctx, p, r0, f));
+        c.rows = f->rows.n_test;
+        KN_TRY(score_all(ctx, &Y, &c));
+        kn_mat_set(kn_sub(all, at, 0, c.rows, steps), kn_cols(c.score, 0, steps));
+        kn_free(filled);
+        filled = NULL;
+    }
+out:
+    kn_free(filled);
+    scoring_clear(&c);
+    return status;
+}
+
 /* The curve along the first steps of the ladder, and where on it. */
 static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r0, kn_rules rules,
                            int steps, kn_fit_info *info, int *step)
 {
     kn_status status = KN_OK;
-    scoring c = {.Y = &p->Y, .steps = steps, .folds = p->held.mean ? KN_HELD_OUT_ONCE : FOLDS};
+    kn_responses given = kn_responses_as_given(&p->Y);
+    scoring c = {.Y = &given,
+                 .steps = steps,
+                 .folds = p->held.mean ? KN_HELD_OUT_ONCE : FOLDS,
+                 .missing = p->completion != NULL};
     void *fold = NULL;
     KN_TRY(kn_alloc(ctx, p->X.rows, sizeof(int), &fold));
     KN_TRY(deal(ctx, p, &c.folds, fold));
+    info->n_curve = steps;
+    if (p->completion && !p->held.mean) {
+        KN_TRY(kn_mat_new(ctx, p->X.rows, steps, &c.score));
+        KN_TRY(score_completed(ctx, p, r0, fold, c.folds, steps, c.score));
+        *step = choose(c.score, steps, rules, info);
+        goto out;
+    }
     KN_TRY(lay_out(ctx, p, fold, c.folds, LADDER[steps - 1], c.fit));
     for (int k = 0; k < c.folds; k++) {
         KN_TRY(kn_check_cancel(ctx));
@@ -489,8 +605,7 @@ static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r
         c.fit[k].at = c.rows;
         c.rows += c.fit[k].rows.n_test;
     }
-    KN_TRY(score_all(ctx, &p->Y, &c));
-    info->n_curve = steps;
+    KN_TRY(score_all(ctx, &given, &c));
     *step = choose(c.score, steps, rules, info);
 out:
     scoring_clear(&c);

@@ -163,6 +163,25 @@ out:
     return status;
 }
 
+kn_status kn_fold_completed(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, kn_fold *f)
+{
+    kn_status status;
+    kn_gram gram = {0};
+    kn_fold own = {.n_train = f->n_train}, *each = &own;
+    KN_TRY(kn_alloc_i(ctx, f->n_train, &own.train));
+    for (ptrdiff_t i = 0; i < f->n_train; i++)
+        own.train[i] = i; /* all of the Gram matrix */
+    KN_TRY(kn_gram_new(ctx, Y, &gram));
+    KN_TRY(kn_folds_pca(ctx, &gram, P, &each, 1));
+    f->Z_train = own.Z_train;
+    f->US = own.US;
+    own.Z_train = own.US = kn_mat_none();
+out:
+    kn_fold_clear(&own);
+    kn_gram_clear(&gram);
+    return status;
+}
+
 void kn_folds_pca_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, int folds)
 {
     kn_held mark = r->now;

@@ -18,6 +18,9 @@ kn_status kn_fold_rows(kn_ctx *ctx, ptrdiff_t N, const int *fold, int k, kn_fold
  * a problem of size n_train each, side by side, each on one thread: the same bits for any number.
  */
 kn_status kn_folds_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold **f, int n);
+/* Of one fold, from a Gram matrix of its own: Y (n_train x T) is what its rows were completed to.
+ */
+kn_status kn_fold_completed(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, kn_fold *f);
 /* A basis that is held: Z_train = rows of Z, centred. */
 kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f);
 void kn_fold_clear(kn_fold *f);

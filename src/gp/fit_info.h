@@ -30,6 +30,15 @@ typedef struct kn_curve_point { /* one row of the search for the number of compo
     double lml;      /* grows with P by construction: not for choosing */
 } kn_curve_point;
 
+typedef struct kn_missing_record { /* of the responses; cells = 0: none was missing [METHOD 0b] */
+    ptrdiff_t cells, responses;    /* missing cells, and the responses that have some */
+    double share;                  /* of all cells */
+    ptrdiff_t responses_out, people_out; /* left out: fewer than 10 values, none at all */
+    int rounds;
+    ptrdiff_t components;
+    double rms_change; /* of the last round, in standard deviations */
+} kn_missing_record;
+
 typedef struct kn_fit_info {
     const struct kn_method *method;
     kn_noise noise;
@@ -65,6 +74,7 @@ typedef struct kn_fit_info {
     double rank_residual;  /* share of R's trace that its rank leaves out; 0 when dense */
     double basis_residual; /* of principal components by a range finder (more than 5000 samples):
                             * each one's variance is known to this share of it; 0 when exact */
+    kn_missing_record missing;
 } kn_fit_info;
 
 #endif

@@ -110,7 +110,9 @@ kn_status kn_fit_cv(kn_ctx *ctx, const kn_gp *gp, kn_fit_problem *p, kn_fit_info
     void *fold = NULL;
     bool once = gp->method->held_out_once && gp->N > KN_MANY;
     int folds = once && o->folds > 0 ? KN_HELD_OUT_ONCE : o->folds;
-    kn_cv_problem cv = {.Y = &p->Y, .gram = p->gram.G.data ? &p->gram : NULL};
+    kn_cv_problem cv = {.Y = &p->Y,
+                        .gram = p->gram.G.data ? &p->gram : NULL,
+                        .completion = p->completion};
     if (!o->cv || folds == 0 || gp->N < 2 || info->stop == KN_STOP_CANCELLED)
         return KN_OK;
     KN_TRY(kn_alloc(ctx, gp->N, sizeof(int), &fold));

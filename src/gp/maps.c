@@ -175,16 +175,17 @@ static kn_mat part_basis(const block_work *w, int k, ptrdiff_t at, kn_mat B)
     const kn_part *p = &maps->part[k];
     ptrdiff_t n = B.rows, P = basis_size(maps, p);
     kn_mat held = p->direct ? kn_mat_none() : kn_sub(maps->gp->B, w->first + at, 0, n, P);
-    if (p->mu) { /* a held-out set brings both */
-        kn_mat_set(kn_cols(B, 0, P), kn_sub(p->B, w->first + at, 0, n, P));
-        memcpy(kn_col(B, P), p->mu + w->first + at, (size_t)n * sizeof(double));
-        return B;
-    }
-    if (!p->train)
+    if (!p->train && !p->mu)
         return held;
     kn_mat inside = kn_cols(B, 0, P), W = w->factors[k].W;
-    kn_gemm(NULL, 1, KN_T, kn_cols(w->y, at, n), KN_N, W, 0, kn_cols(B, P + 1 - W.cols, W.cols));
-    if (!p->US.data && p->rotate.data && !p->direct)
+    if (p->mu) /* a held-out set, or a fold that filled in its own, brings it */
+        memcpy(kn_col(B, P), p->mu + w->first + at, (size_t)n * sizeof(double));
+    else
+        kn_gemm(NULL, 1, KN_T, kn_cols(w->y, at, n), KN_N, W, 0,
+                kn_cols(B, P + 1 - W.cols, W.cols));
+    if (p->B.data) /* and the basis */
+        kn_mat_set(inside, kn_sub(p->B, w->first + at, 0, n, P));
+    else if (!p->US.data && p->rotate.data && !p->direct)
         kn_gemm(NULL, 1, KN_N, held, KN_N, p->rotate, 0, inside);
     else if (!p->US.data && !p->direct)
         kn_mat_set(inside, held);

@@ -32,6 +32,7 @@ typedef struct kn_fit_problem {
     kn_gram gram;         /* of Y; G.data NULL: not made */
     kn_heldout held;      /* of many samples, instead; mean NULL: not made */
     ptrdiff_t pilot_rank; /* spec.rank as a search for R0 with a few components left it */
+    const struct kn_completion *completion; /* of Y, lent; NULL: no cell is missing */
 } kn_fit_problem;
 
 void kn_fit_problem_clear(kn_fit_problem *p); /* gram and held */
@@ -41,7 +42,8 @@ typedef struct kn_cv_problem {
     const kn_responses *Y;
     const kn_gram *gram; /* of Y; NULL: to be made where it is needed */
     int folds;
-    const int *fold; /* N  0 .. folds-1 */
+    const int *fold;                        /* N  0 .. folds-1 */
+    const struct kn_completion *completion; /* by which each fold fills in its own; NULL: none */
 } kn_cv_problem;
 
 /* The memory of a method, declared by its own files [base/rehearse.h]. */

@@ -116,6 +116,18 @@ typedef struct block_job {
     kn_mat y; /* N x count: of all samples */
 } block_job;
 
+/* psi_j of what is left of a response, over the cells that have a value [METHOD 0b]. */
+static double in_sample_variance(const kn_responses *Y, kn_mat rest, ptrdiff_t j)
+{
+    double sum = 0;
+    if (!Y->holes || kn_holes_in(Y->holes, j) == 0)
+        return kn_sumsq(rest) / (double)Y->N;
+    for (ptrdiff_t i = 0; i < Y->N; i++)
+        if (!kn_is_hole(Y->holes, i, j))
+            sum += rest.data[i] * rest.data[i];
+    return sum / (double)Y->scaling->n[j];
+}
+
 /* in_sample_j = (B.^2 d + psi)_j */
 static void in_sample(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
@@ -131,7 +143,7 @@ static void in_sample(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
         kn_mat_zero(rest); /* the basis spans everything */
     }
     for (ptrdiff_t j = 0; j < n; j++) {
-        double noise = kn_sumsq(kn_cols(rest, j, 1)) / (double)gp->N;
+        double noise = in_sample_variance(&job->m->Y, kn_cols(rest, j, 1), first + j);
         for (ptrdiff_t p = 0; p < gp->P; p++)
             noise += kn_at(B, j, p) * kn_at(B, j, p) * kn_latent_noise(&gp->latent, p);
         gp->noise[first + j] = noise;
@@ -167,11 +179,17 @@ static void moments(void *self, ptrdiff_t from, ptrdiff_t to)
         double *noise = &job->m->gp->noise[b->first + j], moment = 0, square = 0, n = 0;
         for (ptrdiff_t i = 0; i < b->y.rows; i++) {
             double e2 = (y[i] - mean[i]) * (y[i] - mean[i]);
-            if (!isfinite(e2)) /* a missing response */
+            if (!isfinite(e2)) /* missing, or not predicted [METHOD 0b] */
                 continue;
             n++;
             moment += e2 - v[i];
             square += e2;
+        }
+        if (n == 0) { /* nobody who has it was predicted: nothing is known but how much it varies */
+            const kn_scaling *s = job->m->Y.scaling;
+            double sd = s->sd0[b->first + j] / s->sd[b->first + j];
+            *noise = sd * sd;
+            continue;
         }
         double floor = job->m->in_sample ? FLOOR_CLASSIC * *noise : FLOOR * square / n;
         if (job->m->floor)

@@ -37,6 +37,8 @@ static void gather(void *self, ptrdiff_t from, ptrdiff_t to)
             double mu = fold_mean(g, p, j);
             for (ptrdiff_t i = 0; i < p->n; i++) {
                 ptrdiff_t row = p->rows ? p->rows[i] : i;
+                if (!isfinite(y[row] - mean[row])) /* missing, or not predicted [METHOD 0b] */
+                    continue;
                 md += (mean[row] - mu) * (y[row] - mu);
                 mm += (mean[row] - mu) * (mean[row] - mu);
             }

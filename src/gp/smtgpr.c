@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gp/completion.h"
 #include "gp/components.h"
 #include "gp/covariance.h"
 #include "gp/cv_deal.h"
@@ -100,13 +101,13 @@ static kn_status search_components(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *
     kn_mat Xt = {0};
     kn_groups train = {0};
     const kn_heldout *held = p->held.mean ? &p->held : NULL;
-    if (held) {
+    if (held && !found->found) {
         ptrdiff_t n = held->rows.n_train, most = kn_pilot_components(p, held->basis.Z.cols);
         KN_TRY(kn_mat_new(ctx, n, p->X.cols, &Xt));
         kn_mat_rows(p->X, held->rows.train, Xt);
         KN_TRY(kn_groups_subset(ctx, &p->groups, held->rows.train, n, &train));
         KN_TRY(kn_pilot(ctx, p, Xt, &train, kn_cols(held->basis.Z, 0, most), info, &found->at));
-    } else {
+    } else if (!found->found) {
         KN_TRY(kn_pilot_of_gram(ctx, p, info, &found->at));
     }
     found->found = true;
@@ -153,6 +154,26 @@ out:
     return status;
 }
 
+/* One set held out; of the others what is missing is filled in by themselves. */
+static kn_status hold_out(kn_ctx *ctx, kn_fit_problem *p, const int *fold, ptrdiff_t K)
+{
+    kn_status status;
+    kn_fold f = {0};
+    kn_responses Y = p->Y;
+    double *filled = NULL;
+    if (p->completion) {
+        KN_TRY(kn_fold_rows(ctx, Y.N, fold, 0, &f));
+        KN_TRY(kn_completion_fold(ctx, p->completion, f.train, f.n_train, &filled, &Y));
+    }
+    KN_TRY(kn_heldout_new(ctx, &Y, fold, K, p->options->search.seed, &p->held));
+    if (p->completion)
+        kn_completion_judge(p->completion, f.train, f.n_train, p->held.mean);
+out:
+    kn_fold_clear(&f);
+    kn_free(filled);
+    return status;
+}
+
 /* The same for many samples, where no N x N matrix is made: first of those not held out, then,
  * beginning with these, of all. */
 static kn_status range_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
@@ -169,7 +190,7 @@ static kn_status range_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, pt
     if (*P == 0 || o->folds > 0) {
         KN_TRY(kn_alloc(ctx, Y->N, sizeof(int), &fold));
         KN_TRY(kn_folds_deal(ctx, Y->N, o->groups, o->search.seed, &once, fold));
-        KN_TRY(kn_heldout_new(ctx, Y, fold, *P == 0 ? most : *P, o->search.seed, &p->held));
+        KN_TRY(hold_out(ctx, p, fold, *P == 0 ? most : *P));
         ro.start = p->held.basis.B;
         ro.passes = 1;
     }
@@ -274,6 +295,8 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
                   .T = p->Y.T,
                   .P = p->options->components,
                   .pca = !p->options->basis.data};
+    if (p->completion && gp->pca)
+        found = (pilot){true, p->completion->pilot};
     KN_TRY(make_basis(ctx, p, &basis, &gp->P, &found, info));
     if (gp->pca && gp->N > KN_MANY)
         KN_TRY(keep_energies(ctx, basis.Z, gp));

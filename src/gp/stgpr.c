@@ -207,6 +207,17 @@ out:
     return status;
 }
 
+/* Cells that were filled in have no noise: what is left of the others' is not shared among all of
+ * them [METHOD 0b]. */
+static void make_up(const kn_fit_problem *p, kn_stgpr *s)
+{
+    const ptrdiff_t *n = p->Y.scaling->n;
+    for (ptrdiff_t j = 0; n && j < p->Y.T; j++) {
+        s->d[j] *= (double)p->Y.N / (double)n[j];
+        s->delta[j] *= (double)p->Y.N / (double)n[j];
+    }
+}
+
 static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -230,6 +241,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
     kn_responses_block(ctx, &p->Y, 0, s->alpha);
     KN_TRY((o->plain ? plain : by_cells)(ctx, p, gp, info));
+    make_up(p, s);
     info->rank = gp->spec.rank > 0 ? gp->spec.rank : gp->N;
     info->lml = 0;
     for (ptrdiff_t j = 0; j < gp->T; j++)

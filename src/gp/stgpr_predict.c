@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "gp/completion.h"
 #include "gp/cv_fold.h"
 #include "gp/stgpr.h"
 #include "la/la.h"
@@ -20,6 +21,8 @@ typedef struct stgpr_maps {
     ptrdiff_t *group; /* PREDICT: the known one of each, or -1; NULL: all are in new ones */
     kn_pairs pairs;   /* of the training samples */
     int *fold;        /* CV */
+    int n_filled;     /* CV of missing responses: folds ... */
+    double **filled;  /* ... and what each has filled in by itself [METHOD 0b] */
     /* the panel: responses first .. first + count - 1 */
     ptrdiff_t first, count;
     bool has_mean, has_var;
@@ -39,6 +42,9 @@ static void maps_free(void *own)
     kn_free(m->group);
     kn_pairs_clear(&m->pairs);
     kn_free(m->fold);
+    for (int k = 0; k < m->n_filled; k++)
+        kn_free(m->filled[k]);
+    kn_free(m->filled);
     kn_mat_clear(&m->mean);
     kn_mat_clear(&m->var);
     kn_free(m);
@@ -90,18 +96,40 @@ kn_status kn_stgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_g
     return status;
 }
 
+/* Every fold's own rows, filled in by themselves. */
+static kn_status fill_folds(kn_ctx *ctx, const kn_cv_problem *problem, ptrdiff_t N, stgpr_maps *m)
+{
+    kn_status status;
+    void *memory;
+    kn_fold f = {0};
+    kn_responses Y;
+    KN_TRY(kn_alloc(ctx, problem->folds, sizeof *m->filled, &memory));
+    m->filled = memory;
+    m->n_filled = problem->folds;
+    for (int k = 0; k < problem->folds; k++) {
+        KN_TRY(kn_fold_rows(ctx, N, problem->fold, k, &f));
+        KN_TRY(kn_completion_fold(ctx, problem->completion, f.train, f.n_train, &m->filled[k], &Y));
+        kn_fold_clear(&f);
+    }
+out:
+    kn_fold_clear(&f);
+    return status;
+}
+
 kn_status kn_stgpr_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out)
 {
     kn_status status;
     void *p;
     KN_TRY(begin(ctx, gp, KN_MAPS_CV, gp->N, out));
     stgpr_maps *m = out->own;
-    out->Y = *problem->Y;
+    out->Y = kn_responses_as_given(problem->Y);
     out->folds = problem->folds;
     KN_TRY(kn_alloc(ctx, gp->N, sizeof(int), &p));
     m->fold = p;
     for (ptrdiff_t i = 0; i < gp->N; i++)
         m->fold[i] = problem->fold[i];
+    if (problem->completion)
+        KN_TRY(fill_folds(ctx, problem, gp->N, m));
 out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);
@@ -251,7 +279,8 @@ typedef struct job {
     stgpr_maps *m;
     kn_cell_groups g;
     ptrdiff_t width;
-    bool mean, var; /* to be made */
+    bool mean, var;       /* to be made */
+    const double *filled; /* of the fold at hand; NULL: nothing is missing */
 } job;
 
 /* The point of a cell, and its gamma; there is at least one response in it. */
@@ -515,6 +544,7 @@ static void fold_responses(kn_ctx *ctx, const job *b, const kn_fold *f, const pt
                            kn_mat Y, double *mu)
 {
     kn_responses train = kn_responses_rows(b->Y, f->train, f->n_train);
+    train.filled = b->filled;
     kn_responses_columns(ctx, &train, J, Y);
     for (ptrdiff_t j = 0; j < Y.cols; j++) {
         double *y = kn_col(Y, j);
@@ -593,8 +623,10 @@ static kn_status cv_panel(kn_ctx *ctx, const job *b, int folds)
     KN_TRY(kn_alloc_d(ctx, b->width, &mu));
     for (int k = 0; k < folds; k++) {
         KN_TRY(kn_fold_rows(ctx, b->gp->N, b->m->fold, k, &f));
+        job this = *b;
+        this.filled = b->m->filled ? b->m->filled[k] : NULL;
         if (f.n_test > 0)
-            KN_TRY(cv_fold(ctx, b, &f, mu));
+            KN_TRY(cv_fold(ctx, &this, &f, mu));
         kn_fold_clear(&f);
         kn_tell(ctx, "cross-validation", k + 1, folds, NAN);
     }

@@ -18,6 +18,9 @@ kn_status kn_mask_read(kn_ctx *ctx, const char *path, const char *expected_name,
 /* Voxels that are finite in all images and not the same in all of them (finite, when there is but
  * one image). Two floats per voxel and thread are held, never the images. */
 kn_status kn_mask_default(kn_ctx *ctx, kn_images *images, kn_mask *out);
+/* The same of voxels that are finite in `least` images, or in all of fewer, and differ among these.
+ * Three floats. */
+kn_status kn_mask_observed(kn_ctx *ctx, kn_images *images, ptrdiff_t least, kn_mask *out);
 void kn_mask_clear(kn_mask *mask); /* {0} is fine */
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "la/core.h"
 #include "model/file.h"
+#include "model/gaps.h"
 #include "model/in_words.h"
 #include "model/info_json.h"
 #include "model/kernel_json.h"
@@ -136,6 +137,9 @@ kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
     json_object_set_new(j, "responses_kind", json_string(kinds[m->space.kind]));
     json_object_set_new(j, "has_ids", json_boolean(m->ids != NULL));
     json_object_set_new(j, "recipe", m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());
+    json_t *missing = kn_gaps_to_json(m);
+    if (missing)
+        json_object_set_new(j, "missing", missing);
     if (m->options)
         json_object_set_new(j, "options", json_loads(m->options, 0, NULL));
     if (m->timed)

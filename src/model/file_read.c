@@ -5,6 +5,7 @@
 #include "gp/method.h"
 #include "io/path.h"
 #include "model/file.h"
+#include "model/gaps.h"
 #include "model/info_json.h"
 #include "model/kernel_json.h"
 #include "model/layer_file.h"
@@ -24,6 +25,8 @@ void kn_model_clear(kn_model *m)
     kn_scaling_clear(&m->y);
     kn_gp_clear(&m->gp);
     free(m->options);
+    kn_free(m->missing_share);
+    kn_free(m->empty_level);
 }
 
 static kn_status bad(kn_ctx *ctx, const kn_st_file *f, const char *what)
@@ -473,6 +476,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     m->grouped = json_is_true(json_object_get(record, "grouped"));
     KN_TRY(read_scaling(ctx, f, m));
     KN_TRY(read_design(ctx, f, record, m));
+    KN_TRY(kn_gaps_read(ctx, f, record, m));
     KN_TRY(read_process(ctx, f, record, m));
     KN_TRY(read_groups(ctx, f, record, m));
     KN_TRY(kn_layer_read(ctx, f, record, (kn_layer_for){&m->x, m->gp.T}, &m->layer));

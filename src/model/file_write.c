@@ -3,6 +3,7 @@
 
 #include "gp/method.h"
 #include "model/file.h"
+#include "model/gaps.h"
 #include "model/info_json.h"
 #include "model/kernel_json.h"
 #include "model/layer_file.h"
@@ -94,6 +95,9 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
         json_object_set_new(record, "group",
                             json_pack("{s:i s:s?}", "rule", (int)m->group_rule, "column",
                                       m->group_column));
+    json_t *missing = kn_gaps_to_json(m);
+    if (missing)
+        json_object_set_new(record, "missing", missing);
     if (m->options)
         json_object_set_new(record, "options", json_loads(m->options, 0, NULL));
     dump = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -243,6 +247,13 @@ static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
         KN_TRY(add_doubles(ctx, w, "y_trivial_mean", m->y.mean0, m->y.n_kept));
         KN_TRY(add_doubles(ctx, w, "y_trivial_sd", m->y.sd0, m->y.n_kept));
     }
+    if (m->y.n)
+        KN_TRY(kn_st_add(ctx, w, "y_values", KN_ST_I64, 1, &m->y.n_kept, m->y.n));
+    if (m->missing_share)
+        KN_TRY(add_doubles(ctx, w, "missing_share", m->missing_share, m->x.F));
+    if (m->empty_level)
+        KN_TRY(kn_st_add(ctx, w, "empty_level", KN_ST_U8, 2,
+                         (ptrdiff_t[]){m->n_levels, m->y.n_kept}, m->empty_level));
     KN_TRY(add_doubles(ctx, w, "x_mean", m->x.mean, m->x.C));
     KN_TRY(add_doubles(ctx, w, "x_sd", m->x.sd, m->x.C));
     KN_TRY(kn_layer_add(ctx, &m->layer, w));

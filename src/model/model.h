@@ -19,7 +19,7 @@ struct kn_model {
     kn_gp gp;
     uint64_t seed; /* of the folds */
     int folds;
-    bool grouped; /* the folds kept groups of samples together */
+    bool grouped;   /* the folds kept groups of samples together */
     kn_layer layer; /* from residuals to z; nu = 0: as in 0.1, z = e/sqrt(v + noise) */
     kn_reference reference;
     kn_recipe recipe;         /* n = 0: covariates were given as numbers */
@@ -30,6 +30,11 @@ struct kn_model {
     char **ids;               /* n_samples training ids; NULL: none, or stripped */
     char *options; /* those given to the fit, a JSON object of texts; NULL: none are known */
     bool timed;    /* info.seconds_... are known */
+    /* of missing responses [METHOD 0b]; NULL: none was */
+    double *missing_share; /* x.F  see kn_gaps_shares */
+    uint8_t *empty_level;  /* n_levels x T, levels of all categories one after the other, each with
+                            * one for new levels: nobody of it has the response */
+    ptrdiff_t n_levels;
     double curve_components[KN_MAX_CURVE]; /* info.curve[].components, as an array has them */
 };
 

@@ -101,9 +101,11 @@ kn_status kn_deviance_prepare(kn_ctx *ctx, kn_deviance *d)
         d->logdet += 2 * log(kn_at(d->L, k, k));
     for (ptrdiff_t j = 0; j < d->T; j++)
         d->logdet += log(d->psi[j]);
-    if (d->n_ref > 0)
-        memcpy(d->sorted, d->ref, (size_t)d->n_ref * sizeof(double));
-    kn_sort(d->sorted, d->n_ref);
+    d->n_sorted = 0;
+    for (ptrdiff_t i = 0; i < d->n_ref; i++)
+        if (!isnan(d->ref[i]))
+            d->sorted[d->n_sorted++] = d->ref[i];
+    kn_sort(d->sorted, d->n_sorted);
 out:
     kn_mat_clear(&work);
     return status;
@@ -111,7 +113,7 @@ out:
 
 double kn_deviance_p(const kn_deviance *d, double dev)
 {
-    return kn_rank_p(d->sorted, d->n_ref, dev, false);
+    return kn_rank_p(d->sorted, d->n_sorted, dev, false);
 }
 
 /* ---- scoring ------------------------------------------------------------------------------ */

@@ -25,12 +25,14 @@ typedef struct kn_deviance {
     kn_mat Q;    /* T x K */
     double *lam; /* K, descending */
     double *psi; /* T */
-    double *ref; /* n_ref: deviance of each reference sample under a model made without its fold */
+    double *ref; /* n_ref: deviance of each reference sample under a model made without its fold;
+                  * NaN of who has less than half of the responses */
     /* Made by kn_deviance_prepare. */
     double *w;      /* K */
     kn_mat M, L;    /* K x K, lower triangles; M = L L' */
-    double *sorted; /* ref, ascending */
-    double logdet;  /* ln|Sigma| */
+    double *sorted; /* ref, ascending, those that are not NaN */
+    ptrdiff_t n_sorted;
+    double logdet; /* ln|Sigma| */
     /* How K was chosen: mean held-out log density per sample; n_ladder = 0 when K was given. */
     int n_ladder;
     ptrdiff_t ladder[KN_DEVIANCE_LADDER];

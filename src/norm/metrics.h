@@ -51,7 +51,8 @@ typedef struct kn_measured {
 
 /* Adds them to the sums of their responses, which go in parallel. Sums of no samples are zero. */
 void kn_metrics_add(kn_ctx *ctx, const kn_measured *m, kn_metric_sums *sums);
-/* The same by z and loss (N* x count) as norm/layer.h makes them, for which m has no v and noise. */
+/* The same by z and loss (N* x count) as norm/layer.h makes them, for which m has no v and noise.
+ */
 void kn_metrics_add_scored(kn_ctx *ctx, const kn_measured *m, kn_mat z, kn_mat loss,
                            kn_metric_sums *sums);
 void kn_metrics_result(const kn_metric_sums *sums, kn_mat out); /* count x KN_N_METRICS */

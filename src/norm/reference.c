@@ -8,6 +8,7 @@
 #include "gp/noise.h"
 #include "gp/slope.h"
 #include "norm/deviance_fit.h"
+#include "norm/deviance_missing.h"
 #include "norm/extrapolation.h"
 #include "norm/fdr.h"
 #include "norm/gev_fit.h"
@@ -190,8 +191,11 @@ static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk 
     KN_TRY(kn_slots_sum(ctx, &z->y, r->y_sum));
     KN_TRY(kn_slots_sum(ctx, &z->model, r->extrapolation));
     *finite = true;
-    for (ptrdiff_t i = 0; i < r->n; i++)
+    for (ptrdiff_t i = 0; !job->cv->Y.holes && i < r->n; i++)
         *finite = *finite && z->top.finite[i] == z->gp->T;
+    for (ptrdiff_t j = 0; job->cv->Y.holes && j < z->gp->T;
+         j++) /* missing cells have none either */
+        *finite = *finite && !(z->gp->noise[j] <= 0);
     kn_top_stream_result(&z->top, r->statistic);
     kn_extrapolation_ratio(r->extrapolation, r->n, noise);
     for (ptrdiff_t i = 0; job->cv->far && i < r->n; i++)
@@ -233,6 +237,30 @@ static kn_status second_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk
     KN_TRY(kn_deviance_finish(ctx, w->deviance[1], &w->r->deviance_noise));
     w->r->has_deviance = true;
 out:
+    return status;
+}
+
+/* Where cells are missing, from the z that are kept. */
+static kn_status deviances_with_holes(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w)
+{
+    kn_status status = KN_OK;
+    kn_reference *r = w->r;
+    kn_mat zz = {0};
+    kn_deviance *to[2] = {&r->deviance, &r->deviance_noise};
+    if (!w->keeper.z) {
+        kn_log(ctx, KN_LOG_WARNING,
+               "no joint deviance: responses are missing, and z of all samples have no room");
+        return KN_OK;
+    }
+    for (int k = 0; k < 2; k++) {
+        kn_deviance_holes from = {r->n, job->gp->T, w->keeper.joint[k], job->fold, job->folds};
+        KN_TRY(kn_deviance_fit_missing(ctx, &from, k == 0 ? &zz : NULL, to[k]));
+        if (k == 0 && !job->cv->sample)
+            KN_TRY(kn_neighbours(ctx, zz, job->order, job->group, job->seed, &r->neighbours));
+    }
+    r->has_deviance = true;
+out:
+    kn_mat_clear(&zz);
     return status;
 }
 
@@ -418,7 +446,8 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     w.keeper = (kn_z_keeper){.n = out->n, .T = job->gp->T, .z = out->z};
     for (int k = 0; k < 2 && job->keep_z; k++)
         KN_TRY(kn_alloc_f(ctx, out->n * job->gp->T, &w.keeper.joint[k]));
-    KN_TRY(new_deviances(ctx, job, &w));
+    if (!job->cv->Y.holes)
+        KN_TRY(new_deviances(ctx, job, &w));
     KN_TRY(first_walk(ctx, job, &w, &finite));
     KN_TRY(kn_slots_sum(ctx, &w.z.losses, losses));
     *summary = kn_losses_summary(losses, job->cv->folds);
@@ -433,6 +462,8 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     KN_TRY(share_of_findings(ctx, out, job->gp->T));
     if (w.noiseless)
         kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
+    if (job->cv->Y.holes && (status = deviances_with_holes(ctx, job, &w)) != KN_OK)
+        KN_TRY(no_deviance(ctx, status, &w));
     if (w.deviance[0] && (status = second_walk(ctx, job, &w)) != KN_OK)
         KN_TRY(no_deviance(ctx, status, &w));
     warn_of_neighbours(ctx, &out->neighbours);
@@ -465,6 +496,7 @@ kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
         z.D = D;
     }
     KN_TRY(kn_gp_loo(ctx, gp, job->Y, &loo));
+    loo.Y = kn_responses_as_given(job->Y); /* judged by what is observed [METHOD 0b] */
     if (r->sample)
         KN_TRY(kn_gp_maps_select(ctx, &loo, r->sample, r->n));
     KN_TRY(kn_alloc_d(ctx, r->n, &r->loo_statistic));

@@ -58,7 +58,7 @@ static void sum_rows(void *self, ptrdiff_t from, ptrdiff_t to)
         double iso = job->m->iso[j];
         for (ptrdiff_t i = from; i < to; i++) {
             double e = v[i] - iso;
-            y_sum[i] += y[i];
+            y_sum[i] += isfinite(y[i]) ? y[i] : 0; /* missing [METHOD 0b] */
             model[i] += e > 0 ? e : 0;
         }
     }

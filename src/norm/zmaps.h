@@ -11,10 +11,10 @@
 #include "norm/learner.h"
 #include "norm/top.h"
 
-/* Makes z in the place of y; of a reference (`whole`) also the z of the joint deviance, in the place
- * of the variance, and that z by noise alone, in the place of the mean. z divides by what others say
- * of the noise, the joint deviance by noise_j: its psi comes from the same z, and a response whose
- * scale is off cancels [METHOD 5b, 8b]. Sums over a block go to its slots. */
+/* Makes z in the place of y; of a reference (`whole`) also the z of the joint deviance, in the
+ * place of the variance, and that z by noise alone, in the place of the mean. z divides by what
+ * others say of the noise, the joint deviance by noise_j: its psi comes from the same z, and a
+ * response whose scale is off cancels [METHOD 5b, 8b]. Sums over a block go to its slots. */
 typedef struct kn_z_maker {
     const kn_gp *gp;
     const kn_gp_maps *maps;
@@ -23,14 +23,14 @@ typedef struct kn_z_maker {
     const kn_learner *learner; /* of the layer, who knows what others say of the noise; or ... */
     const kn_layer *layer;     /* ... the layer as it is, for everybody alike */
     kn_mat D;                  /* its columns; none without scale */
-    kn_slots losses;   /* kn_losses of a block */
-    kn_slots y, model; /* n: sums of y, of the model variance without R's iso term (whole) */
+    kn_slots losses;           /* kn_losses of a block */
+    kn_slots y, model;  /* n: sums of y, of the model variance without R's iso term (whole) */
     kn_slots noise_sum; /* 1 (whole) */
     kn_slots burden;    /* 3 n: sum of z, how many z are below and above the threshold (whole) */
     kn_top_stream top;
     double *iso;       /* width: R's iso term in the variance */
     kn_losses *column; /* width: of each response */
-    kn_mat work; /* of a worker: a column */
+    kn_mat work;       /* of a worker: a column */
 } kn_z_maker;
 
 kn_walk kn_z_maker_walk(const kn_z_maker *m, const char *stage);

@@ -8,6 +8,7 @@
 #include "io/npy.h"
 #include "work/check.h"
 #include "work/fit_output.h"
+#include "work/missing.h"
 #include "work/room.h"
 
 /* What was asked for, as the model remembers it. */
@@ -132,7 +133,9 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
         status = kn_check_cancel(ctx);
         goto out;
     }
+    m->info.missing.people_out = p->n_without;
     KN_TRY(take_over(ctx, s, p, m));
+    kn_missing_tell(ctx, m);
     KN_TRY(remember(ctx, options, m));
     if (s->output)
         KN_TRY(kn_fit_output_write(ctx, s, m));

@@ -3,12 +3,16 @@
 
 #include "base/clock.h"
 #include "cov/additive.h"
+#include "gp/completion.h"
 #include "gp/cv_deal.h"
 #include "gp/method.h"
 #include "gp/noise.h"
 #include "gp/slope.h"
 #include "work/check.h"
 #include "work/fit.h"
+#include "work/missing.h"
+
+static const double LITTLE_MISSING = 0.05; /* of the cells */
 
 static kn_status check_theta(kn_ctx *ctx, const kn_settings *s, const kn_spec *spec)
 {
@@ -160,7 +164,9 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const fitted 
     KN_TRY(kn_reference_make(ctx, &job, &m->reference, &m->info.cv));
     kn_noise_maker_free(maker);
     maker = NULL;
-    if (!cv->sample) /* of very many samples it would cost more than it tells */
+    /* Of very many samples it would cost more than it tells; where more than a little was filled in
+     * it flatters twice, and of each response alone it is of filled cells. */
+    if (!cv->sample && m->info.missing.share <= (m->gp.method->alone ? 0 : LITTLE_MISSING))
         KN_TRY(loo_reference(ctx, f, m));
 out:
     kn_layer_covariates_clear(&x);
@@ -226,17 +232,21 @@ static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, 
     KN_TRY(kn_design_new(ctx, X, &design, &m->x));
     KN_TRY(kn_mat_new(ctx, X.rows, m->x.F, Xs));
     KN_TRY(kn_design_apply(ctx, &m->x, X, false, *Xs, NULL));
-    KN_TRY(kn_scaling_new(ctx, Y, s->standardise, &m->y));
+    KN_TRY((s->missing_responses == KN_RESPONSES_FILL
+                ? kn_scaling_observed
+                : kn_scaling_new)(ctx, Y, s->standardise, &m->y));
     m->info.n_constant_x = m->x.n_constant;
     m->info.n_left_out = m->y.n_all - m->y.n_kept;
     if (m->y.n_kept == 0) {
-        status = kn_fail(ctx, KN_ERR_DATA,
-                         "all %td responses are constant or not finite: nothing to model", Y.cols);
+        status = kn_fail(ctx, KN_ERR_DATA, "all %td responses are constant or %s: nothing to model",
+                         Y.cols, m->y.n_few > 0 ? "have fewer than 10 values" : "not finite");
         goto out;
     }
     if (m->info.n_left_out > 0)
-        kn_log(ctx, KN_LOG_WARNING, "%td of %td responses are constant or not finite and left out",
-               m->info.n_left_out, Y.cols);
+        kn_log(ctx, KN_LOG_WARNING, "%td of %td responses are constant or %s and left out",
+               m->info.n_left_out, Y.cols,
+               m->y.n_few > 0 ? "have fewer than 10 values" : "not finite");
+    KN_TRY(kn_missing_check(ctx, Y, *Xs, m));
     if (m->x.n_constant > 0)
         kn_log(ctx, KN_LOG_WARNING, "%td of %td covariates are constant and left out",
                m->x.n_constant, X.cols);
@@ -292,6 +302,7 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
     kn_groups groups = {0};
     kn_model *m = NULL;
     kn_gp_maps cv = {0};
+    kn_completion completion = {0};
     *model = NULL;
     kn_settings_init(&s);
     s = settings ? *settings : s;
@@ -308,7 +319,13 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
     kn_gp_options go = engine_options(&s, journal, &cv);
     kn_fit_problem problem = {
         .X = Xs, .Y = responses, .spec = spec, .groups = groups, .options = &go};
-    status = m->info.method->fit(ctx, &problem, &m->gp, &m->info);
+    status = m->y.n ? kn_completion_new(ctx, &problem, &m->y, s.standardise, &m->info, &completion)
+                    : KN_OK;
+    if (status == KN_OK && m->y.n)
+        status = kn_missing_filled(ctx, &completion, Xs, m);
+    if (status == KN_OK)
+        status = m->info.method->fit(ctx, &problem, &m->gp, &m->info);
+    responses = problem.Y;
     kn_fit_problem_clear(&problem);
     KN_TRY(status);
     KN_TRY(finish(ctx, &cv, &(fitted){X, responses}, &s, m));
@@ -318,6 +335,7 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
 out:
     kn_groups_clear(&groups);
     kn_gp_maps_clear(&cv);
+    kn_completion_clear(&completion);
     kn_mat_clear(&Xs);
     if (status != KN_OK)
         kn_model_free(m);

@@ -7,6 +7,7 @@
 
 #include "data/columns.h"
 #include "data/words.h"
+#include "model/gaps.h"
 #include "norm/implausible.h"
 
 enum { PATH = 4096, NOTES = 2048 };
@@ -170,6 +171,17 @@ out:
     return status;
 }
 
+/* Responses that nobody in training of this person's level has. */
+static ptrdiff_t untrained(const kn_people_sheet *sheet, ptrdiff_t i)
+{
+    ptrdiff_t n = 0;
+    const kn_model *m = sheet->model;
+    kn_view raw = kn_view_cols(sheet->people->X.data, sheet->people->n, sheet->people->X.cols);
+    for (ptrdiff_t j = 0; m->empty_level && j < m->y.n_kept; j++)
+        n += kn_gaps_untrained(m, raw, i, j);
+    return n;
+}
+
 static kn_status used_row(kn_ctx *ctx, const kn_people_sheet *sheet, ptrdiff_t i,
                           kn_table_writer *w)
 {
@@ -179,6 +191,8 @@ static kn_status used_row(kn_ctx *ctx, const kn_people_sheet *sheet, ptrdiff_t i
     KN_TRY(covariates(ctx, sheet, i, &why, NULL));
     if (s->doubt && s->doubt[i])
         note(&why, "%s", kn_implausible_words((kn_implausible)s->doubt[i]));
+    if (untrained(sheet, i) > 0)
+        note(&why, "level_without_training in %td responses", untrained(sheet, i));
     KN_TRY(kn_table_writer_text(ctx, w, s->id[i]));
     KN_TRY(kn_table_writer_text(ctx, w, "used"));
     KN_TRY(kn_table_writer_text(ctx, w, why.n ? why.text : "n/a"));

@@ -116,12 +116,24 @@ out:
     return status;
 }
 
+/* What was filled in is no data, and is not kept [METHOD 0b]. */
+static kn_status check_complete(kn_ctx *ctx, const kn_model *model)
+{
+    if (model->info.missing.cells == 0)
+        return KN_OK;
+    return kn_fail(
+        ctx, KN_ERR_DATA,
+        "the model was fitted to responses with missing cells, which it does not keep as "
+        "they were filled in: maps of its training samples cannot be made again");
+}
+
 kn_status kn_maps_loo(kn_ctx *ctx, const kn_model *model, kn_view Y, kn_maps **maps)
 {
     kn_status status;
     kn_maps *m;
     KN_TRY(begin(ctx, model, maps, &m));
     KN_TRY(kn_check_training(ctx, model, Y));
+    KN_TRY(check_complete(ctx, model));
     kn_responses responses = kn_responses_of(Y, &model->y);
     KN_TRY(kn_gp_loo(ctx, &model->gp, &responses, &m->maps));
     *maps = m;
@@ -151,6 +163,7 @@ kn_status kn_maps_cv(kn_ctx *ctx, const kn_model *model, kn_view Y, int folds, c
     KN_TRY(begin(ctx, model, maps, &m));
     KN_TRY(kn_check_training(ctx, model, Y));
     KN_TRY(check_folds(ctx, model->info.n_samples, folds, fold));
+    KN_TRY(check_complete(ctx, model));
     if (!fold && model->grouped && model->gp.latent.groups.n == 0) {
         status = kn_fail(ctx, KN_ERR_ARGUMENT,
                          "the model's folds followed groups that it does not keep: give the folds");

@@ -17,6 +17,7 @@
 #include "base/parallel.h"
 #include "gp/method.h"
 #include "gp/z.h"
+#include "model/gaps.h"
 #include "model/units.h"
 #include "work/check.h"
 #include "work/doubt.h"
@@ -255,6 +256,7 @@ typedef struct passing {
     const work *w;
     ptrdiff_t row, rows;
     const kn_block *b;
+    kn_view raw;          /* covariates of these people */
     kn_mat D;             /* rows x F: columns of the noise scale; none without one */
     kn_mat z, loss, work; /* rows x width: of a block; work: total variances */
 } passing;
@@ -317,6 +319,9 @@ static void make_column(const passing *p, ptrdiff_t j)
         e[i] = z[i];
     kn_layer_z(l, law, &(kn_layer_cells){p->rows, e, v, v, NULL});
     kn_layer_z(l, law, &(kn_layer_cells){p->rows, z, V, z, e});
+    for (ptrdiff_t i = 0; m->empty_level && i < p->rows; i++)
+        if (kn_gaps_untrained(m, p->raw, i, b->first + j))
+            e[i] = NAN; /* no metric: what is said there rests on other levels */
 }
 
 static void make_z(void *self, ptrdiff_t from, ptrdiff_t to)
@@ -391,6 +396,7 @@ static kn_status pass_blocks(kn_ctx *ctx, work *w, ptrdiff_t row, ptrdiff_t rows
     ptrdiff_t width = kn_walk_width(0, w->model->gp.T);
     const ptrdiff_t *group = w->standing.group ? w->standing.group + row : NULL;
     KN_TRY(kn_maps_predict_groups(ctx, w->model, rows_of(X, row, rows), group, &maps));
+    p.raw = rows_of(X, row, rows);
     if (w->score) {
         KN_TRY(kn_layer_columns(ctx, &w->model->layer, &w->model->x, rows_of(X, row, rows), &p.D));
         KN_TRY(kn_mat_new(ctx, rows, width, &p.z));

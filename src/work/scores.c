@@ -12,8 +12,8 @@
 #include "gp/method.h"
 #include "gp/noise.h"
 #include "model/units.h"
-#include "norm/extrapolation.h"
 #include "norm/burden.h"
+#include "norm/extrapolation.h"
 #include "norm/fdr.h"
 #include "norm/top.h"
 #include "work/attendance.h"
@@ -79,8 +79,10 @@ static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t 
     double sum = 0, T = (double)m->gp.T;
     if (!m->reference.y_sum)
         return true; /* a model of the first days: nothing to compare with */
-    for (ptrdiff_t k = 0; k < m->gp.T; k++)
-        sum += (kn_view_at(Y, i, m->y.kept[k]) - m->y.mean[k]) / m->y.sd[k];
+    for (ptrdiff_t k = 0; k < m->gp.T; k++) {
+        double y = kn_view_at(Y, i, m->y.kept[k]);
+        sum += isfinite(y) ? (y - m->y.mean[k]) / m->y.sd[k] : 0;
+    }
     return fabs(sum - m->reference.y_sum[t]) <= 1e-5 * sqrt(T) + 1e-9 * T;
 }
 
@@ -467,9 +469,9 @@ out:
 static kn_status detection(kn_ctx *ctx, kn_scores *s)
 {
     static const signed char sign[KN_N_STATISTICS] = {1, 1, 1, 1, 0, 1, -1, 1, 1};
-    const double *score[KN_N_STATISTICS] = {
-        s->statistic, s->deviance,     s->deviance_noise, s->mean_z,      s->mean_z,
-        s->negative,  s->top_negative, s->positive,       s->top_positive};
+    const double *score[KN_N_STATISTICS] = {s->statistic,    s->deviance, s->deviance_noise,
+                                            s->mean_z,       s->mean_z,   s->negative,
+                                            s->top_negative, s->positive, s->top_positive};
     double *larger = NULL; /* is more abnormal */
     kn_status status = kn_alloc_d(ctx, s->n, &larger);
     for (int k = 0; k < KN_N_STATISTICS && status == KN_OK; k++) {

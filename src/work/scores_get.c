@@ -88,7 +88,19 @@ static const struct {
     {                                                                                              \
 #name, offsetof(kn_scores, name)                                                           \
     }
-    COLUMN(in_training), COLUMN(statistic), COLUMN(probability), COLUMN(p_upper), COLUMN(deviance), COLUMN(deviance_p), COLUMN(deviance_noise), COLUMN(deviance_noise_p), COLUMN(extrapolation), COLUMN(extrapolation_pct), COLUMN(mean_z), COLUMN(mean_z_p), COLUMN(negative), COLUMN(negative_p), COLUMN(positive), COLUMN(positive_p), COLUMN(top_negative), COLUMN(top_positive), COLUMN(fdr_negative), COLUMN(fdr_positive), COLUMN(n_responses), COLUMN(p_note), COLUMN(site_adapted), COLUMN(unseen_level), COLUMN(implausible), COLUMN(label),
+    COLUMN(in_training),    COLUMN(statistic),
+    COLUMN(probability),    COLUMN(p_upper),
+    COLUMN(deviance),       COLUMN(deviance_p),
+    COLUMN(deviance_noise), COLUMN(deviance_noise_p),
+    COLUMN(extrapolation),  COLUMN(extrapolation_pct),
+    COLUMN(mean_z),         COLUMN(mean_z_p),
+    COLUMN(negative),       COLUMN(negative_p),
+    COLUMN(positive),       COLUMN(positive_p),
+    COLUMN(top_negative),   COLUMN(top_positive),
+    COLUMN(fdr_negative),   COLUMN(fdr_positive),
+    COLUMN(n_responses),    COLUMN(p_note),
+    COLUMN(site_adapted),   COLUMN(unseen_level),
+    COLUMN(implausible),    COLUMN(label),
 #undef COLUMN
 };
 enum { N_PEOPLE = sizeof PEOPLE / sizeof *PEOPLE };

@@ -22,8 +22,8 @@ static void list_kinds(const kn_scores *s, kind k[KINDS])
     const kn_deviance *d = &r->deviance, *noise = &r->deviance_noise;
     k[TOP] = (kind){s->statistic, s->p_upper, s->loo ? r->loo_statistic : r->statistic, false};
     k[DEVIANCE] = (kind){s->deviance, s->deviance_p, r->has_deviance ? d->ref : NULL, false};
-    k[DEVIANCE_NOISE] = (kind){s->deviance_noise, s->deviance_noise_p,
-                               r->has_deviance ? noise->ref : NULL, false};
+    k[DEVIANCE_NOISE] =
+        (kind){s->deviance_noise, s->deviance_noise_p, r->has_deviance ? noise->ref : NULL, false};
     k[MEAN_Z] = (kind){s->mean_z, s->mean_z_p, r->mean_z, true};
     k[NEGATIVE] = (kind){s->negative, s->negative_p, s->counted ? s->counted : r->negative, false};
     k[POSITIVE] =

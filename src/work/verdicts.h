@@ -1,5 +1,6 @@
 /* From what was measured of people to how rare it is: against the model's reference, or against
- * rows of the scored table itself                                              [METHOD 8, 8b, 8d] */
+ * rows of the scored table itself                                              [METHOD 8, 8b, 8d]
+ */
 #ifndef KN_WORK_VERDICTS_H
 #define KN_WORK_VERDICTS_H
 

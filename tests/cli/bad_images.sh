@@ -36,7 +36,9 @@ patch slope.nii 112 '\0\0\200\177'
 with slope.nii
 fit "a slope without end" "odd.txt line 3: slope.nii: scl_slope is inf, expected a finite number" -y odd.txt
 escape=$(printf 'a\033[31m\177\302\233b.nii')
-fit "control characters in a path" "a?[31m???b.nii: cannot be opened: no such file or directory" -y "$escape"
+fit "control characters in a path, which a bracket makes a pattern" "a?[31m???b.nii: no file has such a name" -y "$escape"
+escape=$(printf 'a\033\177\302\233b.nii')
+fit "... and in one that is none" "a????b.nii: cannot be opened: no such file or directory" -y "$escape"
 misused "... and in an option" " fit: there is no option --a?b (see 'kronorm fit --help')" fit "--$(printf 'a\033b')"
 cp list.txt odd.txt
 printf 's1\tx\r\033\n' >>odd.txt

@@ -74,7 +74,7 @@ fit "a pattern that no file has" "maps/*/z.nii.gz: no file has such a name" -c p
 sed '9s/,.*/,n\/a,n\/a,n\/a,n\/a/' thickness.csv >blank.csv
 fit "a row without a number" \
     "blank.csv line 9: holds no finite value, expected a number somewhere (leave it out, with --where or --match common)" \
-    -c people.csv -y blank.csv
+    -c people.csv -y blank.csv --missing-responses drop
 make_images
 python=$(command -v /usr/bin/python3 || command -v python3)
 if [ -n "$python" ] && "$python" -c 'import nibabel' 2>/dev/null; then
@@ -85,7 +85,7 @@ b.save(b.Nifti1Image(n.full(i.shape, n.nan, 'f4'), i.affine), 'study/$victim')"
     for mask in "" "-m study/mask.nii.gz"; do
         fit "an image without a number${mask:+, and a mask}" \
             "study/$victim: holds no finite value, expected a number somewhere (leave it out, with --where or --match common)" \
-            -c study/train_participants.tsv -y study/train_images.txt $mask
+            -c study/train_participants.tsv -y study/train_images.txt --missing-responses drop $mask
     done
 else
     skip "an image without a number" "no nibabel"

@@ -14,33 +14,49 @@ S="score model.safetensors"
 
 # ---- references
 head -n 10 people.csv >nine.csv
-works "a model of fewer than 10 people can be made" \
+works "a model of 9 people can be made" \
     fit -c nine.csv --use age -y thickness.csv --match common -o nine.safetensors
 check "... with a warning" warned \
-    "fit: warning: 9 reference samples are too few for an extreme value fit (10 needed): no abnormality probabilities"
+    "fit: warning: 9 reference samples, fewer than 30: probabilities are ranks among them, and no p can be below 0.1"
 works "... and scores" score nine.safetensors -c new.csv -y new_thickness.csv -o nine
-check "... without probabilities" test "$(column nine/abnormality.tsv probability | sort -u)" = n/a
-check "... and its summary says so" grep -q 'no extreme value reference: probability and p_upper are n/a' nine/summary.json
+ranks() { # folder, people: every p is one of 1/(people + 1) .. 1, and probability the rest
+    column "$1/abnormality.tsv" p_upper | paste - "$1/abnormality.tsv.probability" | awk -v n="$2" '
+        { k = $1 * (n + 1); d = k - int(k + .5); e = $1 + $2 - 1
+          if (!(d * d < 1e-18 && k > .5 && e * e < 1e-18)) exit 1 }'
+}
+probabilities() { column "$1/abnormality.tsv" probability >"$1/abnormality.tsv.probability"; }
+probabilities nine
+check "... by ranks among them" ranks nine 9
+check "... without a law, which its summary says" grep -q '"gev": null' nine/summary.json
 
-groups 9 nine_groups.csv
-refused "a reference of fewer than 10 people" \
-    "--reference group=a: an extreme value law needs at least 10 reference subjects, there are 9" \
-    $S -c nine_groups.csv -y new_thickness.csv --reference group=a -o out
 groups 10 groups.csv
-works "one of 10 will do" $S -c groups.csv -y new_thickness.csv --reference group=a -o ten
 sed '2s/,.*/,,,,/' new_thickness.csv >gap.csv
-refused "10 people, one of them without responses" \
-    "--reference group=a: an extreme value law needs at least 10 reference subjects, there are 9" \
-    $S -c groups.csv -y gap.csv --reference group=a -o out
+works "a reference of 10 rows, one of them without responses" $S -c groups.csv -y gap.csv --reference group=a -o ten
+rank_of() { # folder, first row, last row, of those rows or not: p by hand
+    awk -F '\t' -v first="$2" -v last="$3" -v own="$4" '
+        NR > 1 { m[NR - 1] = $3; p[NR - 1] = $5 }
+        END { for (i = first; i <= last; i++) {
+            if (m[i] == "n/a") { if (p[i] != "n/a") exit 1; continue }
+            n = above = 0
+            for (k = 2; k <= 10; k++) if (!(own && k == i)) { n++; above += m[k] >= m[i] }
+            d = p[i] - (1 + above)/(n + 1)
+            if (!(d * d < 1e-18)) exit 1 } }' "$1/abnormality.tsv"
+}
+check "... gives the others their rank among 9" rank_of ten 11 40 0
+check "... and themselves that among the other 8" rank_of ten 1 10 1
+groups 1 alone.csv
+refused "a reference of whom nobody has responses" \
+    "--reference group=a: none of these rows has a statistic" $S -c alone.csv -y gap.csv --reference group=a -o out
 refused "a reference that nobody is in" \
     "groups.csv: nobody has group 'c', which --reference asks for" \
     $S -c groups.csv -y new_thickness.csv --reference group=c -o out
+groups 30 groups.csv
 awk -F, -v OFS=, 'NR > 1 { $2 = 40; $3 = "F"; $4 = "A" } 1' groups.csv >alike.csv
 awk -F, -v OFS=, 'NR > 1 { $2 = 2.5; $3 = 2.5; $4 = 2.5; $5 = 2.5 } 1' new_thickness.csv >alike_thickness.csv
 kronorm $S -c alike.csv -y alike_thickness.csv -o alike -q
 statistic=$(column alike/abnormality.tsv statistic | head -n 1 | xargs printf %g)
 refused "a reference of people who are all the same" \
-    "--reference group=a: extreme value law: the statistics of all 10 reference subjects are equal ($statistic)" \
+    "--reference group=a: extreme value law: the statistics of all 30 reference subjects are equal ($statistic)" \
     $S -c alike.csv -y alike_thickness.csv --reference group=a -o out
 refused "a leave-one-out reference that the model does not have" \
     "nine.safetensors has no leave-one-out reference; use --reference cv or COLUMN=VALUE" \
@@ -64,7 +80,7 @@ check "... in the summary too" grep -q '1 of 40 samples have no finite response'
 check "... and has no scores" test "$(sed -n 2p patient/abnormality.tsv | cut -f 3-9 | tr '\t' ' ')" = \
     "n/a n/a n/a n/a n/a n/a n/a"
 check "... nor z" test "$(sed -n 2p patient/z.csv)" = new-s01,n/a,n/a,n/a,n/a
-"$KRONORM" $S -c first.csv -y new_thickness.csv -o everybody -q
+"$KRONORM" $S -c first.csv -y new_thickness.csv --label group=a -o everybody -q
 check "the others are as they were" sh -c \
     '[ "$(tail -n 39 patient/abnormality.tsv)" = "$(tail -n 39 everybody/abnormality.tsv)" ]'
 sed '2,$s/,.*/,,,,/' new_thickness.csv >gaps.csv

@@ -83,8 +83,14 @@ check "... as images" test "$(files pi)" = "people.tsv yhat.nii.gz ys2_model.nii
 "$KRONORM" score table.safetensors -c people.csv -y thickness.csv -o tw --write z,yhat,ys2_model \
     --training-rows plain -q
 check "predict and score agree on the mean" cmp tw/yhat.csv p/yhat.csv
-paste -d, thickness.csv tw/yhat.csv tw/ys2_model.csv tw/z.csv >joint.csv
-check "z = (y - yhat) / sqrt(ys2_model + ys2_noise)" awk -F, '
+"$KRONORM" fit -c people.csv -y thickness.csv --calibrate none -o bare.safetensors -q
+"$KRONORM" score bare.safetensors -c people.csv -y thickness.csv -o bare --write z,yhat --training-rows plain -q
+check "calibration moves no mean" cmp bare/yhat.csv tw/yhat.csv
+check "... and of 40 people makes every z smaller, none another sign" sh -c 'paste -d, bare/z.csv tw/z.csv | awk -F, "
+    NR > 1 { for (i = 2; i <= 5; i++) { if (!(\$i * \$(i + 5) > 0 && \$i * \$i > \$(i + 5) * \$(i + 5))) exit 1; n++ } }
+    END { exit n != 160 }"'
+paste -d, thickness.csv tw/yhat.csv tw/ys2_model.csv bare/z.csv >joint.csv
+check "without it z = (y - yhat) / sqrt(ys2_model + ys2_noise)" awk -F, '
     FNR == NR { if (FNR == 2) for (i = 1; i <= 4; i++) noise[i] = $i; next }
     FNR > 1 { for (i = 1; i <= 4; i++) {
         z = ($(1 + i) - $(6 + i)) / sqrt($(11 + i) + noise[i]); d = z - $(16 + i)
@@ -111,8 +117,11 @@ first=$(head -n 1 study/train_images.txt | cut -f 1)
 gunzip -c "study/images/$first.nii.gz" >hole.nii
 patch hole.nii $((352 + 4 * voxel)) '\000\000\300\177'
 sed 's,images/,study/images/,' study/train_images.txt | sed "1s,	.*,	hole.nii," >hole.txt
-works "a NaN voxel in training" fit -c study/train_participants.tsv -y hole.txt \
-    -m study/mask.nii.gz -o hole.safetensors
+works "a NaN voxel in training is filled in" fit -c study/train_participants.tsv -y hole.txt \
+    -m study/mask.nii.gz -o filled.safetensors
+check "... and told" grep -q '^  0.0 % of cells missing in 1 responses, filled in (' "$logs/out"
+works "with --missing-responses drop it" fit -c study/train_participants.tsv -y hole.txt \
+    -m study/mask.nii.gz -o hole.safetensors --missing-responses drop
 check "... is left out, and counted" grep -q '(1 constant or not finite, left out)' "$logs/out"
 "$KRONORM" score hole.safetensors -c study/test_participants.tsv -y study/test_images.txt -o left \
     --format csv -q

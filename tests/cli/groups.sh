@@ -56,10 +56,11 @@ for m in ids family alone; do
     column $m.known/abnormality.tsv extrapolation | awk '{ printf "%.9f\n", $1 }' >known
     check "... nor how far anybody is from training" same new known
 done
-works "maps of known groups" score ids.safetensors -c further.csv -y further.csv -o maps --known-groups \
+kronorm fit -c visits.csv -y visits.csv --use age,sex --targets a,b,c,d --calibrate none -o plain.safetensors -q
+works "maps of known groups" score plain.safetensors -c further.csv -y further.csv -o maps --known-groups \
     --write z,yhat,ys2_model
 cut -d, -f1,10- further.csv >maps/y.csv
-by_maps() { # z is (y - yhat)/sqrt(ys2_model + noise), the noise of known groups for the first two
+by_maps() { # without a layer z is (y - yhat)/sqrt(ys2_model + noise), the noise of known groups for the first two
     awk -F, 'FNR == 1 { file++; next }
         { for (j = 2; j <= 5; j++) v[file, FNR, j] = $j
           for (j = 1; j <= 4; j++) noise[file, j] = $j }

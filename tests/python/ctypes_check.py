@@ -39,6 +39,12 @@ class Info(C.Structure):
                 ("without", C.c_char * 64)]
 
 
+class Overlap(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("people", SIZE), ("left_out", SIZE), ("groups", SIZE), ("responses", SIZE),
+                ("files", SIZE), ("least_p", DOUBLE * 2), ("least_p_fdr", DOUBLE * 2), ("below", SIZE * 2),
+                ("below_fdr", SIZE * 2)]
+
+
 class OldInfo(C.Structure):  # of a caller that was compiled when there was no more
     _fields_ = [("size", C.c_size_t), ("key", TEXT)]
 
@@ -384,6 +390,20 @@ def the_experimental_part(model):
     check(both[0, 1] == both[1, 0] and both[0, 0] > 0, "a covariance")
 
 
+def overlap_of_groups(folder):
+    """After scores_of_new_people, whose z it is of."""
+    o = options("overlap", scored=f"{folder}/scored", by="site", output=f"{folder}/overlap", permutations=99)
+    info = Overlap(size=C.sizeof(Overlap))
+    do(kn.overlap(ctx, o, C.byref(info)))
+    check((info.people, info.groups, info.responses, info.files) == (20, 3, 9, 2), "overlap of three sites")
+    check(all(map(math.isnan, info.least_p)), "no p of three groups")
+    refused("exists already (use {force} to replace it)", "io", lambda: do(kn.overlap(ctx, o, None)))
+    free("options_free", o)
+    o = options("overlap", scored=f"{folder}/scored", output=f"{folder}/other")
+    refused("{by} is needed", "argument", lambda: do(kn.overlap(ctx, o, None)))
+    free("options_free", o)
+
+
 ctx = P(kn.returning(P, "ctx_new")())
 said, stages, kept, table = [], set(), [], make_table()
 on_log = LOG(lambda user, level, message: said.append(message.decode()))
@@ -397,6 +417,7 @@ with tempfile.TemporaryDirectory(prefix="kn-ctypes-") as folder:
     what_a_model_tells(model)
     opened = a_model_as_bytes_and_as_a_file(model, folder)
     scores_of_new_people(opened, folder)
+    overlap_of_groups(folder)
     people_from_files(folder)
     what_goes_wrong(model)
     a_callback_that_cancels(train)

@@ -3,10 +3,10 @@
 
 #include "base/rng.h"
 #include "norm/burden.h"
-#include "norm/rarity.h"
 #include "norm/fdr.h"
 #include "norm/normal.h"
 #include "norm/order.h"
+#include "norm/rarity.h"
 #include "norm/top.h"
 
 static kn_ctx *ctx;

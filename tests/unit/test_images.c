@@ -235,6 +235,15 @@ static void the_default_mask_leaves_out_constant_and_missing(void **state)
                 assert_true(i == 0 || v > mask.index[i - 1]);
             }
             kn_mask_clear(&mask);
+            /* a voxel that one image lacks has a value in all others, and is in by these */
+            assert_ok(ctx, kn_mask_observed(ctx, images, N - 1, &mask));
+            assert_int_equal(mask.count, V - 2);
+            for (ptrdiff_t i = 0; i < mask.count; i++)
+                assert_true(mask.index[i] != 3 && mask.index[i] != 10);
+            kn_mask_clear(&mask);
+            assert_ok(ctx, kn_mask_observed(ctx, images, N, &mask));
+            assert_int_equal(mask.count, V - 4);
+            kn_mask_clear(&mask);
             kn_images_free(images);
         }
     float flat[2 * V] = {0};
