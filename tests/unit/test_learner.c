@@ -214,7 +214,8 @@ static remake remake_new(const crowd *c, const int *fold, int folds)
     for (ptrdiff_t i = 0; fold && i < c->n; i++)
         r.fold[i] = fold[i];
     assert_ok(ctx, kn_layer_covariates_new(ctx, &r.m->x, r.X, NULL, c->n, &r.x));
-    assert_ok(ctx, kn_gp_cv(ctx, &r.m->gp, &(kn_cv_problem){&r.R, NULL, r.folds, r.fold}, &r.cv));
+    assert_ok(ctx, kn_gp_cv(ctx, &r.m->gp,
+                            &(kn_cv_problem){.Y = &r.R, .folds = r.folds, .fold = r.fold}, &r.cv));
     return r;
 }
 
