@@ -1,9 +1,11 @@
 #include "model/layer_file.h"
 
+#include <limits.h>
 #include <math.h>
 
 #include "base/mem.h"
 #include "model/info_json.h"
+#include "norm/shash_fit.h"
 
 static json_t *columns_json(const kn_scale_columns *c)
 {
@@ -31,7 +33,7 @@ json_t *kn_layer_to_json(const kn_layer *l)
         if (l->part[k].tried)
             json_object_set_new(parts, kn_layer_part_name[k],
                                 json_pack("{s:b s:o s:o}", "kept", l->part[k].kept, "gain",
-                                          kn_json_number(l->part[k].gain), "se",
+                                          kn_json_number(l->part[k].gain), "gain_se",
                                           kn_json_number(l->part[k].se)));
     return json_pack("{s:o s:o s:o s:b}", "nu", kn_json_number(l->nu), "parts", parts, "columns",
                      columns_json(&l->columns), "shape", l->theta.data != NULL);
@@ -60,6 +62,13 @@ static double number(json_t *object, const char *key, double otherwise)
     return json_is_number(v) ? json_number_value(v) : otherwise;
 }
 
+static int whole(json_t *object, const char *key, int otherwise)
+{
+    json_t *v = json_object_get(object, key);
+    json_int_t i = json_integer_value(v);
+    return json_is_integer(v) && i >= INT_MIN && i <= INT_MAX ? (int)i : otherwise;
+}
+
 /* Is there such a column of the covariates? */
 static bool is_sound(const kn_scale_column *c, const kn_design *x)
 {
@@ -79,7 +88,7 @@ static bool is_sound(const kn_scale_column *c, const kn_design *x)
 static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, const kn_design *x,
                               kn_scale_columns *out)
 {
-    enum { MOST = 10000 };
+    enum { MOST = 10000, UNKNOWN = -7 };
     void *memory;
     size_t n = json_array_size(list);
     if (!json_is_array(list) || n > MOST)
@@ -93,14 +102,13 @@ static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, co
     out->F = (ptrdiff_t)n;
     for (size_t i = 0; i < n; i++) {
         json_t *j = json_array_get(list, i);
-        out->column[i] =
-            (kn_scale_column){.kind = (kn_scale_kind)json_integer_value(json_object_get(j, "kind")),
-                              .source = (ptrdiff_t)json_integer_value(json_object_get(j, "source")),
-                              .mean = number(j, "mean", NAN),
-                              .sd = number(j, "sd", NAN),
-                              .low = number(j, "low", -INFINITY), /* null: no bound */
-                              .high = number(j, "high", INFINITY),
-                              .centre = number(j, "centre", NAN)};
+        out->column[i] = (kn_scale_column){.kind = (kn_scale_kind)whole(j, "kind", UNKNOWN),
+                                           .source = whole(j, "source", UNKNOWN),
+                                           .mean = number(j, "mean", NAN),
+                                           .sd = number(j, "sd", NAN),
+                                           .low = number(j, "low", -INFINITY), /* null: no bound */
+                                           .high = number(j, "high", INFINITY),
+                                           .centre = number(j, "centre", NAN)};
         if (!is_sound(&out->column[i], x))
             return bad(ctx, f);
     }
@@ -113,16 +121,21 @@ static void read_parts(json_t *parts, kn_layer *l)
         json_t *p = json_object_get(parts, kn_layer_part_name[k]);
         if (json_is_object(p))
             l->part[k] = (kn_layer_part){true, json_is_true(json_object_get(p, "kept")),
-                                         number(p, "gain", NAN), number(p, "se", NAN)};
+                                         number(p, "gain", NAN), number(p, "gain_se", NAN)};
     }
 }
 
-static bool all_within(kn_mat m, double most)
+/* Coefficients far beyond anything that is fitted, and laws that no fit ends at, are none. */
+static bool are_sound(const kn_layer *l)
 {
-    for (ptrdiff_t j = 0; j < m.cols; j++)
-        for (ptrdiff_t i = 0; i < m.rows; i++)
-            if (!(fabs(kn_at(m, i, j)) <= most))
+    static const double MOST = 1e6;
+    for (ptrdiff_t j = 0; j < l->beta.cols; j++)
+        for (ptrdiff_t f = 0; f < l->beta.rows; f++)
+            if (!(fabs(kn_at(l->beta, f, j)) <= MOST))
                 return false;
+    for (ptrdiff_t j = 0; j < l->theta.cols; j++)
+        if (!kn_shash_allowed(kn_col(l->theta, j)))
+            return false;
     return true;
 }
 
@@ -130,20 +143,19 @@ kn_status kn_layer_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_lay
                         kn_layer *out)
 {
     kn_status status;
-    static const double MOST = 1e6; /* of a coefficient: far beyond anything that is fitted */
-    json_t *j = json_object_get(record, "layer");
-    if (!json_is_object(j))
+    json_t *j = json_object_get(record, "layer"), *shape = json_object_get(j, "shape");
+    if (!j || json_is_null(j))
         return KN_OK;
     out->nu = number(j, "nu", NAN);
-    if (!(out->nu > 0) || !isfinite(out->nu))
+    if (!(out->nu > 0) || !isfinite(out->nu) || !json_is_boolean(shape))
         return bad(ctx, f);
     KN_TRY(read_columns(ctx, f, json_object_get(j, "columns"), of.x, &out->columns));
     read_parts(json_object_get(j, "parts"), out);
     if (out->columns.F > 0)
         KN_TRY(kn_st_read_mat(ctx, f, "scale_beta", out->columns.F, of.T, &out->beta));
-    if (json_is_true(json_object_get(j, "shape")))
+    if (json_is_true(shape))
         KN_TRY(kn_st_read_mat(ctx, f, "shape", 2, of.T, &out->theta));
-    if (!all_within(out->beta, MOST) || !all_within(out->theta, MOST)) {
+    if (!are_sound(out)) {
         status = bad(ctx, f);
         goto out;
     }

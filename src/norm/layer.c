@@ -6,7 +6,7 @@
 #include "la/vec.h"
 #include "norm/normal.h"
 
-const char *const kn_layer_part_name[KN_LAYER_PARTS] = {"linear", "quadratic", "shape"};
+const char *const kn_layer_part_name[KN_LAYER_PARTS] = {"line", "curve", "shape"};
 const char *const kn_layer_part_words[KN_LAYER_PARTS] = {"noise that varies with the covariates",
                                                          "noise that bends with them",
                                                          "skew and tails of each response"};

@@ -23,7 +23,7 @@ typedef enum kn_calibrate { /* the option, in its order */
 } kn_calibrate;
 
 enum { KN_LAYER_LINE, KN_LAYER_SQUARE, KN_LAYER_SHAPE, KN_LAYER_PARTS };
-extern const char *const kn_layer_part_name[KN_LAYER_PARTS]; /* linear, quadratic, shape */
+extern const char *const kn_layer_part_name[KN_LAYER_PARTS]; /* in model files */
 extern const char *const kn_layer_part_words[KN_LAYER_PARTS];
 
 typedef struct kn_layer_part { /* that may be there beside the Student step */

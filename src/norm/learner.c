@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "norm/learner_private.h"
+#include "norm/learner_choose.h"
 
 void kn_learner_free(kn_learner *l)
 {

@@ -3,7 +3,7 @@
 #include "base/parallel.h"
 #include "gp/cv_deal.h"
 #include "gp/method.h"
-#include "norm/learner_private.h"
+#include "norm/learner_choose.h"
 #include "norm/normal.h"
 #include "norm/squares.h"
 

@@ -20,6 +20,12 @@ kn_shash_prior kn_shash_prior_start(void)
 
 /* ---- one response ---------------------------------------------------------------------------- */
 
+bool kn_shash_allowed(const double theta[2])
+{
+    return theta[0] >= LOWEST[0] && theta[0] <= HIGHEST[0] && theta[1] >= LOWEST[1] &&
+           theta[1] <= HIGHEST[1];
+}
+
 static double within(int k, double x)
 {
     return fmin(fmax(x, LOWEST[k]), HIGHEST[k]);

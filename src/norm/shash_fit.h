@@ -13,6 +13,8 @@
 #ifndef KN_NORM_SHASH_FIT_H
 #define KN_NORM_SHASH_FIT_H
 
+#include <stdbool.h>
+
 #include "base/mat.h"
 #include "norm/shash.h"
 
@@ -21,6 +23,8 @@ enum { KN_SHASH_ROUNDS = 3 };
 typedef struct kn_shash_prior {
     double mu[2], v[2]; /* of a, ln b */
 } kn_shash_prior;
+
+bool kn_shash_allowed(const double theta[2]); /* within the bounds */
 
 kn_shash_prior kn_shash_prior_start(void); /* mu0, v0 */
 

@@ -1,11 +1,8 @@
 /* The calibration layer as it is learned: what it promises for people who are new, and what it must
  * not depend on. */
-#include "crowds.h"
+#include "remakes.h"
 
-#include "gp/cv.h"
-#include "gp/cv_deal.h"
 #include "norm/learner.h"
-#include "norm/reference.h"
 
 static kn_ctx *ctx;
 
@@ -151,82 +148,6 @@ static void order_of_responses_does_not_matter(void **state)
     crowd_free(&a), crowd_free(&b);
 }
 
-/* Maps, folds and covariates of a model as kn_reference_make takes them. */
-typedef struct remake {
-    kn_model *m;
-    kn_view X, Y;
-    kn_responses R;
-    int *fold, folds;
-    kn_layer_covariates x;
-    kn_gp_maps cv;
-    bool keep_z;
-    const int *group;
-    kn_calibrate how;
-} remake;
-
-static kn_status remake_run(remake *r, kn_layer *layer, kn_reference *out)
-{
-    kn_status status;
-    kn_noise_maker *maker = NULL;
-    kn_cv_summary summary;
-    kn_reference_job job = {.gp = &r->m->gp,
-                            .cv = &r->cv,
-                            .fold = r->fold,
-                            .folds = r->folds,
-                            .top = 0.05,
-                            .keep_z = r->keep_z,
-                            .group = r->group,
-                            .calibrate = r->how,
-                            .x = r->x.x.numeric.data ? &r->x.x : NULL,
-                            .layer = layer};
-    *out = (kn_reference){0};
-    KN_TRY(kn_noise_maker_new(ctx, &r->m->gp, &r->R, &r->cv, KN_RULES_CURRENT, &maker));
-    job.noise = maker;
-    KN_TRY(kn_reference_make(ctx, &job, out, &summary));
-out:
-    kn_noise_maker_free(maker);
-    return status;
-}
-
-/* A fit by arrays with no reference of its own; fold NULL: dealt. */
-static remake remake_new(const crowd *c, const int *fold, int folds)
-{
-    remake r = {.folds = folds, .keep_z = true, .how = KN_CALIBRATE_FULL};
-    static int levels[2] = {0, 2};
-    static kn_design_options design = {.levels = levels, .quadratic = -1};
-    kn_settings s;
-    kn_mat X = ref_new(c->n, 2);
-    for (ptrdiff_t i = 0; i < c->n; i++) {
-        X.data[i] = c->age.data[i];
-        kn_col(X, 1)[i] = c->sex[i][0] == 'f';
-    }
-    r.X = kn_view_cols(X.data, c->n, 2);
-    r.Y = kn_view_cols(c->Y.data, c->n, c->Y.cols);
-    kn_settings_init(&s);
-    s.folds = 0;
-    s.components = 2;
-    s.design = &design;
-    assert_ok(ctx, kn_fit_arrays(ctx, r.X, r.Y, &s, &r.m));
-    r.R = kn_responses_of(r.Y, &r.m->y);
-    r.fold = calloc((size_t)c->n, sizeof *r.fold);
-    if (!fold)
-        assert_ok(ctx, kn_folds_deal(ctx, c->n, NULL, 1, &r.folds, r.fold));
-    for (ptrdiff_t i = 0; fold && i < c->n; i++)
-        r.fold[i] = fold[i];
-    assert_ok(ctx, kn_layer_covariates_new(ctx, &r.m->x, r.X, NULL, c->n, &r.x));
-    assert_ok(ctx, kn_gp_cv(ctx, &r.m->gp, &(kn_cv_problem){.Y = &r.R, .folds = r.folds, .fold = r.fold}, &r.cv));
-    return r;
-}
-
-static void remake_clear(remake *r)
-{
-    kn_gp_maps_clear(&r->cv);
-    kn_layer_covariates_clear(&r->x);
-    kn_model_free(r->m);
-    free(r->fold);
-    free((void *)(uintptr_t)r->X.data);
-}
-
 static void order_of_people_does_not_matter(void **state)
 {
     (void)state;
@@ -247,11 +168,11 @@ static void order_of_people_does_not_matter(void **state)
             for (int k = 0; k < N; k++)
                 if ((7 * k + 3) % N == i)
                     fold_a[i] = fold_b[k] = i;
-    remake ra = remake_new(&a, fold_a, FOLDS), rb = remake_new(&b, fold_b, FOLDS);
+    remake ra = remake_new(ctx, &a, fold_a, FOLDS), rb = remake_new(ctx, &b, fold_b, FOLDS);
     kn_layer la = {0}, lb = {0};
     kn_reference za, zb;
-    assert_ok(ctx, remake_run(&ra, &la, &za));
-    assert_ok(ctx, remake_run(&rb, &lb, &zb));
+    assert_ok(ctx, remake_run(ctx, &ra, &la, &za));
+    assert_ok(ctx, remake_run(ctx, &rb, &lb, &zb));
     assert_true(la.beta.data && la.theta.data);
     for (ptrdiff_t i = 0; i < N; i++) {
         ptrdiff_t k = (7 * i + 3) % N;
@@ -270,12 +191,12 @@ static void keeping_z_or_not_gives_the_same_deviances(void **state)
     (void)state;
     enum { N = 70, T = 600 };
     crowd c = skewed_crowd(5, N, T);
-    remake r = remake_new(&c, NULL, 5);
+    remake r = remake_new(ctx, &c, NULL, 5);
     kn_layer a = {0}, b = {0};
     kn_reference with, without;
-    assert_ok(ctx, remake_run(&r, &a, &with));
+    assert_ok(ctx, remake_run(ctx, &r, &a, &with));
     r.keep_z = false;
-    assert_ok(ctx, remake_run(&r, &b, &without));
+    assert_ok(ctx, remake_run(ctx, &r, &b, &without));
     assert_true(with.z && !without.z && a.theta.data && a.beta.data);
     assert_int_equal(with.deviance.K, without.deviance.K);
     for (ptrdiff_t i = 0; i < N; i++) {
@@ -442,14 +363,14 @@ static void groups_leave_together(void **state)
     (void)state;
     enum { N = 90, T = 8 };
     crowd c = plain_crowd(11, N, T);
-    remake r = remake_new(&c, NULL, 5);
+    remake r = remake_new(ctx, &c, NULL, 5);
     kn_layer l = {0};
     kn_reference z;
     int group[N];
     for (int i = 0; i < N; i++)
         group[i] = r.fold[i] * 100 + i % 4; /* within folds */
     r.group = group;
-    assert_ok(ctx, remake_run(&r, &l, &z));
+    assert_ok(ctx, remake_run(ctx, &r, &l, &z));
     assert_int_equal(z.units, 20);
     for (int i = 0; i < N; i++)
         assert_true(isfinite(z.statistic[i]));
@@ -457,7 +378,7 @@ static void groups_leave_together(void **state)
     kn_reference_clear(&z);
     for (int i = 0; i < N; i++)
         group[i] = 3; /* nobody has others: said, not a crash */
-    assert_ok(ctx, remake_run(&r, &l, &z));
+    assert_ok(ctx, remake_run(ctx, &r, &l, &z));
     assert_false(z.has_gev);
     kn_layer_clear(&l);
     kn_reference_clear(&z);
@@ -470,13 +391,13 @@ static void folds_may_be_empty_or_hold_nearly_everybody(void **state)
     (void)state;
     enum { N = 60, T = 8, FOLDS = 4 };
     crowd c = plain_crowd(12, N, T);
-    remake r = remake_new(&c, NULL, FOLDS);
+    remake r = remake_new(ctx, &c, NULL, FOLDS);
     kn_layer l = {0};
     kn_reference z;
     for (int trial = 0; trial < 3; trial++) {
         for (int i = 0; i < N; i++) /* of the layer; the maps stay what they are */
             r.fold[i] = trial == 0 ? 0 : trial == 1 ? (i == 5) : i % 2;
-        assert_ok(ctx, remake_run(&r, &l, &z));
+        assert_ok(ctx, remake_run(ctx, &r, &l, &z));
         for (int i = 0; i < N; i++)
             assert_true(isfinite(z.statistic[i]));
         kn_layer_clear(&l);
@@ -484,7 +405,7 @@ static void folds_may_be_empty_or_hold_nearly_everybody(void **state)
     }
     kn_layer_covariates_clear(&r.x); /* and without any covariates */
     r.x = (kn_layer_covariates){0};
-    assert_ok(ctx, remake_run(&r, &l, &z));
+    assert_ok(ctx, remake_run(ctx, &r, &l, &z));
     assert_int_equal(l.columns.F, 0);
     assert_true(l.theta.data && isfinite(z.statistic[0]));
     kn_layer_clear(&l);
@@ -497,13 +418,13 @@ static void threads_do_not_change_a_bit(void **state)
 {
     (void)state;
     crowd c = skewed_crowd(13, 80, 700);
-    remake r = remake_new(&c, NULL, 5);
+    remake r = remake_new(ctx, &c, NULL, 5);
     kn_layer l[2];
     kn_reference z[2];
     memset(l, 0, sizeof l);
     for (int k = 0; k < 2; k++) {
         kn_set_threads(ctx, k + 1);
-        assert_ok(ctx, remake_run(&r, &l[k], &z[k]));
+        assert_ok(ctx, remake_run(ctx, &r, &l[k], &z[k]));
     }
     kn_set_threads(ctx, 0);
     assert_memory_equal(z[0].z, z[1].z, 80 * 700 * sizeof(float));
@@ -526,7 +447,7 @@ static void any_failing_allocation_leaves_nothing(void **state)
 {
     (void)state;
     crowd c = skewed_crowd(14, 60, 9);
-    remake r = remake_new(&c, NULL, 3);
+    remake r = remake_new(ctx, &c, NULL, 3);
     int group[60];
     for (int i = 0; i < 60; i++)
         group[i] = r.fold[i] * 100 + i % 5;
@@ -537,7 +458,7 @@ static void any_failing_allocation_leaves_nothing(void **state)
         kn_layer l = {0};
         kn_reference z;
         kn_fail_allocation(ctx, k + 1);
-        status = remake_run(&r, &l, &z);
+        status = remake_run(ctx, &r, &l, &z);
         kn_fail_allocation(ctx, 0);
         assert_true(status == KN_OK || status == KN_ERR_MEMORY);
         assert_true(status == KN_OK || z.n == 0);

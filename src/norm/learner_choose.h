@@ -1,7 +1,7 @@
 /* Between the two halves of a learner: what is common to responses and which parts there are
  * (learner_choose.c), and one response after the other (learner.c). */
-#ifndef KN_NORM_LEARNER_PRIVATE_H
-#define KN_NORM_LEARNER_PRIVATE_H
+#ifndef KN_NORM_LEARNER_CHOOSE_H
+#define KN_NORM_LEARNER_CHOOSE_H
 
 #include "norm/learner.h"
 

@@ -1,0 +1,331 @@
+/* The reference under a calibration layer, cell by cell, against the same steps taken in plain
+ * loops: people in the order in which they came, every response at once, folds by their numbers. */
+#include "remakes.h"
+
+#include "norm/normal.h"
+#include "norm/squares.h"
+
+static kn_ctx *ctx;
+
+enum { N = 90, T = 14, FOLDS = 6 };
+
+/* Spread that grows with age, and skew. */
+static crowd people(uint64_t seed)
+{
+    kn_rng rng;
+    kn_rng_init(&rng, seed, 0);
+    crowd c = crowd_new(&rng, N, T);
+    for (ptrdiff_t i = 0; i < N; i++)
+        for (ptrdiff_t j = 0; j < T; j++)
+            kn_col(c.Y, j)[i] = 0.3 * crowd_age(&c, i) * (double)(j % 3) +
+                                exp(0.25 * kn_rng_normal(&rng) * (1.6 + crowd_age(&c, i)));
+    return c;
+}
+
+/* What the learner sees of each cell, and what comes of it. */
+typedef struct cells {
+    ptrdiff_t n;
+    kn_mat e, v, others, z0, factor, zt, z;
+} cells;
+
+static cells cells_new(ptrdiff_t n)
+{
+    return (cells){n,
+                   ref_new(n, T),
+                   ref_new(n, T),
+                   ref_new(n, T),
+                   ref_new(n, T),
+                   ref_new(n, T),
+                   ref_new(n, T),
+                   ref_new(n, T)};
+}
+
+static void cells_free(cells *c)
+{
+    free(c->e.data), free(c->v.data), free(c->others.data), free(c->z0.data);
+    free(c->factor.data), free(c->zt.data), free(c->z.data);
+}
+
+/* noise^(-i) by the formula [METHOD 5b] */
+static double others(const cells *c, ptrdiff_t i, ptrdiff_t j, const int *group)
+{
+    double square = 0, moment = 0, n = 0;
+    for (ptrdiff_t k = 0; k < c->n; k++)
+        if (group ? group[k] != group[i] : k != i) {
+            double e2 = kn_at(c->e, k, j) * kn_at(c->e, k, j);
+            n++;
+            square += e2;
+            moment += e2 - kn_at(c->v, k, j);
+        }
+    return fmax(moment, 0.5 * square) / n;
+}
+
+static cells held_out(const kn_gp_maps *maps, const int *group)
+{
+    cells c = cells_new(maps->n);
+    kn_mat y = ref_new(maps->n, T);
+    kn_responses Y = kn_gp_maps_y(maps);
+    assert_ok(ctx, kn_gp_maps_block(ctx, maps, 0, c.e, c.v));
+    kn_responses_block(ctx, &Y, 0, y);
+    for (ptrdiff_t k = 0; k < c.n * T; k++)
+        c.e.data[k] = y.data[k] - c.e.data[k];
+    for (ptrdiff_t j = 0; j < T; j++)
+        for (ptrdiff_t i = 0; i < c.n; i++) {
+            kn_col(c.others, j)[i] = others(&c, i, j, group);
+            kn_col(c.z0, j)[i] = kn_at(c.e, i, j) / sqrt(kn_at(c.v, i, j) + kn_at(c.others, i, j));
+            kn_col(c.factor, j)[i] = 1;
+        }
+    free(y.data);
+    return c;
+}
+
+/* kurt and T_sq without a fold; -1: of all */
+static void squares(kn_mat z, const int *fold, int f, double *kurt, double *T_sq)
+{
+    kn_squares s;
+    kn_mat some = ref_new(z.rows, z.cols);
+    for (ptrdiff_t k = 0; k < z.rows * z.cols; k++)
+        some.data[k] = f >= 0 && fold[k % z.rows] == f ? NAN : z.data[k];
+    assert_ok(ctx, kn_squares_init(ctx, z.rows, &s));
+    kn_squares_add(&s, some);
+    *kurt = kn_squares_kurt(&s);
+    *T_sq = kn_squares_T_sq(&s);
+    kn_squares_clear(&s);
+    free(some.data);
+}
+
+/* score_i = mean_j (ln V + e^2/V)/2 */
+static void gaussian(const cells *c, double *score)
+{
+    for (ptrdiff_t i = 0; i < c->n; i++) {
+        score[i] = 0;
+        for (ptrdiff_t j = 0; j < T; j++) {
+            double V = kn_at(c->v, i, j) + kn_at(c->others, i, j) * kn_at(c->factor, i, j);
+            score[i] += 0.5 * (log(V) + pow(kn_at(c->e, i, j), 2) / V) / T;
+        }
+    }
+}
+
+static void assert_gain(const kn_layer_part *part, ptrdiff_t n, const double *before,
+                        const double *after)
+{
+    double mean = 0, var = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        mean += (before[i] - after[i]) / (double)n;
+    for (ptrdiff_t i = 0; i < n; i++)
+        var += pow(before[i] - after[i] - mean, 2) / (double)(n - 1);
+    assert_true(part->tried);
+    assert_close(part->gain, mean, 1e-9);
+    assert_close(part->se, sqrt(var / (double)n), 1e-9);
+}
+
+/* factor of everybody without its fold; beta (F x T) of all */
+static void scale(const remake *r, cells *c, const kn_scale_columns *columns, kn_mat beta)
+{
+    ptrdiff_t F = columns->F, n = c->n;
+    kn_mat D = ref_new(n, F), b = ref_new(F, T), apart = ref_new(F, FOLDS);
+    double *work = calloc((size_t)kn_scale_refit_work(n, F, FOLDS), sizeof *work);
+    kn_scale_prior prior, without[FOLDS];
+    kn_scale_folds rows = {r->fold, FOLDS, without};
+    kn_scale_columns_apply(columns, &r->x.x, D);
+    assert_ok(ctx, kn_scale_prior_init(ctx, F, &prior));
+    squares(c->z0, r->fold, -1, &prior.kurt, &prior.T_sq);
+    assert_ok(ctx, kn_scale_prior_fit(ctx, D, c->z0, b, &prior));
+    for (int f = 0; f < FOLDS; f++) {
+        assert_ok(ctx, kn_scale_prior_init(ctx, F, &without[f]));
+        squares(c->z0, r->fold, f, &without[f].kurt, &without[f].T_sq);
+    }
+    assert_ok(ctx, kn_scale_priors_without(ctx, D, c->z0, b, &rows, without));
+    assert_ok(ctx, kn_scale_fit(ctx, D, c->z0, &prior, beta));
+    for (ptrdiff_t j = 0; j < T; j++) {
+        kn_scale_refit(D, kn_col(c->z0, j), &rows, kn_col(beta, j), work, apart);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            double eta = 0;
+            for (ptrdiff_t f = 0; f < F; f++)
+                eta += kn_at(D, i, f) * kn_at(apart, f, r->fold[i]);
+            kn_col(c->factor, j)[i] = exp(eta);
+        }
+    }
+    for (int f = 0; f < FOLDS; f++)
+        kn_scale_prior_clear(&without[f]);
+    kn_scale_prior_clear(&prior);
+    free(D.data), free(b.data), free(apart.data), free(work);
+}
+
+static void student(cells *c)
+{
+    for (ptrdiff_t k = 0; k < c->n * T; k++) {
+        double V = c->v.data[k] + c->others.data[k] * c->factor.data[k];
+        c->z.data[k] = c->zt.data[k] =
+            kn_student_to_normal(c->e.data[k] / sqrt(V), (double)(c->n - 1));
+    }
+}
+
+/* z without each fold; theta (2 x T) of all; scores by the normal law and by that without the fold
+ */
+static void shape(const remake *r, cells *c, kn_mat theta, double *before, double *after)
+{
+    kn_shash_nodes nodes;
+    kn_shash_prior prior;
+    kn_shash_folds rows = {c->n, r->fold, FOLDS};
+    kn_mat apart = ref_new(2, FOLDS);
+    double kurt, T_sq;
+    kn_shash_nodes_init(&nodes);
+    squares(c->zt, r->fold, -1, &kurt, &T_sq);
+    assert_ok(ctx, kn_shash_prior_fit(ctx, &nodes, c->zt, T_sq, theta, &prior));
+    for (ptrdiff_t i = 0; i < c->n; i++)
+        before[i] = after[i] = 0;
+    for (ptrdiff_t j = 0; j < T; j++) {
+        kn_shash_refit(&nodes, &prior, &rows, kn_col(c->zt, j), kn_col(theta, j), apart);
+        for (ptrdiff_t i = 0; i < c->n; i++) {
+            kn_shash law = kn_shash_at(&nodes, kn_col(apart, r->fold[i]));
+            double zt = kn_at(c->zt, i, j);
+            kn_col(c->z, j)[i] = kn_shash_forward(&law, zt);
+            before[i] += 0.5 * (zt * zt + KN_LOG_2PI) / T;
+            after[i] += kn_shash_nll(&law, zt) / T;
+        }
+    }
+    free(apart.data);
+}
+
+static void assert_z(const kn_reference *made, const cells *c)
+{
+    for (ptrdiff_t i = 0; i < c->n; i++) {
+        double sum = 0;
+        for (ptrdiff_t j = 0; j < T; j++) {
+            assert_close((double)made->z[i * T + j], kn_at(c->z, i, j), 2e-6); /* floats */
+            sum += kn_at(c->z, i, j) / T;
+        }
+        assert_close(made->mean_z[i], sum, 1e-6);
+    }
+}
+
+static void a_whole_layer_is_the_steps_one_by_one(void **state)
+{
+    (void)state;
+    crowd crowd_ = people(1);
+    remake r = remake_new(ctx, &crowd_, NULL, FOLDS);
+    kn_layer l = {0};
+    kn_reference made;
+    double none[N], line[N], curve[N], before[N], after[N];
+    kn_mat beta = ref_new(10, T), theta = ref_new(2, T);
+    r.how = KN_CALIBRATE_FULL;
+    assert_ok(ctx, remake_run(ctx, &r, &l, &made));
+    cells c = held_out(&r.cv, NULL);
+    gaussian(&c, none);
+    for (int quadratic = 0; quadratic < 2; quadratic++) {
+        kn_scale_columns columns;
+        assert_ok(ctx, kn_scale_columns_new(ctx, &r.x.x, quadratic, &columns));
+        assert_int_equal(columns.F, quadratic ? 4 : 3);
+        scale(&r, &c, &columns, kn_sub(beta, 0, 0, columns.F, T));
+        gaussian(&c, quadratic ? curve : line);
+        kn_scale_columns_clear(&columns);
+    }
+    assert_gain(&l.part[KN_LAYER_LINE], N, none, line);
+    assert_gain(&l.part[KN_LAYER_SQUARE], N, line, curve);
+    student(&c);
+    shape(&r, &c, theta, before, after);
+    assert_gain(&l.part[KN_LAYER_SHAPE], N, before, after);
+    assert_same(l.beta, kn_sub(beta, 0, 0, 4, T), 1e-8);
+    assert_same(l.theta, theta, 1e-7);
+    assert_z(&made, &c);
+    kn_layer_clear(&l);
+    kn_reference_clear(&made);
+    cells_free(&c);
+    remake_clear(&r);
+    crowd_free(&crowd_);
+    free(beta.data), free(theta.data);
+}
+
+static void without_parts_it_is_the_student_step(void **state)
+{
+    (void)state;
+    crowd crowd_ = people(2);
+    remake r = remake_new(ctx, &crowd_, NULL, FOLDS);
+    int group[N];
+    for (int i = 0; i < N; i++)
+        group[i] = r.fold[i] * 10 + i % 3;
+    for (int grouped = 0; grouped < 2; grouped++)
+        for (int student_ = 0; student_ < 2; student_++) {
+            kn_layer l = {0};
+            kn_reference made;
+            r.group = grouped ? group : NULL;
+            r.how = student_ ? KN_CALIBRATE_STUDENT : KN_CALIBRATE_NONE;
+            assert_ok(ctx, remake_run(ctx, &r, &l, &made));
+            cells c = held_out(&r.cv, r.group);
+            student(&c);
+            for (ptrdiff_t k = 0; !student_ && k < N * T; k++)
+                c.z.data[k] = c.z0.data[k];
+            assert_z(&made, &c);
+            kn_layer_clear(&l);
+            kn_reference_clear(&made);
+            cells_free(&c);
+        }
+    remake_clear(&r);
+    crowd_free(&crowd_);
+}
+
+/* Maps of some people only, as of very many: groups, covariates and folds are theirs. */
+static void some_people_are_judged_by_their_own_groups(void **state)
+{
+    (void)state;
+    enum { EVERY = 2 };
+    crowd crowd_ = people(3);
+    remake r = remake_new(ctx, &crowd_, NULL, EVERY);
+    int group[N], own[N];
+    kn_gp_maps *cv = &r.cv;
+    for (int k = 1; k < EVERY; k++) { /* the first fold's alone */
+        kn_free(cv->part[k].rows);
+        kn_free(cv->part[k].train);
+        kn_mat_clear(&cv->part[k].mean);
+        kn_mat_clear(&cv->part[k].var);
+        kn_mat_clear(&cv->part[k].US);
+        kn_mat_clear(&cv->part[k].rotate);
+    }
+    cv->n_parts = 1;
+    cv->n = cv->part[0].n;
+    cv->sample = cv->part[0].rows;
+    cv->part[0].rows = NULL;
+    for (int i = 0; i < N; i++)
+        group[i] = i / 3; /* of all people, by their own numbers */
+    for (ptrdiff_t i = 0; i < cv->n; i++) {
+        own[i] = group[cv->sample[i]];
+        r.fold[i] = own[i] % FOLDS;
+    }
+    r.folds = FOLDS;
+    r.group = group;
+    kn_layer_covariates_clear(&r.x);
+    assert_ok(ctx, kn_layer_covariates_new(ctx, &r.m->x, r.X, cv->sample, cv->n, &r.x));
+    kn_layer l = {0};
+    kn_reference made;
+    double before[N], after[N];
+    kn_mat beta = ref_new(10, T), theta = ref_new(2, T);
+    r.how = KN_CALIBRATE_FULL;
+    assert_ok(ctx, remake_run(ctx, &r, &l, &made));
+    assert_true(l.nu == (double)(cv->n - 1) && l.columns.F == 4);
+    cells c = held_out(cv, own);
+    scale(&r, &c, &l.columns, kn_sub(beta, 0, 0, 4, T));
+    student(&c);
+    shape(&r, &c, theta, before, after);
+    assert_same(l.beta, kn_sub(beta, 0, 0, 4, T), 1e-8);
+    assert_z(&made, &c);
+    kn_layer_clear(&l);
+    kn_reference_clear(&made);
+    cells_free(&c);
+    remake_clear(&r);
+    crowd_free(&crowd_);
+    free(beta.data), free(theta.data);
+}
+
+int main(void)
+{
+    ctx = kn_ctx_new();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_layer_is_the_steps_one_by_one),
+        cmocka_unit_test(without_parts_it_is_the_student_step),
+        cmocka_unit_test(some_people_are_judged_by_their_own_groups),
+    };
+    int failed = cmocka_run_group_tests_name("learner_steps", tests, NULL, NULL);
+    kn_ctx_free(ctx);
+    return failed;
+}
