@@ -94,7 +94,7 @@ limited() { # promise, blocks of 512 bytes, the file that does not fit, argument
 }
 limited "no room for the model" 40 m.safetensors fit -c $people -y $list -o m.safetensors
 limited "no room for the maps: no folder either" 40 out/z.nii.gz $S -o out
-limited "no room for the metrics: the maps go too" 600 out/metrics.tsv $S -o out
+limited "no room for the metrics: the maps go too" 300 out/metrics.tsv $S -o out
 limited "no room in a folder that was there" 40 ready/yhat.nii.gz $S -o ready --write yhat --force
 promise="a full disk"
 mkdir disk
