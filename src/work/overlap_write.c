@@ -1,6 +1,7 @@
 /* What kn_overlap tells: tables of tables, maps of images, and a summary. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/command_line.h"

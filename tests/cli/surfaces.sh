@@ -129,4 +129,21 @@ no "broken XML" "broken.dscalar.nii: its CIFTI XML is broken in line 1: mismatch
 unsealed cifti.safetensors | sed 's/IndexCount=\(.\)30/IndexCount=\129/' >odd.safetensors
 refused "a model whose brain models do not add up" \
     "odd.safetensors: a brain model of 29 places lists 30 numbers, expected 29" info odd.safetensors
+# ---- overlap reads all of them, and writes the same
+awk -F '\t' 'BEGIN { OFS = "\t" } { print $1, NR == 1 ? "group" : NR % 2 ? "a" : "b" }' two/people.tsv >groups.tsv
+overlap() { PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$here/../python/overlap_maps.py" "$@" groups.tsv; }
+for name in two list; do
+    works "overlap of $name" overlap $name --by group -c groups.tsv --permutations 50 -o $name.overlap -q
+done
+check "... two maps each, of their vertices" test "$(files two.overlap | wc -w)" -eq 24
+check "... the shares of one side" overlap two/z_lh.mgh two.overlap _lh.mgh
+check "... and of the other" overlap two/z_rh.mgh two.overlap _rh.mgh
+check "... as GIFTI too" overlap list/z_rh.shape.gii list.overlap _rh.shape.gii
+works "overlap of a file a person" overlap two.split --by group -c groups.tsv --permutations 50 -o split.overlap -q
+check "... is the same" cmp split.overlap/p_negative_rh.mgh two.overlap/p_negative_rh.mgh
+works "overlap of CIFTI" overlap cifti --by group -c groups.tsv --permutations 50 -o cifti.overlap -q
+check "... has the same brain models" nibabel brain cifti.overlap/p_negative.dscalar.nii all.dscalar.nii p_negative
+rm two/z_lh.mgh
+refused "a hemisphere that is lost" "two: z maps are z_rh.mgh, expected one file, or one for each hemisphere" \
+    overlap two --by group -c groups.tsv -o no
 done_testing
