@@ -126,20 +126,39 @@ static void add_losses(const kn_layer *l, ptrdiff_t n, const double *V, const do
         loss[i] = 0.5 * loss[i] + start + (student ? 0.5 * (nu + 1) * t[i] : 0.5 * z1[i] * z1[i]);
 }
 
+/* z of zt in its place; the losses gain -ln density of zt less that of the normal law,
+ *     (z^2 - zt^2 + ln((1 + q^2)/(1 + z^2)))/2 + ln sc/b,   q = (zt - loc)/sc, cosh asinh z known
+ */
+static void take_shape(const kn_shash *law, ptrdiff_t n, double *z, double *loss)
+{
+    double ratio[FEW], shift = log(law->sc / law->b);
+    for (ptrdiff_t i = 0; loss && i < n; i++) {
+        double q = (z[i] - law->loc) / law->sc;
+        ratio[i] = 1 + q * q;
+        loss[i] -= 0.5 * z[i] * z[i];
+    }
+    kn_shash_apply(law, n, z);
+    if (!loss)
+        return;
+    for (ptrdiff_t i = 0; i < n; i++)
+        ratio[i] /= 1 + z[i] * z[i];
+    kn_vec_log(n, ratio);
+    for (ptrdiff_t i = 0; i < n; i++)
+        loss[i] += 0.5 * (z[i] * z[i] + ratio[i]) + shift;
+}
+
 static void some_z(const kn_layer *l, const kn_shash *law, const kn_layer_cells *c)
 {
-    for (ptrdiff_t i = 0; i < c->n; i++)
-        c->z[i] =
-            c->V[i] > 0 && isfinite(c->V[i]) && isfinite(c->e[i]) ? c->e[i] / sqrt(c->V[i]) : NAN;
+    for (ptrdiff_t i = 0; i < c->n; i++) {
+        bool finite = c->V[i] > 0 && isfinite(c->V[i]) && isfinite(c->e[i]);
+        c->z[i] = finite ? c->e[i] / sqrt(c->V[i]) : NAN;
+    }
     if (c->loss)
         add_losses(l, c->n, c->V, c->z, c->loss);
     if (l->map)
         kn_student_map_apply(l->map, c->n, c->z);
-    if (!law)
-        return;
-    for (ptrdiff_t i = 0; c->loss && i < c->n; i++)
-        c->loss[i] += kn_shash_nll(law, c->z[i]) - 0.5 * (c->z[i] * c->z[i] + KN_LOG_2PI);
-    kn_shash_apply(law, c->n, c->z);
+    if (law)
+        take_shape(law, c->n, c->z, c->loss);
 }
 
 void kn_layer_z(const kn_layer *l, const kn_shash *law, const kn_layer_cells *c)

@@ -234,6 +234,14 @@ static bool keeps(const kn_learner *l, kn_layer_part *part)
     return part->kept;
 }
 
+static bool has_square(const kn_scale_columns *c)
+{
+    for (ptrdiff_t f = 0; f < c->F; f++)
+        if (c->column[f].kind == KN_SCALE_SQUARE)
+            return true;
+    return false;
+}
+
 /* One kind of scale; what it replaces is cleared. */
 static kn_status try_scale(kn_ctx *ctx, kn_learner *l, kn_mat z0, bool quadratic, trial *best)
 {
@@ -242,7 +250,7 @@ static kn_status try_scale(kn_ctx *ctx, kn_learner *l, kn_mat z0, bool quadratic
     kn_layer_part *part = &l->layer->part[quadratic ? KN_LAYER_SQUARE : KN_LAYER_LINE];
     KN_TRY(kn_scale_columns_new(ctx, l->job.x, quadratic, &t.columns));
     if (t.columns.F < 2 || t.columns.F * PEOPLE_A_COLUMN > l->job.n ||
-        t.columns.F == best->columns.F)
+        (quadratic && !has_square(&t.columns)))
         goto out; /* nothing to vary with, too few people, or nothing new */
     KN_TRY(trial_make(ctx, l, z0, &t));
     part->tried = true;

@@ -358,6 +358,50 @@ static void a_constant_covariate_and_numbers_alone_work(void **state)
     free(X.data), free(Y.data);
 }
 
+/* Squares that nothing has: the same columns are not tried twice. */
+static void what_is_no_other_scale_is_not_tried_again(void **state)
+{
+    (void)state;
+    static const char *const how[] = {"calibrate=auto use=sex", "calibrate=full use=sex"};
+    crowd c = plain_crowd(16, 60, 8);
+    for (int k = 0; k < 2; k++) {
+        kn_model *m = crowd_fit(ctx, &c, how[k]);
+        assert_true(m->layer.part[KN_LAYER_LINE].tried);
+        assert_false(m->layer.part[KN_LAYER_SQUARE].tried);
+        assert_true(m->layer.part[KN_LAYER_SHAPE].tried);
+        kn_model_free(m);
+    }
+    crowd_free(&c);
+}
+
+/* A missing response has z NaN and nothing else has; z of the others hardly know of it. */
+static void missing_cells_leave_every_sum(void **state)
+{
+    (void)state;
+    enum { N = 120, T = 10 };
+    static const char *const how[] = {"calibrate=none", "calibrate=student", "calibrate=auto",
+                                      "calibrate=full"};
+    for (int k = 0; k < 4; k++) {
+        crowd c = skewed_crowd(17, N, T), fresh = skewed_crowd(18, 30, T);
+        for (ptrdiff_t i = 0; i < N; i++)
+            if (i % 7 == 0)
+                kn_col(c.Y, i % T)[i] = NAN;
+        kn_model *m = crowd_fit(ctx, &c, how[k]);
+        assert_int_equal(m->gp.T, T);
+        kn_mat z = crowd_z(ctx, m, &fresh);
+        for (ptrdiff_t i = 0; i < 30 * T; i++)
+            assert_true(isfinite(z.data[i]));
+        for (ptrdiff_t i = 0; i < N; i++)
+            for (ptrdiff_t j = 0; j < T; j++)
+                assert_true(isnan(m->reference.z[i * T + j]) == isnan(kn_at(c.Y, i, j)));
+        for (ptrdiff_t i = 0; i < N; i++)
+            assert_true(isfinite(m->reference.statistic[i]) && isfinite(m->reference.mean_z[i]));
+        kn_model_free(m);
+        free(z.data);
+        crowd_free(&c), crowd_free(&fresh);
+    }
+}
+
 static void groups_leave_together(void **state)
 {
     (void)state;
@@ -518,6 +562,8 @@ int main(void)
         cmocka_unit_test(without_calibration_z_is_the_residual_over_its_sd),
         cmocka_unit_test(any_size_and_kind_of_covariates_work),
         cmocka_unit_test(a_constant_covariate_and_numbers_alone_work),
+        cmocka_unit_test(what_is_no_other_scale_is_not_tried_again),
+        cmocka_unit_test(missing_cells_leave_every_sum),
         cmocka_unit_test(groups_leave_together),
         cmocka_unit_test(folds_may_be_empty_or_hold_nearly_everybody),
         cmocka_unit_test(threads_do_not_change_a_bit),
