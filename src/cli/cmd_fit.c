@@ -1,11 +1,24 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/started.h"
 #include "cli/told.h"
 
-static void report(const kn_model *m, const char *output)
+/* The line of the model in words that says how z are made. */
+static void report_calibration(kn_ctx *ctx, const kn_model *m)
+{
+    static const char *const ABOUT = "calibration: ";
+    char *text = NULL;
+    if (kn_model_words(ctx, m, &text) == KN_OK)
+        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+            if (strncmp(line, ABOUT, strlen(ABOUT)) == 0)
+                printf("  %s\n", line);
+    kn_text_free(text);
+}
+
+static void report(kn_ctx *ctx, const kn_model *m, const char *output)
 {
 #define NUMBER(name) kn_model_number(m, name)
     printf("%s\n  samples %.0f, covariates %.0f, responses %.0f", output, NUMBER("n_samples"),
@@ -28,6 +41,7 @@ static void report(const kn_model *m, const char *output)
     if (NUMBER("cv.folds") > 0)
         printf("  cross-validated: mean z^2 %.3f, MSLL %.4f, within 95 %% %.3f\n", NUMBER("cv.z2"),
                NUMBER("cv.msll"), NUMBER("cv.coverage95"));
+    report_calibration(ctx, m);
     printf("  seconds: basis %.2f, fit %.2f, reference %.2f\n", NUMBER("seconds.basis"),
            NUMBER("seconds.fit"), NUMBER("seconds.reference"));
 #undef NUMBER
@@ -45,7 +59,7 @@ static int fit(cli_run *run)
         status = kn_fit(run->ctx, data, run->options, &model);
     int code = session_end(run, status);
     if (status == KN_OK && !run->quiet)
-        report(model, kn_options_get(run->options, "output"));
+        report(run->ctx, model, kn_options_get(run->options, "output"));
     kn_model_free(model);
     kn_data_free(data);
     return code;

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "cli/commands.h"
@@ -22,6 +23,35 @@ static void report_auc(const kn_scores *s, const char *label)
     }
 }
 
+/* How many stand out, beside how many of healthy people do. */
+static void report_abnormality(const kn_scores *s)
+{
+#define OF(name) kn_scores_number(s, "abnormality." name)
+    static const double TOLD = 0.05;
+    double least = OF("smallest_p"), share = OF("reference_fdr_share");
+    bool labelled = OF("labelled.with_z") > 0;
+    if (least < TOLD) {
+        printf("  p_upper below 0.05: %.0f of %.0f people, %.1f expected of healthy ones",
+               OF("others.p_below_05"), OF("others.with_p"), OF("others.expected"));
+        if (labelled)
+            printf("; of those labelled %.0f of %.0f", OF("labelled.p_below_05"),
+                   OF("labelled.with_p"));
+        printf("\n");
+    } else if (isfinite(least)) {
+        printf("  p_upper: the reference is too small for less than %.2g\n", least);
+    }
+    if (!(OF("others.with_z") > 0 || labelled))
+        return;
+    printf("  with a response that stands out after FDR: %.0f of %.0f people",
+           OF("others.with_fdr"), OF("others.with_z"));
+    if (isfinite(share))
+        printf(", %.1f %% of the reference", 100 * share);
+    if (labelled)
+        printf("; of those labelled %.0f of %.0f", OF("labelled.with_fdr"), OF("labelled.with_z"));
+    printf("\n");
+#undef OF
+}
+
 static void report(const kn_scores *s, const kn_options *options)
 {
     const char *label = kn_options_get(options, "label");
@@ -35,6 +65,7 @@ static void report(const kn_scores *s, const kn_options *options)
         printf("  mean R2 %.3f, MSLL %.3f\n", R2, kn_scores_number(s, "metrics.MSLL"));
     if (isfinite(z2))
         printf("  mean z^2 %.3f%s\n", z2, label ? " of those not labelled" : "");
+    report_abnormality(s);
     if (label)
         report_auc(s, label);
     printf("  abnormality.tsv, people.tsv, summary.json, metrics and maps: %.0f files\n",

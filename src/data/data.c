@@ -34,6 +34,8 @@ void kn_data_free(kn_data *d)
     kn_names_free(d->session_id, d->n);
     kn_free(d->where);
     kn_free(d->session);
+    kn_free(d->left);
+    kn_free(d->response_left);
     kn_match_clear(&d->match);
     if (d->responses != d->covariates)
         kn_table_free(d->responses);

@@ -13,6 +13,13 @@
 #include "io/npy.h"
 #include "io/table.h"
 
+typedef enum kn_left { /* why a row is not used, where that was asked for */
+    KN_LEFT_NOT,
+    KN_LEFT_BY_WHERE,
+    KN_LEFT_BY_SESSION, /* another one of the same person is used */
+    KN_LEFT_WITH_ROW,   /* a response: with its row of the covariates */
+} kn_left;
+
 struct kn_data {
     ptrdiff_t n; /* rows of the covariates */
     /* as given by kn_data_numbers and the others, until kn_data_settle makes the table of them */
@@ -25,6 +32,8 @@ struct kn_data {
     char **session_id; /* n: ids made of person and session; NULL: ids are those of id_col */
     kn_match match;
     char *where, *session; /* the match was made with these; NULL: without */
+    kn_left *left;         /* n; and of each row of responses in a file of their own */
+    kn_left *response_left;
     /* the responses are one of these, or none */
     kn_table *responses; /* may be the covariates' own table */
     kn_images *images;

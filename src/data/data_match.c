@@ -1,4 +1,5 @@
 /* Which rows of the data are used, and which belong together: conditions, sessions, ids. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/columns.h"
@@ -59,6 +60,10 @@ static kn_status read_covariates(job *j)
     j->a.keep = memory;
     KN_TRY(kn_where_parse(j->ctx, j->s->where, &where));
     KN_TRY(kn_where_rows(j->ctx, &where, t, j->a.keep));
+    KN_TRY(kn_alloc(j->ctx, j->a.n, sizeof *j->d->left, &memory));
+    j->d->left = memory;
+    for (ptrdiff_t i = 0; i < j->a.n; i++)
+        j->d->left[i] = j->a.keep[i] ? KN_LEFT_NOT : KN_LEFT_BY_WHERE;
 out:
     kn_where_clear(&where);
     return status;
@@ -150,8 +155,11 @@ static kn_status keep_one(job *j)
     ptrdiff_t left = 0;
     void *memory;
     KN_TRY(kn_session_choose(j->ctx, &j->a, last));
-    for (ptrdiff_t i = 0; i < j->a.n; i++)
+    for (ptrdiff_t i = 0; i < j->a.n; i++) {
         left += j->a.keep[i];
+        if (!j->a.keep[i] && j->d->left[i] == KN_LEFT_NOT)
+            j->d->left[i] = KN_LEFT_BY_SESSION;
+    }
     kn_log(j->ctx, KN_LOG_INFO, "%s: {session=%s} keeps %td of %td rows, one of each person",
            kn_table_path(j->d->covariates), j->s->session, left, j->a.n);
     if (!j->b.person)
@@ -165,6 +173,41 @@ static kn_status keep_one(job *j)
     memset(j->b.keep, true, (size_t)j->b.n);
     KN_TRY(kn_session_choose(j->ctx, &j->b, last));
 out:
+    return status;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Responses whose row of the covariates is not used, or which are another session's. */
+static kn_status leave_responses(job *j)
+{
+    kn_status status = KN_OK;
+    kn_data *d = j->d;
+    void *memory = NULL;
+    const char **id = NULL; /* of the rows that are not used */
+    const char *const *own = d->session_id ? (const char *const *)d->session_id : j->a.person;
+    const char *const *others = j->b_id ? (const char *const *)j->b_id : j->b.person;
+    ptrdiff_t n = 0;
+    if (!j->apart || !own || !others)
+        return KN_OK;
+    KN_TRY(kn_alloc(j->ctx, j->b.n, sizeof *d->response_left, &memory));
+    d->response_left = memory;
+    KN_TRY(texts(j->ctx, j->a.n, &id));
+    for (ptrdiff_t i = 0; i < j->a.n; i++)
+        if (d->left[i] != KN_LEFT_NOT)
+            id[n++] = own[i];
+    qsort(id, (size_t)n, sizeof *id, by_text);
+    for (ptrdiff_t i = 0; i < j->b.n; i++) {
+        if (bsearch(&others[i], id, (size_t)n, sizeof *id, by_text))
+            d->response_left[i] = KN_LEFT_WITH_ROW;
+        else if (j->b.keep && !j->b.keep[i])
+            d->response_left[i] = KN_LEFT_BY_SESSION;
+    }
+out:
+    kn_free(id);
     return status;
 }
 
@@ -185,6 +228,7 @@ static kn_status match(job *j)
                        j->line, j->b.keep};
     KN_TRY(kn_match_rows(j->ctx, &a, j->apart ? &b : NULL,
                          j->s->match ? KN_MATCH_COMMON : KN_MATCH_ALL, &d->match));
+    KN_TRY(leave_responses(j));
     for (ptrdiff_t i = 0; one && i < d->match.n; i++) /* one row each: their plain names */
         d->match.id[i] = j->a.person[d->match.covariate_row[i]];
 out:
@@ -206,6 +250,9 @@ kn_status kn_data_match(kn_ctx *ctx, const kn_settings *s, kn_data *d)
     kn_match_clear(&d->match);
     kn_names_free(d->session_id, d->n);
     d->session_id = NULL;
+    kn_free(d->left);
+    kn_free(d->response_left);
+    d->left = d->response_left = NULL;
     KN_TRY(read_covariates(&j));
     if (j.apart)
         KN_TRY(read_responses(&j));

@@ -1,6 +1,7 @@
 #include "model/describe.h"
 #include "gp/method.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,6 +11,7 @@
 #include "model/in_words.h"
 #include "model/info_json.h"
 #include "model/kernel_json.h"
+#include "model/layer_file.h"
 
 enum { PATH = 4096 };
 
@@ -105,8 +107,18 @@ static json_t *theta_json(const kn_model *m)
                      kn_json_number(kn_mean_slope(m)));
 }
 
-static void add_reference(const kn_reference *r, json_t *j)
+/* nu, and of each part whether it was kept and what held-out people gained by it; null: no layer. */
+static json_t *calibration_json(const kn_layer *l)
 {
+    json_t *layer = kn_layer_to_json(l);
+    json_object_del(layer, "columns");
+    json_object_del(layer, "shape");
+    return layer;
+}
+
+static void add_reference(const kn_model *m, json_t *j)
+{
+    const kn_reference *r = &m->reference;
     json_object_set_new(j, "gev",
                         r->has_gev
                             ? json_pack("{s:o s:o s:o s:b}", "shape", kn_json_number(r->gev.xi),
@@ -114,6 +126,14 @@ static void add_reference(const kn_reference *r, json_t *j)
                                         kn_json_number(r->gev.sigma), "at_bound", r->gev_at_bound)
                             : json_null());
     json_object_set_new(j, "reference_samples", json_integer(r->n));
+    json_object_set_new(j, "reference",
+                        json_pack("{s:I s:I s:s s:o s:o}", "people", (json_int_t)r->n, "units",
+                                  (json_int_t)r->units, "p_by",
+                                  r->n == 0    ? "none"
+                                  : r->has_gev ? "gev"
+                                               : "rank",
+                                  "smallest_p", kn_json_number(kn_smallest_p(m)), "fdr_share",
+                                  kn_json_number(r->n > 0 ? r->fdr_share : NAN)));
     json_object_set_new(j, "deviance_components",
                         r->has_deviance ? json_integer(r->deviance.K) : json_null());
 }
@@ -133,7 +153,8 @@ kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
         json_object_set_new(j, "theta", theta_json(m));
     json_object_set_new(j, "terms", kn_terms_json(&m->gp));
     json_object_set_new(j, "weights", kn_weights_json(&m->gp));
-    add_reference(&m->reference, j);
+    add_reference(m, j);
+    json_object_set_new(j, "calibration", calibration_json(&m->layer));
     json_object_set_new(j, "responses_kind", json_string(kinds[m->space.kind]));
     json_object_set_new(j, "has_ids", json_boolean(m->ids != NULL));
     json_object_set_new(j, "recipe", m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());

@@ -8,6 +8,7 @@
 
 #include "cov/additive.h"
 #include "gp/method.h"
+#include "norm/rarity.h"
 
 enum { LINE = 4096 }; /* of which a name has a quarter at most */
 
@@ -182,6 +183,47 @@ static void add_judgement(text *t, const kn_model *m)
             n->resemble ? "; is there a site, scanner or session that is not named?" : "");
 }
 
+/* One line: the Student step, then what was kept and what was not. */
+static void add_calibration(text *t, const kn_model *m)
+{
+    const kn_layer *l = &m->layer;
+    if (!(l->nu > 0)) {
+        add(t, "calibration: none, z is the residual over its standard deviation\n");
+        return;
+    }
+    add(t, "calibration: Student's t of %.0f degrees of freedom", l->nu);
+    for (int kept = 1; kept >= 0; kept--)
+        for (int k = 0; k < KN_LAYER_PARTS; k++)
+            if (l->part[k].tried && l->part[k].kept == (kept == 1))
+                add(t, "; %s%s (held-out gain %.4f, standard error %.4f)", kept ? "" : "not ",
+                    kn_layer_part_words[k], l->part[k].gain, l->part[k].se);
+    add(t, "\n");
+}
+
+double kn_smallest_p(const kn_model *m)
+{
+    const kn_reference *r = &m->reference;
+    kn_rarity_law law = {.n = r->n, .units = r->units, .has_gev = r->has_gev};
+    return r->n > 0 ? kn_rarity_smallest(&law) : NAN;
+}
+
+static void add_reference(text *t, const kn_model *m)
+{
+    const kn_reference *r = &m->reference;
+    if (r->n == 0) {
+        add(t, "reference: none, no p can be said\n");
+        return;
+    }
+    add(t, "reference: %td people", r->n);
+    if (r->units < r->n)
+        add(t, " in %td groups", r->units);
+    add(t, ", p_upper by %s and not below %.2g",
+        r->has_gev ? "an extreme value law" : "rank among them", kn_smallest_p(m));
+    if (isfinite(r->fdr_share))
+        add(t, "; %.1f %% of them have a response that stands out after FDR", 100 * r->fdr_share);
+    add(t, "\n");
+}
+
 kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)
 {
     text t = {0};
@@ -193,6 +235,8 @@ kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)
     add_groups(&t, m);
     add_covariates(&t, m);
     add_judgement(&t, m);
+    add_calibration(&t, m);
+    add_reference(&t, m);
     *out = t.data;
     return t.data ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory");
 }

@@ -19,4 +19,7 @@ double kn_length_in_units(const kn_model *m, char *units, size_t size);
 double kn_group_share(const kn_model *m);
 double kn_mean_slope(const kn_model *m);
 
+/* The smallest p_upper that a new person can get; NaN: there is no reference. */
+double kn_smallest_p(const kn_model *m);
+
 #endif

@@ -11,6 +11,12 @@ double kn_rarity_least(ptrdiff_t units)
     return 1 / (2 * ((double)units + 1));
 }
 
+double kn_rarity_smallest(const kn_rarity_law *law)
+{
+    return law->has_gev ? kn_rarity_least(law->units)
+                        : fmax(kn_rarity_least(law->units), 1 / ((double)law->n + 1));
+}
+
 double kn_rank_p(const double *sorted, ptrdiff_t n, double value, bool member)
 {
     if (isnan(value))

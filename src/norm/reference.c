@@ -273,7 +273,7 @@ static kn_status fit_gev(kn_ctx *ctx, kn_reference *r, ptrdiff_t T)
         kn_log(ctx, KN_LOG_WARNING,
                "%td reference %s%s: probabilities are ranks among them, and no p can be below %.2g",
                r->units, what, T == 1 ? " and one response" : ", fewer than 30",
-               1 / ((double)r->n + 1));
+               kn_rarity_smallest(&(kn_rarity_law){.n = r->n, .units = r->units}));
         return KN_OK;
     }
     kn_status status = kn_gev_fit(ctx, r->statistic, r->n, &e);

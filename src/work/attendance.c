@@ -61,6 +61,9 @@ static void lacking(const kn_table *t, const kn_recipe *recipe, ptrdiff_t row, c
     snprintf(out, size, "missing %s", list.n > 0 ? list.text : "covariate");
 }
 
+static const char *const LEFT[] = {
+    [KN_LEFT_BY_WHERE] = "not chosen by where", [KN_LEFT_BY_SESSION] = "another session"};
+
 static kn_status absent_rows(kn_ctx *ctx, const kn_data *d, const kn_recipe *recipe,
                              const kn_people *p, kn_attendance *out)
 {
@@ -77,6 +80,8 @@ static kn_status absent_rows(kn_ctx *ctx, const kn_data *d, const kn_recipe *rec
         kn_row_name(r, name);
         if (matched[r])
             lacking(t, recipe, r, why, sizeof why);
+        else if (d->left[r] != KN_LEFT_NOT)
+            snprintf(why, sizeof why, "%s", LEFT[d->left[r]]);
         else
             snprintf(why, sizeof why, "no %s", d->images ? "image" : "responses");
         KN_TRY(add(ctx, out, d->id_col >= 0 ? kn_table_cell(t, r, d->id_col) : name, r, why));
@@ -101,8 +106,9 @@ static kn_status absent_responses(kn_ctx *ctx, const kn_data *d, kn_attendance *
     for (ptrdiff_t r = 0; r < n; r++) {
         const char *id =
             table ? kn_table_cell(d->responses, r, d->response_id_col) : kn_images_id(d->images, r);
-        if (!matched[r])
-            KN_TRY(add(ctx, out, id, -1, "no covariates"));
+        kn_left left = d->response_left ? d->response_left[r] : KN_LEFT_NOT;
+        if (!matched[r] && left != KN_LEFT_WITH_ROW) /* those are told by their row */
+            KN_TRY(add(ctx, out, id, -1, left != KN_LEFT_NOT ? LEFT[left] : "no covariates"));
     }
 out:
     kn_free(matched);

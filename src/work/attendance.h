@@ -7,7 +7,7 @@
 #include "data/people.h"
 
 typedef struct kn_absent {
-    char *id, *why; /* "no image", "missing age, sex" */
+    char *id, *why; /* "no image", "missing age, sex", "another session" */
     ptrdiff_t row;  /* of the covariates; -1: only the responses have this id */
 } kn_absent;
 

@@ -122,9 +122,11 @@ out:
 
 kn_status kn_check_predicted(kn_ctx *ctx, unsigned write)
 {
-    if (write & (KN_MAP_Z | KN_WRITE_METRICS))
+    if (write & (KN_MAP_Z | KN_MAP_FDR | KN_WRITE_METRICS))
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s need responses: use score",
-                       write & KN_MAP_Z ? "z maps" : "metrics");
+                       write & KN_MAP_Z     ? "z maps"
+                       : write & KN_MAP_FDR ? "fdr maps"
+                                            : "metrics");
     return KN_OK;
 }
 
@@ -137,6 +139,7 @@ kn_status kn_options_check(kn_ctx *ctx, const kn_options *options)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "options is a null pointer");
     const char *command = kn_options_command(options);
     KN_TRY(kn_settings_of(ctx, options, command, &s));
+    KN_TRY(kn_settings_check_ranges(ctx, &s));
     if (strcmp(command, "fit") == 0)
         KN_TRY(kn_check_fit(ctx, &s));
     if (strcmp(command, "predict") == 0 && s.write) {

@@ -34,7 +34,7 @@
  * LEAST keeps that a small part of the work where maps are large. */
 enum { BATCH_BYTES = 1 << 26, LEAST = 32 };
 
-enum { Z, YHAT, YS2 };
+enum { Z, YHAT, YS2, FDR };
 
 typedef struct units { /* from standardised to the caller's */
     double scale, shift;
@@ -432,7 +432,8 @@ static kn_status pass_batches(kn_ctx *ctx, work *w)
         for (int k = 0; k < KN_N_MAPS; k++)
             w->map[k] = w->scores->map[k] ? w->scores->map[k] + row * T : w->buffer[k];
         KN_TRY(pass_blocks(ctx, w, row, rows));
-        KN_TRY(kn_scores_take_rows(ctx, w->scores, row, rows, w->map[Z], w->z_noise));
+        kn_row_maps maps = {w->map[Z], w->z_noise, w->map[FDR]};
+        KN_TRY(kn_scores_take_rows(ctx, w->scores, row, rows, &maps));
         for (int k = 0; k < KN_N_MAPS; k++)
             if (w->file[k])
                 KN_TRY(kn_mapfile_rows(ctx, w->file[k], w->map[k], rows));
@@ -553,7 +554,8 @@ static kn_status begin(kn_ctx *ctx, const char *command, const kn_options *optio
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", w->model ? "data" : "model");
     w->score = strcmp(command, "score") == 0;
     w->given = options;
-    return kn_settings_of(ctx, options, command, &w->s);
+    kn_status status = kn_settings_of(ctx, options, command, &w->s);
+    return status == KN_OK ? kn_settings_check_ranges(ctx, &w->s) : status;
 }
 
 kn_status kn_score_in_batches(kn_ctx *ctx, const kn_model *model, kn_data *data,

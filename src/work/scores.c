@@ -19,7 +19,7 @@
 #include "work/attendance.h"
 #include "work/verdicts.h"
 
-const char *const kn_map_name[KN_N_MAPS] = {"z", "yhat", "ys2_model"};
+const char *const kn_map_name[KN_N_MAPS] = {"z", "yhat", "ys2_model", "fdr"};
 const char *const kn_statistic_name[KN_N_STATISTICS] = {
     "top",      "deviance",     "deviance_noise", "mean_z",      "mean_z_size",
     "negative", "top_negative", "positive",       "top_positive"};
@@ -401,10 +401,16 @@ static void end_extrapolation(kn_scores *s, ptrdiff_t row, ptrdiff_t rows)
 
 typedef struct burden_job {
     kn_scores *s;
-    const float *z;
+    const kn_row_maps *maps;
     ptrdiff_t row;
     kn_mat work; /* T x workers */
 } burden_job;
+
+static void keep_findings(const float *z, ptrdiff_t T, double bar, float *out)
+{
+    for (ptrdiff_t j = 0; j < T; j++)
+        out[j] = !isfinite(z[j]) ? NAN : fabs((double)z[j]) >= bar ? z[j] : 0;
+}
 
 /* Of training samples what the reference has, to the bit: ranks are taken among these. */
 static void burden_rows(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
@@ -415,7 +421,7 @@ static void burden_rows(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
     double *work = kn_col(job->work, worker);
     for (ptrdiff_t k = from; k < to; k++) {
         ptrdiff_t i = job->row + k, t = s->cv_row[i];
-        const float *z = job->z + k * s->T;
+        const float *z = job->maps->z + k * s->T;
         kn_burden b = kn_burden_row(z, s->T, s->s->threshold, r->top, work);
         kn_fdr f = kn_fdr_row(z, s->T, KN_FDR_Q, work);
         if (t >= 0 && b.n == s->model->gp.T) {
@@ -430,12 +436,15 @@ static void burden_rows(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
         s->n_responses[i] = (double)b.n;
         s->fdr_negative[i] = f.n > 0 ? (double)f.negative : NAN;
         s->fdr_positive[i] = f.n > 0 ? (double)f.positive : NAN;
+        if (job->maps->fdr)
+            keep_findings(z, s->T, f.bar, job->maps->fdr + k * s->T);
     }
 }
 
-static kn_status burdens(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const float *z)
+static kn_status burdens(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
+                         const kn_row_maps *maps)
 {
-    burden_job job = {s, z, row, {0}};
+    burden_job job = {s, maps, row, {0}};
     kn_status status = kn_mat_new(ctx, s->T, kn_workers(ctx, rows, 1), &job.work);
     if (status == KN_OK)
         kn_parallel_workers(ctx, rows, 1, burden_rows, &job);
@@ -444,19 +453,19 @@ static kn_status burdens(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t row
 }
 
 kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
-                              const float *z, const float *z_noise)
+                              const kn_row_maps *maps)
 {
     kn_status status;
     const kn_reference *r = &s->model->reference;
     end_extrapolation(s, row, rows);
     if (!s->scored)
         return KN_OK;
-    KN_TRY(kn_top_rows(ctx, z, rows, s->T, r->top, s->statistic + row));
-    KN_TRY(burdens(ctx, s, row, rows, z));
+    KN_TRY(kn_top_rows(ctx, maps->z, rows, s->T, r->top, s->statistic + row));
+    KN_TRY(burdens(ctx, s, row, rows, maps));
     for (ptrdiff_t i = row; i < row + rows; i++)
         s->deviance[i] = s->deviance_noise[i] = NAN;
-    if (z_noise) {
-        float_maps all = {s->model, z, s->T}, noise = {s->model, z_noise, s->T};
+    if (maps->z_noise) {
+        float_maps all = {s->model, maps->z, s->T}, noise = {s->model, maps->z_noise, s->T};
         kn_z_source of_all = {&all, rows, s->model->gp.T, float_block, &s->model->y};
         kn_z_source of_noise = {&noise, rows, s->model->gp.T, float_block, &s->model->y};
         KN_TRY(deviances(ctx, s, false, &of_all, row));
@@ -570,29 +579,33 @@ static kn_status finish_metrics(kn_ctx *ctx, kn_scores *s)
     return KN_OK;
 }
 
-/* Counts of the reference beyond another threshold than its own, where it has its z. */
+/* Burdens of the reference from its z: beyond another threshold than its own, or of a model that was
+ * made before burdens were. */
 static kn_status count_reference(kn_ctx *ctx, kn_scores *s)
 {
+    kn_status status = KN_OK;
     const kn_reference *r = &s->model->reference;
-    double t = s->s->threshold;
-    if (t == KN_BURDEN_THRESHOLD || r->n == 0)
+    ptrdiff_t T = s->model->gp.T;
+    double t = s->s->threshold, *work = NULL;
+    if (r->n == 0 || (t == KN_BURDEN_THRESHOLD && r->mean_z))
         return KN_OK;
-    kn_status status = kn_alloc_d(ctx, 2 * r->n, &s->counted);
-    for (ptrdiff_t i = 0; status == KN_OK && i < r->n; i++) {
-        double low = 0, high = 0;
-        const float *z = r->z ? r->z + i * s->model->gp.T : NULL;
-        for (ptrdiff_t j = 0; z && j < s->model->gp.T; j++) {
-            low += (double)z[j] < -t;
-            high += (double)z[j] > t;
-        }
-        s->counted[i] = z ? low : NAN;
-        s->counted[r->n + i] = z ? high : NAN;
+    KN_TRY(kn_alloc_d(ctx, 3 * r->n, &s->counted));
+    KN_TRY(kn_alloc_d(ctx, T, &work));
+    for (ptrdiff_t i = 0; i < r->n; i++) {
+        kn_burden b = {0, NAN, NAN, NAN, NAN, NAN};
+        if (r->z)
+            b = kn_burden_row(r->z + i * T, T, t, r->top, work);
+        s->counted[i] = b.negative;
+        s->counted[r->n + i] = b.positive;
+        s->counted[2 * r->n + i] = b.mean_z;
     }
-    if (status == KN_OK && !r->z)
+    if (!r->z && r->mean_z)
         kn_log(ctx, KN_LOG_WARNING,
                "the model has no z of its training samples, only their counts beyond %g: no "
                "negative_p and positive_p for {threshold=%g}",
                KN_BURDEN_THRESHOLD, t);
+out:
+    kn_free(work);
     return status;
 }
 
@@ -601,6 +614,7 @@ static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
     kn_status status = KN_OK;
     KN_TRY(count_reference(ctx, s));
     KN_TRY(kn_verdicts(ctx, s));
+    s->fdr_share = s->model->reference.n > 0 ? s->model->reference.fdr_share : NAN;
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->label[i] = s->s->label ? s->abnormal[i] : NAN;
         s->site_adapted[i] = NAN;

@@ -14,8 +14,8 @@
 #include "norm/metrics.h"
 #include "work/newcomers.h"
 
-enum { KN_N_MAPS = 3, KN_N_STATISTICS = 9 };
-extern const char *const kn_map_name[KN_N_MAPS];             /* z, yhat, ys2_model */
+enum { KN_N_MAPS = 4, KN_N_STATISTICS = 9 };
+extern const char *const kn_map_name[KN_N_MAPS];             /* z, yhat, ys2_model, fdr */
 extern const char *const kn_statistic_name[KN_N_STATISTICS]; /* that AUC are of */
 
 struct kn_scores {
@@ -49,8 +49,8 @@ struct kn_scores {
     bool *measured;       /* n: counts for metrics: a new prediction, not a stored z */
     bool *normals;        /* n: the reference by {reference=COLUMN=VALUE}; NULL: the model's */
     bool loo;             /* the statistic's law from leave-one-out: optimistic */
-    double *counted;      /* 2 n of the reference: its counts beyond another threshold than its own;
-                           * NULL: that is what is asked for */
+    double *counted;      /* 3 n of the reference: counts below and above another threshold than its
+                           * own, and mean z; NULL: what it has is what is asked for */
     /* of each response in use, standardised: what the trivial model predicts, and R's iso term in
      * the model variance */
     double *mean0, *var0, *iso;
@@ -71,6 +71,8 @@ struct kn_scores {
     ptrdiff_t n_changed; /* training ids whose data are not those of training */
     ptrdiff_t n_implausible;
     ptrdiff_t n_empty; /* people without a finite z */
+    double smallest_p; /* p_upper that somebody new can get; NaN: nobody to compare with */
+    double fdr_share;  /* of the model's reference: people with any finding after FDR */
     bool seen_as_new;  /* training samples had to be scored as if they were new */
     double mean_metrics[KN_N_METRICS], calibration[KN_N_CALIBRATION];
     double began;
@@ -88,10 +90,14 @@ void kn_scores_take_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_bl
                            kn_mat loss);
 kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z);
 
-/* Then their whole maps. z, z_noise: rows x T floats, row by row; z_noise NULL: no deviance. Of
- * predictions neither is looked at. */
+/* Then their whole maps, rows x T floats, row by row. Of predictions none is looked at. */
+typedef struct kn_row_maps {
+    const float *z, *z_noise; /* z_noise NULL: no deviance */
+    float *fdr;               /* set: z where FDR leaves it, 0 elsewhere, NaN where it is missing;
+                               * NULL: not asked for */
+} kn_row_maps;
 kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
-                              const float *z, const float *z_noise);
+                              const kn_row_maps *maps);
 
 /* How these people stand to the training; lent until _finish. */
 kn_status kn_scores_stand(kn_ctx *ctx, kn_scores *s, const kn_standing *standing);
@@ -117,6 +123,9 @@ double **kn_scores_slot(kn_scores *s, int k);
 
 /* A name, x,y,z of a voxel from 0, or a number from 1. */
 void kn_response_name(const kn_space *space, ptrdiff_t j, char *out, size_t size);
+
+/* How many have a p_upper below it is told. */
+#define KN_P_TOLD 0.05
 
 /* Responses up to which metrics.tsv is written unasked. */
 enum { KN_METRICS_UNASKED = 100000 };

@@ -29,6 +29,31 @@ static json_t *auc_all(const kn_scores *s)
     return all;
 }
 
+/* How many stand out: of those with the label, or of all others. */
+static json_t *outstanding(const kn_scores *s, bool labelled)
+{
+    json_int_t p = 0, rare = 0, z = 0, found = 0;
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        if ((s->label[i] == 1) != labelled)
+            continue;
+        p += !isnan(s->p_upper[i]);
+        rare += s->p_upper[i] < KN_P_TOLD;
+        z += !isnan(s->fdr_negative[i]);
+        found += s->fdr_negative[i] + s->fdr_positive[i] > 0;
+    }
+    return json_pack("{s:I s:I s:o s:I s:I}", "with_p", p, "p_below_05", rare, "expected",
+                     kn_json_number(s->smallest_p < KN_P_TOLD ? KN_P_TOLD * (double)p : 0), "with_z",
+                     z, "with_fdr", found);
+}
+
+static json_t *abnormality_json(const kn_scores *s)
+{
+    return json_pack("{s:o s:o s:o s:o}", "others", outstanding(s, false), "labelled",
+                     s->n_abnormal > 0 ? outstanding(s, true) : json_null(), "smallest_p",
+                     kn_json_number(s->smallest_p), "reference_fdr_share",
+                     kn_json_number(s->fdr_share));
+}
+
 /* Of people without responses only how many there are. */
 static json_t *predicted_summary(const kn_scores *s)
 {
@@ -51,9 +76,9 @@ json_t *kn_scores_summary(const kn_scores *s)
                       ? json_pack("{s:o s:o s:o}", "shape", kn_json_number(s->gev.xi), "location",
                                   kn_json_number(s->gev.mu), "scale", kn_json_number(s->gev.sigma))
                       : json_null();
-    return json_pack("{s:o s:o s:o s:o s:{s:I s:I s:I s:I s:I s:I} s:o s:{s:f} s:{s:s s:s s:s}}",
+    return json_pack("{s:o s:o s:o s:o s:o s:{s:I s:I s:I s:I s:I s:I} s:o s:{s:f} s:{s:s s:s s:s}}",
                      "metrics", metrics, "calibration", calibration, "AUC", auc_all(s), "gev", gev,
-                     "counts", "samples", (json_int_t)s->n, "in_training",
+                     "abnormality", abnormality_json(s), "counts", "samples", (json_int_t)s->n, "in_training",
                      (json_int_t)s->n_in_training, "abnormal", (json_int_t)s->n_abnormal,
                      "extrapolated", (json_int_t)s->n_extrapolated, "implausible",
                      (json_int_t)s->n_implausible, "responses", (json_int_t)s->T, "warnings",
@@ -169,7 +194,7 @@ kn_status kn_scores_block(kn_ctx *ctx, const kn_scores *s, const char *name, ptr
     while (k < KN_N_MAPS && strcmp(kn_map_name[k], name) != 0)
         k++;
     if (k == KN_N_MAPS)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "there is no map '%s', only z, yhat and ys2_model",
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "there is no map '%s', only z, yhat, ys2_model and fdr",
                        name);
     if (!s->map[k])
         return kn_fail(ctx, KN_ERR_ARGUMENT,

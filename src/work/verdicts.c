@@ -24,7 +24,8 @@ static void list_kinds(const kn_scores *s, kind k[KINDS])
     k[DEVIANCE] = (kind){s->deviance, s->deviance_p, r->has_deviance ? d->ref : NULL, false};
     k[DEVIANCE_NOISE] =
         (kind){s->deviance_noise, s->deviance_noise_p, r->has_deviance ? noise->ref : NULL, false};
-    k[MEAN_Z] = (kind){s->mean_z, s->mean_z_p, r->mean_z, true};
+    const double *mean_z = r->mean_z || !s->counted ? r->mean_z : s->counted + 2 * r->n;
+    k[MEAN_Z] = (kind){s->mean_z, s->mean_z_p, mean_z, true};
     k[NEGATIVE] = (kind){s->negative, s->negative_p, s->counted ? s->counted : r->negative, false};
     k[POSITIVE] =
         (kind){s->positive, s->positive_p, s->counted ? s->counted + r->n : r->positive, false};
@@ -116,6 +117,8 @@ kn_status kn_verdicts(kn_ctx *ctx, kn_scores *s)
         gather(s, &k[i], &law, sorted);
         if (i == TOP && s->normals)
             KN_TRY(own_law(ctx, s, &law));
+        if (i == TOP)
+            s->smallest_p = law.n > 0 ? kn_rarity_smallest(&law) : NAN;
         judge(s, &k[i], i == TOP, &law);
     }
 out:
@@ -125,5 +128,5 @@ out:
 
 const char *kn_note_text(double note)
 {
-    return note == KN_RARITY_BOUND ? "bound" : note == KN_RARITY_ROUGH ? "rough" : "";
+    return note == KN_RARITY_BOUND ? "bound" : note == KN_RARITY_ROUGH ? "rough" : "n/a";
 }

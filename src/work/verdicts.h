@@ -10,7 +10,7 @@
  * of known groups have none: nobody in the reference was predicted with a relative at hand. */
 kn_status kn_verdicts(kn_ctx *ctx, kn_scores *s);
 
-/* As tables write p_note: "bound", "rough" or "". */
+/* As tables write p_note: "bound", "rough" or "n/a". */
 const char *kn_note_text(double note);
 
 #endif

@@ -33,6 +33,36 @@ check "... comes last, with the reason" test "$(tail -n 3 gaps/people.tsv | cut_
 s33 dropped no covariates n/a n/a n/a n/a n/a/"
 check "... behind those who have maps" test "$(column gaps/people.tsv participant_id | head -n 7)" = \
     "$(column gaps/z.csv participant_id)"
+works "who is not chosen" score model.safetensors -c gaps.csv -y gaps_y.csv --match common --missing drop \
+    --where 'site=A,age<50' -o chosen
+tell_where() { # rows of gaps.csv that --where leaves out, in their order, then those without covariates
+    awk -F, 'NR > 1 && !($4 == "A" && $2 != "" && $2 < 50) { print $1 " not chosen by where" }' gaps.csv
+    awk -F, 'NR > 1 && $4 == "A" && $2 != "" && $2 < 50 && $1 == "s31" { print "s31 no responses" }' gaps.csv
+    echo "s33 no covariates"
+}
+check "... is called so, and not said to lack anything" test \
+    "$(awk -F '\t' '$2 == "dropped" { print $1, $3 }' chosen/people.tsv | sort)" = "$(tell_where | sort)"
+check "... nor told twice" test "$(tail -n +2 chosen/people.tsv | cut -f 1 | sort | uniq -d)" = ""
+check "... and counted in the summary" grep -q '"not chosen by where": [1-9]' chosen/summary.json
+works "... by predict too" predict model.safetensors -c new_people.csv --where site=A -o half
+check "... alike" test "$(awk -F '\t' '$2 == "dropped" { print $3 }' half/people.tsv | sort | uniq -c | tr -s ' ')" = \
+    " 5 not chosen by where"
+awk -F, -v OFS=, 'NR == 1 { print $0, "session"; next } { print $0, 1; $2++; print $0, 2 }' new_people.csv >twice.csv
+awk -F, -v OFS=, 'NR == 1 { print $0, "session"; next } { print $0, 1; $2 += 0.01; print $0, 2 }' new_thickness.csv >twice_y.csv
+works "one session of everybody" score model.safetensors -c twice.csv -y twice_y.csv --session last -o last
+check "... the others are another session's, told once" test "$(awk -F '\t' '{ print $2, $3 }' last/people.tsv | sort | uniq -c | tr -s ' ')" = \
+    " 10 dropped another session
+ 1 status why
+ 10 used n/a"
+works "responses of several sessions" score model.safetensors -c new_people.csv -y twice_y.csv --session first -o first
+check "... likewise" test "$(awk -F '\t' '{ print $2, $3 }' first/people.tsv | sort | uniq -c | tr -s ' ')" = \
+    "$(awk -F '\t' '{ print $2, $3 }' last/people.tsv | sort | uniq -c | tr -s ' ')"
+works "both at once" score model.safetensors -c twice.csv -y twice_y.csv --session last --where site=A -o both_left
+check "... each by its reason" test "$(awk -F '\t' '{ print $2, $3 }' both_left/people.tsv | sort | uniq -c | tr -s ' ')" = \
+    " 5 dropped another session
+ 10 dropped not chosen by where
+ 1 status why
+ 5 used n/a"
 { head -n 1 people.csv; echo "a,150,F,A"; echo "b,n/a,M,B"; echo "c,40,M,C"; echo "d,40,,B"; } >odd.csv
 works "predict tells too" predict model.safetensors -c odd.csv --missing mean --unseen prior -o odd
 check "... what it took in the place of what was given" test "$(cut_to 1-3,5- odd/people.tsv)" = \

@@ -14,6 +14,7 @@ import tempfile
 try:
     import nibabel as nib
     import numpy as np
+    from scipy import stats
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
@@ -69,6 +70,36 @@ def headers(folder):
               f"nifti_tool accepts {os.path.basename(image)}")
 
 
+def by_layer(e, v, model, numeric=None, level=None):
+    """z of people x responses from residuals and model variances, standardised, as METHOD 8c writes it."""
+    t, metadata = model
+    layer = json.loads(metadata["record"])["layer"]
+    V = v + t["noise"]
+    if layer and layer["columns"]:
+        D = []
+        for c in layer["columns"]:
+            if c["kind"] == 0:
+                D.append(np.ones(len(e)))
+                continue
+            x = level[:, c["source"]] - 0.5 if c["kind"] == 3 else \
+                (np.clip(numeric[:, c["source"]], c["low"], c["high"]) - c["mean"]) / c["sd"]
+            D.append((x * x if c["kind"] == 2 else x) - c["centre"])
+        V = v + t["noise"] * np.exp(np.column_stack(D) @ t["scale_beta"])
+    z = e / np.sqrt(V)
+    if not layer:
+        return z
+    z = -np.sign(z) * stats.norm.ppf(stats.t.cdf(-np.abs(z), layer["nu"]))
+    if not layer["shape"]:
+        return z
+    a, b = t["shape"][0], np.exp(t["shape"][1])
+    node, weight = np.polynomial.hermite_e.hermegauss(61)
+    q = np.sinh((np.arcsinh(node)[:, None] + a) / b)  # where loc is 0 and sc 1
+    weight = weight[:, None] / weight.sum()
+    mean = (weight * q).sum(0)
+    sd = np.sqrt((weight * (q - mean) ** 2).sum(0))
+    return np.sinh(b * np.arcsinh(z * sd + mean) - a)  # loc = -mean/sd, sc = 1/sd
+
+
 def images():
     kronorm("simulate", "--samples", "30", "--patients", "4", "-o", "study")
     kronorm("fit", "-c", "study/train_participants.tsv", "-y", "study/train_images.txt", "-m",
@@ -90,9 +121,11 @@ def images():
         check(image.shape == shape, f"{name} has shape {shape}")
         check(not maps[name][~mask].any(), f"{name} is 0 outside the mask")
     headers("out")
-    scale = np.sqrt(maps["ys2_model"] + maps["ys2_noise"][..., None])
-    z = np.where(mask[..., None], (y - maps["yhat"]) / np.where(mask[..., None], scale, 1), 0)
-    close(maps["z"], z, "z is (y - yhat) / sqrt(ys2_model + ys2_noise) to 1e-5")
+    fitted = read("m.safetensors")
+    sd, within = fitted[0]["y_sd"], mask.T  # voxels go x fastest
+    z = by_layer((y - maps["yhat"]).T[:, within] / sd, maps["ys2_model"].T[:, within] / sd ** 2, fitted)
+    close(maps["ys2_noise"].T[within], fitted[0]["noise"] * sd ** 2, "ys2_noise is the model's noise")
+    close(maps["z"].T[:, within], z, "z is what METHOD makes of y, yhat, ys2_model and ys2_noise, to 1e-5")
 
     rows = table("out/metrics.tsv")
     for name in ("R2", "MSLL", "z2"):
@@ -155,7 +188,8 @@ def model():
     K, Kn = len(t["deviance_lam"]), len(t["deviance_noise_lam"])
     shapes = {"X": (N, F), "U": (N, M), "r": (M,), "A": (M, P), "c": (P,), "d": (P,), "B": (T, P),
               "noise": (T,), "kept": (T,), "y_mean": (T,), "y_sd": (T,), "x_mean": (C,),
-              "x_sd": (C,), "slope": (T,), "statistic": (N,), "statistic_loo": (N,), "y_sum": (N,), "y_trivial_mean": (T,), "y_trivial_sd": (T,), "extrapolation": (N,), "z_cv": (N, T),
+              "x_sd": (C,), "slope": (T,), "statistic": (N,), "mean_z": (N,), "negative": (N,),
+              "positive": (N,), "statistic_loo": (N,), "y_sum": (N,), "y_trivial_mean": (T,), "y_trivial_sd": (T,), "extrapolation": (N,), "z_cv": (N, T),
               "deviance_Q": (T, K), "deviance_lam": (K,), "deviance_psi": (T,),
               "deviance_ref": (N,), "deviance_noise_Q": (T, Kn), "deviance_noise_lam": (Kn,),
               "deviance_noise_psi": (T,), "deviance_noise_ref": (N,), "voxels": (T,)}
@@ -187,6 +221,39 @@ def model():
     log = json.load(open("m.safetensors.log.json"))
     check(set(log) == {"software", "blas", "core", "model", "threads", "seconds"}, "the log's keys")
     check(set(log["seconds"]) == {"basis", "fit", "reference"}, "the log's timings")
+
+
+def layers():
+    """Every part of the calibration layer, of 90 people whose noise depends on age and is skewed."""
+    rng = np.random.default_rng(5)
+    n, T = 120, 30
+    age, sex = rng.uniform(20, 80, n), rng.integers(0, 2, n)
+    noise = (rng.gamma(4, 1, (n, T)) - 4) / 2 * np.exp(((age - 50) / 30 + sex)[:, None] / 2)
+    Y = 3 - 0.02 * age[:, None] + 0.3 * noise + 0.1 * rng.normal(size=(n, 1))
+    names = [f"r{j}" for j in range(T)]
+    for name, rows in ("train", slice(0, 90)), ("new", slice(90, n)):
+        with open(f"{name}.csv", "w", newline="") as f:
+            w = csv.writer(f)
+            w.writerow(["participant_id", "age", "sex", *names])
+            w.writerows([f"{name}{i}", a, "FM"[s], *y] for i, (a, s, y) in
+                        enumerate(zip(age[rows], sex[rows], Y[rows])))
+    for how in ("none", "student", "auto", "full"):
+        kronorm("fit", "-c", "train.csv", "-y", "train.csv", "--use", "age,sex", "--targets", "r*", "--calibrate",
+                how, "-o", f"{how}.safetensors")
+        kronorm("score", f"{how}.safetensors", "-c", "new.csv", "-y", "new.csv", "--write", "z,yhat,ys2_model",
+                "-o", how)
+        fitted = read(f"{how}.safetensors")
+        maps = {m: np.array([[float(x) for x in r[1:]] for r in table(f"{how}/{m}.csv")[1:]])
+                for m in ("z", "yhat", "ys2_model")}
+        sd = fitted[0]["y_sd"]
+        z = by_layer((Y[90:] - maps["yhat"]) / sd, maps["ys2_model"] / sd ** 2, fitted, age[90:, None], sex[90:, None])
+        close(maps["z"], z, f"--calibrate {how}: z by the arrays of the file")
+        layer = json.loads(fitted[1]["record"])["layer"]
+        parts = layer and (len(layer["columns"]), layer["shape"])
+        check(parts == {"none": None, "student": (0, False), "auto": (3, True), "full": (4, True)}[how], f"... whose parts are {parts}")
+        info = subprocess.run([program, "info", f"{how}.safetensors", "--json"], capture_output=True, check=True)
+        told = json.loads(info.stdout)["calibration"]
+        check(told == (layer and {"nu": layer["nu"], "parts": layer["parts"]}), "... which info --json tells")
 
 
 def xxh64(x, seed):
@@ -226,7 +293,7 @@ def xxh64(x, seed):
 
 def summary():
     s = json.load(open("out/summary.json"))
-    check(set(s) == {"metrics", "calibration", "AUC", "gev", "counts", "warnings", "seconds",
+    check(set(s) == {"metrics", "calibration", "AUC", "gev", "abnormality", "counts", "warnings", "seconds",
                      "software", "command", "hashes", "label", "matched_by", "dropped"}, "summary.json has its keys")
     ids = [r[0] for r in table("out/abnormality.tsv")[1:]]
     mask = read("m.safetensors")[0]["voxels"]
@@ -254,5 +321,6 @@ with tempfile.TemporaryDirectory(prefix="kn-cli-") as folder:
     images()
     model()
     summary()
+    layers()
     os.chdir("/")
 print(f"1..{promises}")

@@ -234,7 +234,7 @@ def the_options():
 def a_model_from_named_columns():
     train = people(np.arange(40))
     check(size("data_count", train) == 40, "people counted")
-    o = options("fit", use="age,site", components=2, folds=5)
+    o = options("fit", use="age,site", components=2, folds=5, calibrate="none")  # z is made by hand below
     model = handle("fit", ctx, train, o)
     check(any("40 samples, 2 covariates, 9 responses" in line for line in said), "the log was heard")
     check({"search", "reference"} & stages, f"a caller of an older header hears of progress: {stages}")
@@ -257,7 +257,7 @@ def what_a_model_tells(model):
     check(text("model_text", model, b"beauty") is None, "no such text")
     levels = [c.get("levels") for c in told["recipe"]["columns"]]
     check(levels == [None, ["Bergen", "Oslo", "Rome"]], f"texts are categories: {levels}")
-    check(told["options"] == {"use": "age,site", "components": "2", "folds": "5"}, told["options"])
+    check(told["options"] == {"use": "age,site", "components": "2", "folds": "5", "calibrate": "none"}, told["options"])
     B = array_of(kn.returning(View, "model_array")(model, b"B"))
     check(B.shape == (9, 2) and np.allclose(B.T @ B, np.eye(2)), "an orthonormal basis")
     index = C.POINTER(SIZE)()
