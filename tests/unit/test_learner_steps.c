@@ -317,6 +317,42 @@ static void some_people_are_judged_by_their_own_groups(void **state)
     free(beta.data), free(theta.data);
 }
 
+/* Of T = 14 responses the statistic is the largest |z|. */
+static void leave_one_out_takes_the_layer_as_it_is(void **state)
+{
+    (void)state;
+    crowd c = people(4);
+    kn_model *m = crowd_fit(ctx, &c, "calibrate=full");
+    kn_mat X = ref_new(N, 2), mean = ref_new(N, T), var = ref_new(N, T), D;
+    double noise[T];
+    kn_maps *maps;
+    for (ptrdiff_t i = 0; i < N; i++) {
+        X.data[i] = c.age.data[i];
+        kn_col(X, 1)[i] = c.sex[i][0] == 'm'; /* levels in the order of their names */
+    }
+    assert_ok(ctx, kn_layer_columns(ctx, &m->layer, &m->x, kn_view_cols(X.data, N, 2), &D));
+    assert_ok(ctx, kn_maps_loo(ctx, m, kn_view_cols(c.Y.data, N, T), &maps));
+    assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, mean, var));
+    assert_ok(ctx, kn_model_noise(ctx, m, noise));
+    for (ptrdiff_t i = 0; i < N; i++) {
+        double most = 0;
+        for (ptrdiff_t j = 0; j < T; j++) {
+            kn_shash law = kn_layer_law(&m->layer, j);
+            double eta = 0, e = kn_at(c.Y, i, j) - kn_at(mean, i, j);
+            for (ptrdiff_t f = 0; f < D.cols; f++)
+                eta += kn_at(D, i, f) * kn_at(m->layer.beta, f, j);
+            double z1 = e / sqrt(kn_at(var, i, j) + noise[j] * exp(eta));
+            most = fmax(most, fabs(kn_shash_forward(&law, kn_student_to_normal(z1, N - 1))));
+        }
+        assert_close(m->reference.loo_statistic[i], most, 1e-8);
+    }
+    kn_mat_clear(&D);
+    kn_maps_free(maps);
+    kn_model_free(m);
+    free(X.data), free(mean.data), free(var.data);
+    crowd_free(&c);
+}
+
 int main(void)
 {
     ctx = kn_ctx_new();
@@ -324,6 +360,7 @@ int main(void)
         cmocka_unit_test(a_whole_layer_is_the_steps_one_by_one),
         cmocka_unit_test(without_parts_it_is_the_student_step),
         cmocka_unit_test(some_people_are_judged_by_their_own_groups),
+        cmocka_unit_test(leave_one_out_takes_the_layer_as_it_is),
     };
     int failed = cmocka_run_group_tests_name("learner_steps", tests, NULL, NULL);
     kn_ctx_free(ctx);
