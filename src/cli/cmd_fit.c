@@ -6,15 +6,16 @@
 #include "cli/started.h"
 #include "cli/told.h"
 
-/* The line of the model in words that says how z are made. */
-static void report_calibration(kn_ctx *ctx, const kn_model *m)
+/* The lines of the model in words that say how z are made, and what people are compared with. */
+static void report_norms(kn_ctx *ctx, const kn_model *m)
 {
-    static const char *const ABOUT = "calibration: ";
+    static const char *const ABOUT[] = {"calibration: ", "reference: "};
     char *text = NULL;
     if (kn_model_words(ctx, m, &text) == KN_OK)
         for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-            if (strncmp(line, ABOUT, strlen(ABOUT)) == 0)
-                printf("  %s\n", line);
+            for (int k = 0; k < 2; k++)
+                if (strncmp(line, ABOUT[k], strlen(ABOUT[k])) == 0)
+                    printf("  %s\n", line);
     kn_text_free(text);
 }
 
@@ -41,7 +42,7 @@ static void report(kn_ctx *ctx, const kn_model *m, const char *output)
     if (NUMBER("cv.folds") > 0)
         printf("  cross-validated: mean z^2 %.3f, MSLL %.4f, within 95 %% %.3f\n", NUMBER("cv.z2"),
                NUMBER("cv.msll"), NUMBER("cv.coverage95"));
-    report_calibration(ctx, m);
+    report_norms(ctx, m);
     printf("  seconds: basis %.2f, fit %.2f, reference %.2f\n", NUMBER("seconds.basis"),
            NUMBER("seconds.fit"), NUMBER("seconds.reference"));
 #undef NUMBER

@@ -207,9 +207,11 @@ check "... which may be ranks" grep -q "^  reference: 20 people, p_upper by rank
 kronorm info visits.safetensors
 check "... or of groups" grep -q "^  reference: 60 people in 30 groups, p_upper by an extreme value law and not below 0.016; " "$logs/out"
 train many --force
+grep '^  reference: 90 people, ' "$logs/out" >reference
 line=$(grep "^  calibration: Student's t of 89 degrees of freedom; .*noise that varies with the covariates (held-out gain .*)" "$logs/out")
 kronorm info many.safetensors
 check "fit prints the layer as info does, with what was kept" grep -qxF -e "${line:-no such line}" "$logs/out"
+check "... and the reference, with its own share of findings" sh -c "grep -q ' % of them have' reference && grep -qxFf reference '$logs/out'"
 kronorm info many.safetensors --json
 check "info --json tells both" awk '/"calibration": / { c = 1 } c && /"nu": 89/ { nu = 1 } c && /"gain": / { g++ }
     /"smallest_p": 0.0054945/ { s = 1 } /"p_by": "gev"/ { b = 1 } /"units": 90/ { u = 1 } END { exit !(nu && g == 3 && s && b && u) }' "$logs/out"

@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "io/npy.h"
 #include "io/table.h"
+#include "work/verdicts.h"
 
 static kn_ctx *ctx;
 
@@ -137,22 +138,25 @@ static void scores_in_memory_are_those_that_are_written(void **state)
     assert_ok(ctx, kn_data_texts(ctx, d, "group", p.group));
     kn_model *m = fitted(d, "components=2 folds=4 use=age,site");
     kn_scores *here =
-        scored(m, d, "write=z,yhat,ys2_model label=group=patient training_rows=plain");
+        scored(m, d, "write=z,yhat,ys2_model,fdr label=group=patient training_rows=plain");
     kn_scores *there = scored(
         m, d,
-        "write=z,yhat,ys2_model label=group=patient training_rows=plain output=out format=npy");
+        "write=z,yhat,ys2_model,fdr label=group=patient training_rows=plain output=out format=npy");
     kn_model_free(m); /* the scores stand alone */
-    assert_true(kn_scores_number(here, "files") == 0 && kn_scores_number(there, "files") == 8);
+    assert_true(kn_scores_number(here, "files") == 0 && kn_scores_number(there, "files") == 9);
     kn_table *t;
     assert_ok(ctx, kn_table_read(ctx, "out/abnormality.tsv", &t));
-    assert_int_equal(kn_table_cols(t), 11);
-    for (ptrdiff_t c = 1; c < 11; c++) {
+    assert_int_equal(kn_table_cols(t), 27);
+    for (ptrdiff_t c = 1; c < 27; c++) {
         const double *x = kn_scores_people(here, kn_table_name(t, c));
         assert_non_null(x);
         for (ptrdiff_t i = 0; i < N; i++) {
             double written;
             kn_table_number(t, i, c, &written);
-            assert_true(same(x[i], written));
+            if (strcmp(kn_table_name(t, c), "p_note") == 0)
+                assert_string_equal(kn_table_cell(t, i, c), kn_note_text(x[i]));
+            else
+                assert_true(same(x[i], written));
             assert_string_equal(kn_scores_ids(here)[i], kn_table_cell(t, i, 0));
         }
     }
@@ -165,8 +169,8 @@ static void scores_in_memory_are_those_that_are_written(void **state)
             assert_true(same(kn_scores_responses(here, kn_table_name(t, c))[j], written));
         }
     kn_table_free(t);
-    static const char *const maps[] = {"z", "yhat", "ys2_model"};
-    for (int k = 0; k < 3; k++) {
+    static const char *const maps[] = {"z", "yhat", "ys2_model", "fdr"};
+    for (int k = 0; k < 4; k++) {
         char path[32];
         kn_npy npy;
         kn_mat z = block(here, maps[k]);
