@@ -62,6 +62,7 @@ typedef struct work {
     kn_leavers leavers;
     kn_mapfile *file[KN_N_MAPS]; /* NULL: not asked for */
     ptrdiff_t batch;             /* people at a time */
+    kn_shash *law;               /* of each response in use, made once; NULL: z have no shape */
     /* rows x T of the batch under way, what is needed of them: buffers, or rows of the scores */
     float *map[KN_N_MAPS], *buffer[KN_N_MAPS], *z_noise;
 } work;
@@ -73,6 +74,7 @@ static void work_clear(work *w)
         kn_free(w->buffer[k]);
     }
     kn_free(w->z_noise);
+    kn_free(w->law);
     kn_standing_clear(&w->standing);
     kn_attendance_clear(&w->attendance);
     kn_people_clear(&w->people);
@@ -223,11 +225,27 @@ void kn_score_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_walk_need(r, rows, width, KN_WALK_MAPS | KN_WALK_Y);
     if (s->value > 0) /* and the columns of the noise scale, with what they are made of */
         kn_hold_d(r, KN_NEED_WORK, rows, 3 * width + 2 * s->F + 1);
+    if (s->value > 0)
+        kn_hold(r, KN_NEED_WORK, s->T, sizeof(kn_shash));
     kn_hold_d(r, KN_NEED_WORK, s->N + 3 * rows, s->F);
     kn_scores_need(r, s, rows);
     model.N = s->train;
     s->method->need.maps(r, &model, KN_MAPS_PREDICT, rows);
     s->method->need.block(r, &model, KN_MAPS_PREDICT, rows);
+}
+
+/* 61 nodes a response: more than the z of a small batch cost. */
+static kn_status prepare_laws(kn_ctx *ctx, work *w)
+{
+    const kn_layer *l = &w->model->layer;
+    void *memory = NULL;
+    if (!w->score || !l->theta.data)
+        return KN_OK;
+    kn_status status = kn_alloc(ctx, l->theta.cols, sizeof *w->law, &memory);
+    w->law = memory;
+    for (ptrdiff_t j = 0; status == KN_OK && j < l->theta.cols; j++)
+        w->law[j] = kn_layer_law(l, j);
+    return status;
 }
 
 static kn_status prepare_batches(kn_ctx *ctx, work *w, ptrdiff_t rows)
@@ -299,14 +317,9 @@ static void make_column(const passing *p, ptrdiff_t j)
     const kn_block *b = p->b;
     const kn_model *m = p->w->model;
     const kn_layer *l = &m->layer;
-    const kn_shash *law = NULL;
-    kn_shash own;
+    const kn_shash *law = p->w->law ? &p->w->law[b->first + j] : NULL;
     double *v = kn_col(b->var, j), *V = kn_col(p->work, j), *z = kn_col(p->z, j);
     const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
-    if (l->theta.data) {
-        own = kn_layer_law(l, b->first + j);
-        law = &own;
-    }
     kn_layer_factor(p->D, p->D.data ? kn_col(l->beta, b->first + j) : NULL, p->rows, V);
     for (ptrdiff_t i = 0; i < p->rows; i++) {
         double alone = kn_scores_noise(p->w->scores, p->row + i, b->first + j) * V[i];
@@ -525,6 +538,7 @@ static kn_status run(kn_ctx *ctx, work *w, ptrdiff_t rows, kn_scores **scores)
     kn_warnings *kept = kn_keep_warnings(ctx, &w->warnings);
     KN_TRY(prepare(ctx, w));
     KN_TRY(prepare_batches(ctx, w, rows));
+    KN_TRY(prepare_laws(ctx, w));
     KN_TRY(pass_batches(ctx, w));
     KN_TRY(kn_scores_finish(ctx, w->scores));
     if (w->score)
