@@ -14,10 +14,10 @@
 #include "io/table.h"
 
 typedef enum kn_left { /* why a row is not used, where that was asked for */
-    KN_LEFT_NOT,
-    KN_LEFT_BY_WHERE,
-    KN_LEFT_BY_SESSION, /* another one of the same person is used */
-    KN_LEFT_WITH_ROW,   /* a response: with its row of the covariates */
+                       KN_LEFT_NOT,
+                       KN_LEFT_BY_WHERE,
+                       KN_LEFT_BY_SESSION, /* another one of the same person is used */
+                       KN_LEFT_WITH_ROW,   /* a response: with its row of the covariates */
 } kn_left;
 
 struct kn_data {

@@ -107,7 +107,8 @@ static json_t *theta_json(const kn_model *m)
                      kn_json_number(kn_mean_slope(m)));
 }
 
-/* nu, and of each part whether it was kept and what held-out people gained by it; null: no layer. */
+/* nu, and of each part whether it was kept and what held-out people gained by it; null: no layer.
+ */
 static json_t *calibration_json(const kn_layer *l)
 {
     json_t *layer = kn_layer_to_json(l);

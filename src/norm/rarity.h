@@ -28,7 +28,7 @@ typedef struct kn_rarity {
     kn_rarity_note note;
 } kn_rarity;
 
-double kn_rarity_least(ptrdiff_t units); /* p below is not said */
+double kn_rarity_least(ptrdiff_t units);             /* p below is not said */
 double kn_rarity_smallest(const kn_rarity_law *law); /* that somebody new can get */
 
 /* member: the value is one of the sorted ones */

@@ -42,8 +42,8 @@ static json_t *outstanding(const kn_scores *s, bool labelled)
         found += s->fdr_negative[i] + s->fdr_positive[i] > 0;
     }
     return json_pack("{s:I s:I s:o s:I s:I}", "with_p", p, "p_below_05", rare, "expected",
-                     kn_json_number(s->smallest_p < KN_P_TOLD ? KN_P_TOLD * (double)p : 0), "with_z",
-                     z, "with_fdr", found);
+                     kn_json_number(s->smallest_p < KN_P_TOLD ? KN_P_TOLD * (double)p : 0),
+                     "with_z", z, "with_fdr", found);
 }
 
 static json_t *abnormality_json(const kn_scores *s)
@@ -76,14 +76,14 @@ json_t *kn_scores_summary(const kn_scores *s)
                       ? json_pack("{s:o s:o s:o}", "shape", kn_json_number(s->gev.xi), "location",
                                   kn_json_number(s->gev.mu), "scale", kn_json_number(s->gev.sigma))
                       : json_null();
-    return json_pack("{s:o s:o s:o s:o s:o s:{s:I s:I s:I s:I s:I s:I} s:o s:{s:f} s:{s:s s:s s:s}}",
-                     "metrics", metrics, "calibration", calibration, "AUC", auc_all(s), "gev", gev,
-                     "abnormality", abnormality_json(s), "counts", "samples", (json_int_t)s->n, "in_training",
-                     (json_int_t)s->n_in_training, "abnormal", (json_int_t)s->n_abnormal,
-                     "extrapolated", (json_int_t)s->n_extrapolated, "implausible",
-                     (json_int_t)s->n_implausible, "responses", (json_int_t)s->T, "warnings",
-                     json_array(), "seconds", "score", kn_clock() - s->began, "software", "kronorm",
-                     kn_version(), "blas", kn_la_config(), "core", kn_la_core());
+    return json_pack(
+        "{s:o s:o s:o s:o s:o s:{s:I s:I s:I s:I s:I s:I} s:o s:{s:f} s:{s:s s:s s:s}}", "metrics",
+        metrics, "calibration", calibration, "AUC", auc_all(s), "gev", gev, "abnormality",
+        abnormality_json(s), "counts", "samples", (json_int_t)s->n, "in_training",
+        (json_int_t)s->n_in_training, "abnormal", (json_int_t)s->n_abnormal, "extrapolated",
+        (json_int_t)s->n_extrapolated, "implausible", (json_int_t)s->n_implausible, "responses",
+        (json_int_t)s->T, "warnings", json_array(), "seconds", "score", kn_clock() - s->began,
+        "software", "kronorm", kn_version(), "blas", kn_la_config(), "core", kn_la_core());
 }
 
 /* ---- by name -----------------------------------------------------------------------------------
@@ -194,8 +194,8 @@ kn_status kn_scores_block(kn_ctx *ctx, const kn_scores *s, const char *name, ptr
     while (k < KN_N_MAPS && strcmp(kn_map_name[k], name) != 0)
         k++;
     if (k == KN_N_MAPS)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "there is no map '%s', only z, yhat, ys2_model and fdr",
-                       name);
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "there is no map '%s', only z, yhat, ys2_model and fdr", name);
     if (!s->map[k])
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "%s is not in memory: name it in {write}, and no {output}", name);
