@@ -92,6 +92,36 @@ void kn_learner_factors(const kn_learner *l, kn_mat D, kn_mat beta, double *fact
     }
 }
 
+void kn_learner_spread(const kn_learner *l, const double *e, double *spread)
+{
+    double all = 0, n = 0;
+    for (ptrdiff_t i = 0; i < l->job.n; i++)
+        if (isfinite(e[i])) {
+            all += e[i] * e[i];
+            n++;
+        }
+    for (int f = 0; f < l->job.folds; f++) {
+        double rest = all, left = n;
+        for (ptrdiff_t i = l->start[f]; i < l->start[f + 1]; i++)
+            if (isfinite(e[i])) {
+                rest -= e[i] * e[i];
+                left--;
+            }
+        spread[f] = left > 0 && rest > 0 ? sqrt(all / n * left / rest) : 1;
+    }
+}
+
+ptrdiff_t kn_learner_rest(const kn_learner *l, const double *z1, int f, double spread, double *some)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; i < l->job.n; i++)
+        if (l->fold[i] != f && isfinite(z1[i]))
+            some[n++] = z1[i] * spread;
+    if (l->layer->map)
+        kn_student_map_apply(l->layer->map, n, some);
+    return n;
+}
+
 static void as_they_came(const kn_learner *l, const double *from, double *to)
 {
     for (ptrdiff_t i = 0; i < l->job.n; i++)
@@ -106,7 +136,7 @@ enum { E, V_MODEL, OTHERS, Z0, FACTOR, TOTAL, ZT, LOSS, COLUMNS };
 ptrdiff_t kn_learner_work_of(ptrdiff_t n, ptrdiff_t F, int folds)
 {
     ptrdiff_t scale = F > 0 ? kn_scale_refit_work(n, F, folds) + F * folds : 0;
-    return COLUMNS * n + 3 * n + scale + 2 * folds;
+    return COLUMNS * n + 3 * n + scale + 3 * folds;
 }
 
 ptrdiff_t kn_learner_work(const kn_learner *l)
@@ -120,7 +150,8 @@ static double *column(const kn_learner *l, double *work, int k)
 }
 
 /* factor without each fold; beta_j of everybody into the layer. */
-static void learn_scale(const kn_learner *l, const kn_learner_column *c, double *work)
+static void learn_scale(const kn_learner *l, const kn_learner_column *c, const double *spread,
+                        double *work)
 {
     ptrdiff_t n = l->job.n, F = l->D.cols;
     double *beta, *z0 = column(l, work, Z0), *factor = column(l, work, FACTOR);
@@ -133,7 +164,7 @@ static void learn_scale(const kn_learner *l, const kn_learner_column *c, double 
     beta = kn_col(l->layer->beta, c->b->first + c->j);
     kn_mat apart = {room, F, l->job.folds, F};
     kn_scale_penalty penalty = {l->prior.mu, l->prior.weight};
-    kn_scale_folds rows = {l->fold, l->job.folds, l->without};
+    kn_scale_folds rows = {l->fold, l->job.folds, l->without, spread};
     room += F * l->job.folds;
     if (!c->known && isnan(kn_scale_newton(l->D, z0, &penalty, room, beta)))
         for (ptrdiff_t f = 0; f < F; f++)
@@ -143,21 +174,25 @@ static void learn_scale(const kn_learner *l, const kn_learner_column *c, double 
 }
 
 /* theta without each fold (2 x folds); theta_j of everybody into the layer. */
-static void learn_shape(const kn_learner *l, const kn_learner_column *c, double *work, kn_mat apart)
+static void learn_shape(const kn_learner *l, const kn_learner_column *c, const double *spread,
+                        double *work, kn_mat apart)
 {
-    ptrdiff_t n = l->job.n, finite = 0;
-    double *zt = column(l, work, ZT), *some = column(l, work, LOSS);
+    ptrdiff_t n = l->job.n;
+    const double *e = column(l, work, E), *total = column(l, work, TOTAL);
+    double *z1 = column(l, work, ZT), *some = column(l, work, LOSS);
     double *theta = kn_col(l->layer->theta, c->b->first + c->j);
-    kn_shash_folds rows = {n, l->fold, l->job.folds};
     for (ptrdiff_t i = 0; i < n; i++)
-        if (isfinite(zt[i]))
-            some[finite++] = zt[i];
+        z1[i] = total[i] > 0 ? e[i] / sqrt(total[i]) : NAN;
+    ptrdiff_t finite = kn_learner_rest(l, z1, -1, 1, some);
     if (!c->known) {
         theta[0] = l->shape.mu[0];
         theta[1] = l->shape.mu[1];
         kn_shash_newton(&l->layer->nodes, &l->shape, finite, some, theta);
     }
-    kn_shash_refit(&l->layer->nodes, &l->shape, &rows, zt, theta, apart);
+    for (int f = 0; f < l->job.folds; f++) {
+        finite = kn_learner_rest(l, z1, f, spread[f], some);
+        kn_shash_step(&l->layer->nodes, &l->shape, finite, some, theta, kn_col(apart, f));
+    }
 }
 
 /* z by the law of each fold, from total variances; into the order in which people came. */
@@ -196,7 +231,7 @@ void kn_learner_learn(const kn_learner *l, const kn_learner_column *c, double *w
     ptrdiff_t n = l->job.n;
     double own = l->job.noise_of_all[c->b->first + c->j];
     double *others = column(l, work, OTHERS), *z0 = column(l, work, Z0);
-    double *e = column(l, work, E), *v = column(l, work, V_MODEL), *total = column(l, work, TOTAL);
+    double *e = column(l, work, E), *v = column(l, work, V_MODEL);
     kn_mat apart = kn_mat_none();
     kn_learner_in_order(l, c->e, e);
     kn_learner_in_order(l, c->v, v);
@@ -207,13 +242,13 @@ void kn_learner_learn(const kn_learner *l, const kn_learner_column *c, double *w
         double V = v[i] + others[i];
         z0[i] = V > 0 ? e[i] / sqrt(V) : NAN;
     }
-    learn_scale(l, c, work);
+    double *spread = work + kn_learner_work(l) - 3 * l->job.folds;
+    kn_learner_spread(l, e, spread);
+    learn_scale(l, c, spread, work);
     total_variance(l, others, 0, true, work);
     if (l->layer->theta.data) {
-        double *zt = column(l, work, ZT);
-        apart = (kn_mat){work + kn_learner_work(l) - 2 * l->job.folds, 2, l->job.folds, 2};
-        kn_layer_z(l->layer, NULL, &(kn_layer_cells){n, e, total, zt, NULL});
-        learn_shape(l, c, work, apart);
+        apart = (kn_mat){spread + l->job.folds, 2, l->job.folds, 2};
+        learn_shape(l, c, spread, work, apart);
     }
     if (c->z)
         by_fold(l, apart, work, c->z, c->loss);

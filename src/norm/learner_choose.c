@@ -169,10 +169,11 @@ static void try_columns(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
     ptrdiff_t F = job->t->D.cols;
     double *work = kn_col(job->work, worker);
     kn_mat apart = {work, F, l->job.folds, F};
-    kn_scale_folds rows = {l->fold, l->job.folds, job->t->without};
+    double *spread = work + F * l->job.folds, *room = spread + l->job.folds;
+    kn_scale_folds rows = {l->fold, l->job.folds, job->t->without, spread};
     for (ptrdiff_t j = first; j < last; j++) {
-        kn_scale_refit(job->t->D, kn_col(job->z0, j), &rows, kn_col(job->beta, j),
-                       work + F * l->job.folds, apart);
+        kn_learner_spread(l, kn_col(l->e, j), spread);
+        kn_scale_refit(job->t->D, kn_col(job->z0, j), &rows, kn_col(job->beta, j), room, apart);
         kn_learner_factors(l, job->t->D, apart, kn_col(job->t->factor, j));
     }
 }
@@ -193,8 +194,13 @@ static kn_status trial_priors(kn_ctx *ctx, const kn_learner *l, kn_mat z0, kn_ma
     }
     KN_TRY(squares_without(ctx, l, z0, -1, &t->prior));
     KN_TRY(kn_scale_prior_fit(ctx, t->D, z0, b, &t->prior));
-    kn_scale_folds rows = {l->fold, folds, t->without};
-    KN_TRY(kn_scale_priors_without(ctx, t->D, z0, b, &rows, t->without));
+    kn_scale_folds rows = {l->fold, folds, t->without, NULL};
+    kn_scale_sample of = {t->D, z0, b, {0}};
+    KN_TRY(kn_mat_new(ctx, folds, l->sampled, &of.spread));
+    for (ptrdiff_t j = 0; j < l->sampled; j++)
+        kn_learner_spread(l, kn_col(l->e, j), kn_col(of.spread, j));
+    status = kn_scale_priors_without(ctx, &of, &rows, t->without);
+    kn_mat_clear(&of.spread);
 out:
     return status;
 }
@@ -215,7 +221,7 @@ static kn_status trial_make(kn_ctx *ctx, const kn_learner *l, kn_mat z0, trial *
     KN_TRY(trial_priors(ctx, l, z0, b, t));
     KN_TRY(kn_scale_fit(ctx, t->D, z0, &t->prior, b));
     KN_TRY(kn_mat_new(ctx, n, l->sampled, &t->factor));
-    KN_TRY(kn_mat_new(ctx, F * folds + kn_scale_refit_work(n, F, folds),
+    KN_TRY(kn_mat_new(ctx, (F + 1) * folds + kn_scale_refit_work(n, F, folds),
                       kn_workers(ctx, l->sampled, GRAIN), &job.work));
     job.beta = b;
     kn_parallel_workers(ctx, l->sampled, GRAIN, try_columns, &job);
@@ -265,15 +271,20 @@ out:
     return status;
 }
 
+/* z1 of a cell of the sample. */
+static double plain_z(const kn_learner *l, ptrdiff_t i, ptrdiff_t j)
+{
+    double V = kn_at(l->v, i, j) + kn_at(l->others, i, j) * kn_at(l->factor, i, j);
+    return V > 0 ? kn_at(l->e, i, j) / sqrt(V) : NAN;
+}
+
 /* zt of the sample in the place of z0. */
 static void student_sample(const kn_learner *l, kn_mat z)
 {
     for (ptrdiff_t j = 0; j < z.cols; j++) {
         double *zj = kn_col(z, j);
-        for (ptrdiff_t i = 0; i < z.rows; i++) {
-            double V = kn_at(l->v, i, j) + kn_at(l->others, i, j) * kn_at(l->factor, i, j);
-            zj[i] = V > 0 ? kn_at(l->e, i, j) / sqrt(V) : NAN;
-        }
+        for (ptrdiff_t i = 0; i < z.rows; i++)
+            zj[i] = plain_z(l, i, j);
         if (l->layer->map)
             kn_student_map_apply(l->layer->map, z.rows, zj);
     }
@@ -285,18 +296,23 @@ static kn_status shape_scores(kn_ctx *ctx, const kn_learner *l, kn_mat zt, kn_ma
 {
     kn_status status;
     int folds = l->job.folds;
-    kn_mat apart = {0};
-    double *cells = NULL;
-    kn_shash_folds rows = {l->job.n, l->fold, folds};
-    KN_TRY(kn_mat_new(ctx, 2, folds, &apart));
-    KN_TRY(kn_alloc_d(ctx, l->job.n, &cells));
+    double *cells = NULL, *z1, *some, *spread;
+    KN_TRY(kn_alloc_d(ctx, 3 * l->job.n + folds, &cells));
+    z1 = cells + l->job.n;
+    some = z1 + l->job.n;
+    spread = some + l->job.n;
     for (ptrdiff_t i = 0; i < l->job.n; i++)
         before[i] = after[i] = cells[i] = 0;
     for (ptrdiff_t j = 0; j < zt.cols; j++) {
         const double *z = kn_col(zt, j);
-        kn_shash_refit(&l->layer->nodes, &l->shape, &rows, z, kn_col(theta, j), apart);
+        kn_learner_spread(l, kn_col(l->e, j), spread);
+        for (ptrdiff_t i = 0; i < l->job.n; i++)
+            z1[i] = plain_z(l, i, j);
         for (int f = 0; f < folds; f++) {
-            kn_shash law = kn_shash_at(&l->layer->nodes, kn_col(apart, f));
+            double own[2];
+            ptrdiff_t n = kn_learner_rest(l, z1, f, spread[f], some);
+            kn_shash_step(&l->layer->nodes, &l->shape, n, some, kn_col(theta, j), own);
+            kn_shash law = kn_shash_at(&l->layer->nodes, own);
             for (ptrdiff_t i = l->start[f]; i < l->start[f + 1]; i++) {
                 if (isnan(z[i]))
                     continue;
@@ -312,7 +328,6 @@ static kn_status shape_scores(kn_ctx *ctx, const kn_learner *l, kn_mat zt, kn_ma
     }
 out:
     kn_free(cells);
-    kn_mat_clear(&apart);
     return status;
 }
 
@@ -418,7 +433,7 @@ static void choice_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, pt
         kn_hold_d(r, KN_NEED_WORK, F, folds * some);
         kn_let_go(r, mark);
         kn_hold_d(r, KN_NEED_WORK, n, some);
-        kn_hold_d(r, KN_NEED_WORK, F * folds + kn_scale_refit_work(n, F, folds),
+        kn_hold_d(r, KN_NEED_WORK, (F + 1) * folds + kn_scale_refit_work(n, F, folds),
                   kn_workers_of(s->threads, some, GRAIN));
     }
 }

@@ -15,4 +15,13 @@ void kn_learner_others(const kn_learner *l, const kn_block *b, ptrdiff_t j, kn_h
 /* factor (n) = exp(eta) of the people of each fold by beta (F x folds) made without it. */
 void kn_learner_factors(const kn_learner *l, kn_mat D, kn_mat beta, double *factor);
 
+/* spread (folds): by how much z of the others would be larger had the people of a fold no part in
+ * the noise, (mean e^2 of all / mean e^2 of the others)^1/2. e: n, in the order of folds. Somebody
+ * far out makes everybody else's z small; left in, that would tell their fold's layer of him. */
+void kn_learner_spread(const kn_learner *l, const double *e, double *spread);
+
+/* some: zt of those outside fold f from their z1, times its spread; how many. */
+ptrdiff_t kn_learner_rest(const kn_learner *l, const double *z1, int f, double spread,
+                          double *some);
+
 #endif

@@ -189,6 +189,16 @@ static void limited_step(ptrdiff_t F, const double *beta, double *g, double *H, 
         to[f] = scale > 0 ? beta[f] - scale * g[f] : beta[f];
 }
 
+/* g and H as they are where every z0^2 is times `by`: g = D'(1 - e)/2, and with the column of ones
+ * the first column of H is D'e/2. */
+static void stretch(ptrdiff_t F, double by, double *g, double *H)
+{
+    for (ptrdiff_t f = 0; f < F; f++)
+        g[f] += (1 - by) * H[f * F];
+    for (ptrdiff_t c = 0; c < F * F; c++)
+        H[c] *= by;
+}
+
 void kn_scale_refit(kn_mat D, const double *z0, const kn_scale_folds *rows, const double *beta,
                     double *work, kn_mat out)
 {
@@ -212,6 +222,8 @@ void kn_scale_refit(kn_mat D, const double *z0, const kn_scale_folds *rows, cons
         double *rest = part + f * one;
         for (ptrdiff_t c = 0; c < one; c++)
             rest[c] = total[c] - rest[c];
+        if (rows->spread)
+            stretch(F, rows->spread[f] * rows->spread[f], rest + F * F, rest);
         add_penalty(&penalty, F, beta, rest + F * F, rest);
         limited_step(F, beta, rest + F * F, rest, kn_col(out, f));
     }
@@ -373,10 +385,12 @@ static kn_mat rows_without(kn_mat D, const int *fold, int f, kn_mat room)
     return kn_sub(room, 0, 0, n, D.cols);
 }
 
-kn_status kn_scale_priors_without(kn_ctx *ctx, kn_mat D, kn_mat z0, kn_mat b,
+kn_status kn_scale_priors_without(kn_ctx *ctx, const kn_scale_sample *of,
                                   const kn_scale_folds *rows, kn_scale_prior *priors)
 {
     kn_status status;
+    kn_mat D = of->D, z0 = of->z0, b = of->b;
+    kn_scale_folds own = *rows;
     ptrdiff_t F = D.cols, T = z0.cols;
     double *A = NULL, *work = NULL;
     kn_mat apart = {0}, each = {0}, room = {0};
@@ -392,8 +406,9 @@ kn_status kn_scale_priors_without(kn_ctx *ctx, kn_mat D, kn_mat z0, kn_mat b,
         }
     for (ptrdiff_t j = 0; j < T; j++) {
         bool part = !isnan(kn_at(b, 0, j));
+        own.spread = of->spread.data ? kn_col(of->spread, j) : NULL;
         if (part)
-            kn_scale_refit(D, kn_col(z0, j), rows, kn_col(b, j), work, each);
+            kn_scale_refit(D, kn_col(z0, j), &own, kn_col(b, j), work, each);
         for (int f = 0; f < rows->folds; f++)
             for (ptrdiff_t c = 0; c < F; c++)
                 kn_col(apart, f * T + j)[c] = part ? kn_at(each, c, f) : NAN;

@@ -48,15 +48,22 @@ typedef struct kn_scale_folds {
     const int *fold; /* of each row, 0 .. folds-1 */
     int folds;
     const kn_scale_prior *prior; /* folds of them */
+    const double *spread;        /* folds: without a fold z0 of the others are so many times as
+                                  * large; NULL: as they are */
 } kn_scale_folds;
 ptrdiff_t kn_scale_refit_work(ptrdiff_t n, ptrdiff_t F, int folds);
 void kn_scale_refit(kn_mat D, const double *z0, const kn_scale_folds *rows, const double *beta,
                     double *work, kn_mat out);
 
+typedef struct kn_scale_sample {
+    kn_mat D, z0, b; /* n x F, n x T, F x T */
+    kn_mat spread;
+} kn_scale_sample;
+
 /* The priors without each fold, from b, the b_j of everybody (F x T, of kn_scale_prior_fit): each
- * b_j without a fold is one Newton step from it. kurt and T_sq of rows->prior are set; the rest is
- * made. rows->prior is written to. */
-kn_status kn_scale_priors_without(kn_ctx *ctx, kn_mat D, kn_mat z0, kn_mat b,
+ * b_j without a fold is one Newton step from it. kurt and T_sq of priors, which are rows->prior,
+ * are set; the rest is made. spread: folds x T, that of each response; or none. */
+kn_status kn_scale_priors_without(kn_ctx *ctx, const kn_scale_sample *of,
                                   const kn_scale_folds *rows, kn_scale_prior *priors);
 
 /* The batch term, common to all responses. Of level s: z2_s = sum of z1^2, cells_s how many, n_s

@@ -123,59 +123,17 @@ void kn_shash_newton(const kn_shash_nodes *nodes, const kn_shash_prior *prior, p
     }
 }
 
-/* ---- without each fold ----------------------------------------------------------------------- */
-
-static kn_shash_sums part_of_fold(const kn_shash_point *at, const kn_shash_folds *rows, int fold,
-                                  const double *zt)
+void kn_shash_step(const kn_shash_nodes *nodes, const kn_shash_prior *prior, ptrdiff_t n,
+                   const double *zt, const double theta[2], double out[2])
 {
-    double some[GATHER];
-    ptrdiff_t n = 0;
+    double step[2];
     kn_shash_sums s = {0};
-    for (ptrdiff_t i = 0; i < rows->n; i++) {
-        if (rows->fold[i] != fold || isnan(zt[i]))
-            continue;
-        some[n++] = zt[i];
-        if (n == GATHER) {
-            kn_shash_add(at, n, some, &s);
-            n = 0;
-        }
-    }
-    kn_shash_add(at, n, some, &s);
-    return s;
-}
-
-static void accumulate(kn_shash_sums *to, const kn_shash_sums *s, double sign)
-{
-    to->n += sign * s->n;
-    to->value += sign * s->value;
-    for (int k = 0; k < 2; k++)
-        to->gradient[k] += sign * s->gradient[k];
-    for (int k = 0; k < 3; k++)
-        to->hessian[k] += sign * s->hessian[k];
-}
-
-/* Parts of more folds than there is room for are made again when their turn comes. */
-void kn_shash_refit(const kn_shash_nodes *nodes, const kn_shash_prior *prior,
-                    const kn_shash_folds *rows, const double *zt, const double theta[2], kn_mat out)
-{
-    enum { ROOM = 64 };
-    kn_shash_sums part[ROOM], total = {0};
     kn_shash_point at = kn_shash_point_at(nodes, theta);
-    for (int f = 0; f < rows->folds; f++) {
-        kn_shash_sums s = part_of_fold(&at, rows, f, zt);
-        accumulate(&total, &s, 1);
-        if (f < ROOM)
-            part[f] = s;
-    }
-    for (int f = 0; f < rows->folds; f++) {
-        kn_shash_sums rest = total, own = f < ROOM ? part[f] : part_of_fold(&at, rows, f, zt);
-        double step[2], *to = kn_col(out, f);
-        accumulate(&rest, &own, -1);
-        add_prior(prior, theta, &rest);
-        newton_step(&rest, theta, step);
-        for (int k = 0; k < 2; k++)
-            to[k] = within(k, theta[k] + step[k]);
-    }
+    kn_shash_add(&at, n, zt, &s);
+    add_prior(prior, theta, &s);
+    newton_step(&s, theta, step);
+    for (int k = 0; k < 2; k++)
+        out[k] = within(k, theta[k] + step[k]);
 }
 
 /* ---- many responses -------------------------------------------------------------------------- */

@@ -48,16 +48,9 @@ void kn_shash_prior_update(kn_shash_prior *prior, const double G[2], double T_sq
 kn_status kn_shash_prior_fit(kn_ctx *ctx, const kn_shash_nodes *nodes, kn_mat zt, double T_sq,
                              kn_mat theta, kn_shash_prior *prior);
 
-/* theta of one response without each fold in turn, prior held: one Newton step from theta, the fit
- * to everybody. out: 2 x folds. All folds together cost one evaluation, because what a fold leaves
- * is the sum less its own part. zt: n values, NaN where missing. */
-typedef struct kn_shash_folds {
-    ptrdiff_t n;
-    const int *fold; /* n, 0 .. folds-1 */
-    int folds;
-} kn_shash_folds;
-void kn_shash_refit(const kn_shash_nodes *nodes, const kn_shash_prior *prior,
-                    const kn_shash_folds *rows, const double *zt, const double theta[2],
-                    kn_mat out);
+/* One Newton step from theta for n other values without NaN, prior held: where some of those that
+ * theta was fitted to have left, that is nearly the fit to the rest. One evaluation. */
+void kn_shash_step(const kn_shash_nodes *nodes, const kn_shash_prior *prior, ptrdiff_t n,
+                   const double *zt, const double theta[2], double out[2]);
 
 #endif

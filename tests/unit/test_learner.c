@@ -242,7 +242,7 @@ static void one_step_without_a_fold_is_near_a_full_fit(void **state)
     for (ptrdiff_t j = 0; j < T; j++) {
         double *z0 = kn_col(c.Y, j), rest[N];
         kn_scale_penalty penalty = {prior[0].mu, prior[0].weight};
-        kn_scale_folds rows = {fold, FOLDS, prior};
+        kn_scale_folds rows = {fold, FOLDS, prior, NULL};
         kn_scale_newton(D, z0, &penalty, work, beta);
         kn_scale_refit(D, z0, &rows, beta, work, out);
         for (int f = 0; f < FOLDS; f++) {

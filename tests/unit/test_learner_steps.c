@@ -119,6 +119,19 @@ static void assert_gain(const kn_layer_part *part, ptrdiff_t n, const double *be
     assert_close(part->se, sqrt(var / (double)n), 1e-9);
 }
 
+/* By how much z of the others are larger where a fold has no part in the noise. */
+static double spread(const cells *c, const int *fold, int f, ptrdiff_t j)
+{
+    double all = 0, rest = 0, n = 0;
+    for (ptrdiff_t i = 0; i < c->n; i++) {
+        double e2 = pow(kn_at(c->e, i, j), 2);
+        all += e2 / (double)c->n;
+        rest += fold[i] == f ? 0 : e2;
+        n += fold[i] != f;
+    }
+    return sqrt(all / (rest / n));
+}
+
 /* factor of everybody without its fold; beta (F x T) of all */
 static void scale(const remake *r, cells *c, const kn_scale_columns *columns, kn_mat beta)
 {
@@ -126,7 +139,11 @@ static void scale(const remake *r, cells *c, const kn_scale_columns *columns, kn
     kn_mat D = ref_new(n, F), b = ref_new(F, T), apart = ref_new(F, FOLDS);
     double *work = calloc((size_t)kn_scale_refit_work(n, F, FOLDS), sizeof *work);
     kn_scale_prior prior, without[FOLDS];
-    kn_scale_folds rows = {r->fold, FOLDS, without};
+    kn_mat spreads = ref_new(FOLDS, T);
+    kn_scale_folds rows = {r->fold, FOLDS, without, NULL};
+    for (ptrdiff_t j = 0; j < T; j++)
+        for (int f = 0; f < FOLDS; f++)
+            kn_col(spreads, j)[f] = spread(c, r->fold, f, j);
     kn_scale_columns_apply(columns, &r->x.x, D);
     assert_ok(ctx, kn_scale_prior_init(ctx, F, &prior));
     squares(c->z0, r->fold, -1, &prior.kurt, &prior.T_sq);
@@ -135,9 +152,11 @@ static void scale(const remake *r, cells *c, const kn_scale_columns *columns, kn
         assert_ok(ctx, kn_scale_prior_init(ctx, F, &without[f]));
         squares(c->z0, r->fold, f, &without[f].kurt, &without[f].T_sq);
     }
-    assert_ok(ctx, kn_scale_priors_without(ctx, D, c->z0, b, &rows, without));
+    assert_ok(ctx, kn_scale_priors_without(ctx, &(kn_scale_sample){D, c->z0, b, spreads}, &rows,
+                                           without));
     assert_ok(ctx, kn_scale_fit(ctx, D, c->z0, &prior, beta));
     for (ptrdiff_t j = 0; j < T; j++) {
+        rows.spread = kn_col(spreads, j);
         kn_scale_refit(D, kn_col(c->z0, j), &rows, kn_col(beta, j), work, apart);
         for (ptrdiff_t i = 0; i < n; i++) {
             double eta = 0;
@@ -149,7 +168,7 @@ static void scale(const remake *r, cells *c, const kn_scale_columns *columns, kn
     for (int f = 0; f < FOLDS; f++)
         kn_scale_prior_clear(&without[f]);
     kn_scale_prior_clear(&prior);
-    free(D.data), free(b.data), free(apart.data), free(work);
+    free(D.data), free(b.data), free(apart.data), free(work), free(spreads.data);
 }
 
 static void student(cells *c)
@@ -167,16 +186,25 @@ static void shape(const remake *r, cells *c, kn_mat theta, double *before, doubl
 {
     kn_shash_nodes nodes;
     kn_shash_prior prior;
-    kn_shash_folds rows = {c->n, r->fold, FOLDS};
     kn_mat apart = ref_new(2, FOLDS);
-    double kurt, T_sq;
+    double kurt, T_sq, rest[N];
     kn_shash_nodes_init(&nodes);
     squares(c->zt, r->fold, -1, &kurt, &T_sq);
     assert_ok(ctx, kn_shash_prior_fit(ctx, &nodes, c->zt, T_sq, theta, &prior));
     for (ptrdiff_t i = 0; i < c->n; i++)
         before[i] = after[i] = 0;
     for (ptrdiff_t j = 0; j < T; j++) {
-        kn_shash_refit(&nodes, &prior, &rows, kn_col(c->zt, j), kn_col(theta, j), apart);
+        for (int f = 0; f < FOLDS; f++) {
+            ptrdiff_t n = 0;
+            for (ptrdiff_t i = 0; i < c->n; i++) {
+                double V = kn_at(c->v, i, j) + kn_at(c->others, i, j) * kn_at(c->factor, i, j);
+                if (r->fold[i] != f)
+                    rest[n++] =
+                        kn_student_to_normal(spread(c, r->fold, f, j) * kn_at(c->e, i, j) / sqrt(V),
+                                             (double)(c->n - 1));
+            }
+            kn_shash_step(&nodes, &prior, n, rest, kn_col(theta, j), kn_col(apart, f));
+        }
         for (ptrdiff_t i = 0; i < c->n; i++) {
             kn_shash law = kn_shash_at(&nodes, kn_col(apart, r->fold[i]));
             double zt = kn_at(c->zt, i, j);

@@ -372,7 +372,7 @@ static void one_step_without_a_fold_is_nearly_the_refit(void **state)
         without[f] = prior_of(E1, y1, b);
         assert_ok(ctx, kn_scale_fit(ctx, E1, y1, &without[f], exact[f]));
     }
-    kn_scale_folds rows = {fold, FOLDS, without};
+    kn_scale_folds rows = {fold, FOLDS, without, NULL};
     for (ptrdiff_t j = 0; j < T; j++) {
         kn_scale_refit(D, kn_col(z, j), &rows, kn_col(beta, j), work, out);
         for (int f = 0; f < FOLDS; f++)
@@ -391,6 +391,33 @@ static void one_step_without_a_fold_is_nearly_the_refit(void **state)
     free(out.data), free(work);
 }
 
+/* A fold's spread is every other z0 times so much. */
+static void a_spread_is_z_so_many_times_as_large(void **state)
+{
+    (void)state;
+    enum { N = 40, FOLDS = 4 };
+    kn_mat D = ref_new(N, 3), z = ref_new(N, 2), b = ref_new(3, 2);
+    kn_mat by = ref_new(3, FOLDS), as_it_is = ref_new(3, FOLDS);
+    make(D, z, 1);
+    kn_scale_prior p = prior_of(D, z, b), same[FOLDS] = {p, p, p, p};
+    double *work = calloc((size_t)kn_scale_refit_work(N, 3, FOLDS), sizeof *work);
+    double spread[FOLDS] = {1.4, 1, 0.7, 2}, scaled[N];
+    int fold[N];
+    for (int i = 0; i < N; i++)
+        fold[i] = i % FOLDS;
+    kn_scale_folds rows = {fold, FOLDS, same, spread}, plain = {fold, FOLDS, same, NULL};
+    kn_scale_refit(D, kn_col(z, 0), &rows, kn_col(b, 0), work, by);
+    for (int f = 0; f < FOLDS; f++) {
+        for (int i = 0; i < N; i++)
+            scaled[i] = kn_at(z, i, 0) * spread[f];
+        kn_scale_refit(D, scaled, &plain, kn_col(b, 0), work, as_it_is);
+        for (int c = 0; c < 3; c++)
+            assert_close(kn_at(by, c, f), kn_at(as_it_is, c, f), 1e-12);
+    }
+    kn_scale_prior_clear(&p);
+    free(D.data), free(z.data), free(b.data), free(by.data), free(as_it_is.data), free(work);
+}
+
 int main(void)
 {
     ctx = kn_ctx_new();
@@ -403,6 +430,7 @@ int main(void)
         cmocka_unit_test(growing_noise_is_found_and_order_does_not_matter),
         cmocka_unit_test(responses_without_values_have_no_part),
         cmocka_unit_test(one_step_without_a_fold_is_nearly_the_refit),
+        cmocka_unit_test(a_spread_is_z_so_many_times_as_large),
     };
     int failed = cmocka_run_group_tests_name("scale", tests, NULL, NULL);
     kn_ctx_free(ctx);
