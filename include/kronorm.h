@@ -251,8 +251,8 @@ KN_API const double *kn_scores_responses(const kn_scores *scores, const char *na
  * how many were written; NaN: there is none. */
 KN_API double kn_scores_number(const kn_scores *scores, const char *name);
 KN_API const char *kn_scores_json(const kn_scores *scores); /* summary.json */
-/* Responses first .. first + count - 1 of a map that is in memory: "z", "yhat", "ys2_model" or "fdr".
- * out is people x count. */
+/* Responses first .. first + count - 1 of a map that is in memory: "z", "yhat", "ys2_model" or
+ * "fdr". out is people x count. */
 KN_API kn_status kn_scores_block(kn_ctx *ctx, const kn_scores *scores, const char *name,
                                  ptrdiff_t first, ptrdiff_t count, kn_mat out);
 

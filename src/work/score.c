@@ -52,8 +52,9 @@ typedef struct work {
     kn_pending pending;
     kn_maplayout layout;
     kn_leavers leavers;
-    kn_mapfile *file[KN_N_MAPS];        /* NULL: not asked for */
-    ptrdiff_t batch;                    /* people at a time */
+    kn_mapfile *file[KN_N_MAPS]; /* NULL: not asked for */
+    ptrdiff_t batch;             /* people at a time */
+    kn_shash *law;               /* of each response in use, made once; NULL: z have no shape */
     float *buffer[KN_N_MAPS], *z_noise; /* for the maps of a batch that the scores do not keep */
 } work;
 
@@ -64,6 +65,7 @@ static void work_clear(work *w)
         kn_free(w->buffer[k]);
     }
     kn_free(w->z_noise);
+    kn_free(w->law);
     kn_standing_clear(&w->standing);
     kn_attendance_clear(&w->attendance);
     kn_people_clear(&w->people);
@@ -214,11 +216,27 @@ void kn_score_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_walk_need(r, rows, width, KN_WALK_MAPS | KN_WALK_Y);
     if (s->value > 0) /* and the columns of the noise scale, with what they are made of */
         kn_hold_d(r, KN_NEED_WORK, rows, 3 * width + 2 * s->F + 1);
+    if (s->value > 0)
+        kn_hold(r, KN_NEED_WORK, s->T, sizeof(kn_shash));
     kn_hold_d(r, KN_NEED_WORK, s->N + 3 * rows, s->F);
     kn_scores_need(r, s, rows);
     model.N = s->train;
     s->method->need.maps(r, &model, KN_MAPS_PREDICT, rows);
     s->method->need.block(r, &model, KN_MAPS_PREDICT, rows);
+}
+
+/* 61 nodes a response: more than the z of a small batch cost. */
+static kn_status prepare_laws(kn_ctx *ctx, work *w)
+{
+    const kn_layer *l = &w->model->layer;
+    void *memory = NULL;
+    if (!w->score || !l->theta.data)
+        return KN_OK;
+    kn_status status = kn_alloc(ctx, l->theta.cols, sizeof *w->law, &memory);
+    w->law = memory;
+    for (ptrdiff_t j = 0; status == KN_OK && j < l->theta.cols; j++)
+        w->law[j] = kn_layer_law(l, j);
+    return status;
 }
 
 static kn_status prepare_batches(kn_ctx *ctx, work *w, ptrdiff_t rows)
@@ -251,6 +269,7 @@ static kn_status pass_batches(kn_ctx *ctx, work *w)
                     .standing = &w->standing,
                     .scores = w->scores,
                     .score = w->score,
+                    .law = w->law,
                     .z_noise = w->z_noise};
     for (ptrdiff_t row = 0; row < n; row += w->batch) {
         ptrdiff_t rows = n - row < w->batch ? n - row : w->batch;
@@ -351,6 +370,7 @@ static kn_status run(kn_ctx *ctx, work *w, ptrdiff_t rows, kn_scores **scores)
     kn_warnings *kept = kn_keep_warnings(ctx, &w->warnings);
     KN_TRY(prepare(ctx, w));
     KN_TRY(prepare_batches(ctx, w, rows));
+    KN_TRY(prepare_laws(ctx, w));
     KN_TRY(pass_batches(ctx, w));
     KN_TRY(kn_scores_finish(ctx, w->scores));
     if (w->score)

@@ -60,14 +60,9 @@ static void make_column(const passing *p, ptrdiff_t j)
     const kn_block *b = p->b;
     const kn_model *m = p->w->model;
     const kn_layer *l = &m->layer;
-    const kn_shash *law = NULL;
-    kn_shash own;
+    const kn_shash *law = p->w->law ? &p->w->law[b->first + j] : NULL;
     double *v = kn_col(b->var, j), *V = kn_col(p->work, j), *z = kn_col(p->z, j);
     const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
-    if (l->theta.data) {
-        own = kn_layer_law(l, b->first + j);
-        law = &own;
-    }
     kn_layer_factor(p->D, p->D.data ? kn_col(l->beta, b->first + j) : NULL, p->rows, V);
     for (ptrdiff_t i = 0; i < p->rows; i++) {
         double alone = kn_scores_noise(p->w->scores, p->row + i, b->first + j) * V[i];

@@ -12,7 +12,8 @@ typedef struct kn_pass {
     const kn_people *people;
     const kn_standing *standing;
     kn_scores *scores;
-    bool score; /* false: predictions alone */
+    bool score;          /* false: predictions alone */
+    const kn_shash *law; /* of each response in use; NULL: z have no shape */
     /* rows x T of the batch under way; NULL: not needed. z_noise: z by noise alone */
     float *map[KN_N_MAPS], *z_noise;
 } kn_pass;

@@ -8,9 +8,9 @@
 #include "data/words.h"
 #include "gp/noise.h"
 #include "model/units.h"
-#include "norm/burden.h"
 #include "norm/extrapolation.h"
 #include "norm/top.h"
+#include "work/burdens.h"
 #include "work/recognise.h"
 #include "work/verdicts.h"
 
@@ -323,40 +323,10 @@ static kn_status finish_metrics(kn_ctx *ctx, kn_scores *s)
     return KN_OK;
 }
 
-/* Burdens of the reference from its z: beyond another threshold than its own, or of a model that
- * was made before burdens were. */
-static kn_status count_reference(kn_ctx *ctx, kn_scores *s)
-{
-    kn_status status = KN_OK;
-    const kn_reference *r = &s->model->reference;
-    ptrdiff_t T = s->model->gp.T;
-    double t = s->s->threshold, *work = NULL;
-    if (r->n == 0 || (t == KN_BURDEN_THRESHOLD && r->mean_z))
-        return KN_OK;
-    KN_TRY(kn_alloc_d(ctx, 3 * r->n, &s->counted));
-    KN_TRY(kn_alloc_d(ctx, T, &work));
-    for (ptrdiff_t i = 0; i < r->n; i++) {
-        kn_burden b = {0, NAN, NAN, NAN, NAN, NAN};
-        if (r->z)
-            b = kn_burden_row(r->z + i * T, T, t, r->top, work);
-        s->counted[i] = b.negative;
-        s->counted[r->n + i] = b.positive;
-        s->counted[2 * r->n + i] = b.mean_z;
-    }
-    if (!r->z && r->mean_z)
-        kn_log(ctx, KN_LOG_WARNING,
-               "the model has no z of its training samples, only their counts beyond %g: no "
-               "negative_p and positive_p for {threshold=%g}",
-               KN_BURDEN_THRESHOLD, t);
-out:
-    kn_free(work);
-    return status;
-}
-
 static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status = KN_OK;
-    KN_TRY(count_reference(ctx, s));
+    KN_TRY(kn_burdens_of_reference(ctx, s));
     KN_TRY(kn_verdicts(ctx, s));
     s->fdr_share = s->model->reference.n > 0 ? s->model->reference.fdr_share : NAN;
     for (ptrdiff_t i = 0; i < s->n; i++) {

@@ -1,14 +1,11 @@
-/* From whole z maps to numbers of each person: the statistic, burdens, findings after FDR, and the
- * joint deviances [METHOD 8, 8b]. Of training samples what the reference has of them. */
+/* From whole z maps to numbers of each person: the statistic, burdens, the joint deviances, and how
+ * far from training they are [METHOD 8, 8b]. Of training samples what the reference has of them. */
 #include <math.h>
 
-#include "base/parallel.h"
 #include "gp/method.h"
-#include "norm/burden.h"
 #include "norm/extrapolation.h"
-#include "norm/fdr.h"
 #include "norm/top.h"
-#include "work/scores.h"
+#include "work/burdens.h"
 
 /* z maps held as floats over all responses, seen as those in use. */
 typedef struct float_maps {
@@ -58,59 +55,6 @@ static void end_extrapolation(kn_scores *s, ptrdiff_t row, ptrdiff_t rows)
         s->extrapolation[i] = s->beyond[i];
 }
 
-typedef struct burden_job {
-    kn_scores *s;
-    const kn_row_maps *maps;
-    ptrdiff_t row;
-    kn_mat work; /* T x workers */
-} burden_job;
-
-static void keep_findings(const float *z, ptrdiff_t T, double bar, float *out)
-{
-    for (ptrdiff_t j = 0; j < T; j++)
-        out[j] = !isfinite(z[j]) ? NAN : fabs((double)z[j]) >= bar ? z[j] : 0;
-}
-
-/* Of training samples what the reference has, to the bit: ranks are taken among these. */
-static void burden_rows(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
-{
-    const burden_job *job = self;
-    kn_scores *s = job->s;
-    const kn_reference *r = &s->model->reference;
-    double *work = kn_col(job->work, worker);
-    for (ptrdiff_t k = from; k < to; k++) {
-        ptrdiff_t i = job->row + k, t = s->cv_row[i];
-        const float *z = job->maps->z + k * s->T;
-        kn_burden b = kn_burden_row(z, s->T, s->s->threshold, r->top, work);
-        kn_fdr f = kn_fdr_row(z, s->T, KN_FDR_Q, work);
-        if (t >= 0 && b.n == s->model->gp.T) {
-            s->statistic[i] = r->statistic[t];
-            b.mean_z = r->mean_z ? r->mean_z[t] : b.mean_z;
-        }
-        s->mean_z[i] = b.mean_z;
-        s->negative[i] = b.negative;
-        s->positive[i] = b.positive;
-        s->top_negative[i] = b.top_negative;
-        s->top_positive[i] = b.top_positive;
-        s->n_responses[i] = (double)b.n;
-        s->fdr_negative[i] = f.n > 0 ? (double)f.negative : NAN;
-        s->fdr_positive[i] = f.n > 0 ? (double)f.positive : NAN;
-        if (job->maps->fdr)
-            keep_findings(z, s->T, f.bar, job->maps->fdr + k * s->T);
-    }
-}
-
-static kn_status burdens(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
-                         const kn_row_maps *maps)
-{
-    burden_job job = {s, maps, row, {0}};
-    kn_status status = kn_mat_new(ctx, s->T, kn_workers(ctx, rows, 1), &job.work);
-    if (status == KN_OK)
-        kn_parallel_workers(ctx, rows, 1, burden_rows, &job);
-    kn_mat_clear(&job.work);
-    return status;
-}
-
 kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
                               const kn_row_maps *maps)
 {
@@ -120,7 +64,7 @@ kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_
     if (!s->scored)
         return KN_OK;
     KN_TRY(kn_top_rows(ctx, maps->z, rows, s->T, r->top, s->statistic + row));
-    KN_TRY(burdens(ctx, s, row, rows, maps));
+    KN_TRY(kn_burdens_take(ctx, s, row, rows, maps));
     for (ptrdiff_t i = row; i < row + rows; i++)
         s->deviance[i] = s->deviance_noise[i] = NAN;
     if (maps->z_noise) {

@@ -85,7 +85,7 @@ misused "a word that is no choice" \
 misused "a number that is none" \
     " fit: --folds is 'ten', expected a whole number (see 'kronorm fit --help')" fit --folds ten
 misused "a map that is none" \
-    " score: --write is 'z,w', expected some of z,yhat,ys2_model,metrics (see 'kronorm score --help')" \
+    " score: --write is 'z,w', expected some of z,yhat,ys2_model,fdr,metrics (see 'kronorm score --help')" \
     score m -c a.csv -y b.csv -o d --write z,w
 misused "metrics without responses" ": metrics need responses: use score" predict m -c a.csv -o d --write metrics
 misused "z without responses" ": z maps need responses: use score" predict m -c a.csv -o d --write z

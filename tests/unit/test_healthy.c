@@ -67,10 +67,10 @@ static void one_healthy_person_in_twenty_is_rare(void **state)
         for (int p = 0; p < N_PS; p++) {
             wrong = wrong || share[p] > 0.10;
             mean += share[p] / (N_SIZES * N_PS);
-            print_message("N %td: %s <= .05 for %.3f\n", SIZES[k], PS[p], share[p]);
+            print_message("# N %td: %s <= .05 for %.3f\n", SIZES[k], PS[p], share[p]);
         }
     }
-    print_message("mean %.3f\n", mean);
+    print_message("# mean %.3f\n", mean);
     assert_false(wrong);
     assert_true(mean <= 0.07 && mean >= 0.02);
 }

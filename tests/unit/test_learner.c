@@ -81,7 +81,7 @@ static void old_and_young_are_flagged_alike_where_the_spread_grows_with_age(void
         kn_model_free(none);
         crowd_free(&train), crowd_free(&fresh);
     }
-    print_message("old %.3f young %.3f, without %.3f %.3f\n", old, young, old0, young0);
+    print_message("# old %.3f young %.3f, without %.3f %.3f\n", old, young, old0, young0);
     assert_true(old >= 0.03 && old <= 0.08);
     assert_true(young >= 0.03 && young <= 0.08);
     assert_true(old0 > 0.1 && young0 < 0.01); /* without the layer it is not so */
@@ -115,8 +115,8 @@ static void z_of_skewed_responses_are_normal(void **state)
     kn_model *with = crowd_fit(ctx, &train, ""), *none = crowd_fit(ctx, &train, "calibrate=none");
     kn_mat z = crowd_z(ctx, with, &fresh), z0 = crowd_z(ctx, none, &fresh);
     moments m = moments_of(z), m0 = moments_of(z0);
-    print_message("mean %.3f var %.3f skew %.3f kurtosis %.3f; without %.3f %.3f\n", m.mean, m.var,
-                  m.skew, m.kurtosis, m0.skew, m0.kurtosis);
+    print_message("# mean %.3f var %.3f skew %.3f kurtosis %.3f; without %.3f %.3f\n", m.mean,
+                  m.var, m.skew, m.kurtosis, m0.skew, m0.kurtosis);
     assert_true(with->layer.part[KN_LAYER_SHAPE].kept);
     assert_true(fabs(m.mean) < 0.05 && fabs(m.var - 1) < 0.1);
     assert_true(fabs(m.skew) < 0.15 && fabs(m.kurtosis - 3) < 0.4);
@@ -256,7 +256,7 @@ static void one_step_without_a_fold_is_near_a_full_fit(void **state)
             }
         }
     }
-    print_message("one step %.4f of %.4f\n", far, moved);
+    print_message("# one step %.4f of %.4f\n", far, moved);
     assert_true(far < 0.1 * moved); /* quadratic convergence: a tenth of the way is left at most */
     for (int f = 0; f < FOLDS; f++)
         kn_scale_prior_clear(&prior[f]);

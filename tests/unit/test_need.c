@@ -46,6 +46,7 @@ typedef struct trial {
     bool in_file;              /* whose responses are in a scratch file */
     bool additive;             /* the default model; s.groups of three rows each */
     bool full;                 /* every part of the calibration layer */
+    bool findings;             /* maps of them are written too */
 } trial;
 
 #define FIT(m, n, t, p) .method = &kn_method_##m, .N = n, .T = t, .P = p, .M = n
@@ -110,6 +111,10 @@ static const trial TRIALS[] = {
      .s = {FIT(kronprod, 50, 150, 0), .folds = 5, .iso = true, .rotated = true},
      .task = "linear+se+iso"},
     {.name = "scoring", .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5}, .new_samples = 800},
+    {.name = "scoring, with findings",
+     .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5},
+     .new_samples = 800,
+     .findings = true},
     {.name = "scoring by stgpr", .s = {FIT(stgpr, 40, 5000, 0), .folds = 4}, .new_samples = 800},
     {.name = "scoring from a file",
      .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5},
@@ -225,7 +230,7 @@ static kn_need_shape scoring_peak(kn_ctx *ctx, const trial *t, double *peak)
     kn_need_shape s = {.scoring = true,
                        .model = kn_model_bytes(model),
                        .train = N,
-                       .maps = 2, /* z, and z by noise alone */
+                       .maps = 2 + t->findings, /* z, and z by noise alone */
                        .method = t->s.method,
                        .N = t->new_samples,
                        .T = T,
@@ -242,10 +247,10 @@ static kn_need_shape scoring_peak(kn_ctx *ctx, const trial *t, double *peak)
     }
     kn_memory_peak_reset(ctx);
     double before = (double)kn_memory_now(ctx);
-    assert_ok(ctx, score_files(ctx, "score",
-                               "model=model covariates=people.csv responses=y.npy output=out "
-                               "scratch=. force=yes",
-                               0, &scores));
+    snprintf(options, sizeof options,
+             "model=model covariates=people.csv responses=y.npy output=out scratch=. force=yes%s",
+             t->findings ? " write=z,fdr" : "");
+    assert_ok(ctx, score_files(ctx, "score", options, 0, &scores));
     *peak = (double)kn_memory_peak(ctx) - before;
     kn_scores_free(scores);
     assert_int_equal(system("rm -r out model"), 0);
