@@ -7,6 +7,7 @@
 #include "gp/maps.h"
 #include "gp/noise.h"
 #include "model/model.h"
+#include "norm/reference_loo.h"
 
 enum { FIT, FOLDS, NOISE, MAPS, DEVIANCE, LOO, PARTS, WALL = 0, CPU = 1, N_FOLDS = 10 };
 

@@ -17,6 +17,14 @@ kn_view kn_view_rows_f32(const float *data, ptrdiff_t rows, ptrdiff_t cols)
     return (kn_view){data, KN_F32, rows, cols, cols, 1};
 }
 
+kn_view kn_view_some(kn_view v, ptrdiff_t first, ptrdiff_t rows)
+{
+    if (v.data)
+        v.data = (const char *)v.data + first * v.row_stride * (v.type == KN_F32 ? 4 : 8);
+    v.rows = rows;
+    return v;
+}
+
 kn_mat kn_mat_cols(double *data, ptrdiff_t rows, ptrdiff_t cols)
 {
     return (kn_mat){data, rows, cols, rows};

@@ -39,6 +39,9 @@ void kn_mat_rows(kn_mat from, const ptrdiff_t *index, kn_mat to);
 /* to (n x 1 or wider) = columns first.. of a view, as doubles. */
 void kn_view_block(kn_view from, ptrdiff_t first, kn_mat to);
 
+/* Rows first ... of it. */
+kn_view kn_view_some(kn_view v, ptrdiff_t first, ptrdiff_t rows);
+
 double kn_view_at(kn_view v, ptrdiff_t i, ptrdiff_t j);
 
 /* out[n] = rows first .. first + n - 1 of column j, as doubles. */

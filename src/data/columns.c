@@ -212,19 +212,24 @@ static kn_status check_distinct(kn_ctx *ctx, const char *option, const kn_names 
     return status;
 }
 
+ptrdiff_t kn_names_count(const char *text)
+{
+    ptrdiff_t n = 1;
+    for (; *text; text++)
+        n += *text == ',';
+    return n;
+}
+
 kn_status kn_names_split(kn_ctx *ctx, const char *option, const char *text, kn_names *out)
 {
     kn_status status = KN_OK;
     void *name;
-    ptrdiff_t n = 1;
 
     *out = (kn_names){0};
     if (!text)
         return KN_OK;
-    for (const char *c = text; *c; c++)
-        n += *c == ',';
     KN_TRY(kn_text_copy(ctx, text, strlen(text), &out->text));
-    KN_TRY(kn_alloc(ctx, n, sizeof *out->name, &name));
+    KN_TRY(kn_alloc(ctx, kn_names_count(text), sizeof *out->name, &name));
     out->name = name;
     for (char *at = out->text, *next; at; at = next) {
         next = strchr(at, ',');

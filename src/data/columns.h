@@ -53,6 +53,7 @@ typedef struct kn_names {
     char *text;
 } kn_names;
 
+ptrdiff_t kn_names_count(const char *text); /* parts between commas */
 kn_status kn_names_split(kn_ctx *ctx, const char *option, const char *text, kn_names *out);
 void kn_names_clear(kn_names *names); /* {0} is fine */
 

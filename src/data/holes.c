@@ -14,11 +14,6 @@ void kn_holes_clear(kn_holes *h)
     *h = (kn_holes){0};
 }
 
-double kn_holes_bytes(ptrdiff_t N, ptrdiff_t T)
-{
-    return 2 * sizeof(uint64_t) * (double)((N + 63) / 64) * (double)T;
-}
-
 typedef struct marking {
     const kn_ctx *ctx;
     kn_view Y;

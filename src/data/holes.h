@@ -41,6 +41,4 @@ static inline ptrdiff_t kn_holes_in(const kn_holes *h, ptrdiff_t j)
     return h->before[(j + 1) * h->words] - h->before[j * h->words];
 }
 
-double kn_holes_bytes(ptrdiff_t N, ptrdiff_t T); /* that such a table takes */
-
 #endif

@@ -56,11 +56,7 @@ static void *in_rows(const kn_people *p)
 
 static void done_with_rows(kn_ctx *ctx, const kn_people *p, ptrdiff_t first, ptrdiff_t count)
 {
-    kn_view some = p->Y;
-    ptrdiff_t value = some.type == KN_F32 ? (ptrdiff_t)sizeof(float) : (ptrdiff_t)sizeof(double);
-    some.data = (const char *)some.data + first * some.row_stride * value;
-    some.rows = count;
-    kn_view_done(ctx, some, 0, some.cols);
+    kn_view_done(ctx, kn_view_some(p->Y, first, count), 0, p->Y.cols);
 }
 
 /* Rows to collect before they are written across the scratch file: a quarter of what there is. */

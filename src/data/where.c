@@ -106,16 +106,13 @@ kn_status kn_where_parse(kn_ctx *ctx, const char *text, kn_where *out)
 {
     kn_status status = KN_OK;
     void *memory;
-    ptrdiff_t n = 1;
 
     *out = (kn_where){0};
     if (!text)
         return KN_OK;
-    for (const char *c = text; *c; c++)
-        n += *c == ',';
     KN_TRY(kn_text_copy(ctx, text, strlen(text), &out->text));
     KN_TRY(kn_text_copy(ctx, text, strlen(text), &out->written));
-    KN_TRY(kn_alloc(ctx, n, sizeof *out->condition, &memory));
+    KN_TRY(kn_alloc(ctx, kn_names_count(text), sizeof *out->condition, &memory));
     out->condition = memory;
     for (char *at = out->text, *next; at; at = next) {
         kn_condition *c = &out->condition[out->n];

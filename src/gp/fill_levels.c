@@ -119,14 +119,6 @@ bool kn_fill_empty(const kn_fill_levels *l, ptrdiff_t i, ptrdiff_t j)
     return false;
 }
 
-bool kn_fill_affected(const kn_fill_levels *l, ptrdiff_t i)
-{
-    for (int k = 0; k < l->n; k++)
-        if (l->category[k].level[i] >= 0 && l->category[k].any[l->category[k].level[i]])
-            return true;
-    return false;
-}
-
 kn_status kn_fill_level_effects(kn_ctx *ctx, const kn_fill_levels *l, kn_mat alpha, kn_mat effect)
 {
     kn_status status = KN_OK;

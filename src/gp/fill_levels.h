@@ -31,7 +31,6 @@ kn_status kn_fill_levels_new(kn_ctx *ctx, const kn_cov *cov, const double *theta
 void kn_fill_levels_clear(kn_fill_levels *l); /* {0} is fine */
 
 bool kn_fill_empty(const kn_fill_levels *l, ptrdiff_t i, ptrdiff_t j);
-bool kn_fill_affected(const kn_fill_levels *l, ptrdiff_t i); /* some response is empty for i */
 
 /* effect (n x count) = what G has of empty levels, 0 for samples of none; alpha n x count. */
 kn_status kn_fill_level_effects(kn_ctx *ctx, const kn_fill_levels *l, kn_mat alpha, kn_mat effect);

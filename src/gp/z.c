@@ -21,20 +21,6 @@ void kn_npm(kn_mat y, kn_mat mean, kn_mat v, const double *noise, kn_mat z)
     }
 }
 
-void kn_npm_both(kn_mat y, kn_mat mean, kn_mat v, const double *noise)
-{
-    for (ptrdiff_t j = 0; j < y.cols; j++) {
-        double *yj = kn_col(y, j), *mj = kn_col(mean, j);
-        const double *vj = kn_col(v, j);
-        double alone = noise[j] > 0 ? sqrt(noise[j]) : NAN;
-        for (ptrdiff_t i = 0; i < y.rows; i++) {
-            double e = isfinite(yj[i]) ? yj[i] - mj[i] : NAN, s2 = vj[i] + noise[j];
-            yj[i] = s2 > 0 ? e / sqrt(s2) : NAN;
-            mj[i] = e / alone;
-        }
-    }
-}
-
 kn_losses kn_losses_of(ptrdiff_t n, const double *y, const double *z, const double *loss,
                        kn_trivial trivial)
 {

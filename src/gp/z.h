@@ -21,9 +21,6 @@
  * (mean, v or noise NaN), or where the variance is not positive. */
 void kn_npm(kn_mat y, kn_mat mean, kn_mat v, const double *noise, kn_mat z);
 
-/* Both at once, in place: z with v in y, z without v in mean. */
-void kn_npm_both(kn_mat y, kn_mat mean, kn_mat v, const double *noise);
-
 static inline double kn_z2(double e, double s2)
 {
     return e * e / s2;

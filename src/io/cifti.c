@@ -1,6 +1,5 @@
 #include "io/cifti.h"
 
-#include <expat.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "io/gzip.h"
 #include "io/image_format.h"
 #include "io/path.h"
+#include "io/xml_reader.h"
 
 void kn_brain_clear(kn_brain *brain)
 {
@@ -46,10 +46,7 @@ bool kn_cifti_may_be_dense(const kn_nifti_header *h)
 enum { MAX_DEPTH = 32, MAX_ATTRIBUTES = 64 };
 
 typedef struct parser {
-    kn_ctx *ctx;
-    const char *name;
-    XML_Parser xml;
-    kn_status status;
+    kn_xml x;
     int depth, map_depth;      /* of the brain models' element; 0: not in it */
     XML_Index begin, end;      /* its bytes */
     bool found, models;        /* there is one for the places; it is of brain models */
@@ -61,12 +58,6 @@ typedef struct parser {
     bool in_word;
     kn_hashing hash; /* of elements, attributes by name, and words: the same however laid out */
 } parser;
-
-static void stop(parser *p, kn_status status)
-{
-    p->status = status;
-    XML_StopParser(p->xml, XML_FALSE);
-}
 
 static const char *find(const char **attributes, const char *name)
 {
@@ -107,9 +98,9 @@ static void hash_element(parser *p, const char *name, const char **attributes)
     size_t n = 0;
     for (; attributes[2 * n]; n++) {
         if (n == MAX_ATTRIBUTES) {
-            stop(p,
-                 kn_fail(p->ctx, KN_ERR_FORMAT, "%s: a CIFTI element has more than %d attributes",
-                         p->name, MAX_ATTRIBUTES));
+            kn_xml_stop(&p->x, kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                                       "%s: a CIFTI element has more than %d attributes", p->x.name,
+                                       MAX_ATTRIBUTES));
             return;
         }
         pair[n][0] = attributes[2 * n];
@@ -130,10 +121,10 @@ static kn_status check_root(parser *p, const char *name, const char **attributes
         return KN_OK;
     }
     if (strcmp(name, "CIFTI") != 0)
-        return kn_fail(p->ctx, KN_ERR_FORMAT, "%s: its XML is not CIFTI's", p->name);
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its XML is not CIFTI's", p->x.name);
     if (!version || version[0] != '2' || (version[1] && version[1] != '.'))
-        return kn_fail(p->ctx, KN_ERR_FORMAT, "%s: is CIFTI of version %.20s, expected 2", p->name,
-                       version ? version : "none");
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: is CIFTI of version %.20s, expected 2",
+                       p->x.name, version ? version : "none");
     return KN_OK;
 }
 
@@ -148,14 +139,14 @@ static kn_status start_map(parser *p, const char **attributes)
     if (!along || (strcmp(along, "1") != 0 && !both))
         return KN_OK;
     if (p->found)
-        return kn_fail(p->ctx, KN_ERR_FORMAT, "%s: its CIFTI XML maps one dimension twice",
-                       p->name);
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its CIFTI XML maps one dimension twice",
+                       p->x.name);
     p->found = true;
     p->models = !both && kind && strcmp(kind, "CIFTI_INDEX_TYPE_BRAIN_MODELS") == 0;
     if (!p->models)
         return KN_OK;
     p->map_depth = p->depth;
-    p->begin = XML_GetCurrentByteIndex(p->xml);
+    p->begin = XML_GetCurrentByteIndex(p->x.xml);
     return KN_OK;
 }
 
@@ -164,8 +155,8 @@ static kn_status start_model(parser *p, const char **attributes)
     ptrdiff_t offset = whole(find(attributes, "IndexOffset"));
     p->count = whole(find(attributes, "IndexCount"));
     if (offset < 0 || p->count < 0 || offset > p->expected || p->count > p->expected - offset)
-        return kn_fail(p->ctx, KN_ERR_FORMAT,
-                       "%s: a brain model is not within the %td places of the matrix", p->name,
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                       "%s: a brain model is not within the %td places of the matrix", p->x.name,
                        p->expected);
     p->total += p->count;
     return KN_OK;
@@ -175,12 +166,12 @@ static void XMLCALL on_start(void *self, const char *name, const char **attribut
 {
     parser *p = self;
     kn_status status = KN_OK;
-    if (p->status != KN_OK)
+    if (p->x.status != KN_OK)
         return;
     p->depth++;
     if (p->depth > MAX_DEPTH)
-        status = kn_fail(p->ctx, KN_ERR_FORMAT, "%s: elements are nested more than %d deep",
-                         p->name, MAX_DEPTH);
+        status = kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: elements are nested more than %d deep",
+                         p->x.name, MAX_DEPTH);
     else if (p->depth == 1)
         status = check_root(p, name, attributes);
     if (status == KN_OK && !p->map_depth && strcmp(name, "MatrixIndicesMap") == 0)
@@ -193,7 +184,7 @@ static void XMLCALL on_start(void *self, const char *name, const char **attribut
     p->words = 0;
     p->in_word = false;
     if (status != KN_OK)
-        stop(p, status);
+        kn_xml_stop(&p->x, status);
     else if (p->map_depth)
         hash_element(p, name, attributes);
 }
@@ -207,7 +198,7 @@ static bool blank(char c)
 static void XMLCALL on_text(void *self, const char *text, int n)
 {
     parser *p = self;
-    if (p->status != KN_OK || !p->map_depth)
+    if (p->x.status != KN_OK || !p->map_depth)
         return;
     for (int i = 0, end; i < n; i = end) {
         for (end = i; end < n && blank(text[end]) == blank(text[i]);)
@@ -228,12 +219,13 @@ static void XMLCALL on_text(void *self, const char *text, int n)
 static void XMLCALL on_end(void *self, const char *name)
 {
     parser *p = self;
-    if (p->status != KN_OK)
+    if (p->x.status != KN_OK)
         return;
     if (p->map_depth && p->listed && p->words != p->listed * p->count) {
-        stop(p, kn_fail(p->ctx, KN_ERR_FORMAT,
-                        "%s: a brain model of %td places lists %td numbers, expected %td", p->name,
-                        p->count, p->words, p->listed * p->count));
+        kn_xml_stop(&p->x,
+                    kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                            "%s: a brain model of %td places lists %td numbers, expected %td",
+                            p->x.name, p->count, p->words, p->listed * p->count));
         return;
     }
     p->listed = 0;
@@ -241,33 +233,22 @@ static void XMLCALL on_end(void *self, const char *name)
     if (p->map_depth)
         hash_text(p, ">", name);
     if (p->map_depth == p->depth && p->map_depth) {
-        p->end = XML_GetCurrentByteIndex(p->xml) + XML_GetCurrentByteCount(p->xml);
+        p->end = XML_GetCurrentByteIndex(p->x.xml) + XML_GetCurrentByteCount(p->x.xml);
         p->map_depth = 0;
     }
     p->depth--;
 }
 
-static void XMLCALL on_entity(void *self, const char *name, int parameter, const char *value,
-                              int length, const char *base, const char *system, const char *public,
-                              const char *notation)
-{
-    parser *p = self;
-    (void)name, (void)parameter, (void)value, (void)length;
-    (void)base, (void)system, (void)public, (void)notation;
-    if (p->status == KN_OK)
-        stop(p,
-             kn_fail(p->ctx, KN_ERR_FORMAT, "%s: declares entities, which are not read", p->name));
-}
-
 static kn_status xml_failure(const parser *p)
 {
-    enum XML_Error error = XML_GetErrorCode(p->xml);
-    if (p->status != KN_OK)
-        return p->status;
+    enum XML_Error error = XML_GetErrorCode(p->x.xml);
+    if (p->x.status != KN_OK)
+        return p->x.status;
     if (error == XML_ERROR_NO_MEMORY)
-        return kn_fail(p->ctx, KN_ERR_MEMORY, "%s: out of memory for its XML", p->name);
-    return kn_fail(p->ctx, KN_ERR_FORMAT, "%s: its CIFTI XML is broken in line %lu: %s", p->name,
-                   (unsigned long)XML_GetCurrentLineNumber(p->xml), XML_ErrorString(error));
+        return kn_xml_no_memory(&p->x);
+    return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its CIFTI XML is broken in line %lu: %s",
+                   p->x.name, (unsigned long)XML_GetCurrentLineNumber(p->x.xml),
+                   XML_ErrorString(error));
 }
 
 /* What was found, as text of its own. */
@@ -277,39 +258,35 @@ static kn_status take(const parser *p, const char *xml, kn_brain *out)
     if (p->found && !(p->models && p->scalars))
         return KN_OK; /* another kind of matrix */
     if (!p->found)
-        return kn_fail(p->ctx, KN_ERR_FORMAT,
-                       "%s: its CIFTI XML does not say what its %td places are", p->name,
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                       "%s: its CIFTI XML does not say what its %td places are", p->x.name,
                        p->expected);
     if (p->total != p->expected)
-        return kn_fail(p->ctx, KN_ERR_FORMAT,
-                       "%s: its brain models have %td places, the matrix has %td", p->name,
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                       "%s: its brain models have %td places, the matrix has %td", p->x.name,
                        p->total, p->expected);
     if (p->end - p->begin < (XML_Index)sizeof start ||
         memcmp(xml + p->begin, start, sizeof start - 1) != 0)
-        return kn_fail(p->ctx, KN_ERR_FORMAT, "%s: its CIFTI XML is not in UTF-8", p->name);
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its CIFTI XML is not in UTF-8", p->x.name);
     out->hash = kn_hashing_end(&p->hash) | 1; /* 0: no brain models */
-    return kn_text_copy(p->ctx, xml + p->begin, (size_t)(p->end - p->begin), &out->xml);
+    return kn_text_copy(p->x.ctx, xml + p->begin, (size_t)(p->end - p->begin), &out->xml);
 }
 
 kn_status kn_cifti_parse(kn_ctx *ctx, const char *name, const char *xml, ptrdiff_t n,
                          ptrdiff_t places, kn_brain *out)
 {
-    parser p = {
-        .ctx = ctx, .name = name, .status = KN_OK, .expected = places, .hash = kn_hashing_begin(0)};
+    static const kn_xml_handlers handlers = {on_start, on_end, on_text};
+    parser p = {.expected = places, .hash = kn_hashing_begin(0)};
     *out = (kn_brain){0};
     if (n > KN_CIFTI_MAX_XML)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: its CIFTI XML has %s, at most 67.1 MB are read",
                        name, kn_size_in_words((double)n).text);
-    p.xml = XML_ParserCreate(NULL);
-    if (!p.xml)
-        return kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for its XML", name);
-    XML_SetUserData(p.xml, &p);
-    XML_SetElementHandler(p.xml, on_start, on_end);
-    XML_SetCharacterDataHandler(p.xml, on_text);
-    XML_SetEntityDeclHandler(p.xml, on_entity);
-    kn_status status =
-        XML_Parse(p.xml, xml, (int)n, true) == XML_STATUS_OK ? take(&p, xml, out) : xml_failure(&p);
-    XML_ParserFree(p.xml);
+    kn_status status = kn_xml_open(ctx, name, &handlers, &p.x);
+    if (status != KN_OK)
+        return status;
+    status = XML_Parse(p.x.xml, xml, (int)n, true) == XML_STATUS_OK ? take(&p, xml, out)
+                                                                    : xml_failure(&p);
+    XML_ParserFree(p.x.xml);
     return status;
 }
 

@@ -117,7 +117,7 @@ static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *tar
     KN_TRY(kn_alloc(ctx, 1, sizeof *w, &p));
     w = p;
     w->places = dim[0] * dim[1] * dim[2];
-    w->maps = target->volumes > 0 ? target->volumes : 1;
+    w->maps = kn_image_volumes(target);
     ptrdiff_t fit = (target->memory > 0 ? target->memory : BUFFER) / 4 / w->places;
     w->room = fit < 1 ? 1 : fit < w->maps ? fit : w->maps;
     KN_TRY(kn_alloc(ctx, w->places * w->room, sizeof(float), &p));
@@ -156,9 +156,6 @@ out:
 static kn_status put_volume(kn_ctx *ctx, void *state, const kn_volume *v)
 {
     cifti_writer *w = state;
-    if (w->done == w->maps)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: more volumes than were announced",
-                       kn_writer_path(w->file));
     kn_volume_store(v, w->places, KN_BIG_ENDIAN, w->rows + 4 * w->waiting * w->places);
     w->done++;
     return ++w->waiting == w->room ? settle(ctx, w) : KN_OK;
@@ -167,14 +164,8 @@ static kn_status put_volume(kn_ctx *ctx, void *state, const kn_volume *v)
 static kn_status commit(kn_ctx *ctx, void *state)
 {
     cifti_writer *w = state;
-    kn_status status;
-    if (w->done < w->maps)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: %td volumes are missing", kn_writer_path(w->file),
-                       w->maps - w->done);
-    KN_TRY(settle(ctx, w));
-    KN_TRY(kn_writer_commit(ctx, w->file));
-out:
-    return status;
+    kn_status status = settle(ctx, w);
+    return status == KN_OK ? kn_writer_commit(ctx, w->file) : status;
 }
 
 static const char *const ENDINGS[] = {".dscalar.nii", NULL};

@@ -1,6 +1,5 @@
 #include "io/gifti.h"
 
-#include <expat.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "io/gzip.h"
 #include "io/image_format.h"
 #include "io/path.h"
+#include "io/xml_reader.h"
 
 enum {
     PIECE = 1 << 16, /* bytes of XML at a time */
@@ -21,11 +21,9 @@ enum {
 };
 
 typedef struct parser {
-    kn_ctx *ctx;
+    kn_xml x;
     const kn_source *source;
     bool others;
-    XML_Parser xml;
-    kn_status status;
     int depth;
     bool in_array, in_data;
     kn_gifti_form form; /* of the array that is open */
@@ -33,12 +31,6 @@ typedef struct parser {
     ptrdiff_t length, room;
     kn_gifti *out;
 } parser;
-
-static void stop(parser *p, kn_status status)
-{
-    p->status = status;
-    XML_StopParser(p->xml, XML_FALSE);
-}
 
 /* ---- attributes --------------------------------------------------------------------------- */
 
@@ -82,10 +74,10 @@ static const char *find(const char **attributes, const char *name)
 static kn_status bad_attribute(const parser *p, const char *name, const char *value)
 {
     if (!value)
-        return kn_fail(p->ctx, KN_ERR_FORMAT, "%s: data array %td has no %s", p->source->name,
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: data array %td has no %s", p->x.name,
                        p->out->count, name);
-    return kn_fail(p->ctx, KN_ERR_FORMAT, "%s: data array %td has %s %.40s, which is not read",
-                   p->source->name, p->out->count, name, value);
+    return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: data array %td has %s %.40s, which is not read",
+                   p->x.name, p->out->count, name, value);
 }
 
 static kn_status take_word(const parser *p, const char **attributes, const char *name,
@@ -128,8 +120,9 @@ static kn_status take_dims(const parser *p, const char **attributes, kn_gifti_ar
             return bad_attribute(p, name, value);
     }
     if (d[0] > PTRDIFF_MAX / 64 / d[1])
-        return kn_fail(p->ctx, KN_ERR_FORMAT, "%s: data array %td: %td x %td numbers cannot exist",
-                       p->source->name, p->out->count, d[0], d[1]);
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                       "%s: data array %td: %td x %td numbers cannot exist", p->x.name,
+                       p->out->count, d[0], d[1]);
     array->dims = dims > 1 ? 2 : 1;
     array->dim[0] = d[0];
     array->dim[1] = d[1];
@@ -144,7 +137,7 @@ static kn_status start_array(parser *p, const char **attributes)
     int type, encoding, big, columns;
     kn_status status;
 
-    status = kn_grow(p->ctx, p->out->count + 1, sizeof *p->out->array, &arrays, &p->out->room);
+    status = kn_grow(p->x.ctx, p->out->count + 1, sizeof *p->out->array, &arrays, &p->out->room);
     p->out->array = arrays;
     if (status != KN_OK)
         return status;
@@ -168,7 +161,7 @@ static kn_status start_array(parser *p, const char **attributes)
         if (offset && *offset && !whole(offset, &p->form.offset))
             return bad_attribute(p, "ExternalFileOffset", offset);
         if (name)
-            KN_TRY(kn_text_copy(p->ctx, name, strlen(name), &p->form.external));
+            KN_TRY(kn_text_copy(p->x.ctx, name, strlen(name), &p->form.external));
     }
 out:
     return status;
@@ -177,18 +170,19 @@ out:
 static void XMLCALL on_start(void *self, const char *name, const char **attributes)
 {
     parser *p = self;
-    if (p->status != KN_OK)
+    if (p->x.status != KN_OK)
         return;
     p->depth++;
     if (p->depth == 1 && strcmp(name, "GIFTI") != 0)
-        stop(p, kn_fail(p->ctx, KN_ERR_FORMAT, "%s: is not a GIFTI file", p->source->name));
+        kn_xml_stop(&p->x, kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: is not a GIFTI file", p->x.name));
     else if (p->depth > MAX_DEPTH)
-        stop(p, kn_fail(p->ctx, KN_ERR_FORMAT, "%s: elements are nested more than %d deep",
-                        p->source->name, MAX_DEPTH));
+        kn_xml_stop(&p->x,
+                    kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: elements are nested more than %d deep",
+                            p->x.name, MAX_DEPTH));
     else if (p->depth == AT_ARRAY && strcmp(name, "DataArray") == 0) {
         kn_status status = start_array(p, attributes);
         if (status != KN_OK)
-            stop(p, status);
+            kn_xml_stop(&p->x, status);
     } else if (p->depth == AT_DATA && p->in_array && strcmp(name, "Data") == 0)
         p->in_data = true;
 }
@@ -196,13 +190,13 @@ static void XMLCALL on_start(void *self, const char *name, const char **attribut
 static void XMLCALL on_text(void *self, const char *text, int n)
 {
     parser *p = self;
-    if (p->status != KN_OK || !p->in_data)
+    if (p->x.status != KN_OK || !p->in_data)
         return;
     void *room = p->text;
-    kn_status status = kn_grow(p->ctx, p->length + n + 1, 1, &room, &p->room);
+    kn_status status = kn_grow(p->x.ctx, p->length + n + 1, 1, &room, &p->room);
     p->text = room;
     if (status != KN_OK) {
-        stop(p, status);
+        kn_xml_stop(&p->x, status);
         return;
     }
     memcpy(p->text + p->length, text, (size_t)n);
@@ -214,55 +208,42 @@ static void XMLCALL on_end(void *self, const char *name)
 {
     parser *p = self;
     (void)name;
-    if (p->status != KN_OK)
+    if (p->x.status != KN_OK)
         return;
     if (p->depth == AT_DATA)
         p->in_data = false;
     if (p->depth == AT_ARRAY && p->in_array) {
         char none[1] = "";
-        kn_status status = kn_gifti_decode(p->ctx, p->source->name, p->out->count, p->others,
-                                           &p->form, p->length > 0 ? p->text : none, p->length,
+        kn_status status = kn_gifti_decode(p->x.ctx, p->x.name, p->out->count, p->others, &p->form,
+                                           p->length > 0 ? p->text : none, p->length,
                                            &p->out->array[p->out->count - 1]);
         kn_free(p->form.external);
         p->form.external = NULL;
         p->in_array = false;
         if (status != KN_OK)
-            stop(p, status);
+            kn_xml_stop(&p->x, status);
     }
     p->depth--;
-}
-
-static void XMLCALL on_entity(void *self, const char *name, int parameter, const char *value,
-                              int length, const char *base, const char *system, const char *public,
-                              const char *notation)
-{
-    parser *p = self;
-    (void)name, (void)parameter, (void)value, (void)length;
-    (void)base, (void)system, (void)public, (void)notation;
-    if (p->status == KN_OK)
-        stop(p, kn_fail(p->ctx, KN_ERR_FORMAT, "%s: declares entities, which are not read",
-                        p->source->name));
 }
 
 /* ---- the file ----------------------------------------------------------------------------- */
 
 static kn_status xml_failure(const parser *p)
 {
-    enum XML_Error error = XML_GetErrorCode(p->xml);
-    if (p->status != KN_OK)
-        return p->status;
+    enum XML_Error error = XML_GetErrorCode(p->x.xml);
+    if (p->x.status != KN_OK)
+        return p->x.status;
     switch (error) {
-    case XML_ERROR_NO_MEMORY:
-        return kn_fail(p->ctx, KN_ERR_MEMORY, "%s: out of memory for its XML", p->source->name);
+    case XML_ERROR_NO_MEMORY: return kn_xml_no_memory(&p->x);
     case XML_ERROR_NO_ELEMENTS:
     case XML_ERROR_UNCLOSED_TOKEN:
     case XML_ERROR_UNCLOSED_CDATA_SECTION:
     case XML_ERROR_PARTIAL_CHAR:
-        return kn_fail(p->ctx, KN_ERR_FORMAT, "%s: the XML ends too early: the file was cut short",
-                       p->source->name);
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                       "%s: the XML ends too early: the file was cut short", p->x.name);
     default:
-        return kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %lu: is not XML: %s", p->source->name,
-                       (unsigned long)XML_GetCurrentLineNumber(p->xml), XML_ErrorString(error));
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s line %lu: is not XML: %s", p->x.name,
+                       (unsigned long)XML_GetCurrentLineNumber(p->x.xml), XML_ErrorString(error));
     }
 }
 
@@ -275,27 +256,27 @@ static kn_status feed(parser *p)
     bool last = false;
     kn_status status;
 
-    KN_TRY(kn_source_read(p->ctx, p->source, 0, n, head));
+    KN_TRY(kn_source_read(p->x.ctx, p->source, 0, n, head));
     if (kn_is_gzip(head, n)) {
-        KN_TRY(kn_gunzip_new(p->ctx, &g));
-        KN_TRY(kn_gunzip_start(p->ctx, g, p->source));
+        KN_TRY(kn_gunzip_new(p->x.ctx, &g));
+        KN_TRY(kn_gunzip_start(p->x.ctx, g, p->source));
     }
     while (!last) {
-        KN_TRY(kn_check_cancel(p->ctx));
-        void *piece = XML_GetBuffer(p->xml, PIECE);
+        KN_TRY(kn_check_cancel(p->x.ctx));
+        void *piece = XML_GetBuffer(p->x.xml, PIECE);
         if (!piece) {
             status = xml_failure(p);
             goto out;
         }
         if (g) {
-            KN_TRY(kn_gunzip_read(p->ctx, g, PIECE, piece, &n));
+            KN_TRY(kn_gunzip_read(p->x.ctx, g, PIECE, piece, &n));
         } else {
             n = size - at < PIECE ? size - at : PIECE;
-            KN_TRY(kn_source_read(p->ctx, p->source, at, n, piece));
+            KN_TRY(kn_source_read(p->x.ctx, p->source, at, n, piece));
             at += n;
         }
         last = n < PIECE;
-        if (XML_ParseBuffer(p->xml, (int)n, last) != XML_STATUS_OK) {
+        if (XML_ParseBuffer(p->x.xml, (int)n, last) != XML_STATUS_OK) {
             status = xml_failure(p);
             goto out;
         }
@@ -307,19 +288,16 @@ out:
 
 kn_status kn_gifti_read_source(kn_ctx *ctx, const kn_source *source, bool others, kn_gifti *out)
 {
-    parser p = {.ctx = ctx, .source = source, .others = others, .status = KN_OK, .out = out};
+    static const kn_xml_handlers handlers = {on_start, on_end, on_text};
+    parser p = {.source = source, .others = others, .out = out};
     kn_status status;
 
     *out = (kn_gifti){0};
-    p.xml = XML_ParserCreate(NULL);
-    if (!p.xml)
-        return kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for its XML", source->name);
-    XML_SetUserData(p.xml, &p);
-    XML_SetElementHandler(p.xml, on_start, on_end);
-    XML_SetCharacterDataHandler(p.xml, on_text);
-    XML_SetEntityDeclHandler(p.xml, on_entity);
+    status = kn_xml_open(ctx, source->name, &handlers, &p.x);
+    if (status != KN_OK)
+        return status;
     status = feed(&p);
-    XML_ParserFree(p.xml);
+    XML_ParserFree(p.x.xml);
     kn_free(p.text);
     kn_free(p.form.external);
     if (status != KN_OK)

@@ -5,17 +5,15 @@
 #include <zlib.h>
 
 #include "io/bytes.h"
-#include "io/gzip.h"
-#include "io/path.h"
+#include "io/packed_file.h"
 #include "io/xml_text.h"
 
 typedef struct gifti_writer {
-    kn_writer *file;
-    kn_gzip_writer *gzip; /* NULL: plain */
+    kn_packed_file file;
     unsigned char *volume, *packed;
     char *text;
-    ptrdiff_t room, voxels, volumes, done; /* of `packed`; of a volume */
-    const char *const *names;              /* lent: outlives the file */
+    ptrdiff_t room, voxels, done; /* of `packed`; of a volume; volumes so far */
+    const char *const *names;     /* lent: outlives the file */
     char description[80];
 } gifti_writer;
 
@@ -41,9 +39,7 @@ static void to_base64(const unsigned char *bytes, ptrdiff_t n, char *out)
 
 static kn_status put(kn_ctx *ctx, gifti_writer *w, const char *text)
 {
-    ptrdiff_t n = (ptrdiff_t)strlen(text);
-    return w->gzip ? kn_gzip_writer_write(ctx, w->gzip, text, n)
-                   : kn_writer_write(ctx, w->file, text, n);
+    return kn_packed_put(ctx, &w->file, text, (ptrdiff_t)strlen(text));
 }
 
 static void release(void *state)
@@ -51,8 +47,7 @@ static void release(void *state)
     gifti_writer *w = state;
     if (!w)
         return;
-    kn_gzip_writer_free(w->gzip);
-    kn_writer_free(w->file);
+    kn_packed_clear(&w->file);
     kn_free(w->volume);
     kn_free(w->packed);
     kn_free(w->text);
@@ -98,7 +93,6 @@ static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *tar
     KN_TRY(kn_alloc(ctx, 1, sizeof *w, &p));
     w = p;
     w->voxels = dim[0] * dim[1] * dim[2];
-    w->volumes = target->volumes > 0 ? target->volumes : 1;
     w->names = target->names;
     snprintf(w->description, sizeof w->description, "%s", target->description);
     w->room = (ptrdiff_t)compressBound((uLong)(4 * w->voxels));
@@ -108,14 +102,13 @@ static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *tar
     w->packed = p;
     KN_TRY(kn_alloc(ctx, base64_size(w->room) + 1, 1, &p));
     w->text = p;
-    KN_TRY(kn_writer_new(ctx, path, options, &w->file));
-    if (kn_path_ends(path, ".gz"))
-        KN_TRY(kn_gzip_writer_new(ctx, w->file, &w->gzip));
+    KN_TRY(kn_packed_open(ctx, path, options, &w->file));
     KN_TRY(put(ctx, w,
                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                "<!DOCTYPE GIFTI SYSTEM "
                "\"http://www.nitrc.org/frs/download.php/115/gifti.dtd\">\n"));
-    snprintf(line, sizeof line, "<GIFTI Version=\"1.0\" NumberOfDataArrays=\"%td\">\n", w->volumes);
+    snprintf(line, sizeof line, "<GIFTI Version=\"1.0\" NumberOfDataArrays=\"%td\">\n",
+             kn_image_volumes(target));
     KN_TRY(put(ctx, w, line));
     KN_TRY(put_meta(ctx, w, "AnatomicalStructurePrimary", structure(target->side)));
     KN_TRY(put(ctx, w, "<LabelTable/>\n"));
@@ -133,14 +126,11 @@ static kn_status put_volume(kn_ctx *ctx, void *state, const kn_volume *v)
     uLongf packed = (uLongf)w->room;
     char line[512];
     kn_status status;
-    if (w->done == w->volumes)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: more volumes than were announced",
-                       kn_writer_path(w->file));
     kn_volume_store(v, w->voxels, KN_BIG_ENDIAN, w->volume);
     if (compress2(w->packed, &packed, w->volume, (uLong)(4 * w->voxels), Z_DEFAULT_COMPRESSION) !=
         Z_OK)
         return kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for compressing",
-                       kn_writer_path(w->file));
+                       kn_writer_path(w->file.file));
     to_base64(w->packed, (ptrdiff_t)packed, w->text);
     snprintf(line, sizeof line,
              "<DataArray Intent=\"NIFTI_INTENT_NONE\" DataType=\"NIFTI_TYPE_FLOAT32\" "
@@ -161,16 +151,8 @@ out:
 static kn_status commit(kn_ctx *ctx, void *state)
 {
     gifti_writer *w = state;
-    kn_status status;
-    if (w->done < w->volumes)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: %td volumes are missing", kn_writer_path(w->file),
-                       w->volumes - w->done);
-    KN_TRY(put(ctx, w, "</GIFTI>\n"));
-    if (w->gzip)
-        KN_TRY(kn_gzip_writer_finish(ctx, w->gzip));
-    KN_TRY(kn_writer_commit(ctx, w->file));
-out:
-    return status;
+    kn_status status = put(ctx, w, "</GIFTI>\n");
+    return status == KN_OK ? kn_packed_commit(ctx, &w->file) : status;
 }
 
 static const char *const ENDINGS[] = {".gii", ".func.gii", ".shape.gii", ".gii.gz", NULL};

@@ -21,6 +21,14 @@ static bool ends_as(const char *path, const char *const *endings)
     return false;
 }
 
+const kn_image_writing *kn_image_writing_of(const char *path)
+{
+    for (int i = 0; i < N_FORMATS; i++)
+        if (ends_as(path, FORMATS[i]->writing->endings))
+            return FORMATS[i]->writing;
+    return NULL;
+}
+
 /* NULL: no format's. */
 static const kn_image_format *format_of(const char *path)
 {
@@ -185,63 +193,4 @@ void kn_image_clear(kn_image *image)
     kn_free(image->data_path);
     kn_brain_clear(&image->brain);
     *image = (kn_image){0};
-}
-
-/* ---- writing ------------------------------------------------------------------------------ */
-
-void kn_volume_store(const kn_volume *v, ptrdiff_t voxels, bool swap, unsigned char *out)
-{
-    if (v->index || v->n < voxels)
-        for (ptrdiff_t i = 0; i < voxels; i++)
-            kn_store_f32(out + 4 * i, v->outside, swap);
-    for (ptrdiff_t i = 0; i < v->n; i++)
-        kn_store_f32(out + 4 * (v->index ? v->index[i] : i), v->values[i * v->stride], swap);
-}
-
-struct kn_image_writer {
-    const kn_image_writing *how;
-    void *state;
-};
-
-kn_status kn_image_writer_new(kn_ctx *ctx, const char *path, const kn_image_target *target,
-                              const kn_write_options *options, kn_image_writer **out)
-{
-    kn_status status;
-    kn_image_writer *w = NULL;
-    const kn_image_writing *how = NULL;
-    void *memory;
-    *out = NULL;
-    for (int i = 0; i < N_FORMATS && !how; i++)
-        if (ends_as(path, FORMATS[i]->writing->endings))
-            how = FORMATS[i]->writing;
-    if (!how)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s: expected an image named .nii, .nii.gz, .mgh, .mgz or .gii", path);
-    KN_TRY(kn_alloc(ctx, 1, sizeof *w, &memory));
-    w = memory;
-    w->how = how;
-    KN_TRY(how->begin(ctx, path, target, options, &w->state));
-    *out = w;
-out:
-    if (status != KN_OK)
-        kn_free(w);
-    return status;
-}
-
-kn_status kn_image_writer_volume(kn_ctx *ctx, kn_image_writer *w, const kn_volume *volume)
-{
-    return w->how->volume(ctx, w->state, volume);
-}
-
-kn_status kn_image_writer_commit(kn_ctx *ctx, kn_image_writer *w)
-{
-    return w->how->commit(ctx, w->state);
-}
-
-void kn_image_writer_free(kn_image_writer *w)
-{
-    if (!w)
-        return;
-    w->how->free(w->state);
-    kn_free(w);
 }

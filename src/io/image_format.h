@@ -5,7 +5,9 @@
 #include "io/image.h"
 #include "io/image_write.h"
 
-typedef struct kn_image_writing { /* volume by volume, as kn_image_writer asks for them */
+/* Volume by volume, as kn_image_writer asks for them: as many as were announced, and then _commit.
+ */
+typedef struct kn_image_writing {
     kn_status (*begin)(kn_ctx *ctx, const char *path, const kn_image_target *target,
                        const kn_write_options *options, void **state);
     kn_status (*volume)(kn_ctx *ctx, void *state, const kn_volume *volume);
@@ -15,6 +17,10 @@ typedef struct kn_image_writing { /* volume by volume, as kn_image_writer asks f
         *endings; /* of the files it writes; NULL at the end. The first is the usual */
     bool keeps;   /* the one of them that an image came with; false: the usual */
 } kn_image_writing;
+
+ptrdiff_t kn_image_volumes(const kn_image_target *target); /* how many that is */
+/* By the name of the file; NULL: no format's. */
+const kn_image_writing *kn_image_writing_of(const char *path);
 
 /* All voxels of a volume as floats; swap: against this machine's order. */
 void kn_volume_store(const kn_volume *volume, ptrdiff_t voxels, bool swap, unsigned char *out);

@@ -7,18 +7,12 @@
 #include "model/info_json.h"
 #include "model/kernel_json.h"
 #include "model/layer_file.h"
-#include "model/safetensors.h"
+#include "model/reference_file.h"
 #include "model/space_file.h"
 
 static kn_status out_of_memory(kn_ctx *ctx)
 {
     return kn_fail(ctx, KN_ERR_MEMORY, "out of memory while writing the model");
-}
-
-static kn_status add_doubles(kn_ctx *ctx, kn_st_writer *w, const char *name, const double *data,
-                             ptrdiff_t n)
-{
-    return kn_st_add(ctx, w, name, KN_ST_F64, 1, &n, data);
 }
 
 /* Texts as one JSON array: they may hold anything, newlines too. */
@@ -39,35 +33,6 @@ static kn_status add_texts(kn_ctx *ctx, kn_st_writer *w, const char *name, char 
     return status;
 }
 
-static json_t *gev_json(bool has, kn_gev g)
-{
-    return has ? json_pack("{s:o s:o s:o}", "shape", kn_json_number(g.xi), "location",
-                           kn_json_number(g.mu), "scale", kn_json_number(g.sigma))
-               : json_null();
-}
-
-static json_t *neighbours_json(const kn_resemblance *n)
-{
-    return json_pack("{s:I s:o s:o s:o s:b}", "pairs", (json_int_t)n->pairs, "correlation",
-                     kn_json_number(n->correlation), "chance", kn_json_number(n->chance), "limit",
-                     kn_json_number(n->limit), "resemble", n->resemble);
-}
-
-static json_t *reference_json(const kn_reference *r)
-{
-    json_t *j = json_pack("{s:I s:o s:o s:o s:b s:o s:b}", "samples", (json_int_t)r->n, "top",
-                          kn_json_number(r->top), "gev", gev_json(r->has_gev, r->gev), "gev_se",
-                          gev_json(r->has_gev, r->gev_se), "at_bound", r->gev_at_bound, "gev_loo",
-                          gev_json(r->has_loo_gev, r->loo_gev), "deviance", r->has_deviance);
-    if (j && r->neighbours.pairs > 0)
-        json_object_set_new(j, "neighbours", neighbours_json(&r->neighbours));
-    if (r->mean_z) {
-        json_object_set_new(j, "units", json_integer((json_int_t)r->units));
-        json_object_set_new(j, "fdr_share", kn_json_number(r->fdr_share));
-    }
-    return j;
-}
-
 static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
 {
     static const char *const kinds[] = {"none", "table", "image"};
@@ -83,7 +48,7 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
         json_object_set_new(record, "grouped", json_true());
     json_object_set_new(record, "kernel", kn_kernel_to_json(&m->gp));
     json_object_set_new(record, "layer", kn_layer_to_json(&m->layer));
-    json_object_set_new(record, "reference", reference_json(&m->reference));
+    json_object_set_new(record, "reference", kn_reference_to_json(&m->reference));
     json_object_set_new(record, "space", json_string(kinds[m->space.kind]));
     if (m->space.kind == KN_SPACE_IMAGE)
         json_object_set_new(record, "parts", kn_space_parts_to_json(&m->space));
@@ -124,7 +89,7 @@ static kn_status write_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_v
                                double **data)
 {
     (void)which;
-    return add_doubles(a->ctx, ((writing *)a)->w, name, *data, n);
+    return kn_st_add_doubles(a->ctx, ((writing *)a)->w, name, *data, n);
 }
 
 static kn_status write_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
@@ -165,53 +130,7 @@ static kn_status add_process(kn_ctx *ctx, const kn_gp *gp, kn_st_writer *w)
                    .w = w};
     KN_TRY(kn_st_add_mat(ctx, w, "X", gp->latent.X, KN_ST_F64));
     KN_TRY(gp->method->arrays(&same, &out.a));
-    KN_TRY(add_doubles(ctx, w, "noise", gp->noise, gp->T));
-out:
-    return status;
-}
-
-static kn_status add_deviance(kn_ctx *ctx, const kn_deviance *d, const char *suffix,
-                              kn_st_writer *w)
-{
-    kn_status status;
-    char name[64];
-#define NAME(stem) (snprintf(name, sizeof name, "deviance%s_%s", suffix, stem), name)
-    KN_TRY(kn_st_add_mat(ctx, w, NAME("Q"), d->Q, KN_ST_F64));
-    KN_TRY(add_doubles(ctx, w, NAME("lam"), d->lam, d->K));
-    KN_TRY(add_doubles(ctx, w, NAME("psi"), d->psi, d->T));
-    KN_TRY(add_doubles(ctx, w, NAME("ref"), d->ref, d->n_ref));
-#undef NAME
-out:
-    return status;
-}
-
-static kn_status add_reference(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
-{
-    kn_status status = KN_OK;
-    const kn_reference *r = &m->reference;
-    if (r->n == 0)
-        return KN_OK;
-    if (r->sample)
-        KN_TRY(kn_st_add(ctx, w, "reference_sample", KN_ST_I64, 1, &r->n, r->sample));
-    KN_TRY(add_doubles(ctx, w, "statistic", r->statistic, r->n));
-    if (r->mean_z) {
-        KN_TRY(add_doubles(ctx, w, "mean_z", r->mean_z, r->n));
-        KN_TRY(add_doubles(ctx, w, "negative", r->negative, r->n));
-        KN_TRY(add_doubles(ctx, w, "positive", r->positive, r->n));
-    }
-    KN_TRY(add_doubles(ctx, w, "extrapolation", r->extrapolation, r->n));
-    if (r->y_sum)
-        KN_TRY(add_doubles(ctx, w, "y_sum", r->y_sum, r->n));
-    if (r->loo_statistic)
-        KN_TRY(add_doubles(ctx, w, "statistic_loo", r->loo_statistic, r->n));
-    if (r->has_deviance) {
-        KN_TRY(add_deviance(ctx, &r->deviance, "", w));
-        KN_TRY(add_deviance(ctx, &r->deviance_noise, "_noise", w));
-    }
-    if (r->z && m->ids) { /* a training sample scored again gets these */
-        ptrdiff_t shape[2] = {r->n, m->gp.T};
-        KN_TRY(kn_st_add(ctx, w, "z_cv", KN_ST_F32, 2, shape, r->z));
-    }
+    KN_TRY(kn_st_add_doubles(ctx, w, "noise", gp->noise, gp->T));
 out:
     return status;
 }
@@ -241,23 +160,23 @@ static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
         KN_TRY(add_texts(ctx, w, "groups", m->group_name, m->gp.latent.groups.n));
     KN_TRY(add_process(ctx, &m->gp, w));
     KN_TRY(kn_st_add(ctx, w, "kept", KN_ST_I64, 1, &m->y.n_kept, m->y.kept));
-    KN_TRY(add_doubles(ctx, w, "y_mean", m->y.mean, m->y.n_kept));
-    KN_TRY(add_doubles(ctx, w, "y_sd", m->y.sd, m->y.n_kept));
+    KN_TRY(kn_st_add_doubles(ctx, w, "y_mean", m->y.mean, m->y.n_kept));
+    KN_TRY(kn_st_add_doubles(ctx, w, "y_sd", m->y.sd, m->y.n_kept));
     if (m->y.mean0) {
-        KN_TRY(add_doubles(ctx, w, "y_trivial_mean", m->y.mean0, m->y.n_kept));
-        KN_TRY(add_doubles(ctx, w, "y_trivial_sd", m->y.sd0, m->y.n_kept));
+        KN_TRY(kn_st_add_doubles(ctx, w, "y_trivial_mean", m->y.mean0, m->y.n_kept));
+        KN_TRY(kn_st_add_doubles(ctx, w, "y_trivial_sd", m->y.sd0, m->y.n_kept));
     }
     if (m->y.n)
         KN_TRY(kn_st_add(ctx, w, "y_values", KN_ST_I64, 1, &m->y.n_kept, m->y.n));
     if (m->missing_share)
-        KN_TRY(add_doubles(ctx, w, "missing_share", m->missing_share, m->x.F));
+        KN_TRY(kn_st_add_doubles(ctx, w, "missing_share", m->missing_share, m->x.F));
     if (m->empty_level)
         KN_TRY(kn_st_add(ctx, w, "empty_level", KN_ST_U8, 2,
                          (ptrdiff_t[]){m->n_levels, m->y.n_kept}, m->empty_level));
-    KN_TRY(add_doubles(ctx, w, "x_mean", m->x.mean, m->x.C));
-    KN_TRY(add_doubles(ctx, w, "x_sd", m->x.sd, m->x.C));
+    KN_TRY(kn_st_add_doubles(ctx, w, "x_mean", m->x.mean, m->x.C));
+    KN_TRY(kn_st_add_doubles(ctx, w, "x_sd", m->x.sd, m->x.C));
     KN_TRY(kn_layer_add(ctx, &m->layer, w));
-    KN_TRY(add_reference(ctx, m, w));
+    KN_TRY(kn_reference_add(ctx, &m->reference, m->gp.T, m->ids != NULL, w));
     KN_TRY(add_space(ctx, &m->space, w));
 out:
     return status;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/checked.h"
 #include "model/info_json.h"
 
 enum { BLOCKS = 64 };
@@ -124,12 +125,6 @@ static kn_status from_json(kn_ctx *ctx, const char *file, const json_t *json,
     return KN_OK;
 }
 
-static kn_status bad(kn_ctx *ctx, const kn_st_file *f, const char *what)
-{
-    return kn_fail(ctx, KN_ERR_FORMAT, "%s: %s is missing or not what it should be", kn_st_name(f),
-                   what);
-}
-
 kn_status kn_gaps_read(kn_ctx *ctx, const kn_st_file *f, const json_t *record, kn_model *m)
 {
     kn_status status;
@@ -143,7 +138,7 @@ kn_status kn_gaps_read(kn_ctx *ctx, const kn_st_file *f, const json_t *record, k
         for (ptrdiff_t j = 0; j < m->y.n_kept; j++) {
             m->y.n[j] = (ptrdiff_t)values[j];
             if (values[j] < 1 || values[j] > m->info.n_samples) {
-                status = bad(ctx, f, "y_values");
+                status = kn_st_bad(ctx, f, "y_values");
                 goto out;
             }
         }
@@ -154,7 +149,7 @@ kn_status kn_gaps_read(kn_ctx *ctx, const kn_st_file *f, const json_t *record, k
         bool sound = empty->type == KN_ST_U8 && empty->ndim == 2 &&
                      empty->shape[1] == m->y.n_kept && empty->shape[0] <= m->x.F;
         if (!sound) {
-            status = bad(ctx, f, "empty_level");
+            status = kn_st_bad(ctx, f, "empty_level");
             goto out;
         }
         KN_TRY(kn_alloc(ctx, empty->count, 1, &memory));

@@ -10,6 +10,16 @@ json_t *kn_json_number(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+double kn_json_real(const json_t *v, double otherwise)
+{
+    return json_is_number(v) ? json_number_value(v) : otherwise;
+}
+
+double kn_json_value(const json_t *object, const char *key, double otherwise)
+{
+    return kn_json_real(json_object_get(object, key), otherwise);
+}
+
 /* One row per field: its JSON name, where it is, and what it is. */
 typedef enum field_type { F_INT, F_SIZE, F_REAL, F_ENUM, F_METHOD } field_type;
 
@@ -168,11 +178,6 @@ json_t *kn_info_to_json(const kn_fit_info *info)
     return j;
 }
 
-static double real_of(json_t *v)
-{
-    return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 static kn_status read_field(kn_ctx *ctx, const char *file, json_t *json, const field *f, char *at)
 {
     json_t *v = json_object_get(json, f->name);
@@ -191,7 +196,7 @@ static kn_status read_field(kn_ctx *ctx, const char *file, json_t *json, const f
     case F_REAL:
         ok = json_is_number(v) || json_is_null(v);
         if (ok)
-            *(double *)at = real_of(v);
+            *(double *)at = kn_json_real(v, NAN);
         break;
     case F_METHOD: {
         const kn_method *method = json_is_string(v) ? kn_method_find(json_string_value(v)) : NULL;
@@ -223,8 +228,8 @@ static kn_status read_theta(kn_ctx *ctx, const char *file, json_t *json, kn_fit_
     json_object_foreach(theta, name, v)
     {
         int i = info->n_theta++;
-        info->theta[i] = real_of(v);
-        info->gradient[i] = real_of(json_object_get(gradient, name));
+        info->theta[i] = kn_json_real(v, NAN);
+        info->gradient[i] = kn_json_value(gradient, name, NAN);
         strncpy(info->theta_name[i], name, sizeof info->theta_name[i] - 1);
     }
     return KN_OK;
@@ -239,8 +244,8 @@ static kn_status read_curve(kn_ctx *ctx, const char *file, json_t *json, kn_fit_
         json_t *c = json_array_get(curve, i);
         info->curve[info->n_curve++] =
             (kn_curve_point){(int)json_integer_value(json_object_get(c, "components")),
-                             real_of(json_object_get(c, "msll")), real_of(json_object_get(c, "se")),
-                             real_of(json_object_get(c, "lml"))};
+                             kn_json_value(c, "msll", NAN), kn_json_value(c, "se", NAN),
+                             kn_json_value(c, "lml", NAN)};
     }
     return KN_OK;
 }
@@ -248,8 +253,8 @@ static kn_status read_curve(kn_ctx *ctx, const char *file, json_t *json, kn_fit_
 static kn_cv_summary cv_of(json_t *j)
 {
     return (kn_cv_summary){(int)json_integer_value(json_object_get(j, "folds")),
-                           real_of(json_object_get(j, "z2")), real_of(json_object_get(j, "msll")),
-                           real_of(json_object_get(j, "coverage95"))};
+                           kn_json_value(j, "z2", NAN), kn_json_value(j, "msll", NAN),
+                           kn_json_value(j, "coverage95", NAN)};
 }
 
 kn_status kn_info_from_json(kn_ctx *ctx, const char *file, json_t *json, kn_fit_info *info)

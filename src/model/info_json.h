@@ -16,5 +16,9 @@ const char *kn_info_text(const kn_fit_info *info, const char *name);
 
 /* Numbers that JSON cannot hold become null. */
 json_t *kn_json_number(double x);
+/* And back: null, anything else, or nothing is `otherwise`. _value: what an object has under a key.
+ */
+double kn_json_real(const json_t *v, double otherwise);
+double kn_json_value(const json_t *object, const char *key, double otherwise);
 
 #endif

@@ -91,11 +91,6 @@ json_t *kn_kernel_to_json(const kn_gp *gp)
 /* ---- from JSON --------------------------------------------------------------------------------
  */
 
-static double number(json_t *v, double otherwise)
-{
-    return json_is_number(v) ? json_number_value(v) : otherwise;
-}
-
 /* One more term over columns of F; those of tasks (F = 0) are over whatever there is. */
 static kn_status add_term(kn_ctx *ctx, const char *file, json_t *j, ptrdiff_t F, kn_cov *cov)
 {
@@ -134,7 +129,7 @@ static kn_status read_terms(kn_ctx *ctx, const char *file, json_t *terms, ptrdif
         json_t *own = json_object_get(json_array_get(terms, (size_t)k), "theta");
         for (int i = 0; i <= t->kernel->n_shape; i++) {
             json_t *v = json_object_get(own, param_name(t->kernel, i));
-            theta[t->at + i] = number(v, v ? -INFINITY : 0);
+            theta[t->at + i] = kn_json_real(v, v ? -INFINITY : 0);
             /* a term may be off, a shape may not; logarithms beyond are nobody's */
             if (!(theta[t->at + i] <= MOST) || (i > 0 && !(theta[t->at + i] >= -MOST)))
                 return bad(ctx, file);
@@ -152,7 +147,7 @@ static kn_status read_covariances(kn_ctx *ctx, const char *file, json_t *k, kn_g
     KN_TRY(read_terms(ctx, file, json_object_get(k, "task_terms"), 0, &spec->task, C));
     memcpy(theta, C, (size_t)spec->task.n_theta * sizeof *C);
     memcpy(theta + spec->task.n_theta, R, (size_t)spec->sample.n_theta * sizeof *R);
-    theta[kn_spec_n_theta(spec) - 1] = number(json_object_get(k, "noise"), 0);
+    theta[kn_spec_n_theta(spec) - 1] = kn_json_value(k, "noise", 0);
     kn_spec_split(spec, theta, gp->latent.cell[0].R0.theta, gp->inside);
 out:
     return status;
@@ -183,9 +178,9 @@ static kn_status read_format_1(kn_ctx *ctx, const char *file, json_t *k, kn_gp *
     if (json_array_size(r0) != R0_PARAMS || json_array_size(inside) != INSIDE_PARAMS)
         return bad(ctx, file);
     for (size_t i = 0; i < R0_PARAMS; i++)
-        gp->latent.cell[0].R0.theta[i] = number(json_array_get(r0, i), -INFINITY);
+        gp->latent.cell[0].R0.theta[i] = kn_json_real(json_array_get(r0, i), -INFINITY);
     for (size_t i = 0; i < INSIDE_PARAMS; i++)
-        gp->inside[i] = number(json_array_get(inside, i), 0);
+        gp->inside[i] = kn_json_real(json_array_get(inside, i), 0);
 out:
     return status;
 }
@@ -202,7 +197,7 @@ static kn_status read_cells(kn_ctx *ctx, const char *file, json_t *gammas, kn_gp
     for (int k = 0; k < l->n_cells; k++) {
         kn_decomp *R0 = &l->cell[k].R0;
         R0->N = gp->N;
-        R0->gamma = number(json_array_get(gammas, (size_t)k), 0);
+        R0->gamma = kn_json_real(json_array_get(gammas, (size_t)k), 0);
         R0->cov = l->cell[0].R0.cov;
         memcpy(R0->theta, l->cell[0].R0.theta, sizeof R0->theta);
         if (!(R0->gamma >= 0) || (k > 0 && !(R0->gamma > l->cell[k - 1].R0.gamma)))
@@ -219,10 +214,10 @@ kn_status kn_kernel_from_json(kn_ctx *ctx, const char *file, json_t *kernel, int
                        : read_covariances(ctx, file, kernel, gp));
     gp->spec.task_scale = (kn_task_scale)scale;
     gp->spec.sample.exact = json_is_true(json_object_get(kernel, "exact"));
-    gp->spec.sample.least = number(json_object_get(kernel, "least"), 0);
+    gp->spec.sample.least = kn_json_value(kernel, "least", 0);
     KN_TRY(read_cells(ctx, file, json_object_get(kernel, "gammas"), gp));
-    gp->latent.iso = number(json_object_get(kernel, "iso"), NAN);
-    gp->s2 = number(json_object_get(kernel, "s2"), NAN);
+    gp->latent.iso = kn_json_value(kernel, "iso", NAN);
+    gp->s2 = kn_json_value(kernel, "s2", NAN);
     gp->pca = json_is_true(json_object_get(kernel, "pca"));
     gp->complement_component = json_is_true(json_object_get(kernel, "complement_component"));
     if (gp->spec.sample.n_between < 1 || scale < 0 || scale > 1 || !(gp->latent.iso >= 0) ||

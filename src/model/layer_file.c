@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "model/checked.h"
 #include "model/info_json.h"
 #include "norm/shash_fit.h"
 
@@ -50,18 +51,6 @@ out:
     return status;
 }
 
-static kn_status bad(kn_ctx *ctx, const kn_st_file *f)
-{
-    return kn_fail(ctx, KN_ERR_FORMAT, "%s: 'layer' is missing or not what it should be",
-                   kn_st_name(f));
-}
-
-static double number(json_t *object, const char *key, double otherwise)
-{
-    json_t *v = json_object_get(object, key);
-    return json_is_number(v) ? json_number_value(v) : otherwise;
-}
-
 static int whole(json_t *object, const char *key, int otherwise)
 {
     json_t *v = json_object_get(object, key);
@@ -92,7 +81,7 @@ static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, co
     void *memory;
     size_t n = json_array_size(list);
     if (!json_is_array(list) || n > MOST)
-        return bad(ctx, f);
+        return kn_st_bad(ctx, f, "'layer'");
     if (n == 0)
         return KN_OK;
     kn_status status = kn_alloc(ctx, (ptrdiff_t)n, sizeof *out->column, &memory);
@@ -102,15 +91,16 @@ static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, co
     out->F = (ptrdiff_t)n;
     for (size_t i = 0; i < n; i++) {
         json_t *j = json_array_get(list, i);
-        out->column[i] = (kn_scale_column){.kind = (kn_scale_kind)whole(j, "kind", UNKNOWN),
-                                           .source = whole(j, "source", UNKNOWN),
-                                           .mean = number(j, "mean", NAN),
-                                           .sd = number(j, "sd", NAN),
-                                           .low = number(j, "low", -INFINITY), /* null: no bound */
-                                           .high = number(j, "high", INFINITY),
-                                           .centre = number(j, "centre", NAN)};
+        out->column[i] =
+            (kn_scale_column){.kind = (kn_scale_kind)whole(j, "kind", UNKNOWN),
+                              .source = whole(j, "source", UNKNOWN),
+                              .mean = kn_json_value(j, "mean", NAN),
+                              .sd = kn_json_value(j, "sd", NAN),
+                              .low = kn_json_value(j, "low", -INFINITY), /* null: no bound */
+                              .high = kn_json_value(j, "high", INFINITY),
+                              .centre = kn_json_value(j, "centre", NAN)};
         if (!is_sound(&out->column[i], x))
-            return bad(ctx, f);
+            return kn_st_bad(ctx, f, "'layer'");
     }
     return KN_OK;
 }
@@ -120,8 +110,9 @@ static void read_parts(json_t *parts, kn_layer *l)
     for (int k = 0; k < KN_LAYER_PARTS; k++) {
         json_t *p = json_object_get(parts, kn_layer_part_name[k]);
         if (json_is_object(p))
-            l->part[k] = (kn_layer_part){true, json_is_true(json_object_get(p, "kept")),
-                                         number(p, "gain", NAN), number(p, "gain_se", NAN)};
+            l->part[k] =
+                (kn_layer_part){true, json_is_true(json_object_get(p, "kept")),
+                                kn_json_value(p, "gain", NAN), kn_json_value(p, "gain_se", NAN)};
     }
 }
 
@@ -146,9 +137,9 @@ kn_status kn_layer_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_lay
     json_t *j = json_object_get(record, "layer"), *shape = json_object_get(j, "shape");
     if (!j || json_is_null(j))
         return KN_OK;
-    out->nu = number(j, "nu", NAN);
+    out->nu = kn_json_value(j, "nu", NAN);
     if (!(out->nu > 0) || !isfinite(out->nu) || !json_is_boolean(shape))
-        return bad(ctx, f);
+        return kn_st_bad(ctx, f, "'layer'");
     KN_TRY(read_columns(ctx, f, json_object_get(j, "columns"), of.x, &out->columns));
     read_parts(json_object_get(j, "parts"), out);
     if (out->columns.F > 0)
@@ -156,7 +147,7 @@ kn_status kn_layer_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_lay
     if (json_is_true(shape))
         KN_TRY(kn_st_read_mat(ctx, f, "shape", 2, of.T, &out->theta));
     if (!are_sound(out)) {
-        status = bad(ctx, f);
+        status = kn_st_bad(ctx, f, "'layer'");
         goto out;
     }
     KN_TRY(kn_layer_prepare(ctx, out));

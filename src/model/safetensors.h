@@ -46,6 +46,8 @@ kn_status kn_st_set_metadata(kn_ctx *ctx, kn_st_writer *writer, const char *key,
 kn_status kn_st_seal(kn_ctx *ctx, kn_st_writer *writer);
 kn_status kn_st_add(kn_ctx *ctx, kn_st_writer *writer, const char *name, kn_st_type type, int ndim,
                     const ptrdiff_t *shape, const void *data); /* ndim 0: one value */
+kn_status kn_st_add_doubles(kn_ctx *ctx, kn_st_writer *writer, const char *name, const double *data,
+                            ptrdiff_t n); /* F64, shape [n] */
 kn_status kn_st_add_fill(kn_ctx *ctx, kn_st_writer *writer, const char *name, kn_st_type type,
                          int ndim, const ptrdiff_t *shape, kn_st_fill fill, void *user);
 

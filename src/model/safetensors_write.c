@@ -361,3 +361,9 @@ out:
     kn_writer_free(file);
     return status;
 }
+
+kn_status kn_st_add_doubles(kn_ctx *ctx, kn_st_writer *w, const char *name, const double *data,
+                            ptrdiff_t n)
+{
+    return kn_st_add(ctx, w, name, KN_ST_F64, 1, &n, data);
+}

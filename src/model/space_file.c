@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "io/cifti.h"
+#include "model/checked.h"
 
 /* Array names of part k; of the only part they have no number. */
 typedef struct array_name {
@@ -45,12 +46,6 @@ out:
     return status;
 }
 
-static kn_status bad(kn_ctx *ctx, const kn_st_file *f, const char *what)
-{
-    return kn_fail(ctx, KN_ERR_FORMAT, "%s: %s is missing or not what it should be", kn_st_name(f),
-                   what);
-}
-
 static kn_status read_header(kn_ctx *ctx, const kn_st_file *f, const char *name, kn_geometry *out)
 {
     const kn_st_tensor *h;
@@ -58,7 +53,7 @@ static kn_status read_header(kn_ctx *ctx, const kn_st_file *f, const char *name,
     if (status != KN_OK)
         return status;
     if (h->type != KN_ST_U8)
-        return bad(ctx, f, name);
+        return kn_st_bad(ctx, f, name);
     return kn_geometry_from_header(ctx, kn_st_name(f), h->data, h->count, out);
 }
 
@@ -89,14 +84,14 @@ static kn_status read_part(kn_ctx *ctx, const kn_st_file *f, const json_t *j, in
     const char *ending = json_string_value(json_object_get(j, "ending"));
     const char *side = json_string_value(json_object_get(j, "side"));
     if (!ending || !side || !kn_image_ending_known(ending) || !is_side(side))
-        return bad(ctx, f, "'parts'");
+        return kn_st_bad(ctx, f, "'parts'");
     part->ending = kn_image_ending_known(ending);
     snprintf(part->side, sizeof part->side, "%s", side);
     if (s->parts > 1)
         KN_TRY(read_header(ctx, f, name_of("nifti_header", k).text, &part->geometry));
     KN_TRY(read_brain(ctx, f, name_of("brain_models", k).text, part));
     if (strcmp(part->ending, ".dscalar.nii") == 0 && !part->brain.xml)
-        return bad(ctx, f, name_of("brain_models", k).text);
+        return kn_st_bad(ctx, f, name_of("brain_models", k).text);
 out:
     return status;
 }
@@ -109,7 +104,7 @@ kn_status kn_space_parts_read(kn_ctx *ctx, const kn_st_file *f, const json_t *re
     s->parts = parts ? (int)json_array_size(parts) : 1;
     if (s->parts < 1 || s->parts > KN_PARTS) {
         s->parts = 0;
-        return bad(ctx, f, "'parts'");
+        return kn_st_bad(ctx, f, "'parts'");
     }
     s->part[0] = (kn_image_part){.geometry = s->geometry, .ending = ".nii.gz"};
     for (int k = 0; parts && k < s->parts; k++)
@@ -119,7 +114,7 @@ kn_status kn_space_parts_read(kn_ctx *ctx, const kn_st_file *f, const json_t *re
         voxels += kn_geometry_voxels(&s->part[k].geometry);
     bool same_side = s->parts > 1 && strcmp(s->part[0].side, s->part[1].side) == 0;
     if (voxels != kn_geometry_voxels(&s->geometry) || same_side)
-        status = bad(ctx, f, "'parts'");
+        status = kn_st_bad(ctx, f, "'parts'");
 out:
     return status;
 }

@@ -39,13 +39,3 @@ kn_burden kn_burden_row(const float *z, ptrdiff_t T, double threshold, double fr
             work[n++] = (double)z[j];
     return of_finite(work, n, threshold, fraction);
 }
-
-kn_burden kn_burden_row_d(const double *z, ptrdiff_t T, double threshold, double fraction,
-                          double *work)
-{
-    ptrdiff_t n = 0;
-    for (ptrdiff_t j = 0; j < T; j++)
-        if (isfinite(z[j]))
-            work[n++] = z[j];
-    return of_finite(work, n, threshold, fraction);
-}

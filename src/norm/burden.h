@@ -25,7 +25,5 @@ typedef struct kn_burden {
 /* One person: T values, not finite where missing; work: T doubles. O(T). */
 kn_burden kn_burden_row(const float *z, ptrdiff_t T, double threshold, double fraction,
                         double *work);
-kn_burden kn_burden_row_d(const double *z, ptrdiff_t T, double threshold, double fraction,
-                          double *work);
 
 #endif

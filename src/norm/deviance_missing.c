@@ -55,6 +55,7 @@ static void directions_clear(directions *d)
     kn_mat_clear(&d->Q);
     kn_free(d->lam);
     kn_free(d->psi);
+    *d = (directions){0};
 }
 
 /* V (n x K) and s2 (K): eigenvectors of the Gram matrix of the rows that count, 0 in the others. */

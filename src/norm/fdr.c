@@ -59,24 +59,6 @@ kn_fdr kn_fdr_row(const float *z, ptrdiff_t T, double q, double *work)
     return r;
 }
 
-kn_fdr kn_fdr_row_d(const double *z, ptrdiff_t T, double q, double *work)
-{
-    double bar = single_bar(q);
-    ptrdiff_t n = 0, finite = 0;
-    for (ptrdiff_t j = 0; j < T; j++) {
-        double a = fabs(z[j]);
-        finite += isfinite(a) != 0;
-        if (a >= bar && isfinite(a))
-            work[n++] = a;
-    }
-    kn_fdr r = finish(work, n, finite, q);
-    for (ptrdiff_t j = 0; j < T && isfinite(r.bar); j++) {
-        r.negative += isfinite(z[j]) && -z[j] >= r.bar;
-        r.positive += isfinite(z[j]) && z[j] >= r.bar;
-    }
-    return r;
-}
-
 typedef struct ranked {
     double p;
     ptrdiff_t at;

@@ -23,7 +23,6 @@ typedef struct kn_fdr {
 
 /* z: T values, not finite where missing; work: T doubles. */
 kn_fdr kn_fdr_row(const float *z, ptrdiff_t T, double q, double *work);
-kn_fdr kn_fdr_row_d(const double *z, ptrdiff_t T, double q, double *work);
 
 /* Adjusted p of n values without NaN: min over k >= rank of p_(k) n/k, at most 1. O(n log n). */
 kn_status kn_fdr_adjust(kn_ctx *ctx, ptrdiff_t n, const double *p, double *adjusted);

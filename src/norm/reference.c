@@ -2,18 +2,12 @@
 
 #include <math.h>
 
-#include "gp/cv_deal.h"
-#include "gp/loo.h"
-#include "gp/method.h"
 #include "gp/noise.h"
-#include "gp/slope.h"
 #include "norm/deviance_fit.h"
 #include "norm/deviance_missing.h"
 #include "norm/extrapolation.h"
-#include "norm/fdr.h"
-#include "norm/gev_fit.h"
 #include "norm/order.h"
-#include "norm/rarity.h"
+#include "norm/reference_law.h"
 #include "norm/zmaps.h"
 
 void kn_reference_clear(kn_reference *r)
@@ -264,59 +258,6 @@ out:
     return status;
 }
 
-/* The extreme value law, where people are enough for one; what can be said of somebody new. */
-static kn_status fit_gev(kn_ctx *ctx, kn_reference *r, ptrdiff_t T)
-{
-    kn_gev_estimate e;
-    const char *what = r->units < r->n ? "groups of samples" : "samples";
-    if (r->units < KN_GEV_FROM || T == 1) {
-        kn_log(ctx, KN_LOG_WARNING,
-               "%td reference %s%s: probabilities are ranks among them, and no p can be below %.2g",
-               r->units, what, T == 1 ? " and one response" : ", fewer than 30",
-               kn_rarity_smallest(&(kn_rarity_law){.n = r->n, .units = r->units}));
-        return KN_OK;
-    }
-    kn_status status = kn_gev_fit(ctx, r->statistic, r->n, &e);
-    if (status == KN_ERR_DATA || status == KN_ERR_NUMERIC) {
-        kn_log(ctx, KN_LOG_WARNING, "probabilities are ranks among the reference: %s",
-               kn_message(ctx));
-        return KN_OK;
-    }
-    if (status != KN_OK)
-        return status;
-    r->has_gev = true;
-    r->gev = e.gev;
-    r->gev_se = e.se;
-    r->gev_at_bound = e.at_bound;
-    if (e.at_bound)
-        kn_log(ctx, KN_LOG_WARNING,
-               "the extreme value fit ended at the bound of its shape (%.2f): read abnormality "
-               "probabilities near 0 and 1 with care",
-               e.gev.xi);
-    if (r->units < KN_SAY_BELOW)
-        kn_log(ctx, KN_LOG_INFO, "%td reference %s: no p_upper is said to be below %.2g", r->units,
-               what, kn_rarity_least(r->units));
-    return KN_OK;
-}
-
-/* How many of them have a finding after FDR: as many of healthy people will. */
-static kn_status share_of_findings(kn_ctx *ctx, kn_reference *r, ptrdiff_t T)
-{
-    double *work = NULL, found = 0;
-    r->fdr_share = NAN;
-    if (!r->z)
-        return KN_OK;
-    kn_status status = kn_alloc_d(ctx, T, &work);
-    for (ptrdiff_t i = 0; status == KN_OK && i < r->n; i++) {
-        kn_fdr f = kn_fdr_row(r->z + i * T, T, KN_FDR_Q, work);
-        found += f.negative + f.positive > 0;
-    }
-    if (status == KN_OK)
-        r->fdr_share = found / (double)r->n;
-    kn_free(work);
-    return status;
-}
-
 /* As %.2f writes it, without the sign of a zero. */
 static double hundredths(double x)
 {
@@ -458,8 +399,8 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
         goto out;
     }
     kn_top_stream_clear(&w.z.top);
-    KN_TRY(fit_gev(ctx, out, job->gp->T));
-    KN_TRY(share_of_findings(ctx, out, job->gp->T));
+    KN_TRY(kn_reference_law(ctx, out, job->gp->T));
+    KN_TRY(kn_reference_findings(ctx, out, job->gp->T));
     if (w.noiseless)
         kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
     if (job->cv->Y.holes && (status = deviances_with_holes(ctx, job, &w)) != KN_OK)
@@ -475,122 +416,4 @@ out:
             kn_layer_clear(job->layer);
     }
     return status;
-}
-
-kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
-                           kn_cv_summary *summary)
-{
-    kn_status status;
-    const kn_gp *gp = job->gp;
-    kn_gp_maps loo = {0};
-    kn_mat D = {0};
-    kn_z_maker z = {.gp = gp, .maps = &loo, .share = r->top, .layer = job->layer, .D = job->D};
-    kn_visitor visitor = kn_z_maker_visitor(&z);
-    kn_gev_estimate e;
-    double losses[KN_N_LOSSES];
-    if (r->sample && job->D.data) {
-        KN_TRY(kn_mat_new(ctx, r->n, job->D.cols, &D));
-        for (ptrdiff_t f = 0; f < D.cols; f++)
-            for (ptrdiff_t i = 0; i < r->n; i++)
-                kn_col(D, f)[i] = kn_at(job->D, r->sample[i], f);
-        z.D = D;
-    }
-    KN_TRY(kn_gp_loo(ctx, gp, job->Y, &loo));
-    loo.Y = kn_responses_as_given(job->Y); /* judged by what is observed [METHOD 0b] */
-    if (r->sample)
-        KN_TRY(kn_gp_maps_select(ctx, &loo, r->sample, r->n));
-    KN_TRY(kn_alloc_d(ctx, r->n, &r->loo_statistic));
-    kn_walk walk = kn_z_maker_walk(&z, "leave-one-out");
-    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
-    kn_top_stream_result(&z.top, r->loo_statistic);
-    KN_TRY(kn_slots_sum(ctx, &z.losses, losses));
-    *summary = kn_losses_summary(losses, (int)gp->N);
-    if (r->has_gev) { /* what the folds allow, leave-one-out allows */
-        status = kn_gev_fit(ctx, r->loo_statistic, r->n, &e);
-        r->has_loo_gev = status == KN_OK;
-        if (r->has_loo_gev)
-            r->loo_gev = e.gev;
-        if (status == KN_ERR_DATA || status == KN_ERR_NUMERIC)
-            status = KN_OK;
-    }
-out:
-    if (status != KN_OK) {
-        kn_free(r->loo_statistic);
-        r->loo_statistic = NULL;
-    }
-    kn_mat_clear(&D);
-    kn_z_maker_clear(&z);
-    kn_gp_maps_clear(&loo);
-    return status;
-}
-
-/* A walk over maps that makes z; leaves what the maps keep of it. */
-static void walk_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
-{
-    kn_held mark = r->now, room;
-    kn_walk_need(r, n, kn_walk_width(0, s->T), KN_WALK_Y | KN_WALK_MAPS);
-    kn_top_stream_need(r, n, s->T, s->top);
-    room = r->now;
-    s->method->need.block(r, s, kind, n);
-    kn_let_go_of(r, mark, room);
-}
-
-/* The second walk, with z at hand or by maps made once more, a panel of which (`panel`: taken
- * between these marks) is made anew. */
-static void deviance_need(kn_rehearsal *r, const kn_need_shape *s, const kn_deviance_sizes *d,
-                          const kn_held panel[2])
-{
-    kn_held mark;
-    kn_rehearse_stage(r, "deviance");
-    kn_neighbours_need(r, d->N);
-    kn_deviance_turn_need(r, d);
-    kn_deviance_turn_need(r, d);
-    mark = r->now;
-    if (kn_reference_keeps_z(d->N, s->T)) {
-        kn_z_recall_need(r, d->N, s->T);
-    } else {
-        kn_let_go_of(r, panel[0], panel[1]);
-        kn_walk_need(r, d->N, kn_walk_width(0, s->T), KN_WALK_Y | KN_WALK_MAPS);
-        s->method->need.block(r, s, KN_MAPS_CV, d->N);
-    }
-    kn_let_go(r, mark);
-    kn_deviance_finish_need(r, d);
-}
-
-void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
-{
-    bool once = s->folds == KN_HELD_OUT_ONCE, keep;
-    ptrdiff_t n = once ? kn_held_out(s->N) : s->N;
-    kn_deviance_sizes d = {n, s->T, once ? KN_REFERENCE_FOLDS : s->folds, s->threads};
-    kn_held begin, panel[2]; /* panel: before and after what the maps keep of a walk */
-    kn_rehearse_stage(r, "reference");
-    if (!s->iso && !s->method->alone)
-        kn_slope_need(r, s, n);
-    keep = kn_reference_keeps_z(n, s->T);
-    kn_hold_d(r, KN_NEED_REFERENCE, n, 8);
-    if (keep)
-        kn_hold_f(r, KN_NEED_REFERENCE, n, s->T);
-    kn_layer_need(r, s, n);
-    begin = r->now;
-    kn_learner_need(r, s, n);
-    kn_noise_need(r, s, n);
-    if (keep)
-        kn_hold_f(r, KN_NEED_REFERENCE, n, 2 * s->T);
-    kn_deviance_fitter_need(r, &d);
-    kn_deviance_fitter_need(r, &d);
-    kn_z_maker_need(r, s, n, true);
-    panel[0] = r->now;
-    walk_need(r, s, KN_MAPS_CV, n);
-    panel[1] = r->now;
-    deviance_need(r, s, &d, panel);
-    kn_let_go(r, begin);
-    kn_let_go_of(r, panel[1], panel[0]); /* that is still there */
-    kn_deviance_kept_need(r, &d);
-    kn_deviance_kept_need(r, &d);
-    if (once)
-        return;
-    kn_rehearse_stage(r, "leave-one-out");
-    s->method->need.maps(r, s, KN_MAPS_LOO, n);
-    kn_z_maker_need(r, s, n, false);
-    walk_need(r, s, KN_MAPS_LOO, n);
 }

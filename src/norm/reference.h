@@ -3,7 +3,6 @@
 #ifndef KN_NORM_REFERENCE_H
 #define KN_NORM_REFERENCE_H
 
-#include "base/rehearse.h"
 #include "gp/maps.h"
 #include "gp/noise.h"
 #include "gp/walk.h"
@@ -71,21 +70,7 @@ void kn_reference_clear(kn_reference *r);
 /* Where training sample t is among the reference; -1: it has no cross-validated map, or t is -1. */
 ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t);
 
-/* The statistic by leave-one-out in closed form [METHOD 5], with its own extreme value fit, and how
- * those maps are calibrated. Optimistic: basis and parameters have seen every sample. */
-typedef struct kn_loo_job {
-    const kn_gp *gp;
-    const kn_responses *Y;
-    const kn_layer *layer;
-    kn_mat D; /* of all samples, its columns; none without scale */
-} kn_loo_job;
-kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
-                           kn_cv_summary *summary);
-
 /* Share of the model variance that is not R's iso term, for extrapolation: subtracts c_p iso. */
 double kn_reference_iso_share(const kn_gp *gp, ptrdiff_t j);
-
-/* Both, and the noise that is made on the way, over the maps that the fit has left. */
-void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s);
 
 #endif

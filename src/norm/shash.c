@@ -109,27 +109,6 @@ void kn_shash_apply(const kn_shash *law, ptrdiff_t n, double *zt)
     }
 }
 
-double kn_shash_loss(const kn_shash *law, ptrdiff_t n, const double *zt)
-{
-    double q[CHUNK], e[CHUNK], sum = 0;
-    for (ptrdiff_t first = 0; first < n; first += CHUNK) {
-        ptrdiff_t m = n - first < CHUNK ? n - first : CHUNK;
-        for (ptrdiff_t i = 0; i < m; i++)
-            q[i] = (zt[first + i] - law->loc) / law->sc;
-        chunk_asinh(m, q, e);
-        for (ptrdiff_t i = 0; i < m; i++)
-            e[i] = law->b * e[i] - law->a;
-        kn_vec_exp(m, e);
-        for (ptrdiff_t i = 0; i < m; i++) {
-            double z = 0.5 * (e[i] - 1 / e[i]);
-            sum += 0.5 * z * z;
-            e[i] = 0.5 * (e[i] + 1 / e[i]) / sqrt(1 + q[i] * q[i]); /* cosh / sqrt(1 + q^2) */
-        }
-        sum -= kn_vec_sum_log(m, e);
-    }
-    return sum + (double)n * (0.5 * KN_LOG_2PI + log(law->sc / law->b));
-}
-
 /* ---- derivatives ----------------------------------------------------------------------------- */
 
 /* sinh p and its derivatives at the nodes: by a, ln b, and twice. */

@@ -28,9 +28,8 @@ typedef struct kn_shash { /* the law of one response; a = 0, b = 1, loc = 0, sc 
 kn_shash kn_shash_at(const kn_shash_nodes *nodes, const double theta[2]);
 double kn_shash_forward(const kn_shash *law, double zt);
 double kn_shash_inverse(const kn_shash *law, double z);
-double kn_shash_nll(const kn_shash *law, double zt);                      /* -ln density */
-void kn_shash_apply(const kn_shash *law, ptrdiff_t n, double *zt);        /* forward, in place */
-double kn_shash_loss(const kn_shash *law, ptrdiff_t n, const double *zt); /* sum of nll; no NaN */
+double kn_shash_nll(const kn_shash *law, double zt);               /* -ln density */
+void kn_shash_apply(const kn_shash *law, ptrdiff_t n, double *zt); /* forward, in place */
 
 typedef struct kn_shash_sums { /* of -ln density over some values, as a function of theta */
     double n, value;

@@ -8,6 +8,7 @@
 #include "gp/method.h"
 #include "gp/noise.h"
 #include "gp/slope.h"
+#include "norm/reference_loo.h"
 #include "work/check.h"
 #include "work/fit.h"
 #include "work/missing.h"

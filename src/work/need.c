@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "gp/noise.h"
-#include "norm/reference.h"
+#include "norm/reference_need.h"
 #include "work/score.h"
 
 /* What no allocation of ours tells: the program itself, and of each thread its stack and the

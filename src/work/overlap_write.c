@@ -104,16 +104,6 @@ out:
 /* ---- tables ------------------------------------------------------------------------------------
  */
 
-static kn_status write_header(kn_ctx *ctx, kn_table_writer *w, const char *const *names, int n)
-{
-    kn_status status = KN_OK;
-    for (int k = 0; k < n; k++)
-        KN_TRY(kn_table_writer_text(ctx, w, names[k]));
-    KN_TRY(kn_table_writer_end_row(ctx, w));
-out:
-    return status;
-}
-
 static kn_status write_name(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_table_writer *w)
 {
     char name[1100];
@@ -121,50 +111,57 @@ static kn_status write_name(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_t
     return kn_table_writer_text(ctx, w, name);
 }
 
-static kn_status write_shares(kn_ctx *ctx, const kn_overlaps *o, const char *path,
-                              const kn_write_options *options)
+/* Rows of response j. */
+typedef kn_status (*rows_of)(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_table_writer *w);
+
+static kn_status share_rows(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_table_writer *w)
 {
-    static const char *const names[] = {"response", "group", "n", "share_negative",
-                                        "share_positive"};
-    kn_status status;
-    kn_table_writer *w = NULL;
-    KN_TRY(kn_table_writer_new(ctx, path, options, &w));
-    KN_TRY(write_header(ctx, w, names, sizeof names / sizeof *names));
-    for (ptrdiff_t j = 0; j < o->T; j++)
-        for (ptrdiff_t g = 0; g < o->members->levels.n; g++) {
-            KN_TRY(write_name(ctx, o, j, w));
-            KN_TRY(kn_table_writer_text(ctx, w, o->members->levels.text[g]));
-            KN_TRY(kn_table_writer_number(ctx, w, o->share[g].n[j]));
-            for (int k = 0; k < KN_SIGNS; k++)
-                KN_TRY(kn_table_writer_number(ctx, w, o->share[g].share[k][j]));
-            KN_TRY(kn_table_writer_end_row(ctx, w));
-        }
-    KN_TRY(kn_table_writer_commit(ctx, w));
-    o->info->files++;
+    kn_status status = KN_OK;
+    for (ptrdiff_t g = 0; g < o->members->levels.n; g++) {
+        KN_TRY(write_name(ctx, o, j, w));
+        KN_TRY(kn_table_writer_text(ctx, w, o->members->levels.text[g]));
+        KN_TRY(kn_table_writer_number(ctx, w, o->share[g].n[j]));
+        for (int k = 0; k < KN_SIGNS; k++)
+            KN_TRY(kn_table_writer_number(ctx, w, o->share[g].share[k][j]));
+        KN_TRY(kn_table_writer_end_row(ctx, w));
+    }
 out:
-    kn_table_writer_free(w);
     return status;
 }
 
-static kn_status write_differences(kn_ctx *ctx, const kn_overlaps *o, const char *path,
-                                   const kn_write_options *options)
+static kn_status difference_row(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_table_writer *w)
 {
-    static const char *const names[] = {"response",       "difference_negative", "p_negative",
-                                        "p_negative_fdr", "difference_positive", "p_positive",
-                                        "p_positive_fdr"};
     kn_status status;
-    kn_table_writer *w = NULL;
-    KN_TRY(kn_table_writer_new(ctx, path, options, &w));
-    KN_TRY(write_header(ctx, w, names, sizeof names / sizeof *names));
-    for (ptrdiff_t j = 0; j < o->T; j++) {
-        KN_TRY(write_name(ctx, o, j, w));
-        for (int k = 0; k < KN_SIGNS; k++) {
-            KN_TRY(kn_table_writer_number(ctx, w, o->compare[k].difference[j]));
-            KN_TRY(kn_table_writer_number(ctx, w, o->compare[k].p[j]));
-            KN_TRY(kn_table_writer_number(ctx, w, o->compare[k].p_fdr[j]));
-        }
-        KN_TRY(kn_table_writer_end_row(ctx, w));
+    KN_TRY(write_name(ctx, o, j, w));
+    for (int k = 0; k < KN_SIGNS; k++) {
+        KN_TRY(kn_table_writer_number(ctx, w, o->compare[k].difference[j]));
+        KN_TRY(kn_table_writer_number(ctx, w, o->compare[k].p[j]));
+        KN_TRY(kn_table_writer_number(ctx, w, o->compare[k].p_fdr[j]));
     }
+    KN_TRY(kn_table_writer_end_row(ctx, w));
+out:
+    return status;
+}
+
+typedef struct table {
+    const char *file;
+    const char *const *names; /* NULL at the end */
+    rows_of rows;
+} table;
+
+static kn_status write_table(kn_ctx *ctx, const kn_overlaps *o, const table *t,
+                             const kn_write_options *options)
+{
+    kn_status status;
+    char path[PATH];
+    kn_table_writer *w = NULL;
+    KN_TRY(path_of(ctx, o, t->file, path));
+    KN_TRY(kn_table_writer_new(ctx, path, options, &w));
+    for (int k = 0; t->names[k]; k++)
+        KN_TRY(kn_table_writer_text(ctx, w, t->names[k]));
+    KN_TRY(kn_table_writer_end_row(ctx, w));
+    for (ptrdiff_t j = 0; j < o->T; j++)
+        KN_TRY(t->rows(ctx, o, j, w));
     KN_TRY(kn_table_writer_commit(ctx, w));
     o->info->files++;
 out:
@@ -174,15 +171,15 @@ out:
 
 static kn_status write_tables(kn_ctx *ctx, const kn_overlaps *o, const kn_write_options *options)
 {
-    kn_status status;
-    char path[PATH];
-    KN_TRY(path_of(ctx, o, "overlap.tsv", path));
-    KN_TRY(write_shares(ctx, o, path, options));
-    if (has_two(o)) {
-        KN_TRY(path_of(ctx, o, "difference.tsv", path));
-        KN_TRY(write_differences(ctx, o, path, options));
-    }
-out:
+    static const char *const shares[] = {"response",       "group",          "n",
+                                         "share_negative", "share_positive", NULL};
+    static const char *const differences[] = {
+        "response",   "difference_negative", "p_negative", "p_negative_fdr", "difference_positive",
+        "p_positive", "p_positive_fdr",      NULL};
+    kn_status status = write_table(ctx, o, &(table){"overlap.tsv", shares, share_rows}, options);
+    if (status == KN_OK && has_two(o))
+        status =
+            write_table(ctx, o, &(table){"difference.tsv", differences, difference_row}, options);
     return status;
 }
 

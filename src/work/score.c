@@ -14,10 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/mapped.h"
-#include "base/parallel.h"
 #include "gp/method.h"
-#include "gp/z.h"
-#include "model/gaps.h"
 #include "model/units.h"
 #include "work/check.h"
 #include "work/doubt.h"
@@ -28,17 +25,12 @@
 #include "work/predictions.h"
 #include "work/provenance.h"
 #include "work/room.h"
+#include "work/score_pass.h"
 #include "work/scores.h"
 
 /* Of a batch. Each batch reads the basis and the deviance's eigenvectors once, T x P and T x K:
  * LEAST keeps that a small part of the work where maps are large. */
 enum { BATCH_BYTES = 1 << 26, LEAST = 32 };
-
-enum { Z, YHAT, YS2, FDR };
-
-typedef struct units { /* from standardised to the caller's */
-    double scale, shift;
-} units;
 
 typedef struct work {
     const kn_model *model;
@@ -63,8 +55,7 @@ typedef struct work {
     kn_mapfile *file[KN_N_MAPS]; /* NULL: not asked for */
     ptrdiff_t batch;             /* people at a time */
     kn_shash *law;               /* of each response in use, made once; NULL: z have no shape */
-    /* rows x T of the batch under way, what is needed of them: buffers, or rows of the scores */
-    float *map[KN_N_MAPS], *buffer[KN_N_MAPS], *z_noise;
+    float *buffer[KN_N_MAPS], *z_noise; /* for the maps of a batch that the scores do not keep */
 } work;
 
 static void work_clear(work *w)
@@ -260,7 +251,7 @@ static kn_status prepare_batches(kn_ctx *ctx, work *w, ptrdiff_t rows)
             KN_TRY(kn_mapfile_new(ctx, &w->layout, kn_map_name[k], n, false, &w->file[k]));
         if (asked && !w->s.folder)
             KN_TRY(kn_alloc_f(ctx, n * T, &w->scores->map[k]));
-        else if (asked || (w->score && k == Z))
+        else if (asked || (w->score && k == KN_PASS_Z))
             KN_TRY(kn_alloc_f(ctx, w->batch * T, &w->buffer[k]));
     }
     if (w->score && w->model->reference.has_deviance)
@@ -269,193 +260,34 @@ out:
     return status;
 }
 
-/* One batch and a block of it. */
-typedef struct passing {
-    const work *w;
-    ptrdiff_t row, rows;
-    const kn_block *b;
-    kn_view raw;          /* covariates of these people */
-    kn_mat D;             /* rows x F: columns of the noise scale; none without one */
-    kn_mat z, loss, work; /* rows x width: of a block; work: total variances */
-} passing;
-
-/* Column j of a block, times scale and more, into its response's place of a map. */
-static void keep(const passing *p, kn_mat from, ptrdiff_t j, units in, float *map)
-{
-    const double *x = kn_col(from, j);
-    ptrdiff_t T = p->w->scores->T, at = p->w->model->y.kept[p->b->first + j];
-    for (ptrdiff_t i = 0; map && i < p->rows; i++)
-        map[i * T + at] = (float)(x[i] * in.scale + in.shift);
-}
-
-static void keep_predictions(void *self, ptrdiff_t from, ptrdiff_t to)
-{
-    const passing *p = self;
-    const kn_scaling *s = &p->w->model->y;
-    for (ptrdiff_t j = from; j < to; j++) {
-        double sd = s->sd[p->b->first + j];
-        keep(p, p->b->mean, j, (units){sd, s->mean[p->b->first + j]}, p->w->map[YHAT]);
-        keep(p, p->b->var, j, (units){sd * sd, 0}, p->w->map[YS2]);
-    }
-}
-
-/* z of a training sample: from the reference, where its own fold did not see it. */
-static void use_cross_validated(const passing *p, ptrdiff_t j, double *z)
-{
-    const kn_model *m = p->w->model;
-    for (ptrdiff_t i = 0; i < p->rows; i++) {
-        ptrdiff_t t = p->w->scores->cv_row[p->row + i];
-        if (t >= 0 && isfinite(z[i])) /* a response missing today has no z */
-            z[i] = (double)m->reference.z[t * m->gp.T + p->b->first + j];
-    }
-}
-
-/* Residuals, then z and losses of response j; in the end z by noise alone takes the place of the
- * variance. */
-static void make_column(const passing *p, ptrdiff_t j)
-{
-    const kn_block *b = p->b;
-    const kn_model *m = p->w->model;
-    const kn_layer *l = &m->layer;
-    const kn_shash *law = p->w->law ? &p->w->law[b->first + j] : NULL;
-    double *v = kn_col(b->var, j), *V = kn_col(p->work, j), *z = kn_col(p->z, j);
-    const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
-    kn_layer_factor(p->D, p->D.data ? kn_col(l->beta, b->first + j) : NULL, p->rows, V);
-    for (ptrdiff_t i = 0; i < p->rows; i++) {
-        double alone = kn_scores_noise(p->w->scores, p->row + i, b->first + j) * V[i];
-        V[i] = v[i] + alone;
-        v[i] = alone;
-        z[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
-    }
-    double *e = kn_col(p->loss, j); /* until it is the loss */
-    for (ptrdiff_t i = 0; i < p->rows; i++)
-        e[i] = z[i];
-    kn_layer_z(l, law, &(kn_layer_cells){p->rows, e, v, v, NULL});
-    kn_layer_z(l, law, &(kn_layer_cells){p->rows, z, V, z, e});
-    for (ptrdiff_t i = 0; m->empty_level && i < p->rows; i++)
-        if (kn_gaps_untrained(m, p->raw, i, b->first + j))
-            e[i] = NAN; /* no metric: what is said there rests on other levels */
-}
-
-static void make_z(void *self, ptrdiff_t from, ptrdiff_t to)
-{
-    for (ptrdiff_t j = from; j < to; j++)
-        make_column(self, j);
-}
-
-static void keep_z(void *self, ptrdiff_t from, ptrdiff_t to)
-{
-    static const units AS_IT_IS = {1, 0};
-    const passing *p = self;
-    for (ptrdiff_t j = from; j < to; j++) {
-        use_cross_validated(p, j, kn_col(p->z, j));
-        keep(p, p->z, j, AS_IT_IS, p->w->map[Z]);
-        keep(p, p->b->var, j, AS_IT_IS, p->w->z_noise);
-    }
-}
-
-static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
-{
-    enum { RESPONSES = 64 };
-    kn_status status = KN_OK;
-    passing *p = self;
-    const work *w = p->w;
-    p->b = b;
-    kn_parallel(ctx, b->count, RESPONSES, keep_predictions, p);
-    kn_scores_take_maps(ctx, w->scores, p->row, b);
-    if (w->score) {
-        kn_mat z = kn_cols(p->z, 0, b->count);
-        kn_parallel(ctx, b->count, RESPONSES, make_z, p);
-        kn_scores_take_losses(ctx, w->scores, p->row, b, z, kn_cols(p->loss, 0, b->count));
-        kn_parallel(ctx, b->count, RESPONSES, keep_z, p);
-        status = kn_scores_take_z(ctx, w->scores, p->row, z);
-    }
-    ptrdiff_t done = p->rows * (b->first + b->count) / w->model->gp.T;
-    kn_tell(ctx, w->score ? "scoring" : "predicting", p->row + done, w->people.n, NAN);
-    return status;
-}
-
-/* Responses that were left out of training have no numbers. */
-static void blank(const passing *p, float *map)
-{
-    const kn_scaling *s = &p->w->model->y;
-    for (ptrdiff_t j = 0, k = 0; map && j < s->n_all; j++) {
-        if (k < s->n_kept && s->kept[k] == j) {
-            k++;
-            continue;
-        }
-        for (ptrdiff_t i = 0; i < p->rows; i++)
-            map[i * s->n_all + j] = NAN;
-    }
-}
-
-static kn_view rows_of(kn_view v, ptrdiff_t first, ptrdiff_t rows)
-{
-    if (v.data)
-        v.data = (const char *)v.data + first * v.row_stride * (v.type == KN_F32 ? 4 : 8);
-    v.rows = rows;
-    return v;
-}
-
-static kn_status pass_blocks(kn_ctx *ctx, work *w, ptrdiff_t row, ptrdiff_t rows)
-{
-    kn_status status;
-    kn_maps *maps = NULL;
-    double *extra = NULL;
-    passing p = {.w = w, .row = row, .rows = rows};
-    unsigned needs = KN_WALK_MAPS | (w->score ? KN_WALK_Y : 0);
-    kn_visitor visitor = {&p, needs, NULL, pass_block, NULL};
-    kn_view X = kn_view_cols(w->people.X.data, w->people.n, w->people.X.cols);
-    ptrdiff_t width = kn_walk_width(0, w->model->gp.T);
-    const ptrdiff_t *group = w->standing.group ? w->standing.group + row : NULL;
-    KN_TRY(kn_maps_predict_groups(ctx, w->model, rows_of(X, row, rows), group, &maps));
-    p.raw = rows_of(X, row, rows);
-    if (w->score) {
-        KN_TRY(kn_layer_columns(ctx, &w->model->layer, &w->model->x, rows_of(X, row, rows), &p.D));
-        KN_TRY(kn_mat_new(ctx, rows, width, &p.z));
-        KN_TRY(kn_mat_new(ctx, rows, width, &p.loss));
-        KN_TRY(kn_mat_new(ctx, rows, width, &p.work));
-    }
-    KN_TRY(kn_alloc_d(ctx, rows, &extra));
-    KN_TRY(
-        kn_maps_beyond(ctx, w->model, rows_of(X, row, rows), maps, w->standing.held + row, extra));
-    kn_scores_beyond(w->scores, row, rows, extra, maps->maps.far);
-    kn_walk walk = {.Y = kn_responses_of(rows_of(w->people.Y, row, rows), &w->model->y),
-                    .maps = &maps->maps};
-    for (int k = 0; k < KN_N_MAPS; k++)
-        blank(&p, w->map[k]);
-    blank(&p, w->z_noise);
-    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
-out:
-    kn_mat_clear(&p.D);
-    kn_mat_clear(&p.z);
-    kn_mat_clear(&p.loss);
-    kn_mat_clear(&p.work);
-    kn_free(extra);
-    kn_maps_free(maps);
-    return status;
-}
-
 static kn_status pass_batches(kn_ctx *ctx, work *w)
 {
     kn_status status = KN_OK;
     ptrdiff_t n = w->people.n, T = w->scores->T;
+    kn_pass pass = {.model = w->model,
+                    .people = &w->people,
+                    .standing = &w->standing,
+                    .scores = w->scores,
+                    .score = w->score,
+                    .law = w->law,
+                    .z_noise = w->z_noise};
     for (ptrdiff_t row = 0; row < n; row += w->batch) {
         ptrdiff_t rows = n - row < w->batch ? n - row : w->batch;
         for (int k = 0; k < KN_N_MAPS; k++)
-            w->map[k] = w->scores->map[k] ? w->scores->map[k] + row * T : w->buffer[k];
-        KN_TRY(pass_blocks(ctx, w, row, rows));
-        kn_row_maps maps = {w->map[Z], w->z_noise, w->map[FDR]};
+            pass.map[k] = w->scores->map[k] ? w->scores->map[k] + row * T : w->buffer[k];
+        KN_TRY(kn_pass_run(ctx, &pass, row, rows));
+        kn_view Y = kn_view_some(w->people.Y, row, rows);
+        kn_row_maps maps = {pass.map[KN_PASS_Z], w->z_noise, pass.map[KN_PASS_FDR]};
         KN_TRY(kn_scores_take_rows(ctx, w->scores, row, rows, &maps));
         for (int k = 0; k < KN_N_MAPS; k++)
             if (w->file[k])
-                KN_TRY(kn_mapfile_rows(ctx, w->file[k], w->map[k], rows));
+                KN_TRY(kn_mapfile_rows(ctx, w->file[k], pass.map[k], rows));
         if (w->score)
-            KN_TRY(kn_doubt_rows(ctx, w->scores, row, rows_of(w->people.Y, row, rows), w->map[Z]));
+            KN_TRY(kn_doubt_rows(ctx, w->scores, row, Y, pass.map[KN_PASS_Z]));
         if (w->score && kn_values_hashed(w->data))
-            KN_TRY(kn_values_hash(ctx, rows_of(w->people.Y, row, rows), w->values, &w->values));
+            KN_TRY(kn_values_hash(ctx, Y, w->values, &w->values));
         if (w->score) /* of a scratch file these rows can go */
-            kn_view_done(ctx, rows_of(w->people.Y, row, rows), 0, w->people.Y.cols);
+            kn_view_done(ctx, Y, 0, Y.cols);
     }
 out:
     return status;

@@ -1,22 +1,17 @@
 #include "work/scores.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "data/columns.h"
 #include "data/words.h"
-#include "gp/method.h"
 #include "gp/noise.h"
 #include "model/units.h"
-#include "norm/burden.h"
 #include "norm/extrapolation.h"
-#include "norm/fdr.h"
 #include "norm/top.h"
-#include "work/attendance.h"
 #include "work/burdens.h"
+#include "work/recognise.h"
 #include "work/verdicts.h"
 
 const char *const kn_map_name[KN_N_MAPS] = {"z", "yhat", "ys2_model", "fdr"};
@@ -70,83 +65,6 @@ void kn_scores_free(kn_scores *s)
     json_decref(s->summary);
     free(s->json);
     kn_free(s);
-}
-
-/* Are the responses of row i those that the t-th sample of the reference had? By the sum of the
- * standardised values, which any change but a contrived one moves by more than rounding. */
-static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t t)
-{
-    double sum = 0, T = (double)m->gp.T;
-    if (!m->reference.y_sum)
-        return true; /* a model of the first days: nothing to compare with */
-    for (ptrdiff_t k = 0; k < m->gp.T; k++) {
-        double y = kn_view_at(Y, i, m->y.kept[k]);
-        sum += isfinite(y) ? (y - m->y.mean[k]) / m->y.sd[k] : 0;
-    }
-    return fabs(sum - m->reference.y_sum[t]) <= 1e-5 * sqrt(T) + 1e-9 * T;
-}
-
-/* Which of the training samples each id is. X: design of these people. */
-static void find_training(const kn_model *m, const kn_people *p, kn_mat X, kn_scores *s)
-{
-    for (ptrdiff_t i = 0; i < p->n; i++) {
-        s->training[i] = -1;
-        for (ptrdiff_t t = 0; m->ids && p->id && t < m->info.n_samples; t++) {
-            ptrdiff_t at = kn_reference_row(&m->reference, t);
-            if (strcmp(p->id[i], m->ids[t]) != 0)
-                continue;
-            if (s->training[i] < 0)
-                s->training[i] = t;
-            /* ids may repeat: this visit */
-            if (at >= 0 && same_responses(m, p->Y, i, at) && kn_same_covariates(m, X, i, t)) {
-                s->training[i] = t;
-                break;
-            }
-        }
-        s->in_training[i] = s->training[i] >= 0;
-    }
-}
-
-/* Who gets a stored z: training samples whose data are the same, unless asked otherwise. */
-static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_people *p, kn_mat X)
-{
-    ptrdiff_t responses = 0, covariates = 0;
-    for (ptrdiff_t i = 0; i < s->n; i++) {
-        s->cv_row[i] = -1;
-        if (s->training[i] < 0 || s->s->training_rows == KN_TRAINING_PLAIN)
-            continue;
-        ptrdiff_t t = kn_reference_row(&s->model->reference, s->training[i]);
-        if (t < 0 || !s->model->reference.z)
-            continue;
-        bool same_y = same_responses(s->model, p->Y, i, t);
-        bool same_x = kn_same_covariates(s->model, X, i, s->training[i]);
-        responses += !same_y;
-        covariates += !same_x;
-        if (same_y && same_x)
-            s->cv_row[i] = t;
-        else
-            s->n_changed++;
-    }
-    if (s->n_changed > 0)
-        kn_log(ctx, KN_LOG_WARNING,
-               "%td samples have ids of training but other responses (%td) or covariates (%td): "
-               "they are scored as new",
-               s->n_changed, responses, covariates);
-}
-
-/* People of training, known again by id and by their data. */
-static kn_status recognise(kn_ctx *ctx, kn_scores *s, const kn_people *p)
-{
-    kn_status status;
-    kn_mat X = {0};
-    kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
-    KN_TRY(kn_mat_new(ctx, p->n, s->model->x.F, &X));
-    KN_TRY(kn_design_apply(ctx, &s->model->x, raw, true, X, NULL));
-    find_training(s->model, p, X, s);
-    choose_stored(ctx, s, p, X);
-out:
-    kn_mat_clear(&X);
-    return status;
 }
 
 static kn_status new_flags(kn_ctx *ctx, ptrdiff_t n, bool **out)
@@ -218,56 +136,6 @@ void kn_scores_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t batch)
     kn_deviance_score_need(r, batch, s->T);
 }
 
-/* Who is abnormal, and whom the probabilities refer to. */
-static kn_status choose_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
-                               const kn_people *people)
-{
-    kn_status status = KN_OK;
-    const char *label = s->s->label, *reference = s->s->reference;
-    ptrdiff_t normal = 0;
-    if (label)
-        KN_TRY(kn_people_flag(ctx, data, people, "label", label, s->abnormal));
-    s->loo = strcmp(reference, "loo") == 0;
-    if (s->loo && !s->model->reference.has_loo_gev) {
-        status = kn_fail(ctx, KN_ERR_DATA,
-                         "%s has no leave-one-out reference; use {reference=cv} or COLUMN=VALUE",
-                         s->s->model ? s->s->model : "the model");
-        goto out;
-    }
-    if (!s->loo && strcmp(reference, "cv") != 0) {
-        KN_TRY(new_flags(ctx, s->n, &s->normals));
-        KN_TRY(kn_people_flag(ctx, data, people, "reference", reference, s->normals));
-    }
-    for (ptrdiff_t i = 0; i < s->n; i++) {
-        s->use[i] = !s->abnormal[i];
-        s->measured[i] = s->use[i] && s->cv_row[i] < 0;
-        normal += s->use[i];
-    }
-    if (label && normal == 0)
-        status =
-            kn_fail(ctx, KN_ERR_DATA, "every row has %s: there is nobody to compare with", label);
-out:
-    return status;
-}
-
-/* Ids, or row-0001 ... where there are none. */
-static kn_status name_people(kn_ctx *ctx, kn_scores *s, const kn_people *p)
-{
-    kn_status status;
-    void *memory;
-    if (p->id)
-        return kn_names_copy(ctx, p->id, p->n, &s->id);
-    KN_TRY(kn_alloc(ctx, s->n, sizeof *s->id, &memory));
-    s->id = memory;
-    for (ptrdiff_t i = 0; i < s->n; i++) {
-        KN_TRY(kn_alloc(ctx, KN_ROW_NAME, 1, &memory));
-        s->id[i] = memory;
-        kn_row_name(p->covariate_row[i], s->id[i]);
-    }
-out:
-    return status;
-}
-
 kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *settings, const kn_model *model,
                         const kn_data *data, const kn_people *people, kn_scores **out)
 {
@@ -283,15 +151,15 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *settings, const kn_model
                      .T = model->info.n_responses,
                      .scored = people->Y.data != NULL,
                      .began = kn_clock()};
-    KN_TRY(name_people(ctx, s, people));
+    KN_TRY(kn_recognise_names(ctx, s, people));
     KN_TRY(kn_alloc_d(ctx, s->T, &s->noise));
     KN_TRY(kn_model_noise(ctx, model, s->noise));
     KN_TRY(new_extrapolation(ctx, s));
     if (s->scored) {
         KN_TRY(new_people(ctx, s));
         KN_TRY(new_responses(ctx, s));
-        KN_TRY(recognise(ctx, s, people));
-        KN_TRY(choose_groups(ctx, s, data, people));
+        KN_TRY(kn_recognise(ctx, s, people));
+        KN_TRY(kn_recognise_groups(ctx, s, data, people));
     }
     *out = s;
 out:
@@ -349,77 +217,6 @@ void kn_scores_beyond(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double 
 kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z)
 {
     return kn_calibrator_add(ctx, &s->calibrator, z, s->use + row, kn_mat_none());
-}
-
-/* z maps held as floats over all responses, seen as those in use. */
-typedef struct float_maps {
-    const kn_model *model;
-    const float *z;
-    ptrdiff_t T;
-} float_maps;
-
-static kn_status float_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t count, kn_mat z)
-{
-    float_maps *f = self;
-    for (ptrdiff_t j = 0; j < count; j++) {
-        ptrdiff_t at = f->model->y.kept[first + j];
-        for (ptrdiff_t i = 0; i < z.rows; i++)
-            kn_col(z, j)[i] = (double)f->z[i * f->T + at];
-    }
-    return kn_check_cancel(ctx);
-}
-
-/* Of people row .. row + rows - 1, whose z maps these are. */
-static kn_status deviances(kn_ctx *ctx, kn_scores *s, bool by_noise, kn_z_source *source,
-                           ptrdiff_t row)
-{
-    const kn_reference *r = &s->model->reference;
-    const kn_deviance *d = by_noise ? &r->deviance_noise : &r->deviance;
-    double *dev = by_noise ? s->deviance_noise : s->deviance;
-    kn_status status = kn_deviance_score(ctx, d, source, dev + row);
-    for (ptrdiff_t i = row; status == KN_OK && i < row + source->rows; i++) {
-        if (s->cv_row[i] >= 0 && isfinite(dev[i])) /* judged by a model made without it */
-            dev[i] = d->ref[s->cv_row[i]];
-    }
-    return status;
-}
-
-/* Without components there is no model variance, and covariates tell alone. */
-static bool by_covariates(const kn_scores *s)
-{
-    return s->model->gp.P == 0 && s->model->gp.method->components;
-}
-
-static void end_extrapolation(kn_scores *s, ptrdiff_t row, ptrdiff_t rows)
-{
-    for (ptrdiff_t i = row; i < row + rows; i++)
-        s->extrapolation[i] += s->beyond[i];
-    kn_extrapolation_ratio(s->extrapolation + row, rows, s->noise_sum);
-    for (ptrdiff_t i = row; by_covariates(s) && i < row + rows; i++)
-        s->extrapolation[i] = s->beyond[i];
-}
-
-kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
-                              const kn_row_maps *maps)
-{
-    kn_status status;
-    const kn_reference *r = &s->model->reference;
-    end_extrapolation(s, row, rows);
-    if (!s->scored)
-        return KN_OK;
-    KN_TRY(kn_top_rows(ctx, maps->z, rows, s->T, r->top, s->statistic + row));
-    KN_TRY(kn_burdens_take(ctx, s, row, rows, maps));
-    for (ptrdiff_t i = row; i < row + rows; i++)
-        s->deviance[i] = s->deviance_noise[i] = NAN;
-    if (maps->z_noise) {
-        float_maps all = {s->model, maps->z, s->T}, noise = {s->model, maps->z_noise, s->T};
-        kn_z_source of_all = {&all, rows, s->model->gp.T, float_block, &s->model->y};
-        kn_z_source of_noise = {&noise, rows, s->model->gp.T, float_block, &s->model->y};
-        KN_TRY(deviances(ctx, s, false, &of_all, row));
-        KN_TRY(deviances(ctx, s, true, &of_noise, row));
-    }
-out:
-    return status;
 }
 
 static kn_status detection(kn_ctx *ctx, kn_scores *s)

@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "model/file.h"
+#include "norm/reference_loo.h"
 
 static kn_ctx *ctx;
 

@@ -24,7 +24,6 @@ static void law_matches_golden(void **state)
         kn_mat z = ref_numbers(one, "z"), u = ref_numbers(one, "u");
         kn_mat nll = ref_numbers(one, "nll"), back = ref_numbers(one, "back");
         kn_shash law = kn_shash_at(&nodes, theta);
-        double sum = 0;
         assert_close(law.loc, ref_number(one, "m"), 1e-12);
         assert_close(law.sc, ref_number(one, "s"), 1e-12);
         for (ptrdiff_t i = 0; i < z.rows; i++) {
@@ -34,9 +33,7 @@ static void law_matches_golden(void **state)
             assert_close(kn_shash_nll(&law, z.data[i]), nll.data[i], 1e-12);
             kn_shash_apply(&law, 1, &fast);
             assert_close(fast, u.data[i], 1e-12);
-            sum += nll.data[i];
         }
-        assert_close(kn_shash_loss(&law, z.rows, z.data), sum, 1e-12);
         free(z.data), free(u.data), free(nll.data), free(back.data);
     }
     json_decref(j);

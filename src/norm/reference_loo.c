@@ -1,0 +1,52 @@
+#include "norm/reference_loo.h"
+
+#include "gp/loo.h"
+#include "norm/gev_fit.h"
+#include "norm/zmaps.h"
+
+kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
+                           kn_cv_summary *summary)
+{
+    kn_status status;
+    const kn_gp *gp = job->gp;
+    kn_gp_maps loo = {0};
+    kn_mat D = {0};
+    kn_z_maker z = {.gp = gp, .maps = &loo, .share = r->top, .layer = job->layer, .D = job->D};
+    kn_visitor visitor = kn_z_maker_visitor(&z);
+    kn_gev_estimate e;
+    double losses[KN_N_LOSSES];
+    if (r->sample && job->D.data) {
+        KN_TRY(kn_mat_new(ctx, r->n, job->D.cols, &D));
+        for (ptrdiff_t f = 0; f < D.cols; f++)
+            for (ptrdiff_t i = 0; i < r->n; i++)
+                kn_col(D, f)[i] = kn_at(job->D, r->sample[i], f);
+        z.D = D;
+    }
+    KN_TRY(kn_gp_loo(ctx, gp, job->Y, &loo));
+    loo.Y = kn_responses_as_given(job->Y); /* judged by what is observed [METHOD 0b] */
+    if (r->sample)
+        KN_TRY(kn_gp_maps_select(ctx, &loo, r->sample, r->n));
+    KN_TRY(kn_alloc_d(ctx, r->n, &r->loo_statistic));
+    kn_walk walk = kn_z_maker_walk(&z, "leave-one-out");
+    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    kn_top_stream_result(&z.top, r->loo_statistic);
+    KN_TRY(kn_slots_sum(ctx, &z.losses, losses));
+    *summary = kn_losses_summary(losses, (int)gp->N);
+    if (r->has_gev) { /* what the folds allow, leave-one-out allows */
+        status = kn_gev_fit(ctx, r->loo_statistic, r->n, &e);
+        r->has_loo_gev = status == KN_OK;
+        if (r->has_loo_gev)
+            r->loo_gev = e.gev;
+        if (status == KN_ERR_DATA || status == KN_ERR_NUMERIC)
+            status = KN_OK;
+    }
+out:
+    if (status != KN_OK) {
+        kn_free(r->loo_statistic);
+        r->loo_statistic = NULL;
+    }
+    kn_mat_clear(&D);
+    kn_z_maker_clear(&z);
+    kn_gp_maps_clear(&loo);
+    return status;
+}

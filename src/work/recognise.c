@@ -1,0 +1,134 @@
+#include "work/recognise.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "data/columns.h"
+#include "model/units.h"
+#include "work/attendance.h"
+
+kn_status kn_recognise_names(kn_ctx *ctx, kn_scores *s, const kn_people *p)
+{
+    kn_status status;
+    void *memory;
+    if (p->id)
+        return kn_names_copy(ctx, p->id, p->n, &s->id);
+    KN_TRY(kn_alloc(ctx, s->n, sizeof *s->id, &memory));
+    s->id = memory;
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        KN_TRY(kn_alloc(ctx, KN_ROW_NAME, 1, &memory));
+        s->id[i] = memory;
+        kn_row_name(p->covariate_row[i], s->id[i]);
+    }
+out:
+    return status;
+}
+
+/* Are the responses of row i those that the t-th sample of the reference had? By the sum of the
+ * standardised values, which any change but a contrived one moves by more than rounding. */
+static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t t)
+{
+    double sum = 0, T = (double)m->gp.T;
+    if (!m->reference.y_sum)
+        return true; /* a model of the first days: nothing to compare with */
+    for (ptrdiff_t k = 0; k < m->gp.T; k++) {
+        double y = kn_view_at(Y, i, m->y.kept[k]);
+        sum += isfinite(y) ? (y - m->y.mean[k]) / m->y.sd[k] : 0;
+    }
+    return fabs(sum - m->reference.y_sum[t]) <= 1e-5 * sqrt(T) + 1e-9 * T;
+}
+
+/* Which of the training samples each id is. X: design of these people. */
+static void find_training(const kn_model *m, const kn_people *p, kn_mat X, kn_scores *s)
+{
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        s->training[i] = -1;
+        for (ptrdiff_t t = 0; m->ids && p->id && t < m->info.n_samples; t++) {
+            ptrdiff_t at = kn_reference_row(&m->reference, t);
+            if (strcmp(p->id[i], m->ids[t]) != 0)
+                continue;
+            if (s->training[i] < 0)
+                s->training[i] = t;
+            /* ids may repeat: this visit */
+            if (at >= 0 && same_responses(m, p->Y, i, at) && kn_same_covariates(m, X, i, t)) {
+                s->training[i] = t;
+                break;
+            }
+        }
+        s->in_training[i] = s->training[i] >= 0;
+    }
+}
+
+/* Who gets a stored z: training samples whose data are the same, unless asked otherwise. */
+static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_people *p, kn_mat X)
+{
+    ptrdiff_t responses = 0, covariates = 0;
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        s->cv_row[i] = -1;
+        if (s->training[i] < 0 || s->s->training_rows == KN_TRAINING_PLAIN)
+            continue;
+        ptrdiff_t t = kn_reference_row(&s->model->reference, s->training[i]);
+        if (t < 0 || !s->model->reference.z)
+            continue;
+        bool same_y = same_responses(s->model, p->Y, i, t);
+        bool same_x = kn_same_covariates(s->model, X, i, s->training[i]);
+        responses += !same_y;
+        covariates += !same_x;
+        if (same_y && same_x)
+            s->cv_row[i] = t;
+        else
+            s->n_changed++;
+    }
+    if (s->n_changed > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td samples have ids of training but other responses (%td) or covariates (%td): "
+               "they are scored as new",
+               s->n_changed, responses, covariates);
+}
+
+kn_status kn_recognise(kn_ctx *ctx, kn_scores *s, const kn_people *p)
+{
+    kn_status status;
+    kn_mat X = {0};
+    kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
+    KN_TRY(kn_mat_new(ctx, p->n, s->model->x.F, &X));
+    KN_TRY(kn_design_apply(ctx, &s->model->x, raw, true, X, NULL));
+    find_training(s->model, p, X, s);
+    choose_stored(ctx, s, p, X);
+out:
+    kn_mat_clear(&X);
+    return status;
+}
+
+kn_status kn_recognise_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
+                              const kn_people *people)
+{
+    kn_status status = KN_OK;
+    const char *label = s->s->label, *reference = s->s->reference;
+    ptrdiff_t normal = 0;
+    void *flags;
+    if (label)
+        KN_TRY(kn_people_flag(ctx, data, people, "label", label, s->abnormal));
+    s->loo = strcmp(reference, "loo") == 0;
+    if (s->loo && !s->model->reference.has_loo_gev) {
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "%s has no leave-one-out reference; use {reference=cv} or COLUMN=VALUE",
+                         s->s->model ? s->s->model : "the model");
+        goto out;
+    }
+    if (!s->loo && strcmp(reference, "cv") != 0) {
+        KN_TRY(kn_alloc(ctx, s->n, sizeof *s->normals, &flags));
+        s->normals = flags;
+        KN_TRY(kn_people_flag(ctx, data, people, "reference", reference, s->normals));
+    }
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        s->use[i] = !s->abnormal[i];
+        s->measured[i] = s->use[i] && s->cv_row[i] < 0;
+        normal += s->use[i];
+    }
+    if (label && normal == 0)
+        status =
+            kn_fail(ctx, KN_ERR_DATA, "every row has %s: there is nobody to compare with", label);
+out:
+    return status;
+}

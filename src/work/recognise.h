@@ -1,0 +1,20 @@
+/* Who is who among the people to be scored: their names, who was in training and is owed the z of
+ * the fold that did not see them, who is labelled, and whom probabilities refer to   [METHOD 8] */
+#ifndef KN_WORK_RECOGNISE_H
+#define KN_WORK_RECOGNISE_H
+
+#include "work/scores.h"
+
+/* s->id: ids, or row-0001 ... where there are none. */
+kn_status kn_recognise_names(kn_ctx *ctx, kn_scores *s, const kn_people *people);
+
+/* s->training, s->cv_row: people of training, known again by id and by their data. n x N ids, and
+ * the T responses of those whose id is known. */
+kn_status kn_recognise(kn_ctx *ctx, kn_scores *s, const kn_people *people);
+
+/* s->abnormal, s->normals, s->use, s->measured: who is abnormal, and whom the probabilities refer
+ * to. After kn_recognise. */
+kn_status kn_recognise_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
+                              const kn_people *people);
+
+#endif

@@ -1,0 +1,170 @@
+#include "work/score_pass.h"
+
+#include <math.h>
+
+#include "base/parallel.h"
+#include "gp/walk.h"
+#include "model/gaps.h"
+#include "model/units.h"
+#include "work/predictions.h"
+
+typedef struct units { /* from standardised to the caller's */
+    double scale, shift;
+} units;
+
+/* One batch and a block of it. */
+typedef struct passing {
+    const kn_pass *w;
+    ptrdiff_t row, rows;
+    const kn_block *b;
+    kn_view raw;          /* covariates of these people */
+    kn_mat D;             /* rows x F: columns of the noise scale; none without one */
+    kn_mat z, loss, work; /* rows x width: of a block; work: total variances */
+} passing;
+
+/* Column j of a block, times scale and more, into its response's place of a map. */
+static void keep(const passing *p, kn_mat from, ptrdiff_t j, units in, float *map)
+{
+    const double *x = kn_col(from, j);
+    ptrdiff_t T = p->w->scores->T, at = p->w->model->y.kept[p->b->first + j];
+    for (ptrdiff_t i = 0; map && i < p->rows; i++)
+        map[i * T + at] = (float)(x[i] * in.scale + in.shift);
+}
+
+static void keep_predictions(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const passing *p = self;
+    const kn_scaling *s = &p->w->model->y;
+    for (ptrdiff_t j = from; j < to; j++) {
+        double sd = s->sd[p->b->first + j];
+        keep(p, p->b->mean, j, (units){sd, s->mean[p->b->first + j]}, p->w->map[KN_PASS_YHAT]);
+        keep(p, p->b->var, j, (units){sd * sd, 0}, p->w->map[KN_PASS_YS2]);
+    }
+}
+
+/* z of a training sample: from the reference, where its own fold did not see it. */
+static void use_cross_validated(const passing *p, ptrdiff_t j, double *z)
+{
+    const kn_model *m = p->w->model;
+    for (ptrdiff_t i = 0; i < p->rows; i++) {
+        ptrdiff_t t = p->w->scores->cv_row[p->row + i];
+        if (t >= 0 && isfinite(z[i])) /* a response missing today has no z */
+            z[i] = (double)m->reference.z[t * m->gp.T + p->b->first + j];
+    }
+}
+
+/* Residuals, then z and losses of response j; in the end z by noise alone takes the place of the
+ * variance. */
+static void make_column(const passing *p, ptrdiff_t j)
+{
+    const kn_block *b = p->b;
+    const kn_model *m = p->w->model;
+    const kn_layer *l = &m->layer;
+    const kn_shash *law = p->w->law ? &p->w->law[b->first + j] : NULL;
+    double *v = kn_col(b->var, j), *V = kn_col(p->work, j), *z = kn_col(p->z, j);
+    const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
+    kn_layer_factor(p->D, p->D.data ? kn_col(l->beta, b->first + j) : NULL, p->rows, V);
+    for (ptrdiff_t i = 0; i < p->rows; i++) {
+        double alone = kn_scores_noise(p->w->scores, p->row + i, b->first + j) * V[i];
+        V[i] = v[i] + alone;
+        v[i] = alone;
+        z[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
+    }
+    double *e = kn_col(p->loss, j); /* until it is the loss */
+    for (ptrdiff_t i = 0; i < p->rows; i++)
+        e[i] = z[i];
+    kn_layer_z(l, law, &(kn_layer_cells){p->rows, e, v, v, NULL});
+    kn_layer_z(l, law, &(kn_layer_cells){p->rows, z, V, z, e});
+    for (ptrdiff_t i = 0; m->empty_level && i < p->rows; i++)
+        if (kn_gaps_untrained(m, p->raw, i, b->first + j))
+            e[i] = NAN; /* no metric: what is said there rests on other levels */
+}
+
+static void make_z(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    for (ptrdiff_t j = from; j < to; j++)
+        make_column(self, j);
+}
+
+static void keep_z(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    static const units AS_IT_IS = {1, 0};
+    const passing *p = self;
+    for (ptrdiff_t j = from; j < to; j++) {
+        use_cross_validated(p, j, kn_col(p->z, j));
+        keep(p, p->z, j, AS_IT_IS, p->w->map[KN_PASS_Z]);
+        keep(p, p->b->var, j, AS_IT_IS, p->w->z_noise);
+    }
+}
+
+static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    enum { RESPONSES = 64 };
+    kn_status status = KN_OK;
+    passing *p = self;
+    const kn_pass *w = p->w;
+    p->b = b;
+    kn_parallel(ctx, b->count, RESPONSES, keep_predictions, p);
+    kn_scores_take_maps(ctx, w->scores, p->row, b);
+    if (w->score) {
+        kn_mat z = kn_cols(p->z, 0, b->count);
+        kn_parallel(ctx, b->count, RESPONSES, make_z, p);
+        kn_scores_take_losses(ctx, w->scores, p->row, b, z, kn_cols(p->loss, 0, b->count));
+        kn_parallel(ctx, b->count, RESPONSES, keep_z, p);
+        status = kn_scores_take_z(ctx, w->scores, p->row, z);
+    }
+    ptrdiff_t done = p->rows * (b->first + b->count) / w->model->gp.T;
+    kn_tell(ctx, w->score ? "scoring" : "predicting", p->row + done, w->people->n, NAN);
+    return status;
+}
+
+/* Responses that were left out of training have no numbers. */
+static void blank(const passing *p, float *map)
+{
+    const kn_scaling *s = &p->w->model->y;
+    for (ptrdiff_t j = 0, k = 0; map && j < s->n_all; j++) {
+        if (k < s->n_kept && s->kept[k] == j) {
+            k++;
+            continue;
+        }
+        for (ptrdiff_t i = 0; i < p->rows; i++)
+            map[i * s->n_all + j] = NAN;
+    }
+}
+
+kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t rows)
+{
+    kn_status status;
+    kn_maps *maps = NULL;
+    double *extra = NULL;
+    kn_view X = kn_view_cols(w->people->X.data, w->people->n, w->people->X.cols);
+    passing p = {.w = w, .row = row, .rows = rows, .raw = kn_view_some(X, row, rows)};
+    unsigned needs = KN_WALK_MAPS | (w->score ? KN_WALK_Y : 0);
+    kn_visitor visitor = {&p, needs, NULL, pass_block, NULL};
+    ptrdiff_t width = kn_walk_width(0, w->model->gp.T);
+    const ptrdiff_t *group = w->standing->group ? w->standing->group + row : NULL;
+    KN_TRY(kn_maps_predict_groups(ctx, w->model, p.raw, group, &maps));
+    if (w->score) {
+        KN_TRY(kn_layer_columns(ctx, &w->model->layer, &w->model->x, p.raw, &p.D));
+        KN_TRY(kn_mat_new(ctx, rows, width, &p.z));
+        KN_TRY(kn_mat_new(ctx, rows, width, &p.loss));
+        KN_TRY(kn_mat_new(ctx, rows, width, &p.work));
+    }
+    KN_TRY(kn_alloc_d(ctx, rows, &extra));
+    KN_TRY(kn_maps_beyond(ctx, w->model, p.raw, maps, w->standing->held + row, extra));
+    kn_scores_beyond(w->scores, row, rows, extra, maps->maps.far);
+    kn_walk walk = {.Y = kn_responses_of(kn_view_some(w->people->Y, row, rows), &w->model->y),
+                    .maps = &maps->maps};
+    for (int k = 0; k < KN_N_MAPS; k++)
+        blank(&p, w->map[k]);
+    blank(&p, w->z_noise);
+    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+out:
+    kn_mat_clear(&p.D);
+    kn_mat_clear(&p.z);
+    kn_mat_clear(&p.loss);
+    kn_mat_clear(&p.work);
+    kn_free(extra);
+    kn_maps_free(maps);
+    return status;
+}

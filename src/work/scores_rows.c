@@ -1,0 +1,79 @@
+/* From whole z maps to numbers of each person: the statistic, burdens, the joint deviances, and how
+ * far from training they are [METHOD 8, 8b]. Of training samples what the reference has of them. */
+#include <math.h>
+
+#include "gp/method.h"
+#include "norm/extrapolation.h"
+#include "norm/top.h"
+#include "work/burdens.h"
+
+/* z maps held as floats over all responses, seen as those in use. */
+typedef struct float_maps {
+    const kn_model *model;
+    const float *z;
+    ptrdiff_t T;
+} float_maps;
+
+static kn_status float_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t count, kn_mat z)
+{
+    float_maps *f = self;
+    for (ptrdiff_t j = 0; j < count; j++) {
+        ptrdiff_t at = f->model->y.kept[first + j];
+        for (ptrdiff_t i = 0; i < z.rows; i++)
+            kn_col(z, j)[i] = (double)f->z[i * f->T + at];
+    }
+    return kn_check_cancel(ctx);
+}
+
+/* Of people row .. row + rows - 1, whose z maps these are. */
+static kn_status deviances(kn_ctx *ctx, kn_scores *s, bool by_noise, kn_z_source *source,
+                           ptrdiff_t row)
+{
+    const kn_reference *r = &s->model->reference;
+    const kn_deviance *d = by_noise ? &r->deviance_noise : &r->deviance;
+    double *dev = by_noise ? s->deviance_noise : s->deviance;
+    kn_status status = kn_deviance_score(ctx, d, source, dev + row);
+    for (ptrdiff_t i = row; status == KN_OK && i < row + source->rows; i++) {
+        if (s->cv_row[i] >= 0 && isfinite(dev[i])) /* judged by a model made without it */
+            dev[i] = d->ref[s->cv_row[i]];
+    }
+    return status;
+}
+
+/* Without components there is no model variance, and covariates tell alone. */
+static bool by_covariates(const kn_scores *s)
+{
+    return s->model->gp.P == 0 && s->model->gp.method->components;
+}
+
+static void end_extrapolation(kn_scores *s, ptrdiff_t row, ptrdiff_t rows)
+{
+    for (ptrdiff_t i = row; i < row + rows; i++)
+        s->extrapolation[i] += s->beyond[i];
+    kn_extrapolation_ratio(s->extrapolation + row, rows, s->noise_sum);
+    for (ptrdiff_t i = row; by_covariates(s) && i < row + rows; i++)
+        s->extrapolation[i] = s->beyond[i];
+}
+
+kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
+                              const kn_row_maps *maps)
+{
+    kn_status status;
+    const kn_reference *r = &s->model->reference;
+    end_extrapolation(s, row, rows);
+    if (!s->scored)
+        return KN_OK;
+    KN_TRY(kn_top_rows(ctx, maps->z, rows, s->T, r->top, s->statistic + row));
+    KN_TRY(kn_burdens_take(ctx, s, row, rows, maps));
+    for (ptrdiff_t i = row; i < row + rows; i++)
+        s->deviance[i] = s->deviance_noise[i] = NAN;
+    if (maps->z_noise) {
+        float_maps all = {s->model, maps->z, s->T}, noise = {s->model, maps->z_noise, s->T};
+        kn_z_source of_all = {&all, rows, s->model->gp.T, float_block, &s->model->y};
+        kn_z_source of_noise = {&noise, rows, s->model->gp.T, float_block, &s->model->y};
+        KN_TRY(deviances(ctx, s, false, &of_all, row));
+        KN_TRY(deviances(ctx, s, true, &of_noise, row));
+    }
+out:
+    return status;
+}
