@@ -13,7 +13,10 @@ static void report_auc(const kn_scores *s, const char *label)
     } by[] = {{"top statistic", "AUC.top", "AUC.top.low", "AUC.top.high"},
               {"deviance", "AUC.deviance", "AUC.deviance.low", "AUC.deviance.high"},
               {"deviance_noise", "AUC.deviance_noise", "AUC.deviance_noise.low",
-               "AUC.deviance_noise.high"}};
+               "AUC.deviance_noise.high"},
+              {"low responses", "AUC.negative", "AUC.negative.low", "AUC.negative.high"},
+              {"high responses", "AUC.positive", "AUC.positive.low", "AUC.positive.high"},
+              {"mean z", "AUC.mean_z", "AUC.mean_z.low", "AUC.mean_z.high"}};
     for (size_t k = 0; k < sizeof by / sizeof *by; k++) {
         double auc = kn_scores_number(s, by[k].area), low = kn_scores_number(s, by[k].low);
         if (isfinite(auc))
