@@ -560,6 +560,7 @@ static void a_model_without_components_scores(void **state)
     kn_model *m;
     kn_scores *scores;
     kn_options *o = options_of(ctx, "score", "training_rows=plain");
+    kn_options *plain = options_of(ctx, "fit", "calibrate=none");
     const char *sex[N];
     for (int i = 0; i < N; i++)
         sex[i] = kn_at(c.X, i, SEX) > 0 ? "f" : "m";
@@ -567,7 +568,7 @@ static void a_model_without_components_scores(void **state)
     assert_ok(ctx, kn_data_numbers(ctx, d, "age", kn_col(c.X, AGE), 1));
     assert_ok(ctx, kn_data_texts(ctx, d, "sex", sex));
     assert_ok(ctx, kn_data_responses(ctx, d, cohort_view(c.Y), NULL));
-    assert_ok(ctx, kn_fit(ctx, d, NULL, &m));
+    assert_ok(ctx, kn_fit(ctx, d, plain, &m));
     assert_int_equal((int)kn_model_number(m, "n_components"), 0);
     assert_ok(ctx, kn_score(ctx, m, d, o, &scores));
     kn_mat z = ref_new(N, T), noise = ref_new(T, 1);
@@ -581,6 +582,7 @@ static void a_model_without_components_scores(void **state)
     kn_model_free(m);
     kn_data_free(d);
     kn_options_free(o);
+    kn_options_free(plain);
     free(z.data), free(noise.data);
     cohort_free(&c);
 }

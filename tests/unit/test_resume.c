@@ -586,7 +586,7 @@ static void a_step_that_differs_is_taken_anew_with_those_after_it(void **state)
 static void a_full_disk_does_not_stop_the_fit(void **state)
 {
     (void)state;
-    problem p = new_problem(20, 3);
+    problem p = new_problem(120, 3); /* enough for nothing else to be said */
     kn_settings o = options();
     counter count = {.cancel_after = -1};
     kn_model *m;
