@@ -28,7 +28,8 @@ const cli_command cmd_predict = {
     .usage = "MODEL -c FILE -o DIR [options]",
     .description =
         "What is normal for these covariates: the mean of every response and the variance of the\n"
-        "mean (ys2_model); ys2_noise, the variance of people around it, is the same for all.",
+        "mean (ys2_model); ys2_noise, the variance of people around it, is one map\n"
+        "for all, of average covariates where noise varies with them (info says so).",
     .example = "kronorm predict model.safetensors -c new_participants.tsv -o predicted",
     .model = true,
     .needs = "covariates output",

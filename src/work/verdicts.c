@@ -83,9 +83,10 @@ static bool is_member(const kn_scores *s, bool top, ptrdiff_t i)
     return s->cv_row[i] >= 0 && !(top && s->loo); /* its z is that of the folds */
 }
 
+/* The z of the folds, which a training person has, were made without the group. */
 static bool has_reference(const kn_scores *s, ptrdiff_t i)
 {
-    return !(s->standing->group && s->standing->group[i] >= 0);
+    return s->cv_row[i] >= 0 || !(s->standing->group && s->standing->group[i] >= 0);
 }
 
 static void judge(kn_scores *s, const kind *k, bool top, const kn_rarity_law *law)
