@@ -189,9 +189,10 @@ static void learn_shape(const kn_learner *l, const kn_learner_column *c, const d
         theta[1] = l->shape.mu[1];
         kn_shash_newton(&l->layer->nodes, &l->shape, finite, some, theta);
     }
+    kn_shash_point at = kn_shash_point_at(&l->layer->nodes, theta);
     for (int f = 0; f < l->job.folds; f++) {
         finite = kn_learner_rest(l, z1, f, spread[f], some);
-        kn_shash_step(&l->layer->nodes, &l->shape, finite, some, theta, kn_col(apart, f));
+        kn_shash_step(&at, &l->shape, finite, some, theta, kn_col(apart, f));
     }
 }
 

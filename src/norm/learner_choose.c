@@ -7,7 +7,7 @@
 #include "norm/normal.h"
 #include "norm/squares.h"
 
-static const double SAMPLE_CELLS = 1.2e6;
+static const double SAMPLE_CELLS = 6e5;
 enum { SAMPLE_LEAST = 500, SAMPLE_MOST = 5000, AUTO_FROM = 50, PEOPLE_A_COLUMN = 10, GRAIN = 8 };
 
 /* ---- a sample of the responses --------------------------------------------------------------- */
@@ -308,10 +308,11 @@ static kn_status shape_scores(kn_ctx *ctx, const kn_learner *l, kn_mat zt, kn_ma
         kn_learner_spread(l, kn_col(l->e, j), spread);
         for (ptrdiff_t i = 0; i < l->job.n; i++)
             z1[i] = plain_z(l, i, j);
+        kn_shash_point at = kn_shash_point_at(&l->layer->nodes, kn_col(theta, j));
         for (int f = 0; f < folds; f++) {
             double own[2];
             ptrdiff_t n = kn_learner_rest(l, z1, f, spread[f], some);
-            kn_shash_step(&l->layer->nodes, &l->shape, n, some, kn_col(theta, j), own);
+            kn_shash_step(&at, &l->shape, n, some, kn_col(theta, j), own);
             kn_shash law = kn_shash_at(&l->layer->nodes, own);
             for (ptrdiff_t i = l->start[f]; i < l->start[f + 1]; i++) {
                 if (isnan(z[i]))

@@ -123,13 +123,12 @@ void kn_shash_newton(const kn_shash_nodes *nodes, const kn_shash_prior *prior, p
     }
 }
 
-void kn_shash_step(const kn_shash_nodes *nodes, const kn_shash_prior *prior, ptrdiff_t n,
+void kn_shash_step(const kn_shash_point *at, const kn_shash_prior *prior, ptrdiff_t n,
                    const double *zt, const double theta[2], double out[2])
 {
     double step[2];
     kn_shash_sums s = {0};
-    kn_shash_point at = kn_shash_point_at(nodes, theta);
-    kn_shash_add(&at, n, zt, &s);
+    kn_shash_add(at, n, zt, &s);
     add_prior(prior, theta, &s);
     newton_step(&s, theta, step);
     for (int k = 0; k < 2; k++)

@@ -49,8 +49,9 @@ kn_status kn_shash_prior_fit(kn_ctx *ctx, const kn_shash_nodes *nodes, kn_mat zt
                              kn_mat theta, kn_shash_prior *prior);
 
 /* One Newton step from theta for n other values without NaN, prior held: where some of those that
- * theta was fitted to have left, that is nearly the fit to the rest. One evaluation. */
-void kn_shash_step(const kn_shash_nodes *nodes, const kn_shash_prior *prior, ptrdiff_t n,
+ * theta was fitted to have left, that is nearly the fit to the rest. at: of theta. One evaluation.
+ */
+void kn_shash_step(const kn_shash_point *at, const kn_shash_prior *prior, ptrdiff_t n,
                    const double *zt, const double theta[2], double out[2]);
 
 #endif

@@ -203,7 +203,8 @@ static void shape(const remake *r, cells *c, kn_mat theta, double *before, doubl
                         kn_student_to_normal(spread(c, r->fold, f, j) * kn_at(c->e, i, j) / sqrt(V),
                                              (double)(c->n - 1));
             }
-            kn_shash_step(&nodes, &prior, n, rest, kn_col(theta, j), kn_col(apart, f));
+            kn_shash_point at = kn_shash_point_at(&nodes, kn_col(theta, j));
+            kn_shash_step(&at, &prior, n, rest, kn_col(theta, j), kn_col(apart, f));
         }
         for (ptrdiff_t i = 0; i < c->n; i++) {
             kn_shash law = kn_shash_at(&nodes, kn_col(apart, r->fold[i]));
