@@ -159,6 +159,7 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
                             .numeric = j->s->numeric,
                             .group = group,
                             .session = kn_session_is_one(j->s->session) ? NULL : j->s->session,
+                            .where = j->s->where,
                             .codes = additive,
                             .missing = (kn_missing)j->s->missing,
                             .one_file = d->responses == d->covariates,

@@ -1,6 +1,7 @@
 /* Which columns of a table are covariates, by --use or by default, and what is said of them. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "data/columns.h"
 #include "data/recipe.h"
@@ -27,13 +28,27 @@ static const char *barred(const kn_table *table, const kn_recipe_options *o, ptr
     return NULL;
 }
 
+/* Do the conditions hold this column to one value, as in group=control? */
+static bool held_by_where(const char *where, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = where; at && *at; at = strchr(at, ',')) {
+        at += strspn(at, ", ");
+        const char *rest = at + n;
+        if (strncasecmp(at, name, n) == 0 && rest[strspn(rest, " ")] == '=')
+            return true;
+    }
+    return false;
+}
+
 /* Who is a patient, and which visit it was, is no covariate unless somebody says so: a model that
  * has it calls nothing abnormal. */
 static bool set_aside(const kn_table *table, const kn_recipe_options *o, ptrdiff_t col)
 {
     kn_usual usual = kn_usual_column(kn_table_name(table, col));
     return usual == KN_COLUMN_GROUP || usual == KN_COLUMN_SESSION ||
-           (o->session && kn_column_find(table, o->session) == col);
+           (o->session && kn_column_find(table, o->session) == col) ||
+           held_by_where(o->where, kn_table_name(table, col));
 }
 
 static bool by_default(const kn_table *table, const kn_recipe_options *o, ptrdiff_t col)

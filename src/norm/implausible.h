@@ -4,6 +4,7 @@
  *     constant  all of a person's values are the same one: a blank image
  *     larger    |y_j| > 5 (mean_j^2 + sd_j^2)^1/2 of training on more than half of the responses
  *     smaller   |y_j| < |mean_j|/5 on more than half of those that have |mean_j| > 3 sd_j
+ *     code      some y_j is -999 or -9999, and that is more than 10 sd_j from mean_j
  *     z         the mean of z_j^2 over the half of the responses where it is smallest is above 4
  *
  * Units that differ by ten or more move most values past 5, and nobody's own do. The smaller half
@@ -20,7 +21,8 @@ typedef enum kn_implausible {
     KN_IMPLAUSIBLE_LARGER = 2,
     KN_IMPLAUSIBLE_SMALLER = 3,
     KN_IMPLAUSIBLE_Z = 4,
-    KN_N_IMPLAUSIBLE = 5
+    KN_IMPLAUSIBLE_CODE = 5,
+    KN_N_IMPLAUSIBLE = 6
 } kn_implausible;
 
 /* So few responses say nothing of a half of them; nor is one value a constant. */

@@ -191,6 +191,10 @@ static kn_status used_row(kn_ctx *ctx, const kn_people_sheet *sheet, ptrdiff_t i
     KN_TRY(covariates(ctx, sheet, i, &why, NULL));
     if (s->doubt && s->doubt[i])
         note(&why, "%s", kn_implausible_words((kn_implausible)s->doubt[i]));
+    if (s->scored && !isfinite(s->statistic[i]))
+        note(&why, "no finite response");
+    if (s->scored && s->training[i] >= 0 && s->cv_row[i] < 0)
+        note(&why, "in training, but scored as new: the model has seen this person");
     if (untrained(sheet, i) > 0)
         note(&why, "level_without_training in %td responses", untrained(sheet, i));
     KN_TRY(kn_table_writer_text(ctx, w, s->id[i]));

@@ -33,9 +33,19 @@ fits "two conditions" young -c all.csv -y thickness.csv --use age,sex --where 'g
 check "... both hold" samples "$(awk -F, 'NR > 1 && $5 == "control" && $2 < 60' all.csv | wc -l)"
 fits "some of a list" some -c all.csv -y thickness.csv --use age --where 'participant_id in s01|s02|s03|s05|s07|s09'
 check "... are those" samples 6
+awk -F, -v OFS=, 'NR == 1 { print $0, "asd"; next } { print $0, NR % 4 ? 0 : 1 }' people.csv >asd.csv
+fits "a column that --where holds to one value" held -c asd.csv -y thickness.csv --where asd=0
+check "... is no covariate" sh -c '! "$1" info held.safetensors | grep -q asd' - "$KRONORM"
+fits "... one that it bounds is" bounded -c people.csv -y thickness.csv --where 'age<90'
+check "... still there" sh -c '"$1" info bounded.safetensors | grep -q "^  age:"' - "$KRONORM"
 works "scoring some" score where.safetensors -c all.csv -y thickness.csv --where group=patient -o patients
 check "... scores them alone" test "$(column patients/abnormality.tsv participant_id | tr '\n' ' ')" = \
     "$(awk -F, '$5 == "patient" { printf "%s ", $1 }' all.csv)"
+sed '3s/,[^,]*/,-999/' thickness.csv >coded.csv
+works "scoring a -999" score where.safetensors -c all.csv -y coded.csv -o coded
+check "... is not believed" test "$(awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "implausible") c = i } NR == 3 { print $c }' coded/abnormality.tsv)" = 1
+check "... and people.tsv says why" grep -q "holds -999 or -9999" coded/people.tsv
+check "... and that the model has seen the person" grep -q "in training, but scored as new" coded/people.tsv
 works "predicting some" predict where.safetensors -c all.csv --where 'age>=60' -o old
 check "... predicts them alone" \
     test "$(tail -n +2 old/yhat.csv | wc -l)" -eq "$(awk -F, 'NR > 1 && $2 >= 60' all.csv | wc -l)"

@@ -148,6 +148,25 @@ static void the_smaller_half_of_z_decides(void **state)
     assert_int_equal(kn_implausible_z(z, T, work), KN_PLAUSIBLE);
 }
 
+static void a_code_for_missing_is_no_measurement(void **state)
+{
+    (void)state;
+    double y[T];
+    kn_rng rng;
+    kn_rng_init(&rng, 4, 0);
+    set_training(3);
+    draw(&rng, 1, y);
+    y[7] = -999;
+    assert_int_equal(judged(y), KN_IMPLAUSIBLE_CODE);
+    y[7] = -9999;
+    assert_int_equal(judged(y), KN_IMPLAUSIBLE_CODE);
+    y[7] = 0; /* tissue that is gone */
+    assert_int_equal(judged(y), KN_PLAUSIBLE);
+    mean[7] = -990, sd[7] = 40; /* a measure that is there */
+    y[7] = -999;
+    assert_int_equal(judged(y), KN_PLAUSIBLE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +174,7 @@ int main(void)
         cmocka_unit_test(half_a_map_may_be_anything),
         cmocka_unit_test(one_value_all_over_is_no_map),
         cmocka_unit_test(the_smaller_half_of_z_decides),
+        cmocka_unit_test(a_code_for_missing_is_no_measurement),
     };
     return cmocka_run_group_tests_name("implausible", tests, NULL, NULL);
 }
