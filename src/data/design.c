@@ -261,7 +261,11 @@ kn_status kn_design_new(kn_ctx *ctx, kn_view raw, const kn_design_options *o, kn
     KN_TRY(kn_alloc_d(ctx, n, &x));
     for (ptrdiff_t c = 0; c < raw.cols; c++) {
         kn_design_column *k = &out->column[c];
-        *k = (kn_design_column){.levels = o->levels ? o->levels[c] : 0, .x = -1, .q = -1};
+        *k = (kn_design_column){.levels = o->levels ? o->levels[c] : 0,
+                                .batch = o->batch && o->batch[c],
+                                .x = -1,
+                                .q = -1};
+        assert(!k->batch || k->levels > 0);
         assert(k->levels >= 0 && k->levels <= KN_LEVELS_MOST);
         kn_view_run(raw, 0, n, c, x);
         KN_TRY(k->levels > 0 ? learn_category(ctx, out, c, x, n)
@@ -380,6 +384,36 @@ kn_status kn_design_apply(kn_ctx *ctx, const kn_design *d, kn_view raw, bool hol
 out:
     kn_free(x);
     return status;
+}
+
+bool kn_design_has_batch(const kn_design *d)
+{
+    for (ptrdiff_t c = 0; c < d->C; c++)
+        if (d->column[c].batch)
+            return true;
+    return false;
+}
+
+static void leave(kn_mat E, const bool *rows)
+{
+    for (ptrdiff_t l = 0; l < E.cols; l++)
+        for (ptrdiff_t i = 0; i < E.rows; i++)
+            if (!rows || rows[i])
+                kn_col(E, l)[i] = 0;
+}
+
+void kn_design_leave_batch(const kn_design *d, const bool *rows, kn_mat X)
+{
+    ptrdiff_t at = d->F;
+    for (ptrdiff_t i = d->n_interactions - 1; i >= 0; i--) {
+        const kn_design_column *k = &d->column[d->interaction[i].category];
+        at -= k->levels + 1;
+        if (k->batch)
+            leave(kn_cols(X, at, k->levels + 1), rows);
+    }
+    for (ptrdiff_t c = 0; c < d->C; c++)
+        if (d->column[c].batch && d->column[c].x >= 0)
+            leave(kn_cols(X, d->column[c].x, d->column[c].levels + 1), rows);
 }
 
 kn_status kn_design_count_held(kn_ctx *ctx, const kn_design *d, kn_view raw, ptrdiff_t *people)

@@ -33,6 +33,7 @@ typedef struct kn_design_column { /* of one raw column */
     double min, max;              /* in training; of a number */
     double q_mean, q_sd;          /* of x^2; where q >= 0 */
     int levels;                   /* L; 0 of a number */
+    bool batch;                   /* a category that new people may have further levels of */
     double *shares;               /* L, of the levels in training; NULL of a number */
     ptrdiff_t x;                  /* its column of X, or the first of E_m; -1: none */
     ptrdiff_t q;                  /* its column of Q; -1: none */
@@ -53,6 +54,7 @@ typedef struct kn_design_options {
     bool additive, standardise;
     const int *levels; /* C, L of a category and 0 of a number; NULL: all are numbers */
     const int *values; /* C, different values as kn_recipe_values has them; NULL: counted */
+    const bool *batch; /* C, see kn_design_column; NULL: none */
     int quadratic; /* -1: Q where it has KN_QUADRATIC_ROWS people a column; 0: never; 1: always */
     const kn_interaction *interactions;
     ptrdiff_t n_interactions;
@@ -69,6 +71,11 @@ void kn_design_clear(kn_design *d); /* {0} is fine */
  * training did not have, or other than the constant that they were in training. */
 kn_status kn_design_apply(kn_ctx *ctx, const kn_design *d, kn_view raw, bool hold, kn_mat X,
                           int *held);
+
+/* The rows of X that are named (NULL: all) as if people were of no batch: what the model says
+ * beside the terms of these categories and their interactions, which are zero     [METHOD 8e] */
+void kn_design_leave_batch(const kn_design *d, const bool *rows, kn_mat X);
+bool kn_design_has_batch(const kn_design *d);
 
 /* people[c] = how many have raw column c held, as above. */
 kn_status kn_design_count_held(kn_ctx *ctx, const kn_design *d, kn_view raw, ptrdiff_t *people);

@@ -1,7 +1,7 @@
 /* {"additive": true,
  *  "columns": [{"min": 18, "max": 93, "quadratic": [1, 1.4]}, {"min": 3, "max": 3, "constant":
  * true},
- *              {"shares": [0.4, 0.6]}],
+ *              {"shares": [0.4, 0.6]}, {"shares": [0.5, 0.5], "batch": true}],
  *  "interactions": [[2, 0]]}
  * A category has shares, a number min and max. */
 #include <math.h>
@@ -31,7 +31,12 @@ static json_t *column_to_json(const kn_design_column *k)
             json_decref(shares);
             return NULL;
         }
-    return json_pack("{s:o}", "shares", shares);
+    json_t *json = json_pack("{s:o}", "shares", shares);
+    if (json && k->batch && json_object_set_new(json, "batch", json_true()) != 0) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
 }
 
 json_t *kn_design_to_json(const kn_design *d)
@@ -132,6 +137,10 @@ static kn_status read_column(const reader *r, const json_t *json, kn_design_scal
         return refuse(r, "expected a finite mean and a positive sd");
     if (shares && (mean != 0 || sd != 1))
         return refuse(r, "expected mean 0 and sd 1 of a category");
+    const json_t *batch = json_object_get(json, "batch");
+    if (batch && (!json_is_boolean(batch) || !shares))
+        return refuse(r, "expected batch to be true or false, of a category");
+    k->batch = json_is_true(batch);
     return shares ? read_category(r, shares, k) : read_number(r, json, k);
 }
 

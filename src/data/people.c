@@ -157,6 +157,7 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
     kn_recipe_options ro = {.use = j->s->use,
                             .categorical = j->s->categorical,
                             .numeric = j->s->numeric,
+                            .batch = additive ? j->s->batch : NULL,
                             .group = group,
                             .session = kn_session_is_one(j->s->session) ? NULL : j->s->session,
                             .where = j->s->where,

@@ -64,6 +64,13 @@ void kn_recipe_values(const kn_recipe *recipe, int *values)
         values[k] = recipe->column[k].values;
 }
 
+void kn_recipe_batch(const kn_recipe *recipe, bool *batch)
+{
+    assert(recipe->codes);
+    for (ptrdiff_t k = 0; k < recipe->n; k++)
+        batch[k] = recipe->column[k].batch;
+}
+
 kn_status kn_recipe_x_name(kn_ctx *ctx, const kn_recipe *recipe, ptrdiff_t f, char **out)
 {
     const kn_covariate *c = recipe->column;
@@ -183,7 +190,7 @@ static kn_status fill_category(const job *a, const kn_covariate *c, ptrdiff_t co
             return kn_cell_refused(a->ctx, a->table, row, col,
                                    c->two_valued ? "expected a number (use {missing=drop})"
                                                  : "expected a category (use {missing=drop})");
-        if (k == c->levels.n) {
+        if (k == c->levels.n && !c->batch) {
             if (!r->codes || !r->unseen)
                 return refuse_unseen(a, c, row, col);
             count_unseen(a, &unseen, row, col);

@@ -45,6 +45,7 @@ typedef struct kn_covariate {
     int values;       /* different ones in training, at most KN_VALUES_COUNTED; 0: not known */
     kn_levels levels; /* two or more, as codes one or more; of a category */
     bool two_valued;  /* a category because it had two numbers, not because anybody said so */
+    bool batch;       /* a category that new people may have further levels of; with codes */
 } kn_covariate;
 
 typedef struct kn_recipe {
@@ -53,7 +54,8 @@ typedef struct kn_recipe {
     kn_missing missing; /* a caller may change it before applying */
     bool codes;         /* one column a covariate */
     bool unseen; /* a caller may set it before applying: with codes, a level that training did not
-                  * have is code L, with a warning, and no error */
+                  * have is code L, with a warning, and no error; of a batch it always is, and
+                  * whoever applies the recipe looks at it (work/newcomers.h) */
 } kn_recipe;
 
 typedef struct kn_recipe_options {
@@ -61,6 +63,7 @@ typedef struct kn_recipe_options {
                       * that by their name say who is a patient or which visit it was */
     const char *categorical; /* --categorical a,b as typed; NULL: none */
     const char *numeric;     /* --numeric a,b as typed: numbers though they have two values */
+    const char *batch;       /* --batch a,b|auto|none as typed; NULL: none */
     const char *group;       /* --group COLUMN: no covariate; NULL: none */
     const char *session;     /* --session COLUMN: none by default; NULL: no such column */
     const char *where; /* rows were chosen by; a column that it holds to one value tells nothing */
@@ -96,6 +99,9 @@ ptrdiff_t kn_recipe_width(const kn_recipe *recipe); /* F, columns of X */
 /* With codes: levels[f] = L of a category, 0 of a numeric column; values[f] as in kn_covariate. */
 void kn_recipe_levels(const kn_recipe *recipe, int *levels);
 void kn_recipe_values(const kn_recipe *recipe, int *values);
+
+/* With codes: batch[f]. */
+void kn_recipe_batch(const kn_recipe *recipe, bool *batch);
 
 /* *out = name of column f of X: age, site=Oxford, as a code site. Free with kn_free. */
 kn_status kn_recipe_x_name(kn_ctx *ctx, const kn_recipe *recipe, ptrdiff_t f, char **out);

@@ -1,7 +1,8 @@
 /* {"missing": "error", "columns": [{"name": "age", "kind": "numeric", "mean": 41.5},
  *                                  {"name": "site", "kind": "categorical", "levels": ["A", "B"]}]}
  * and with codes
- * {..., "codes": true, "columns": [..., {"name": "sex", ..., "two_valued": true}]}
+ * {..., "codes": true, "columns": [..., {"name": "sex", ..., "two_valued": true},
+ *                                       {"name": "site", ..., "batch": true}]}
  */
 #include <math.h>
 #include <string.h>
@@ -30,7 +31,8 @@ static json_t *column_to_json(const kn_covariate *c)
         }
     json_t *json =
         json_pack("{s:s, s:s, s:o}", "name", c->name, "kind", CATEGORICAL, "levels", levels);
-    if (json && c->two_valued && json_object_set_new(json, "two_valued", json_true()) != 0) {
+    if (json && ((c->two_valued && json_object_set_new(json, "two_valued", json_true()) != 0) ||
+                 (c->batch && json_object_set_new(json, "batch", json_true()) != 0))) {
         json_decref(json);
         return NULL;
     }
@@ -128,6 +130,8 @@ static kn_status read_category(const reader *r, const json_t *json, kn_covariate
     if (!read_flag(json, "two_valued", &out->two_valued) ||
         (out->two_valued && !(r->codes && out->levels.numbers && out->levels.n == 2)))
         return refuse(r, "two_valued, expected of codes with two numbers for levels");
+    if (!read_flag(json, "batch", &out->batch) || (out->batch && !r->codes))
+        return refuse(r, "batch, expected of a category with codes");
     return KN_OK;
 }
 

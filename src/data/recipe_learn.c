@@ -21,6 +21,7 @@ typedef struct lesson_column {
     int values;      /* as in kn_covariate; of a numeric column */
     bool two_valued; /* a category because it has two numbers */
     bool doubtful;   /* a number that may be a code */
+    bool batch;      /* named in --batch */
 } lesson_column;
 
 typedef struct lesson {
@@ -33,6 +34,7 @@ typedef struct lesson {
     lesson_column *of;
     ptrdiff_t n_col;
     bool codes;
+    bool auto_batch; /* sites are by their name */
 } lesson;
 
 /* What an option says of the covariates that a name or a pattern of it means. */
@@ -47,9 +49,11 @@ static kn_status say_of(lesson *l, const char *option, const char *name, said wh
             continue;
         if (l->of[k].said != SAID_NOTHING && l->of[k].said != what)
             return kn_fail(l->ctx, KN_ERR_ARGUMENT,
-                           "{categorical} and {numeric} both name '%s', expected one of them",
-                           kn_clipped(kn_table_name(l->table, l->col[k])).text);
+                           "{%s} and {%s} both name '%s', expected one of them",
+                           what == SAID_NUMERIC && l->of[k].batch ? "batch" : "categorical",
+                           "numeric", kn_clipped(kn_table_name(l->table, l->col[k])).text);
         l->of[k].said = what;
+        l->of[k].batch = l->of[k].batch || strcmp(option, "batch") == 0;
         found++;
     }
     if (found > 0)
@@ -86,6 +90,9 @@ static kn_status start(lesson *l, const kn_recipe_options *o)
     l->of = memory;
     for (ptrdiff_t k = 0; k < l->n_col; k++)
         l->col[k] = kn_table_find(l->table, names[k]);
+    l->auto_batch = l->codes && o->batch && strcmp(o->batch, "auto") == 0;
+    if (o->batch && !l->auto_batch && strcmp(o->batch, "none") != 0)
+        KN_TRY(say(l, "batch", o->batch, SAID_CATEGORY));
     KN_TRY(say(l, "categorical", o->categorical, SAID_CATEGORY));
     KN_TRY(say(l, "numeric", o->numeric, SAID_NUMERIC));
 out:
@@ -281,6 +288,7 @@ static kn_status learn_category(const lesson *l, ptrdiff_t k, kn_covariate *c)
 
     c->kind = KN_COVARIATE_CATEGORY;
     c->two_valued = l->of[k].two_valued;
+    c->batch = l->of[k].batch || (l->auto_batch && kn_usual_column(c->name) == KN_COLUMN_SITE);
     if (c->two_valued) {
         if (l->of[k].census.texts > 0)
             return refuse_text(l, col, &l->of[k]);

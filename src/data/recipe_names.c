@@ -150,8 +150,8 @@ static void describe(const kn_covariate *c, char *out, size_t size)
     if (c->kind == KN_COVARIATE_NUMERIC)
         snprintf(out, size, "%s (number)", kn_clipped(c->name).text);
     else
-        snprintf(out, size, "%s (%td level%s: %s)", kn_clipped(c->name).text, c->levels.n,
-                 c->levels.n == 1 ? "" : "s", levels.text);
+        snprintf(out, size, "%s (%s%td level%s: %s)", kn_clipped(c->name).text,
+                 c->batch ? "batch, " : "", c->levels.n, c->levels.n == 1 ? "" : "s", levels.text);
 }
 
 void kn_recipe_tell(kn_ctx *ctx, const kn_table *table, const kn_recipe *recipe)

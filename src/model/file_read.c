@@ -21,6 +21,8 @@ void kn_model_clear(kn_model *m)
     kn_recipe_clear(&m->recipe);
     kn_reference_clear(&m->reference);
     kn_layer_clear(&m->layer);
+    kn_adapted_clear(&m->adapted);
+    kn_batch_clear(&m->batch);
     kn_design_clear(&m->x);
     kn_scaling_clear(&m->y);
     kn_gp_clear(&m->gp);
@@ -182,8 +184,13 @@ static kn_status read_design(kn_ctx *ctx, const kn_st_file *f, json_t *record, k
     scale.sd = sd;
     KN_TRY(design ? kn_design_from_json(ctx, kn_st_name(f), design, scale, &m->x)
                   : kn_design_plain(ctx, scale, &m->x));
-    if (columns && json_integer_value(columns) != m->x.F)
+    if (columns && json_integer_value(columns) != m->x.F) {
         status = kn_st_bad(ctx, f, "'design'");
+        goto out;
+    }
+    if (kn_design_has_batch(&m->x))
+        status = kn_batch_from_json(ctx, kn_st_name(f), json_object_get(record, "sites"), &m->x,
+                                    &m->batch);
 out:
     kn_free(sd);
     kn_free(mean);
@@ -269,7 +276,8 @@ static kn_status read_recipe(kn_ctx *ctx, const kn_st_file *f, json_t *record, k
     if (kn_recipe_width(&m->recipe) != m->x.C)
         return kn_st_bad(ctx, f, "'recipe'");
     for (ptrdiff_t c = 0; c < m->x.C; c++)
-        if (m->x.column[c].levels != (m->recipe.codes ? (int)m->recipe.column[c].levels.n : 0))
+        if (m->x.column[c].levels != (m->recipe.codes ? (int)m->recipe.column[c].levels.n : 0) ||
+            (m->recipe.codes && m->x.column[c].batch != m->recipe.column[c].batch))
             return kn_st_bad(ctx, f, "'recipe'");
     return KN_OK;
 }
@@ -316,6 +324,8 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     KN_TRY(kn_layer_read(ctx, f, record, (kn_layer_for){&m->x, m->gp.T}, &m->layer));
     KN_TRY(kn_reference_read(ctx, f, record, (kn_reference_for){m->info.n_samples, m->gp.T},
                              &m->reference));
+    KN_TRY(
+        kn_adapted_read(ctx, f, record, (kn_adapted_for){&m->x, &m->batch, m->gp.T}, &m->adapted));
     KN_TRY(read_space(ctx, f, record, m));
     if (kn_st_metadata(f, "ids"))
         KN_TRY(read_texts(ctx, f, "ids", m->info.n_samples, &m->ids));

@@ -56,6 +56,10 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
                         m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());
     json_object_set_new(record, "n_columns", json_integer((json_int_t)m->gp.F));
     json_object_set_new(record, "design", kn_design_to_json(&m->x));
+    if (m->batch.M > 0)
+        json_object_set_new(record, "sites", kn_batch_to_json(&m->batch));
+    if (m->adapted.n > 0)
+        json_object_set_new(record, "adapted", kn_adapted_to_json(&m->adapted));
     if (m->group_rule != KN_GROUP_NONE)
         json_object_set_new(record, "group",
                             json_pack("{s:i s:s?}", "rule", (int)m->group_rule, "column",
@@ -177,6 +181,7 @@ static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     KN_TRY(kn_st_add_doubles(ctx, w, "x_sd", m->x.sd, m->x.C));
     KN_TRY(kn_layer_add(ctx, &m->layer, w));
     KN_TRY(kn_reference_add(ctx, &m->reference, m->gp.T, m->ids != NULL, w));
+    KN_TRY(kn_adapted_add(ctx, &m->adapted, w));
     KN_TRY(add_space(ctx, &m->space, w));
 out:
     return status;

@@ -4,17 +4,21 @@
 #ifndef KN_MODEL_MODEL_H
 #define KN_MODEL_MODEL_H
 
+#include "data/batch.h"
 #include "data/design.h"
 #include "data/grouping.h"
 #include "data/recipe.h"
 #include "data/space.h"
 #include "gp/maps.h"
+#include "model/adapted.h"
 #include "norm/reference.h"
 
 struct kn_model {
     int format; /* of the file that it came from; 0: from none */
     kn_fit_info info;
-    kn_design x; /* from covariates to the columns of the process' X */
+    kn_design x;        /* from covariates to the columns of the process' X */
+    kn_batch batch;     /* sites of training; M = 0: no category is a batch */
+    kn_adapted adapted; /* further sites */
     kn_scaling y;
     kn_gp gp;
     uint64_t seed; /* of the folds */

@@ -97,6 +97,9 @@ static kn_status check_additive(kn_ctx *ctx, const kn_settings *s)
     if (s->interaction)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "{interaction} needs {sample_kernel=additive}, it is %s", sum);
+    if (s->batch && strcmp(s->batch, "auto") != 0 && strcmp(s->batch, "none") != 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{batch=%s} needs {sample_kernel=additive}, it is %s",
+                       s->batch, sum);
     if (kn_group_column(s->group))
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{group=%s} needs {sample_kernel=additive}, it is %s",
                        s->group, sum);

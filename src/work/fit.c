@@ -47,6 +47,7 @@ typedef struct settled {
     kn_settings s;
     kn_design_options design;
     int *levels, *values;
+    bool *batch;
     kn_interaction *interactions;
     ptrdiff_t *order;
 } settled;
@@ -55,6 +56,7 @@ static void settled_clear(settled *o)
 {
     kn_free(o->levels);
     kn_free(o->values);
+    kn_free(o->batch);
     kn_free(o->interactions);
     kn_free(o->order);
 }
@@ -90,7 +92,7 @@ out:
 static kn_status settle(kn_ctx *ctx, const kn_settings *s, const kn_people *p, settled *out)
 {
     kn_status status;
-    void *levels = NULL, *values = NULL;
+    void *levels = NULL, *values = NULL, *batch = NULL;
     *out = (settled){.s = *s, .design = {.quadratic = -1}};
     kn_settings_imply(&out->s);
     KN_TRY(table_order(ctx, p, &out->order));
@@ -103,12 +105,17 @@ static kn_status settle(kn_ctx *ctx, const kn_settings *s, const kn_people *p, s
     status = kn_alloc(ctx, p->recipe.n, sizeof(int), &values);
     out->values = values;
     KN_TRY(status);
+    status = kn_alloc(ctx, p->recipe.n, sizeof(bool), &batch);
+    out->batch = batch;
+    KN_TRY(status);
+    kn_recipe_batch(&p->recipe, out->batch);
     kn_recipe_levels(&p->recipe, out->levels);
     kn_recipe_values(&p->recipe, out->values);
     KN_TRY(kn_recipe_interactions(ctx, &p->recipe, s->interaction, &out->interactions,
                                   &out->design.n_interactions));
     out->design.levels = out->levels;
     out->design.values = out->values;
+    out->design.batch = out->batch;
     out->design.interactions = out->interactions;
     out->s.design = &out->design;
     out->s.groups = p->grouping.group;

@@ -231,6 +231,7 @@ static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, 
     design.additive = kn_settings_additive(s);
     design.standardise = s->standardise;
     KN_TRY(kn_design_new(ctx, X, &design, &m->x));
+    KN_TRY(kn_batch_new(ctx, &m->x, X, &m->batch));
     KN_TRY(kn_mat_new(ctx, X.rows, m->x.F, Xs));
     KN_TRY(kn_design_apply(ctx, &m->x, X, false, *Xs, NULL));
     KN_TRY((s->missing_responses == KN_RESPONSES_FILL

@@ -17,6 +17,7 @@ void kn_standing_clear(kn_standing *s)
     kn_free(s->held);
     kn_free(s->unseen);
     kn_free(s->column);
+    kn_arrivals_clear(&s->from);
     *s = (kn_standing){0};
 }
 
@@ -137,7 +138,7 @@ static kn_status find_unseen(kn_ctx *ctx, const kn_model *m, kn_view raw, kn_sta
     return KN_OK;
 }
 
-kn_status kn_standing_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
+kn_status kn_standing_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, const kn_data *data,
                           const kn_people *people, kn_standing *out)
 {
     kn_status status;
@@ -145,6 +146,7 @@ kn_status kn_standing_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
     kn_mat X = {0};
     kn_view raw = kn_view_cols(people->X.data, people->n, people->X.cols);
     *out = (kn_standing){.n = people->n};
+    KN_TRY(kn_arrivals_new(ctx, s, m, data, people, false, &out->from));
     KN_TRY(kn_alloc(ctx, out->n, sizeof *out->held, &memory));
     out->held = memory;
     KN_TRY(kn_alloc_i(ctx, m->x.C, &out->column));

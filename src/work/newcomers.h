@@ -3,8 +3,7 @@
 #ifndef KN_WORK_NEWCOMERS_H
 #define KN_WORK_NEWCOMERS_H
 
-#include "data/people.h"
-#include "model/model.h"
+#include "work/arrivals.h"
 
 typedef struct kn_standing {
     ptrdiff_t n;
@@ -13,11 +12,12 @@ typedef struct kn_standing {
     bool *unseen;      /* n  of a level that training did not have */
     ptrdiff_t *column; /* how many people that is, for each covariate of the model */
     ptrdiff_t n_known; /* people in a group of training */
+    kn_arrivals from;  /* which sites */
 } kn_standing;
 
 /* Says what it finds. {known_groups} is refused where the model has no groups. */
 kn_status kn_standing_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
-                          const kn_people *people, kn_standing *out);
+                          const kn_data *data, const kn_people *people, kn_standing *out);
 void kn_standing_clear(kn_standing *s); /* {0} is fine */
 
 /* Are the covariates of row i those that training sample t had? X: as kn_design_apply makes it. */

@@ -172,7 +172,7 @@ static kn_status prepare(kn_ctx *ctx, work *w)
                       .group_column = kn_standing_column(&w->s, w->model)};
     KN_TRY(kn_people_new(ctx, w->data, &w->s, known, &room.room, &w->people));
     KN_TRY(kn_attendance_new(ctx, w->data, &w->model->recipe, &w->people, &w->attendance));
-    KN_TRY(kn_standing_new(ctx, &w->s, w->model, &w->people, &w->standing));
+    KN_TRY(kn_standing_new(ctx, &w->s, w->model, w->data, &w->people, &w->standing));
     KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->data, &w->people, &w->scores));
     KN_TRY(kn_scores_stand(ctx, w->scores, &w->standing));
     w->scores->tabulate = metrics || w->scores->T <= KN_METRICS_UNASKED;

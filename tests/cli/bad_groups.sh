@@ -128,10 +128,11 @@ refused "... and has no other" \
     score level.safetensors -c tesla.csv -y tesla.csv -o scored
 train "a site" site.safetensors --use age,site --group none
 awk -F, -v OFS=, 'NR == 2 || NR == 4 { $5 = "Q" } NR < 8' visits.csv >sites.csv
-refused "another one is refused" "sites.csv line 2: site is 'Q', a level that training did not have (it had A, B)" \
+refused "another one is refused" \
+    "sites.csv: 2 people are of a site that training did not have (Q): use 'kronorm adapt' with healthy people of it, or --unseen prior, which needs none but is wide" \
     predict site.safetensors -c sites.csv -o expected
 works "... or the prior" predict site.safetensors -c sites.csv -o expected --unseen prior
-check "... and said" said "kronorm predict: warning: sites.csv: site of 2 people is a level that training did not have: Q"
+check "... and said" said "kronorm predict: warning: sites.csv: 2 people are of a site that training did not have (Q): read against what sites are like in general, which is wide, and too narrow for another population; 'kronorm adapt' with healthy people of it says more"
 train "a site in a plain sum" plain.safetensors --use age,site --preset classic
 refused "... has no prior" \
     "sites.csv line 2: site is 'Q', a level that training did not have (it had A, B; --unseen prior takes models of the additive sum only)" \

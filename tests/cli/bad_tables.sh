@@ -85,7 +85,7 @@ score() { # promise, sentence, options ...
 }
 sed '4s/,[AB]$/,Q/' people.csv >unseen.csv
 score "a category that training did not have" \
-    "unseen.csv line 4: site is 'Q', a level that training did not have (it had A, B)" \
+    "unseen.csv: 1 person is of a site that training did not have (Q): use 'kronorm adapt' with healthy people of it, or --unseen prior, which needs none but is wide" \
     -c unseen.csv -y thickness.csv
 cut -d, -f1,3- people.csv >noage.csv
 score "a covariate that is not there" \

@@ -115,7 +115,7 @@ fits "who is a patient is no covariate" wide -c wide.csv -y thickness.csv
 check "... nor which run it was, and that is said" said \
     "wide.csv: not a covariate unless --use names it: group, Diagnosis, run"
 check "... as are the covariates there are" said \
-    "wide.csv: covariates are age (number), sex (2 levels: F, M), site (2 levels: A, B), scanner_id (3 levels: 1, 2, 3), kids (number)"
+    "wide.csv: covariates are age (number), sex (2 levels: F, M), site (batch, 2 levels: A, B), scanner_id (batch, 3 levels: 1, 2, 3), kids (number)"
 works "info tells kinds and levels" info wide.safetensors
 check "... of categories" grep -q '^  scanner_id: 3 levels (1, 2, 3)$' "$logs/out"
 fits "they are where they are asked for" named -c wide.csv -y thickness.csv --use age,group

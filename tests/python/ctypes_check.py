@@ -342,7 +342,7 @@ def what_goes_wrong(model):
     table["site"][41], kept_site = "Paris", table["site"][41]
     stranger = people(np.arange(40, 45))
     table["site"][41] = kept_site
-    refused("covariates row 2: site is 'Paris', a level that training did not have", "data",
+    refused("covariates: 1 person is of a site that training did not have (Paris)", "data",
             lambda: handle("score", ctx, model, stranger, None))
     free("data_free", stranger)
     bare = handle("data_new", ctx, SIZE(3))

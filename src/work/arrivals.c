@@ -1,0 +1,173 @@
+#include "work/arrivals.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "data/columns.h"
+#include "data/levels.h"
+#include "data/words.h"
+#include "io/path.h"
+
+void kn_arrivals_clear(kn_arrivals *a)
+{
+    kn_free(a->site);
+    kn_free(a->adapted);
+    kn_free(a->alone);
+    *a = (kn_arrivals){0};
+}
+
+kn_status kn_arrivals_levels(kn_ctx *ctx, const kn_model *m, const kn_data *data, ptrdiff_t row,
+                             char **level, bool *whole)
+{
+    char text[KN_LEVEL_SIZE];
+    kn_status status = KN_OK;
+    *whole = true;
+    for (ptrdiff_t k = 0; k < m->batch.M; k++)
+        level[k] = NULL;
+    for (ptrdiff_t k = 0; k < m->batch.M && status == KN_OK; k++) {
+        const kn_covariate *c = &m->recipe.column[m->batch.column[k]];
+        const char *cell =
+            kn_table_cell(data->covariates, row, kn_column_find(data->covariates, c->name));
+        if (kn_text_is_missing(cell) || !kn_level_of(cell, c->levels.numbers, text))
+            *whole = false;
+        else
+            status = kn_text_copy(ctx, text, strlen(text), &level[k]);
+    }
+    return status;
+}
+
+static void levels_clear(char **level, ptrdiff_t M)
+{
+    for (ptrdiff_t k = 0; k < M; k++) {
+        kn_free(level[k]);
+        level[k] = NULL;
+    }
+}
+
+static kn_status find_adapted(kn_ctx *ctx, const kn_model *m, const kn_data *data,
+                              const kn_people *p, char **level, kn_arrivals *a)
+{
+    kn_status status = KN_OK;
+    bool whole;
+    for (ptrdiff_t i = 0; m->adapted.n > 0 && i < a->n && status == KN_OK; i++) {
+        if (a->site[i] >= 0)
+            continue;
+        status = kn_arrivals_levels(ctx, m, data, p->covariate_row[i], level, &whole);
+        if (status == KN_OK && whole)
+            a->adapted[i] = (int)kn_adapted_find(&m->adapted, level);
+        levels_clear(level, m->batch.M);
+    }
+    return status;
+}
+
+/* "3 people are at sites that training did not have (site Leeds, Bonn)" */
+static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data *data,
+                                  const kn_people *p, const kn_arrivals *a, char **level,
+                                  kn_listing *list)
+{
+    kn_status status = KN_OK;
+    char item[256], seen[KN_NAMES_LISTED][256];
+    ptrdiff_t n = 0;
+    bool whole;
+    kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
+    for (ptrdiff_t i = 0; i < a->n && status == KN_OK; i++) {
+        size_t used = 0;
+        ptrdiff_t at = 0;
+        if (a->adapted[i] >= 0 || !kn_batch_is_new(&m->batch, &m->x, raw, i))
+            continue;
+        status = kn_arrivals_levels(ctx, m, data, p->covariate_row[i], level, &whole);
+        for (ptrdiff_t k = 0; k < m->batch.M && status == KN_OK && used < sizeof item; k++)
+            used += (size_t)snprintf(item + used, sizeof item - used, "%s%s", k > 0 ? " " : "",
+                                     level[k] ? kn_clipped(level[k]).text : "n/a");
+        levels_clear(level, m->batch.M);
+        while (at < n && strcmp(seen[at], item) != 0)
+            at++;
+        if (at < n || status != KN_OK)
+            continue;
+        if (!list->closed)
+            kn_listing_add(list, item);
+        if (n < KN_NAMES_LISTED)
+            memcpy(seen[n++], item, sizeof item);
+    }
+    return status;
+}
+
+static kn_status judge_unknown(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
+                               const kn_data *data, const kn_people *p, char **level,
+                               const kn_arrivals *a)
+{
+    kn_listing list = {.most = KN_NAMES_LISTED};
+    const char *path = kn_table_path(data->covariates), *word = a->n_unknown == 1 ? "is" : "are";
+    const char *who = a->n_unknown == 1 ? "person" : "people";
+    char what[128];
+    kn_status status = describe_unknown(ctx, m, data, p, a, level, &list);
+    if (status != KN_OK)
+        return status;
+    snprintf(what, sizeof what, "%s", kn_clipped(m->recipe.column[m->batch.column[0]].name).text);
+    if (s->unseen != KN_UNSEEN_PRIOR)
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s: %td %s %s of a %s that training did not have (%s): use 'kronorm adapt' "
+                       "with healthy people of it%s",
+                       path, a->n_unknown, who, word, what, list.text,
+                       m->batch.S > 1 ? ", or {unseen=prior}, which needs none but is wide" : "");
+    if (m->batch.S < 2)
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s: %td %s %s of a %s that training did not have (%s), and the model knows "
+                       "one only, not how far others differ: use 'kronorm adapt' with healthy "
+                       "people of it",
+                       path, a->n_unknown, who, word, what, list.text);
+    kn_log(ctx, KN_LOG_WARNING,
+           "%s: %td %s %s of a %s that training did not have (%s): read against what sites are "
+           "like in general, which is wide, and too narrow for another population; 'kronorm "
+           "adapt' with healthy people of it says more",
+           path, a->n_unknown, who, word, what, list.text);
+    return KN_OK;
+}
+
+kn_status kn_arrivals_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, const kn_data *data,
+                          const kn_people *p, bool unknown_ok, kn_arrivals *out)
+{
+    kn_status status;
+    void *memory = NULL;
+    char **level = NULL;
+    kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
+    *out = (kn_arrivals){.n = p->n};
+    if (m->batch.M == 0)
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, p->n, sizeof *out->site, &memory));
+    out->site = memory;
+    KN_TRY(kn_alloc(ctx, p->n, sizeof *out->adapted, &memory));
+    out->adapted = memory;
+    KN_TRY(kn_alloc(ctx, p->n, sizeof *out->alone, &memory));
+    out->alone = memory;
+    KN_TRY(kn_alloc(ctx, m->batch.M, sizeof *level, &memory));
+    level = memory;
+    kn_batch_sites(&m->batch, raw, out->site);
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        out->adapted[i] = -1;
+    KN_TRY(find_adapted(ctx, m, data, p, level, out));
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        bool unknown = out->adapted[i] < 0 && kn_batch_is_new(&m->batch, &m->x, raw, i);
+        out->n_adapted += out->adapted[i] >= 0;
+        out->n_unknown += unknown;
+        out->alone[i] = out->adapted[i] >= 0;
+    }
+    if (out->n_unknown > 0 && !unknown_ok)
+        status = judge_unknown(ctx, s, m, data, p, level, out);
+out:
+    kn_free(level);
+    if (status != KN_OK)
+        kn_arrivals_clear(out);
+    return status;
+}
+
+kn_site_shift kn_arrivals_shift(const kn_arrivals *a, const kn_model *m, ptrdiff_t i, ptrdiff_t j)
+{
+    if (!a->alone || !a->alone[i])
+        return (kn_site_shift){0, 0, 1};
+    int s = a->adapted[i];
+    if (s >= 0)
+        return (kn_site_shift){kn_at(m->adapted.offset, j, s), kn_at(m->adapted.offset_var, j, s),
+                               kn_at(m->adapted.scale, j, s)};
+    return (kn_site_shift){0, 0, 1};
+}

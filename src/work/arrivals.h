@@ -1,0 +1,37 @@
+/* Where new people are from: a site of training, one that the model was adapted to, or one that it
+ * has never seen                                                                    [METHOD 8e] */
+#ifndef KN_WORK_ARRIVALS_H
+#define KN_WORK_ARRIVALS_H
+
+#include "data/people.h"
+#include "model/model.h"
+
+typedef struct kn_arrivals {
+    ptrdiff_t n;
+    int *site;    /* n  of training; -1: none of these. NULL: the model has no batch */
+    int *adapted; /* n  that the model was adapted to; -1: none of these */
+    bool *alone;  /* n  what the model says without batch is said of them: they are at a site that
+                   * it was adapted to, or at one that nobody knows */
+    ptrdiff_t n_adapted, n_unknown;
+} kn_arrivals;
+
+/* Refuses people of unknown sites unless {unseen=prior}, and that where the model has one site
+ * only. unknown_ok: whoever asks does not mind. */
+kn_status kn_arrivals_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
+                          const kn_data *data, const kn_people *people, bool unknown_ok,
+                          kn_arrivals *out);
+void kn_arrivals_clear(kn_arrivals *a); /* {0} is fine */
+
+/* The M levels of a row of the covariate table, as texts; free each with kn_free. False where one
+ * is missing. */
+kn_status kn_arrivals_levels(kn_ctx *ctx, const kn_model *model, const kn_data *data,
+                             ptrdiff_t covariate_row, char **level, bool *whole);
+
+/* What a prediction without batch becomes for person i, response j, standardised. */
+typedef struct kn_site_shift {
+    double offset, var; /* added to mean and variance */
+    double scale;       /* times the noise */
+} kn_site_shift;
+kn_site_shift kn_arrivals_shift(const kn_arrivals *a, const kn_model *m, ptrdiff_t i, ptrdiff_t j);
+
+#endif
