@@ -10,6 +10,7 @@
 #include "model/kernel_json.h"
 #include "model/layer_file.h"
 #include "model/reference_file.h"
+#include "model/sites_file.h"
 #include "model/space_file.h"
 
 void kn_model_clear(kn_model *m)
@@ -21,6 +22,7 @@ void kn_model_clear(kn_model *m)
     kn_recipe_clear(&m->recipe);
     kn_reference_clear(&m->reference);
     kn_layer_clear(&m->layer);
+    kn_sites_clear(&m->sites);
     kn_design_clear(&m->x);
     kn_scaling_clear(&m->y);
     kn_gp_clear(&m->gp);
@@ -314,6 +316,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     KN_TRY(read_process(ctx, f, record, m));
     KN_TRY(read_groups(ctx, f, record, m));
     KN_TRY(kn_layer_read(ctx, f, record, (kn_layer_for){&m->x, m->gp.T}, &m->layer));
+    KN_TRY(kn_sites_read(ctx, f, record, m->gp.T, &m->sites));
     KN_TRY(kn_reference_read(ctx, f, record, (kn_reference_for){m->info.n_samples, m->gp.T},
                              &m->reference));
     KN_TRY(read_space(ctx, f, record, m));
