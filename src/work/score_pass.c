@@ -19,6 +19,7 @@ typedef struct passing {
     const kn_block *b;
     kn_view raw;          /* covariates of these people */
     kn_mat D;             /* rows x F: columns of the noise scale; none without one */
+    double *shift;        /* rows: its terms of sites; NULL: none */
     kn_mat z, loss, work; /* rows x width: of a block; work: total variances */
 } passing;
 
@@ -63,7 +64,8 @@ static void make_column(const passing *p, ptrdiff_t j)
     const kn_shash *law = p->w->law ? &p->w->law[b->first + j] : NULL;
     double *v = kn_col(b->var, j), *V = kn_col(p->work, j), *z = kn_col(p->z, j);
     const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
-    kn_layer_factor(p->D, p->D.data ? kn_col(l->beta, b->first + j) : NULL, p->rows, V);
+    const double *beta = p->D.data ? kn_col(l->beta, b->first + j) : NULL;
+    kn_layer_factor(p->D, beta, p->rows, p->shift, V);
     for (ptrdiff_t i = 0; i < p->rows; i++) {
         double alone = kn_scores_noise(p->w->scores, p->row + i, b->first + j) * V[i];
         V[i] = v[i] + alone;
@@ -132,6 +134,19 @@ static void blank(const passing *p, float *map)
     }
 }
 
+/* What the noise of these people depends on. */
+static kn_status prepare_layer(kn_ctx *ctx, passing *p)
+{
+    const kn_layer *l = &p->w->model->layer;
+    kn_status status = kn_layer_columns(ctx, l, &p->w->model->x, p->raw, &p->D);
+    if (status != KN_OK || !p->w->site || l->S == 0)
+        return status;
+    status = kn_alloc_d(ctx, p->rows, &p->shift);
+    if (status == KN_OK)
+        kn_layer_shift(l, p->w->site + p->row, p->rows, p->shift);
+    return status;
+}
+
 kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t rows)
 {
     kn_status status;
@@ -145,7 +160,7 @@ kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t ro
     const ptrdiff_t *group = w->standing->group ? w->standing->group + row : NULL;
     KN_TRY(kn_maps_predict_groups(ctx, w->model, p.raw, group, &maps));
     if (w->score) {
-        KN_TRY(kn_layer_columns(ctx, &w->model->layer, &w->model->x, p.raw, &p.D));
+        KN_TRY(prepare_layer(ctx, &p));
         KN_TRY(kn_mat_new(ctx, rows, width, &p.z));
         KN_TRY(kn_mat_new(ctx, rows, width, &p.loss));
         KN_TRY(kn_mat_new(ctx, rows, width, &p.work));
@@ -161,6 +176,7 @@ kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t ro
     KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
 out:
     kn_mat_clear(&p.D);
+    kn_free(p.shift);
     kn_mat_clear(&p.z);
     kn_mat_clear(&p.loss);
     kn_mat_clear(&p.work);
