@@ -119,12 +119,34 @@ typedef struct fitted {
     kn_responses Y;
 } fitted;
 
-static kn_status loo_reference(kn_ctx *ctx, const fitted *f, kn_model *m)
+/* Where all samples are; NULL where the model has no two sites. */
+static kn_status find_sites(kn_ctx *ctx, const kn_model *m, kn_view X, int **site)
 {
-    kn_loo_job job = {.gp = &m->gp, .Y = &f->Y, .layer = &m->layer};
-    kn_status status = kn_layer_columns(ctx, &m->layer, &m->x, f->X, &job.D);
+    void *memory = NULL;
+    *site = NULL;
+    if (m->batch.S < 2)
+        return KN_OK;
+    kn_status status = kn_alloc(ctx, X.rows, sizeof **site, &memory);
+    *site = memory;
     if (status == KN_OK)
-        status = kn_reference_loo(ctx, &job, &m->reference, &m->info.loo);
+        kn_batch_sites(&m->batch, X, *site);
+    return status;
+}
+
+static kn_status loo_reference(kn_ctx *ctx, const fitted *f, const int *site, kn_model *m)
+{
+    kn_status status;
+    double *shift = NULL;
+    kn_loo_job job = {.gp = &m->gp, .Y = &f->Y, .layer = &m->layer};
+    KN_TRY(kn_layer_columns(ctx, &m->layer, &m->x, f->X, &job.D));
+    if (site && m->layer.S > 0) {
+        KN_TRY(kn_alloc_d(ctx, f->X.rows, &shift));
+        kn_layer_shift(&m->layer, site, f->X.rows, shift);
+        job.shift = shift;
+    }
+    KN_TRY(kn_reference_loo(ctx, &job, &m->reference, &m->info.loo));
+out:
+    kn_free(shift);
     kn_mat_clear(&job.D);
     return status;
 }
@@ -137,6 +159,7 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const fitted 
     const kn_responses *Y = &f->Y;
     kn_layer_covariates x = {0};
     void *fold = NULL;
+    int *site = NULL;
     kn_noise_maker *maker = NULL;
     int folds = KN_REFERENCE_FOLDS;
     kn_reference_job job = {.gp = &m->gp,
@@ -150,8 +173,13 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const fitted 
                             .seed = m->seed,
                             .calibrate = (kn_calibrate)s->calibrate,
                             .x = &x.x,
+                            .S = m->batch.S,
                             .layer = &m->layer};
     KN_TRY(kn_layer_covariates_new(ctx, &m->x, f->X, cv->sample, cv->n, &x));
+    KN_TRY(find_sites(ctx, m, f->X, &site));
+    for (ptrdiff_t i = 0; site && cv->sample && i < cv->n; i++)
+        site[i] = site[cv->sample[i]]; /* ascending; no leave-one-out will ask for the others */
+    job.site = site;
     if (cv->sample) {
         KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
         KN_TRY(deal_some(ctx, cv, s->groups, m->seed, &folds, fold));
@@ -168,11 +196,12 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const fitted 
     /* Of very many samples it would cost more than it tells; where more than a little was filled in
      * it flatters twice, and of each response alone it is of filled cells. */
     if (!cv->sample && m->info.missing.share <= (m->gp.method->alone ? 0 : LITTLE_MISSING))
-        KN_TRY(loo_reference(ctx, f, m));
+        KN_TRY(loo_reference(ctx, f, site, m));
 out:
     kn_layer_covariates_clear(&x);
     kn_noise_maker_free(maker);
     kn_free(fold);
+    kn_free(site);
     return status;
 }
 

@@ -19,7 +19,7 @@ typedef struct passing {
     const kn_block *b;
     kn_view raw;          /* covariates of these people */
     kn_mat D;             /* rows x F: columns of the noise scale; none without one */
-    double *shift;        /* rows: its terms of sites; NULL: none */
+    double *term;         /* rows: its terms of the sites; NULL: none */
     kn_mat z, loss, work; /* rows x width: of a block; work: total variances */
 } passing;
 
@@ -65,7 +65,7 @@ static void make_column(const passing *p, ptrdiff_t j)
     double *v = kn_col(b->var, j), *V = kn_col(p->work, j), *z = kn_col(p->z, j);
     const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
     const double *beta = p->D.data ? kn_col(l->beta, b->first + j) : NULL;
-    kn_layer_factor(p->D, beta, p->rows, p->shift, V);
+    kn_layer_factor(p->D, beta, p->rows, p->term, V);
     for (ptrdiff_t i = 0; i < p->rows; i++) {
         double alone = kn_scores_noise(p->w->scores, p->row + i, b->first + j) * V[i];
         V[i] = v[i] + alone;
@@ -138,12 +138,13 @@ static void blank(const passing *p, float *map)
 static kn_status prepare_layer(kn_ctx *ctx, passing *p)
 {
     const kn_layer *l = &p->w->model->layer;
+    const int *site = p->w->standing->from.site;
     kn_status status = kn_layer_columns(ctx, l, &p->w->model->x, p->raw, &p->D);
-    if (status != KN_OK || !p->w->site || l->S == 0)
+    if (status != KN_OK || !site || l->S == 0)
         return status;
-    status = kn_alloc_d(ctx, p->rows, &p->shift);
+    status = kn_alloc_d(ctx, p->rows, &p->term);
     if (status == KN_OK)
-        kn_layer_shift(l, p->w->site + p->row, p->rows, p->shift);
+        kn_layer_shift(l, site + p->row, p->rows, p->term);
     return status;
 }
 
@@ -176,7 +177,7 @@ kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t ro
     KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
 out:
     kn_mat_clear(&p.D);
-    kn_free(p.shift);
+    kn_free(p.term);
     kn_mat_clear(&p.z);
     kn_mat_clear(&p.loss);
     kn_mat_clear(&p.work);

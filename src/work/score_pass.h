@@ -11,7 +11,6 @@ typedef struct kn_pass {
     const kn_model *model;
     const kn_people *people;
     const kn_standing *standing;
-    const int *site; /* of each person among those of training, -1: another; NULL: no sites */
     kn_scores *scores;
     bool score;          /* false: predictions alone */
     const kn_shash *law; /* of each response in use; NULL: z have no shape */
