@@ -151,7 +151,8 @@ kn_status kn_model_noise(kn_ctx *ctx, const kn_model *model, double *noise)
 
 static double layer_bytes(const kn_layer *l)
 {
-    return sizeof(double) * (double)(l->beta.rows * l->beta.cols + l->theta.rows * l->theta.cols) +
+    return sizeof(double) *
+               (double)(l->beta.rows * l->beta.cols + l->theta.rows * l->theta.cols + l->S) +
            (l->map ? KN_STUDENT_MAP_BYTES : 0);
 }
 
