@@ -1,0 +1,20 @@
+/* Derivatives of ln Gamma(x), x > 0 [METHOD 8g].
+ *
+ *     psi(x)  = ln x - 1/(2x) - sum_k B_2k/(2k x^2k)                from x >= 10 on; below by
+ *     psi'(x) = 1/x + 1/(2x^2) + sum_k B_2k/x^(2k+1)                psi(x) = psi(x + 1) - 1/x,
+ *                                                                   psi'(x) = psi'(x + 1) + 1/x^2
+ *
+ * With eight Bernoulli numbers the rest is below 1e-16 of the value. NaN for x <= 0. */
+#ifndef KN_NORM_DIGAMMA_H
+#define KN_NORM_DIGAMMA_H
+
+double kn_digamma(double x);
+double kn_trigamma(double x);
+
+/* x with psi'(x) = v, which falls from infinity to 0: by bisection of ln x between the bounds, to
+ * the last bit. v beyond what they have: the bound. */
+#define KN_TRIGAMMA_LOW  1e-3
+#define KN_TRIGAMMA_HIGH 1e7
+double kn_trigamma_inverse(double v);
+
+#endif
