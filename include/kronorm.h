@@ -311,6 +311,24 @@ typedef struct kn_overlap_info { /* [0] negative, [1] positive deviations; p: of
 /* info may be NULL. */
 KN_API kn_status kn_overlap(kn_ctx *ctx, const kn_options *options, kn_overlap_info *info);
 
+/* Change between visits: rows are visits of people, and each pair of visits is compared with the
+ * changes of the people that {reference} names, or of those that the model keeps; options of
+ * "change". Maps and tables go to the folder {output}; {save} writes the model with the reference.
+ */
+typedef struct kn_change_info {
+    size_t size;                 /* sizeof(kn_change_info) as the caller was compiled */
+    ptrdiff_t people, one_visit; /* with two visits or more; left out with one */
+    ptrdiff_t pairs, responses, files;
+    ptrdiff_t reference_people, reference_pairs;
+    ptrdiff_t far;           /* pairs whose interval is outside twice the reference's range */
+    ptrdiff_t with_p, below; /* pairs of others with a p of the statistic, and with one <= .05 */
+    double gamma, d0, s0;    /* of the reference; d0 may be infinite */
+} kn_change_info;
+
+/* info may be NULL. */
+KN_API kn_status kn_change(kn_ctx *ctx, const kn_model *model, kn_data *data,
+                           const kn_options *options, kn_change_info *info);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/commands.h"
+
 int cli_usage_error(const char *command, const char *format, ...)
 {
     char what[1024]; /* the command line may be of any length */
@@ -77,8 +79,9 @@ int cli_options(const char *command, cli_option out[CLI_MAX_OPTIONS])
 /* The option of any command whose key is the first n bytes of text. */
 static bool known(const char *text, size_t n, cli_option *out)
 {
-    static const char *const commands[] = {"fit",     "score",    "predict",
-                                           "overlap", "simulate", "reproduce"};
+#define NAME_OF(name) #name,
+    static const char *const commands[] = {CLI_COMMANDS(NAME_OF)};
+#undef NAME_OF
     cli_option options[CLI_MAX_OPTIONS];
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
         for (int i = 0, m = cli_options(commands[c], options); i < m; i++)

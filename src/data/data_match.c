@@ -117,14 +117,17 @@ static kn_status check_sessions(const job *j)
     const kn_table *t = j->d->covariates;
     ptrdiff_t col = session_col(j, t);
     if (!j->a.person)
-        return kn_fail(j->ctx, KN_ERR_DATA, "%s: {session} needs a column of ids (name it in {id})",
-                       kn_table_path(t));
+        return kn_fail(j->ctx, KN_ERR_DATA, "%s: {%s} needs a column of ids (name it in {%s})",
+                       kn_table_path(t), j->s->visit ? "visit" : "session",
+                       j->s->visit ? "person" : "id");
     if (col < 0 && !kn_session_is_one(j->s->session))
-        return kn_column_unknown(j->ctx, t, j->s->session, "as {session} asks for");
+        return kn_column_unknown(j->ctx, t, j->s->session,
+                                 j->s->visit ? "as {visit} asks for" : "as {session} asks for");
     for (ptrdiff_t i = 0; col >= 0 && i < j->a.n; i++)
         if (j->a.keep[i] && kn_text_is_missing(j->a.session[i]))
             return kn_cell_refused(j->ctx, t, i, col,
-                                   "expected the session that {session} asks for");
+                                   j->s->visit ? "expected the session that {visit} asks for"
+                                               : "expected the session that {session} asks for");
     return KN_OK;
 }
 
@@ -222,7 +225,8 @@ static kn_status match(job *j)
     } else if (names_sessions(&j->a)) {
         KN_TRY(number_sessions(j, false));
     }
-    kn_match_table a = {d->covariates, d->id_col, (const char *const *)d->session_id, j->a.keep};
+    kn_match_table a = {d->covariates, d->id_col, (const char *const *)d->session_id, j->a.keep,
+                        j->s->visit != NULL};
     kn_match_side b = {d->responses_path, j->b.n,
                        j->b_id ? (const char *const *)j->b_id : (const char *const *)j->b.person,
                        j->line, j->b.keep};

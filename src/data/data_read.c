@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/allowance.h"
+#include "data/columns.h"
 #include "data/data.h"
 #include "io/path.h"
 
@@ -53,6 +54,14 @@ static kn_status check_kind(kn_ctx *ctx, const kn_settings *s, const kn_data *d)
     return KN_OK;
 }
 
+/* The ids that {person} names, by its own name. */
+static kn_status check_person(kn_ctx *ctx, const kn_settings *s, const kn_table *t)
+{
+    if (!s->person || kn_column_find(t, s->person) >= 0)
+        return KN_OK;
+    return kn_column_unknown(ctx, t, s->person, "as {person} asks for");
+}
+
 static kn_status copy(kn_ctx *ctx, const char *text, char **out)
 {
     return text ? kn_text_copy(ctx, text, strlen(text), out) : KN_OK;
@@ -75,6 +84,9 @@ static kn_status read_data(kn_ctx *ctx, const kn_settings *s, kn_data **out)
         KN_TRY(open_responses(ctx, d));
     KN_TRY(check_kind(ctx, s, d));
     bool tables = d->responses && d->responses != d->covariates;
+    KN_TRY(check_person(ctx, s, d->covariates));
+    if (tables)
+        KN_TRY(check_person(ctx, s, d->responses));
     KN_TRY(kn_match_id_columns(ctx, s->id, d->covariates, tables ? d->responses : NULL, &d->id_col,
                                &d->response_id_col));
     KN_TRY(kn_data_match(ctx, s, d));

@@ -71,6 +71,7 @@ typedef struct side {
     const kn_match_side *list;
     const char *const *id; /* NULL: the cells of id_col */
     const bool *keep;      /* NULL: all */
+    bool visits;           /* several rows a person are asked for */
     ptrdiff_t n, used;
     entry *sorted; /* by id; NULL: there are none */
 } side;
@@ -157,9 +158,13 @@ static kn_status check_once(kn_ctx *ctx, const side *s)
     }
     return kn_fail(ctx, KN_ERR_DATA,
                    "%s: %td %s on several %ss, %td in all, the first on %ss %td and %td: %s "
-                   "(for sessions of one person use {session})",
+                   "(%s)",
                    s->path, ids, ids == 1 ? "id is" : "ids are", unit_of(s), rows, unit_of(s),
-                   place(s, s->sorted[first - 1].row), place(s, s->sorted[first].row), list.text);
+                   place(s, s->sorted[first - 1].row), place(s, s->sorted[first].row), list.text,
+                   s->visits
+                       ? "they are told apart by the column that {visit} names, or by ses- in "
+                         "paths of images"
+                       : "for sessions of one person use {session}");
 }
 
 static const entry *find_id(const side *s, const char *id)
@@ -316,6 +321,7 @@ kn_status kn_match_rows(kn_ctx *ctx, const kn_match_table *covariates,
               .id_col = covariates->id_col,
               .id = covariates->id,
               .keep = covariates->keep,
+              .visits = covariates->visits,
               .n = kn_table_rows(covariates->table)};
     side b = {0};
     kn_status status = KN_OK;
@@ -326,6 +332,7 @@ kn_status kn_match_rows(kn_ctx *ctx, const kn_match_table *covariates,
                    .list = responses,
                    .id = responses->id,
                    .keep = responses->keep,
+                   .visits = covariates->visits,
                    .n = responses->n};
     count_used(&a);
     count_used(&b);

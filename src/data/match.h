@@ -24,6 +24,7 @@ typedef struct kn_match_table { /* the covariates */
     ptrdiff_t id_col;      /* -1: none */
     const char *const *id; /* of each row, in the place of that column's cells; NULL: these */
     const bool *keep;      /* rows that are used; NULL: all */
+    bool visits;           /* several rows a person are asked for: for the sentence */
 } kn_match_table;
 
 typedef struct kn_match_side { /* the responses, whatever file they are in */

@@ -7,6 +7,7 @@
 #include "data/space.h"
 #include "io/path.h"
 
+static const char DIGITS[] = "0123456789";
 static const char PREFIX[] = "ses-"; /* that BIDS puts before labels */
 enum { PREFIX_LENGTH = sizeof PREFIX - 1 };
 
@@ -73,7 +74,8 @@ out:
     return status;
 }
 
-/* ---- one row a person ------------------------------------------------------------------------ */
+/* ---- in their order ---------------------------------------------------------------------------
+ */
 
 typedef struct visit {
     const char *person, *session; /* session NULL: there is none */
@@ -82,11 +84,37 @@ typedef struct visit {
     ptrdiff_t row;
 } visit;
 
+/* m6 comes before m12: digits count as the number they are, and all else as text. */
+static int by_text(const char *a, const char *b)
+{
+    while (*a && *b) {
+        size_t m = strspn(a, DIGITS), n = strspn(b, DIGITS);
+        if (m > 0 && n > 0) {
+            size_t x = strspn(a, "0"), y = strspn(b, "0");
+            x = x < m ? x : m - 1;
+            y = y < n ? y : n - 1;
+            if (m - x != n - y)
+                return m - x < n - y ? -1 : 1;
+            int order = strncmp(a + x, b + y, m - x);
+            if (order != 0)
+                return order;
+            a += m;
+            b += n;
+        } else if (*a != *b) {
+            break;
+        } else {
+            a++;
+            b++;
+        }
+    }
+    return strcmp(a, b);
+}
+
 static int by_session(const visit *a, const visit *b)
 {
     if (a->session && a->numbers && a->number != b->number)
         return a->number < b->number ? -1 : 1;
-    return a->session && !a->numbers ? strcmp(a->session, b->session) : 0;
+    return a->session && !a->numbers ? by_text(a->session, b->session) : 0;
 }
 
 static int by_person(const void *a, const void *b)
@@ -114,32 +142,47 @@ static bool all_numbers(const kn_session_rows *r)
     return r->session != NULL;
 }
 
-kn_status kn_session_choose(kn_ctx *ctx, const kn_session_rows *r, bool last)
+kn_status kn_session_order(kn_ctx *ctx, const kn_session_rows *r, ptrdiff_t *order, ptrdiff_t *n)
 {
     void *memory = NULL;
-    ptrdiff_t n = 0;
     size_t unused;
     bool numbers = all_numbers(r);
     kn_status status = kn_alloc(ctx, r->n, sizeof(visit), &memory);
+    *n = 0;
     if (status != KN_OK)
         return status;
     visit *v = memory;
     for (ptrdiff_t i = 0; i < r->n; i++) {
         if (!is_used(r, i))
             continue;
-        v[n] = (visit){.person = r->person[i], .numbers = numbers, .row = i};
+        v[*n] = (visit){.person = r->person[i], .numbers = numbers, .row = i};
         if (r->session)
-            v[n].session = label_of(r->session[i], &unused);
+            v[*n].session = label_of(r->session[i], &unused);
         if (numbers)
-            kn_number_parse(v[n].session, &v[n].number);
-        n++;
+            kn_number_parse(v[*n].session, &v[*n].number);
+        (*n)++;
     }
-    qsort(v, (size_t)n, sizeof *v, by_person);
-    for (ptrdiff_t i = 0; i < n; i++) {
-        const visit *other = last ? &v[i + 1] : &v[i - 1];
-        bool at_end = i == (last ? n - 1 : 0);
-        r->keep[v[i].row] = at_end || strcmp(v[i].person, other->person) != 0;
-    }
+    qsort(v, (size_t)*n, sizeof *v, by_person);
+    for (ptrdiff_t i = 0; i < *n; i++)
+        order[i] = v[i].row;
     kn_free(memory);
     return KN_OK;
+}
+
+/* ---- one row a person ------------------------------------------------------------------------ */
+
+kn_status kn_session_choose(kn_ctx *ctx, const kn_session_rows *r, bool last)
+{
+    ptrdiff_t n, *order = NULL;
+    kn_status status;
+    KN_TRY(kn_alloc_i(ctx, r->n, &order));
+    KN_TRY(kn_session_order(ctx, r, order, &n));
+    for (ptrdiff_t i = 0; i < n; i++) {
+        bool at_end = i == (last ? n - 1 : 0);
+        ptrdiff_t other = at_end ? order[i] : order[last ? i + 1 : i - 1];
+        r->keep[order[i]] = at_end || strcmp(r->person[order[i]], r->person[other]) != 0;
+    }
+out:
+    kn_free(order);
+    return status;
 }

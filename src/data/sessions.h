@@ -23,9 +23,14 @@ ptrdiff_t kn_session_column(const kn_table *table);
  * kn_names_free. */
 kn_status kn_session_ids(kn_ctx *ctx, const kn_session_rows *rows, char ***out);
 
-/* Of each person only the row of the first session, or the last, stays in `keep`: by number where
- * all sessions of the file are numbers (ses-2 comes before ses-10), else by text; without sessions
- * by the order of the file. */
+/* order[0 .. *n - 1] = the rows that are used, those of a person together and in the order of their
+ * sessions: by number where all sessions of the file are numbers (ses-2 comes before ses-10), else
+ * by text in which digits count as numbers (m6 before m12; dates as 2020-01-31); without sessions,
+ * and of equal ones, by the order of the file. order has room for n. */
+kn_status kn_session_order(kn_ctx *ctx, const kn_session_rows *rows, ptrdiff_t *order,
+                           ptrdiff_t *n);
+
+/* Of each person only the row of the first session, or the last, stays in `keep`. */
 kn_status kn_session_choose(kn_ctx *ctx, const kn_session_rows *rows, bool last);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "la/core.h"
+#include "model/change_file.h"
 #include "model/file.h"
 #include "model/gaps.h"
 #include "model/in_words.h"
@@ -159,6 +160,8 @@ kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
     json_object_set_new(j, "terms", kn_terms_json(&m->gp));
     json_object_set_new(j, "weights", kn_weights_json(&m->gp));
     add_reference(m, j);
+    json_object_set_new(j, "change",
+                        m->change.law.T > 0 ? kn_change_to_json(&m->change) : json_null());
     json_object_set_new(j, "calibration", calibration_json(&m->layer));
     json_object_set_new(j, "responses_kind", json_string(kinds[m->space.kind]));
     json_object_set_new(j, "has_ids", json_boolean(m->ids != NULL));

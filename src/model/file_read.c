@@ -3,6 +3,7 @@
 
 #include "gp/method.h"
 #include "io/path.h"
+#include "model/change_file.h"
 #include "model/checked.h"
 #include "model/file.h"
 #include "model/gaps.h"
@@ -21,6 +22,7 @@ void kn_model_clear(kn_model *m)
     kn_space_clear(&m->space);
     kn_recipe_clear(&m->recipe);
     kn_reference_clear(&m->reference);
+    kn_change_reference_clear(&m->change);
     kn_layer_clear(&m->layer);
     kn_adapted_clear(&m->adapted);
     kn_batch_clear(&m->batch);
@@ -329,6 +331,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
                              &m->reference));
     KN_TRY(
         kn_adapted_read(ctx, f, record, (kn_adapted_for){&m->x, &m->batch, m->gp.T}, &m->adapted));
+    KN_TRY(kn_change_read(ctx, f, record, m->gp.T, &m->change));
     KN_TRY(read_space(ctx, f, record, m));
     if (kn_st_metadata(f, "ids"))
         KN_TRY(read_texts(ctx, f, "ids", m->info.n_samples, &m->ids));

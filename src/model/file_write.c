@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "gp/method.h"
+#include "model/change_file.h"
 #include "model/file.h"
 #include "model/gaps.h"
 #include "model/info_json.h"
@@ -52,6 +53,8 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     if (m->sites.T > 0)
         json_object_set_new(record, "sites", kn_sites_to_json(&m->sites));
     json_object_set_new(record, "reference", kn_reference_to_json(&m->reference));
+    if (m->change.law.T > 0)
+        json_object_set_new(record, "change", kn_change_to_json(&m->change));
     json_object_set_new(record, "space", json_string(kinds[m->space.kind]));
     if (m->space.kind == KN_SPACE_IMAGE)
         json_object_set_new(record, "parts", kn_space_parts_to_json(&m->space));
@@ -186,6 +189,7 @@ static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     KN_TRY(kn_sites_add(ctx, &m->sites, w));
     KN_TRY(kn_reference_add(ctx, &m->reference, m->gp.T, m->ids != NULL, w));
     KN_TRY(kn_adapted_add(ctx, &m->adapted, w));
+    KN_TRY(kn_change_add(ctx, &m->change, w));
     KN_TRY(add_space(ctx, &m->space, w));
 out:
     return status;

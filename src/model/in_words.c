@@ -252,6 +252,18 @@ static void add_reference(text *t, const kn_model *m)
     add(t, "\n");
 }
 
+/* Only of a model that keeps one. */
+static void add_change(text *t, const kn_model *m)
+{
+    const kn_change_reference *r = &m->change;
+    if (r->law.T == 0)
+        return;
+    add(t, "change between visits: compared with %td people in %td pairs", r->people, r->pairs);
+    if (r->interval_name)
+        add(t, ", %g to %g apart by %s", r->interval[0], r->interval[1], r->interval_name);
+    add(t, "; nothing of them is kept but variances, means and sorted values\n");
+}
+
 kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)
 {
     text t = {0};
@@ -266,6 +278,7 @@ kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)
     add_judgement(&t, m);
     add_calibration(&t, m);
     add_reference(&t, m);
+    add_change(&t, m);
     *out = t.data;
     return t.data ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory");
 }

@@ -170,6 +170,7 @@ double kn_model_bytes(const kn_model *m)
     double T = (double)m->gp.T, n = (double)r->n;
     return m->gp.method->bytes(&m->gp) + deviance_bytes(&r->deviance) +
            deviance_bytes(&r->deviance_noise) + layer_bytes(&m->layer) +
+           sizeof(double) * 3 * (double)m->change.law.T +
            sizeof(double) * (OF_A_RESPONSE * T + OF_SITES * (double)m->sites.T + OF_A_SAMPLE * n +
                              (double)m->gp.N * (double)m->gp.F) +
            (r->z ? sizeof(float) * n * T : 0);

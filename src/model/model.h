@@ -11,6 +11,7 @@
 #include "data/space.h"
 #include "gp/maps.h"
 #include "model/adapted.h"
+#include "norm/change_reference.h"
 #include "norm/reference.h"
 #include "norm/site_prior.h"
 
@@ -42,6 +43,7 @@ struct kn_model {
                             * one for new levels: nobody of it has the response */
     ptrdiff_t n_levels;
     double curve_components[KN_MAX_CURVE]; /* info.curve[].components, as an array has them */
+    kn_change_reference change; /* what changes are compared with; law.T = 0: nothing is kept */
 };
 
 /* Maps in the caller's numbering and units. */

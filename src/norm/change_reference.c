@@ -61,8 +61,9 @@ typedef struct job {
     const kn_change_pairs *p;
     const double *noise;
     kn_mat value;
-    float *z, *one; /* of all pairs, or NULL; of one */
-    double *work;   /* 3 T */
+    const kn_change_sink *sink; /* or NULL */
+    float *z;                   /* T, of one pair */
+    double *work;               /* 3 T */
     kn_change_reference *r;
 } job;
 
@@ -80,14 +81,24 @@ static ptrdiff_t end_of(const kn_change_pairs *p, ptrdiff_t i)
     return k;
 }
 
-/* All pairs of a person, sign 1 or -1. */
+static bool is_part(const kn_change_pairs *p, ptrdiff_t i)
+{
+    return !p->apart || !p->apart[i];
+}
+
+/* All pairs of a person that count, sign 1 or -1. */
 static void add_person(const job *w, ptrdiff_t from, ptrdiff_t to, double sign, kn_change_sums *s)
 {
     const kn_change_pairs *p = w->p;
+    double n = 0;
+    for (ptrdiff_t i = from; i < to; i++)
+        n += is_part(p, i);
     for (ptrdiff_t i = from; i < to; i++) {
+        if (!is_part(p, i))
+            continue;
         to_doubles(row_of(p, p->first[i]), p->T, w->work);
         to_doubles(row_of(p, p->second[i]), p->T, w->work + p->T);
-        kn_change_sums_add(s, w->work, w->work + p->T, sign / (double)(to - from));
+        kn_change_sums_add(s, w->work, w->work + p->T, sign / n);
     }
 }
 
@@ -102,7 +113,7 @@ static kn_status leave_out(kn_ctx *ctx, const job *w, const kn_change_sums *all,
     kn_status status =
         kn_change_fit(ctx, s, w->noise, w->r->law.conditional, KN_CHANGE_LEAST - 1, &law);
     for (ptrdiff_t i = from; status == KN_OK && i < to; i++) {
-        float *z = w->z ? w->z + i * p->T : w->one;
+        float *z = w->z;
         kn_change_pair_z(&law, w->noise, row_of(p, p->first[i]), row_of(p, p->second[i]), w->work,
                          z);
         for (ptrdiff_t j = 0; j < p->T; j++)
@@ -111,6 +122,8 @@ static kn_status leave_out(kn_ctx *ctx, const job *w, const kn_change_sums *all,
         kn_change_describe(z, p->T, w->r, w->work, value);
         for (int k = 0; k < KN_CHANGE_VALUES; k++)
             kn_col(w->value, k)[i] = value[k];
+        if (w->sink)
+            status = w->sink->take(w->sink->self, ctx, i, z);
     }
     kn_change_law_clear(&law);
     return status;
@@ -124,7 +137,7 @@ static kn_status sort_values(kn_ctx *ctx, const job *w)
         const double *x = kn_col(w->value, k);
         KN_TRY(kn_alloc_d(ctx, w->p->n, &r->sorted[k]));
         for (ptrdiff_t i = 0; i < w->p->n; i++)
-            if (isfinite(x[i]))
+            if (isfinite(x[i]) && is_part(w->p, i))
                 r->sorted[k][r->n[k]++] = k == KN_CHANGE_MEAN_Z ? fabs(x[i]) : x[i];
         kn_sort(r->sorted[k], r->n[k]);
     }
@@ -133,17 +146,19 @@ out:
 }
 
 kn_status kn_change_reference_make(kn_ctx *ctx, const kn_change_pairs *p, const double *noise,
-                                   kn_mat value, float *z, kn_change_reference *r)
+                                   kn_mat value, const kn_change_sink *sink, kn_change_reference *r)
 {
     kn_status status;
     kn_change_sums all = {0}, others = {0};
-    job w = {.p = p, .noise = noise, .value = value, .z = z, .r = r};
+    job w = {.p = p, .noise = noise, .value = value, .sink = sink, .r = r};
     KN_TRY(kn_change_sums_new(ctx, p->T, &all));
     KN_TRY(kn_change_sums_new(ctx, p->T, &others));
     KN_TRY(kn_alloc_d(ctx, 3 * p->T, &w.work));
-    KN_TRY(kn_alloc_f(ctx, p->T, &w.one));
+    KN_TRY(kn_alloc_f(ctx, p->T, &w.z));
     r->people = 0;
-    r->pairs = p->n;
+    r->pairs = 0;
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        r->pairs += is_part(p, i);
     for (ptrdiff_t i = 0, to; i < p->n; i = to, r->people++) {
         to = end_of(p, i);
         add_person(&w, i, to, 1, &all);
@@ -161,7 +176,7 @@ out:
     kn_change_sums_clear(&all);
     kn_change_sums_clear(&others);
     kn_free(w.work);
-    kn_free(w.one);
+    kn_free(w.z);
     return status;
 }
 

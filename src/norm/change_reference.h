@@ -31,7 +31,14 @@ typedef struct kn_change_pairs {
     ptrdiff_t T, n;
     const ptrdiff_t *first, *second; /* n  rows of R */
     const ptrdiff_t *person;         /* n  0 ..; pairs of one person lie together */
+    const bool *apart; /* n  compared, but no part of the reference, such as a whole course beside
+                        * its steps; not all of a person's. NULL: none */
 } kn_change_pairs;
+
+typedef struct kn_change_sink { /* takes the z of pair i, in order; T floats, lent */
+    void *self;
+    kn_status (*take)(void *self, kn_ctx *ctx, ptrdiff_t i, const float *z);
+} kn_change_sink;
 
 typedef struct kn_change_reference {
     kn_change_law law;                /* T = 0: there is no reference */
@@ -49,10 +56,12 @@ void kn_change_reference_clear(kn_change_reference *r); /* {0} is fine */
 ptrdiff_t kn_change_describe(const float *z, ptrdiff_t T, const kn_change_reference *r,
                              double *work, double value[KN_CHANGE_VALUES]);
 
-/* Law and ranks; threshold and top are set. value (pairs->n x KN_CHANGE_VALUES) and z (the same
- * times T floats, or NULL) of each pair without its person. O(people T) and a fit for each. */
+/* Law and ranks; threshold and top are set. value (pairs->n x KN_CHANGE_VALUES), and z to the sink
+ * (or NULL), of each pair without its person. A fit for each person, O(pairs T) in all but those.
+ */
 kn_status kn_change_reference_make(kn_ctx *ctx, const kn_change_pairs *pairs, const double *noise,
-                                   kn_mat value, float *z, kn_change_reference *r);
+                                   kn_mat value, const kn_change_sink *sink,
+                                   kn_change_reference *r);
 
 /* The z of a pair of rows, as floats; work: 3 T doubles. */
 void kn_change_pair_z(const kn_change_law *law, const double *noise, const float *r1,

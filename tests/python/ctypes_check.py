@@ -45,6 +45,12 @@ class Overlap(C.Structure):
                 ("below_fdr", SIZE * 2)]
 
 
+class Change(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("people", SIZE), ("one_visit", SIZE), ("pairs", SIZE), ("responses", SIZE),
+                ("files", SIZE), ("reference_people", SIZE), ("reference_pairs", SIZE), ("far", SIZE), ("with_p", SIZE),
+                ("below", SIZE), ("gamma", DOUBLE), ("d0", DOUBLE), ("s0", DOUBLE)]
+
+
 class OldInfo(C.Structure):  # of a caller that was compiled when there was no more
     _fields_ = [("size", C.c_size_t), ("key", TEXT)]
 
@@ -418,6 +424,36 @@ def overlap_of_groups(folder):
     free("options_free", o)
 
 
+def change_of_visits(model, folder):
+    """20 people twice, all as they were but for a little; the last one falls at the second visit."""
+    N, noise = 20, np.random.default_rng(5).normal(size=(20, 9))
+    Y = np.repeat(table["Y"][40:], 2, axis=0).astype(float)
+    Y[1::2] += 0.03 * noise
+    Y[-1] -= 0.5
+    twice = lambda values: [v for v in values for _ in range(2)]
+    kept.append(Y)
+    data = handle("data_new", ctx, SIZE(2 * N))
+    do(kn.data_numbers(ctx, data, b"age", pointer(column(twice(table["age"][40:]))), SIZE(1)))
+    do(kn.data_texts(ctx, data, b"site", texts(twice(table["site"][40:]))))
+    do(kn.data_texts(ctx, data, b"visit", texts(["first", "later"] * N)))
+    do(kn.data_texts(ctx, data, b"state", texts(["stable"] * (2 * N - 2) + ["new"] * 2)))
+    do(kn.data_ids(ctx, data, texts(twice([f"v{i:02}" for i in range(N)]))))
+    do(kn.data_responses(ctx, data, rows(Y), texts(table["names"])))
+    o = options("change", visit="visit", reference="state=stable", output=f"{folder}/change",
+                save=f"{folder}/kept.safetensors")
+    info = Change(size=C.sizeof(Change))
+    do(kn.change(ctx, model, data, o, C.byref(info)))
+    check((info.people, info.pairs, info.reference_people, info.one_visit) == (20, 20, 19, 0), "pairs of visits")
+    check(info.below == 1 and info.with_p == 1 and info.s0 > 0 and -1 <= info.gamma <= 0, "who fell is found")
+    check(info.files == 5 and os.path.exists(f"{folder}/change/change_z.csv"), "files of change")
+    free("options_free", o)
+    o = options("change", visit="visit", output=f"{folder}/other")
+    refused("{reference} is needed: the model keeps no reference of change", "argument",
+            lambda: do(kn.change(ctx, model, data, o, None)))
+    free("options_free", o)
+    free("data_free", data)
+
+
 ctx = P(kn.returning(P, "ctx_new")())
 said, stages, kept, table = [], set(), [], make_table()
 on_log = LOG(lambda user, level, message: said.append(message.decode()))
@@ -432,6 +468,7 @@ with tempfile.TemporaryDirectory(prefix="kn-ctypes-") as folder:
     opened = a_model_as_bytes_and_as_a_file(model, folder)
     scores_of_new_people(opened, folder)
     overlap_of_groups(folder)
+    change_of_visits(opened, folder)
     people_from_files(folder)
     what_goes_wrong(model)
     a_callback_that_cancels(train)

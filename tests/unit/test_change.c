@@ -1,6 +1,7 @@
 #include "test.h"
 
 #include "base/rng.h"
+#include "model/change_file.h"
 #include "norm/change_reference.h"
 #include "norm/digamma.h"
 
@@ -170,14 +171,29 @@ static void study_free(study *s)
 
 static kn_change_pairs pairs_of(const study *s)
 {
-    return (kn_change_pairs){s->R, s->T, s->n, s->first, s->second, s->person};
+    return (kn_change_pairs){s->R, s->T, s->n, s->first, s->second, s->person, NULL};
+}
+
+typedef struct kept {
+    float *z;
+    ptrdiff_t T;
+} kept;
+
+static kn_status keep_z(void *self, kn_ctx *ctx, ptrdiff_t i, const float *z)
+{
+    kept *to = self;
+    (void)ctx;
+    memcpy(to->z + i * to->T, z, (size_t)to->T * sizeof *z);
+    return KN_OK;
 }
 
 static kn_change_reference reference_of(kn_ctx *ctx, const study *s, kn_mat value, float *z)
 {
     kn_change_reference r = {.threshold = 1.96, .top = 0.05};
     kn_change_pairs p = pairs_of(s);
-    assert_ok(ctx, kn_change_reference_make(ctx, &p, s->noise, value, z, &r));
+    kept to = {z, s->T};
+    kn_change_sink sink = {&to, keep_z};
+    assert_ok(ctx, kn_change_reference_make(ctx, &p, s->noise, value, z ? &sink : NULL, &r));
     return r;
 }
 
@@ -295,6 +311,103 @@ static void too_few_values_and_no_change_have_no_z(void **state)
     kn_ctx_free(ctx);
 }
 
+/* ---- in a file ----------------------------------------------------------------------------------
+ */
+
+/* What a file with these arrays and this record gives. */
+static kn_status read_back(kn_ctx *ctx, const kn_change_reference *arrays, json_t *change,
+                           ptrdiff_t T, kn_change_reference *out)
+{
+    kn_st_writer *w;
+    kn_st_file *f;
+    void *bytes;
+    ptrdiff_t n;
+    json_t *record = json_pack("{s:O}", "change", change);
+    *out = (kn_change_reference){0};
+    assert_ok(ctx, kn_st_writer_new(ctx, &w));
+    assert_ok(ctx, kn_change_add(ctx, arrays, w));
+    assert_ok(ctx, kn_st_write_bytes(ctx, w, &bytes, &n));
+    assert_ok(ctx, kn_st_parse(ctx, "x.safetensors", bytes, n, &f));
+    kn_status status = kn_change_read(ctx, f, record, T, out);
+    kn_st_close(f);
+    kn_free(bytes);
+    kn_st_writer_free(w);
+    json_decref(record);
+    return status;
+}
+
+static void assert_bad(kn_ctx *ctx, const kn_change_reference *arrays, json_t *change, ptrdiff_t T)
+{
+    kn_change_reference back;
+    assert_refused(ctx, read_back(ctx, arrays, change, T, &back), KN_ERR_FORMAT, "x.safetensors: ");
+    kn_change_reference_clear(&back);
+}
+
+static void a_reference_in_a_file_is_itself_or_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value;
+    } lies[] = {{"people", "4"},
+                {"people", "null"},
+                {"pairs", "3"},
+                {"formula", "\"best\""},
+                {"gamma", "-1.5"},
+                {"gamma", "null"},
+                {"gamma", "0.1"},
+                {"d0", "-1"},
+                {"s0", "0"},
+                {"s0", "null"},
+                {"top", "2"},
+                {"threshold", "0"},
+                {"interval", "{\"least\": 2, \"largest\": 1}"}};
+    enum { T = 7 };
+    kn_ctx *ctx = kn_ctx_new();
+    kn_rng rng;
+    kn_rng_init(&rng, 12, 3);
+    study s = study_new(&rng, 20, T, 0.9);
+    kn_mat value = ref_new(s.n, KN_CHANGE_VALUES);
+    kn_change_reference r = reference_of(ctx, &s, value, NULL), back;
+    r.interval[0] = 0.5, r.interval[1] = 2;
+    json_t *json = kn_change_to_json(&r);
+    float a[T], b[T];
+    double work[3 * T];
+    assert_ok(ctx, read_back(ctx, &r, json, T, &back));
+    kn_change_pair_z(&r.law, s.noise, s.R, s.R + T, work, a);
+    kn_change_pair_z(&back.law, s.noise, s.R, s.R + T, work, b);
+    assert_memory_equal(a, b, sizeof a);
+    for (int k = 0; k < KN_CHANGE_VALUES; k++) { /* fewer than 20 responses have no counts */
+        double p = kn_change_p(&r, (kn_change_value)k, 1, NULL, 0);
+        double q = kn_change_p(&back, (kn_change_value)k, 1, NULL, 0);
+        assert_true(back.n[k] == r.n[k] && (p == q || (r.n[k] == 0 && isnan(p) && isnan(q))));
+    }
+    kn_change_reference_clear(&back);
+    for (size_t k = 0; k < sizeof lies / sizeof *lies; k++) {
+        json_t *lie = json_copy(json);
+        json_object_set_new(lie, lies[k].key, json_loads(lies[k].value, JSON_DECODE_ANY, NULL));
+        assert_bad(ctx, &r, lie, T);
+        json_decref(lie);
+    }
+    assert_bad(ctx, &r, json, T + 1);
+    double q = r.law.q[2], least = r.sorted[0][0];
+    r.law.q[2] = -1;
+    assert_bad(ctx, &r, json, T);
+    r.law.q[2] = q;
+    r.law.m1[0] = NAN;
+    assert_bad(ctx, &r, json, T);
+    r.law.m1[0] = 0;
+    r.sorted[0][0] = 1e9;
+    assert_bad(ctx, &r, json, T);
+    r.sorted[0][0] = least;
+    assert_ok(ctx, read_back(ctx, &r, json, T, &back));
+    kn_change_reference_clear(&back);
+    json_decref(json);
+    free(value.data);
+    kn_change_reference_clear(&r);
+    study_free(&s);
+    kn_ctx_free(ctx);
+}
+
 /* ---- what it is for -----------------------------------------------------------------------------
  */
 
@@ -368,6 +481,7 @@ int main(void)
         cmocka_unit_test(own_pairs_are_never_in_their_reference),
         cmocka_unit_test(several_pairs_of_one_person_are_one_person),
         cmocka_unit_test(too_few_values_and_no_change_have_no_z),
+        cmocka_unit_test(a_reference_in_a_file_is_itself_or_refused),
         cmocka_unit_test(stable_people_are_called_changed_as_often_as_they_should),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

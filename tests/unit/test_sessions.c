@@ -50,6 +50,24 @@ static void one_row_of_each_person_stays(void **state)
     kn_ctx_free(ctx);
 }
 
+static void visits_with_numbers_in_their_names_go_by_these(void **state)
+{
+    (void)state;
+    enum { M = 8 };
+    static const char *person[M] = {"b", "a", "a", "a", "a", "a", "a", "b"};
+    static const char *visit[M] = {"2021-02-01", "m12",  "m6b", "m6",
+                                   "m06a",       "m100", "m",   "2020-11-30"};
+    static const ptrdiff_t expected[M] = {6, 3, 4, 2, 1, 5, 7, 0};
+    const kn_session_rows rows = {M, person, visit, NULL};
+    kn_ctx *ctx = kn_ctx_new();
+    ptrdiff_t order[M], n;
+    assert_ok(ctx, kn_session_order(ctx, &rows, order, &n));
+    assert_int_equal(n, M);
+    for (int i = 0; i < M; i++)
+        assert_int_equal(order[i], expected[i]);
+    kn_ctx_free(ctx);
+}
+
 static void columns_of_sessions_have_usual_names(void **state)
 {
     (void)state;
@@ -65,6 +83,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_made_of_person_and_session),
         cmocka_unit_test(one_row_of_each_person_stays),
+        cmocka_unit_test(visits_with_numbers_in_their_names_go_by_these),
         cmocka_unit_test(columns_of_sessions_have_usual_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

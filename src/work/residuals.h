@@ -1,0 +1,13 @@
+/* Residuals of visits: how far each response is from what the model expects by that row's own
+ * covariates, in the units of the fit [METHOD 8g]. */
+#ifndef KN_WORK_RESIDUALS_H
+#define KN_WORK_RESIDUALS_H
+
+#include "data/people.h"
+#include "model/model.h"
+
+/* R (people->n x model->gp.T floats, row by row) = y - mean, NaN where y is missing. People pass in
+ * batches; responses that sit in a file can go from memory after them. */
+kn_status kn_residuals(kn_ctx *ctx, const kn_model *model, const kn_people *people, float *R);
+
+#endif
