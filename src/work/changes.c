@@ -20,6 +20,7 @@ typedef struct work {
     const kn_model *model;
     kn_data *data;
     kn_people people;
+    kn_standing standing;
     kn_visits visits;
     kn_warnings warnings;
     float *R;                /* visits x responses in use: residuals */
@@ -45,6 +46,7 @@ static void clear(work *w)
     kn_free(w->R);
     kn_free(w->row);
     kn_visits_clear(&w->visits);
+    kn_standing_clear(&w->standing);
     kn_people_clear(&w->people);
     kn_warnings_clear(&w->warnings);
     kn_free(w->inputs);
@@ -116,13 +118,18 @@ static kn_status check_controls(kn_ctx *ctx, const work *w)
 static kn_status prepare(kn_ctx *ctx, work *w)
 {
     kn_status status;
-    kn_standing standing = {0};
     kn_work_room room = kn_room_to_score(ctx, &w->s, w->model, 1, 1);
     kn_known known = {.recipe = &w->model->recipe, .space = &w->model->space};
     /* what is common to both visits cancels, a level that training did not have too */
     w->s.unseen = w->model->recipe.codes ? KN_UNSEEN_PRIOR : KN_UNSEEN_REFUSE;
     KN_TRY(kn_people_new(ctx, w->data, &w->s, known, &room.room, &w->people));
-    KN_TRY(kn_standing_new(ctx, &w->s, w->model, &w->people, &standing));
+    KN_TRY(kn_standing_new(ctx, &w->s, w->model, w->data, &w->people, &w->standing));
+    if (w->standing.from.n_unknown > 0)
+        kn_log(
+            ctx, KN_LOG_INFO,
+            "%td visits are at sites that training did not have, which cancels between visits of "
+            "one site",
+            w->standing.from.n_unknown);
     KN_TRY(kn_visits_new(ctx, &w->s, w->model, w->data, &w->people, &w->visits));
     KN_TRY(check_controls(ctx, w));
     KN_TRY(check_outputs(ctx, w));
@@ -131,7 +138,6 @@ static kn_status prepare(kn_ctx *ctx, work *w)
     KN_TRY(kn_alloc_f(ctx, w->layout.T, &w->row));
     KN_TRY(kn_alloc_f(ctx, w->people.n * w->model->gp.T, &w->R));
 out:
-    kn_standing_clear(&standing);
     return status;
 }
 
@@ -318,7 +324,7 @@ static kn_status run(kn_ctx *ctx, work *w)
     kn_status status;
     KN_TRY(prepare(ctx, w));
     KN_TRY(kn_mapfile_new(ctx, &w->layout, MAP, w->visits.n_pairs, false, &w->file));
-    KN_TRY(kn_residuals(ctx, w->model, &w->people, w->R));
+    KN_TRY(kn_residuals(ctx, w->model, &w->people, &w->standing.from, w->R));
     if (w->result.saved)
         take_reference(ctx, w);
     else

@@ -149,7 +149,8 @@ kn_status kn_standing_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, 
     kn_mat X = {0};
     kn_view raw = kn_view_cols(people->X.data, people->n, people->X.cols);
     *out = (kn_standing){.n = people->n};
-    KN_TRY(kn_arrivals_new(ctx, s, m, data, people, false, &out->from));
+    /* of visits their difference counts, in which a site cancels */
+    KN_TRY(kn_arrivals_new(ctx, s, m, data, people, s->visit != NULL, &out->from));
     KN_TRY(kn_alloc(ctx, out->n, sizeof *out->held, &memory));
     out->held = memory;
     KN_TRY(kn_alloc_i(ctx, m->x.C, &out->column));

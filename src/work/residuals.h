@@ -3,11 +3,13 @@
 #ifndef KN_WORK_RESIDUALS_H
 #define KN_WORK_RESIDUALS_H
 
-#include "data/people.h"
-#include "model/model.h"
+#include "work/arrivals.h"
 
-/* R (people->n x model->gp.T floats, row by row) = y - mean, NaN where y is missing. People pass in
- * batches; responses that sit in a file can go from memory after them. */
-kn_status kn_residuals(kn_ctx *ctx, const kn_model *model, const kn_people *people, float *R);
+/* R (people->n x model->gp.T floats, row by row) = y - mean, NaN where y is missing; of who is at a
+ * site that training did not have, from what is said without it and what sites are like, or this
+ * one where the model was adapted to it. People pass in batches; responses that sit in a file can
+ * go from memory after them. */
+kn_status kn_residuals(kn_ctx *ctx, const kn_model *model, const kn_people *people,
+                       const kn_arrivals *from, float *R);
 
 #endif

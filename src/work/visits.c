@@ -143,15 +143,15 @@ static kn_status check_order(kn_ctx *ctx, const job *j, ptrdiff_t a, ptrdiff_t b
     return KN_OK;
 }
 
-/* Does a category named like a site differ between two rows? By its text: levels that training did
- * not have are all one to the model. */
+/* Does a batch, or a category named like one, differ between two rows? By its text: levels that
+ * training did not have are all one to the model. */
 static bool is_moved(const job *j, ptrdiff_t a, ptrdiff_t b)
 {
     const kn_recipe *r = &j->model->recipe;
     for (ptrdiff_t c = 0; c < r->n; c++) {
         ptrdiff_t col = kn_column_find(j->table, r->column[c].name);
-        if (r->column[c].kind == KN_COVARIATE_CATEGORY && col >= 0 &&
-            kn_usual_column(r->column[c].name) == KN_COLUMN_SITE &&
+        bool site = r->column[c].batch || kn_usual_column(r->column[c].name) == KN_COLUMN_SITE;
+        if (site && r->column[c].kind == KN_COVARIATE_CATEGORY && col >= 0 &&
             !kn_same_name(kn_table_cell(j->table, j->people->covariate_row[a], col),
                           kn_table_cell(j->table, j->people->covariate_row[b], col)))
             return true;

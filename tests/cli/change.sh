@@ -57,7 +57,7 @@ check "the reference tells what it is" test "$(json all/reference.json \
     "(20, 20, 'conditional', True, True, 'group=control', {'column': 'age', 'least': 1.5, 'largest': 1.5}, 1.96)"
 check "the summary has counts, warnings and the line that does it again" test "$(json all/summary.json \
     's["people"], s["pairs"], s["one_visit"], s["responses"], s["changed"]["with_p"], len(s["warnings"]), s["command"]')" = \
-    "(23, 25, 1, 24, 5, 2, 'kronorm change model.safetensors --covariates visits.csv --person participant_id --visit session --responses visits.csv --reference group=control --output all')"
+    "(23, 25, 1, 24, 5, 1, 'kronorm change model.safetensors --covariates visits.csv --person participant_id --visit session --responses visits.csv --reference group=control --output all')"
 
 works "predict of every visit" predict model.safetensors -c visits.csv --session session --unseen prior -o predicted
 oracle() { PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$here/../python/change_oracle.py" "$@"; }
@@ -132,6 +132,26 @@ check "... are in their order" test "$(awk -F '\t' '$1 == "p1" { print $2, $3 }'
 awk -F, 'BEGIN { OFS = "," } NR > 1 && $1 <= "c06" && $2 == "ses-2" { x = $0; sub(/ses-2/, "ses-3"); $4 += 1.5; $7 += 0.01 * NR; print x } { print }' visits.csv >longer.csv
 works "controls with three visits" change model.safetensors -c longer.csv -y longer.csv $how -o longer
 check "... are one person each" test "$(json longer/reference.json 's["people"], s["pairs"]')" = "(20, 26)"
+
+# ---- sites
+near() { # two tables of z, alike but for rounding
+    paste -d, "$1" "$2" | awk -F, 'NR > 1 { n = NF / 2; for (i = 2; i <= n; i++) if (($i - $(i + n)) ^ 2 > 1e-6) bad = 1; if ($1 != $(n + 1)) bad = 1 }
+        END { exit bad || NR < 20 }'
+}
+awk -F, 'BEGIN { OFS = "," } NR > 1 { for (i = 7; i <= NF; i++) $i += 0.7 } { print }' visits.csv >shifted.csv
+works "a site that is 0.7 higher" change model.safetensors -c shifted.csv -y shifted.csv $how -o shifted
+check "... has the same changes" near shifted/change_z.csv two/change_z.csv
+sed 's/,B,/,A,/' train.csv >site.csv
+works "a model of one site" fit -c site.csv -y site.csv --use age,sex,site --batch site -o site.safetensors
+works "... takes visits at another" change site.safetensors -c visits.csv -y visits.csv $how -o site
+check "... which is told" grep -qx '48 visits are at sites that training did not have, which cancels between visits of one site' "$logs/err"
+grep '^participant_id\|,ses-1,control,' visits.csv >healthy.csv
+works "a model adapted to the site" adapt model.safetensors -c healthy.csv -y healthy.csv -o adapted.safetensors
+works "... knows it" change adapted.safetensors -c visits.csv -y visits.csv $how --save both.safetensors -o adapted
+check "... and nobody is told of" sh -c "! grep -q 'training did not have' '$logs/err'"
+check "... which is the same change" near adapted/change_z.csv two/change_z.csv
+works "both are kept" change both.safetensors -c one.csv -y one.csv --visit session -o both
+check "... as z" test "$(cat both/change_z.csv)" = "$(sed -n '/^p[ae1]/p' adapted/change_z.csv)"
 
 # ---- what is refused
 kronorm_change() { promise=$1 sentence=$2 file=$3; shift 3; refused "$promise" "$sentence" change model.safetensors -c "$file" -y "$file" "$@" -o no; }
