@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "data/columns.h"
 #include "data/words.h"
@@ -95,10 +96,15 @@ static kn_status check_outputs(kn_ctx *ctx, work *w)
                                .T = w->model->y.n_all,
                                .id = (const char *const *)w->visits.id,
                                .options = &w->options};
-    if (mkdir(w->s.folder, 0777) == 0)
-        KN_TRY(kn_made_add(ctx, &w->made, w->s.folder));
-    else if (errno != EEXIST)
+    if (mkdir(w->s.folder, 0777) == 0) {
+        status = kn_made_add(ctx, &w->made, w->s.folder);
+        if (status != KN_OK) {
+            rmdir(w->s.folder); /* nobody else knows of it */
+            goto out;
+        }
+    } else if (errno != EEXIST) {
         return kn_fail_errno(ctx, w->s.folder, "cannot be made", errno);
+    }
     KN_TRY(kn_mapfile_check(ctx, &w->layout, MAP, w->visits.n_pairs, false));
     KN_TRY(kn_changes_check(ctx, &w->result, &w->options));
 out:
