@@ -45,6 +45,11 @@ class Overlap(C.Structure):
                 ("below_fdr", SIZE * 2)]
 
 
+class Export(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("points", SIZE), ("few", SIZE), ("mean", DOUBLE), ("sd", DOUBLE),
+                ("mean_between", DOUBLE), ("sd_between", DOUBLE), ("mean_beyond", DOUBLE), ("sd_beyond", DOUBLE)]
+
+
 class OldInfo(C.Structure):  # of a caller that was compiled when there was no more
     _fields_ = [("size", C.c_size_t), ("key", TEXT)]
 
@@ -418,6 +423,18 @@ def overlap_of_groups(folder):
     free("options_free", o)
 
 
+def a_model_to_give_away(model, folder):
+    o = options("export", output=f"{folder}/shared.safetensors")
+    info = Export(size=C.sizeof(Export))
+    do(kn.export(ctx, model, o, C.byref(info)))
+    check(max(info.mean, info.sd, info.mean_between, info.sd_between) < 1e-4, "an export predicts the same")
+    refused("exists already (use {force} to replace it)", "io", lambda: do(kn.export(ctx, model, o, None)))
+    free("options_free", o)
+    o = options("export")
+    refused("{output} is needed", "argument", lambda: do(kn.export(ctx, model, o, None)))
+    free("options_free", o)
+
+
 ctx = P(kn.returning(P, "ctx_new")())
 said, stages, kept, table = [], set(), [], make_table()
 on_log = LOG(lambda user, level, message: said.append(message.decode()))
@@ -432,6 +449,7 @@ with tempfile.TemporaryDirectory(prefix="kn-ctypes-") as folder:
     opened = a_model_as_bytes_and_as_a_file(model, folder)
     scores_of_new_people(opened, folder)
     overlap_of_groups(folder)
+    a_model_to_give_away(opened, folder)
     people_from_files(folder)
     what_goes_wrong(model)
     a_callback_that_cancels(train)
