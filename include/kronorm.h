@@ -317,7 +317,7 @@ KN_API kn_status kn_overlap(kn_ctx *ctx, const kn_options *options, kn_overlap_i
 typedef struct kn_export_info { /* errors: the largest, in standard deviations of the response */
     size_t size;                /* sizeof(kn_export_info) as the caller was compiled */
     ptrdiff_t points;           /* synthetic ones in the model, of all cells */
-    ptrdiff_t few;              /* levels of categories with fewer than 5 people */
+    ptrdiff_t few;              /* levels and sites with fewer than 5 people */
     double mean, sd;            /* of the mean and of the predicted standard deviation, over the */
                                 /* people of training ... */
     double mean_between, sd_between; /* ... over other values of their covariates ... */

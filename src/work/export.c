@@ -171,6 +171,20 @@ out:
 /* ---- what people should know ------------------------------------------------------------------
  */
 
+/* Sites that are combinations of levels. */
+static ptrdiff_t warn_of_sites(kn_ctx *ctx, const kn_batch *b)
+{
+    ptrdiff_t few = 0;
+    for (ptrdiff_t s = 0; b->M > 1 && s < b->S; s++)
+        few += b->people[s] < KN_EXPORT_LEVEL;
+    if (few > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td sites have fewer than %d people in training: what the model says of so "
+               "few is nearly what they are",
+               few, b->S, (int)KN_EXPORT_LEVEL);
+    return few;
+}
+
 static ptrdiff_t warn_of_levels(kn_ctx *ctx, const kn_model *m)
 {
     ptrdiff_t few = 0;
@@ -219,7 +233,7 @@ kn_status kn_export_model(kn_ctx *ctx, const kn_model *model, int points, kn_mod
     if (m->gp.method->components)
         m->info.rank = m->gp.latent.cell[0].R0.m;
     info->points = m->gp.method->points(&m->gp);
-    info->few = warn_of_levels(ctx, model);
+    info->few = warn_of_levels(ctx, model) + warn_of_sites(ctx, &model->batch);
     if (model->info.n_samples < KN_EXPORT_FEW)
         kn_log(ctx, KN_LOG_WARNING,
                "%td people in training: basis, quantiles and means of so few tell of each of them",

@@ -106,6 +106,29 @@ works "... scores as of new groups" score visits_shared.safetensors -c visits.cs
 misused "... and knows none" ": --known-groups: visits_shared.safetensors is a model to give away and knows no groups of training" \
     score visits_shared.safetensors -c visits.csv -y visits.csv --known-groups -o known
 
+# ---- sites: what was given away can be adapted, and what was adapted given away
+elsewhere() { awk -F, -v from="$2" -v to="$3" 'BEGIN { OFS = FS } NR == 1 || (NR > from && NR <= to + 1) { if (NR > 1 && NF == 5) $5 = "Leiden"; print }' "$1"; }
+elsewhere new_people.csv 0 15 >control_people.csv
+elsewhere new_values.csv 0 15 >control_values.csv
+elsewhere new_people.csv 16 40 >other_people.csv
+elsewhere new_values.csv 16 40 >other_values.csv
+works "a model with sites" fit -c people.csv -y values.csv --use age,sex,site --batch site -o sites.safetensors
+works "... export" export sites.safetensors -o sites_shared.safetensors
+check "... nobody in it" nobody sites_shared.safetensors
+works "another site, by the model" score sites.safetensors -c other_people.csv -y other_values.csv --unseen prior -o by_prior
+works "... by what was given away" score sites_shared.safetensors -c other_people.csv -y other_values.csv --unseen prior -o by_prior_shared
+check "... the same" same by_prior by_prior_shared 240
+works "adapted, the model" adapt sites.safetensors -c control_people.csv -y control_values.csv -o adapted.safetensors
+works "... what was given away" adapt sites_shared.safetensors -c control_people.csv -y control_values.csv -o adapted_shared.safetensors
+works "... and the adapted model given away" export adapted.safetensors -o shared_adapted.safetensors
+for m in adapted adapted_shared shared_adapted; do
+    works "people of the new site by $m" score $m.safetensors -c other_people.csv -y other_values.csv -o by_$m
+done
+check "... are scored the same" same by_adapted by_adapted_shared 240
+check "... any way" same by_adapted by_shared_adapted 240
+check "an adapted model is as shareable as what was adapted" sh -c "'$KRONORM' info adapted_shared.safetensors --json | grep -q '\"shareable\": true'"
+check "... nobody in it" nobody adapted_shared.safetensors
+
 # ---- somebody with less than half of the responses has no deviance
 awk -F, 'BEGIN { OFS = FS } NR == 7 { for (j = 2; j <= 20; j++) $j = "" } { print }' values.csv >gaps.csv
 works "missing responses" fit -c people.csv -y gaps.csv --use age,sex -o gaps.safetensors
