@@ -169,14 +169,13 @@ kn_status kn_synthetic_new(kn_ctx *ctx, const kn_synthetic_plan *p, int round, k
 {
     kn_status status;
     columns c = {0};
-    ptrdiff_t axis = 2 * (ptrdiff_t)p->points, some = 1, at = 0;
+    int n = p->points << round;
+    ptrdiff_t axis = 2 * (ptrdiff_t)n, some = 1, at = 0;
     *out = kn_mat_none();
     KN_TRY(columns_new(ctx, p, &c));
     for (ptrdiff_t f = 0; f < c.n && f < 2; f++)
-        some *= c.n > 2 ? p->points : axis;
-    for (int k = 0; c.n > 2 && k < round; k++)
-        some *= 4;
-    *last = c.n <= 2 || round + 1 >= KN_SYNTHETIC_ROUNDS;
+        some *= c.n > 2 ? n : axis;
+    *last = round + 1 >= (c.n == 2 ? KN_SYNTHETIC_ROUNDS - 1 : KN_SYNTHETIC_ROUNDS);
     KN_TRY(kn_mat_new(ctx, some * c.patterns, p->X.cols, out));
     for (ptrdiff_t k = 0; k < c.patterns; k++)
         for (ptrdiff_t i = 0; i < some; i++, at++) {
@@ -184,7 +183,7 @@ kn_status kn_synthetic_new(kn_ctx *ctx, const kn_synthetic_plan *p, int round, k
             if (c.n > 2)
                 put_halton(&c, i / 2 + 1, i % 2 == 1, *out, at);
             for (ptrdiff_t f = 0; f < c.n && c.n <= 2; f++)
-                kn_col(*out, c.number[f])[at] = node(&c, f, p->points, f ? i / axis : i % axis);
+                kn_col(*out, c.number[f])[at] = node(&c, f, n, f ? i / axis : i % axis);
         }
 out:
     columns_clear(&c);

@@ -1,6 +1,7 @@
 #include "work/export.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cov/features.h"
@@ -100,6 +101,18 @@ static double largest(const kn_export_info *i)
 /* ---- the process ------------------------------------------------------------------------------
  */
 
+static kn_status too_coarse(kn_ctx *ctx, int points, const kn_export_info *info)
+{
+    enum { MOST = 200 }; /* of the option */
+    char more[48] = "";
+    if (2 * points <= MOST)
+        snprintf(more, sizeof more, " (try {points=%d})", 2 * points);
+    return kn_fail(ctx, KN_ERR_DATA,
+                   "the export is too coarse: means or standard deviations differ from the model's "
+                   "by up to %.2g standard deviations, expected at most %g%s",
+                   largest(info), KN_EXPORT_ERROR, more);
+}
+
 /* Without its people, from as many points as it takes. */
 static kn_status share_process(kn_ctx *ctx, const kn_gp *from, const kn_synthetic_plan *plan,
                                kn_gp *to, kn_export_info *info)
@@ -108,19 +121,16 @@ static kn_status share_process(kn_ctx *ctx, const kn_gp *from, const kn_syntheti
     kn_mat points = {0}, between = {0};
     bool last = false;
     KN_TRY(kn_synthetic_between(ctx, plan, KN_EXPORT_BETWEEN, &between));
-    for (int round = 0; !last; round++) {
-        KN_TRY(kn_synthetic_new(ctx, plan, round, &points, &last));
+    int round = -1;
+    while (!last) {
+        KN_TRY(kn_synthetic_new(ctx, plan, ++round, &points, &last));
         KN_TRY(from->method->share(ctx, from, points, to));
         kn_mat_clear(&points);
         KN_TRY(measure(ctx, from, to, between, info));
         last = last || largest(info) <= KN_EXPORT_ERROR;
     }
     if (!(largest(info) <= KN_EXPORT_ERROR))
-        status = kn_fail(ctx, KN_ERR_DATA,
-                         "the export is too coarse: means or standard deviations differ from the "
-                         "model's by up to %.2g standard deviations, expected at most %g (try "
-                         "{points=%d})",
-                         largest(info), KN_EXPORT_ERROR, 2 * plan->points);
+        status = too_coarse(ctx, plan->points << round, info);
 out:
     kn_mat_clear(&points);
     kn_mat_clear(&between);

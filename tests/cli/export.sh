@@ -150,7 +150,7 @@ works "... and score" score few_shared.safetensors -c new_people.csv -y new_valu
 works "a course of a fiftieth of the range" fit -c people.csv -y values.csv --use age --sample-kernel linear+se --length 0.03 --rho 0.9 \
     --max-evals 0 --components 1 -o short.safetensors
 kronorm export short.safetensors -o coarse.safetensors --points 2
-check "too few points are refused, with the error" grep -q "^kronorm: the export is too coarse: means or standard deviations differ from the model's by up to 0.* standard deviations, expected at most 0.01 (try --points 4)\$" "$logs/err"
+check "too few points are refused, with the error" grep -q "^kronorm: the export is too coarse: means or standard deviations differ from the model's by up to 0.* standard deviations, expected at most 0.01 (try --points 16)\$" "$logs/err"
 check "... and leave nothing" test ! -e coarse.safetensors
 refused "a file that is there" "shared.safetensors: exists already (use --force to replace it)" export model.safetensors -o shared.safetensors
 refused "the model itself" "model.safetensors: is an input of this run, and is not replaced" export model.safetensors -o model.safetensors --force

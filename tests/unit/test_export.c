@@ -467,7 +467,7 @@ static void points_cover_what_new_people_are_held_to(void **state)
     bool last;
     double low, high, least = INFINITY, most = -INFINITY;
     assert_ok(ctx, kn_synthetic_new(ctx, &plan, 0, &S, &last));
-    assert_true(last && S.rows == 40 && S.cols == m->x.F);
+    assert_true(!last && S.rows == 40 && S.cols == m->x.F);
     kn_design_range(&m->x, 0, &low, &high);
     for (ptrdiff_t i = 0; i < S.rows; i++) {
         double x = kn_at(S, i, 0) * m->x.sd[0] + m->x.mean[0];
@@ -535,7 +535,7 @@ static void too_coarse_is_refused(void **state)
     p.s.max_evals = 0;
     kn_model *m = fit(&p);
     assert_refused(ctx, kn_export_model(ctx, m, 2, &out, &info), KN_ERR_DATA,
-                   "expected at most 0.01 (try {points=4})");
+                   "expected at most 0.01 (try {points=16})");
     assert_null(out);
     assert_true(fmax(info.mean, info.sd) > KN_EXPORT_ERROR);
     kn_model_free(m);
