@@ -328,6 +328,23 @@ typedef struct kn_change_info {
 /* info may be NULL. */
 KN_API kn_status kn_change(kn_ctx *ctx, const kn_model *model, kn_data *data,
                            const kn_options *options, kn_change_info *info);
+/* A model to give away, without anybody of training in it: predictions and scores are those of the
+ * model within an error that is measured; options of "export". It goes to the file {output}, and to
+ * none where the error is above .01 standard deviations of a response. */
+typedef struct kn_export_info { /* errors: the largest, in standard deviations of the response */
+    size_t size;                /* sizeof(kn_export_info) as the caller was compiled */
+    ptrdiff_t points;           /* synthetic ones in the model, of all cells */
+    ptrdiff_t few;              /* levels and sites with fewer than 5 people */
+    double mean, sd;            /* of the mean and of the predicted standard deviation, over the */
+                                /* people of training ... */
+    double mean_between, sd_between; /* ... over other values of their covariates ... */
+    double mean_beyond,
+        sd_beyond; /* ... and beyond their range too, the ends of which are rounded */
+} kn_export_info;
+
+/* info may be NULL. */
+KN_API kn_status kn_export(kn_ctx *ctx, const kn_model *model, const kn_options *options,
+                           kn_export_info *info);
 
 #ifdef __cplusplus
 }

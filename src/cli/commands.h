@@ -5,10 +5,11 @@
 #include "cli/arguments.h"
 
 /* In the order of the help: cmd_NAME in cmd_NAME.c. */
+/* clang-format off */
 #define CLI_COMMANDS(ROW)                                                                          \
-    ROW(fit)                                                                                       \
-    ROW(adapt)                                                                                     \
-    ROW(predict) ROW(score) ROW(overlap) ROW(change) ROW(simulate) ROW(reproduce) ROW(info)
+    ROW(fit) ROW(adapt) ROW(predict) ROW(score) ROW(overlap) ROW(change) ROW(centiles)             \
+    ROW(export) ROW(simulate) ROW(reproduce) ROW(info)
+/* clang-format on */
 
 #define CLI_COMMAND_DECLARED(name) extern const cli_command cmd_##name;
 CLI_COMMANDS(CLI_COMMAND_DECLARED)

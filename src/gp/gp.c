@@ -1,8 +1,7 @@
 #include "gp/gp.h"
 
-#include <stdio.h>
-
 #include "gp/method.h"
+#include "gp/share.h"
 
 void kn_gp_clear(kn_gp *gp)
 {
@@ -17,16 +16,6 @@ void kn_gp_clear(kn_gp *gp)
     *gp = (kn_gp){0};
 }
 
-/* "U" of the first cell, "U.1" of the next. */
-static const char *cell_name(const char *stem, int k, char *out, size_t size)
-{
-    if (k == 0)
-        snprintf(out, size, "%s", stem);
-    else
-        snprintf(out, size, "%s.%d", stem, k);
-    return out;
-}
-
 /* Low rank: the pivots among the training samples, in their order, and the map from features to
  * U. */
 static kn_status pivots(kn_gp *gp, int k, kn_arrays *a)
@@ -35,7 +24,7 @@ static kn_status pivots(kn_gp *gp, int k, kn_arrays *a)
     char name[24];
     kn_decomp *R0 = &gp->latent.cell[k].R0;
     kn_features features = kn_features_of(&R0->cov);
-    KN_TRY(a->indices(a, cell_name("pivots", k, name, sizeof name), &R0->n_pivots, &R0->pivot));
+    KN_TRY(a->indices(a, kn_cell_name("pivots", k, name, sizeof name), &R0->n_pivots, &R0->pivot));
     ptrdiff_t rows = features.columns + R0->n_pivots;
     if (a->reading) {
         if (rows < R0->m || (features.rest.n == 0 && R0->n_pivots > 0))
@@ -47,7 +36,7 @@ static kn_status pivots(kn_gp *gp, int k, kn_arrays *a)
         kn_mat_rows(gp->latent.X, R0->pivot, R0->base);
         gp->spec.rank = rows;
     }
-    KN_TRY(a->mat(a, cell_name("map", k, name, sizeof name), rows, R0->m, &R0->map));
+    KN_TRY(a->mat(a, kn_cell_name("map", k, name, sizeof name), rows, R0->m, &R0->map));
 out:
     return status;
 }
@@ -58,7 +47,7 @@ static kn_status members(kn_gp *gp, int k, kn_arrays *a)
     char name[24];
     kn_latent_cell *cell = &gp->latent.cell[k];
     kn_status status =
-        a->indices(a, cell_name("which", k, name, sizeof name), &cell->n, &cell->which);
+        a->indices(a, kn_cell_name("which", k, name, sizeof name), &cell->n, &cell->which);
     for (ptrdiff_t i = 0; status == KN_OK && a->reading && i < cell->n; i++)
         if (cell->which[i] < (i > 0 ? cell->which[i - 1] + 1 : 0) || cell->which[i] >= gp->latent.P)
             return a->bad(a, name);
@@ -71,7 +60,7 @@ static kn_status check_cells(const kn_gp *gp, bool grouped, kn_arrays *a)
     kn_status status = KN_OK;
     const kn_latent *l = &gp->latent;
     void *memory;
-    if (!grouped && (l->n_cells > 1 || l->cell[0].R0.gamma > 0))
+    if (!grouped && !gp->shared && (l->n_cells > 1 || l->cell[0].R0.gamma > 0))
         return a->bad(a, "group");
     KN_TRY(kn_alloc(a->ctx, l->P, sizeof(bool), &memory));
     bool *found = memory, sound = true;
@@ -97,19 +86,20 @@ static kn_status cell_arrays(kn_gp *gp, int k, kn_arrays *a)
     kn_latent_cell *cell = &l->cell[k];
     kn_decomp *R0 = &cell->R0;
     bool low =
-        a->reading ? a->has(a, cell_name("map", k, name, sizeof name)) : kn_decomp_is_low(R0);
+        a->reading ? a->has(a, kn_cell_name("map", k, name, sizeof name)) : kn_decomp_is_low(R0);
     if (a->reading ? l->n_cells > 1 : cell->which != NULL)
         KN_TRY(members(gp, k, a));
     else
         cell->n = l->P;
     if (k > 0) { /* which says the rank */
-        KN_TRY(a->mat(a, cell_name("A", k, name, sizeof name), a->reading ? -1 : R0->m, cell->n,
+        KN_TRY(a->mat(a, kn_cell_name("A", k, name, sizeof name), a->reading ? -1 : R0->m, cell->n,
                       &cell->A));
         R0->m = cell->A.rows;
     }
-    KN_TRY(low ? pivots(gp, k, a)
-               : a->mat(a, cell_name("U", k, name, sizeof name), gp->N, R0->m, &R0->U));
-    KN_TRY(a->doubles(a, cell_name("r", k, name, sizeof name), R0->m, KN_NOT_NEGATIVE, &R0->r));
+    KN_TRY(gp->shared ? kn_shared_arrays(gp, R0, k, a)
+           : low      ? pivots(gp, k, a)
+                      : a->mat(a, kn_cell_name("U", k, name, sizeof name), gp->N, R0->m, &R0->U));
+    KN_TRY(a->doubles(a, kn_cell_name("r", k, name, sizeof name), R0->m, KN_NOT_NEGATIVE, &R0->r));
     if (k == 0)
         KN_TRY(a->mat(a, "A", R0->m, cell->n, &cell->A));
 out:
@@ -151,16 +141,18 @@ kn_status kn_components_arrays(kn_gp *gp, kn_arrays *a)
     kn_latent *l = &gp->latent;
     ptrdiff_t P = gp->P + gp->complement_component;
     l->P = P;
-    bool grouped = a->reading ? a->has(a, "group") : l->groups.n > 0;
+    bool grouped = !gp->shared && (a->reading ? a->has(a, "group") : l->groups.n > 0);
     if (grouped)
         KN_TRY(group_arrays(gp, a));
+    else if (gp->shared && (a->reading ? a->has(a, "gamma") : l->gamma != NULL))
+        KN_TRY(a->doubles(a, "gamma", P, KN_NOT_NEGATIVE, &l->gamma));
     for (int k = 0; k < l->n_cells; k++)
         KN_TRY(cell_arrays(gp, k, a));
     if (a->reading)
         KN_TRY(check_cells(gp, grouped, a));
-    for (int k = 0; a->reading && grouped && k < l->n_cells; k++)
+    for (int k = 0; a->reading && (grouped || gp->shared) && k < l->n_cells; k++)
         for (ptrdiff_t i = 0; i < l->cell[k].n; i++)
-            if (l->gamma[kn_cell_component(&l->cell[k], i)] != l->cell[k].R0.gamma)
+            if (kn_latent_gamma(l, kn_cell_component(&l->cell[k], i)) != l->cell[k].R0.gamma)
                 return a->bad(a, "gamma");
     KN_TRY(a->doubles(a, "c", P, KN_NOT_NEGATIVE, &l->c));
     KN_TRY(a->doubles(a, "d", P, KN_NOT_NEGATIVE, &l->d));

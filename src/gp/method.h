@@ -83,6 +83,9 @@ typedef struct kn_method {
     /* noise (T) of those in a known group, from gp->noise and what groups have of it */
     void (*group_noise)(const kn_gp *gp, double *noise);
     double (*group_share)(const kn_gp *gp); /* what groups have of all noise */
+    /* The process without its samples, from points that are none [share.h]; NULL: it cannot. */
+    kn_status (*share)(kn_ctx *ctx, const kn_gp *from, kn_mat points, kn_gp *to);
+    ptrdiff_t (*points)(const kn_gp *gp); /* that it then has, of all cells */
     /* ---- what it keeps ---- */
     kn_status (*arrays)(kn_gp *gp, kn_arrays *visitor); /* of a fitted process, X and noise apart */
     void (*clear)(kn_gp *gp);                           /* gp->own; NULL: it has none */

@@ -14,6 +14,7 @@
 #include "gp/noise.h"
 #include "gp/pilot.h"
 #include "gp/predict.h"
+#include "gp/share.h"
 #include "la/la.h"
 
 /* METHOD 2: principal components of standardised responses number at most N - 1. */
@@ -389,6 +390,14 @@ static ptrdiff_t batch(const kn_gp *gp)
     return 1;
 }
 
+static kn_status share(kn_ctx *ctx, const kn_gp *from, kn_mat points, kn_gp *to)
+{
+    if (from->spec.noise == KN_NOISE_ISO)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "a model with iso noise cannot be exported, expected structured noise");
+    return kn_components_share(ctx, from, points, to);
+}
+
 const kn_method kn_method_smtgpr = {
     .name = "smtgpr",
     .title = "S-MTGPR",
@@ -404,6 +413,8 @@ const kn_method kn_method_smtgpr = {
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
     .group_share = kn_components_group_share,
+    .share = share,
+    .points = kn_components_points,
     .arrays = kn_components_arrays,
     .bytes = kn_components_bytes,
     .batch = batch,

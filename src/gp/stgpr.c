@@ -8,6 +8,7 @@
 #include "gp/pilot.h"
 #include "gp/stgpr_lattice.h"
 #include "gp/stgpr_predict.h"
+#include "gp/stgpr_share.h"
 #include "gp/stgpr_single.h"
 #include "la/la.h"
 
@@ -405,8 +406,10 @@ static kn_status arrays(kn_gp *gp, kn_arrays *a)
     if (a->reading)
         KN_TRY(kn_stgpr_own(a->ctx, gp));
     kn_stgpr *s = gp->own;
-    bool grouped = a->reading ? a->has(a, "group") : s->gamma != NULL;
-    if (grouped) {
+    bool grouped = a->reading ? a->has(a, "gamma") : s->gamma != NULL;
+    if (grouped && gp->shared) {
+        KN_TRY(a->doubles(a, "gamma", gp->T, KN_NOT_NEGATIVE, &s->gamma));
+    } else if (grouped) {
         KN_TRY(kn_group_array(gp, a));
         KN_TRY(a->doubles(a, "gamma", gp->T, KN_NOT_NEGATIVE, &s->gamma));
         KN_TRY(a->mat_f32(a, "group_effect", gp->latent.groups.n, gp->T, &s->effect));
@@ -417,8 +420,11 @@ static kn_status arrays(kn_gp *gp, kn_arrays *a)
     KN_TRY(a->doubles(a, "c", gp->T, KN_NOT_NEGATIVE, &s->c));
     KN_TRY(a->doubles(a, "d", gp->T, KN_NOT_NEGATIVE, &s->d));
     KN_TRY(a->doubles(a, "lml", gp->T, KN_ANY, &s->lml));
-    KN_TRY(a->mat_f32(a, "alpha", gp->N, gp->T, &s->alpha));
+    if (!gp->shared)
+        KN_TRY(a->mat_f32(a, "alpha", gp->N, gp->T, &s->alpha));
     KN_TRY(a->reading ? check_cells(gp, a) : a->derived(a, "delta", gp->T, &s->delta));
+    if (gp->shared)
+        KN_TRY(kn_stgpr_shared_arrays(gp, a));
 out:
     return status;
 }
@@ -437,6 +443,8 @@ const kn_method kn_method_stgpr = {
     .known_noise = known_noise,
     .group_noise = group_noise,
     .group_share = group_share,
+    .share = kn_stgpr_share,
+    .points = kn_stgpr_points,
     .arrays = arrays,
     .clear = clear,
     .bytes = bytes,

@@ -1,6 +1,7 @@
 #include "gp/stgpr_cells.h"
 
 #include "gp/profile.h"
+#include "gp/stgpr_share.h"
 #include "la/la.h"
 
 /* Low rank: how much of R0's trace may be left out, and how much more ends it. */
@@ -8,6 +9,7 @@ static const double RESIDUAL = 1e-12, FAR = 10;
 
 void kn_stgpr_clear(kn_stgpr *s)
 {
+    kn_stgpr_shared_clear(s);
     kn_mat_clear(&s->cells);
     kn_mat_clear(&s->alpha);
     kn_free(s->cell);

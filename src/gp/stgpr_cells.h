@@ -21,6 +21,8 @@ typedef struct kn_stgpr {
     kn_mat alpha;      /* N x T   c K^-1 y, K = c R0 + d H: the mean is R0* alpha */
     double *gamma;     /* T       the same within a cell; NULL without groups */
     kn_mat effect;     /* groups x T   gamma d G* K^-1 y, what the mean of a known group has more */
+    /* of a process that knows nobody, instead of alpha and effect [stgpr_share.h]: for each cell */
+    struct kn_latent_cell *shared;
 } kn_stgpr;
 
 kn_status kn_stgpr_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T, kn_stgpr *out);

@@ -10,6 +10,7 @@
 #include "gp/completion.h"
 #include "gp/cv_fold.h"
 #include "gp/stgpr.h"
+#include "gp/stgpr_share.h"
 #include "la/la.h"
 
 enum { ROWS = 4096 };                  /* new samples at a time */
@@ -63,7 +64,8 @@ static kn_status begin(kn_ctx *ctx, const kn_gp *gp, kn_maps_kind kind, ptrdiff_
     stgpr_maps *m = out->own = p;
     out->own_free = maps_free;
     m->kind = kind;
-    KN_TRY(kn_pairs_within(ctx, gp->latent.X, &gp->spec.sample.stats, &m->pairs));
+    if (!gp->shared) /* else there is nobody */
+        KN_TRY(kn_pairs_within(ctx, gp->latent.X, &gp->spec.sample.stats, &m->pairs));
 out:
     return status;
 }
@@ -351,11 +353,38 @@ out:
     return status;
 }
 
+/* The same of a process that knows nobody. */
+static kn_status predict_shared(kn_ctx *ctx, const job *b)
+{
+    kn_status status = KN_OK;
+    stgpr_maps *m = b->m;
+    kn_shared_maps some = {.Xs = m->Xs, .first = m->first, .g = &b->g, .width = b->width};
+    kn_mat mean = {0}, var = {0};
+    KN_TRY(kn_mat_new(ctx, m->Xs.rows, b->width, &mean));
+    KN_TRY(kn_mat_new(ctx, m->Xs.rows, b->width, &var));
+    some.mean = mean;
+    some.var = var;
+    some.clamped = &m->clamped;
+    for (ptrdiff_t at = 0; at < m->count; at += some.n) {
+        KN_TRY(kn_stgpr_shared_predict(ctx, b->gp, at, &some));
+        if (b->mean)
+            put(kn_cols(mean, 0, some.n), NULL, b->g.order + at, m->first, m->mean);
+        if (b->var)
+            put(kn_cols(var, 0, some.n), NULL, b->g.order + at, m->first, m->var);
+    }
+out:
+    kn_mat_clear(&var);
+    kn_mat_clear(&mean);
+    return status;
+}
+
 static kn_status predict_panel(kn_ctx *ctx, const job *b)
 {
     kn_status status;
     kn_cell_work w = {0};
     ptrdiff_t n = b->m->Xs.rows;
+    if (b->gp->shared)
+        return predict_shared(ctx, b);
     KN_TRY(kn_cell_work_new(ctx, b->gp->N, &b->samples, b->width, &w));
     for (ptrdiff_t row = 0; row < n; row += ROWS)
         KN_TRY(predict_rows(ctx, b, row, kn_at_most(n - row, ROWS), &w));

@@ -165,6 +165,7 @@ kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
     json_object_set_new(j, "calibration", calibration_json(&m->layer));
     json_object_set_new(j, "responses_kind", json_string(kinds[m->space.kind]));
     json_object_set_new(j, "has_ids", json_boolean(m->ids != NULL));
+    json_object_set_new(j, "shareable", json_boolean(m->shareable));
     json_object_set_new(j, "recipe", m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());
     if (m->batch.M > 0)
         json_object_set_new(j, "batch", kn_batch_to_json(&m->batch));

@@ -160,6 +160,7 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     gp->N = info->n_samples;
     gp->T = m->y.n_kept;
     gp->P = info->n_components;
+    gp->shared = m->shareable;
     gp->latent.cell[0].R0.m =
         gp->method->alone ? 0 : info->rank; /* else responses have their own R0 */
     gp->latent.cell[0].R0.residual = info->rank_residual;
@@ -167,7 +168,8 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
         gp->spec.rank = info->rank; /* of each */
     KN_TRY(
         kn_kernel_from_json(ctx, kn_st_name(f), json_object_get(record, "kernel"), m->format, gp));
-    KN_TRY(kn_st_read_finite(ctx, f, "X", gp->N, gp->F, &gp->latent.X));
+    if (!gp->shared)
+        KN_TRY(kn_st_read_finite(ctx, f, "X", gp->N, gp->F, &gp->latent.X));
     KN_TRY(kn_st_read_positive(ctx, f, "noise", gp->T, true, &gp->noise));
     KN_TRY(gp->method->arrays(gp, &in.a));
 out:
@@ -320,6 +322,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     m->seed = (uint64_t)json_integer_value(json_object_get(record, "seed"));
     m->folds = (int)json_integer_value(json_object_get(record, "folds"));
     m->grouped = json_is_true(json_object_get(record, "grouped"));
+    m->shareable = json_is_true(json_object_get(record, "shareable"));
     KN_TRY(read_scaling(ctx, f, m));
     KN_TRY(read_design(ctx, f, record, m));
     KN_TRY(kn_gaps_read(ctx, f, record, m));
@@ -327,13 +330,14 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     KN_TRY(read_groups(ctx, f, record, m));
     KN_TRY(kn_layer_read(ctx, f, record, (kn_layer_for){&m->x, m->gp.T, m->batch.S}, &m->layer));
     KN_TRY(kn_sites_read(ctx, f, record, m->gp.T, &m->sites));
-    KN_TRY(kn_reference_read(ctx, f, record, (kn_reference_for){m->info.n_samples, m->gp.T},
+    KN_TRY(kn_reference_read(ctx, f, record,
+                             (kn_reference_for){m->info.n_samples, m->gp.T, m->shareable},
                              &m->reference));
     KN_TRY(
         kn_adapted_read(ctx, f, record, (kn_adapted_for){&m->x, &m->batch, m->gp.T}, &m->adapted));
     KN_TRY(kn_change_read(ctx, f, record, m->gp.T, &m->change));
     KN_TRY(read_space(ctx, f, record, m));
-    if (kn_st_metadata(f, "ids"))
+    if (kn_st_metadata(f, "ids") && !m->shareable)
         KN_TRY(read_texts(ctx, f, "ids", m->info.n_samples, &m->ids));
     json_t *options = json_object_get(record, "options"); /* absent in the first models */
     if (json_is_object(options))

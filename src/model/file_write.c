@@ -48,6 +48,8 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     json_object_set_new(record, "folds", json_integer(m->folds));
     if (m->grouped)
         json_object_set_new(record, "grouped", json_true());
+    if (m->shareable)
+        json_object_set_new(record, "shareable", json_true());
     json_object_set_new(record, "kernel", kn_kernel_to_json(&m->gp));
     json_object_set_new(record, "layer", kn_layer_to_json(&m->layer));
     if (m->sites.T > 0)
@@ -138,7 +140,8 @@ static kn_status add_process(kn_ctx *ctx, const kn_gp *gp, kn_st_writer *w)
                          .indices = write_indices,
                          .derived = leave_out},
                    .w = w};
-    KN_TRY(kn_st_add_mat(ctx, w, "X", gp->latent.X, KN_ST_F64));
+    if (!gp->shared)
+        KN_TRY(kn_st_add_mat(ctx, w, "X", gp->latent.X, KN_ST_F64));
     KN_TRY(gp->method->arrays(&same, &out.a));
     KN_TRY(kn_st_add_doubles(ctx, w, "noise", gp->noise, gp->T));
 out:

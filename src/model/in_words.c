@@ -264,6 +264,12 @@ static void add_change(text *t, const kn_model *m)
     add(t, "; nothing of them is kept but variances, means and sorted values\n");
 }
 
+static void add_sharing(text *t, const kn_model *m)
+{
+    if (m->shareable)
+        add(t, "shareable: nobody of training is in it; who was is scored as anybody new\n");
+}
+
 kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)
 {
     text t = {0};
@@ -279,6 +285,7 @@ kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)
     add_calibration(&t, m);
     add_reference(&t, m);
     add_change(&t, m);
+    add_sharing(&t, m);
     *out = t.data;
     return t.data ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory");
 }

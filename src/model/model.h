@@ -35,8 +35,9 @@ struct kn_model {
     char *group_column;       /* ... and by which column; "": ids; NULL: new people have none */
     char **group_name;        /* of each group; NULL: there are none, or they were stripped */
     char **ids;               /* n_samples training ids; NULL: none, or stripped */
-    char *options; /* those given to the fit, a JSON object of texts; NULL: none are known */
-    bool timed;    /* info.seconds_... are known */
+    char *options;  /* those given to the fit, a JSON object of texts; NULL: none are known */
+    bool timed;     /* info.seconds_... are known */
+    bool shareable; /* nobody of training is in it [METHOD 8h] */
     /* of missing responses [METHOD 0b]; NULL: none was */
     double *missing_share; /* x.F  see kn_gaps_shares */
     uint8_t *empty_level;  /* n_levels x T, levels of all categories one after the other, each with

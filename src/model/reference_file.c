@@ -6,6 +6,7 @@
 
 #include "model/checked.h"
 #include "model/info_json.h"
+#include "norm/reference_share.h"
 
 static json_t *gev_json(bool has, kn_gev g)
 {
@@ -21,6 +22,17 @@ static json_t *neighbours_json(const kn_resemblance *n)
                      kn_json_number(n->limit), "resemble", n->resemble);
 }
 
+/* How many people each distribution is of. */
+static json_t *quantiles_json(const kn_reference *r)
+{
+    json_t *j = json_object();
+    for (int k = 0; k < KN_REFERENCE_KINDS; k++)
+        if (r->quantiles[k].n > 0)
+            json_object_set_new(j, kn_reference_kinds[k].name,
+                                json_integer((json_int_t)r->quantiles[k].n));
+    return j;
+}
+
 json_t *kn_reference_to_json(const kn_reference *r)
 {
     json_t *j = json_pack("{s:I s:o s:o s:o s:b s:o s:b}", "samples", (json_int_t)r->n, "top",
@@ -29,6 +41,8 @@ json_t *kn_reference_to_json(const kn_reference *r)
                           gev_json(r->has_loo_gev, r->loo_gev), "deviance", r->has_deviance);
     if (j && r->neighbours.pairs > 0)
         json_object_set_new(j, "neighbours", neighbours_json(&r->neighbours));
+    if (r->shared)
+        json_object_set_new(j, "quantiles", quantiles_json(r));
     if (r->mean_z) {
         json_object_set_new(j, "units", json_integer((json_int_t)r->units));
         json_object_set_new(j, "fdr_share", kn_json_number(r->fdr_share));
@@ -36,7 +50,7 @@ json_t *kn_reference_to_json(const kn_reference *r)
     return j;
 }
 
-static kn_status add_deviance(kn_ctx *ctx, const kn_deviance *d, const char *suffix,
+static kn_status add_deviance(kn_ctx *ctx, const kn_deviance *d, const char *suffix, bool own,
                               kn_st_writer *w)
 {
     kn_status status;
@@ -45,8 +59,25 @@ static kn_status add_deviance(kn_ctx *ctx, const kn_deviance *d, const char *suf
     KN_TRY(kn_st_add_mat(ctx, w, NAME("Q"), d->Q, KN_ST_F64));
     KN_TRY(kn_st_add_doubles(ctx, w, NAME("lam"), d->lam, d->K));
     KN_TRY(kn_st_add_doubles(ctx, w, NAME("psi"), d->psi, d->T));
-    KN_TRY(kn_st_add_doubles(ctx, w, NAME("ref"), d->ref, d->n_ref));
+    if (own)
+        KN_TRY(kn_st_add_doubles(ctx, w, NAME("ref"), d->ref, d->n_ref));
 #undef NAME
+out:
+    return status;
+}
+
+/* Of a reference that knows nobody. */
+static kn_status add_quantiles(kn_ctx *ctx, const kn_reference *r, kn_st_writer *w)
+{
+    kn_status status = KN_OK;
+    for (int k = 0; k < KN_REFERENCE_KINDS; k++)
+        if (r->quantiles[k].K > 0)
+            KN_TRY(kn_st_add_doubles(ctx, w, kn_reference_kinds[k].name, r->quantiles[k].knot,
+                                     r->quantiles[k].K));
+    if (r->has_deviance) {
+        KN_TRY(add_deviance(ctx, &r->deviance, "", false, w));
+        KN_TRY(add_deviance(ctx, &r->deviance_noise, "_noise", false, w));
+    }
 out:
     return status;
 }
@@ -57,6 +88,8 @@ kn_status kn_reference_add(kn_ctx *ctx, const kn_reference *r, ptrdiff_t T, bool
     kn_status status = KN_OK;
     if (r->n == 0)
         return KN_OK;
+    if (r->shared)
+        return add_quantiles(ctx, r, w);
     if (r->sample)
         KN_TRY(kn_st_add(ctx, w, "reference_sample", KN_ST_I64, 1, &r->n, r->sample));
     KN_TRY(kn_st_add_doubles(ctx, w, "statistic", r->statistic, r->n));
@@ -71,8 +104,8 @@ kn_status kn_reference_add(kn_ctx *ctx, const kn_reference *r, ptrdiff_t T, bool
     if (r->loo_statistic)
         KN_TRY(kn_st_add_doubles(ctx, w, "statistic_loo", r->loo_statistic, r->n));
     if (r->has_deviance) {
-        KN_TRY(add_deviance(ctx, &r->deviance, "", w));
-        KN_TRY(add_deviance(ctx, &r->deviance_noise, "_noise", w));
+        KN_TRY(add_deviance(ctx, &r->deviance, "", true, w));
+        KN_TRY(add_deviance(ctx, &r->deviance_noise, "_noise", true, w));
     }
     if (r->z && known) { /* a training sample scored again gets these */
         ptrdiff_t shape[2] = {r->n, T};
@@ -82,6 +115,7 @@ out:
     return status;
 }
 
+/* Its reference, n_ref people, is there already where it comes from quantiles. */
 static kn_status read_deviance(kn_ctx *ctx, const kn_st_file *f, const char *suffix, ptrdiff_t T,
                                ptrdiff_t n_ref, kn_deviance *d)
 {
@@ -92,7 +126,9 @@ static kn_status read_deviance(kn_ctx *ctx, const kn_st_file *f, const char *suf
     KN_TRY(kn_st_read_doubles(ctx, f, NAME("lam"), -1, &d->lam, &d->K));
     KN_TRY(kn_st_read_finite(ctx, f, NAME("Q"), T, d->K, &d->Q));
     KN_TRY(kn_st_read_positive(ctx, f, NAME("psi"), T, false, &d->psi));
-    KN_TRY(kn_st_read_doubles(ctx, f, NAME("ref"), n_ref, &d->ref, &d->n_ref));
+    d->n_ref = n_ref;
+    if (!d->ref)
+        KN_TRY(kn_st_read_doubles(ctx, f, NAME("ref"), n_ref, &d->ref, &d->n_ref));
 #undef NAME
     KN_TRY(kn_deviance_prepare(ctx, d));
 out:
@@ -146,6 +182,73 @@ out:
     return status;
 }
 
+/* What a distribution needs is there: as many as the others, at most n, and in order. */
+static kn_status read_quantiles_of(kn_ctx *ctx, const kn_st_file *f, json_t *of, int kind,
+                                   kn_reference *r)
+{
+    kn_status status;
+    kn_quantiles *q = &r->quantiles[kind];
+    const char *name = kn_reference_kinds[kind].name;
+    json_int_t n = json_integer_value(of);
+    if (!of)
+        return KN_OK;
+    if (n < 1 || n > r->n)
+        return kn_st_bad(ctx, f, "'quantiles'");
+    q->n = (ptrdiff_t)n;
+    q->K = kn_quantiles_count(q->n);
+    if (q->K > 0)
+        KN_TRY(kn_st_read_doubles(ctx, f, name, q->K, &q->knot, NULL));
+    for (ptrdiff_t k = 0; k < q->K; k++)
+        if (!isfinite(q->knot[k]) || (k > 0 && q->knot[k] < q->knot[k - 1]))
+            return kn_st_bad(ctx, f, name);
+    KN_TRY(kn_reference_spread(ctx, r, kind));
+out:
+    return status;
+}
+
+/* Of a reference that knows nobody. */
+static kn_status read_quantiles(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference *r)
+{
+    enum { MOST = 1000000 }; /* values are spread out: nothing in the file is as long */
+    kn_status status = KN_OK;
+    json_t *of = json_object_get(j, "quantiles"), *units = json_object_get(j, "units");
+    r->shared = true;
+    r->units = units ? (ptrdiff_t)json_integer_value(units) : r->n;
+    r->fdr_share = kn_json_value(j, "fdr_share", NAN);
+    if (!json_is_object(of) || r->n > MOST || r->units < 1 || r->units > r->n)
+        return kn_st_bad(ctx, f, "'quantiles'");
+    for (int k = 0; k < KN_REFERENCE_KINDS; k++)
+        KN_TRY(read_quantiles_of(ctx, f, json_object_get(of, kn_reference_kinds[k].name), k, r));
+    bool burden = r->mean_z != NULL;
+    if (!r->statistic || !r->extrapolation || (r->negative != NULL) != burden ||
+        (r->positive != NULL) != burden ||
+        (r->deviance.ref != NULL) != (r->deviance_noise.ref != NULL) ||
+        (r->deviance.ref != NULL) != json_is_true(json_object_get(j, "deviance")))
+        status = kn_st_bad(ctx, f, "'quantiles'");
+out:
+    return status;
+}
+
+/* What each of them has. */
+static kn_status read_people(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference_for of,
+                             kn_reference *r)
+{
+    kn_status status = KN_OK;
+    if (r->n < of.N) {
+        ptrdiff_t count = r->n;
+        KN_TRY(kn_st_read_indices(ctx, f, "reference_sample", of.N, &r->sample, &count));
+    }
+    KN_TRY(kn_st_read_doubles(ctx, f, "statistic", r->n, &r->statistic, NULL));
+    KN_TRY(read_burden(ctx, f, j, r));
+    KN_TRY(kn_st_read_doubles(ctx, f, "extrapolation", r->n, &r->extrapolation, NULL));
+    if (kn_st_find(f, "y_sum"))
+        KN_TRY(kn_st_read_doubles(ctx, f, "y_sum", r->n, &r->y_sum, NULL));
+    if (kn_st_find(f, "statistic_loo"))
+        KN_TRY(kn_st_read_doubles(ctx, f, "statistic_loo", r->n, &r->loo_statistic, NULL));
+out:
+    return status;
+}
+
 kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_reference_for of,
                             kn_reference *r)
 {
@@ -162,13 +265,7 @@ kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn
     if (n == 0)
         return KN_OK;
     r->n = (ptrdiff_t)n;
-    if (r->n < of.N) {
-        ptrdiff_t count = r->n;
-        KN_TRY(kn_st_read_indices(ctx, f, "reference_sample", of.N, &r->sample, &count));
-    }
-    KN_TRY(kn_st_read_doubles(ctx, f, "statistic", r->n, &r->statistic, NULL));
-    KN_TRY(read_burden(ctx, f, j, r));
-    KN_TRY(kn_st_read_doubles(ctx, f, "extrapolation", r->n, &r->extrapolation, NULL));
+    KN_TRY(of.shared ? read_quantiles(ctx, f, j, r) : read_people(ctx, f, j, of, r));
     KN_TRY(read_gev(ctx, f, json_object_get(j, "gev"), &r->has_gev, &r->gev));
     KN_TRY(read_gev(ctx, f, json_object_get(j, "gev_loo"), &r->has_loo_gev, &r->loo_gev));
     json_t *se = json_object_get(j, "gev_se"); /* NaN where the fit is not regular */
@@ -176,16 +273,12 @@ kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn
                          kn_json_value(se, "scale", NAN)};
     r->gev_at_bound = json_is_true(json_object_get(j, "at_bound"));
     KN_TRY(read_neighbours(ctx, f, json_object_get(j, "neighbours"), &r->neighbours));
-    if (kn_st_find(f, "y_sum"))
-        KN_TRY(kn_st_read_doubles(ctx, f, "y_sum", r->n, &r->y_sum, NULL));
-    if (kn_st_find(f, "statistic_loo"))
-        KN_TRY(kn_st_read_doubles(ctx, f, "statistic_loo", r->n, &r->loo_statistic, NULL));
     if (json_is_true(json_object_get(j, "deviance"))) {
         KN_TRY(read_deviance(ctx, f, "", of.T, r->n, &r->deviance));
         KN_TRY(read_deviance(ctx, f, "_noise", of.T, r->n, &r->deviance_noise));
         r->has_deviance = true;
     }
-    const kn_st_tensor *z = kn_st_find(f, "z_cv");
+    const kn_st_tensor *z = of.shared ? NULL : kn_st_find(f, "z_cv");
     if (z) {
         if (z->type != KN_ST_F32 || z->ndim != 2 || z->shape[0] != r->n || z->shape[1] != of.T)
             return kn_st_bad(ctx, f, "z_cv");

@@ -21,6 +21,8 @@ void kn_reference_clear(kn_reference *r)
     kn_free(r->sample);
     kn_free(r->extrapolation);
     kn_free(r->z);
+    for (int k = 0; k < KN_REFERENCE_KINDS; k++)
+        kn_quantiles_clear(&r->quantiles[k]);
     kn_deviance_clear(&r->deviance);
     kn_deviance_clear(&r->deviance_noise);
     *r = (kn_reference){0};

@@ -11,6 +11,20 @@
 #include "norm/layer.h"
 #include "norm/learner.h"
 #include "norm/neighbours.h"
+#include "norm/quantiles.h"
+
+/* What it has of everybody. */
+enum {
+    KN_REFERENCE_STATISTIC,
+    KN_REFERENCE_MEAN_Z,
+    KN_REFERENCE_NEGATIVE,
+    KN_REFERENCE_POSITIVE,
+    KN_REFERENCE_EXTRAPOLATION,
+    KN_REFERENCE_LOO,
+    KN_REFERENCE_DEVIANCE,
+    KN_REFERENCE_DEVIANCE_NOISE,
+    KN_REFERENCE_KINDS
+};
 
 typedef struct kn_reference {
     ptrdiff_t n;       /* samples; 0: there is no reference */
@@ -34,6 +48,8 @@ typedef struct kn_reference {
     kn_gev loo_gev;
     kn_resemblance neighbours; /* no pairs: not looked at */
     float *z;                  /* n x T row by row, cross-validated; NULL: not kept */
+    bool shared;               /* values are spread from quantiles, in order: they are nobody's */
+    kn_quantiles quantiles[KN_REFERENCE_KINDS]; /* then: of each [reference_share.h] */
 } kn_reference;
 
 /* Of the deviance, where the maps come from one held-out set. */

@@ -124,6 +124,10 @@ out:
 /* What was filled in is no data, and is not kept [METHOD 0b]. */
 static kn_status check_complete(kn_ctx *ctx, const kn_model *model)
 {
+    if (model->shareable)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "the model is one to give away, without its training samples: maps of them "
+                       "cannot be made again");
     if (model->info.missing.cells == 0)
         return KN_OK;
     return kn_fail(

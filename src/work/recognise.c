@@ -93,6 +93,10 @@ kn_status kn_recognise(kn_ctx *ctx, kn_scores *s, const kn_people *p)
     kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
     KN_TRY(kn_mat_new(ctx, p->n, s->model->x.F, &X));
     KN_TRY(kn_design_apply(ctx, &s->model->x, raw, true, X, NULL));
+    if (s->model->shareable && p->id)
+        kn_log(ctx, KN_LOG_INFO,
+               "the model is one to give away and knows nobody: people of its training are scored "
+               "as new, and z of theirs are too small");
     find_training(s->model, p, X, s);
     choose_stored(ctx, s, p, X);
 out:

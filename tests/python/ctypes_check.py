@@ -49,6 +49,9 @@ class Change(C.Structure):
     _fields_ = [("size", C.c_size_t), ("people", SIZE), ("one_visit", SIZE), ("pairs", SIZE), ("responses", SIZE),
                 ("files", SIZE), ("reference_people", SIZE), ("reference_pairs", SIZE), ("far", SIZE), ("with_p", SIZE),
                 ("below", SIZE), ("gamma", DOUBLE), ("d0", DOUBLE), ("s0", DOUBLE)]
+class Export(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("points", SIZE), ("few", SIZE), ("mean", DOUBLE), ("sd", DOUBLE),
+                ("mean_between", DOUBLE), ("sd_between", DOUBLE), ("mean_beyond", DOUBLE), ("sd_beyond", DOUBLE)]
 
 
 class OldInfo(C.Structure):  # of a caller that was compiled when there was no more
@@ -452,6 +455,16 @@ def change_of_visits(model, folder):
             lambda: do(kn.change(ctx, model, data, o, None)))
     free("options_free", o)
     free("data_free", data)
+def a_model_to_give_away(model, folder):
+    o = options("export", output=f"{folder}/shared.safetensors")
+    info = Export(size=C.sizeof(Export))
+    do(kn.export(ctx, model, o, C.byref(info)))
+    check(max(info.mean, info.sd, info.mean_between, info.sd_between) < 1e-4, "an export predicts the same")
+    refused("exists already (use {force} to replace it)", "io", lambda: do(kn.export(ctx, model, o, None)))
+    free("options_free", o)
+    o = options("export")
+    refused("{output} is needed", "argument", lambda: do(kn.export(ctx, model, o, None)))
+    free("options_free", o)
 
 
 ctx = P(kn.returning(P, "ctx_new")())
@@ -469,6 +482,7 @@ with tempfile.TemporaryDirectory(prefix="kn-ctypes-") as folder:
     scores_of_new_people(opened, folder)
     overlap_of_groups(folder)
     change_of_visits(opened, folder)
+    a_model_to_give_away(opened, folder)
     people_from_files(folder)
     what_goes_wrong(model)
     a_callback_that_cancels(train)

@@ -407,7 +407,10 @@ static void a_deviance_is_rebuilt_from_its_saved_arrays(void **state)
     assert_close(loaded.logdet, d.logdet, 0);
     d.psi[3] = 0;
     assert_refused(ctx, kn_deviance_prepare(ctx, &loaded), KN_ERR_DATA, "response 4 is 0");
-    d.psi[3] = 1, d.ref[7] = NAN;
+    d.psi[3] = 1, d.ref[7] = NAN; /* who has too few responses is compared with nobody */
+    assert_ok(ctx, kn_deviance_prepare(ctx, &loaded));
+    assert_int_equal(loaded.n_sorted, N - 1);
+    d.ref[7] = INFINITY;
     assert_refused(ctx, kn_deviance_prepare(ctx, &loaded), KN_ERR_DATA, "reference sample 8");
     d.ref[7] = 1, loaded.K = 3;
     assert_refused(ctx, kn_deviance_prepare(ctx, &loaded), KN_ERR_SHAPE, "Q is 25 x 2");

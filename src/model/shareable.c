@@ -1,0 +1,80 @@
+#include "model/shareable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/option_table.h"
+#include "cov/synthetic.h"
+#include "model/file.h"
+#include "norm/reference_share.h"
+
+/* The ends of a range are two people's values. */
+static void round_ranges(kn_model *m)
+{
+    for (ptrdiff_t c = 0; c < m->x.C; c++) {
+        kn_design_column *k = &m->x.column[c];
+        if (k->levels == 0 && !k->constant)
+            kn_round_outward(&k->min, &k->max);
+    }
+    for (ptrdiff_t f = 0; f < m->layer.columns.F; f++) {
+        kn_scale_column *k = &m->layer.columns.column[f];
+        if (k->kind == KN_SCALE_LINE || k->kind == KN_SCALE_SQUARE)
+            kn_round_outward(&k->low, &k->high);
+    }
+}
+
+/* A free text may be a path, an id, or rows chosen by ids. */
+static bool tells_nothing(const char *key)
+{
+    for (int i = 0; i < KN_OPTION_ROWS; i++)
+        if (strcmp(kn_option_rows[i].key, key) == 0 && (kn_option_rows[i].kept & KN_KEPT_MODEL))
+            return kn_option_rows[i].type != KN_ROW_TEXT;
+    return false;
+}
+
+static kn_status filter_options(kn_ctx *ctx, kn_model *m)
+{
+    const char *key;
+    json_t *value, *given = m->options ? json_loads(m->options, 0, NULL) : NULL;
+    json_t *kept = json_object();
+    if (!m->options)
+        goto out;
+    json_object_foreach(given, key, value) if (tells_nothing(key))
+        json_object_set(kept, key, value);
+    free(m->options);
+    m->options = json_dumps(kept, JSON_COMPACT);
+    json_decref(given);
+    if (!m->options) {
+        json_decref(kept);
+        return kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the options");
+    }
+out:
+    json_decref(kept);
+    return KN_OK;
+}
+
+kn_status kn_model_share(kn_ctx *ctx, const kn_model *model, kn_model **out)
+{
+    kn_status status;
+    void *bytes = NULL;
+    ptrdiff_t n = 0;
+    kn_model *m = NULL;
+    kn_model same = *model; /* by way of its file, which is as deep a copy as there is */
+    *out = NULL;
+    same.ids = NULL;
+    same.group_name = NULL;
+    same.group_rule = KN_GROUP_NONE;
+    same.group_column = NULL;
+    KN_TRY(kn_model_write_bytes(ctx, &same, &bytes, &n));
+    KN_TRY(kn_model_parse(ctx, "the model", bytes, n, &m));
+    m->shareable = true;
+    round_ranges(m);
+    KN_TRY(kn_reference_share(ctx, &m->reference));
+    KN_TRY(filter_options(ctx, m));
+    *out = m;
+    m = NULL;
+out:
+    kn_free(bytes);
+    kn_model_free(m);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* A model to give away: without ids, groups, covariates, z or values of anybody        [METHOD 8h]
+ */
+#ifndef KN_MODEL_SHAREABLE_H
+#define KN_MODEL_SHAREABLE_H
+
+#include "model/model.h"
+
+/* A copy that has forgotten its people but for the process, which still knows them: the caller's
+ * kn_method.share does that. Ranges of covariates are rounded outward, the reference is quantiles,
+ * and options that may name files, columns or people are left out. */
+kn_status kn_model_share(kn_ctx *ctx, const kn_model *model, kn_model **out);
+
+#endif

@@ -1,0 +1,163 @@
+#!/bin/sh
+# A model to give away: it scores as the model does, and nobody is in it.
+. "$(dirname "$0")/lib.sh"
+
+# 240 people of training and 40 new ones: age with decimals, sex, four sites of which one has three people.
+make_crowd() {
+    awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
+        function n() { return u() + u() + u() + u() - 2 }
+        BEGIN {
+            x = 11
+            for (k = 0; k < 2; k++) {
+                people = k ? "new_people.csv" : "people.csv"; values = k ? "new_values.csv" : "values.csv"
+                print "participant_id,age,iq,sex,site" >people
+                printf "participant_id" >values
+                for (j = 1; j <= 25; j++) printf ",r%d", j >values
+                print "" >values
+                for (i = 1; i <= (k ? 40 : 240); i++) {
+                    id = sprintf("%s%03d", k ? "newcomer" : "volunteer", i)
+                    age = 20 + 60 * u(); iq = 100 + 15 * n(); sex = u() < 0.5 ? "F" : "M"
+                    site = i <= 3 && !k ? "Delft" : substr("ABC", 1 + int(3 * u()), 1); e = n()
+                    printf "%s,%.6f,%.2f,%s,%s\n", id, age, iq, sex, site >people
+                    printf "%s", id >values
+                    for (j = 1; j <= 25; j++)
+                        printf ",%.5f", 5 - 0.01 * j * age + sin(age / 6) + (sex == "F") * 0.3 + 0.5 * e + n() >values
+                    print "" >values
+                }
+            }
+        }'
+}
+make_crowd
+
+works "fit" fit -c people.csv -y values.csv --use age,sex,site --where 'participant_id!=volunteer200' -o model.safetensors
+works "export" export model.safetensors -o shared.safetensors
+check "... says by how much it differs, which is little" awk '/over the training people: mean/ { found = $8 + 0 < 1e-4 && $12 + 0 < 1e-4 }
+    END { exit !found }' "$logs/out"
+check "... what it is" grep -q '^shared.safetensors: a model of 239 people without any of them, [0-9]* synthetic points$' "$logs/out"
+check "... and whom it is nearly about" grep -qxF \
+    "kronorm export: warning: site 'Delft' has 3 people in training: what the model says of so few is nearly what they are" "$logs/err"
+check "nothing else is written" test "$(ls | grep -c shared)" = 1
+works "once more, over it" export model.safetensors -o shared2.safetensors --threads 2
+check "... are the same bytes" cmp shared.safetensors shared2.safetensors
+
+# ---- nobody is in it
+nobody() { /usr/bin/python3 - "$1" people.csv <<'END'
+import csv, struct, sys
+data = open(sys.argv[1], "rb").read()
+rows = list(csv.DictReader(open(sys.argv[2])))
+ages = [float(r["age"]) for r in rows]
+for r, age in zip(rows, ages):
+    for what in (r["participant_id"].encode(), r["age"].encode(), struct.pack("<d", age), struct.pack("<f", age)):
+        assert what not in data, (r, what)
+assert b"volunteer" not in data and b"people.csv" not in data and b"where" not in data
+for name in (b'"X"', b'"U"', b'"pivots"', b'"z_cv"', b'"y_sum"', b'"ids"', b'"groups"', b'"reference_sample"'):
+    assert name not in data, name
+END
+}
+check "no id, no age and no path is in the file" nobody shared.safetensors
+check "... which are there in the model itself" sh -c "grep -q volunteer model.safetensors && grep -q where model.safetensors"
+works "info" info shared.safetensors
+check "... says that it is shareable" grep -q '^  shareable: nobody of training is in it' "$logs/out"
+check "... and to programs" sh -c "'$KRONORM' info shared.safetensors --json | grep -q '\"shareable\": true'"
+check "... which the model is not" sh -c "'$KRONORM' info model.safetensors --json | grep -q '\"shareable\": false'"
+
+# ---- it scores as the model does
+works "new people by the model" score model.safetensors -c new_people.csv -y new_values.csv -o by_model
+works "... and by what was given away" score shared.safetensors -c new_people.csv -y new_values.csv -o by_shared
+check "... that it knows nobody is said" grep -qF "the model is one to give away and knows nobody" "$logs/err"
+same() { /usr/bin/python3 - "$1" "$2" "$3" <<'END'
+import csv, sys
+def table(path):
+    with open(path) as f:
+        return list(csv.DictReader(f, delimiter="\t" if path.endswith(".tsv") else ","))
+a, b = (table(f"{folder}/z.csv") for folder in sys.argv[1:3])
+for x, y in zip(a, b):
+    assert x["participant_id"] == y["participant_id"]
+    for j in range(1, 26):
+        assert abs(float(x[f"r{j}"]) - float(y[f"r{j}"])) < 1e-2
+a, b = (table(f"{folder}/abnormality.tsv") for folder in sys.argv[1:3])
+n = int(sys.argv[3])
+for x, y in zip(a, b):
+    for k in ("statistic", "deviance", "mean_z"):
+        assert abs(float(x[k]) - float(y[k])) < 1e-2 * max(1, abs(float(x[k]))), (k, x[k], y[k])
+    assert abs(float(x["p_upper"]) - float(y["p_upper"])) < 1e-3
+    for k in ("deviance_p", "deviance_noise_p", "mean_z_p", "negative_p", "positive_p"):
+        assert abs(float(x[k]) - float(y[k])) <= 1 / 200 + 2 / (n + 1), (k, x[k], y[k])
+END
+}
+check "... z, statistics and p are the same" same by_model by_shared 239
+works "people of training too" score shared.safetensors -c people.csv -y values.csv -o again
+check "... are as anybody new" test "$(column again/abnormality.tsv in_training | sort -u)" = 0
+works "predict" predict shared.safetensors -c new_people.csv -o predicted
+
+works "each response alone" fit -c people.csv -y values.csv --use age,sex --method stgpr -o alone.safetensors
+works "... exports" export alone.safetensors -o alone_shared.safetensors
+check "... nobody in it" nobody alone_shared.safetensors
+works "... the model scores" score alone.safetensors -c new_people.csv -y new_values.csv -o by_alone
+works "... and what was given away" score alone_shared.safetensors -c new_people.csv -y new_values.csv -o by_alone_shared
+check "... the same" same by_alone by_alone_shared 240
+
+# ---- groups
+make_visits
+works "visits of people" fit -c visits.csv -y visits.csv --use age,sex --targets a,b,c,d -o visits.safetensors
+works "... export" export visits.safetensors -o visits_shared.safetensors
+check "... without who they are" sh -c "! grep -q s07 visits_shared.safetensors"
+works "... scores as of new groups" score visits_shared.safetensors -c visits.csv -y visits.csv -o visits_scored
+misused "... and knows none" ": --known-groups: visits_shared.safetensors is a model to give away and knows no groups of training" \
+    score visits_shared.safetensors -c visits.csv -y visits.csv --known-groups -o known
+
+# ---- sites: what was given away can be adapted, and what was adapted given away
+elsewhere() { awk -F, -v from="$2" -v to="$3" 'BEGIN { OFS = FS } NR == 1 || (NR > from && NR <= to + 1) { if (NR > 1 && NF == 5) $5 = "Leiden"; print }' "$1"; }
+elsewhere new_people.csv 0 15 >control_people.csv
+elsewhere new_values.csv 0 15 >control_values.csv
+elsewhere new_people.csv 16 40 >other_people.csv
+elsewhere new_values.csv 16 40 >other_values.csv
+works "a model with sites" fit -c people.csv -y values.csv --use age,sex,site --batch site -o sites.safetensors
+works "... export" export sites.safetensors -o sites_shared.safetensors
+check "... nobody in it" nobody sites_shared.safetensors
+works "another site, by the model" score sites.safetensors -c other_people.csv -y other_values.csv --unseen prior -o by_prior
+works "... by what was given away" score sites_shared.safetensors -c other_people.csv -y other_values.csv --unseen prior -o by_prior_shared
+check "... the same" same by_prior by_prior_shared 240
+works "adapted, the model" adapt sites.safetensors -c control_people.csv -y control_values.csv -o adapted.safetensors
+works "... what was given away" adapt sites_shared.safetensors -c control_people.csv -y control_values.csv -o adapted_shared.safetensors
+works "... and the adapted model given away" export adapted.safetensors -o shared_adapted.safetensors
+for m in adapted adapted_shared shared_adapted; do
+    works "people of the new site by $m" score $m.safetensors -c other_people.csv -y other_values.csv -o by_$m
+done
+check "... are scored the same" same by_adapted by_adapted_shared 240
+check "... any way" same by_adapted by_shared_adapted 240
+check "an adapted model is as shareable as what was adapted" sh -c "'$KRONORM' info adapted_shared.safetensors --json | grep -q '\"shareable\": true'"
+check "... nobody in it" nobody adapted_shared.safetensors
+
+# ---- somebody with less than half of the responses has no deviance
+awk -F, 'BEGIN { OFS = FS } NR == 7 { for (j = 2; j <= 20; j++) $j = "" } { print }' values.csv >gaps.csv
+works "missing responses" fit -c people.csv -y gaps.csv --use age,sex -o gaps.safetensors
+works "... export" export gaps.safetensors -o gaps_shared.safetensors
+works "... the model scores" score gaps.safetensors -c new_people.csv -y new_values.csv -o by_gaps
+works "... and what was given away" score gaps_shared.safetensors -c new_people.csv -y new_values.csv -o by_gaps_shared
+check "... the same" same by_gaps by_gaps_shared 240
+
+# ---- few people
+head -n 4 people.csv >few_people.csv
+head -n 4 values.csv >few_values.csv
+works "three people" fit -c few_people.csv -y few_values.csv --use age -o few.safetensors
+works "... export" export few.safetensors -o few_shared.safetensors
+check "... with a warning" grep -qxF \
+    "kronorm export: warning: 3 people in training: basis, quantiles and means of so few tell of each of them" "$logs/err"
+works "... and score" score few_shared.safetensors -c new_people.csv -y new_values.csv -o few_scored
+
+# ---- what is refused
+works "a course of a fiftieth of the range" fit -c people.csv -y values.csv --use age --sample-kernel linear+se --length 0.03 --rho 0.9 \
+    --max-evals 0 --components 1 -o short.safetensors
+kronorm export short.safetensors -o coarse.safetensors --points 2
+check "too few points are refused, with the error" grep -q "^kronorm: the export is too coarse: means or standard deviations differ from the model's by up to 0.* standard deviations, expected at most 0.01 (try --points 16)\$" "$logs/err"
+check "... and leave nothing" test ! -e coarse.safetensors
+refused "a file that is there" "shared.safetensors: exists already (use --force to replace it)" export model.safetensors -o shared.safetensors
+refused "the model itself" "model.safetensors: is an input of this run, and is not replaced" export model.safetensors -o model.safetensors --force
+misused "what was exported" ": the model is one to give away already: nobody of training is in it" export shared.safetensors -o twice.safetensors
+works "iso noise" fit -c people.csv -y values.csv --use age --noise iso --folds 0 -o iso.safetensors
+misused "... is none to export" ": a model with iso noise cannot be exported, expected structured noise" export iso.safetensors -o iso_shared.safetensors
+works "the full Kronecker product" fit -c people.csv -y values.csv --use age --method kronprod --folds 0 -o kron.safetensors
+misused "... neither" ": MT-Kronprod models cannot be exported" export kron.safetensors -o kron_shared.safetensors
+misused "one value of a number" " export: --points is 1, expected 2 to 200 (see 'kronorm export --help')" export model.safetensors -o one.safetensors --points 1
+done_testing
