@@ -315,8 +315,8 @@ typedef struct kn_centiles_info {
     size_t size; /* sizeof(kn_centiles_info) as the caller was compiled */
     ptrdiff_t responses, curves, values, centiles; /* values of {over} along each curve */
     ptrdiff_t people, files;
-    int bands;                  /* 0 none, 1 model, 2 jackknife */
-    ptrdiff_t n_extrapolated;   /* points with extrapolation_pct above 99 */
+    int bands;                /* 0 none, 1 model, 2 jackknife */
+    ptrdiff_t n_extrapolated; /* points with extrapolation_pct above 99 */
 } kn_centiles_info;
 
 /* info may be NULL. */

@@ -77,8 +77,8 @@ int cli_options(const char *command, cli_option out[CLI_MAX_OPTIONS])
 /* The option of any command whose key is the first n bytes of text. */
 static bool known(const char *text, size_t n, cli_option *out)
 {
-    static const char *const commands[] = {"fit",     "score",    "predict",
-                                           "overlap", "centiles", "simulate", "reproduce"};
+    static const char *const commands[] = {"fit",      "score",    "predict",  "overlap",
+                                           "centiles", "simulate", "reproduce"};
     cli_option options[CLI_MAX_OPTIONS];
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
         for (int i = 0, m = cli_options(commands[c], options); i < m; i++)

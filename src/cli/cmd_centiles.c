@@ -44,8 +44,10 @@ const cli_command cmd_centiles = {
     .usage = "MODEL --over COLUMN -o DIR [options]",
     .description =
         "Which values of a response 5, 25, 50 ... percent of healthy people have at most, along a\n"
-        "covariate such as age: curves in the units of the responses, how well they are known, and\n"
-        "the few numbers that turn any value into its z without kronorm. With people, their places\n"
+        "covariate such as age: curves in the units of the responses, how well they are known, "
+        "and\n"
+        "the few numbers that turn any value into its z without kronorm. With people, their "
+        "places\n"
         "among the curves.",
     .example = "kronorm centiles model.safetensors --over age --at site=mean -o curves",
     .model = true,

@@ -89,7 +89,8 @@ static void set_defaults(kn_grid *g)
         if (!is_category(r, c))
             g->at[c].code = r->column[c].mean;
         else
-            g->at[c] = (kn_grid_at){levels == 2, levels == 1 ? 0 : NAN};
+            g->at[c] = (kn_grid_at){.drawn = levels == 2 && !r->column[c].batch,
+                                    .code = levels == 1 ? 0 : NAN};
     }
 }
 
@@ -139,6 +140,24 @@ static kn_status set_number(kn_ctx *ctx, const kn_grid *g, ptrdiff_t c, const ch
     return KN_OK;
 }
 
+/* A batch may be at a level of training, or at one of a site that the model was adapted to. */
+static kn_status take_site(kn_ctx *ctx, kn_grid *g, ptrdiff_t c, const char *text)
+{
+    const kn_covariate *k = &g->model->recipe.column[c];
+    const kn_adapted *a = &g->model->adapted;
+    char level[KN_LEVEL_SIZE];
+    ptrdiff_t m = 0;
+    while (g->model->batch.column[m] != first_raw(&g->model->recipe, c))
+        m++;
+    for (ptrdiff_t s = 0; s < a->n; s++)
+        if (kn_level_of(text, k->levels.numbers, level) &&
+            strcmp(a->level[s * a->M + m], level) == 0) {
+            g->at[c] = (kn_grid_at){.code = NAN, .adapted = a->level[s * a->M + m]};
+            return KN_OK;
+        }
+    return set_level(ctx, k, text, &g->at[c].code);
+}
+
 /* "sex=F" */
 static kn_status take_one(kn_ctx *ctx, kn_grid *g, char *text, bool *given)
 {
@@ -157,6 +176,10 @@ static kn_status take_one(kn_ctx *ctx, kn_grid *g, char *text, bool *given)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{at} has %s twice", k->name);
     given[c] = true;
     g->at[c].drawn = false;
+    if (k->batch) {
+        status = take_site(ctx, g, c, eq + 1);
+        goto out;
+    }
     KN_TRY(is_category(&g->model->recipe, c) ? set_level(ctx, k, eq + 1, &g->at[c].code)
                                              : set_number(ctx, g, c, eq + 1, &g->at[c].code));
 out:
@@ -176,6 +199,49 @@ out:
     kn_free(given);
     kn_names_clear(&parts);
     return status;
+}
+
+/* Is a covariate held at this level? */
+static bool is_level(const kn_grid *g, ptrdiff_t c, const char *level)
+{
+    const kn_grid_at *at = &g->at[c];
+    const char *text = at->adapted ? at->adapted
+                       : isnan(at->code)
+                           ? NULL
+                           : g->model->recipe.column[c].levels.text[(ptrdiff_t)at->code];
+    return text && strcmp(text, level) == 0;
+}
+
+/* Which site the batches make together; one of them at its mean and another not is none. A site
+ * that the model was adapted to may share levels with those of training. */
+static kn_status settle_site(kn_ctx *ctx, kn_grid *g)
+{
+    const kn_batch *b = &g->model->batch;
+    const kn_adapted *a = &g->model->adapted;
+    ptrdiff_t means = 0, adapted = 0;
+    g->site = (kn_curve_site){.adapted = -1};
+    for (ptrdiff_t m = 0; m < b->M; m++) {
+        const kn_grid_at *at = &g->at[b->column[m]];
+        means += isnan(at->code) && !at->adapted;
+        adapted += at->adapted != NULL;
+    }
+    g->site.alone = b->M > 0 && means + adapted > 0;
+    if (means == b->M || means + adapted == 0)
+        return KN_OK;
+    for (ptrdiff_t s = 0; s < a->n && means == 0; s++) {
+        ptrdiff_t m = 0;
+        while (m < b->M && is_level(g, b->column[m], a->level[s * a->M + m]))
+            m++;
+        if (m == b->M)
+            g->site.adapted = (int)s;
+    }
+    if (g->site.adapted >= 0)
+        return KN_OK;
+    return kn_fail(
+        ctx, KN_ERR_ARGUMENT,
+        "{at}: %s and the other batches make a site together, expected one that the model "
+        "knows, or all of them at %s",
+        g->model->recipe.column[b->column[0]].name, AVERAGE);
 }
 
 /* Shares of indicators are their means, which a design that does not standardise forgets. */
@@ -209,9 +275,9 @@ static kn_status make_points(kn_ctx *ctx, kn_grid *g)
         for (ptrdiff_t i = 0; i < g->n; i++) {
             double share = (double)(i % g->values) / (double)(g->values - 1);
             double level = (double)(i / g->values / before % (g->at[c].drawn ? 2 : 1));
-            kn_col(g->code, c)[i] = c == g->over      ? d->min + share * (d->max - d->min)
+            kn_col(g->code, c)[i] = c == g->over     ? d->min + share * (d->max - d->min)
                                     : g->at[c].drawn ? level
-                                                      : g->at[c].code;
+                                                     : g->at[c].code;
         }
         before *= g->at[c].drawn ? r->column[c].levels.n : 1;
     }
@@ -229,6 +295,7 @@ kn_status kn_grid_new(kn_ctx *ctx, const kn_model *model, const kn_settings *s, 
     KN_TRY(check_over(ctx, out));
     set_defaults(out);
     KN_TRY(take_at(ctx, out, s->at));
+    KN_TRY(settle_site(ctx, out));
     KN_TRY(check_averages(ctx, out));
     KN_TRY(make_points(ctx, out));
 out:
@@ -299,8 +366,8 @@ kn_status kn_grid_raw(kn_ctx *ctx, const kn_grid *g, kn_mat code, const kn_model
             double x = code_in(g, c, kn_at(code, i, c), &r->column[k]);
             for (ptrdiff_t l = 0; l < width; l++)
                 kn_col(*raw, f + l)[i] = isnan(x) && !r->codes ? to->x.mean[f + l]
-                                         : width > 1          ? x == (double)l
-                                                              : x;
+                                         : width > 1           ? x == (double)l
+                                                               : x;
         }
         f += width;
     }
@@ -319,6 +386,8 @@ static ptrdiff_t column_at(const kn_grid *g, ptrdiff_t k)
 static const char *level_at(const kn_grid *g, ptrdiff_t c, double code)
 {
     const kn_levels *l = &g->model->recipe.column[c].levels;
+    if (g->at[c].adapted)
+        return g->at[c].adapted;
     return code >= 0 && code < (double)l->n ? l->text[(ptrdiff_t)code] : AVERAGE;
 }
 
@@ -336,9 +405,8 @@ kn_status kn_grid_cells(kn_ctx *ctx, const kn_grid *g, kn_mat code, ptrdiff_t i,
     for (ptrdiff_t k = 0; k < g->C && status == KN_OK; k++) {
         ptrdiff_t c = column_at(g, k);
         double x = kn_at(code, i, c);
-        status = is_category(&g->model->recipe, c)
-                     ? kn_table_writer_text(ctx, w, level_at(g, c, x))
-                     : kn_table_writer_number(ctx, w, x);
+        status = is_category(&g->model->recipe, c) ? kn_table_writer_text(ctx, w, level_at(g, c, x))
+                                                   : kn_table_writer_number(ctx, w, x);
     }
     return status;
 }

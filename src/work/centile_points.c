@@ -1,9 +1,10 @@
 /* People among the curves: each at the value that has his z at the covariates of the curves
  *
- *     value_ij = mean_j(x_i) + sqrt(V_j(x_i)) t(z_ij)      x_i: his own {over}, the rest as {at} has it
+ *     value_ij = mean_j(x_i) + sqrt(V_j(x_i)) t(z_ij)      x_i: his own {over}, the rest as {at}
+ * has it
  *
- * so that z decides the height, and what site or sex adds is gone [METHOD 8f]. z are those of score:
- * of a training person the one that his fold gave him. */
+ * so that z decides the height, and what site or sex adds is gone [METHOD 8f]. z are those of
+ * score: of a training person the one that his fold gave him. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -149,15 +150,15 @@ out:
 static kn_status put_people(kn_ctx *ctx, points *p)
 {
     kn_status status = KN_OK;
-    kn_curves c = {0};
     const kn_centiles_work *w = p->w;
+    kn_curves c = kn_centiles_curves(w);
     ptrdiff_t n = p->raw.rows;
     ptrdiff_t batch = (ptrdiff_t)(BATCH_BYTES / (3.0 * sizeof(double) * (double)w->S)) + 1;
     kn_view all = kn_view_cols(p->raw.data, n, p->raw.cols);
     for (ptrdiff_t first = 0; first < n; first += batch) {
         ptrdiff_t rows = n - first < batch ? n - first : batch;
         kn_curves_clear(&c);
-        KN_TRY(kn_curves_new(ctx, w->model, kn_view_some(all, first, rows), w->kept, w->S, &c));
+        KN_TRY(kn_curves_make(ctx, kn_view_some(all, first, rows), &c));
         for (ptrdiff_t i = 0; i < rows; i++)
             KN_TRY(p->file[0] ? put_volume(ctx, p, &c, first, i) : put_rows(ctx, p, &c, first, i));
     }
@@ -190,10 +191,11 @@ kn_status kn_points_check(kn_ctx *ctx, kn_centiles_work *w)
     for (int k = 0; kn_centiles_images(w) && k < N_MAPS; k++)
         KN_TRY(kn_mapfile_check(ctx, &layout, MAPS[k], 1, true));
     if (!kn_centiles_images(w) && rows > KN_CENTILES_ROWS)
-        status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                         "%td people and %td responses are a table of %.0f rows, expected at most %d "
-                         "(choose responses with {targets}, or people with {where})",
-                         kn_data_count(w->people), w->S, rows, KN_CENTILES_ROWS);
+        status =
+            kn_fail(ctx, KN_ERR_ARGUMENT,
+                    "%td people and %td responses are a table of %.0f rows, expected at most %d "
+                    "(choose responses with {targets}, or people with {where})",
+                    kn_data_count(w->people), w->S, rows, KN_CENTILES_ROWS);
 out:
     return status;
 }

@@ -121,8 +121,9 @@ static kn_status find_responses(kn_ctx *ctx, kn_centiles_work *w, const kn_names
     }
     for (ptrdiff_t k = 0; k < patterns->n; k++)
         if (!((bool *)hit)[k]) {
-            status = kn_fail(ctx, KN_ERR_ARGUMENT, "{targets}: no response of the model matches '%s'",
-                             kn_clipped(patterns->name[k]).text);
+            status =
+                kn_fail(ctx, KN_ERR_ARGUMENT, "{targets}: no response of the model matches '%s'",
+                        kn_clipped(patterns->name[k]).text);
             break;
         }
 out:
@@ -175,9 +176,10 @@ static kn_status choose_bands(kn_ctx *ctx, kn_centiles_work *w)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "{covariates} are for {bands=jackknife}, which is not asked for");
     if (w->bands == KN_BANDS_MODEL)
-        kn_log(ctx, KN_LOG_INFO,
-               "bands are by the model's own variance, which takes its parameters for known: at the "
-               "ends of the range they are 2.5 to 4.5 times too narrow ({bands=jackknife} is not)");
+        kn_log(
+            ctx, KN_LOG_INFO,
+            "bands are by the model's own variance, which takes its parameters for known: at the "
+            "ends of the range they are 2.5 to 4.5 times too narrow ({bands=jackknife} is not)");
     w->info.bands = (int)w->bands;
     return KN_OK;
 }
@@ -318,8 +320,10 @@ out:
 kn_status kn_centiles(kn_ctx *ctx, const kn_model *model, kn_data *training, kn_data *people,
                       const kn_options *options, kn_centiles_info *info)
 {
-    kn_centiles_work w = {
-        .model = model, .options = options, .training = training, .people = people};
+    kn_centiles_work w = {.model = model,
+                          .options = options,
+                          .training = training,
+                          .people = people};
     if (!model || !options)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", model ? "options" : "model");
     kn_status status = kn_settings_of(ctx, options, "centiles", &w.s);

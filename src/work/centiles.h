@@ -13,10 +13,10 @@ typedef enum kn_bands { KN_BANDS_NONE, KN_BANDS_MODEL, KN_BANDS_JACKKNIFE } kn_b
 extern const char *const kn_bands_name[]; /* none, model, jackknife */
 
 enum {
-    KN_BANDS_FITS = 8,             /* of the jackknife */
-    KN_CENTILES_MOST = 32,         /* of one call */
-    KN_CENTILES_ROWS = 2000000,    /* of a table */
-    KN_CENTILE_NAME = 64           /* of a file */
+    KN_BANDS_FITS = 8,          /* of the jackknife */
+    KN_CENTILES_MOST = 32,      /* of one call */
+    KN_CENTILES_ROWS = 2000000, /* of a table */
+    KN_CENTILE_NAME = 64        /* of a file */
 };
 
 typedef struct kn_centile { /* one that is asked for */
@@ -32,10 +32,10 @@ typedef struct kn_centiles_work {
     kn_mat raw; /* grid.n x width, as kn_design_apply takes it */
     int n_centiles;
     kn_centile centile[KN_CENTILES_MOST];
-    ptrdiff_t S;               /* responses */
+    ptrdiff_t S;                /* responses */
     ptrdiff_t *kept, *response; /* S  among those in use, among all */
-    kn_shash *law;             /* S; NULL: no shape */
-    kn_mat t;                  /* n_centiles x S  places in standard deviations from the mean */
+    kn_shash *law;              /* S; NULL: no shape */
+    kn_mat t;                   /* n_centiles x S  places in standard deviations from the mean */
     kn_bands bands;
     kn_mat J;     /* grid.n x S  variance of the mean by the jackknife; none: another */
     double *kurt; /* S  of the bands */
@@ -55,6 +55,12 @@ static inline const kn_shash *kn_centiles_law(const kn_centiles_work *w, ptrdiff
 static inline bool kn_centiles_images(const kn_centiles_work *w)
 {
     return w->model->space.kind == KN_SPACE_IMAGE;
+}
+
+/* Curves of the responses, to be made. */
+static inline kn_curves kn_centiles_curves(const kn_centiles_work *w)
+{
+    return (kn_curves){.model = w->model, .site = w->grid.site, .S = w->S, .kept = w->kept};
 }
 
 /* Value of centile k of response j at point i of the curves, which begin at point `first` of the

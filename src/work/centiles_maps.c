@@ -1,11 +1,13 @@
-/* Centiles of images: a file with a volume for each point of the grid, for each centile, its band, and
- * the mean and sd behind them; what the law of each response is, one map each; and which point is
- * which, grid.tsv. Points pass in batches, so that memory grows with the number of voxels alone. */
+/* Centiles of images: a file with a volume for each point of the grid, for each centile, its band,
+ * and the mean and sd behind them; what the law of each response is, one map each; and which point
+ * is which, grid.tsv. Points pass in batches, so that memory grows with the number of voxels alone.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gp/method.h"
+#include "io/path.h"
 #include "norm/extrapolation.h"
 #include "work/centiles.h"
 #include "work/mapfile.h"
@@ -125,11 +127,11 @@ static kn_status put_points(kn_ctx *ctx, writing *o)
     ptrdiff_t fit = (ptrdiff_t)(BATCH_BYTES / (3.0 * sizeof(double) * (double)w->S));
     ptrdiff_t least = w->model->gp.method->batch(&w->model->gp);
     ptrdiff_t batch = fit > least ? fit : least > 1 ? least : 1;
-    kn_curves c = {0};
+    kn_curves c = kn_centiles_curves(w);
     for (ptrdiff_t first = 0; first < w->grid.n; first += batch) {
         ptrdiff_t rows = w->grid.n - first < batch ? w->grid.n - first : batch;
         kn_curves_clear(&c);
-        KN_TRY(kn_curves_new(ctx, w->model, kn_view_some(all, first, rows), w->kept, w->S, &c));
+        KN_TRY(kn_curves_make(ctx, kn_view_some(all, first, rows), &c));
         KN_TRY(put_batch(ctx, o, &c, first));
         kn_tell(ctx, "centiles", first + rows, w->grid.n, NAN);
     }
@@ -146,7 +148,10 @@ static kn_status write_laws(kn_ctx *ctx, writing *o)
     for (int k = 0; w->law && k < N_LAW; k++) {
         for (ptrdiff_t j = 0; j < w->S; j++) {
             const kn_shash *l = &w->law[j];
-            o->row[w->response[j]] = (float)(k == 0 ? l->a : k == 1 ? l->b : k == 2 ? l->loc : l->sc);
+            o->row[w->response[j]] = (float)(k == 0   ? l->a
+                                             : k == 1 ? l->b
+                                             : k == 2 ? l->loc
+                                                      : l->sc);
         }
         KN_TRY(kn_mapfile_new(ctx, &o->layout, LAW_NAMES[k], 1, true, &file));
         KN_TRY(kn_mapfile_rows(ctx, file, o->row, 1));
@@ -187,8 +192,8 @@ static kn_status open_files(kn_ctx *ctx, writing *o)
     KN_TRY(kn_alloc_f(ctx, o->layout.T, &o->row));
     blank(o);
     for (o->n = 0; map_at(w, o->n, &o->map[o->n]); o->n++)
-        KN_TRY(kn_mapfile_new(ctx, &o->layout, o->map[o->n].name, w->grid.n, false,
-                              &o->file[o->n]));
+        KN_TRY(
+            kn_mapfile_new(ctx, &o->layout, o->map[o->n].name, w->grid.n, false, &o->file[o->n]));
     KN_TRY(kn_centiles_path(ctx, w, "grid.tsv", path));
     KN_TRY(kn_table_writer_new(ctx, path, &w->write, &o->grid));
     KN_TRY(kn_table_writer_text(ctx, o->grid, "volume"));

@@ -62,15 +62,15 @@ static double told_nu(const kn_layer *l)
     return l->nu > 0 && l->nu <= KN_STUDENT_MOST ? l->nu : NAN;
 }
 
-static kn_status param_rows(kn_ctx *ctx, const kn_centiles_work *w, const kn_curves *c,
-                            ptrdiff_t j, kn_table_writer *t)
+static kn_status param_rows(kn_ctx *ctx, const kn_centiles_work *w, const kn_curves *c, ptrdiff_t j,
+                            kn_table_writer *t)
 {
     kn_status status = KN_OK;
     kn_shash law = w->law ? w->law[j] : (kn_shash){0, 1, 0, 1};
     for (ptrdiff_t i = 0; i < c->n; i++) {
         double sd = sqrt(kn_at(c->var, i, j) + kn_at(c->noise, i, j));
-        double numbers[] = {
-            kn_at(c->mean, i, j), sd, law.a, law.b, law.loc, law.sc, told_nu(&w->model->layer)};
+        double numbers[] = {kn_at(c->mean, i, j),     sd, law.a, law.b, law.loc, law.sc,
+                            told_nu(&w->model->layer)};
         KN_TRY(begin_row(ctx, w, j, i, t));
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
             KN_TRY(kn_table_writer_number(ctx, t, numbers[k]));
@@ -80,8 +80,8 @@ out:
     return status;
 }
 
-static const char *const CENTILE_NAMES[] = {"centile", "value",             "lower", "upper",
-                                            "band",    "extrapolation_pct", NULL};
+static const char *const CENTILE_NAMES[] = {"centile",           "value", "lower", "upper", "band",
+                                            "extrapolation_pct", NULL};
 static const char *const PARAM_NAMES[] = {"mean", "sd", "a", "b", "loc", "sc", "nu", NULL};
 static const table TABLES[] = {{"centiles.tsv", CENTILE_NAMES, centile_rows},
                                {"params.tsv", PARAM_NAMES, param_rows}};
@@ -114,9 +114,9 @@ out:
 static kn_status write_tables(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
-    kn_curves c = {0};
+    kn_curves c = kn_centiles_curves(w);
     kn_view raw = kn_view_cols(w->raw.data, w->raw.rows, w->raw.cols);
-    KN_TRY(kn_curves_new(ctx, w->model, raw, w->kept, w->S, &c));
+    KN_TRY(kn_curves_make(ctx, raw, &c));
     for (ptrdiff_t i = 0; i < c.n; i++)
         w->info.n_extrapolated += c.extrapolation[i] > KN_EXTRAPOLATION_WARN;
     for (int k = 0; k < N_TABLES; k++)
@@ -160,7 +160,8 @@ static json_t *bands_json(const kn_centiles_work *w)
 {
     static const char *const note[] = {
         "none were asked for",
-        "95 %, by the model's own variance, which takes its parameters for known: at the ends of the "
+        "95 %, by the model's own variance, which takes its parameters for known: at the ends of "
+        "the "
         "range of a covariate 2.5 to 4.5 times too narrow",
         "95 %, by fits without an eighth of the training people each"};
     return json_pack("{s:s s:s}", "by", kn_bands_name[w->bands], "note", note[w->bands]);
@@ -186,13 +187,14 @@ kn_status kn_centiles_summary(kn_ctx *ctx, kn_centiles_work *w)
     KN_TRY(kn_centiles_path(ctx, w, "summary.json", path));
     if (!lent)
         KN_TRY(kn_command_line(ctx, w->options, &line));
-    json_t *j = json_pack(
-        "{s:o s:I s:o s:o s:I s:I s:I s:o s:o s:o s:o s:s}", "over",
-        text_json(w->model->recipe.column[g->over].name), "values", (json_int_t)g->values, "curves",
-        curves_json(g), "centiles", centiles_json(w), "responses", (json_int_t)w->S, "people",
-        (json_int_t)w->info.people, "points_extrapolated", (json_int_t)w->info.n_extrapolated, "nu",
-        kn_json_number(told_nu(&w->model->layer)), "bands", bands_json(w), "warnings",
-        warnings_json(w), "command", text_json(line), "software", kn_version());
+    json_t *j =
+        json_pack("{s:o s:I s:o s:o s:I s:I s:I s:o s:o s:o s:o s:s}", "over",
+                  text_json(w->model->recipe.column[g->over].name), "values", (json_int_t)g->values,
+                  "curves", curves_json(g), "centiles", centiles_json(w), "responses",
+                  (json_int_t)w->S, "people", (json_int_t)w->info.people, "points_extrapolated",
+                  (json_int_t)w->info.n_extrapolated, "nu",
+                  kn_json_number(told_nu(&w->model->layer)), "bands", bands_json(w), "warnings",
+                  warnings_json(w), "command", text_json(line), "software", kn_version());
     text = j ? json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;
     json_decref(j);
     status = text ? kn_write_text(ctx, path, text, &w->write)
