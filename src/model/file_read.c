@@ -10,6 +10,7 @@
 #include "model/kernel_json.h"
 #include "model/layer_file.h"
 #include "model/reference_file.h"
+#include "model/sites_file.h"
 #include "model/space_file.h"
 
 void kn_model_clear(kn_model *m)
@@ -23,6 +24,7 @@ void kn_model_clear(kn_model *m)
     kn_layer_clear(&m->layer);
     kn_adapted_clear(&m->adapted);
     kn_batch_clear(&m->batch);
+    kn_sites_clear(&m->sites);
     kn_design_clear(&m->x);
     kn_scaling_clear(&m->y);
     kn_gp_clear(&m->gp);
@@ -189,7 +191,7 @@ static kn_status read_design(kn_ctx *ctx, const kn_st_file *f, json_t *record, k
         goto out;
     }
     if (kn_design_has_batch(&m->x))
-        status = kn_batch_from_json(ctx, kn_st_name(f), json_object_get(record, "sites"), &m->x,
+        status = kn_batch_from_json(ctx, kn_st_name(f), json_object_get(record, "batch"), &m->x,
                                     &m->batch);
 out:
     kn_free(sd);
@@ -322,6 +324,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     KN_TRY(read_process(ctx, f, record, m));
     KN_TRY(read_groups(ctx, f, record, m));
     KN_TRY(kn_layer_read(ctx, f, record, (kn_layer_for){&m->x, m->gp.T}, &m->layer));
+    KN_TRY(kn_sites_read(ctx, f, record, m->gp.T, &m->sites));
     KN_TRY(kn_reference_read(ctx, f, record, (kn_reference_for){m->info.n_samples, m->gp.T},
                              &m->reference));
     KN_TRY(

@@ -8,6 +8,7 @@
 #include "model/kernel_json.h"
 #include "model/layer_file.h"
 #include "model/reference_file.h"
+#include "model/sites_file.h"
 #include "model/space_file.h"
 
 static kn_status out_of_memory(kn_ctx *ctx)
@@ -48,6 +49,8 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
         json_object_set_new(record, "grouped", json_true());
     json_object_set_new(record, "kernel", kn_kernel_to_json(&m->gp));
     json_object_set_new(record, "layer", kn_layer_to_json(&m->layer));
+    if (m->sites.T > 0)
+        json_object_set_new(record, "sites", kn_sites_to_json(&m->sites));
     json_object_set_new(record, "reference", kn_reference_to_json(&m->reference));
     json_object_set_new(record, "space", json_string(kinds[m->space.kind]));
     if (m->space.kind == KN_SPACE_IMAGE)
@@ -57,7 +60,7 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     json_object_set_new(record, "n_columns", json_integer((json_int_t)m->gp.F));
     json_object_set_new(record, "design", kn_design_to_json(&m->x));
     if (m->batch.M > 0)
-        json_object_set_new(record, "sites", kn_batch_to_json(&m->batch));
+        json_object_set_new(record, "batch", kn_batch_to_json(&m->batch));
     if (m->adapted.n > 0)
         json_object_set_new(record, "adapted", kn_adapted_to_json(&m->adapted));
     if (m->group_rule != KN_GROUP_NONE)
@@ -180,6 +183,7 @@ static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     KN_TRY(kn_st_add_doubles(ctx, w, "x_mean", m->x.mean, m->x.C));
     KN_TRY(kn_st_add_doubles(ctx, w, "x_sd", m->x.sd, m->x.C));
     KN_TRY(kn_layer_add(ctx, &m->layer, w));
+    KN_TRY(kn_sites_add(ctx, &m->sites, w));
     KN_TRY(kn_reference_add(ctx, &m->reference, m->gp.T, m->ids != NULL, w));
     KN_TRY(kn_adapted_add(ctx, &m->adapted, w));
     KN_TRY(add_space(ctx, &m->space, w));

@@ -12,6 +12,7 @@
 #include "gp/maps.h"
 #include "model/adapted.h"
 #include "norm/reference.h"
+#include "norm/site_prior.h"
 
 struct kn_model {
     int format; /* of the file that it came from; 0: from none */
@@ -26,6 +27,7 @@ struct kn_model {
     bool grouped;   /* the folds kept groups of samples together */
     kn_layer layer; /* from residuals to z; nu = 0: as in 0.1, z = e/sqrt(v + noise) */
     kn_reference reference;
+    kn_sites sites;           /* T = 0: nothing is known of sites */
     kn_recipe recipe;         /* n = 0: covariates were given as numbers */
     kn_space space;           /* T = 0: responses were given as numbers */
     kn_group_rule group_rule; /* how rows that share noise were found ... */
