@@ -292,6 +292,11 @@ KN_API kn_status kn_covariance(kn_ctx *ctx, const kn_model *model, kn_view x,
                                const ptrdiff_t *responses, ptrdiff_t count, kn_mat model_cov,
                                kn_mat noise_cov);
 
+/* The model for sites that its training did not have, by healthy people of them; options of
+ * "adapt", or NULL. With {output} it is written there too. Nothing of these people is in it. */
+KN_API kn_status kn_adapt(kn_ctx *ctx, const kn_model *model, kn_data *controls,
+                          const kn_options *options, kn_model **adapted);
+
 /* Where deviations overlap: for each group of {by} in the folder {scored}, which kn_score wrote,
  * the share of people beyond {threshold} at each response, and between two groups the difference
  * with p; options of "overlap". Tables or maps go to the folder {output}. */

@@ -69,6 +69,7 @@ typedef struct kn_need_shape {
     ptrdiff_t low;     /* rank that may be enough where dense has no room; 0: none */
     ptrdiff_t range;   /* columns of a range finder for the basis; 0: by the N x N Gram matrix */
     ptrdiff_t groups;  /* of samples that share noise; 0: none */
+    ptrdiff_t sites;   /* of training, at most; 0: no category is a batch */
     int stats;         /* statistics of pairs that the sample kernel needs; 0: two */
     int task_stats;    /* that the task kernel needs; 0: two where it turns the basis, else one */
     int folds;         /* 0: no reference */

@@ -7,6 +7,7 @@
 /* In the order of the help: cmd_NAME in cmd_NAME.c. */
 #define CLI_COMMANDS(ROW)                                                                          \
     ROW(fit)                                                                                       \
+    ROW(adapt)                                                                                     \
     ROW(predict) ROW(score) ROW(overlap) ROW(centiles) ROW(simulate) ROW(reproduce) ROW(info)
 
 #define CLI_COMMAND_DECLARED(name) extern const cli_command cmd_##name;

@@ -14,6 +14,7 @@ typedef struct kn_response_shape {
     int value;         /* bytes of one as it will be held */
     int terms;         /* that the additive sum may have; 0: not known */
     ptrdiff_t groups;  /* of people that share noise */
+    ptrdiff_t sites;   /* at most, where categories are batches */
     double held;       /* bytes that stay with the input files, such as the text of a table */
     double reading;    /* bytes of work while they are read */
     double there;      /* bytes of all this that are in memory already */

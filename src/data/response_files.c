@@ -9,11 +9,25 @@
 #include "io/mask.h"
 #include "io/path.h"
 
+/* Sites that people of these batches can be at. */
+static ptrdiff_t sites_of(const kn_recipe *r, ptrdiff_t n)
+{
+    ptrdiff_t sites = 1;
+    bool any = false;
+    for (ptrdiff_t k = 0; k < r->n; k++)
+        if (r->column[k].batch) {
+            any = true;
+            sites = sites < n ? sites * r->column[k].levels.n : n;
+        }
+    return !any ? 0 : sites < n ? sites : n;
+}
+
 static kn_response_shape shape_of(const kn_people *p, ptrdiff_t n, ptrdiff_t T, kn_type type)
 {
     return (kn_response_shape){.n = n,
                                .T = T,
                                .F = p->X.cols,
+                               .sites = sites_of(&p->recipe, n),
                                .value = type == KN_F32 ? (int)sizeof(float) : (int)sizeof(double)};
 }
 

@@ -92,9 +92,29 @@ out:
     return status;
 }
 
+/* Means of the rows held out as if they were of no batch. */
+static kn_status fold_alone(kn_ctx *ctx, const kn_latent *model, kn_mat X_alone, const kn_fold *f,
+                            kn_part *part)
+{
+    kn_status status;
+    kn_mat Xs = {0}, var = {0};
+    double clamped = 0;
+    if (!X_alone.data)
+        return KN_OK;
+    KN_TRY(kn_mat_new(ctx, f->n_test, X_alone.cols, &Xs));
+    kn_mat_rows(X_alone, f->test, Xs);
+    KN_TRY(kn_mat_new(ctx, f->n_test, model->P, &part->alone));
+    KN_TRY(kn_mat_new(ctx, f->n_test, model->P, &var));
+    KN_TRY(kn_latent_predict(ctx, model, &(kn_newcomers){.X = Xs}, part->alone, var, &clamped));
+out:
+    kn_mat_clear(&var);
+    kn_mat_clear(&Xs);
+    return status;
+}
+
 /* far NULL, or where it goes for the rows held out. */
-static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_part *part, double *clamped,
-                           double *far)
+static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_mat X_alone, kn_fold *f, kn_part *part,
+                           double *clamped, double *far)
 {
     kn_status status;
     kn_latent model = {0};
@@ -108,6 +128,7 @@ static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_part *pa
     KN_TRY(kn_mat_new(ctx, f->n_test, model.P, &part->var));
     KN_TRY(
         kn_latent_predict(ctx, &model, &(kn_newcomers){.X = Xs}, part->mean, part->var, clamped));
+    KN_TRY(fold_alone(ctx, &model, X_alone, f, part));
     if (far)
         KN_TRY(fold_far(ctx, &model, Xs, f, far));
     if (gp->spec.identity && !gp->complement_component)
@@ -212,8 +233,8 @@ out:
     return status;
 }
 
-kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_heldout *held,
-                           kn_gp_maps *out)
+kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
+                           kn_heldout *held, kn_gp_maps *out)
 {
     kn_status status;
     void *memory;
@@ -221,7 +242,7 @@ kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, 
     kn_fold f = {.n_train = held->rows.n_train, .n_test = held->rows.n_test};
     ptrdiff_t P = gp->P < held->basis.Z.cols ? gp->P : held->basis.Z.cols;
     *out = (kn_gp_maps){.gp = gp,
-                        .Y = kn_responses_as_given(Y),
+                        .Y = kn_responses_as_given(problem->Y),
                         .folds = KN_HELD_OUT_ONCE,
                         .n = f.n_test};
     KN_TRY(kn_alloc(ctx, 1, sizeof(kn_part), &memory));
@@ -235,7 +256,7 @@ kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, 
     KN_TRY(kn_mat_copy(ctx, kn_cols(held->basis.Z, 0, P), &f.Z_train));
     if (gp->P == 0)
         KN_TRY(kn_alloc_d(ctx, gp->N, &far));
-    KN_TRY(fold_part(ctx, gp, &f, &out->part[0], &out->clamped, far));
+    KN_TRY(fold_part(ctx, gp, problem->X_alone, &f, &out->part[0], &out->clamped, far));
     if (far) {
         KN_TRY(kn_alloc_d(ctx, out->n, &out->far));
         for (ptrdiff_t i = 0; i < out->n; i++)
@@ -336,7 +357,7 @@ static kn_status completed_fold(kn_ctx *ctx, const kn_gp *gp, const kn_cv_proble
                    : completed_given(ctx, gp, &train, &f));
     if (signs)
         KN_TRY(fold_signs(ctx, &Y, &f));
-    KN_TRY(fold_part(ctx, gp, &f, part, &out->clamped, out->far));
+    KN_TRY(fold_part(ctx, gp, problem->X_alone, &f, part, &out->clamped, out->far));
     train.rows = part->train; /* which took the list over */
     KN_TRY(keep_basis(ctx, &train, part));
     kn_completion_judge(problem->completion, part->train, part->n_train, part->mu);
@@ -406,7 +427,7 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
         KN_TRY(kn_check_cancel(ctx));
         if (signs)
             KN_TRY(fold_signs(ctx, problem->Y, &f[k]));
-        KN_TRY(fold_part(ctx, gp, &f[k], &out->part[k], &out->clamped, out->far));
+        KN_TRY(fold_part(ctx, gp, problem->X_alone, &f[k], &out->part[k], &out->clamped, out->far));
         kn_fold_clear(&f[k]);
         kn_tell(ctx, "cross-validation", k + 1, problem->folds, NAN);
     }
@@ -450,12 +471,12 @@ static void part_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrd
         kn_hold_d(r, KN_NEED_BASIS, s->P, s->P); /* rotate */
     kn_held kept = r->now;
     kn_latent_need(r, &f);
-    kn_hold_d(r, KN_NEED_WORK, h, s->F + 2 * (s->P + 1));
+    kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 2 : 1) * (s->F + 2 * (s->P + 1)));
     kn_latent_predict_need(r, &f, h);
     if (direct)
         kn_hold_d(r, KN_NEED_WORK, h, s->P);
     kn_let_go(r, direct ? mark : kept);
-    kn_hold_d(r, KN_NEED_WORK, h, 2 * (s->P + 1));
+    kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * (s->P + 1));
 }
 
 void kn_components_cv_need(kn_rehearsal *r, const kn_need_shape *s)
@@ -468,7 +489,7 @@ void kn_components_cv_need(kn_rehearsal *r, const kn_need_shape *s)
         kn_hold_d(r, KN_NEED_WORK, s->N - held, s->P);
         part_need(r, s, s->N - held, held);
         kn_let_go(r, begin);
-        kn_hold_d(r, KN_NEED_WORK, held, 2 * (s->P + 1));
+        kn_hold_d(r, KN_NEED_WORK, held, (s->sites > 0 ? 3 : 2) * (s->P + 1));
         return;
     }
     begin = r->now;

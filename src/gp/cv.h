@@ -9,8 +9,8 @@ kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, k
 
 /* The same of one held-out set, whose basis is taken over: its first P components are the model's
  * number of them. */
-kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_heldout *held,
-                           kn_gp_maps *out);
+kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
+                           kn_heldout *held, kn_gp_maps *out);
 
 /* For kn_method.cv of a method with components. */
 kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,

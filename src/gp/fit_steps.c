@@ -111,6 +111,7 @@ kn_status kn_fit_cv(kn_ctx *ctx, const kn_gp *gp, kn_fit_problem *p, kn_fit_info
     bool once = gp->method->held_out_once && gp->N > KN_MANY;
     int folds = once && o->folds > 0 ? KN_HELD_OUT_ONCE : o->folds;
     kn_cv_problem cv = {.Y = &p->Y,
+                        .X_alone = p->X_alone,
                         .gram = p->gram.G.data ? &p->gram : NULL,
                         .completion = p->completion};
     if (!o->cv || folds == 0 || gp->N < 2 || info->stop == KN_STOP_CANCELLED)
@@ -119,7 +120,7 @@ kn_status kn_fit_cv(kn_ctx *ctx, const kn_gp *gp, kn_fit_problem *p, kn_fit_info
     KN_TRY(kn_folds_deal(ctx, gp->N, o->groups, o->search.seed, &folds, fold));
     cv.folds = folds;
     cv.fold = fold;
-    KN_TRY(p->held.mean ? kn_gp_cv_heldout(ctx, gp, &p->Y, &p->held, o->cv)
+    KN_TRY(p->held.mean ? kn_gp_cv_heldout(ctx, gp, &cv, &p->held, o->cv)
                         : kn_gp_cv(ctx, gp, &cv, o->cv));
     info->clamped = fmax(info->clamped, o->cv->clamped);
 out:

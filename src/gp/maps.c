@@ -16,6 +16,7 @@ static void part_clear(kn_part *p)
     kn_free(p->rows);
     kn_free(p->train);
     kn_mat_clear(&p->mean);
+    kn_mat_clear(&p->alone);
     kn_mat_clear(&p->var);
     kn_mat_clear(&p->US);
     kn_mat_clear(&p->rotate);
@@ -301,6 +302,17 @@ kn_status kn_gp_maps_from(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, 
                           kn_mat mean, kn_mat var)
 {
     return maps->gp->method->block(ctx, maps, first, y, mean, var);
+}
+
+void kn_gp_maps_leave_batch(kn_gp_maps *maps)
+{
+    for (int k = 0; k < maps->n_parts; k++) {
+        kn_part *p = &maps->part[k];
+        kn_mat_clear(&p->mean);
+        p->mean = p->alone;
+        p->alone = kn_mat_none();
+    }
+    maps->alone = true;
 }
 
 kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,

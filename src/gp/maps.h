@@ -22,6 +22,7 @@ typedef struct kn_part {
     ptrdiff_t *rows;  /* which rows of the maps these are; NULL: 0 .. n-1 */
     kn_mat mean, var; /* n x P (+ 1 with a complement component), latent ... */
     bool direct;      /* ... or n x T, of the responses themselves */
+    kn_mat alone;     /* mean as if people were of no batch; none: nobody asked for it */
     /* a fold's own basis B_f = (Y_tr - 1 mu')' U S^-1, made block by block      [METHOD 5b] */
     ptrdiff_t n_train;
     ptrdiff_t *train; /* rows of Y; NULL: the model's basis as it is, no mean to re-estimate */
@@ -44,6 +45,7 @@ typedef struct kn_gp_maps {
     kn_part *part;
     void *own; /* of a method without components: instead of parts */
     void (*own_free)(void *own);
+    bool alone;     /* means are as if people were of no batch */
     double clamped; /* largest relative step by which a variance fell below zero */
     double *far;    /* n  of a model without components: see kn_latent_far; NULL */
     bool *known;    /* n  in a known group: no slope is applied; NULL: none is */
@@ -57,6 +59,9 @@ kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first,
 /* The same with the block of maps->Y, all its rows, at hand (or not: kn_mat_none()). */
 kn_status kn_gp_maps_from(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
                           kn_mat mean, kn_mat var);
+/* From now on means, and no variances, of people as if they were of no batch [METHOD 8e]; of
+ * cross-validation with kn_cv_problem.X_alone. */
+void kn_gp_maps_leave_batch(kn_gp_maps *maps);
 /* Cross-validation: the responses that belong to the maps, n x T. */
 kn_responses kn_gp_maps_y(const kn_gp_maps *maps);
 void kn_gp_maps_clear(kn_gp_maps *maps);

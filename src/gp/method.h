@@ -25,6 +25,7 @@ typedef struct kn_gp_options {
 /* What is to be fitted, and what has been found on the way. */
 typedef struct kn_fit_problem {
     kn_mat X;       /* N x F standardised */
+    kn_mat X_alone; /* the same as if people were of no batch; none: there is none */
     kn_responses Y; /* N x T */
     kn_spec spec;
     kn_groups groups; /* samples that share noise; {0}: none */
@@ -44,6 +45,7 @@ typedef struct kn_cv_problem {
     int folds;
     const int *fold;                        /* N  0 .. folds-1 */
     const struct kn_completion *completion; /* by which each fold fills in its own; NULL: none */
+    kn_mat X_alone; /* N x F  of those held out, as if they were of no batch; or none */
 } kn_cv_problem;
 
 /* The memory of a method, declared by its own files [base/rehearse.h]. */

@@ -21,11 +21,13 @@ typedef struct stgpr_maps {
     ptrdiff_t *group; /* PREDICT: the known one of each, or -1; NULL: all are in new ones */
     kn_pairs pairs;   /* of the training samples */
     int *fold;        /* CV */
+    kn_mat X_alone;   /* CV: see kn_cv_problem, or none */
     int n_filled;     /* CV of missing responses: folds ... */
     double **filled;  /* ... and what each has filled in by itself [METHOD 0b] */
     /* the panel: responses first .. first + count - 1 */
     ptrdiff_t first, count;
     bool has_mean, has_var;
+    bool alone;       /* means of it are as if people were of no batch */
     kn_mat mean, var; /* samples x count */
     double clamped;
 } stgpr_maps;
@@ -42,6 +44,7 @@ static void maps_free(void *own)
     kn_free(m->group);
     kn_pairs_clear(&m->pairs);
     kn_free(m->fold);
+    kn_mat_clear(&m->X_alone);
     for (int k = 0; k < m->n_filled; k++)
         kn_free(m->filled[k]);
     kn_free(m->filled);
@@ -128,6 +131,8 @@ kn_status kn_stgpr_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem
     m->fold = p;
     for (ptrdiff_t i = 0; i < gp->N; i++)
         m->fold[i] = problem->fold[i];
+    if (problem->X_alone.data)
+        KN_TRY(kn_mat_copy(ctx, problem->X_alone, &m->X_alone));
     if (problem->completion)
         KN_TRY(fill_folds(ctx, problem, gp->N, m));
 out:
@@ -570,7 +575,7 @@ static kn_status cv_fold(kn_ctx *ctx, const job *b, const kn_fold *f, double *mu
     kn_cell_samples samples = b->samples;
     ahead a = {0};
     KN_TRY(kn_mat_new(ctx, f->n_test, b->gp->F, &Xs));
-    kn_mat_rows(b->gp->latent.X, f->test, Xs);
+    kn_mat_rows(m->alone ? m->X_alone : b->gp->latent.X, f->test, Xs);
     KN_TRY(kn_mat_new(ctx, f->n_train, b->gp->F, &Xt));
     kn_mat_rows(b->gp->latent.X, f->train, Xt);
     KN_TRY(kn_groups_subset(ctx, &b->gp->latent.groups, f->train, f->n_train, &groups));
@@ -578,7 +583,9 @@ static kn_status cv_fold(kn_ctx *ctx, const job *b, const kn_fold *f, double *mu
     samples.X = Xt;
     samples.groups = groups.n > 0 ? &groups : NULL;
     KN_TRY(kn_pairs_subset(ctx, &m->pairs, f->train, f->n_train, &train));
-    KN_TRY(kn_pairs_cross(ctx, &m->pairs, f->test, f->n_test, f->train, f->n_train, &cross));
+    KN_TRY(m->alone
+               ? kn_pairs_between(ctx, Xs, Xt, &b->gp->spec.sample.stats, &cross)
+               : kn_pairs_cross(ctx, &m->pairs, f->test, f->n_test, f->train, f->n_train, &cross));
     KN_TRY(kn_cell_work_new(ctx, f->n_train, &samples, b->width, &w));
     KN_TRY(ahead_new(ctx, Xs, f->n_train, &cross, b->width, &a));
     for (ptrdiff_t cell = 0; cell < s->cells.rows; cell++) {
@@ -657,7 +664,9 @@ static kn_status panel(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, ptr
                          .rank = gp->spec.rank},
              .Y = &maps->Y,
              .m = m};
-    bool inside = first >= m->first && first + count <= m->first + m->count;
+    bool inside =
+        first >= m->first && first + count <= m->first + m->count && m->alone == maps->alone;
+    m->alone = maps->alone;
     if (inside && (!mean || m->has_mean) && (!var || m->has_var))
         return KN_OK;
     if (!inside) {

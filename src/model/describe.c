@@ -11,6 +11,7 @@
 #include "model/in_words.h"
 #include "model/info_json.h"
 #include "model/kernel_json.h"
+#include "model/sites_file.h"
 #include "model/layer_file.h"
 
 enum { PATH = 4096 };
@@ -159,6 +160,12 @@ kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
     json_object_set_new(j, "responses_kind", json_string(kinds[m->space.kind]));
     json_object_set_new(j, "has_ids", json_boolean(m->ids != NULL));
     json_object_set_new(j, "recipe", m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());
+    if (m->batch.M > 0)
+        json_object_set_new(j, "batch", kn_batch_to_json(&m->batch));
+    if (m->sites.T > 0)
+        json_object_set_new(j, "sites", kn_sites_to_json(&m->sites));
+    if (m->adapted.n > 0)
+        json_object_set_new(j, "adapted", kn_adapted_to_json(&m->adapted));
     json_t *missing = kn_gaps_to_json(m);
     if (missing)
         json_object_set_new(j, "missing", missing);

@@ -22,6 +22,8 @@ kn_status kn_model_read(kn_ctx *ctx, const char *path, kn_model **out);
 kn_status kn_model_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
                          kn_model **out);
 
+kn_status kn_model_copy(kn_ctx *ctx, const kn_model *model, kn_model **out); /* by its bytes */
+
 void kn_model_clear(kn_model *model);
 
 #endif

@@ -370,3 +370,15 @@ kn_status kn_model_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdi
     kn_st_close(f);
     return status;
 }
+
+kn_status kn_model_copy(kn_ctx *ctx, const kn_model *model, kn_model **out)
+{
+    void *bytes = NULL;
+    ptrdiff_t n;
+    *out = NULL;
+    kn_status status = kn_model_write_bytes(ctx, model, &bytes, &n);
+    if (status == KN_OK)
+        status = kn_model_parse(ctx, "a copy of the model", bytes, n, out);
+    kn_free(bytes);
+    return status;
+}

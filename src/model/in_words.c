@@ -139,7 +139,7 @@ static void add_groups(text *t, const kn_model *m)
 static void add_levels(text *t, const kn_covariate *c)
 {
     enum { MOST = 10 };
-    add(t, "%s: %td levels (", c->name, c->levels.n);
+    add(t, "%s: %s%td levels (", c->name, c->batch ? "a batch of " : "", c->levels.n);
     for (ptrdiff_t k = 0; k < c->levels.n && k < MOST; k++)
         add(t, "%s%s", k > 0 ? ", " : "", c->levels.text[k]);
     add(t, "%s)\n", c->levels.n > MOST ? ", ..." : "");
@@ -158,7 +158,8 @@ static void add_covariates(text *t, const kn_model *m)
         const kn_covariate *r = &m->recipe.column[c];
         double low, high;
         if (k->levels > 0 && k->constant)
-            add(t, "%s: '%s' for everybody, left out\n", r->name, r->levels.text[0]);
+            add(t, "%s: '%s' for everybody, %s\n", r->name, r->levels.text[0],
+                k->batch ? "a batch" : "left out");
         else if (k->levels > 0)
             add_levels(t, r);
         else if (k->constant)
@@ -168,6 +169,33 @@ static void add_covariates(text *t, const kn_model *m)
         kn_design_range(&m->x, c, &low, &high);
         add(t, "%s: %g to %g, new people are held to %g to %g\n", r->name, k->min, k->max, low,
             high);
+    }
+}
+
+/* "sites: 16; an offset of .3 noise sd between them, ..." and the further ones. */
+static void add_sites(text *t, const kn_model *m)
+{
+    const kn_sites *s = &m->sites;
+    double between = 0;
+    if (s->T > 0 && !s->between) {
+        add(t, "sites: one, others are read after 'kronorm adapt' with healthy people of them\n");
+    } else if (s->T > 0) {
+        for (ptrdiff_t j = 0; j < s->T; j++)
+            between += s->w[j] > 0 ? sqrt(s->tau2[j] / s->w[j]) / (double)s->T : 0;
+        add(t,
+            "sites: %td, which differ by %.2f standard deviations of people within one; others "
+            "after 'kronorm adapt', or by what sites are like\n",
+            m->batch.S, between);
+    }
+    for (ptrdiff_t a = 0; a < m->adapted.n; a++) {
+        const kn_adapted_site *site = &m->adapted.site[a];
+        add(t, "adapted to ");
+        for (ptrdiff_t k = 0; k < m->adapted.M; k++)
+            add(t, "%s%s", k > 0 ? " " : "", m->adapted.level[a * m->adapted.M + k]);
+        add(t,
+            " with %td control%s: %.2f times as far off as sites are, %.2f times the noise "
+            "variance\n",
+            site->controls, site->controls == 1 ? "" : "s", sqrt(site->kappa), site->factor);
     }
 }
 
@@ -234,6 +262,7 @@ kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)
     add_signal(&t, m);
     add_groups(&t, m);
     add_covariates(&t, m);
+    add_sites(&t, m);
     add_judgement(&t, m);
     add_calibration(&t, m);
     add_reference(&t, m);

@@ -5,6 +5,7 @@
 #include "gp/slope.h"
 #include "norm/deviance_fit.h"
 #include "norm/reference.h"
+#include "norm/sites.h"
 #include "norm/zmaps.h"
 
 /* A walk over maps that makes z; leaves what the maps keep of it. */
@@ -70,6 +71,8 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_let_go_of(r, panel[1], panel[0]); /* that is still there */
     kn_deviance_kept_need(r, &d);
     kn_deviance_kept_need(r, &d);
+    if (s->sites > 0)
+        kn_sites_need(r, s, n, (int)s->sites);
     if (once)
         return;
     kn_rehearse_stage(r, "leave-one-out");

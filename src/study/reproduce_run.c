@@ -200,7 +200,8 @@ static kn_status predict(kn_ctx *ctx, evaluation *e)
     KN_TRY(kn_mat_new(ctx, n, width, &mean));
     KN_TRY(kn_mat_new(ctx, n, width, &var));
     double t0 = kn_clock();
-    KN_TRY(kn_maps_predict_groups(ctx, e->model, view(e->h->Xs), e->group, &maps));
+    KN_TRY(kn_maps_predict_known(ctx, e->model, view(e->h->Xs), (kn_known_of){.group = e->group},
+                                 &maps));
     e->seconds = kn_clock() - t0;
     for (ptrdiff_t first = 0; first < T; first += KN_BLOCK) {
         ptrdiff_t count = T - first < KN_BLOCK ? T - first : KN_BLOCK;

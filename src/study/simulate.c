@@ -19,6 +19,11 @@ static kn_status cohort(kn_ctx *ctx, const kn_settings *s)
         o.patients = s->patients;
     if (!isnan(s->strength))
         o.lesion = s->strength;
+    if (!isnan(s->decline))
+        o.decline = s->decline;
+    o.sites = s->sites;
+    o.visits = s->visits;
+    o.regions = s->regions;
     o.size = s->size == SMALL ? KN_COHORT_SMALL : KN_COHORT_2MM;
     o.seed = s->seed;
     o.dir = s->study;
@@ -50,6 +55,11 @@ kn_status kn_simulate_check(kn_ctx *ctx, const kn_options *options)
                        kn_options_get(options, "size"), kn_options_get(options, "kind"));
     if (s.kind == MIYAWAKI && (s.samples || s.patients >= 0))
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{samples} and {patients} are for {kind=cohort}");
+    if (s.kind == MIYAWAKI && (s.sites || s.visits || s.regions))
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{sites}, {visits} and {regions} are for {kind=cohort}");
+    if (!isnan(s.decline) && !s.visits)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{decline} is between visits (give {visits} too)");
     return KN_OK;
 }
 

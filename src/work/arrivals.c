@@ -69,11 +69,10 @@ static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data 
     char item[256], seen[KN_NAMES_LISTED][256];
     ptrdiff_t n = 0;
     bool whole;
-    kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
     for (ptrdiff_t i = 0; i < a->n && status == KN_OK; i++) {
         size_t used = 0;
         ptrdiff_t at = 0;
-        if (a->adapted[i] >= 0 || !kn_batch_is_new(&m->batch, &m->x, raw, i))
+        if (!a->alone[i] || a->adapted[i] >= 0)
             continue;
         status = kn_arrivals_levels(ctx, m, data, p->covariate_row[i], level, &whole);
         for (ptrdiff_t k = 0; k < m->batch.M && status == KN_OK && used < sizeof item; k++)
@@ -109,8 +108,13 @@ static kn_status judge_unknown(kn_ctx *ctx, const kn_settings *s, const kn_model
                        "%s: %td %s %s of a %s that training did not have (%s): use 'kronorm adapt' "
                        "with healthy people of it%s",
                        path, a->n_unknown, who, word, what, list.text,
-                       m->batch.S > 1 ? ", or {unseen=prior}, which needs none but is wide" : "");
-    if (m->batch.S < 2)
+                       m->sites.between ? ", or {unseen=prior}, which needs none but is wide" : "");
+    if (m->sites.T == 0)
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s: %td %s %s of a %s that training did not have (%s), and the model does "
+                       "not know how sites differ, its fit made no reference ({folds=0})",
+                       path, a->n_unknown, who, word, what, list.text);
+    if (!m->sites.between)
         return kn_fail(ctx, KN_ERR_DATA,
                        "%s: %td %s %s of a %s that training did not have (%s), and the model knows "
                        "one only, not how far others differ: use 'kronorm adapt' with healthy "
@@ -150,7 +154,7 @@ kn_status kn_arrivals_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, 
         bool unknown = out->adapted[i] < 0 && kn_batch_is_new(&m->batch, &m->x, raw, i);
         out->n_adapted += out->adapted[i] >= 0;
         out->n_unknown += unknown;
-        out->alone[i] = out->adapted[i] >= 0;
+        out->alone[i] = unknown || out->adapted[i] >= 0;
     }
     if (out->n_unknown > 0 && !unknown_ok)
         status = judge_unknown(ctx, s, m, data, p, level, out);
@@ -169,5 +173,5 @@ kn_site_shift kn_arrivals_shift(const kn_arrivals *a, const kn_model *m, ptrdiff
     if (s >= 0)
         return (kn_site_shift){kn_at(m->adapted.offset, j, s), kn_at(m->adapted.offset_var, j, s),
                                kn_at(m->adapted.scale, j, s)};
-    return (kn_site_shift){0, 0, 1};
+    return (kn_site_shift){m->sites.mu[j], m->sites.tau2[j], 1};
 }

@@ -9,6 +9,7 @@
 #include "gp/noise.h"
 #include "gp/slope.h"
 #include "norm/reference_loo.h"
+#include "norm/sites.h"
 #include "work/check.h"
 #include "work/fit.h"
 #include "work/missing.h"
@@ -129,9 +130,42 @@ static kn_status loo_reference(kn_ctx *ctx, const fitted *f, kn_model *m)
     return status;
 }
 
+/* How sites differ, by people held out and as if they were of none: after that the maps are of no
+ * other use. */
+static kn_status learn_sites(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, kn_model *m)
+{
+    kn_status status;
+    void *site = NULL, *some = NULL;
+    kn_mat raw = {0};
+    kn_sites_job job = {.cv = cv, .S = (int)m->batch.S, .layer = &m->layer, .seed = m->seed};
+    if (m->batch.M == 0)
+        return KN_OK;
+    kn_gp_maps_leave_batch(cv);
+    KN_TRY(kn_alloc(ctx, f->X.rows, sizeof(int), &site));
+    KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &some));
+    KN_TRY(kn_mat_new(ctx, cv->n, f->X.cols, &raw));
+    kn_batch_sites(&m->batch, f->X, site);
+    for (ptrdiff_t i = 0; i < cv->n; i++) {
+        ptrdiff_t row = cv->sample ? cv->sample[i] : i;
+        ((int *)some)[i] = ((const int *)site)[row];
+        for (ptrdiff_t c = 0; c < f->X.cols; c++)
+            kn_col(raw, c)[i] = kn_view_at(f->X, row, c);
+    }
+    job.site = some;
+    KN_TRY(kn_layer_columns(ctx, &m->layer, &m->x, kn_view_cols(raw.data, raw.rows, raw.cols),
+                            &job.D));
+    KN_TRY(kn_sites_make(ctx, &job, &m->sites));
+out:
+    kn_mat_clear(&job.D);
+    kn_mat_clear(&raw);
+    kn_free(some);
+    kn_free(site);
+    return status;
+}
+
 /* What is normal, from the training samples' own cross-validated maps, and from them the noise. */
-static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const fitted *f,
-                                const kn_settings *s, kn_model *m)
+static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_settings *s,
+                                kn_model *m)
 {
     kn_status status;
     const kn_responses *Y = &f->Y;
@@ -165,6 +199,7 @@ static kn_status make_reference(kn_ctx *ctx, const kn_gp_maps *cv, const fitted 
     KN_TRY(kn_reference_make(ctx, &job, &m->reference, &m->info.cv));
     kn_noise_maker_free(maker);
     maker = NULL;
+    KN_TRY(learn_sites(ctx, cv, f, m));
     /* Of very many samples it would cost more than it tells; where more than a little was filled in
      * it flatters twice, and of each response alone it is of filled cells. */
     if (!cv->sample && m->info.missing.share <= (m->gp.method->alone ? 0 : LITTLE_MISSING))
@@ -178,7 +213,7 @@ out:
 
 /* Noise and reference, by the cross-validated maps where there are any. A fit that is cancelled
  * here stands: only its reference is missing, and its noise is that of training. */
-static kn_status finish(kn_ctx *ctx, const kn_gp_maps *cv, const fitted *f, const kn_settings *s,
+static kn_status finish(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_settings *s,
                         kn_model *m)
 {
     kn_status status = KN_OK;
@@ -256,6 +291,18 @@ out:
     return status;
 }
 
+/* X of people as if they were of no batch; none where there is none. */
+static kn_status leave_batch(kn_ctx *ctx, const kn_model *m, kn_mat Xs, kn_mat *out)
+{
+    *out = kn_mat_none();
+    if (m->batch.M == 0)
+        return KN_OK;
+    kn_status status = kn_mat_copy(ctx, Xs, out);
+    if (status == KN_OK)
+        kn_design_leave_batch(&m->x, NULL, *out);
+    return status;
+}
+
 static kn_gp_options engine_options(const kn_settings *s, kn_journal *journal, kn_gp_maps *cv)
 {
     double deadline = s->max_seconds > 0 ? kn_clock() + s->max_seconds : 0;
@@ -300,7 +347,7 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
     kn_status status;
     kn_settings s;
     kn_spec spec;
-    kn_mat Xs = {0};
+    kn_mat Xs = {0}, X_alone = {0};
     kn_groups groups = {0};
     kn_model *m = NULL;
     kn_gp_maps cv = {0};
@@ -319,8 +366,13 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
     m->grouped = s.groups != NULL;
     kn_responses responses = kn_responses_of(Y, &m->y);
     kn_gp_options go = engine_options(&s, journal, &cv);
-    kn_fit_problem problem = {
-        .X = Xs, .Y = responses, .spec = spec, .groups = groups, .options = &go};
+    KN_TRY(leave_batch(ctx, m, Xs, &X_alone));
+    kn_fit_problem problem = {.X = Xs,
+                              .X_alone = X_alone,
+                              .Y = responses,
+                              .spec = spec,
+                              .groups = groups,
+                              .options = &go};
     status = m->y.n ? kn_completion_new(ctx, &problem, &m->y, s.standardise, &m->info, &completion)
                     : KN_OK;
     if (status == KN_OK && m->y.n)
@@ -338,6 +390,7 @@ out:
     kn_groups_clear(&groups);
     kn_gp_maps_clear(&cv);
     kn_completion_clear(&completion);
+    kn_mat_clear(&X_alone);
     kn_mat_clear(&Xs);
     if (status != KN_OK)
         kn_model_free(m);

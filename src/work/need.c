@@ -37,7 +37,7 @@ static kn_need_shape settled(const kn_need_shape *shape)
 static void fit_need(kn_rehearsal *r, const kn_need_shape *s)
 {
     kn_hold_d(r, KN_NEED_WORK, s->N, s->F); /* the dataset's covariates, and standardised */
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->F);
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->sites > 0 ? 2 * s->F : s->F);
     kn_scaling_need(r, s->T);
     s->method->need.fit(r, s);
     if (s->folds > 0) {

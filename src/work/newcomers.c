@@ -132,8 +132,11 @@ static kn_status find_unseen(kn_ctx *ctx, const kn_model *m, kn_view raw, kn_sta
     for (ptrdiff_t i = 0; i < out->n; i++) {
         out->unseen[i] = false;
         for (ptrdiff_t c = 0; c < m->x.C; c++)
-            if (m->x.column[c].levels > 0 && kn_view_at(raw, i, c) >= m->x.column[c].levels)
-                out->unseen[i] = true;
+            if (m->x.column[c].levels > 0 && kn_view_at(raw, i, c) >= m->x.column[c].levels) {
+                bool site = m->x.column[c].batch && out->from.alone[i];
+                out->unseen[i] = out->unseen[i] || !site;
+                out->held[i] -= site; /* what is said of them leaves their site out */
+            }
     }
     return KN_OK;
 }

@@ -44,18 +44,21 @@ out:
 
 kn_status kn_maps_predict(kn_ctx *ctx, const kn_model *model, kn_view X, kn_maps **maps)
 {
-    return kn_maps_predict_groups(ctx, model, X, NULL, maps);
+    return kn_maps_predict_known(ctx, model, X, (kn_known_of){0}, maps);
 }
 
-kn_status kn_maps_predict_groups(kn_ctx *ctx, const kn_model *model, kn_view X,
-                                 const ptrdiff_t *group, kn_maps **maps)
+kn_status kn_maps_predict_known(kn_ctx *ctx, const kn_model *model, kn_view X, kn_known_of known,
+                                kn_maps **maps)
 {
     kn_status status;
     kn_maps *m;
     kn_mat Xs = {0};
     KN_TRY(begin(ctx, model, maps, &m));
     KN_TRY(designed(ctx, model, X, &Xs));
-    KN_TRY(kn_gp_predict(ctx, &model->gp, &(kn_newcomers){.X = Xs, .group = group}, &m->maps));
+    if (known.alone)
+        kn_design_leave_batch(&model->x, known.alone, Xs);
+    KN_TRY(
+        kn_gp_predict(ctx, &model->gp, &(kn_newcomers){.X = Xs, .group = known.group}, &m->maps));
     *maps = m;
 out:
     kn_mat_clear(&Xs);
@@ -90,7 +93,7 @@ out:
 }
 
 kn_status kn_maps_beyond(kn_ctx *ctx, const kn_model *model, kn_view X, const kn_maps *maps,
-                         const int *held, double *extra)
+                         const int *held, const bool *alone, double *extra)
 {
     kn_status status = KN_OK;
     kn_mat Xs = {0};
@@ -104,6 +107,8 @@ kn_status kn_maps_beyond(kn_ctx *ctx, const kn_model *model, kn_view X, const kn
         return KN_OK;
     KN_TRY(kn_mat_new(ctx, X.rows, model->x.F, &Xs));
     KN_TRY(kn_design_apply(ctx, &model->x, X, false, Xs, NULL));
+    if (alone)
+        kn_design_leave_batch(&model->x, alone, Xs);
     KN_TRY(kn_gp_predict(ctx, &model->gp, &(kn_newcomers){.X = Xs}, &far));
     KN_TRY(add_variances(ctx, &far, 1, extra));
     KN_TRY(add_variances(ctx, &maps->maps, -1, extra));

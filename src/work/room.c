@@ -143,6 +143,7 @@ static kn_status place(const kn_room *self, kn_ctx *ctx, const kn_response_shape
     if (w->additive && !s.scoring) {
         s.stats = r->terms;
         s.groups = r->groups;
+        s.sites = r->sites;
     }
     s.T = r->T;
     s.F = r->F;

@@ -22,6 +22,19 @@ typedef struct passing {
     kn_mat z, loss, work; /* rows x width: of a block; work: total variances */
 } passing;
 
+/* Mean and variance without batch become those of each person's site. */
+static void move_to_sites(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const passing *p = self;
+    const kn_arrivals *a = &p->w->standing->from;
+    for (ptrdiff_t j = from; j < to; j++)
+        for (ptrdiff_t i = 0; i < p->rows; i++) {
+            kn_site_shift s = kn_arrivals_shift(a, p->w->model, p->row + i, p->b->first + j);
+            kn_col(p->b->mean, j)[i] += s.offset;
+            kn_col(p->b->var, j)[i] += s.var;
+        }
+}
+
 /* Column j of a block, times scale and more, into its response's place of a map. */
 static void keep(const passing *p, kn_mat from, ptrdiff_t j, units in, float *map)
 {
@@ -65,7 +78,8 @@ static void make_column(const passing *p, ptrdiff_t j)
     const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
     kn_layer_factor(p->D, p->D.data ? kn_col(l->beta, b->first + j) : NULL, p->rows, V);
     for (ptrdiff_t i = 0; i < p->rows; i++) {
-        double alone = kn_scores_noise(p->w->scores, p->row + i, b->first + j) * V[i];
+        kn_site_shift at = kn_arrivals_shift(&p->w->standing->from, m, p->row + i, b->first + j);
+        double alone = kn_scores_noise(p->w->scores, p->row + i, b->first + j) * at.scale * V[i];
         V[i] = v[i] + alone;
         v[i] = alone;
         z[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
@@ -104,8 +118,10 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     passing *p = self;
     const kn_pass *w = p->w;
     p->b = b;
+    kn_scores_take_maps(ctx, w->scores, p->row, b); /* how far they are, wherever they are from */
+    if (w->standing->from.alone)
+        kn_parallel(ctx, b->count, RESPONSES, move_to_sites, p);
     kn_parallel(ctx, b->count, RESPONSES, keep_predictions, p);
-    kn_scores_take_maps(ctx, w->scores, p->row, b);
     if (w->score) {
         kn_mat z = kn_cols(p->z, 0, b->count);
         kn_parallel(ctx, b->count, RESPONSES, make_z, p);
@@ -142,8 +158,10 @@ kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t ro
     unsigned needs = KN_WALK_MAPS | (w->score ? KN_WALK_Y : 0);
     kn_visitor visitor = {&p, needs, NULL, pass_block, NULL};
     ptrdiff_t width = kn_walk_width(0, w->model->gp.T);
-    const ptrdiff_t *group = w->standing->group ? w->standing->group + row : NULL;
-    KN_TRY(kn_maps_predict_groups(ctx, w->model, p.raw, group, &maps));
+    const kn_arrivals *from = &w->standing->from;
+    kn_known_of known = {.group = w->standing->group ? w->standing->group + row : NULL,
+                         .alone = from->alone ? from->alone + row : NULL};
+    KN_TRY(kn_maps_predict_known(ctx, w->model, p.raw, known, &maps));
     if (w->score) {
         KN_TRY(kn_layer_columns(ctx, &w->model->layer, &w->model->x, p.raw, &p.D));
         KN_TRY(kn_mat_new(ctx, rows, width, &p.z));
@@ -151,7 +169,7 @@ kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t ro
         KN_TRY(kn_mat_new(ctx, rows, width, &p.work));
     }
     KN_TRY(kn_alloc_d(ctx, rows, &extra));
-    KN_TRY(kn_maps_beyond(ctx, w->model, p.raw, maps, w->standing->held + row, extra));
+    KN_TRY(kn_maps_beyond(ctx, w->model, p.raw, maps, w->standing->held + row, known.alone, extra));
     kn_scores_beyond(w->scores, row, rows, extra, maps->maps.far);
     kn_walk walk = {.Y = kn_responses_of(kn_view_some(w->people->Y, row, rows), &w->model->y),
                     .maps = &maps->maps};

@@ -326,12 +326,13 @@ static kn_status finish_metrics(kn_ctx *ctx, kn_scores *s)
 static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status = KN_OK;
+    const kn_arrivals *from = &s->standing->from;
     KN_TRY(kn_burdens_of_reference(ctx, s));
     KN_TRY(kn_verdicts(ctx, s));
     s->fdr_share = s->model->reference.n > 0 ? s->model->reference.fdr_share : NAN;
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->label[i] = s->s->label ? s->abnormal[i] : NAN;
-        s->site_adapted[i] = NAN;
+        s->site_adapted[i] = from->alone && from->alone[i] ? from->adapted[i] >= 0 : NAN;
         s->implausible[i] = s->doubt[i] != 0;
         s->unseen_level[i] = s->standing->unseen && s->standing->unseen[i];
         s->n_empty += !isfinite(s->statistic[i]);

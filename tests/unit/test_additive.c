@@ -336,7 +336,8 @@ static void check_golden_folds(const golden *g, bool low, double tol)
     kn_gp_maps cv, maps;
     kn_mat mean = ref_new(g->N, g->T), var = ref_new(g->N, g->T), known = ref_new(g->T, 1);
     assert_ok(ctx,
-              kn_gp_cv(ctx, &gp, &(kn_cv_problem){&g->responses, NULL, 2, g->fold, NULL}, &cv));
+              kn_gp_cv(ctx, &gp, &(kn_cv_problem){.Y = &g->responses, .folds = 2, .fold = g->fold},
+                       &cv));
     assert_ok(ctx, kn_gp_maps_block(ctx, &cv, 0, mean, var));
     assert_golden(mean, g, "cv_mean", AT_BOUND);
     assert_golden(var, g, "cv_model_var", AT_BOUND);

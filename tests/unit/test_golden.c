@@ -356,7 +356,8 @@ static void structured_folds(const char *dir)
     kn_fit_problem problem = {.X = in.X, .Y = Y, .spec = spec, .options = &o};
     assert_ok(ctx, kn_method_smtgpr.fit(ctx, &problem, &gp, &info));
     kn_fit_problem_clear(&problem);
-    assert_ok(ctx, kn_gp_cv(ctx, &gp, &(kn_cv_problem){&Y, NULL, folds, fold, NULL}, &cv));
+    assert_ok(ctx,
+              kn_gp_cv(ctx, &gp, &(kn_cv_problem){.Y = &Y, .folds = folds, .fold = fold}, &cv));
     assert_ok(ctx, kn_gp_set_noise(ctx, &gp, &Y, &cv, KN_RULES_CLASSIC));
     assert_same(kn_mat_cols(gp.noise, gp.T, 1), noise, 1e-6);
     kn_gp_maps_clear(&cv);

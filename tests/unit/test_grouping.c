@@ -362,8 +362,8 @@ static void new_people_say_which_group_they_are_of(void **state)
                  "participant_id,age,site,family,y\na,20,A,1,1.5\nb,30,A,1,2\nc,40,A,2,3\n");
     scratch_text("n.csv", "participant_id,age,site,family\na,25,A, 1 \na,26,B,n/a\n");
     scratch_text("m.csv", "age,site\n25,A\n");
-    assert_ok(ctx, train("covariates=t.csv responses=t.csv use=age,site group=family batch=none", false, &p,
-                         &d, &r));
+    assert_ok(ctx, train("covariates=t.csv responses=t.csv use=age,site group=family batch=none",
+                         false, &p, &d, &r));
     kn_known known = {.recipe = &p.recipe, .group_column = p.grouping.column};
     assert_refused(ctx, meet("covariates=n.csv", known, &new, &e), KN_ERR_DATA,
                    "n.csv line 3: site is 'B', a level that training did not have (it had A)");

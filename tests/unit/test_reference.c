@@ -83,7 +83,8 @@ static void some_samples_have_the_reference_they_had_among_all(void **state)
     kn_responses R = kn_responses_of(view(Y), &m->y);
     int folds = FOLDS;
     assert_ok(ctx, kn_folds_deal(ctx, N, NULL, m->seed, &folds, fold));
-    assert_ok(ctx, kn_gp_cv(ctx, &m->gp, &(kn_cv_problem){&R, NULL, FOLDS, fold, NULL}, &cv));
+    assert_ok(ctx,
+              kn_gp_cv(ctx, &m->gp, &(kn_cv_problem){.Y = &R, .folds = FOLDS, .fold = fold}, &cv));
     assert_ok(ctx, make(m, &cv, fold, true, &all));
     assert_ok(ctx,
               kn_reference_loo(ctx, &(kn_loo_job){&m->gp, &R, &m->layer, {0}}, &all, &summary));
@@ -153,7 +154,8 @@ static void keeping_z_or_not_gives_the_same_reference(void **state)
     kn_responses R = kn_responses_of(view(Y), &m->y);
     int folds = FOLDS;
     assert_ok(ctx, kn_folds_deal(ctx, N, NULL, 1, &folds, fold));
-    assert_ok(ctx, kn_gp_cv(ctx, &m->gp, &(kn_cv_problem){&R, NULL, FOLDS, fold, NULL}, &cv));
+    assert_ok(ctx,
+              kn_gp_cv(ctx, &m->gp, &(kn_cv_problem){.Y = &R, .folds = FOLDS, .fold = fold}, &cv));
     assert_ok(ctx, make(m, &cv, fold, true, &with));
     assert_ok(ctx, make(m, &cv, fold, false, &without));
     assert_non_null(with.z);

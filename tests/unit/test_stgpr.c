@@ -826,7 +826,8 @@ static void assert_predicts_as_dense(const cohort *c, const kn_model *model, boo
                 number[i] = groups ? model->gp.latent.groups.of[r] : 0;
     maps_of m = predict(model, c->news, c->T), k = {0};
     if (groups) {
-        assert_ok(ctx, kn_maps_predict_groups(ctx, model, view(c->news), number, &maps));
+        assert_ok(ctx, kn_maps_predict_known(ctx, model, view(c->news),
+                                             (kn_known_of){.group = number}, &maps));
         k = collect(maps, c->T);
         kn_noise_known_group(&model->gp, inside);
     }
@@ -1134,9 +1135,11 @@ static void additive_models_come_back_from_their_bytes(void **state)
         release(a), release(b);
         if (groups) {
             ptrdiff_t number[6] = {3, -1, 0, 2, 5, -1};
-            assert_ok(ctx, kn_maps_predict_groups(ctx, model, view(c.news), number, &maps));
+            assert_ok(ctx, kn_maps_predict_known(ctx, model, view(c.news),
+                                                 (kn_known_of){.group = number}, &maps));
             a = collect(maps, 7);
-            assert_ok(ctx, kn_maps_predict_groups(ctx, again, view(c.news), number, &maps));
+            assert_ok(ctx, kn_maps_predict_known(ctx, again, view(c.news),
+                                                 (kn_known_of){.group = number}, &maps));
             b = collect(maps, 7);
             assert_same(a.mean, b.mean, 1e-6);
             assert_same(a.var, b.var, 1e-13);
@@ -1186,8 +1189,9 @@ static void low_rank_cells_agree_with_dense_ones(void **state)
             m[k][1] = collect(maps, T);
             assert_ok(ctx, kn_maps_cv(ctx, model[k], view(c.Y), FOLDS, fold, &maps));
             m[k][2] = collect(maps, T);
-            assert_ok(ctx, kn_maps_predict_groups(ctx, model[k], view(c.news),
-                                                  groups ? number : NULL, &maps));
+            assert_ok(ctx,
+                      kn_maps_predict_known(ctx, model[k], view(c.news),
+                                            (kn_known_of){.group = groups ? number : NULL}, &maps));
             m[k][3] = collect(maps, T);
         }
         for (int what = 0; what < 4; what++) {
@@ -1273,7 +1277,8 @@ static void failing_allocations_leave_nothing_of_groups(void **state)
         status = KN_ERR_MEMORY;
         for (long k = 1; status != KN_OK; k++) {
             kn_fail_allocation(ctx, k);
-            status = what == 0 ? kn_maps_predict_groups(ctx, model, view(c.news), number, &maps)
+            status = what == 0 ? kn_maps_predict_known(ctx, model, view(c.news),
+                                                       (kn_known_of){.group = number}, &maps)
                                : kn_maps_loo(ctx, model, view(c.Y), &maps);
             assert_true(status == KN_OK || (status == KN_ERR_MEMORY && !maps));
             ptrdiff_t n = what == 0 ? 6 : 24;

@@ -1,0 +1,12 @@
+/* A model for sites that it has never seen, by healthy people of them              [METHOD 8e] */
+#ifndef KN_WORK_ADAPT_H
+#define KN_WORK_ADAPT_H
+
+#include "data/data.h"
+#include "model/model.h"
+
+/* kn_adapt of settings that are known. */
+kn_status kn_adapt_settled(kn_ctx *ctx, const kn_model *model, kn_data *controls,
+                           const kn_settings *s, kn_model **adapted);
+
+#endif
