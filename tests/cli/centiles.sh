@@ -168,6 +168,43 @@ tr , '\t' <at.csv >c/params.tsv
 refused "an input among the outputs" "c/params.tsv: is an input of this run, and is not replaced" \
     centiles model.safetensors --over age --people c/params.tsv -y aty.csv --force -o c
 
+# ---- sites: 6 of training that lie 0.5 apart, 20 people each, and a seventh with controls
+awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
+    function n() { return u() + u() + u() + u() + u() + u() + u() + u() + u() + u() + u() + u() - 6 }
+    BEGIN { x = 9; for (s = 1; s <= 7; s++) { file = s == 7 ? "new.csv" : "sites.csv"
+        if (s == 1 || s == 7) print "participant_id,age,site,scanner,a,b,c" >file
+        for (i = 1; i <= 20; i++) { age = 20 + 60 * u(); e = (s - 3.5) / 2
+            printf "p%d_%02d,%.2f,S%d,%s,%.4f,%.4f,%.4f\n", s, i, age, s, s % 2 ? "x" : "y", 5 - age / 40 + e + 0.3 * n(), 3 + age / 60 - e + 0.3 * n(),
+                2 + age / 90 + 0.3 * n() >file } } }'
+works "fit of six sites" fit -c sites.csv -y sites.csv --use age,site --targets a,b,c -o sites.safetensors
+works "... at each of them" centiles sites.safetensors --over age --at site=S1 --grid 2 --centiles 50 -o site1
+works "... and at the last" centiles sites.safetensors --over age --at site=S6 --grid 2 --centiles 50 -o site6
+works "... and at their mean" centiles sites.safetensors --over age --grid 2 --centiles 50 --bands none -o sitem
+first() { awk -F '\t' '$1 == "a" { print $5; exit }' "$1/centiles.tsv"; }
+check "the mean is between, 1.25 from both" awk -v a="$(first site1)" -v b="$(first site6)" -v m="$(first sitem)" \
+    'BEGIN { exit !(m - a > 0.9 && m - a < 1.6 && b - m > 0.9 && b - m < 1.6) }'
+works "adapt" adapt sites.safetensors -c new.csv -y new.csv -o adapted.safetensors
+misused "a site that the model was not adapted to" ": --at: site is 'S7', expected S1, S2, S3, S4, S5, ... or mean" \
+    centiles sites.safetensors --over age --at site=S7 -o no
+works "a site that it was adapted to" centiles adapted.safetensors --over age --at site=S7 --grid 4 -o site7
+check "... is named" test "$(levels site7/params.tsv site)$(summary site7/summary.json 's["curves"]')" = "S7 ['site=S7']"
+awk -F '\t' 'BEGIN { print "participant_id,age,site" >"at7.csv"; print "participant_id,a,b,c" >"aty7.csv" }
+    NR > 1 && $1 == "a" { n++; print "n" n "," $2 "," $3 >"at7.csv"; print "n" n "," $4 + n / 9 ",4.1,3.2" >"aty7.csv" }' site7/params.tsv
+works "people of it" score adapted.safetensors -c at7.csv -y aty7.csv -o scored7
+if /usr/bin/python3 -c 'import scipy' 2>/dev/null; then
+    check "... have the z of its curves" oracle z site7 scored7/z.csv at7.csv aty7.csv
+else
+    skip "... have the z of its curves" "scipy is not there"
+fi
+works "bands there by jackknife" centiles adapted.safetensors --over age --at site=S7 --grid 2 --targets a -c sites.csv -y sites.csv -o jack7
+works "... and at the mean of sites" centiles sites.safetensors --over age --grid 2 --targets a -c sites.csv -y sites.csv -o jackm
+works "fit of sites and scanners" fit -c sites.csv -y sites.csv --use age,site,scanner --targets a,b,c -o both.safetensors
+works "... at their mean" centiles both.safetensors --over age --grid 2 -o bothm
+check "... neither has curves of its own" test "$(rows bothm/params.tsv)$(levels bothm/params.tsv scanner)" = "6mean "
+works "... at a site and a scanner" centiles both.safetensors --over age --at site=S1,scanner=x --grid 2 -o boths
+misused "... one of the two" ": --at: site and the other batches make a site together, expected one that the model knows, or all of them at mean" \
+    centiles both.safetensors --over age --at site=S1 -o no
+
 # ---- images
 make_images
 works "fit of images" fit -c study/train_participants.tsv -y study/train_images.txt -m study/mask.nii.gz --use age,sex -P 3 -o images.safetensors

@@ -45,6 +45,11 @@ class Overlap(C.Structure):
                 ("below_fdr", SIZE * 2)]
 
 
+class Centiles(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("responses", SIZE), ("curves", SIZE), ("values", SIZE), ("centiles", SIZE),
+                ("people", SIZE), ("files", SIZE), ("bands", C.c_int), ("n_extrapolated", SIZE)]
+
+
 class OldInfo(C.Structure):  # of a caller that was compiled when there was no more
     _fields_ = [("size", C.c_size_t), ("key", TEXT)]
 
@@ -404,6 +409,19 @@ def overlap_of_groups(folder):
     free("options_free", o)
 
 
+def centiles_of_a_model(model, folder):
+    new, info = people(np.arange(40, 60)), Centiles(size=C.sizeof(Centiles))
+    o = options("centiles", over="age", grid=5, output=f"{folder}/centiles")
+    do(kn.centiles(ctx, model, None, new, o, C.byref(info)))
+    check((info.responses, info.values, info.centiles, info.people, info.files, info.bands) == (9, 5, 5, 20, 4, 1),
+          "curves with people among them")
+    free("options_free", o)
+    free("data_free", new)
+    o = options("centiles", over="weight", output=f"{folder}/none")
+    refused("{over}: the model has no covariate 'weight'", "argument", lambda: do(kn.centiles(ctx, model, None, None, o, None)))
+    free("options_free", o)
+
+
 ctx = P(kn.returning(P, "ctx_new")())
 said, stages, kept, table = [], set(), [], make_table()
 on_log = LOG(lambda user, level, message: said.append(message.decode()))
@@ -418,6 +436,7 @@ with tempfile.TemporaryDirectory(prefix="kn-ctypes-") as folder:
     opened = a_model_as_bytes_and_as_a_file(model, folder)
     scores_of_new_people(opened, folder)
     overlap_of_groups(folder)
+    centiles_of_a_model(opened, folder)
     people_from_files(folder)
     what_goes_wrong(model)
     a_callback_that_cancels(train)
