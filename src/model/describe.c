@@ -11,8 +11,8 @@
 #include "model/in_words.h"
 #include "model/info_json.h"
 #include "model/kernel_json.h"
-#include "model/sites_file.h"
 #include "model/layer_file.h"
+#include "model/sites_file.h"
 
 enum { PATH = 4096 };
 
@@ -108,13 +108,16 @@ static json_t *theta_json(const kn_model *m)
                      kn_json_number(kn_mean_slope(m)));
 }
 
-/* nu, and of each part whether it was kept and what held-out people gained by it; null: no layer.
- */
+/* nu, and of each part whether it was kept and what held-out people gained by it; the terms of the
+ * sites, where there are some; null: no layer. */
 static json_t *calibration_json(const kn_layer *l)
 {
     json_t *layer = kn_layer_to_json(l);
     json_object_del(layer, "columns");
     json_object_del(layer, "shape");
+    json_object_del(layer, "sites");
+    if (l->S > 0)
+        json_object_set_new(layer, "batch", column(l->batch, l->S));
     return layer;
 }
 

@@ -36,8 +36,11 @@ json_t *kn_layer_to_json(const kn_layer *l)
                                 json_pack("{s:b s:o s:o}", "kept", l->part[k].kept, "gain",
                                           kn_json_number(l->part[k].gain), "gain_se",
                                           kn_json_number(l->part[k].se)));
-    return json_pack("{s:o s:o s:o s:b}", "nu", kn_json_number(l->nu), "parts", parts, "columns",
-                     columns_json(&l->columns), "shape", l->theta.data != NULL);
+    json_t *layer = json_pack("{s:o s:o s:o s:b}", "nu", kn_json_number(l->nu), "parts", parts,
+                              "columns", columns_json(&l->columns), "shape", l->theta.data != NULL);
+    if (l->S > 0)
+        json_object_set_new(layer, "sites", json_integer(l->S));
+    return layer;
 }
 
 kn_status kn_layer_add(kn_ctx *ctx, const kn_layer *l, kn_st_writer *w)
@@ -45,6 +48,8 @@ kn_status kn_layer_add(kn_ctx *ctx, const kn_layer *l, kn_st_writer *w)
     kn_status status = KN_OK;
     if (l->beta.data)
         KN_TRY(kn_st_add_mat(ctx, w, "scale_beta", l->beta, KN_ST_F64));
+    if (l->S > 0)
+        KN_TRY(kn_st_add_doubles(ctx, w, "scale_batch", l->batch, l->S));
     if (l->theta.data)
         KN_TRY(kn_st_add_mat(ctx, w, "shape", l->theta, KN_ST_F64));
 out:
@@ -61,11 +66,8 @@ static int whole(json_t *object, const char *key, int otherwise)
 /* Is there such a column of the covariates? */
 static bool is_sound(const kn_scale_column *c, const kn_design *x)
 {
-    ptrdiff_t numbers = 0, levels = 0;
-    for (ptrdiff_t i = 0; i < x->C; i++) {
-        numbers += x->column[i].levels == 0;
-        levels += x->column[i].levels == 2;
-    }
+    ptrdiff_t numbers, levels;
+    kn_layer_covariates_count(x, &numbers, &levels);
     ptrdiff_t of = c->kind == KN_SCALE_LEVEL ? levels : numbers;
     if (c->kind == KN_SCALE_ONE)
         return true;
@@ -124,10 +126,27 @@ static bool are_sound(const kn_layer *l)
         for (ptrdiff_t f = 0; f < l->beta.rows; f++)
             if (!(fabs(kn_at(l->beta, f, j)) <= MOST))
                 return false;
+    for (ptrdiff_t s = 0; s < l->S; s++)
+        if (!(fabs(l->batch[s]) <= MOST))
+            return false;
     for (ptrdiff_t j = 0; j < l->theta.cols; j++)
         if (!kn_shash_allowed(kn_col(l->theta, j)))
             return false;
     return true;
+}
+
+/* Terms of the sites, of which the model says how many there are. */
+static kn_status read_sites(kn_ctx *ctx, const kn_st_file *f, json_t *layer, ptrdiff_t S,
+                            kn_layer *out)
+{
+    json_t *sites = json_object_get(layer, "sites");
+    if (!sites)
+        return KN_OK;
+    if (S < 2 || !json_is_integer(sites) || json_integer_value(sites) != (json_int_t)S)
+        return kn_st_bad(ctx, f, "'layer'");
+    kn_status status = kn_st_read_doubles(ctx, f, "scale_batch", S, &out->batch, NULL);
+    out->S = status == KN_OK ? S : 0;
+    return status;
 }
 
 kn_status kn_layer_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_layer_for of,
@@ -144,6 +163,7 @@ kn_status kn_layer_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_lay
     read_parts(json_object_get(j, "parts"), out);
     if (out->columns.F > 0)
         KN_TRY(kn_st_read_mat(ctx, f, "scale_beta", out->columns.F, of.T, &out->beta));
+    KN_TRY(read_sites(ctx, f, j, of.S, out));
     if (json_is_true(shape))
         KN_TRY(kn_st_read_mat(ctx, f, "shape", 2, of.T, &out->theta));
     if (!are_sound(out)) {

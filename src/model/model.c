@@ -151,7 +151,8 @@ kn_status kn_model_noise(kn_ctx *ctx, const kn_model *model, double *noise)
 
 static double layer_bytes(const kn_layer *l)
 {
-    return sizeof(double) * (double)(l->beta.rows * l->beta.cols + l->theta.rows * l->theta.cols) +
+    return sizeof(double) *
+               (double)(l->beta.rows * l->beta.cols + l->theta.rows * l->theta.cols + l->S) +
            (l->map ? KN_STUDENT_MAP_BYTES : 0);
 }
 
@@ -163,11 +164,8 @@ static double deviance_bytes(const kn_deviance *d)
 
 double kn_model_bytes(const kn_model *m)
 {
-    enum {
-        OF_A_RESPONSE = 6,
-        OF_A_SAMPLE = 5,
-        OF_SITES = 4
-    }; /* numbers: scaling, noise; the reference's */
+    enum { OF_A_RESPONSE = 6, OF_A_SAMPLE = 5 }; /* numbers: scaling, noise; the reference's */
+    enum { OF_SITES = 4 };                       /* of a response too */
     const kn_reference *r = &m->reference;
     double T = (double)m->gp.T, n = (double)r->n;
     return m->gp.method->bytes(&m->gp) + deviance_bytes(&r->deviance) +

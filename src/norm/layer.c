@@ -6,9 +6,10 @@
 #include "la/vec.h"
 #include "norm/normal.h"
 
-const char *const kn_layer_part_name[KN_LAYER_PARTS] = {"line", "curve", "shape"};
+const char *const kn_layer_part_name[KN_LAYER_PARTS] = {"line", "curve", "batch", "shape"};
 const char *const kn_layer_part_words[KN_LAYER_PARTS] = {"noise that varies with the covariates",
                                                          "noise that bends with them",
+                                                         "noise of each site",
                                                          "skew and tails of each response"};
 
 void kn_layer_clear(kn_layer *l)
@@ -16,6 +17,7 @@ void kn_layer_clear(kn_layer *l)
     kn_scale_columns_clear(&l->columns);
     kn_mat_clear(&l->beta);
     kn_mat_clear(&l->theta);
+    kn_free(l->batch);
     kn_student_map_free(l->map);
     *l = (kn_layer){0};
 }
@@ -36,6 +38,22 @@ void kn_layer_covariates_clear(kn_layer_covariates *c)
     kn_mat_clear(&c->x.level);
 }
 
+typedef enum kind { NUMBER, LEVEL, NEITHER } kind;
+
+static kind kind_of(const kn_design_column *c)
+{
+    return c->levels == 0 ? NUMBER : c->levels == 2 && !c->batch ? LEVEL : NEITHER;
+}
+
+void kn_layer_covariates_count(const kn_design *d, ptrdiff_t *numbers, ptrdiff_t *levels)
+{
+    *numbers = *levels = 0;
+    for (ptrdiff_t c = 0; c < d->C; c++) {
+        *numbers += kind_of(&d->column[c]) == NUMBER;
+        *levels += kind_of(&d->column[c]) == LEVEL;
+    }
+}
+
 /* Of a category of two levels 0 or 1; a level that training did not have, or none, is missing. */
 static double value_of(const kn_design_column *c, double x)
 {
@@ -46,21 +64,18 @@ kn_status kn_layer_covariates_new(kn_ctx *ctx, const kn_design *d, kn_view raw,
                                   const ptrdiff_t *rows, ptrdiff_t n, kn_layer_covariates *out)
 {
     kn_status status;
-    ptrdiff_t numbers = 0, levels = 0;
+    ptrdiff_t numbers, levels;
     *out = (kn_layer_covariates){0};
-    for (ptrdiff_t c = 0; c < d->C; c++) {
-        numbers += d->column[c].levels == 0;
-        levels += d->column[c].levels == 2;
-    }
+    kn_layer_covariates_count(d, &numbers, &levels);
     KN_TRY(kn_mat_new(ctx, n, numbers, &out->x.numeric));
     KN_TRY(kn_mat_new(ctx, n, levels, &out->x.level));
     numbers = levels = 0;
     for (ptrdiff_t c = 0; c < d->C; c++) {
         const kn_design_column *column = &d->column[c];
         double *to = NULL;
-        if (column->levels == 0)
+        if (kind_of(column) == NUMBER)
             to = kn_col(out->x.numeric, numbers++);
-        else if (column->levels == 2)
+        else if (kind_of(column) == LEVEL)
             to = kn_col(out->x.level, levels++);
         for (ptrdiff_t i = 0; to && i < n; i++)
             to[i] = value_of(column, kn_view_at(raw, rows ? rows[i] : i, c));
@@ -89,10 +104,16 @@ out:
 
 /* ---- z --------------------------------------------------------------------------------------- */
 
-void kn_layer_factor(kn_mat D, const double *beta, ptrdiff_t n, double *factor)
+void kn_layer_shift(const kn_layer *l, const int *site, ptrdiff_t n, double *shift)
 {
     for (ptrdiff_t i = 0; i < n; i++)
-        factor[i] = 0;
+        shift[i] = site[i] >= 0 && site[i] < l->S ? l->batch[site[i]] : 0;
+}
+
+void kn_layer_factor(kn_mat D, const double *beta, ptrdiff_t n, const double *shift, double *factor)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        factor[i] = shift ? shift[i] : 0;
     for (ptrdiff_t f = 0; D.data && f < D.cols; f++) {
         const double *x = kn_col(D, f);
         for (ptrdiff_t i = 0; i < n; i++)

@@ -18,6 +18,7 @@ void kn_learner_free(kn_learner *l)
     kn_free(l->order);
     kn_free(l->fold);
     kn_free(l->start);
+    kn_free(l->shift);
     kn_free(l);
 }
 
@@ -88,7 +89,8 @@ void kn_learner_factors(const kn_learner *l, kn_mat D, kn_mat beta, double *fact
 {
     for (int f = 0; f < l->job.folds; f++) {
         ptrdiff_t from = l->start[f], n = l->start[f + 1] - from;
-        kn_layer_factor(kn_sub(D, from, 0, n, D.cols), kn_col(beta, f), n, factor + from);
+        const double *shift = l->shift ? l->shift + from : NULL;
+        kn_layer_factor(kn_sub(D, from, 0, n, D.cols), kn_col(beta, f), n, shift, factor + from);
     }
 }
 
@@ -157,8 +159,7 @@ static void learn_scale(const kn_learner *l, const kn_learner_column *c, const d
     double *beta, *z0 = column(l, work, Z0), *factor = column(l, work, FACTOR);
     double *room = work + (COLUMNS + 3) * n;
     if (F == 0) {
-        for (ptrdiff_t i = 0; i < n; i++)
-            factor[i] = 1;
+        kn_layer_factor(kn_mat_none(), NULL, n, l->shift, factor);
         return;
     }
     beta = kn_col(l->layer->beta, c->b->first + c->j);

@@ -7,7 +7,9 @@
  * First a sample of the responses, an even one of SAMPLE_CELLS cells or so: priors, with and
  * without each fold, and which parts to keep. A part is kept whose held-out loss, person by person,
  * is less by more than the standard error of that gain; in this order: linear scale, quadratic
- * scale, shape. Then the walk over all responses learns and applies it one response at a time.
+ * scale, shape; before the shape, where there are sites, the terms of these, which are kept in any
+ * case (learner_batch.c). Then the walk over all responses learns and applies it one response at a
+ * time.
  *
  * People are held in the order of their folds, so that all of a fold stand together. */
 #ifndef KN_NORM_LEARNER_H
@@ -28,6 +30,8 @@ typedef struct kn_learner_job {
     const kn_noise_maker *noise; /* NULL: noise_j for everybody */
     const kn_apart *apart;
     const double *noise_of_all; /* T, set block by block */
+    const int *site;            /* n: 0 .. S-1, -1 of none; NULL: there are no sites */
+    ptrdiff_t S;
 } kn_learner_job;
 
 typedef struct kn_learner {
@@ -39,6 +43,7 @@ typedef struct kn_learner {
     kn_mat D;                       /* n x F, in that order; none: no scale */
     kn_scale_prior prior, *without; /* of everybody; folds */
     kn_shash_prior shape;
+    double *shift; /* n, in that order: of each person's site, without its fold; NULL: none */
     /* the sample: n x sampled, in that order */
     ptrdiff_t sampled;
     kn_mat e, v, others, factor;

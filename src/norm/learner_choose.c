@@ -3,6 +3,7 @@
 #include "base/parallel.h"
 #include "gp/cv_deal.h"
 #include "gp/method.h"
+#include "norm/learner_batch.h"
 #include "norm/learner_choose.h"
 #include "norm/normal.h"
 #include "norm/squares.h"
@@ -98,8 +99,7 @@ static void trial_clear(trial *t, int folds)
     *t = (trial){0};
 }
 
-/* score_i = mean_j 1/2 (ln V + e^2/V),  V = v + others factor; without factor 1. */
-static void gaussian_score(const kn_learner *l, kn_mat factor, double *score)
+void kn_learner_score(const kn_learner *l, kn_mat factor, double *score)
 {
     for (ptrdiff_t i = 0; i < l->job.n; i++) {
         double sum = 0, cells = 0;
@@ -115,7 +115,7 @@ static void gaussian_score(const kn_learner *l, kn_mat factor, double *score)
     }
 }
 
-static double gain_of(ptrdiff_t n, const double *before, const double *after, double *se)
+double kn_learner_gain(ptrdiff_t n, const double *before, const double *after, double *se)
 {
     double count = 0, mean = 0, square = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -131,9 +131,8 @@ static double gain_of(ptrdiff_t n, const double *before, const double *after, do
     return mean;
 }
 
-/* kurt and T_sq of z0 with the people of a fold left out; -1: of everybody. */
-static kn_status squares_without(kn_ctx *ctx, const kn_learner *l, kn_mat z0, int fold,
-                                 kn_scale_prior *out)
+kn_status kn_learner_squares(kn_ctx *ctx, const kn_learner *l, kn_mat z, int fold,
+                             kn_scale_prior *out)
 {
     kn_squares s = {0};
     kn_mat room = {0};
@@ -141,9 +140,9 @@ static kn_status squares_without(kn_ctx *ctx, const kn_learner *l, kn_mat z0, in
     kn_status status = kn_squares_init(ctx, l->job.n, &s);
     if (status == KN_OK)
         status = kn_mat_new(ctx, l->job.n, 1, &room);
-    for (ptrdiff_t j = 0; status == KN_OK && j < z0.cols; j++) {
+    for (ptrdiff_t j = 0; status == KN_OK && j < z.cols; j++) {
         for (ptrdiff_t i = 0; i < l->job.n; i++)
-            room.data[i] = i >= from && i < to ? NAN : kn_at(z0, i, j);
+            room.data[i] = i >= from && i < to ? NAN : kn_at(z, i, j);
         kn_squares_add(&s, room);
     }
     if (status == KN_OK) {
@@ -190,9 +189,9 @@ static kn_status trial_priors(kn_ctx *ctx, const kn_learner *l, kn_mat z0, kn_ma
         t->without[f] = (kn_scale_prior){0};
     for (int f = 0; f < folds; f++) {
         KN_TRY(kn_scale_prior_init(ctx, t->columns.F, &t->without[f]));
-        KN_TRY(squares_without(ctx, l, z0, f, &t->without[f]));
+        KN_TRY(kn_learner_squares(ctx, l, z0, f, &t->without[f]));
     }
-    KN_TRY(squares_without(ctx, l, z0, -1, &t->prior));
+    KN_TRY(kn_learner_squares(ctx, l, z0, -1, &t->prior));
     KN_TRY(kn_scale_prior_fit(ctx, t->D, z0, b, &t->prior));
     kn_scale_folds rows = {l->fold, folds, t->without, NULL};
     kn_scale_sample of = {t->D, z0, b, {0}};
@@ -226,7 +225,7 @@ static kn_status trial_make(kn_ctx *ctx, const kn_learner *l, kn_mat z0, trial *
     job.beta = b;
     kn_parallel_workers(ctx, l->sampled, GRAIN, try_columns, &job);
     KN_TRY(kn_alloc_d(ctx, n, &t->score));
-    gaussian_score(l, t->factor, t->score);
+    kn_learner_score(l, t->factor, t->score);
 out:
     kn_mat_clear(&job.work);
     kn_mat_clear(&b);
@@ -260,7 +259,7 @@ static kn_status try_scale(kn_ctx *ctx, kn_learner *l, kn_mat z0, bool quadratic
         goto out; /* nothing to vary with, too few people, or nothing new */
     KN_TRY(trial_make(ctx, l, z0, &t));
     part->tried = true;
-    part->gain = gain_of(l->job.n, best->score, t.score, &part->se);
+    part->gain = kn_learner_gain(l->job.n, best->score, t.score, &part->se);
     if (keeps(l, part)) {
         trial old = *best;
         *best = t;
@@ -271,8 +270,7 @@ out:
     return status;
 }
 
-/* z1 of a cell of the sample. */
-static double plain_z(const kn_learner *l, ptrdiff_t i, ptrdiff_t j)
+double kn_learner_plain_z(const kn_learner *l, ptrdiff_t i, ptrdiff_t j)
 {
     double V = kn_at(l->v, i, j) + kn_at(l->others, i, j) * kn_at(l->factor, i, j);
     return V > 0 ? kn_at(l->e, i, j) / sqrt(V) : NAN;
@@ -284,7 +282,7 @@ static void student_sample(const kn_learner *l, kn_mat z)
     for (ptrdiff_t j = 0; j < z.cols; j++) {
         double *zj = kn_col(z, j);
         for (ptrdiff_t i = 0; i < z.rows; i++)
-            zj[i] = plain_z(l, i, j);
+            zj[i] = kn_learner_plain_z(l, i, j);
         if (l->layer->map)
             kn_student_map_apply(l->layer->map, z.rows, zj);
     }
@@ -307,7 +305,7 @@ static kn_status shape_scores(kn_ctx *ctx, const kn_learner *l, kn_mat zt, kn_ma
         const double *z = kn_col(zt, j);
         kn_learner_spread(l, kn_col(l->e, j), spread);
         for (ptrdiff_t i = 0; i < l->job.n; i++)
-            z1[i] = plain_z(l, i, j);
+            z1[i] = kn_learner_plain_z(l, i, j);
         kn_shash_point at = kn_shash_point_at(&l->layer->nodes, kn_col(theta, j));
         for (int f = 0; f < folds; f++) {
             double own[2];
@@ -340,13 +338,13 @@ static kn_status try_shape(kn_ctx *ctx, kn_learner *l, kn_mat zt, bool *kept)
     kn_scale_prior squares;
     kn_layer_part *part = &l->layer->part[KN_LAYER_SHAPE];
     student_sample(l, zt);
-    KN_TRY(squares_without(ctx, l, zt, -1, &squares));
+    KN_TRY(kn_learner_squares(ctx, l, zt, -1, &squares));
     KN_TRY(kn_mat_new(ctx, 2, l->sampled, &theta));
     KN_TRY(kn_shash_prior_fit(ctx, &l->layer->nodes, zt, squares.T_sq, theta, &l->shape));
     KN_TRY(kn_alloc_d(ctx, 2 * l->job.n, &scores));
     KN_TRY(shape_scores(ctx, l, zt, theta, scores, scores + l->job.n));
     part->tried = true;
-    part->gain = gain_of(l->job.n, scores, scores + l->job.n, &part->se);
+    part->gain = kn_learner_gain(l->job.n, scores, scores + l->job.n, &part->se);
     *kept = keeps(l, part);
 out:
     kn_free(scores);
@@ -381,7 +379,7 @@ kn_status kn_learner_choose(kn_ctx *ctx, kn_learner *l)
             kn_col(l->factor, j)[i] = 1;
         }
     KN_TRY(kn_alloc_d(ctx, l->job.n, &best.score));
-    gaussian_score(l, kn_mat_none(), best.score);
+    kn_learner_score(l, kn_mat_none(), best.score);
     for (int quadratic = 0; l->job.x && quadratic < 2; quadratic++)
         KN_TRY(try_scale(ctx, l, z, quadratic, &best));
     if (best.columns.F > 0) {
@@ -391,6 +389,8 @@ kn_status kn_learner_choose(kn_ctx *ctx, kn_learner *l)
         take_scale(l, &best);
         KN_TRY(kn_mat_new(ctx, l->layer->columns.F, l->job.T, &l->layer->beta));
     }
+    if (l->job.site && l->job.S >= 2)
+        KN_TRY(kn_learner_batch(ctx, l, best.score, z));
     KN_TRY(try_shape(ctx, l, z, &shape));
     if (shape)
         KN_TRY(kn_mat_new(ctx, 2, l->job.T, &l->layer->theta));
@@ -444,7 +444,7 @@ void kn_learner_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
     enum { SAMPLE = 4 }; /* e, v, others, factor */
     ptrdiff_t some = sample_size(n, s->T), most = kn_at_most(some + KN_LEARNER_CUT, s->T);
     kn_hold(r, KN_NEED_WORK, n, sizeof(ptrdiff_t) + sizeof(int));
-    kn_hold_d(r, KN_NEED_WORK, n, kn_learner_columns_most(s, n));
+    kn_hold_d(r, KN_NEED_WORK, n, kn_learner_columns_most(s, n) + 1); /* with shift */
     if (!chooses((kn_calibrate)s->calibrate, n))
         return;
     kn_held mark = r->now;

@@ -333,11 +333,17 @@ out:
 
 static void say_layer(kn_ctx *ctx, const kn_layer *l)
 {
+    const kn_layer_part *batch = &l->part[KN_LAYER_BATCH];
     for (int k = 0; k < KN_LAYER_PARTS; k++)
         if (l->part[k].tried)
             kn_log(ctx, KN_LOG_INFO, "calibration: %s %s (held-out gain %.4f, standard error %.4f)",
                    kn_layer_part_words[k], l->part[k].kept ? "kept" : "not kept", l->part[k].gain,
                    l->part[k].se);
+    if (batch->tried && batch->gain < -batch->se)
+        kn_log(ctx, KN_LOG_INFO,
+               "calibration: %s is kept where there is a batch, although people held out lose by "
+               "it",
+               kn_layer_part_words[KN_LAYER_BATCH]);
 }
 
 /* The calibration layer: what is common to responses, and which parts it has. */
@@ -355,7 +361,9 @@ static kn_status learn(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w)
                          .folds = job->folds,
                          .noise = job->noise,
                          .apart = &w->apart,
-                         .noise_of_all = job->gp->noise};
+                         .noise_of_all = job->gp->noise,
+                         .site = job->site,
+                         .S = job->S};
     KN_TRY(kn_learner_new(ctx, &of, job->layer ? job->layer : &w->layer, &w->learner));
     w->z.learner = w->learner;
     if (kn_learner_sample(w->learner, &every) == 0)

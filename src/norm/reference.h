@@ -56,7 +56,9 @@ typedef struct kn_reference_job {
     uint64_t seed;
     kn_calibrate calibrate;
     const kn_scale_covariates *x; /* of the cv->n samples; NULL: noise depends on nothing */
-    kn_layer *layer;              /* where what is learned goes; NULL: nothing is */
+    const int *site;              /* cv->n: 0 .. S-1, -1 of none; NULL: there are no sites */
+    ptrdiff_t S;
+    kn_layer *layer; /* where what is learned goes; NULL: nothing is */
 } kn_reference_job;
 
 /* From the cross-validated maps. What cannot be had from these data, such as an extreme value fit

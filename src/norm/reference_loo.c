@@ -4,24 +4,42 @@
 #include "norm/gev_fit.h"
 #include "norm/zmaps.h"
 
+/* D and shift of the samples that maps are of; room: D with one more column. */
+static kn_status take_some(kn_ctx *ctx, const kn_loo_job *job, const kn_reference *r, kn_mat *room,
+                           kn_z_maker *z)
+{
+    ptrdiff_t F = job->D.data ? job->D.cols : 0;
+    kn_status status = kn_mat_new(ctx, r->n, F + 1, room);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t i = 0; i < r->n; i++) {
+        for (ptrdiff_t f = 0; f < F; f++)
+            kn_col(*room, f)[i] = kn_at(job->D, r->sample[i], f);
+        kn_col(*room, F)[i] = job->shift ? job->shift[r->sample[i]] : 0;
+    }
+    z->D = F > 0 ? kn_cols(*room, 0, F) : kn_mat_none();
+    z->shift = job->shift ? kn_col(*room, F) : NULL;
+    return KN_OK;
+}
+
 kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
                            kn_cv_summary *summary)
 {
     kn_status status;
     const kn_gp *gp = job->gp;
     kn_gp_maps loo = {0};
-    kn_mat D = {0};
-    kn_z_maker z = {.gp = gp, .maps = &loo, .share = r->top, .layer = job->layer, .D = job->D};
+    kn_mat some = {0};
+    kn_z_maker z = {.gp = gp,
+                    .maps = &loo,
+                    .share = r->top,
+                    .layer = job->layer,
+                    .D = job->D,
+                    .shift = job->shift};
     kn_visitor visitor = kn_z_maker_visitor(&z);
     kn_gev_estimate e;
     double losses[KN_N_LOSSES];
-    if (r->sample && job->D.data) {
-        KN_TRY(kn_mat_new(ctx, r->n, job->D.cols, &D));
-        for (ptrdiff_t f = 0; f < D.cols; f++)
-            for (ptrdiff_t i = 0; i < r->n; i++)
-                kn_col(D, f)[i] = kn_at(job->D, r->sample[i], f);
-        z.D = D;
-    }
+    if (r->sample)
+        KN_TRY(take_some(ctx, job, r, &some, &z));
     KN_TRY(kn_gp_loo(ctx, gp, job->Y, &loo));
     loo.Y = kn_responses_as_given(job->Y); /* judged by what is observed [METHOD 0b] */
     if (r->sample)
@@ -45,7 +63,7 @@ out:
         kn_free(r->loo_statistic);
         r->loo_statistic = NULL;
     }
-    kn_mat_clear(&D);
+    kn_mat_clear(&some);
     kn_z_maker_clear(&z);
     kn_gp_maps_clear(&loo);
     return status;

@@ -10,7 +10,8 @@ typedef struct kn_loo_job {
     const kn_gp *gp;
     const kn_responses *Y;
     const kn_layer *layer;
-    kn_mat D; /* of all samples, its columns; none without scale */
+    kn_mat D;            /* of all samples, its columns; none without scale */
+    const double *shift; /* of all samples, its terms of sites; NULL: none */
 } kn_loo_job;
 kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
                            kn_cv_summary *summary);

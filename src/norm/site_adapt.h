@@ -9,9 +9,9 @@
  * and V_j the variance (n_j - 1) of r exp(-eta/2), from 3 controls on:
  *
  *     f_j = kurt/(n_j - 1),   L_j = ln(V_j/w_j) + f_j/2,   a = mean_j L_j,   f = mean_j f_j
- *     k_a = v_a/(v_a + f/T_eff)             v = (S1 v_b + T_eff max(0, var_j L_j - f (1 -
- * 1/T_eff)))/(S1 + T_eff) k_b = v/(v + f_j)                     scale_j = exp(k_a a + k_b (L_j - a)
- * + (v_a (1 - k_a) + v (1 - k_b))/2)
+ *     v   = (S1 v_b + T_eff max(0, var_j L_j - f (1 - 1/T_eff)))/(S1 + T_eff)
+ *     k_a = v_a/(v_a + f/T_eff),   k_b = v/(v + f_j)
+ *     scale_j = exp(k_a a + k_b (L_j - a) + (v_a (1 - k_a) + v (1 - k_b))/2)
  *
  * T_eff is of the residuals in question and at most the number of responses that a mean is over.
  *

@@ -1,15 +1,15 @@
 /* What sites are like: how far their responses lie from a prediction that knows no site, and how
- * much their noise differs; from held-out residuals e of such a prediction     [METHOD 8e]
+ * much their noise differs; from held-out residuals e of such a prediction          [METHOD 8e]
  *
  * Of response j, n_s values in site s with mean ebar_s, N values in S sites:
  *
  *     w    = sum_s sum_{i in s} (e_i - ebar_s)^2 / (N - S)
  *     tau2 = max(0, (Q - (S-1) w)/(N - sum n_s^2/N)),     Q = sum_s n_s (ebar_s - ebar)^2
  *     mu   = sum_s g ebar_s / sum_s g,                    g = 1/(tau2 + w/n_s)
- *     tau2* = max((10 mean(tau2) w/mean(w) + (S-1) tau2)/(10 + S - 1), .001 w)   mean over
- * responses
+ *     tau2* = max((10 mean(tau2) w/mean(w) + (S-1) tau2)/(10 + S - 1), .001 w)
  *
- * Of all of them, u = (e - ebar_s)/sqrt(w), V_s the variance within site s (divisor n_s - 1):
+ * with means over responses. Of all of them, u = (e - ebar_s)/sqrt(w), V_s the variance within site
+ * s (divisor n_s - 1):
  *
  *     kurt = mean u^4/(mean u^2)^2 - 1
  *     L_sj = ln(V_sj/w_j) + kurt/(2 (n_sj - 1)),  n_sj >= 8;    a_s = mean_j L_sj

@@ -215,7 +215,7 @@ static void make_residuals(void *self, ptrdiff_t from, ptrdiff_t to)
             e[i] = isfinite(e[i]) ? e[i] - scaled[i] : NAN;
         if (!D.data)
             continue;
-        kn_layer_factor(D, kn_col(job->of->layer->beta, b->first + j), b->y.rows, scaled);
+        kn_layer_factor(D, kn_col(job->of->layer->beta, b->first + j), b->y.rows, NULL, scaled);
         for (ptrdiff_t i = 0; i < b->y.rows; i++)
             scaled[i] = e[i] / sqrt(scaled[i]);
     }

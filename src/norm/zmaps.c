@@ -88,7 +88,7 @@ static void apply_layer(const kn_z_maker *m, ptrdiff_t j, const kn_layer_cells *
     const kn_layer *l = m->layer;
     const kn_shash *law = NULL;
     kn_shash own;
-    kn_layer_factor(m->D, m->D.data ? kn_col(l->beta, j) : NULL, cells->n, total);
+    kn_layer_factor(m->D, m->D.data ? kn_col(l->beta, j) : NULL, cells->n, m->shift, total);
     for (ptrdiff_t i = 0; i < cells->n; i++)
         total[i] = v[i] + m->gp->noise[j] * total[i];
     if (l->theta.data) {

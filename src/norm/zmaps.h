@@ -23,6 +23,7 @@ typedef struct kn_z_maker {
     const kn_learner *learner; /* of the layer, who knows what others say of the noise; or ... */
     const kn_layer *layer;     /* ... the layer as it is, for everybody alike */
     kn_mat D;                  /* its columns; none without scale */
+    const double *shift;       /* n, its terms of sites; NULL: none */
     kn_slots losses;           /* kn_losses of a block */
     kn_slots y, model;  /* n: sums of y, of the model variance without R's iso term (whole) */
     kn_slots noise_sum; /* 1 (whole) */

@@ -186,7 +186,7 @@ static void take_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t j = from; j < to; j++) {
         const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
         kn_layer_factor(w->D, w->D.data ? kn_col(w->model->layer.beta, b->first + j) : NULL, n,
-                        scaled);
+                        NULL, scaled);
         for (ptrdiff_t i = 0; i < n; i++) {
             r[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
             scaled[i] = r[i] / sqrt(scaled[i]);

@@ -120,46 +120,73 @@ typedef struct fitted {
     kn_responses Y;
 } fitted;
 
-static kn_status loo_reference(kn_ctx *ctx, const fitted *f, kn_model *m)
+/* Where all samples are; NULL where the model has no two sites. */
+static kn_status find_sites(kn_ctx *ctx, const kn_model *m, kn_view X, int **site)
 {
-    kn_loo_job job = {.gp = &m->gp, .Y = &f->Y, .layer = &m->layer};
-    kn_status status = kn_layer_columns(ctx, &m->layer, &m->x, f->X, &job.D);
+    void *memory = NULL;
+    *site = NULL;
+    if (m->batch.S == 0)
+        return KN_OK;
+    kn_status status = kn_alloc(ctx, X.rows, sizeof **site, &memory);
+    *site = memory;
     if (status == KN_OK)
-        status = kn_reference_loo(ctx, &job, &m->reference, &m->info.loo);
+        kn_batch_sites(&m->batch, X, *site);
+    return status;
+}
+
+static kn_status loo_reference(kn_ctx *ctx, const fitted *f, const int *site, kn_model *m)
+{
+    kn_status status;
+    double *shift = NULL;
+    kn_loo_job job = {.gp = &m->gp, .Y = &f->Y, .layer = &m->layer};
+    KN_TRY(kn_layer_columns(ctx, &m->layer, &m->x, f->X, &job.D));
+    if (site && m->layer.S > 0) {
+        KN_TRY(kn_alloc_d(ctx, f->X.rows, &shift));
+        kn_layer_shift(&m->layer, site, f->X.rows, shift);
+        job.shift = shift;
+    }
+    KN_TRY(kn_reference_loo(ctx, &job, &m->reference, &m->info.loo));
+out:
+    kn_free(shift);
     kn_mat_clear(&job.D);
     return status;
 }
 
-/* How sites differ, by people held out and as if they were of none: after that the maps are of no
- * other use. */
-static kn_status learn_sites(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, kn_model *m)
+static bool two_share(const int *site, ptrdiff_t n, ptrdiff_t S)
 {
-    kn_status status;
-    void *site = NULL, *some = NULL;
-    kn_mat raw = {0};
-    kn_sites_job job = {.cv = cv, .S = (int)m->batch.S, .layer = &m->layer, .seed = m->seed};
-    if (m->batch.M == 0)
+    if (n > S)
+        return true; /* but for people without a site, who are few */
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t k = 0; k < i; k++)
+            if (site[i] >= 0 && site[i] == site[k])
+                return true;
+    return false;
+}
+
+/* How sites differ, by people held out and as if they were of none: after that the maps are of no
+ * other use. site, x: of the people in them. */
+static kn_status learn_sites(kn_ctx *ctx, kn_gp_maps *cv, const int *site,
+                             const kn_scale_covariates *x, kn_model *m)
+{
+    kn_status status = KN_OK;
+    kn_sites_job job = {
+        .cv = cv, .site = site, .S = (int)m->batch.S, .layer = &m->layer, .seed = m->seed};
+    if (m->batch.M == 0 || !site)
         return KN_OK;
-    kn_gp_maps_leave_batch(cv);
-    KN_TRY(kn_alloc(ctx, f->X.rows, sizeof(int), &site));
-    KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &some));
-    KN_TRY(kn_mat_new(ctx, cv->n, f->X.cols, &raw));
-    kn_batch_sites(&m->batch, f->X, site);
-    for (ptrdiff_t i = 0; i < cv->n; i++) {
-        ptrdiff_t row = cv->sample ? cv->sample[i] : i;
-        ((int *)some)[i] = ((const int *)site)[row];
-        for (ptrdiff_t c = 0; c < f->X.cols; c++)
-            kn_col(raw, c)[i] = kn_view_at(f->X, row, c);
+    if (!two_share(site, cv->n, m->batch.S)) {
+        kn_log(ctx, KN_LOG_WARNING,
+               "no two people share a site of {batch}: how sites differ is "
+               "not known, and the model cannot be adapted to others");
+        return KN_OK;
     }
-    job.site = some;
-    KN_TRY(kn_layer_columns(ctx, &m->layer, &m->x, kn_view_cols(raw.data, raw.rows, raw.cols),
-                            &job.D));
+    kn_gp_maps_leave_batch(cv);
+    if (m->layer.columns.F > 0) {
+        KN_TRY(kn_mat_new(ctx, cv->n, m->layer.columns.F, &job.D));
+        kn_scale_columns_apply(&m->layer.columns, x, job.D);
+    }
     KN_TRY(kn_sites_make(ctx, &job, &m->sites));
 out:
     kn_mat_clear(&job.D);
-    kn_mat_clear(&raw);
-    kn_free(some);
-    kn_free(site);
     return status;
 }
 
@@ -171,6 +198,7 @@ static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, co
     const kn_responses *Y = &f->Y;
     kn_layer_covariates x = {0};
     void *fold = NULL;
+    int *site = NULL;
     kn_noise_maker *maker = NULL;
     int folds = KN_REFERENCE_FOLDS;
     kn_reference_job job = {.gp = &m->gp,
@@ -184,8 +212,13 @@ static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, co
                             .seed = m->seed,
                             .calibrate = (kn_calibrate)s->calibrate,
                             .x = &x.x,
+                            .S = m->batch.S,
                             .layer = &m->layer};
     KN_TRY(kn_layer_covariates_new(ctx, &m->x, f->X, cv->sample, cv->n, &x));
+    KN_TRY(find_sites(ctx, m, f->X, &site));
+    for (ptrdiff_t i = 0; site && cv->sample && i < cv->n; i++)
+        site[i] = site[cv->sample[i]]; /* ascending; no leave-one-out will ask for the others */
+    job.site = m->batch.S > 1 ? site : NULL;
     if (cv->sample) {
         KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
         KN_TRY(deal_some(ctx, cv, s->groups, m->seed, &folds, fold));
@@ -199,15 +232,16 @@ static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, co
     KN_TRY(kn_reference_make(ctx, &job, &m->reference, &m->info.cv));
     kn_noise_maker_free(maker);
     maker = NULL;
-    KN_TRY(learn_sites(ctx, cv, f, m));
+    KN_TRY(learn_sites(ctx, cv, site, &x.x, m));
     /* Of very many samples it would cost more than it tells; where more than a little was filled in
      * it flatters twice, and of each response alone it is of filled cells. */
     if (!cv->sample && m->info.missing.share <= (m->gp.method->alone ? 0 : LITTLE_MISSING))
-        KN_TRY(loo_reference(ctx, f, m));
+        KN_TRY(loo_reference(ctx, f, site, m));
 out:
     kn_layer_covariates_clear(&x);
     kn_noise_maker_free(maker);
     kn_free(fold);
+    kn_free(site);
     return status;
 }
 

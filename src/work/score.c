@@ -214,8 +214,9 @@ void kn_score_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_hold_f(r, KN_NEED_WORK, s->N, s->kept * s->T);
     kn_hold_f(r, KN_NEED_WORK, rows, (s->maps - s->kept) * s->T);
     kn_walk_need(r, rows, width, KN_WALK_MAPS | KN_WALK_Y);
-    if (s->value > 0) /* and the columns of the noise scale, with what they are made of */
-        kn_hold_d(r, KN_NEED_WORK, rows, 3 * width + 2 * s->F + 1);
+    if (s->value >
+        0) /* and the columns of the noise scale, with what they are made of, and sites */
+        kn_hold_d(r, KN_NEED_WORK, rows, 3 * width + 2 * s->F + 3);
     if (s->value > 0)
         kn_hold(r, KN_NEED_WORK, s->T, sizeof(kn_shash));
     kn_hold_d(r, KN_NEED_WORK, s->N + 3 * rows, s->F);

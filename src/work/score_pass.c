@@ -19,6 +19,7 @@ typedef struct passing {
     const kn_block *b;
     kn_view raw;          /* covariates of these people */
     kn_mat D;             /* rows x F: columns of the noise scale; none without one */
+    double *term;         /* rows: its terms of the sites; NULL: none */
     kn_mat z, loss, work; /* rows x width: of a block; work: total variances */
 } passing;
 
@@ -76,7 +77,8 @@ static void make_column(const passing *p, ptrdiff_t j)
     const kn_shash *law = p->w->law ? &p->w->law[b->first + j] : NULL;
     double *v = kn_col(b->var, j), *V = kn_col(p->work, j), *z = kn_col(p->z, j);
     const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
-    kn_layer_factor(p->D, p->D.data ? kn_col(l->beta, b->first + j) : NULL, p->rows, V);
+    const double *beta = p->D.data ? kn_col(l->beta, b->first + j) : NULL;
+    kn_layer_factor(p->D, beta, p->rows, p->term, V);
     for (ptrdiff_t i = 0; i < p->rows; i++) {
         kn_site_shift at = kn_arrivals_shift(&p->w->standing->from, m, p->row + i, b->first + j);
         double alone = kn_scores_noise(p->w->scores, p->row + i, b->first + j) * at.scale * V[i];
@@ -148,6 +150,20 @@ static void blank(const passing *p, float *map)
     }
 }
 
+/* What the noise of these people depends on. */
+static kn_status prepare_layer(kn_ctx *ctx, passing *p)
+{
+    const kn_layer *l = &p->w->model->layer;
+    const int *site = p->w->standing->from.site;
+    kn_status status = kn_layer_columns(ctx, l, &p->w->model->x, p->raw, &p->D);
+    if (status != KN_OK || !site || l->S == 0)
+        return status;
+    status = kn_alloc_d(ctx, p->rows, &p->term);
+    if (status == KN_OK)
+        kn_layer_shift(l, site + p->row, p->rows, p->term);
+    return status;
+}
+
 kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t rows)
 {
     kn_status status;
@@ -163,7 +179,7 @@ kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t ro
                          .alone = from->alone ? from->alone + row : NULL};
     KN_TRY(kn_maps_predict_known(ctx, w->model, p.raw, known, &maps));
     if (w->score) {
-        KN_TRY(kn_layer_columns(ctx, &w->model->layer, &w->model->x, p.raw, &p.D));
+        KN_TRY(prepare_layer(ctx, &p));
         KN_TRY(kn_mat_new(ctx, rows, width, &p.z));
         KN_TRY(kn_mat_new(ctx, rows, width, &p.loss));
         KN_TRY(kn_mat_new(ctx, rows, width, &p.work));
@@ -179,6 +195,7 @@ kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t ro
     KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
 out:
     kn_mat_clear(&p.D);
+    kn_free(p.term);
     kn_mat_clear(&p.z);
     kn_mat_clear(&p.loss);
     kn_mat_clear(&p.work);

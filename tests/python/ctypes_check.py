@@ -344,12 +344,26 @@ def people_from_files(folder):
 
 
 def what_goes_wrong(model):
+    old_sites = list(table["site"][40:52])
     table["site"][41], kept_site = "Paris", table["site"][41]
     stranger = people(np.arange(40, 45))
     table["site"][41] = kept_site
     refused("covariates: 1 person is of a site that training did not have (Paris)", "data",
             lambda: handle("score", ctx, model, stranger, None))
     free("data_free", stranger)
+    table["site"][40:52] = ["Paris"] * 12
+    controls, stranger = people(np.arange(40, 50)), people(np.arange(50, 52))
+    adapted = handle("adapt", ctx, model, controls, None)
+    scores = handle("score", ctx, adapted, stranger, None)
+    site = np.ctypeslib.as_array(kn.returning(C.POINTER(DOUBLE), "scores_people")(scores, b"site_adapted"), (2,))
+    check(list(site) == [1, 1], "people of a site that the model was adapted to")
+    refused("10 of 10 people are of a site that the model knows already (Paris)", "data",
+            lambda: handle("adapt", ctx, adapted, controls, None))
+    free("scores_free", scores)
+    for each in (controls, stranger):
+        free("data_free", each)
+    free("model_free", adapted)
+    table["site"][40:52] = old_sites
     bare = handle("data_new", ctx, SIZE(3))
     refused("age is inf", "data",
             lambda: do(kn.data_numbers(ctx, bare, b"age", pointer(column([1, math.inf, 2])), SIZE(1))))

@@ -18,6 +18,8 @@ typedef struct remake {
     kn_gp_maps cv;
     bool keep_z;
     const int *group;
+    const int *site; /* NULL: none */
+    ptrdiff_t S;
     kn_calibrate how;
 } remake;
 
@@ -35,6 +37,8 @@ static inline kn_status remake_run(kn_ctx *ctx, remake *r, kn_layer *layer, kn_r
                             .group = r->group,
                             .calibrate = r->how,
                             .x = r->x.x.numeric.data ? &r->x.x : NULL,
+                            .site = r->site,
+                            .S = r->S,
                             .layer = layer};
     *out = (kn_reference){0};
     KN_TRY(kn_noise_maker_new(ctx, &r->m->gp, &r->R, &r->cv, KN_RULES_CURRENT, &maker));

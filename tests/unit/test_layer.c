@@ -175,12 +175,53 @@ static void factor_is_the_exponential_of_the_line(void **state)
 {
     (void)state;
     double x[6] = {1, 1, 1, -0.5, 0.25, 2}, beta[2] = {0.3, -1.1}, factor[3];
-    kn_layer_factor((kn_mat){x, 3, 2, 3}, beta, 3, factor);
+    kn_layer_factor((kn_mat){x, 3, 2, 3}, beta, 3, NULL, factor);
     for (int i = 0; i < 3; i++)
         assert_close(factor[i], exp(0.3 - 1.1 * x[3 + i]), 1e-14);
-    kn_layer_factor(kn_mat_none(), NULL, 3, factor);
+    kn_layer_factor(kn_mat_none(), NULL, 3, NULL, factor);
     for (int i = 0; i < 3; i++)
         assert_true(factor[i] == 1);
+}
+
+static void a_shift_is_the_term_of_the_site(void **state)
+{
+    (void)state;
+    double terms[3] = {0.2, -0.4, 1.5}, shift[5], factor[5], x[5] = {1, 2, 3, 4, 5}, beta = 0.1;
+    int site[5] = {2, -1, 0, 1, 3};
+    kn_layer l = {.S = 3, .batch = terms}, none = {0};
+    kn_layer_shift(&l, site, 5, shift);
+    static const double EXPECTED[5] = {1.5, 0, 0.2, -0.4, 0}; /* a site that is not there: 0 */
+    assert_memory_equal(shift, EXPECTED, sizeof shift);
+    kn_layer_factor((kn_mat){x, 5, 1, 5}, &beta, 5, shift, factor);
+    for (int i = 0; i < 5; i++)
+        assert_close(factor[i], exp(0.1 * x[i] + EXPECTED[i]), 1e-14);
+    kn_layer_factor(kn_mat_none(), NULL, 5, shift, factor);
+    for (int i = 0; i < 5; i++)
+        assert_close(factor[i], exp(EXPECTED[i]), 1e-14);
+    kn_layer_shift(&none, site, 5, shift);
+    for (int i = 0; i < 5; i++)
+        assert_true(shift[i] == 0);
+}
+
+/* A batch of two levels has terms, not a column; the columns after it keep their places. */
+static void a_batch_is_no_column_of_the_scale(void **state)
+{
+    (void)state;
+    kn_design_column column[4] = {{.levels = 2, .batch = true},
+                                  {.levels = 0},
+                                  {.levels = 2},
+                                  {.levels = 3, .batch = true}};
+    kn_design d = {.C = 4, .column = column};
+    double raw[8] = {0, 1, 31, 62, 1, 0, 2, 0};
+    kn_layer_covariates x;
+    ptrdiff_t numbers, levels;
+    kn_layer_covariates_count(&d, &numbers, &levels);
+    assert_true(numbers == 1 && levels == 1);
+    assert_ok(ctx, kn_layer_covariates_new(ctx, &d, kn_view_cols(raw, 2, 4), NULL, 2, &x));
+    assert_true(x.x.numeric.cols == 1 && x.x.level.cols == 1);
+    assert_true(kn_at(x.x.numeric, 0, 0) == 31 && kn_at(x.x.numeric, 1, 0) == 62);
+    assert_true(kn_at(x.x.level, 0, 0) == 1 && kn_at(x.x.level, 1, 0) == 0);
+    kn_layer_covariates_clear(&x);
 }
 
 int main(void)
@@ -194,6 +235,8 @@ int main(void)
         cmocka_unit_test(z_may_take_the_place_of_residuals),
         cmocka_unit_test(many_people_make_no_student_step),
         cmocka_unit_test(factor_is_the_exponential_of_the_line),
+        cmocka_unit_test(a_shift_is_the_term_of_the_site),
+        cmocka_unit_test(a_batch_is_no_column_of_the_scale),
     };
     int failed = cmocka_run_group_tests_name("layer", tests, NULL, NULL);
     kn_ctx_free(ctx);

@@ -49,13 +49,15 @@ static void a_model_saved_and_opened_gives_the_same_z(void **state)
 }
 
 /* The layer of m as its file would have it, with the record as it is here. */
-static kn_status read_back(const kn_model *m, const kn_layer *arrays, json_t *layer, ptrdiff_t T)
+static kn_status read_sites(const kn_model *m, const kn_layer *arrays, json_t *layer,
+                            kn_layer_for of, kn_layer *out)
 {
     kn_st_writer *w;
     kn_st_file *f;
-    kn_layer out = {0};
     void *bytes;
     ptrdiff_t n;
+    *out = (kn_layer){0};
+    of.x = &m->x;
     json_t *record = json_object();
     if (layer)
         json_object_set(record, "layer", layer);
@@ -63,12 +65,19 @@ static kn_status read_back(const kn_model *m, const kn_layer *arrays, json_t *la
     assert_ok(ctx, kn_layer_add(ctx, arrays, w));
     assert_ok(ctx, kn_st_write_bytes(ctx, w, &bytes, &n));
     assert_ok(ctx, kn_st_parse(ctx, "x.safetensors", bytes, n, &f));
-    kn_status status = kn_layer_read(ctx, f, record, (kn_layer_for){&m->x, T}, &out);
-    kn_layer_clear(&out);
+    kn_status status = kn_layer_read(ctx, f, record, of, out);
     kn_st_close(f);
     kn_free(bytes);
     kn_st_writer_free(w);
     json_decref(record);
+    return status;
+}
+
+static kn_status read_back(const kn_model *m, const kn_layer *arrays, json_t *layer, ptrdiff_t T)
+{
+    kn_layer out;
+    kn_status status = read_sites(m, arrays, layer, (kn_layer_for){.T = T, .S = arrays->S}, &out);
+    kn_layer_clear(&out);
     return status;
 }
 
@@ -156,6 +165,49 @@ static void arrays_that_lie_are_refused(void **state)
     crowd_free(&train);
 }
 
+static void terms_of_sites_come_back_or_are_refused(void **state)
+{
+    (void)state;
+    static const char *const LIES[] = {"2", "4", "0", "-3", "3.0", "null", "\"3\"", "[]", "true"};
+    static const double NONSENSE[] = {NAN, INFINITY, -1e7};
+    double terms[3] = {0.25, -1.5, 0.1 + 0.2};
+    crowd train = people(3, 80);
+    kn_model *m = crowd_fit(ctx, &train, "calibrate=full");
+    kn_layer out, l = m->layer;
+    l.S = 3;
+    l.batch = terms;
+    json_t *good = kn_layer_to_json(&l), *without = kn_layer_to_json(&m->layer);
+    assert_null(json_object_get(without, "sites"));
+    assert_ok(ctx, read_sites(m, &l, good, (kn_layer_for){.T = m->gp.T, .S = 3}, &out));
+    assert_int_equal(out.S, 3);
+    assert_memory_equal(out.batch, terms, sizeof terms);
+    kn_layer_clear(&out);
+    assert_int_not_equal(read_sites(m, &l, good, (kn_layer_for){.T = m->gp.T}, &out), KN_OK);
+    kn_layer_clear(&out); /* of a model that has no sites */
+    for (size_t k = 0; k < sizeof LIES / sizeof *LIES; k++) {
+        json_t *bad = json_deep_copy(good);
+        json_object_set_new(bad, "sites", json_loads(LIES[k], JSON_DECODE_ANY, NULL));
+        assert_bad(m, &l, bad);
+        json_decref(bad);
+    }
+    for (int k = 0; k < 3; k++) {
+        terms[1] = NONSENSE[k];
+        assert_bad(m, &l, good);
+    }
+    terms[1] = 0;
+    kn_layer none = m->layer; /* no array, one of other length */
+    assert_int_not_equal(read_sites(m, &none, good, (kn_layer_for){.T = m->gp.T, .S = 3}, &out),
+                         KN_OK);
+    kn_layer_clear(&out);
+    l.S = 2;
+    assert_int_not_equal(read_sites(m, &l, good, (kn_layer_for){.T = m->gp.T, .S = 3}, &out),
+                         KN_OK);
+    kn_layer_clear(&out);
+    json_decref(good), json_decref(without);
+    kn_model_free(m);
+    crowd_free(&train);
+}
+
 int main(void)
 {
     ctx = kn_ctx_new();
@@ -163,6 +215,7 @@ int main(void)
         cmocka_unit_test(a_model_saved_and_opened_gives_the_same_z),
         cmocka_unit_test(a_record_that_lies_is_refused),
         cmocka_unit_test(arrays_that_lie_are_refused),
+        cmocka_unit_test(terms_of_sites_come_back_or_are_refused),
     };
     int failed = cmocka_run_group_tests_name("layer_file", tests, NULL, NULL);
     kn_ctx_free(ctx);

@@ -7,7 +7,7 @@
 
 static kn_ctx *ctx;
 
-enum { N = 90, T = 14, FOLDS = 6 };
+enum { N = 90, T = 14, FOLDS = 6, SITES = 4 };
 
 /* Spread that grows with age, and skew. */
 static crowd people(uint64_t seed)
@@ -229,16 +229,87 @@ static void assert_z(const kn_reference *made, const cells *c)
     }
 }
 
-static void a_whole_layer_is_the_steps_one_by_one(void **state)
+/* The terms of sites by their formula, each cell of the people outside fold f by itself; -1: of
+ * everybody. term: S */
+static void site_terms(const remake *r, const cells *c, int f, double *term)
 {
-    (void)state;
+    kn_mat z1 = ref_new(c->n, T);
+    double kurt, T_sq, a[SITES], n[SITES], q[SITES], all = 0, mean = 0, var = 0, mean_q = 0;
+    for (ptrdiff_t k = 0; k < c->n * T; k++)
+        z1.data[k] = c->e.data[k] / sqrt(c->v.data[k] + c->others.data[k] * c->factor.data[k]);
+    squares(z1, r->fold, f, &kurt, &T_sq);
+    for (int s = 0; s < SITES; s++) {
+        double sum = 0;
+        n[s] = 0;
+        for (ptrdiff_t i = 0; i < c->n; i++) {
+            if (r->site[i] != s || r->fold[i] == f)
+                continue;
+            n[s]++;
+            for (ptrdiff_t j = 0; j < T; j++)
+                sum += pow(kn_at(z1, i, j) * (f < 0 ? 1 : spread(c, r->fold, f, j)), 2);
+        }
+        a[s] = n[s] > 0 ? log(sum / (n[s] * T)) : 0;
+        q[s] = n[s] > 0 ? kurt / (n[s] * T_sq) : 1;
+        all += n[s];
+    }
+    for (int s = 0; s < SITES; s++) {
+        mean += n[s] / all * a[s];
+        mean_q += n[s] / all * q[s];
+    }
+    for (int s = 0; s < SITES; s++)
+        var += n[s] / all * pow(a[s] - mean, 2);
+    double v_a = fmax(var - mean_q, 1e-4);
+    for (int s = 0; s < SITES; s++)
+        term[s] = a[s] * v_a / (v_a + q[s]);
+    free(z1.data);
+}
+
+/* Into the factor of everybody the term of its site without its fold. */
+static void batch(const remake *r, cells *c, double *term)
+{
+    double without[FOLDS][SITES];
+    for (int f = 0; f < FOLDS; f++)
+        site_terms(r, c, f, without[f]);
+    site_terms(r, c, -1, term);
+    for (ptrdiff_t i = 0; i < c->n; i++)
+        for (ptrdiff_t j = 0; j < T && r->site[i] >= 0; j++)
+            kn_col(c->factor, j)[i] *= exp(without[r->fold[i]][r->site[i]]);
+}
+
+/* Two large sites of different noise, one of three people in one fold, one of nobody, and people
+ * of no site. */
+static void put_at_sites(const remake *r, crowd *c, int *site)
+{
+    int few = 0;
+    for (ptrdiff_t i = 0; i < c->n; i++) {
+        site[i] = i % 9 == 0 ? -1 : (int)(i % 2);
+        if (r->fold[i] == 2 && few < 3) {
+            site[i] = 3;
+            few++;
+        }
+        for (ptrdiff_t j = 0; j < T; j++)
+            kn_col(c->Y, j)[i] *= site[i] == 1 ? 2 : 1;
+    }
+}
+
+static void assert_steps(bool sites)
+{
     crowd crowd_ = people(1);
     remake r = remake_new(ctx, &crowd_, NULL, FOLDS);
     kn_layer l = {0};
     kn_reference made;
-    double none[N], line[N], curve[N], before[N], after[N];
+    double none[N], line[N], curve[N], with[N], before[N], after[N], term[SITES];
+    int site[N];
     kn_mat beta = ref_new(10, T), theta = ref_new(2, T);
     r.how = KN_CALIBRATE_FULL;
+    if (sites) {
+        put_at_sites(&r, &crowd_, site);
+        remake other = remake_new(ctx, &crowd_, r.fold, FOLDS);
+        remake_clear(&r);
+        r = other;
+        r.site = site;
+        r.S = SITES;
+    }
     assert_ok(ctx, remake_run(ctx, &r, &l, &made));
     cells c = held_out(&r.cv, NULL);
     gaussian(&c, none);
@@ -252,6 +323,16 @@ static void a_whole_layer_is_the_steps_one_by_one(void **state)
     }
     assert_gain(&l.part[KN_LAYER_LINE], N, none, line);
     assert_gain(&l.part[KN_LAYER_SQUARE], N, line, curve);
+    assert_int_equal(l.S, sites ? SITES : 0);
+    assert_true(l.part[KN_LAYER_BATCH].tried == sites);
+    if (sites) {
+        batch(&r, &c, term);
+        gaussian(&c, with);
+        assert_gain(&l.part[KN_LAYER_BATCH], N, curve, with);
+        for (int s = 0; s < SITES; s++)
+            assert_close(l.batch[s], term[s], 1e-9);
+        assert_true(term[1] > term[0] + 0.5 && term[2] == 0 && term[3] != 0);
+    }
     student(&c);
     shape(&r, &c, theta, before, after);
     assert_gain(&l.part[KN_LAYER_SHAPE], N, before, after);
@@ -264,6 +345,18 @@ static void a_whole_layer_is_the_steps_one_by_one(void **state)
     remake_clear(&r);
     crowd_free(&crowd_);
     free(beta.data), free(theta.data);
+}
+
+static void a_whole_layer_is_the_steps_one_by_one(void **state)
+{
+    (void)state;
+    assert_steps(false);
+}
+
+static void the_noise_of_sites_is_one_of_the_steps(void **state)
+{
+    (void)state;
+    assert_steps(true);
 }
 
 static void without_parts_it_is_the_student_step(void **state)
@@ -387,6 +480,7 @@ int main(void)
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_layer_is_the_steps_one_by_one),
+        cmocka_unit_test(the_noise_of_sites_is_one_of_the_steps),
         cmocka_unit_test(without_parts_it_is_the_student_step),
         cmocka_unit_test(some_people_are_judged_by_their_own_groups),
         cmocka_unit_test(leave_one_out_takes_the_layer_as_it_is),
