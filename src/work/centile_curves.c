@@ -64,6 +64,7 @@ out:
 typedef struct passing {
     kn_curves *c;
     kn_mat D;       /* n x F: columns of the noise scale; none without one */
+    double *term;   /* n  its terms of sites; NULL: none */
     double *factor; /* n */
     ptrdiff_t at;   /* responses of `kept` that have passed */
     double *ratio;  /* n  sums of extrapolation */
@@ -77,7 +78,8 @@ static void keep(passing *p, const kn_block *b, ptrdiff_t j)
     ptrdiff_t k = b->first + j, to = p->at++;
     double sd = m->y.sd[k], own = sd * sd;
     kn_site_shift shift = shift_of(m, p->c->site, k);
-    kn_layer_factor(p->D, p->D.data ? kn_col(m->layer.beta, k) : NULL, p->c->n, p->factor);
+    const double *beta = p->D.data ? kn_col(m->layer.beta, k) : NULL;
+    kn_layer_factor(p->D, beta, p->c->n, p->term, p->factor);
     for (ptrdiff_t i = 0; i < p->c->n; i++) {
         kn_col(p->c->mean, to)[i] = (kn_at(b->mean, i, j) + shift.offset) * sd + m->y.mean[k];
         kn_col(p->c->var, to)[i] = (kn_at(b->var, i, j) + shift.var) * own;
@@ -112,6 +114,25 @@ static void judge(const passing *p, const kn_gp_maps *maps, const int *held)
     }
 }
 
+/* What the noise at these points depends on. */
+static kn_status prepare_noise(kn_ctx *ctx, passing *p, kn_view raw)
+{
+    kn_status status;
+    const kn_model *m = p->c->model;
+    void *site = NULL;
+    KN_TRY(kn_alloc_d(ctx, p->c->n, &p->factor));
+    KN_TRY(kn_layer_columns(ctx, &m->layer, &m->x, raw, &p->D));
+    if (p->c->site.alone || m->batch.M == 0 || m->layer.S == 0)
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, p->c->n, sizeof(int), &site));
+    KN_TRY(kn_alloc_d(ctx, p->c->n, &p->term));
+    kn_batch_sites(&m->batch, raw, site);
+    kn_layer_shift(&m->layer, site, p->c->n, p->term);
+out:
+    kn_free(site);
+    return status;
+}
+
 kn_status kn_curves_make(kn_ctx *ctx, kn_view raw, kn_curves *of)
 {
     kn_status status;
@@ -125,10 +146,9 @@ kn_status kn_curves_make(kn_ctx *ctx, kn_view raw, kn_curves *of)
     KN_TRY(kn_mat_new(ctx, of->n, of->S, &of->var));
     KN_TRY(kn_mat_new(ctx, of->n, of->S, &of->noise));
     KN_TRY(kn_alloc_d(ctx, of->n, &of->extrapolation));
-    KN_TRY(kn_alloc_d(ctx, of->n, &p.factor));
     KN_TRY(kn_alloc_d(ctx, of->n, &p.ratio));
     KN_TRY(kn_alloc(ctx, of->n, sizeof(int), &held));
-    KN_TRY(kn_layer_columns(ctx, &m->layer, &m->x, raw, &p.D));
+    KN_TRY(prepare_noise(ctx, &p, raw));
     KN_TRY(predict(ctx, m, raw, of->site.alone, held, &maps));
     kn_walk walk = {.Y = kn_responses_of((kn_view){.rows = of->n, .cols = m->y.n_all}, &m->y),
                     .maps = &maps};
@@ -136,6 +156,7 @@ kn_status kn_curves_make(kn_ctx *ctx, kn_view raw, kn_curves *of)
     judge(&p, &maps, held);
 out:
     kn_mat_clear(&p.D);
+    kn_free(p.term);
     kn_free(p.factor);
     kn_free(p.ratio);
     kn_free(held);

@@ -176,13 +176,21 @@ awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
         for (i = 1; i <= 20; i++) { age = 20 + 60 * u(); e = (s - 3.5) / 2
             printf "p%d_%02d,%.2f,S%d,%s,%.4f,%.4f,%.4f\n", s, i, age, s, s % 2 ? "x" : "y", 5 - age / 40 + e + 0.3 * n(), 3 + age / 60 - e + 0.3 * n(),
                 2 + age / 90 + 0.3 * n() >file } } }'
-works "fit of six sites" fit -c sites.csv -y sites.csv --use age,site --targets a,b,c -o sites.safetensors
+works "fit of six sites" fit -c sites.csv -y sites.csv --use age,site --targets a,b,c --calibrate full -o sites.safetensors
 works "... at each of them" centiles sites.safetensors --over age --at site=S1 --grid 2 --centiles 50 -o site1
 works "... and at the last" centiles sites.safetensors --over age --at site=S6 --grid 2 --centiles 50 -o site6
 works "... and at their mean" centiles sites.safetensors --over age --grid 2 --centiles 50 --bands none -o sitem
 first() { awk -F '\t' '$1 == "a" { print $5; exit }' "$1/centiles.tsv"; }
 check "the mean is between, 1.25 from both" awk -v a="$(first site1)" -v b="$(first site6)" -v m="$(first sitem)" \
     'BEGIN { exit !(m - a > 0.9 && m - a < 1.6 && b - m > 0.9 && b - m < 1.6) }'
+awk -F '\t' 'BEGIN { print "participant_id,age,site" >"at1.csv"; print "participant_id,a,b,c" >"aty1.csv" }
+    NR > 1 && $1 == "a" { n++; print "n" n "," $2 "," $3 >"at1.csv"; print "n" n "," $4 + n / 9 ",4.1,3.2" >"aty1.csv" }' site1/params.tsv
+works "people of a site" score sites.safetensors -c at1.csv -y aty1.csv -o scored1
+if /usr/bin/python3 -c 'import scipy' 2>/dev/null; then
+    check "... have the z of its curves" oracle z site1 scored1/z.csv at1.csv aty1.csv
+else
+    skip "... have the z of its curves" "scipy is not there"
+fi
 works "adapt" adapt sites.safetensors -c new.csv -y new.csv -o adapted.safetensors
 misused "a site that the model was not adapted to" ": --at: site is 'S7', expected S1, S2, S3, S4, S5, ... or mean" \
     centiles sites.safetensors --over age --at site=S7 -o no
