@@ -5,6 +5,7 @@
  *
  * so that z decides the height, and what site or sex adds is gone [METHOD 8f]. z are those of
  * score: of a training person the one that his fold gave him. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,6 @@
 #include "norm/layer_inverse.h"
 #include "norm/normal.h"
 #include "work/centiles.h"
-#include "work/mapfile.h"
 #include "work/room.h"
 #include "work/scores.h"
 
@@ -83,6 +83,7 @@ static kn_status move_people(kn_ctx *ctx, points *p)
     kn_work_room room = kn_room_to_score(ctx, &w->s, w->model, 0, 0);
     KN_TRY(kn_people_new(ctx, w->people, &w->s, (kn_known){.recipe = &w->model->recipe}, &room.room,
                          &people));
+    assert(people.n == p->scores->n);
     KN_TRY(kn_grid_move(ctx, &w->grid, people.X, &p->code));
     KN_TRY(kn_grid_raw(ctx, &w->grid, p->code, w->model, &p->raw));
 out:
@@ -170,21 +171,11 @@ out:
 /* ---- files ------------------------------------------------------------------------------------
  */
 
-static kn_maplayout layout_of(const kn_centiles_work *w, char *const *id)
-{
-    return (kn_maplayout){.dir = w->s.folder,
-                          .format = KN_FORMAT_TRAINED,
-                          .space = &w->model->space,
-                          .T = w->model->space.T,
-                          .id = (const char *const *)id,
-                          .options = &w->write};
-}
-
 kn_status kn_points_check(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
     char path[KN_CENTILES_PATH];
-    kn_maplayout layout = layout_of(w, NULL);
+    kn_maplayout layout = kn_centiles_layout(w, NULL);
     double rows = (double)kn_data_count(w->people) * (double)w->S;
     KN_TRY(kn_centiles_path(ctx, w, TABLE, path));
     KN_TRY(kn_writer_check(ctx, path, &w->write));
@@ -206,7 +197,7 @@ static kn_status open_files(kn_ctx *ctx, points *p)
     kn_status status;
     char path[KN_CENTILES_PATH];
     kn_centiles_work *w = p->w;
-    p->layout = layout_of(w, p->scores->id);
+    p->layout = kn_centiles_layout(w, p->scores->id);
     for (int k = 0; kn_centiles_images(w) && k < N_MAPS; k++) {
         KN_TRY(kn_mapfile_new(ctx, &p->layout, MAPS[k], p->scores->n, false, &p->file[k]));
         KN_TRY(kn_alloc_f(ctx, p->layout.T, &p->row[k]));

@@ -9,7 +9,6 @@
 
 #include "data/columns.h"
 #include "data/words.h"
-#include "norm/extrapolation.h"
 #include "norm/layer_inverse.h"
 #include "norm/normal.h"
 #include "work/scores.h"

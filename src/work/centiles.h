@@ -8,6 +8,7 @@
 #include "norm/band.h"
 #include "work/centile_curves.h"
 #include "work/centile_grid.h"
+#include "work/mapfile.h"
 
 typedef enum kn_bands { KN_BANDS_NONE, KN_BANDS_MODEL, KN_BANDS_JACKKNIFE } kn_bands;
 extern const char *const kn_bands_name[]; /* none, model, jackknife */
@@ -81,7 +82,8 @@ kn_status kn_centiles_check(kn_ctx *ctx, kn_centiles_work *w);
 /* Tables, or maps of images; then summary.json. Counts files in the info. */
 kn_status kn_centiles_write(kn_ctx *ctx, kn_centiles_work *w);
 kn_status kn_centiles_summary(kn_ctx *ctx, kn_centiles_work *w);
-/* Of images, in centiles_maps.c. */
+/* Of images, in centiles_maps.c. label: the name of each volume. */
+kn_maplayout kn_centiles_layout(const kn_centiles_work *w, char *const *label);
 kn_status kn_centile_maps_check(kn_ctx *ctx, kn_centiles_work *w);
 kn_status kn_centile_maps_write(kn_ctx *ctx, kn_centiles_work *w);
 /* The people: points.tsv, of images maps too. */

@@ -10,7 +10,6 @@
 #include "io/path.h"
 #include "norm/extrapolation.h"
 #include "work/centiles.h"
-#include "work/mapfile.h"
 
 enum { BATCH_BYTES = 1 << 26, LABEL = 256 };
 
@@ -41,7 +40,7 @@ static bool map_at(const kn_centiles_work *w, int m, map *out)
 enum { N_LAW = 4, MOST = 3 * KN_CENTILES_MOST + 2 };
 static const char *const LAW_NAMES[N_LAW] = {"params_a", "params_b", "params_loc", "params_sc"};
 
-static kn_maplayout layout_of(const kn_centiles_work *w, char **label)
+kn_maplayout kn_centiles_layout(const kn_centiles_work *w, char *const *label)
 {
     return (kn_maplayout){.dir = w->s.folder,
                           .format = KN_FORMAT_TRAINED,
@@ -55,7 +54,7 @@ kn_status kn_centile_maps_check(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
     char path[KN_CENTILES_PATH];
-    kn_maplayout layout = layout_of(w, NULL);
+    kn_maplayout layout = kn_centiles_layout(w, NULL);
     map m;
     KN_TRY(kn_centiles_path(ctx, w, "grid.tsv", path));
     KN_TRY(kn_writer_check(ctx, path, &w->write));
@@ -188,7 +187,7 @@ static kn_status open_files(kn_ctx *ctx, writing *o)
     kn_status status;
     char path[KN_CENTILES_PATH];
     kn_centiles_work *w = o->w;
-    o->layout = layout_of(w, o->label);
+    o->layout = kn_centiles_layout(w, o->label);
     KN_TRY(kn_alloc_f(ctx, o->layout.T, &o->row));
     blank(o);
     for (o->n = 0; map_at(w, o->n, &o->map[o->n]); o->n++)

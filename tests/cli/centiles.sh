@@ -168,14 +168,14 @@ tr , '\t' <at.csv >c/params.tsv
 refused "an input among the outputs" "c/params.tsv: is an input of this run, and is not replaced" \
     centiles model.safetensors --over age --people c/params.tsv -y aty.csv --force -o c
 
-# ---- sites: 6 of training that lie 0.5 apart, 20 people each, and a seventh with controls
+# ---- sites: 6 of training that lie 0.5 apart and spread differently, 20 people each, and a seventh with controls
 awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
     function n() { return u() + u() + u() + u() + u() + u() + u() + u() + u() + u() + u() + u() - 6 }
     BEGIN { x = 9; for (s = 1; s <= 7; s++) { file = s == 7 ? "new.csv" : "sites.csv"
         if (s == 1 || s == 7) print "participant_id,age,site,scanner,a,b,c" >file
-        for (i = 1; i <= 20; i++) { age = 20 + 60 * u(); e = (s - 3.5) / 2
-            printf "p%d_%02d,%.2f,S%d,%s,%.4f,%.4f,%.4f\n", s, i, age, s, s % 2 ? "x" : "y", 5 - age / 40 + e + 0.3 * n(), 3 + age / 60 - e + 0.3 * n(),
-                2 + age / 90 + 0.3 * n() >file } } }'
+        for (i = 1; i <= 20; i++) { age = 20 + 60 * u(); e = (s - 3.5) / 2; w = s % 2 ? 0.15 : 0.4
+            printf "p%d_%02d,%.2f,S%d,%s,%.4f,%.4f,%.4f\n", s, i, age, s, s % 2 ? "x" : "y", 5 - age / 40 + e + w * n(), 3 + age / 60 - e + w * n(),
+                2 + age / 90 + w * n() >file } } }'
 works "fit of six sites" fit -c sites.csv -y sites.csv --use age,site --targets a,b,c --calibrate full -o sites.safetensors
 works "... at each of them" centiles sites.safetensors --over age --at site=S1 --grid 2 --centiles 50 -o site1
 works "... and at the last" centiles sites.safetensors --over age --at site=S6 --grid 2 --centiles 50 -o site6
@@ -191,6 +191,8 @@ if /usr/bin/python3 -c 'import scipy' 2>/dev/null; then
 else
     skip "... have the z of its curves" "scipy is not there"
 fi
+check "the noise of sites is their own" awk -v a="$(awk -F '\t' '$1 == "c" { print $5; exit }' site1/params.tsv)" \
+    -v b="$(awk -F '\t' '$1 == "c" { print $5; exit }' site6/params.tsv)" 'BEGIN { exit !(b > 1.5 * a) }'
 works "adapt" adapt sites.safetensors -c new.csv -y new.csv -o adapted.safetensors
 misused "a site that the model was not adapted to" ": --at: site is 'S7', expected S1, S2, S3, S4, S5, ... or mean" \
     centiles sites.safetensors --over age --at site=S7 -o no
