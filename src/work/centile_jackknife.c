@@ -18,11 +18,18 @@ static kn_status fit_options(kn_ctx *ctx, const kn_centiles_work *w, kn_options 
     static const char *const same[] = {"covariates", "responses", "threads", "memory", "scratch"};
     kn_status status;
     const char *key;
-    json_t *value,
-        *given = w->model->options ? json_loads(w->model->options, 0, NULL) : json_object();
+    json_t *value, *given = w->model->options ? json_loads(w->model->options, 0, NULL) : NULL;
+    if (!given)
+        return kn_fail(
+            ctx, KN_ERR_DATA,
+            "{bands=jackknife}: the model does not know with which options it was fitted "
+            "(fit it again)");
     KN_TRY(kn_options_new(ctx, "fit", out));
-    json_object_foreach(given, key, value) if (json_is_string(value))
-        KN_TRY(kn_options_set(ctx, *out, key, json_string_value(value)));
+    json_object_foreach(given, key, value)
+    {
+        if (json_is_string(value))
+            KN_TRY(kn_options_set(ctx, *out, key, json_string_value(value)));
+    }
     for (size_t k = 0; k < sizeof same / sizeof *same; k++)
         if (kn_options_get(w->options, same[k]))
             KN_TRY(kn_options_set(ctx, *out, same[k], kn_options_get(w->options, same[k])));
