@@ -91,7 +91,8 @@ static void run(bench *b, const bench_data *d, int P)
     BENCH_TRY(b, kn_reference_make(b->ctx, &job, &r, &summary));
     kn_set_progress(b->ctx, NULL, NULL);
     lap(&w, DEVIANCE);
-    BENCH_TRY(b, kn_reference_loo(b->ctx, &(kn_loo_job){.gp = &m->gp, .Y = &R, .layer = &m->layer}, &r, &summary));
+    BENCH_TRY(b, kn_reference_loo(b->ctx, &(kn_loo_job){.gp = &m->gp, .Y = &R, .layer = &m->layer},
+                                  &r, &summary));
     lap(&w, LOO);
     report(b, &w, N, m->gp.T, P);
     kn_reference_clear(&r);
