@@ -345,6 +345,22 @@ typedef struct kn_export_info { /* errors: the largest, in standard deviations o
 /* info may be NULL. */
 KN_API kn_status kn_export(kn_ctx *ctx, const kn_model *model, const kn_options *options,
                            kn_export_info *info);
+/* Centile curves over {over} at the covariates {at}, in the units of the responses, with bands;
+ * options of "centiles". training: the people that the model was fitted to, for {bands=jackknife};
+ * people: with responses, to be placed among the curves. Either may be NULL: read from the files
+ * that {covariates}, {people} and {responses} name, or none. Tables or maps go to the folder
+ * {output}. */
+typedef struct kn_centiles_info {
+    size_t size; /* sizeof(kn_centiles_info) as the caller was compiled */
+    ptrdiff_t responses, curves, values, centiles; /* values of {over} along each curve */
+    ptrdiff_t people, files;
+    int bands;                /* 0 none, 1 model, 2 jackknife */
+    ptrdiff_t n_extrapolated; /* points with extrapolation_pct above 99 */
+} kn_centiles_info;
+
+/* info may be NULL. */
+KN_API kn_status kn_centiles(kn_ctx *ctx, const kn_model *model, kn_data *training, kn_data *people,
+                             const kn_options *options, kn_centiles_info *info);
 
 #ifdef __cplusplus
 }

@@ -25,6 +25,14 @@ void kn_data_free(kn_data *d)
 {
     if (!d)
         return;
+    kn_free(d->left);
+    kn_free(d->response_left);
+    kn_match_clear(&d->match);
+    kn_warnings_clear(&d->warnings);
+    if (d->held) { /* the rest is lent */
+        kn_free(d);
+        return;
+    }
     for (ptrdiff_t k = 0; k < d->n_columns; k++) {
         kn_free(d->column[k].name);
         kn_names_free(d->column[k].text, d->n);
@@ -34,9 +42,6 @@ void kn_data_free(kn_data *d)
     kn_names_free(d->session_id, d->n);
     kn_free(d->where);
     kn_free(d->session);
-    kn_free(d->left);
-    kn_free(d->response_left);
-    kn_match_clear(&d->match);
     if (d->responses != d->covariates)
         kn_table_free(d->responses);
     kn_table_free(d->covariates);
@@ -46,20 +51,19 @@ void kn_data_free(kn_data *d)
     kn_free(d->covariates_path);
     kn_free(d->responses_path);
     kn_free(d->mask);
-    kn_warnings_clear(&d->warnings);
     kn_free(d);
 }
 
 ptrdiff_t kn_data_count(const kn_data *d)
 {
-    return d->in_memory ? d->n : d->match.n;
+    return d->in_memory && !d->held ? d->n : d->match.n;
 }
 
 static kn_status check_open(kn_ctx *ctx, const kn_data *d, const void *values)
 {
     if (!d || !values)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", d ? "values" : "data");
-    if (!d->in_memory)
+    if (!d->in_memory || d->held)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "data from files take nothing from memory");
     return KN_OK;
 }
@@ -220,6 +224,8 @@ kn_status kn_data_settle(kn_ctx *ctx, const kn_settings *s, kn_data *d)
 {
     kn_status status = KN_OK;
     bool fresh = !d->covariates;
+    if (d->held) /* chosen among those that were settled */
+        return KN_OK;
     kn_warnings *before = kn_keep_warnings(ctx, &d->warnings);
     if (fresh)
         KN_TRY(make_table(ctx, d));
@@ -245,7 +251,7 @@ const char *kn_data_person(const kn_data *d, ptrdiff_t row)
 
 bool kn_data_has_responses(const kn_data *d)
 {
-    return d->responses || d->images || d->array.source.name || d->view.data;
+    return d->held || d->responses || d->images || d->array.source.name || d->view.data;
 }
 
 const char *kn_data_responses_name(const kn_data *d)

@@ -18,6 +18,7 @@ typedef enum kn_left { /* why a row is not used, where that was asked for */
                        KN_LEFT_BY_WHERE,
                        KN_LEFT_BY_SESSION, /* another one of the same person is used */
                        KN_LEFT_WITH_ROW,   /* a response: with its row of the covariates */
+                       KN_LEFT_BY_FOLD,    /* not among these of the people (held.h) */
 } kn_left;
 
 struct kn_data {
@@ -42,6 +43,9 @@ struct kn_data {
     char **view_name; /* view.cols, or NULL */
     char *covariates_path, *responses_path, *mask;
     kn_warnings warnings; /* given while it was made */
+    /* Some of the people of other data (held.h): the values are there, and all but the match, who
+     * is left and the warnings is lent. NULL: data of their own. */
+    struct kn_held *held;
 };
 
 /* The table and the match of data given in memory; of files they are there already, and are made

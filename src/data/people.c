@@ -7,6 +7,7 @@
 
 #include "data/blank.h"
 #include "data/columns.h"
+#include "data/held.h"
 #include "data/outliers.h"
 #include "data/response_files.h"
 #include "data/responses.h"
@@ -132,7 +133,7 @@ static kn_status find_responses(kn_ctx *ctx, job *j)
 {
     const kn_data *d = j->data;
     kn_space table = {.kind = KN_SPACE_TABLE};
-    if (!j->responses || !d->responses)
+    if (!j->responses || !d->responses || d->held)
         return KN_OK;
     if (j->space->kind != KN_SPACE_TABLE)
         return kn_space_compare(ctx, kn_data_responses_name(d), &table, j->space);
@@ -177,7 +178,8 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
                                     d->responses == d->covariates ? d->id_col : d->response_id_col,
                                 .taken = taken,
                                 .n_taken = n + (group != NULL)};
-        KN_TRY(kn_select(ctx, d->responses, &so, &j->selection));
+        KN_TRY(d->held ? kn_held_select(ctx, d, &j->selection)
+                       : kn_select(ctx, d->responses, &so, &j->selection));
     }
     ro.responses = (const char *const *)j->selection.name;
     ro.n_responses = j->selection.n;
@@ -271,16 +273,20 @@ static kn_status read_responses(kn_ctx *ctx, const job *j, kn_people *p)
         row[i] = j->pair[3 * i];
     bool fill = !j->recipe && j->s->missing_responses == KN_RESPONSES_FILL;
     kn_response_rows rows = {j->n, row, fill ? KN_LEAST_VALUES : 0};
-    status = d->responses   ? kn_read_table(ctx, j->room, d, &j->selection, &rows, p)
+    status = d->held        ? kn_read_held(ctx, j->room, d, j->space, &rows, p)
+             : d->responses ? kn_read_table(ctx, j->room, d, &j->selection, &rows, p)
              : d->images    ? kn_read_images(ctx, j->room, d, j->space, &rows, p)
              : d->view.data ? kn_read_view(ctx, j->room, d, j->space, &rows, p)
                             : kn_read_array(ctx, j->room, d, &rows, p);
+    if (d->held) /* looked at when they were read */
+        goto out;
     if (status == KN_OK && j->space && !d->images && !d->view.data)
         status = kn_space_compare(ctx, kn_data_responses_name(d), &p->space, j->space);
     if (status == KN_OK && !j->recipe && !fill)
         status = kn_blank_refuse(ctx, d, &rows, p);
     if (status == KN_OK && !j->recipe && d->responses)
         status = kn_outliers_tell(ctx, d->responses, j->selection.col, j->selection.n, row, j->n);
+out:
     kn_free(row);
     return status;
 }

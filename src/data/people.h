@@ -17,6 +17,7 @@ typedef struct kn_response_shape {
     ptrdiff_t sites;   /* at most, where categories are batches */
     double held;       /* bytes that stay with the input files, such as the text of a table */
     double reading;    /* bytes of work while they are read */
+    double there;      /* bytes of all this that are in memory already */
 } kn_response_shape;
 
 /* Where the values may go: whoever knows the work that follows says. */
@@ -26,6 +27,7 @@ typedef struct kn_room {
                        bool at_least, bool *in_file);
     double bytes;        /* that all of the work may hold */
     const char *scratch; /* a folder */
+    double beside;       /* bytes that are held all the while, by whoever calls */
     bool by_rows;        /* people pass one after the other, not responses */
 } kn_room;
 

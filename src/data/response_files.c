@@ -31,9 +31,7 @@ static kn_response_shape shape_of(const kn_people *p, ptrdiff_t n, ptrdiff_t T, 
                                .value = type == KN_F32 ? (int)sizeof(float) : (int)sizeof(double)};
 }
 
-/* Room for n x T values, in memory or in a scratch file, as p->Y: row by row, or column by column
- * where `columns` asks for it or a fit will read from a file. */
-static kn_status make_room(kn_ctx *ctx, const kn_room *room, const kn_response_shape *s,
+kn_status kn_response_room(kn_ctx *ctx, const kn_room *room, const kn_response_shape *s,
                            bool columns, kn_people *p)
 {
     kn_status status;
@@ -107,7 +105,7 @@ kn_status kn_read_table(kn_ctx *ctx, const kn_room *room, const kn_data *d,
     kn_status status;
     kn_response_shape s = shape_of(p, r->n, selection->n, KN_F64);
     s.held = table_bytes(d->responses);
-    KN_TRY(make_room(ctx, room, &s, true, p));
+    KN_TRY(kn_response_room(ctx, room, &s, true, p));
     kn_mat all = kn_mat_cols(p->scratch.data ? p->scratch.data : p->values, r->n, selection->n);
     for (ptrdiff_t t = 0; t < selection->n; t += COLUMNS) {
         kn_selection some = *selection;
@@ -179,7 +177,7 @@ kn_status kn_read_array(kn_ctx *ctx, const kn_room *room, const kn_data *d,
     kn_status status;
     const kn_npy_header *h = &d->array.header;
     kn_response_shape s = shape_of(p, r->n, h->cols, d->array.type);
-    KN_TRY(make_room(ctx, room, &s, h->fortran, p));
+    KN_TRY(kn_response_room(ctx, room, &s, h->fortran, p));
     p->space.kind = KN_SPACE_NONE;
     p->space.T = h->cols;
     KN_TRY(h->fortran ? read_columns(ctx, d, r, s.value, p)
@@ -338,7 +336,7 @@ kn_status kn_read_images(kn_ctx *ctx, const kn_room *room, const kn_data *d, con
     s.reading = OF_A_VOXEL * (double)voxels_of(d) * kn_images_workers(ctx, d->images);
     kn_log(ctx, KN_LOG_DETAIL, "%td images of %td voxels: %.1f MB", r->n, s.T,
            (double)r->n * (double)s.T * 4e-6);
-    KN_TRY(make_room(ctx, room, &s, false, p));
+    KN_TRY(kn_response_room(ctx, room, &s, false, p));
     KN_TRY(read_all(ctx, d, r, s.T, rows_at_once(room, &s, AT_ONCE), p));
 out:
     return status;
@@ -392,7 +390,7 @@ kn_status kn_read_view(kn_ctx *ctx, const kn_room *room, const kn_data *d, const
         goto out;
     }
     kn_response_shape s = shape_of(p, r->n, T, KN_F64);
-    KN_TRY(make_room(ctx, room, &s, true, p));
+    KN_TRY(kn_response_room(ctx, room, &s, true, p));
     kn_mat all = kn_mat_cols(p->scratch.data ? p->scratch.data : p->values, r->n, T);
     for (ptrdiff_t t = 0; t < T; t++) {
         for (ptrdiff_t i = 0; i < r->n; i++)

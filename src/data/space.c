@@ -29,6 +29,27 @@ out:
     return status;
 }
 
+kn_status kn_space_copy(kn_ctx *ctx, const kn_space *from, kn_space *out)
+{
+    kn_status status = KN_OK;
+    *out = (kn_space){.kind = from->kind,
+                      .T = from->T,
+                      .geometry = from->geometry,
+                      .parts = from->parts};
+    if (from->name)
+        KN_TRY(kn_names_copy(ctx, (const char *const *)from->name, from->T, &out->name));
+    if (from->voxel) {
+        KN_TRY(kn_alloc_i(ctx, from->T, &out->voxel));
+        memcpy(out->voxel, from->voxel, (size_t)from->T * sizeof *from->voxel);
+    }
+    for (int k = 0; k < from->parts; k++)
+        KN_TRY(kn_image_part_copy(ctx, &from->part[k], &out->part[k]));
+out:
+    if (status != KN_OK)
+        kn_space_clear(out);
+    return status;
+}
+
 void kn_space_clear(kn_space *s)
 {
     kn_names_free(s->name, s->T);

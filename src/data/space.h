@@ -22,6 +22,7 @@ typedef struct kn_space {
     ptrdiff_t *voxel; /* T voxel indices, ascending, x fastest; images only */
 } kn_space;
 
+kn_status kn_space_copy(kn_ctx *ctx, const kn_space *from, kn_space *out);
 void kn_space_clear(kn_space *s);
 
 /* Room for T copies of texts. */

@@ -61,8 +61,9 @@ static void lacking(const kn_table *t, const kn_recipe *recipe, ptrdiff_t row, c
     snprintf(out, size, "missing %s", list.n > 0 ? list.text : "covariate");
 }
 
-static const char *const LEFT[] = {
-    [KN_LEFT_BY_WHERE] = "not chosen by where", [KN_LEFT_BY_SESSION] = "another session"};
+static const char *const LEFT[] = {[KN_LEFT_BY_WHERE] = "not chosen by where",
+                                   [KN_LEFT_BY_SESSION] = "another session",
+                                   [KN_LEFT_BY_FOLD] = "in another fold"};
 
 static kn_status absent_rows(kn_ctx *ctx, const kn_data *d, const kn_recipe *recipe,
                              const kn_people *p, kn_attendance *out)

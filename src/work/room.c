@@ -148,10 +148,13 @@ static kn_status place(const kn_room *self, kn_ctx *ctx, const kn_response_shape
     s.T = r->T;
     s.F = r->F;
     s.value = r->value;
-    s.held = r->held;
+    s.held = r->held + self->beside;
     s.reading = r->reading;
     s.threads = kn_threads(ctx);
-    return kn_place_responses(ctx, &w->allowance, &s, at_least, in_file);
+    kn_allowance a = w->allowance;
+    if (a.address_space) /* what is left beside these */
+        a.bytes += r->there;
+    return kn_place_responses(ctx, &a, &s, at_least, in_file);
 }
 
 static kn_work_room room_of(kn_ctx *ctx, const kn_settings *s)

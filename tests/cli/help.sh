@@ -18,13 +18,15 @@ example() { # command, its example
 example fit "kronorm fit -c participants.tsv --use age,sex,site -y images.txt -m mask.nii.gz -o model.safetensors"
 example predict "kronorm predict model.safetensors -c new_participants.tsv -o predicted"
 example score "kronorm score model.safetensors -c test_participants.tsv -y test_images.txt --label group=patient -o scored"
+example centiles "kronorm centiles model.safetensors --over age --at site=mean -o curves"
 example overlap "kronorm overlap scored --by group -c test_participants.tsv -o overlap"
 example export "kronorm export model.safetensors -o shared.safetensors"
+example adapt "kronorm adapt model.safetensors -c controls.tsv -y controls.txt -o adapted.safetensors"
 example simulate "kronorm simulate --kind cohort --samples 120 --patients 20 -o study"
 example reproduce "kronorm reproduce --data visual --methods smtgpr --repeats 2 -o results"
 example info "kronorm info model.safetensors --json"
 
-for c in fit predict score overlap export simulate reproduce info; do
+for c in fit adapt predict score overlap change centiles export simulate reproduce info; do
     kronorm $c --man
     check "$c has a manual page with an example and its exit codes" test \
         "$(grep -cE '^\.(TH KRONORM|SH (OPTIONS|EXAMPLE|EXIT STATUS))' "$logs/out")" -eq 4

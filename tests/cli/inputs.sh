@@ -117,7 +117,7 @@ check "... nor which run it was, and that is said" said \
 check "... as are the covariates there are" said \
     "wide.csv: covariates are age (number), sex (2 levels: F, M), site (batch, 2 levels: A, B), scanner_id (batch, 3 levels: 1, 2, 3), kids (number)"
 works "info tells kinds and levels" info wide.safetensors
-check "... of categories" grep -q '^  scanner_id: 3 levels (1, 2, 3)$' "$logs/out"
+check "... of categories" grep -q '^  scanner_id: a batch of 3 levels (1, 2, 3)$' "$logs/out"
 fits "they are where they are asked for" named -c wide.csv -y thickness.csv --use age,group
 check "... and nothing is said of that" silent "not a covariate unless"
 works "people are scored whatever group they are of" score wide.safetensors -c wide.csv -y thickness.csv \

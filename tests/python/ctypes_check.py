@@ -49,9 +49,16 @@ class Change(C.Structure):
     _fields_ = [("size", C.c_size_t), ("people", SIZE), ("one_visit", SIZE), ("pairs", SIZE), ("responses", SIZE),
                 ("files", SIZE), ("reference_people", SIZE), ("reference_pairs", SIZE), ("far", SIZE), ("with_p", SIZE),
                 ("below", SIZE), ("gamma", DOUBLE), ("d0", DOUBLE), ("s0", DOUBLE)]
+
+
 class Export(C.Structure):
     _fields_ = [("size", C.c_size_t), ("points", SIZE), ("few", SIZE), ("mean", DOUBLE), ("sd", DOUBLE),
                 ("mean_between", DOUBLE), ("sd_between", DOUBLE), ("mean_beyond", DOUBLE), ("sd_beyond", DOUBLE)]
+
+
+class Centiles(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("responses", SIZE), ("curves", SIZE), ("values", SIZE), ("centiles", SIZE),
+                ("people", SIZE), ("files", SIZE), ("bands", C.c_int), ("n_extrapolated", SIZE)]
 
 
 class OldInfo(C.Structure):  # of a caller that was compiled when there was no more
@@ -455,6 +462,8 @@ def change_of_visits(model, folder):
             lambda: do(kn.change(ctx, model, data, o, None)))
     free("options_free", o)
     free("data_free", data)
+
+
 def a_model_to_give_away(model, folder):
     o = options("export", output=f"{folder}/shared.safetensors")
     info = Export(size=C.sizeof(Export))
@@ -464,6 +473,18 @@ def a_model_to_give_away(model, folder):
     free("options_free", o)
     o = options("export")
     refused("{output} is needed", "argument", lambda: do(kn.export(ctx, model, o, None)))
+
+
+def centiles_of_a_model(model, folder):
+    new, info = people(np.arange(40, 60)), Centiles(size=C.sizeof(Centiles))
+    o = options("centiles", over="age", grid=5, output=f"{folder}/centiles")
+    do(kn.centiles(ctx, model, None, new, o, C.byref(info)))
+    check((info.responses, info.values, info.centiles, info.people, info.files, info.bands) == (9, 5, 5, 20, 4, 1),
+          "curves with people among them")
+    free("options_free", o)
+    free("data_free", new)
+    o = options("centiles", over="weight", output=f"{folder}/none")
+    refused("{over}: the model has no covariate 'weight'", "argument", lambda: do(kn.centiles(ctx, model, None, None, o, None)))
     free("options_free", o)
 
 
@@ -483,6 +504,7 @@ with tempfile.TemporaryDirectory(prefix="kn-ctypes-") as folder:
     overlap_of_groups(folder)
     change_of_visits(opened, folder)
     a_model_to_give_away(opened, folder)
+    centiles_of_a_model(opened, folder)
     people_from_files(folder)
     what_goes_wrong(model)
     a_callback_that_cancels(train)

@@ -1,0 +1,12 @@
+/* Data read once, for fits of some of their people (data/held.h). */
+#ifndef KN_WORK_HOLD_H
+#define KN_WORK_HOLD_H
+
+#include "data/held.h"
+
+/* Room for the fit of all with these options of "fit", which every fit of some will be within;
+ * `beside`: bytes that the caller will hold all the while. */
+kn_status kn_hold_to_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, double beside,
+                         kn_held **out);
+
+#endif
