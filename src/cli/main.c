@@ -80,6 +80,10 @@ static int written(int code)
 {
     bool lost = ferror(stdout) != 0;
     errno = 0;
+    if (lost && code == 0) { /* before the end, and why is forgotten: another byte fails as well */
+        clearerr(stdout);
+        putchar('\n');
+    }
     lost = fflush(stdout) != 0 || lost;
     if (code != 0 || !lost)
         return code;

@@ -21,7 +21,6 @@ kn_status kn_read_images(kn_ctx *ctx, const kn_room *room, const kn_data *d, con
 kn_status kn_read_view(kn_ctx *ctx, const kn_room *room, const kn_data *d, const kn_space *space,
                        const kn_response_rows *r, kn_people *p);
 
-
 /* Room for n x T values as p->Y, in memory or in a scratch file, as the room says: row by row, or
  * column by column where `columns` asks for it or a fit will read from a file. */
 kn_status kn_response_room(kn_ctx *ctx, const kn_room *room, const kn_response_shape *s,

@@ -192,7 +192,10 @@ def model():
               "positive": (N,), "statistic_loo": (N,), "y_sum": (N,), "y_trivial_mean": (T,), "y_trivial_sd": (T,), "extrapolation": (N,), "z_cv": (N, T),
               "deviance_Q": (T, K), "deviance_lam": (K,), "deviance_psi": (T,),
               "deviance_ref": (N,), "deviance_noise_Q": (T, Kn), "deviance_noise_lam": (Kn,),
-              "deviance_noise_psi": (T,), "deviance_noise_ref": (N,), "voxels": (T,)}
+              "deviance_noise_psi": (T,), "deviance_noise_ref": (N,), "voxels": (T,), "site_mu": (T,),
+              "site_tau2": (T,), "site_w": (T,), "site_w_scale": (T,)}
+    if "scale_batch" in t:
+        shapes["scale_batch"] = (len(record["batch"]["codes"]),)
     for name, shape in shapes.items():
         check(name in t and t[name].shape == shape, f"{name} is {' x '.join(map(str, shape))}")
     check(set(t) == set(shapes) | {"nifti_header"}, "there is nothing undocumented")
