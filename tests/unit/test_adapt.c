@@ -286,34 +286,41 @@ static void moments_of(kn_mat z, double *mean, double *z2)
 static void an_offset_and_a_scale_that_are_planted_are_found_and_removed(void **state)
 {
     (void)state;
-    study s;
-    double mean, z2, off = 0, raw_mean, raw_z2;
-    study_new(8, 5, "calibrate=student", &s);
-    place *p = &s.new[0];
-    p->sd = 1.3;
-    for (int j = 0; j < T; j++)
-        p->offset[j] = 2 + 0.3 * j;
-    visitors controls = visitors_of(&s.w, p, 1, 40), v = visitors_of(&s.w, p, 1, 80);
-    kn_model *a = adapted_to(ctx, s.m, &controls);
-    kn_mat z = visitors_z(ctx, a, &v, "write=z"),
-           wide = visitors_z(ctx, s.m, &v, "write=z unseen=prior");
-    moments_of(z, &mean, &z2);
-    moments_of(wide, &raw_mean, &raw_z2);
-    assert_true(raw_mean > 1 && raw_z2 > 2); /* what there was to remove */
-    if (!(fabs(mean) < 0.15 && z2 > 0.85 && z2 < 1.2))
-        fail_msg("mean z %.3f, z2 %.3f", mean, z2);
-    assert_true(a->adapted.site[0].kappa > 4);
-    assert_true(a->adapted.site[0].factor > 1.3 && a->adapted.site[0].factor < 2.1); /* 1.3^2 */
-    for (int j = 0; j < T; j++) /* against the mean of the sites that there were */
-        for (int k = 0; k < 5; k++)
-            off +=
-                (a->adapted.offset.data[j] * s.m->y.sd[j] - p->offset[j] + s.known[k].offset[j]) /
-                (5 * T);
-    assert_true(fabs(off) < 0.35);
-    free(z.data), free(wide.data);
-    kn_model_free(a);
-    visitors_free(&controls), visitors_free(&v);
-    study_free(&s);
+    enum { TIMES = 6 };
+    double sum[5] = {0}, off = 0; /* mean z and z2, adapted and by the prior; ln factor */
+    for (int t = 0; t < TIMES; t++) {
+        study s;
+        study_new(8 + (uint64_t)t, 5, "calibrate=student", &s);
+        place *p = &s.new[0];
+        p->sd = 1.3;
+        for (int j = 0; j < T; j++)
+            p->offset[j] = 2 + 0.3 * j;
+        visitors controls = visitors_of(&s.w, p, 1, 40), v = visitors_of(&s.w, p, 1, 80);
+        kn_model *a = adapted_to(ctx, s.m, &controls);
+        for (int k = 0; k < 2; k++) {
+            double mean, z2;
+            kn_mat z = visitors_z(ctx, k ? s.m : a, &v, k ? "write=z unseen=prior" : "write=z");
+            moments_of(z, &mean, &z2);
+            sum[2 * k] += mean / TIMES;
+            sum[2 * k + 1] += z2 / TIMES;
+            free(z.data);
+        }
+        assert_true(a->adapted.site[0].kappa > 4);
+        sum[4] += log(a->adapted.site[0].factor) / TIMES;
+        for (int j = 0; j < T; j++) /* against the mean of the sites that there were */
+            for (int k = 0; k < 5; k++)
+                off += (a->adapted.offset.data[j] * s.m->y.sd[j] - p->offset[j] +
+                        s.known[k].offset[j]) /
+                       (5 * T * TIMES);
+        kn_model_free(a);
+        visitors_free(&controls), visitors_free(&v);
+        study_free(&s);
+    }
+    assert_true(sum[2] > 1 && sum[3] > 2); /* what there was to remove */
+    /* 1.69 without a scale; drawn in by what sites are like, two of whose deviations that is */
+    if (!(fabs(sum[0]) < 0.1 && sum[1] > 0.9 && sum[1] < 1.25 && fabs(off) < 0.3))
+        fail_msg("mean z %.3f, z2 %.3f, offset off by %.3f", sum[0], sum[1], off);
+    assert_close(sum[4], 2 * log(1.3), 0.2);
 }
 
 /* What the model itself says of the site, and what it says after it was adapted to it. */
