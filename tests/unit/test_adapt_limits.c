@@ -171,6 +171,43 @@ static void missing_responses_of_training_change_little(void **state)
     }
 }
 
+/* Of very many people some are held out once, and they are at other places of the table. */
+static void of_many_people_those_held_out_say_how_sites_differ(void **state)
+{
+    (void)state;
+    enum { MANY = 1280 };
+    study s = make_people(12, SITES);
+    double offset[T], mean = 0;
+    s.train = visitors_of(&s.w, s.known, SITES, MANY);
+    s.m = visitors_fit(ctx, &s.train, "components=2 max_evals=4");
+    assert_true(s.m->reference.sample && s.m->sites.T == T && s.m->sites.S == SITES);
+    for (int j = 0; j < T; j++) {
+        double within = 0, between = 0, sd2 = s.m->y.sd[j] * s.m->y.sd[j], load = 1;
+        for (int f = 0; f < VISITOR_FACTORS; f++)
+            load += s.w.load[f][j] * s.w.load[f][j];
+        mean = 0;
+        for (int k = 0; k < SITES; k++) {
+            within += load * s.known[k].sd * s.known[k].sd / SITES;
+            mean += s.known[k].offset[j] / SITES;
+        }
+        for (int k = 0; k < SITES; k++)
+            between += pow(s.known[k].offset[j] - mean, 2) / (SITES - 1);
+        offset[j] = mean;
+        assert_true(fabs(log(s.m->sites.w[j] * sd2 / within)) < 0.15);
+        assert_true(s.m->sites.tau2[j] * sd2 > 0.2 * between); /* and drawn to the others' */
+    }
+    visitors controls = visitors_of(&s.w, s.new, 1, 40);
+    kn_model *a = adapted_to(ctx, s.m, &controls);
+    double off = 0;
+    for (int j = 0; j < T; j++)
+        off +=
+            pow(a->adapted.offset.data[j] * s.m->y.sd[j] - s.new[0].offset[j] + offset[j], 2) / T;
+    assert_true(sqrt(off) < 0.35); /* of about .6 between sites */
+    kn_model_free(a);
+    visitors_free(&controls);
+    study_free(&s);
+}
+
 static void a_site_of_two_columns_is_a_pair_of_levels(void **state)
 {
     (void)state;
@@ -311,6 +348,7 @@ int main(void)
         cmocka_unit_test(one_site_of_training_has_no_prior_but_can_be_adapted),
         cmocka_unit_test(responses_that_controls_lack_are_left_to_the_prior),
         cmocka_unit_test(missing_responses_of_training_change_little),
+        cmocka_unit_test(of_many_people_those_held_out_say_how_sites_differ),
         cmocka_unit_test(a_site_of_two_columns_is_a_pair_of_levels),
         cmocka_unit_test(adapting_twice_is_adapting_at_once),
         cmocka_unit_test(an_adapted_model_comes_back_from_its_file),
