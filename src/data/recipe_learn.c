@@ -90,9 +90,11 @@ static kn_status start(lesson *l, const kn_recipe_options *o)
     l->of = memory;
     for (ptrdiff_t k = 0; k < l->n_col; k++)
         l->col[k] = kn_table_find(l->table, names[k]);
-    l->auto_batch = l->codes && o->batch && strcmp(o->batch, "auto") == 0;
-    if (o->batch && !l->auto_batch && strcmp(o->batch, "none") != 0)
-        KN_TRY(say(l, "batch", o->batch, SAID_CATEGORY));
+    const char *batch =
+        l->codes && o->batch ? o->batch : "none"; /* codes alone have further ones */
+    l->auto_batch = strcmp(batch, "auto") == 0;
+    if (!l->auto_batch && strcmp(batch, "none") != 0)
+        KN_TRY(say(l, "batch", batch, SAID_CATEGORY));
     KN_TRY(say(l, "categorical", o->categorical, SAID_CATEGORY));
     KN_TRY(say(l, "numeric", o->numeric, SAID_NUMERIC));
 out:

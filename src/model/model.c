@@ -165,13 +165,14 @@ static double deviance_bytes(const kn_deviance *d)
 double kn_model_bytes(const kn_model *m)
 {
     enum { OF_A_RESPONSE = 6, OF_A_SAMPLE = 5 }; /* numbers: scaling, noise; the reference's */
-    enum { OF_SITES = 4 };                       /* of a response too */
+    enum { OF_SITES = 4, OF_ADAPTED = 3 };       /* of a response too */
     const kn_reference *r = &m->reference;
     double T = (double)m->gp.T, n = (double)r->n;
     return m->gp.method->bytes(&m->gp) + deviance_bytes(&r->deviance) +
            deviance_bytes(&r->deviance_noise) + layer_bytes(&m->layer) +
            sizeof(double) * 3 * (double)m->change.law.T +
-           sizeof(double) * (OF_A_RESPONSE * T + OF_SITES * (double)m->sites.T + OF_A_SAMPLE * n +
+           sizeof(double) * (OF_A_RESPONSE * T + OF_SITES * (double)m->sites.T +
+                             OF_ADAPTED * T * (double)m->adapted.n + OF_A_SAMPLE * n +
                              (double)m->gp.N * (double)m->gp.F) +
            (r->z ? sizeof(float) * n * T : 0);
 }

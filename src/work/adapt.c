@@ -70,19 +70,26 @@ static kn_status check_model(kn_ctx *ctx, const kn_model *m, const kn_settings *
                        "{batch=site})",
                        name);
     if (m->sites.T == 0)
-        return kn_fail(ctx, KN_ERR_DATA,
-                       "%s does not know how sites differ, its fit made no reference ({folds=0})",
-                       name);
+        return kn_fail(
+            ctx, KN_ERR_DATA,
+            "%s does not know how sites differ: its fit made no reference ({folds=0}), or "
+            "no two people shared one",
+            name);
     return KN_OK;
 }
 
-/* The name of a site, "Leeds" or "Leeds 3T". */
-static void site_name(const work *w, char *const *level, char *out, size_t size)
+static bool same_site(const work *w, ptrdiff_t a, ptrdiff_t b)
 {
-    size_t used = 0;
-    for (ptrdiff_t k = 0; k < w->model->batch.M && used < size; k++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", k > 0 ? " " : "",
-                                 level[k] ? kn_clipped(level[k]).text : "n/a");
+    ptrdiff_t M = w->model->batch.M;
+    for (ptrdiff_t k = 0; k < M; k++)
+        if (strcmp(w->level[a * M + k], w->level[b * M + k]) != 0)
+            return false;
+    return true;
+}
+
+static bool is_known(const work *w, ptrdiff_t i)
+{
+    return w->from.site[i] >= 0 || w->from.adapted[i] >= 0;
 }
 
 /* People whose site is known already, by training or from an earlier adaptation. */
@@ -90,24 +97,27 @@ static kn_status check_known(kn_ctx *ctx, const work *w)
 {
     ptrdiff_t known = 0, M = w->model->batch.M;
     kn_listing list = {.most = KN_NAMES_LISTED};
-    char name[256], last[256] = "";
-    char **level = w->level;
-    const char *of = kn_clipped(w->model->recipe.column[w->model->batch.column[0]].name).text;
+    char name[256];
     for (ptrdiff_t i = 0; i < w->people.n; i++) {
-        if (w->from.site[i] < 0 && w->from.adapted[i] < 0)
+        ptrdiff_t first = 0;
+        if (!is_known(w, i))
             continue;
         known++;
-        site_name(w, level + i * M, name, sizeof name);
-        if (strcmp(name, last) != 0)
-            kn_listing_add(&list, name);
-        memcpy(last, name, sizeof last);
+        while (!same_site(w, i, first))
+            first++;
+        if (first < i) /* it is in the list */
+            continue;
+        kn_arrivals_name(w->level + i * M, M, name, sizeof name);
+        kn_listing_add(&list, name);
     }
     if (known == 0)
         return KN_OK;
     return kn_fail(ctx, KN_ERR_DATA,
                    "%s: %td of %td people are of a %s that the model knows already (%s), expected "
                    "new ones only ({where} chooses rows)",
-                   kn_table_path(w->data->covariates), known, w->people.n, of, list.text);
+                   kn_table_path(w->data->covariates), known, w->people.n,
+                   kn_clipped(w->model->recipe.column[w->model->batch.column[0]].name).text,
+                   list.text);
 }
 
 /* ---- who is of which site -------------------------------------------------------------------- */
@@ -134,15 +144,6 @@ static kn_status read_levels(kn_ctx *ctx, work *w)
     }
 out:
     return status;
-}
-
-static bool same_site(const work *w, ptrdiff_t a, ptrdiff_t b)
-{
-    ptrdiff_t M = w->model->batch.M;
-    for (ptrdiff_t k = 0; k < M; k++)
-        if (strcmp(w->level[a * M + k], w->level[b * M + k]) != 0)
-            return false;
-    return true;
 }
 
 static kn_status find_sites(kn_ctx *ctx, work *w)
@@ -237,13 +238,16 @@ out:
 
 /* ---- the model with them --------------------------------------------------------------------- */
 
-/* In twentieths of the range of training, outward: nobody's own number. */
+/* In twentieths of the range of training, outward: nobody's own number. None of a covariate that
+ * did not vary there. */
 static void round_range(const kn_model *m, ptrdiff_t c, double *low, double *high)
 {
     const kn_design_column *k = &m->x.column[c];
     double step = (k->max - k->min) / 20;
-    if (!(step > 0))
+    if (k->constant || !(step > 0)) {
+        *low = *high = NAN;
         return;
+    }
     *low = k->min + step * floor((*low - k->min) / step);
     *high = k->min + step * ceil((*high - k->min) / step);
 }
@@ -321,12 +325,18 @@ out:
     return status;
 }
 
+static void name_of(const work *w, ptrdiff_t s, char *out, size_t size)
+{
+    ptrdiff_t M = w->model->batch.M;
+    kn_arrivals_name(w->level + w->row[s][0] * M, M, out, size);
+}
+
 static void warn(kn_ctx *ctx, const work *w)
 {
     char name[256];
     for (ptrdiff_t s = 0; s < w->n; s++) {
         const kn_site_adapted *a = &w->made[s];
-        site_name(w, w->level + w->row[s][0] * w->model->batch.M, name, sizeof name);
+        name_of(w, s, name, sizeof name);
         if (w->count[s] < KN_SITE_FEW)
             kn_log(ctx, KN_LOG_WARNING,
                    "%s has %td control%s: fewer than %d say little of a site, and its z are wide",
@@ -351,7 +361,7 @@ static kn_status check_values(kn_ctx *ctx, const work *w)
         bool any = false;
         for (ptrdiff_t j = 0; j < w->model->gp.T && !any; j++)
             any = w->made[s].n[j] > 0;
-        site_name(w, w->level + w->row[s][0] * w->model->batch.M, name, sizeof name);
+        name_of(w, s, name, sizeof name);
         if (!any)
             return kn_fail(ctx, KN_ERR_DATA, "%s: the controls of %s have no finite response",
                            kn_data_responses_name(w->data), name);
@@ -363,8 +373,8 @@ static kn_status run(kn_ctx *ctx, work *w, kn_model **adapted)
 {
     kn_status status;
     const kn_model *m = w->model;
-    kn_made made = {0};
     kn_work_room room = kn_room_to_score(ctx, w->s, m, 0, 0);
+    room.shape.model *= 3; /* in the end a copy is made, by way of its bytes */
     kn_known known = {.recipe = &m->recipe, .space = &m->space};
     KN_TRY(kn_people_new(ctx, w->data, w->s, known, &room.room, &w->people));
     KN_TRY(kn_arrivals_new(ctx, w->s, m, w->data, &w->people, true, &w->from));
@@ -378,7 +388,6 @@ static kn_status run(kn_ctx *ctx, work *w, kn_model **adapted)
     if (w->s->output)
         KN_TRY(kn_adapt_write(ctx, w->s, *adapted, w->made, w->n));
 out:
-    kn_made_clear(&made);
     if (status != KN_OK) {
         kn_model_free(*adapted);
         *adapted = NULL;

@@ -1,5 +1,6 @@
 #include "work/arrivals.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +61,15 @@ static kn_status find_adapted(kn_ctx *ctx, const kn_model *m, const kn_data *dat
     return status;
 }
 
+/* "Leeds", or of two columns "Leeds 3T". */
+void kn_arrivals_name(char *const *level, ptrdiff_t M, char *out, size_t size)
+{
+    size_t used = 0;
+    for (ptrdiff_t k = 0; k < M && used < size; k++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", k > 0 ? " " : "",
+                                 level[k] ? kn_clipped(level[k]).text : "n/a");
+}
+
 /* "3 people are at sites that training did not have (site Leeds, Bonn)" */
 static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data *data,
                                   const kn_people *p, const kn_arrivals *a, char **level,
@@ -70,14 +80,12 @@ static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data 
     ptrdiff_t n = 0;
     bool whole;
     for (ptrdiff_t i = 0; i < a->n && status == KN_OK; i++) {
-        size_t used = 0;
         ptrdiff_t at = 0;
         if (!a->alone[i] || a->adapted[i] >= 0)
             continue;
         status = kn_arrivals_levels(ctx, m, data, p->covariate_row[i], level, &whole);
-        for (ptrdiff_t k = 0; k < m->batch.M && status == KN_OK && used < sizeof item; k++)
-            used += (size_t)snprintf(item + used, sizeof item - used, "%s%s", k > 0 ? " " : "",
-                                     level[k] ? kn_clipped(level[k]).text : "n/a");
+        if (status == KN_OK)
+            kn_arrivals_name(level, m->batch.M, item, sizeof item);
         levels_clear(level, m->batch.M);
         while (at < n && strcmp(seen[at], item) != 0)
             at++;
@@ -103,17 +111,18 @@ static kn_status judge_unknown(kn_ctx *ctx, const kn_settings *s, const kn_model
     if (status != KN_OK)
         return status;
     snprintf(what, sizeof what, "%s", kn_clipped(m->recipe.column[m->batch.column[0]].name).text);
+    if (m->sites.T == 0)
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s: %td %s %s of a %s that training did not have (%s), and the model does "
+                       "not know how sites differ: its fit made no reference ({folds=0}), or no "
+                       "two people shared one",
+                       path, a->n_unknown, who, word, what, list.text);
     if (s->unseen != KN_UNSEEN_PRIOR)
         return kn_fail(ctx, KN_ERR_DATA,
                        "%s: %td %s %s of a %s that training did not have (%s): use 'kronorm adapt' "
                        "with healthy people of it%s",
                        path, a->n_unknown, who, word, what, list.text,
                        m->sites.between ? ", or {unseen=prior}, which needs none but is wide" : "");
-    if (m->sites.T == 0)
-        return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: %td %s %s of a %s that training did not have (%s), and the model does "
-                       "not know how sites differ, its fit made no reference ({folds=0})",
-                       path, a->n_unknown, who, word, what, list.text);
     if (!m->sites.between)
         return kn_fail(ctx, KN_ERR_DATA,
                        "%s: %td %s %s of a %s that training did not have (%s), and the model knows "
@@ -174,4 +183,53 @@ kn_site_shift kn_arrivals_shift(const kn_arrivals *a, const kn_model *m, ptrdiff
         return (kn_site_shift){kn_at(m->adapted.offset, j, s), kn_at(m->adapted.offset_var, j, s),
                                kn_at(m->adapted.scale, j, s)};
     return (kn_site_shift){m->sites.mu[j], m->sites.tau2[j], 1};
+}
+
+/* ---- whom the controls of their site speak for ------------------------------------------------
+ */
+
+typedef struct range {
+    double low, high; /* NaN: nobody */
+} range;
+
+static range range_of(const kn_arrivals *a, const kn_people *p, ptrdiff_t s, ptrdiff_t c)
+{
+    range r = {NAN, NAN};
+    for (ptrdiff_t i = 0; i < a->n; i++)
+        if (a->adapted[i] == s) {
+            r.low = fmin(r.low, kn_at(p->X, i, c)); /* the other one where one is NaN */
+            r.high = fmax(r.high, kn_at(p->X, i, c));
+        }
+    return r;
+}
+
+/* The share of a range that another covers; 1 where either is not known. */
+static double covered(range of, range by)
+{
+    double length = of.high - of.low, shared = fmin(of.high, by.high) - fmax(of.low, by.low);
+    if (isnan(shared))
+        return 1;
+    return length > 0 ? fmax(shared, 0) / length : shared >= 0;
+}
+
+void kn_arrivals_tell_ranges(kn_ctx *ctx, const kn_arrivals *a, const kn_model *m,
+                             const kn_people *p)
+{
+    const kn_adapted *sites = &m->adapted;
+    for (ptrdiff_t c = 0; a->n_adapted > 0 && c < sites->C; c++) {
+        kn_listing list = {.most = KN_NAMES_LISTED};
+        char name[256];
+        for (ptrdiff_t s = 0; s < sites->n; s++) {
+            range by = {sites->low[s * sites->C + c], sites->high[s * sites->C + c]};
+            if (isnan(by.low) || covered(range_of(a, p, s, c), by) >= KN_SITE_COVERED)
+                continue;
+            kn_arrivals_name(sites->level + s * sites->M, sites->M, name, sizeof name);
+            kn_listing_add(&list, name);
+        }
+        if (list.n > 0)
+            kn_log(ctx, KN_LOG_WARNING,
+                   "%s: the controls of %s cover less than half of the range of the people scored "
+                   "there, and do not say how far off that site is beyond theirs",
+                   kn_clipped(m->recipe.column[c].name).text, list.text);
+    }
 }

@@ -27,6 +27,15 @@ void kn_arrivals_clear(kn_arrivals *a); /* {0} is fine */
 kn_status kn_arrivals_levels(kn_ctx *ctx, const kn_model *model, const kn_data *data,
                              ptrdiff_t covariate_row, char **level, bool *whole);
 
+/* Of M levels, NULL: missing: "Leeds", or of two columns "Leeds 3T". */
+void kn_arrivals_name(char *const *level, ptrdiff_t M, char *out, size_t size);
+
+/* A warning for each number of which the controls of a site cover less of the range of those who
+ * are scored there. */
+#define KN_SITE_COVERED 0.5
+void kn_arrivals_tell_ranges(kn_ctx *ctx, const kn_arrivals *a, const kn_model *m,
+                             const kn_people *p);
+
 /* What a prediction without batch becomes for person i, response j, standardised. */
 typedef struct kn_site_shift {
     double offset, var; /* added to mean and variance */

@@ -163,6 +163,7 @@ kn_status kn_standing_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, 
     KN_TRY(kn_design_count_held(ctx, &m->x, raw, out->column));
     KN_TRY(find_unseen(ctx, m, raw, out));
     KN_TRY(tell_held(ctx, m, out));
+    kn_arrivals_tell_ranges(ctx, &out->from, m, people);
     if (s->known_groups) {
         KN_TRY(check_groups(ctx, s, m, people));
         KN_TRY(find_groups(ctx, m, people, X, out));

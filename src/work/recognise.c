@@ -38,6 +38,14 @@ static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t 
     return fabs(sum - m->reference.y_sum[t]) <= 1e-5 * sqrt(T) + 1e-9 * T;
 }
 
+/* Who is in training sample t's place: the same covariates, and at no site that training did not
+ * have, which shows in no column where there was one only. */
+static bool same_place(const kn_model *m, const kn_people *p, kn_mat X, ptrdiff_t i, ptrdiff_t t)
+{
+    kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
+    return kn_same_covariates(m, X, i, t) && !kn_batch_is_new(&m->batch, &m->x, raw, i);
+}
+
 /* Which of the training samples each id is. X: design of these people. */
 static void find_training(const kn_model *m, const kn_people *p, kn_mat X, kn_scores *s)
 {
@@ -50,7 +58,7 @@ static void find_training(const kn_model *m, const kn_people *p, kn_mat X, kn_sc
             if (s->training[i] < 0)
                 s->training[i] = t;
             /* ids may repeat: this visit */
-            if (at >= 0 && same_responses(m, p->Y, i, at) && kn_same_covariates(m, X, i, t)) {
+            if (at >= 0 && same_responses(m, p->Y, i, at) && same_place(m, p, X, i, t)) {
                 s->training[i] = t;
                 break;
             }
@@ -71,7 +79,7 @@ static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_people *p, kn_mat 
         if (t < 0 || !s->model->reference.z)
             continue;
         bool same_y = same_responses(s->model, p->Y, i, t);
-        bool same_x = kn_same_covariates(s->model, X, i, s->training[i]);
+        bool same_x = same_place(s->model, p, X, i, s->training[i]);
         responses += !same_y;
         covariates += !same_x;
         if (same_y && same_x)

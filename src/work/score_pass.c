@@ -83,7 +83,7 @@ static void make_column(const passing *p, ptrdiff_t j)
         kn_site_shift at = kn_arrivals_shift(&p->w->standing->from, m, p->row + i, b->first + j);
         double alone = kn_scores_noise(p->w->scores, p->row + i, b->first + j) * at.scale * V[i];
         V[i] = v[i] + alone;
-        v[i] = alone;
+        v[i] = alone + at.var; /* what is not known of a site is no matter of covariates */
         z[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
     }
     double *e = kn_col(p->loss, j); /* until it is the loss */
