@@ -362,6 +362,23 @@ typedef struct kn_centiles_info {
 KN_API kn_status kn_centiles(kn_ctx *ctx, const kn_model *model, kn_data *training, kn_data *people,
                              const kn_options *options, kn_centiles_info *info);
 
+/* Everybody scored by a model that has not seen them: parts of the people in turn, each by a fit of
+ * the others; options of "cv". Files as kn_score writes them, of all people in the order of the
+ * covariates, folds.tsv and metrics_by_site.tsv go to the folder {output}; with {leave} those of
+ * models that were adapted to what was left out to its folder adapted. With {split} lists of ids
+ * alone. */
+typedef struct kn_cv_info {
+    size_t size; /* sizeof(kn_cv_info) as the caller was compiled */
+    ptrdiff_t people, folds, responses, files;
+    ptrdiff_t adapted;   /* people scored by adapted models too */
+    ptrdiff_t test;      /* of {split}: people of the test list */
+    double R2, MSLL, z2; /* means over responses; z2 over all z */
+    double adapted_MSLL, adapted_z2;
+} kn_cv_info;
+
+/* info may be NULL. */
+KN_API kn_status kn_cv(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_cv_info *info);
+
 #ifdef __cplusplus
 }
 #endif

@@ -23,6 +23,7 @@ struct kn_ctx {
     int threads;
     size_t memory; /* bytes; 0: half of what the machine has */
     bool quiet;
+    const char *part;             /* of the work, lent; NULL: the whole */
     atomic_int cancelled;         /* lock-free, so that a signal handler may set it */
     atomic_long allocations_left; /* until one fails; 0: never */
     const char *mapped;           /* see mapped.h */
@@ -155,7 +156,7 @@ void kn_log(kn_ctx *ctx, kn_log_level level, const char *format, ...)
     kn_printable(line);
     if (kept)
         kn_warnings_add(ctx->warnings, line);
-    if (ctx->log)
+    if (ctx->log && !ctx->part)
         ctx->log(ctx->log_user, level, line);
 }
 
@@ -170,8 +171,20 @@ void kn_tell(kn_ctx *ctx, const char *stage, ptrdiff_t done, ptrdiff_t total, do
 {
     if (!ctx->progress || ctx->quiet)
         return;
+    char name[64];
+    if (ctx->part) {
+        snprintf(name, sizeof name, "%s, %s", ctx->part, stage);
+        stage = name;
+    }
     kn_progress p = {sizeof p, stage, done, total, lml};
     ctx->progress(ctx->progress_user, &p);
+}
+
+const char *kn_within(kn_ctx *ctx, const char *part)
+{
+    const char *was = ctx->part;
+    ctx->part = part;
+    return was;
 }
 
 bool kn_hush(kn_ctx *ctx, bool quiet)

@@ -44,6 +44,11 @@ kn_status kn_check_cancel(kn_ctx *ctx); /* KN_ERR_CANCELLED with its sentence, o
 /* Holds log and progress back while a step runs inside another that reports for it. */
 bool kn_hush(kn_ctx *ctx, bool quiet); /* returns what it was */
 
+/* From now on the steps of a part of the work, such as "fold 3 of 10", are told under its name, and
+ * nothing of it is logged; warnings are kept where they were to be kept. Lent; NULL: the whole.
+ * Returns what it was. */
+const char *kn_within(kn_ctx *ctx, const char *part);
+
 kn_meter *kn_ctx_meter(const kn_ctx *ctx); /* for mem.c */
 
 /* For tests: the k-th allocation from now fails (1: the next); 0 switches it off. */

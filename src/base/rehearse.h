@@ -73,6 +73,7 @@ typedef struct kn_need_shape {
     int stats;         /* statistics of pairs that the sample kernel needs; 0: two */
     int task_stats;    /* that the task kernel needs; 0: two where it turns the basis, else one */
     int folds;         /* 0: no reference */
+    bool in_parts;     /* many fits of some of the people: {folds} is not the reference's */
     bool current;      /* rules of this version for the noise, and a slope */
     int calibrate;     /* as the option is, in its order; 0: none */
     double top;        /* share of the responses in the abnormality statistic */

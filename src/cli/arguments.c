@@ -76,8 +76,9 @@ int cli_options(const char *command, cli_option out[CLI_MAX_OPTIONS])
 /* ---- marks -------------------------------------------------------------------------------------
  */
 
-/* The option of any command whose key is the first n bytes of text. */
-static bool known(const char *text, size_t n, cli_option *out)
+/* The option of any command whose key is the first n bytes of text. Commands may have a flag and a
+ * text of one name: where there is a value it is the text's. */
+static bool known(const char *text, size_t n, bool flags, cli_option *out)
 {
 #define NAME_OF(name) #name,
     static const char *const commands[] = {CLI_COMMANDS(NAME_OF)};
@@ -85,7 +86,7 @@ static bool known(const char *text, size_t n, cli_option *out)
     cli_option options[CLI_MAX_OPTIONS];
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
         for (int i = 0, m = cli_options(commands[c], options); i < m; i++)
-            if (options[i].key && strlen(options[i].key) == n &&
+            if (options[i].key && strlen(options[i].key) == n && (flags || !options[i].flag) &&
                 memcmp(options[i].key, text, n) == 0) {
                 *out = options[i];
                 return true;
@@ -101,7 +102,8 @@ char *cli_spelled(const char *sentence)
         size_t n = *s == '{' ? strcspn(s + 1, "=}") : 0;
         const char *value = s[n + 1] == '=' ? s + n + 2 : NULL, *end = strchr(s, '}');
         cli_option o;
-        if (n == 0 || !end || !known(s + 1, n, &o)) {
+        if (n == 0 || !end ||
+            !((value && known(s + 1, n, false, &o)) || known(s + 1, n, true, &o))) {
             out[at++] = *s++;
             continue;
         }

@@ -7,7 +7,7 @@
 /* In the order of the help: cmd_NAME in cmd_NAME.c. */
 /* clang-format off */
 #define CLI_COMMANDS(ROW)                                                                          \
-    ROW(fit) ROW(adapt) ROW(predict) ROW(score) ROW(overlap) ROW(change) ROW(centiles)             \
+    ROW(fit) ROW(adapt) ROW(predict) ROW(score) ROW(cv) ROW(overlap) ROW(change) ROW(centiles)     \
     ROW(export) ROW(simulate) ROW(reproduce) ROW(info)
 /* clang-format on */
 

@@ -1,5 +1,6 @@
 #include "data/held.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,12 @@ void kn_held_free(kn_held *h)
 const kn_people *kn_held_people(const kn_held *h)
 {
     return &h->people;
+}
+
+double kn_beside_bytes(const kn_beside *b, ptrdiff_t n, ptrdiff_t T)
+{
+    double N = (double)n, R = (double)T;
+    return b->fixed + b->person * N + b->response * R + fmin(b->cell * N * R, b->cells_most);
 }
 
 static double bytes_of(kn_view Y)
@@ -93,9 +100,9 @@ kn_status kn_data_hold(kn_ctx *ctx, kn_data *data, const kn_settings *s, const k
     KN_TRY(kn_alloc(ctx, 1, sizeof *h, &memory));
     h = memory;
     h->data = data;
-    h->beside = room->beside;
     KN_TRY(kn_people_train(ctx, data, s, room, &h->people));
     KN_TRY(copy_view(ctx, room, &h->people));
+    h->beside = kn_beside_bytes(&room->beside, h->people.n, h->people.Y.cols);
     kn_mat_clear(&h->people.X);
     KN_TRY(response_rows(ctx, data, &row));
     KN_TRY(kn_alloc_i(ctx, h->people.n, &h->row));

@@ -14,6 +14,9 @@
 
 typedef struct kn_held kn_held;
 
+/* Bytes of it for n people and T responses. */
+double kn_beside_bytes(const kn_beside *b, ptrdiff_t n, ptrdiff_t T);
+
 /* Reads everybody whom a fit of all would use; refuses what that would refuse, and says what it
  * would say. The data are lent until _free; room->beside stays held during the fits. */
 kn_status kn_data_hold(kn_ctx *ctx, kn_data *data, const kn_settings *s, const kn_room *room,

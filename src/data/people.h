@@ -20,6 +20,12 @@ typedef struct kn_response_shape {
     double there;      /* bytes of all this that are in memory already */
 } kn_response_shape;
 
+/* Bytes that the caller holds all the while, of n people and T responses. */
+typedef struct kn_beside {
+    double fixed, person, response; /* in all, of each person, of each response */
+    double cell, cells_most; /* of each person's response, and at most so many of all cells */
+} kn_beside;
+
 /* Where the values may go: whoever knows the work that follows says. */
 typedef struct kn_room {
     /* *in_file: they fit only in a file; a status: not even then. at_least: T is a lower bound. */
@@ -27,8 +33,8 @@ typedef struct kn_room {
                        bool at_least, bool *in_file);
     double bytes;        /* that all of the work may hold */
     const char *scratch; /* a folder */
-    double beside;       /* bytes that are held all the while, by whoever calls */
-    bool by_rows;        /* people pass one after the other, not responses */
+    kn_beside beside;
+    bool by_rows; /* people pass one after the other, not responses */
 } kn_room;
 
 typedef struct kn_people {

@@ -53,6 +53,12 @@ typedef struct kn_table_writer kn_table_writer;
 
 kn_status kn_table_writer_new(kn_ctx *ctx, const char *path, const kn_write_options *options,
                               kn_table_writer **out);
+/* Tab-separated rows without a file: _take hands them over as one text (free with kn_free) in the
+ * place of _commit. */
+kn_status kn_table_writer_new_memory(kn_ctx *ctx, kn_table_writer **out);
+kn_status kn_table_writer_take(kn_ctx *ctx, kn_table_writer *writer, char **text);
+/* A row that such a writer made, without its newline. */
+kn_status kn_table_writer_line(kn_ctx *ctx, kn_table_writer *writer, const char *line, size_t n);
 kn_status kn_table_writer_text(kn_ctx *ctx, kn_table_writer *writer, const char *text);
 kn_status kn_table_writer_number(kn_ctx *ctx, kn_table_writer *writer, double x); /* NaN: n/a */
 kn_status kn_table_writer_end_row(kn_ctx *ctx, kn_table_writer *writer);

@@ -31,6 +31,25 @@ out:
     return status;
 }
 
+kn_status kn_table_writer_new_memory(kn_ctx *ctx, kn_table_writer **out)
+{
+    kn_table_writer *w = NULL;
+    void *p;
+    kn_status status;
+
+    *out = NULL;
+    KN_TRY(kn_alloc(ctx, 1, sizeof *w, &p));
+    w = p;
+    w->separator = '\t';
+    KN_TRY(kn_writer_new_memory(ctx, "rows", &w->file));
+out:
+    if (status == KN_OK)
+        *out = w;
+    else
+        kn_table_writer_free(w);
+    return status;
+}
+
 static kn_status put(kn_ctx *ctx, kn_table_writer *w, const char *text, size_t n)
 {
     return kn_writer_write(ctx, w->file, text, (ptrdiff_t)n);
@@ -76,6 +95,25 @@ kn_status kn_table_writer_end_row(kn_ctx *ctx, kn_table_writer *w)
 {
     w->col = 0;
     return put(ctx, w, "\n", 1);
+}
+
+kn_status kn_table_writer_line(kn_ctx *ctx, kn_table_writer *w, const char *line, size_t n)
+{
+    kn_status status = put(ctx, w, line, n);
+    return status == KN_OK ? kn_table_writer_end_row(ctx, w) : status;
+}
+
+kn_status kn_table_writer_take(kn_ctx *ctx, kn_table_writer *w, char **text)
+{
+    kn_status status;
+    void *bytes = NULL;
+    ptrdiff_t n;
+    *text = NULL;
+    KN_TRY(put(ctx, w, "", 1)); /* the NUL */
+    KN_TRY(kn_writer_take(ctx, w->file, &bytes, &n));
+    *text = bytes;
+out:
+    return status;
 }
 
 kn_status kn_table_writer_commit(kn_ctx *ctx, kn_table_writer *w)

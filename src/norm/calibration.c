@@ -128,6 +128,13 @@ out:
     return status;
 }
 
+void kn_calibrator_join(kn_calibrator *c, const kn_calibrator *b)
+{
+    c->total = joined(&c->total, &b->total);
+    for (ptrdiff_t k = 0; k < BINS; k++)
+        c->bins[k] += b->bins[k];
+}
+
 void kn_calibrator_result(const kn_calibrator *c, double out[KN_N_CALIBRATION])
 {
     double seen = 0, ks = 0;

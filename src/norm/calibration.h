@@ -47,6 +47,8 @@ void kn_calibrator_clear(kn_calibrator *c);
  * response's own values, or kn_mat_none(): ks then costs nothing. Responses go in parallel, and are
  * added in order: the same bits for any number of threads. */
 kn_status kn_calibrator_add(kn_ctx *ctx, kn_calibrator *c, kn_mat z, const bool *use, kn_mat per);
+/* What b has seen is seen by c too. */
+void kn_calibrator_join(kn_calibrator *c, const kn_calibrator *b);
 void kn_calibrator_result(const kn_calibrator *c, double out[KN_N_CALIBRATION]);
 
 /* A calibrator; adding rows x cols passes. */

@@ -125,6 +125,46 @@ void kn_metrics_result(const kn_metric_sums *sums, kn_mat out)
         report(&sums[j], j, out);
 }
 
+kn_metric_sums kn_metrics_in_units(const kn_metric_sums *sums, double shift, double scale)
+{
+    kn_metric_sums s = *sums;
+    double square = scale * scale;
+    s.y0 = shift + scale * s.y0;
+    s.m0 = shift + scale * s.m0;
+    s.e0 *= scale;
+    s.y *= scale;
+    s.m *= scale;
+    s.e *= scale;
+    s.yy *= square;
+    s.mm *= square;
+    s.ym *= square;
+    s.ee *= square;
+    s.e2 *= square;
+    return s;
+}
+
+kn_metric_sums kn_metrics_joined(const kn_metric_sums *a, const kn_metric_sums *b)
+{
+    if (a->n == 0 || b->n == 0)
+        return a->n == 0 ? *b : *a;
+    kn_metric_sums s = *a;
+    s.n = a->n + b->n;
+    double share = b->n / s.n, w = a->n * share;
+    double dy = b->y0 - a->y0 + b->y - a->y, dm = b->m0 - a->m0 + b->m - a->m;
+    double de = b->e0 - a->e0 + b->e - a->e;
+    s.y += share * dy;
+    s.m += share * dm;
+    s.e += share * de;
+    s.yy += b->yy + w * dy * dy;
+    s.mm += b->mm + w * dm * dm;
+    s.ym += b->ym + w * dy * dm;
+    s.ee += b->ee + w * de * de;
+    s.e2 += b->e2;
+    s.z2 += b->z2;
+    s.loss += b->loss;
+    return s;
+}
+
 void kn_metrics(kn_ctx *ctx, const kn_measured *m, kn_mat out)
 {
     assert(out.rows == m->y.cols && out.cols == KN_N_METRICS);

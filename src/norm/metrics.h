@@ -57,6 +57,12 @@ void kn_metrics_add_scored(kn_ctx *ctx, const kn_measured *m, kn_mat z, kn_mat l
                            kn_metric_sums *sums);
 void kn_metrics_result(const kn_metric_sums *sums, kn_mat out); /* count x KN_N_METRICS */
 
+/* Sums of y and mean in other units, y = shift + scale y: of models that standardise each in its
+ * own way. z2 and loss have none. */
+kn_metric_sums kn_metrics_in_units(const kn_metric_sums *sums, double shift, double scale);
+/* The sums of both samples (Chan, Golub & LeVeque 1983). */
+kn_metric_sums kn_metrics_joined(const kn_metric_sums *a, const kn_metric_sums *b);
+
 /* The same of all samples at once. */
 void kn_metrics(kn_ctx *ctx, const kn_measured *m, kn_mat out);
 

@@ -58,7 +58,10 @@ static void lacking(const kn_table *t, const kn_recipe *recipe, ptrdiff_t row, c
         if (col >= 0 && kn_text_is_missing(kn_table_cell(t, row, col)))
             kn_listing_add(&list, recipe->column[k].name);
     }
-    snprintf(out, size, "missing %s", list.n > 0 ? list.text : "covariate");
+    if (list.n > 0)
+        snprintf(out, size, "missing %s", list.text);
+    else /* where that is asked of whoever is learned from */
+        snprintf(out, size, "no finite response");
 }
 
 static const char *const LEFT[] = {[KN_LEFT_BY_WHERE] = "not chosen by where",

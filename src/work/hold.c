@@ -9,6 +9,12 @@
 kn_status kn_hold_to_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, double beside,
                          kn_held **out)
 {
+    return kn_hold_beside(ctx, data, options, (kn_beside){.fixed = beside}, out);
+}
+
+kn_status kn_hold_beside(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_beside beside,
+                         kn_held **out)
+{
     kn_status status;
     kn_settings s;
     kn_work_room room;
@@ -24,6 +30,7 @@ kn_status kn_hold_to_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, 
     }
     KN_TRY(kn_room_to_fit(ctx, &s, &room));
     room.room.beside = beside;
+    room.shape.in_parts = true;
     KN_TRY(kn_data_hold(ctx, data, &s, &room.room, out));
 out:
     kn_npy_clear(&basis);

@@ -7,6 +7,7 @@
 
 #include "data/columns.h"
 #include "data/words.h"
+#include "io/path.h"
 #include "model/gaps.h"
 #include "norm/implausible.h"
 
@@ -204,7 +205,7 @@ static kn_status used_row(kn_ctx *ctx, const kn_people_sheet *sheet, ptrdiff_t i
     if (has_column(sheet, MAPS))
         KN_TRY(kn_table_writer_text(ctx, w, sheet->maps));
     if (has_column(sheet, LABEL))
-        KN_TRY(kn_table_writer_number(ctx, w, s->s->label ? (double)s->abnormal[i] : NAN));
+        KN_TRY(kn_table_writer_number(ctx, w, s->label[i]));
     KN_TRY(covariates(ctx, sheet, i, &again, w));
     KN_TRY(kn_table_writer_end_row(ctx, w));
 out:
@@ -225,6 +226,32 @@ static kn_status dropped_row(kn_ctx *ctx, const kn_people_sheet *sheet, const kn
         KN_TRY(kn_table_writer_number(ctx, w, NAN));
     KN_TRY(kn_table_writer_end_row(ctx, w));
 out:
+    return status;
+}
+
+/* One row as a text without its newline. */
+static kn_status taken(kn_ctx *ctx, kn_table_writer *w, char **line)
+{
+    char *text = NULL;
+    kn_status status = kn_table_writer_take(ctx, w, &text);
+    if (status == KN_OK)
+        status = kn_text_copy(ctx, text, strlen(text) - 1, line);
+    kn_free(text);
+    return status;
+}
+
+kn_status kn_people_line(kn_ctx *ctx, const kn_people_sheet *sheet, kn_people_row which,
+                         ptrdiff_t i, char **line)
+{
+    kn_status status;
+    kn_table_writer *w = NULL;
+    KN_TRY(kn_table_writer_new_memory(ctx, &w));
+    KN_TRY(which == KN_PEOPLE_HEADER ? header(ctx, sheet, w)
+           : which == KN_PEOPLE_USED ? used_row(ctx, sheet, i, w)
+                                     : dropped_row(ctx, sheet, &sheet->attendance->absent[i], w));
+    KN_TRY(taken(ctx, w, line));
+out:
+    kn_table_writer_free(w);
     return status;
 }
 

@@ -16,6 +16,11 @@ typedef struct kn_people_sheet { /* all lent */
         *maps; /* names of a person's own files behind ID_, with commas; NULL: none has any */
 } kn_people_sheet;
 
+/* One row of it as a text; free with kn_free. */
+typedef enum kn_people_row { KN_PEOPLE_HEADER, KN_PEOPLE_USED, KN_PEOPLE_DROPPED } kn_people_row;
+kn_status kn_people_line(kn_ctx *ctx, const kn_people_sheet *sheet, kn_people_row which,
+                         ptrdiff_t i, char **line);
+
 kn_status kn_people_check(kn_ctx *ctx, const char *dir, const kn_write_options *options);
 kn_status kn_people_write(kn_ctx *ctx, const kn_people_sheet *sheet, const char *dir,
                           const kn_write_options *options);

@@ -121,6 +121,7 @@ kn_status kn_recognise_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
     void *flags;
     if (label)
         KN_TRY(kn_people_flag(ctx, data, people, "label", label, s->abnormal));
+    s->labelled = label != NULL;
     s->loo = strcmp(reference, "loo") == 0;
     if (s->loo && !s->model->reference.has_loo_gev) {
         status = kn_fail(ctx, KN_ERR_DATA,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cov/diagonal.h"
+#include "data/held.h"
 #include "io/path.h"
 #include "work/check.h"
 
@@ -72,7 +73,7 @@ static void suggest(const kn_need_shape *s, const kn_need *need, double have, ch
         return;
     }
     other.folds = 0;
-    if (s->folds > 0 && without_responses(&other) <= have) {
+    if (s->folds > 0 && !s->in_parts && without_responses(&other) <= have) {
         snprintf(out, size, "; without a reference ({folds=0}) it would need %s",
                  kn_size_in_words(without_responses(&other)).text);
         return;
@@ -148,7 +149,7 @@ static kn_status place(const kn_room *self, kn_ctx *ctx, const kn_response_shape
     s.T = r->T;
     s.F = r->F;
     s.value = r->value;
-    s.held = r->held + self->beside;
+    s.held = r->held + kn_beside_bytes(&self->beside, r->n, r->T);
     s.reading = r->reading;
     s.threads = kn_threads(ctx);
     kn_allowance a = w->allowance;

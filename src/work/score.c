@@ -21,12 +21,10 @@
 #include "work/leavers.h"
 #include "work/mapfile.h"
 #include "work/newcomers.h"
-#include "work/people_write.h"
 #include "work/predictions.h"
-#include "work/provenance.h"
 #include "work/room.h"
 #include "work/score_pass.h"
-#include "work/scores.h"
+#include "work/scores_join.h"
 
 /* Of a batch. Each batch reads the basis and the deviance's eigenvectors once, T x P and T x K:
  * LEAST keeps that a small part of the work where maps are large. */
@@ -36,6 +34,7 @@ typedef struct work {
     const kn_model *model;
     kn_data *data;
     const kn_options *given;
+    kn_join *join; /* takes what is scored, in the place of files; NULL: none */
     kn_settings s;
     bool score;
     unsigned write; /* KN_MAP_...: those asked for */
@@ -84,12 +83,6 @@ static int maps_of(const work *w)
            (w->score && w->model->reference.has_deviance);
 }
 
-/* Metrics that are maps too: where the responses are, they say where the model is good. */
-static const struct {
-    const char *file, *metric;
-} METRIC_MAPS[] = {{"metrics_R2", "R2"}, {"metrics_MSLL", "MSLL"}, {"metrics_z2", "z2"}};
-enum { N_METRIC_MAPS = sizeof METRIC_MAPS / sizeof *METRIC_MAPS };
-
 /* Of images as images, and only where there are two new predictions or more. */
 static bool has_metric_maps(const work *w)
 {
@@ -119,8 +112,8 @@ static kn_status check_outputs(kn_ctx *ctx, work *w)
     KN_TRY(kn_people_check(ctx, folder, &w->options));
     if (w->score)
         KN_TRY(kn_scores_check(ctx, w->scores, folder, &w->options));
-    for (int k = 0; has_metric_maps(w) && k < N_METRIC_MAPS; k++)
-        KN_TRY(kn_mapfile_check(ctx, &w->layout, METRIC_MAPS[k].file, 1, true));
+    for (int k = 0; has_metric_maps(w) && k < KN_N_METRIC_MAPS; k++)
+        KN_TRY(kn_mapfile_check(ctx, &w->layout, kn_metric_maps[k].file, 1, true));
 out:
     return status;
 }
@@ -166,7 +159,8 @@ static kn_status prepare(kn_ctx *ctx, work *w)
                        w->s.model ? w->s.model : "the model");
     KN_TRY(kn_mapfile_format(ctx, &w->model->space, (kn_format)w->s.format, &unused));
     int maps = __builtin_popcount(w->write);
-    kn_work_room room = kn_room_to_score(ctx, &w->s, w->model, maps_of(w), w->s.folder ? 0 : maps);
+    kn_work_room room =
+        kn_room_to_score(ctx, &w->s, w->model, maps_of(w), w->s.folder || w->join ? 0 : maps);
     kn_known known = {.recipe = &w->model->recipe,
                       .space = w->score ? &w->model->space : NULL,
                       .group_column = kn_standing_column(&w->s, w->model)};
@@ -175,6 +169,8 @@ static kn_status prepare(kn_ctx *ctx, work *w)
     KN_TRY(kn_standing_new(ctx, &w->s, w->model, w->data, &w->people, &w->standing));
     KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->data, &w->people, &w->scores));
     KN_TRY(kn_scores_stand(ctx, w->scores, &w->standing));
+    if (w->join)
+        KN_TRY(kn_join_begin(ctx, w->join, &w->people, w->scores));
     w->scores->tabulate = metrics || w->scores->T <= KN_METRICS_UNASKED;
     if (w->s.folder)
         KN_TRY(prepare_outputs(ctx, w));
@@ -250,7 +246,7 @@ static kn_status prepare_batches(kn_ctx *ctx, work *w, ptrdiff_t rows)
         bool asked = w->write & 1u << k;
         if (asked && w->s.folder)
             KN_TRY(kn_mapfile_new(ctx, &w->layout, kn_map_name[k], n, false, &w->file[k]));
-        if (asked && !w->s.folder)
+        if (asked && !w->s.folder && !w->join)
             KN_TRY(kn_alloc_f(ctx, n * T, &w->scores->map[k]));
         else if (asked || (w->score && k == KN_PASS_Z))
             KN_TRY(kn_alloc_f(ctx, w->batch * T, &w->buffer[k]));
@@ -283,6 +279,8 @@ static kn_status pass_batches(kn_ctx *ctx, work *w)
         for (int k = 0; k < KN_N_MAPS; k++)
             if (w->file[k])
                 KN_TRY(kn_mapfile_rows(ctx, w->file[k], pass.map[k], rows));
+        if (w->join)
+            KN_TRY(kn_join_rows(ctx, w->join, w->scores, row, rows, pass.map));
         if (w->score)
             KN_TRY(kn_doubt_rows(ctx, w->scores, row, Y, pass.map[KN_PASS_Z]));
         if (w->score && kn_values_hashed(w->data))
@@ -339,9 +337,9 @@ static kn_status write_all(kn_ctx *ctx, work *w)
         KN_TRY(write_single(ctx, w, "ys2_noise", w->scores->noise));
     if (w->write & KN_MAP_YS2_MODEL && w->scores->noise_group)
         KN_TRY(write_single(ctx, w, "ys2_noise_known", w->scores->noise_group));
-    for (int k = 0; has_metric_maps(w) && k < N_METRIC_MAPS; k++)
-        KN_TRY(write_single(ctx, w, METRIC_MAPS[k].file,
-                            kn_scores_responses(w->scores, METRIC_MAPS[k].metric)));
+    for (int k = 0; has_metric_maps(w) && k < KN_N_METRIC_MAPS; k++)
+        KN_TRY(write_single(ctx, w, kn_metric_maps[k].file,
+                            kn_scores_responses(w->scores, kn_metric_maps[k].metric)));
     KN_TRY(write_people(ctx, w));
     if (w->score) {
         KN_TRY(kn_scores_write(ctx, w->scores, w->s.folder, &w->options));
@@ -376,6 +374,11 @@ static kn_status run(kn_ctx *ctx, work *w, ptrdiff_t rows, kn_scores **scores)
     KN_TRY(kn_scores_finish(ctx, w->scores));
     if (w->score)
         kn_doubt_tell(ctx, w->scores, kn_data_responses_name(w->data));
+    if (w->join) {
+        kn_people_sheet sheet = {w->data, w->model, &w->people, w->scores, &w->attendance, NULL};
+        status = kn_join_take(ctx, w->join, &sheet);
+        goto out;
+    }
     KN_TRY(kn_summary_make(ctx, w->scores,
                            &(kn_provenance){w->given, &w->s, w->data, &w->attendance, &w->warnings,
                                             w->values}));
@@ -419,6 +422,15 @@ kn_status kn_score(kn_ctx *ctx, const kn_model *model, kn_data *data, const kn_o
     work w = {.model = model, .data = data};
     kn_status status = begin(ctx, "score", options, &w, scores);
     return status == KN_OK ? run(ctx, &w, 0, scores) : status;
+}
+
+kn_status kn_score_into(kn_ctx *ctx, const kn_model *model, kn_data *data,
+                        const kn_options *options, kn_join *join)
+{
+    kn_scores *none;
+    work w = {.model = model, .data = data, .join = join};
+    kn_status status = begin(ctx, "score", options, &w, &none);
+    return status == KN_OK ? run(ctx, &w, 0, &none) : status;
 }
 
 kn_status kn_predict(kn_ctx *ctx, const kn_model *model, kn_data *data, const kn_options *options,

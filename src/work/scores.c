@@ -19,12 +19,19 @@ const char *const kn_statistic_name[KN_N_STATISTICS] = {
     "top",      "deviance",     "deviance_noise", "mean_z",      "mean_z_size",
     "negative", "top_negative", "positive",       "top_positive"};
 
+const kn_metric_map kn_metric_maps[KN_N_METRIC_MAPS] = {{"metrics_R2", "R2"},
+                                                        {"metrics_MSLL", "MSLL"},
+                                                        {"metrics_z2", "z2"}};
+
 void kn_scores_settle(kn_scores *s)
 {
     kn_free(s->mean0);
     kn_free(s->var0);
     kn_free(s->iso);
     kn_free(s->sums);
+    kn_free(s->own_loss);
+    kn_free(s->own_cells);
+    s->own_loss = s->own_cells = NULL;
     kn_free(s->beyond);
     kn_free(s->noise_known);
     kn_free(s->counted);
@@ -45,6 +52,7 @@ void kn_scores_settle(kn_scores *s)
     s->training = s->cv_row = NULL;
     s->measured = s->abnormal = s->use = s->normals = NULL;
     s->model = NULL;
+    s->space = NULL;
     s->s = NULL;
 }
 
@@ -146,6 +154,7 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *settings, const kn_model
     KN_TRY(kn_alloc(ctx, 1, sizeof *s, &memory));
     s = memory;
     *s = (kn_scores){.model = model,
+                     .space = &model->space,
                      .s = settings,
                      .n = people->n,
                      .T = model->info.n_responses,
@@ -177,6 +186,22 @@ void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_bloc
     kn_extrapolation_add(b->var, s->iso + b->first, noise, s->extrapolation + row, &s->noise_sum);
 }
 
+/* What kn_metrics_add_scored adds over people, over responses. */
+static void add_own_losses(kn_scores *s, ptrdiff_t row, const kn_measured *m, kn_mat loss)
+{
+    for (ptrdiff_t j = 0; j < loss.cols; j++) {
+        double log_var = log(m->var0[j]);
+        for (ptrdiff_t i = 0; i < loss.rows; i++) {
+            double d = kn_at(m->y, i, j) - m->mean0[j];
+            double own = kn_at(loss, i, j) - 0.5 * (log_var + kn_z2(d, m->var0[j]));
+            if (!m->use[i] || !isfinite(own))
+                continue;
+            s->own_loss[row + i] += own;
+            s->own_cells[row + i]++;
+        }
+    }
+}
+
 void kn_scores_take_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b, kn_mat z,
                            kn_mat loss)
 {
@@ -186,6 +211,8 @@ void kn_scores_take_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_bl
                      .var0 = s->var0 + b->first,
                      .use = s->measured + row};
     kn_metrics_add_scored(ctx, &m, z, loss, s->sums + b->first);
+    if (s->own_loss)
+        add_own_losses(s, row, &m, loss);
 }
 
 kn_status kn_scores_stand(kn_ctx *ctx, kn_scores *s, const kn_standing *standing)
@@ -219,7 +246,7 @@ kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z)
     return kn_calibrator_add(ctx, &s->calibrator, z, s->use + row, kn_mat_none());
 }
 
-static kn_status detection(kn_ctx *ctx, kn_scores *s)
+kn_status kn_scores_detect(kn_ctx *ctx, kn_scores *s)
 {
     static const signed char sign[KN_N_STATISTICS] = {1, 1, 1, 1, 0, 1, -1, 1, 1};
     const double *score[KN_N_STATISTICS] = {s->statistic,    s->deviance, s->deviance_noise,
@@ -245,21 +272,27 @@ static kn_status detection(kn_ctx *ctx, kn_scores *s)
     return KN_OK;
 }
 
-/* Who is further out than training says anything of; one in a hundred is expected to be beyond the
- * 99th percentile, so that a few in many are not worth a word. */
 static void judge_extrapolation(kn_ctx *ctx, kn_scores *s)
 {
     const kn_reference *r = &s->model->reference;
-    kn_listing list = {.most = KN_NAMES_LISTED};
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->extrapolation_pct[i] = kn_percentile(r->extrapolation, r->n, s->extrapolation[i]);
         if (s->standing->held[i] > 0) /* further out than anybody */
             s->extrapolation_pct[i] = 100;
+    }
+    kn_scores_tell_extrapolated(ctx, s);
+}
+
+/* Who is further out than training says anything of; one in a hundred is expected to be beyond the
+ * 99th percentile, so that a few in many are not worth a word. */
+void kn_scores_tell_extrapolated(kn_ctx *ctx, kn_scores *s)
+{
+    kn_listing list = {.most = KN_NAMES_LISTED};
+    for (ptrdiff_t i = 0; i < s->n; i++)
         if (s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN) {
             kn_listing_add(&list, s->id[i]);
             s->n_extrapolated++;
         }
-    }
     if (s->n_extrapolated > s->n / 50)
         kn_log(ctx, KN_LOG_WARNING,
                "%td of %td samples have covariates far from training (extrapolation_pct above 99): "
@@ -269,20 +302,27 @@ static void judge_extrapolation(kn_ctx *ctx, kn_scores *s)
                          : "what is expected of them is little more than a guess");
 }
 
+void kn_scores_tell_empty(kn_ctx *ctx, kn_scores *s)
+{
+    kn_listing empty = {.most = KN_NAMES_LISTED};
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        if (!isfinite(s->statistic[i])) {
+            kn_listing_add(&empty, s->id[i]);
+            s->n_empty++;
+        }
+    if (s->n_empty > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td samples have no finite response: their scores are n/a (%s)", s->n_empty,
+               s->n, empty.text);
+}
+
 /* Warnings about people: too few numbers, too far away, seen in training. */
 static void warn(kn_ctx *ctx, kn_scores *s)
 {
     const kn_reference *r = &s->model->reference;
     ptrdiff_t without = 0;   /* training samples that have no cross-validated z */
     ptrdiff_t predicted = 0; /* people whom metrics are over */
-    kn_listing empty = {.most = KN_NAMES_LISTED};
-    for (ptrdiff_t i = 0; i < s->n; i++)
-        if (!isfinite(s->statistic[i]))
-            kn_listing_add(&empty, s->id[i]);
-    if (s->n_empty > 0)
-        kn_log(ctx, KN_LOG_WARNING,
-               "%td of %td samples have no finite response: their scores are n/a (%s)", s->n_empty,
-               s->n, empty.text);
+    kn_scores_tell_empty(ctx, s);
     for (ptrdiff_t i = 0; i < s->n; i++)
         without += s->training[i] >= 0 && (!r->z || kn_reference_row(r, s->training[i]) < 0);
     s->seen_as_new = without > 0 && s->s->training_rows != KN_TRAINING_PLAIN;
@@ -331,17 +371,16 @@ static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
     KN_TRY(kn_verdicts(ctx, s));
     s->fdr_share = s->model->reference.n > 0 ? s->model->reference.fdr_share : NAN;
     for (ptrdiff_t i = 0; i < s->n; i++) {
-        s->label[i] = s->s->label ? s->abnormal[i] : NAN;
+        s->label[i] = s->labelled ? s->abnormal[i] : NAN;
         s->site_adapted[i] = from->alone && from->alone[i] ? from->adapted[i] >= 0 : NAN;
         s->implausible[i] = s->doubt[i] != 0;
         s->unseen_level[i] = s->standing->unseen && s->standing->unseen[i];
-        s->n_empty += !isfinite(s->statistic[i]);
         s->n_in_training += s->training[i] >= 0;
         s->n_abnormal += s->abnormal[i];
     }
     warn(ctx, s);
     if (s->s->label)
-        KN_TRY(detection(ctx, s));
+        KN_TRY(kn_scores_detect(ctx, s));
     KN_TRY(finish_metrics(ctx, s));
     kn_calibrator_result(&s->calibrator, s->calibration);
 out:

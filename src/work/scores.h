@@ -15,7 +15,13 @@
 #include "work/newcomers.h"
 
 enum { KN_N_MAPS = 4, KN_N_STATISTICS = 9 };
-extern const char *const kn_map_name[KN_N_MAPS];             /* z, yhat, ys2_model, fdr */
+extern const char *const kn_map_name[KN_N_MAPS]; /* z, yhat, ys2_model, fdr */
+/* Metrics that are maps too, of images: they say where the model is good. */
+typedef struct kn_metric_map {
+    const char *file, *metric;
+} kn_metric_map;
+enum { KN_N_METRIC_MAPS = 3 };
+extern const kn_metric_map kn_metric_maps[KN_N_METRIC_MAPS];
 extern const char *const kn_statistic_name[KN_N_STATISTICS]; /* that AUC are of */
 
 struct kn_scores {
@@ -42,9 +48,11 @@ struct kn_scores {
 
     /* while they are made */
     const kn_model *model;
+    const kn_space *space; /* of the responses, lent */
     const kn_settings *s;
     ptrdiff_t *cv_row;    /* n: the sample of the reference whose stored z this gets; -1: its own */
     ptrdiff_t *training;  /* n: which training sample this is; -1: a new one */
+    bool labelled;        /* somebody may be */
     bool *abnormal, *use; /* n: labelled; counts for metrics and calibration */
     bool *measured;       /* n: counts for metrics: a new prediction, not a stored z */
     bool *normals;        /* n: the reference by {reference=COLUMN=VALUE}; NULL: the model's */
@@ -55,6 +63,9 @@ struct kn_scores {
      * the model variance */
     double *mean0, *var0, *iso;
     kn_metric_sums *sums; /* of these */
+    /* n  log loss less that of the trivial model over a person's responses, and their number; NULL:
+     * not asked for */
+    double *own_loss, *own_cells;
     kn_calibrator calibrator;
     ptrdiff_t *zero, n_zero; /* responses in use that were 0 for everybody so far, but not in
                               * training */
@@ -114,8 +125,13 @@ static inline double kn_scores_noise(const kn_scores *s, ptrdiff_t i, ptrdiff_t 
 
 /* After the last batch: what is over all. The summary is work/provenance.h's. */
 kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s);
-json_t *kn_scores_summary(const kn_scores *s); /* its numbers; NULL: out of memory */
-void kn_scores_settle(kn_scores *s);           /* nothing is left that was lent */
+/* Steps of it that joined scores share (scores_join.h): AUC of those labelled, and what is said of
+ * people far from training and of people without a value. */
+kn_status kn_scores_detect(kn_ctx *ctx, kn_scores *s);
+void kn_scores_tell_extrapolated(kn_ctx *ctx, kn_scores *s); /* and counts them */
+void kn_scores_tell_empty(kn_ctx *ctx, kn_scores *s);        /* and counts them */
+json_t *kn_scores_summary(const kn_scores *s);               /* its numbers; NULL: out of memory */
+void kn_scores_settle(kn_scores *s);                         /* nothing is left that was lent */
 
 /* Columns of abnormality.tsv after the id, in order, and where each is; NULL beyond the last. */
 const char *kn_scores_column(int k);

@@ -80,7 +80,7 @@ static kn_status write_metrics(kn_ctx *ctx, const kn_scores *s, const char *path
         KN_TRY(kn_table_writer_text(ctx, w, kn_metric_name[k]));
     KN_TRY(kn_table_writer_end_row(ctx, w));
     for (ptrdiff_t j = 0; j < s->T; j++) {
-        kn_response_name(&s->model->space, j, name, sizeof name);
+        kn_response_name(s->space, j, name, sizeof name);
         KN_TRY(kn_table_writer_text(ctx, w, name));
         for (int k = 0; k < KN_N_METRICS; k++)
             KN_TRY(kn_table_writer_number(ctx, w, kn_at(s->metrics, j, k)));

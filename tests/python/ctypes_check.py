@@ -61,6 +61,12 @@ class Centiles(C.Structure):
                 ("people", SIZE), ("files", SIZE), ("bands", C.c_int), ("n_extrapolated", SIZE)]
 
 
+class HeldOut(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("people", SIZE), ("folds", SIZE), ("responses", SIZE), ("files", SIZE),
+                ("adapted", SIZE), ("test", SIZE), ("R2", DOUBLE), ("MSLL", DOUBLE), ("z2", DOUBLE),
+                ("adapted_MSLL", DOUBLE), ("adapted_z2", DOUBLE)]
+
+
 class OldInfo(C.Structure):  # of a caller that was compiled when there was no more
     _fields_ = [("size", C.c_size_t), ("key", TEXT)]
 
@@ -485,6 +491,16 @@ def centiles_of_a_model(model, folder):
     free("data_free", new)
     o = options("centiles", over="weight", output=f"{folder}/none")
     refused("{over}: the model has no covariate 'weight'", "argument", lambda: do(kn.centiles(ctx, model, None, None, o, None)))
+
+
+def everybody_held_out(train, folder):
+    o = options("cv", folds=4, components=1, output=f"{folder}/held_out")
+    info = HeldOut(size=C.sizeof(HeldOut))
+    do(kn.cv(ctx, train, o, C.byref(info)))
+    check((info.folds, info.responses, info.adapted) == (4, 9, 0) and info.people > 20, "four folds")
+    check(info.files == len(os.listdir(f"{folder}/held_out")), "their files")
+    check(math.isfinite(info.MSLL) and math.isnan(info.adapted_MSLL), "their metrics")
+    refused("exists already (use {force} to replace it)", "io", lambda: do(kn.cv(ctx, train, o, None)))
     free("options_free", o)
 
 
@@ -505,6 +521,7 @@ with tempfile.TemporaryDirectory(prefix="kn-ctypes-") as folder:
     change_of_visits(opened, folder)
     a_model_to_give_away(opened, folder)
     centiles_of_a_model(opened, folder)
+    everybody_held_out(train, folder)
     people_from_files(folder)
     what_goes_wrong(model)
     a_callback_that_cancels(train)

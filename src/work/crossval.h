@@ -1,0 +1,29 @@
+/* Everybody judged by a model that has not seen them: fits of all but a part, and scores of that
+ * part, joined [METHOD 8i]. */
+#ifndef KN_WORK_CROSSVAL_H
+#define KN_WORK_CROSSVAL_H
+
+#include "work/crossval_plan.h"
+#include "work/scores_join.h"
+
+typedef struct kn_fold_fact {
+    ptrdiff_t n_train, components; /* -1: the method has none */
+} kn_fold_fact;
+
+typedef struct kn_crossval { /* all lent, for files */
+    const kn_settings *s;
+    const kn_holdout *holdout;
+    const char *const *id;         /* of the people of the holdout; NULL: without */
+    const kn_fold_fact *fold;      /* folds */
+    const kn_strata *site;         /* of the people of the holdout; n = 0: there is none */
+    const kn_join *join, *adapted; /* adapted NULL: none */
+    const char *dir;
+    const kn_write_options *options;
+} kn_crossval;
+
+/* folds.tsv and metrics_by_site.tsv; with {split} folds.tsv, train.txt and test.txt. Counts files.
+ */
+kn_status kn_crossval_check(kn_ctx *ctx, const kn_crossval *c);
+kn_status kn_crossval_write(kn_ctx *ctx, const kn_crossval *c, ptrdiff_t *n_files);
+
+#endif

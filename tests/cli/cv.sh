@@ -1,0 +1,222 @@
+#!/bin/sh
+# Everybody scored by a model that has not seen them: what cv writes, that nobody was seen, and what it refuses.
+. "$(dirname "$0")/lib.sh"
+
+# 48 people of three sites, 12 responses; the responses stand in another order than the people.
+people() { # seed
+    awk -v seed="$1" 'BEGIN {
+        srand(seed); print "participant_id,age,sex,site,family,group" >"people.csv"
+        printf "participant_id" >"brains.csv"
+        for (j = 1; j <= 12; j++) printf ",r%d", j >"brains.csv"
+        print "" >"brains.csv"
+        for (i = 1; i <= 48; i++) {
+            age = 20 + 60 * rand(); s = i % 3; shared = rand() + rand() + rand() - 1.5
+            printf "s%02d,%.2f,%s,%s,f%d,%s\n", i, age, i % 2 ? "F" : "M", substr("ABC", s + 1, 1), (i + 1) / 2,
+                i % 8 == 5 ? "patient" : "control" >"people.csv"
+            line = sprintf("s%02d", i)
+            for (j = 1; j <= 12; j++)
+                line = line sprintf(",%.5f", 50 + 0.02 * age * (j % 3) + 0.7 * s + shared * (j % 4) + rand() + rand())
+            row[i] = line
+        }
+        for (i = 48; i >= 1; i--) print row[i] >"brains.csv"
+    }'
+}
+# rows of a table whose id folds.tsv has with this condition on its columns ($2 fold, $6 control)
+some() { awk -F '\t' "NR > 1 && ($3) { print \$1 }" "$2/folds.tsv" >ids.txt
+    awk -F '[,\t]' 'NR == FNR { want[$1] = 1; next } FNR == 1 || $1 in want' ids.txt "$1"; } # table, folder, condition
+ids() { awk -F '[,\t]' 'NR > 1 { print $1 }' "$1"; }
+sorted() { sort "$1" >"$1.sorted"; }
+column() { awk -F '\t' -v name="$2" 'NR == 1 { for (c = 1; c <= NF; c++) if ($c == name) at = c; next } { print $at }' "$1"; }
+model="--use age,sex,site"
+
+people 3
+works "four folds" cv -c people.csv -y brains.csv $model --folds 4 -o cv
+check "... say what they are" grep -qx 'fold 2 of 4: 12 samples by a model of 36' "$logs/err"
+check "... and how well it went" grep -qx 'cv: 48 samples in 4 folds, 12 responses' "$logs/out"
+check "... write what score writes, folds and sites" test "$(ls cv | tr '\n' ' ')" = \
+    "abnormality.tsv folds.tsv metrics.tsv metrics_by_site.tsv people.tsv summary.json z.csv "
+ids people.csv >order.txt
+for file in z.csv abnormality.tsv people.tsv folds.tsv; do
+    ids "cv/$file" >got.txt
+    check "... $file has everybody in the order of the table" cmp order.txt got.txt
+done
+check "... folds are of nearly one size" test "$(column cv/folds.tsv fold | sort | uniq -c | awk '{ print $1 }' | tr '\n' ' ')" = "12 12 12 12 "
+check "... each by a model of the others" test "$(column cv/folds.tsv n_train | sort -u)" = 36
+check "... and sites are told apart" test "$(cut -f 1,2 cv/metrics_by_site.tsv | tr '\t\n' ' /')" = "site n/A 16/B 16/C 16/"
+check "nobody is in training" test "$(column cv/abnormality.tsv in_training | sort -u)" = 0
+
+# ---- by hand: the model of a fold is that of a fit of the others, to the byte
+for fold in 1 3; do
+    some people.csv cv "\$2 != $fold" >train_x.csv
+    some brains.csv cv "\$2 != $fold" >train_y.csv
+    some people.csv cv "\$2 == $fold" >test_x.csv
+    some brains.csv cv "\$2 == $fold" >test_y.csv
+    works "fold $fold by hand" fit -c train_x.csv -y train_y.csv $model -o hand.safetensors --force
+    works "... scores those who were left out" score hand.safetensors -c test_x.csv -y test_y.csv --unseen prior -o hand --force
+    for file in z.csv abnormality.tsv people.tsv; do
+        some "cv/$file" cv "\$2 == $fold" >part.txt
+        sorted part.txt
+        sorted "hand/$file"
+        check "... $file is the same, to the byte" cmp part.txt.sorted "hand/$file.sorted"
+    done
+done
+
+# ---- whoever is judged has no part in it
+awk -F , 'BEGIN { OFS = "," } $1 == "s07" { for (j = 2; j <= 13; j++) $j = 1000 * $j + j } { print }' brains.csv >wild.csv
+works "one person with wild values" cv -c people.csv -y wild.csv $model --folds 4 -o wild
+cmp -s cv/folds.tsv wild/folds.tsv
+check "... is in the same fold" test "$(cut -f 1,2 cv/folds.tsv)" = "$(cut -f 1,2 wild/folds.tsv)"
+mine=$(awk -F '\t' '$1 == "s07" { print $2 }' cv/folds.tsv)
+some cv/z.csv cv "\$2 == $mine && \$1 != \"s07\"" >a.csv
+some wild/z.csv cv "\$2 == $mine && \$1 != \"s07\"" >b.csv
+check "... changes nothing of the model that judges that fold" cmp a.csv b.csv
+some cv/z.csv cv "\$2 != $mine" >a.csv
+some wild/z.csv cv "\$2 != $mine" >b.csv
+check "... and all others" sh -c '! cmp -s a.csv b.csv'
+
+# ---- the same again
+works "the same on two threads" cv -c people.csv -y brains.csv $model --folds 4 --threads 2 -o again
+for file in z.csv abnormality.tsv metrics.tsv people.tsv folds.tsv metrics_by_site.tsv; do
+    check "... is $file to the byte" cmp "cv/$file" "again/$file"
+done
+works "another seed" cv -c people.csv -y brains.csv $model --folds 4 --seed 2 -o other
+check "... deals other folds" sh -c '! cmp -s cv/folds.tsv other/folds.tsv'
+works "two people a fold" cv -c people.csv -y brains.csv $model --folds 24 -P 2 -o pairs
+check "... are 24 folds" test "$(column pairs/folds.tsv fold | sort -u | wc -l)" -eq 24
+works "one table, some maps" cv -c people.csv -y brains.csv $model --folds 3 --write yhat,fdr --format npy -o maps
+check "... has the maps that were asked for" test "$(ls maps | grep npy | tr '\n' ' ')" = "fdr.npy yhat.npy "
+
+# ---- people and groups stay whole
+awk -F , 'NR == FNR { y[$1] = substr($0, length($1) + 2); next } { print $0 "," y[$1] }' brains.csv people.csv |
+    awk -F , 'BEGIN { OFS = "," } NR > 1 { $1 = sprintf("s%02d", int((substr($1, 2) + 2) / 3)) } { print }' >visits.csv
+whole() { # folder, column of the table: nobody of one value is in two folds
+    awk -F '[,\t]' -v col="$2" 'NR == FNR { if (FNR > 1) fold[FNR] = $2; next }
+        FNR == 1 { for (c = 1; c <= NF; c++) if ($c == col) at = c; next }
+        { if ($at in of && of[$at] != fold[FNR]) bad = 1; of[$at] = fold[FNR] } END { exit bad }' "$1/folds.tsv" "$3"
+}
+works "three visits a person" cv -c visits.csv -y visits.csv $model --targets 'r*' --folds 4 -o visits
+check "... are in one fold" whole visits participant_id visits.csv
+works "... also where noise is not shared" cv -c visits.csv -y visits.csv $model --targets 'r*' --folds 4 --group none -o none
+check "... are in one fold" whole none participant_id visits.csv
+works "families" cv -c people.csv -y brains.csv $model --group family --folds 5 -o families
+check "... are in one fold" whole families family people.csv
+
+# ---- labelled people are judged, and teach nothing
+works "a label" cv -c people.csv -y brains.csv $model --folds 4 --label group=patient -o label
+check "... is a column" test "$(column label/abnormality.tsv label | sort | uniq -c | awk '{ print $1 }' | tr '\n' ' ')" = "42 6 "
+check "... of whom no model learns" test "$(column label/folds.tsv n_train | sort -n | tail -1)" -lt 36
+awk -F , 'BEGIN { OFS = "," } NR == FNR { sick[$1] = $6 == "patient"; next } FNR > 1 && sick[$1] { for (j = 2; j <= 13; j++) $j = $j + 9 } { print }' \
+    people.csv brains.csv >sick.csv
+works "sicker patients" cv -c people.csv -y sick.csv $model --folds 4 --label group=patient -o sick
+awk -F , 'NR == FNR { sick[$1] = $6 == "patient"; next } !sick[$1]' people.csv label/z.csv >a.csv
+awk -F , 'NR == FNR { sick[$1] = $6 == "patient"; next } !sick[$1]' people.csv sick/z.csv >b.csv
+check "... change no z of others" cmp a.csv b.csv
+check "... and are found" /usr/bin/python3 -c 'import json; s = json.load(open("sick/summary.json")); assert s["AUC"]["top"]["auc"] == 1.0, s["AUC"]'
+check "... metrics are of the others" test "$(cut -f 2 label/metrics_by_site.tsv | awk '{ n += $1 } END { print n }')" -eq 42
+
+# ---- one site after the other
+works "one site after the other" cv -c people.csv -y brains.csv $model --leave site --controls 6 -o leave
+check "... as the prior has it, and adapted" test "$(cut -f 1-4 leave/metrics_by_site.tsv | tr '\t\n' ' /')" = \
+    "site how n_controls n/A prior 0 16/A adapted 6 10/B prior 0 16/B adapted 6 10/C prior 0 16/C adapted 6 10/"
+check "... in a folder of their own" test "$(ls leave/adapted | tr '\n' ' ')" = "abnormality.tsv metrics.tsv people.tsv summary.json z.csv "
+check "... levels and controls are in folds.tsv" test "$(head -1 leave/folds.tsv | tr '\t' ' ')" = "participant_id fold n_train components level control"
+check "... everybody is at a site that is new" test "$(column leave/abnormality.tsv site_adapted | sort -u) $(column leave/adapted/abnormality.tsv site_adapted | sort -u)" = "0 1"
+some people.csv leave '$5 != "B"' >train_x.csv
+some brains.csv leave '$5 != "B"' >train_y.csv
+some people.csv leave '$5 == "B"' >test_x.csv
+some brains.csv leave '$5 == "B"' >test_y.csv
+works "a site by hand" fit -c train_x.csv -y train_y.csv $model -o hand.safetensors --force
+works "... with the prior" score hand.safetensors -c test_x.csv -y test_y.csv --unseen prior -o hand --force
+some leave/z.csv leave '$5 == "B"' >part.txt
+sorted part.txt
+sorted hand/z.csv
+check "... is the same, to the byte" cmp part.txt.sorted hand/z.csv.sorted
+some people.csv leave '$5 == "B" && $6 == 1' >controls_x.csv
+some brains.csv leave '$5 == "B" && $6 == 1' >controls_y.csv
+some people.csv leave '$5 == "B" && $6 == 0' >test_x.csv
+some brains.csv leave '$5 == "B" && $6 == 0' >test_y.csv
+works "... adapted by hand" adapt hand.safetensors -c controls_x.csv -y controls_y.csv -o adapted.safetensors
+works "... and scored" score adapted.safetensors -c test_x.csv -y test_y.csv -o hand --force
+some leave/adapted/z.csv leave '$5 == "B"' >part.txt
+sorted part.txt
+sorted hand/z.csv
+check "... is the same, to the byte" cmp part.txt.sorted hand/z.csv.sorted
+works "too few for controls" cv -c people.csv -y brains.csv $model --leave site --controls 16 -P 2 -o few
+check "... is said once" grep -qxF "kronorm cv: warning: 3 of 3 levels of site have too few people for 16 controls and one to be scored, and are scored without: A, B, C" "$logs/err"
+check "... and nothing is adapted" test "$(ls few | grep -c adapted)" -eq 0
+works "a column that is no covariate" cv -c people.csv -y brains.csv --use age,sex --leave site -P 2 -o apart
+check "... leaves nothing to adapt" grep -qxF "kronorm cv: warning: --leave site: it is no batch of the model, so that nobody is adapted on --controls" "$logs/err"
+awk -F , 'BEGIN { OFS = "," } $1 == "s10" { $4 = "D" } { print }' people.csv >alone.csv
+works "a level of one person" cv -c alone.csv -y brains.csv $model --folds 4 -P 2 -o alone
+check "... is said once" grep -qxF "kronorm cv: warning: 1 of 48 samples are of a level that nobody outside their fold has: read against what levels are like in general, see unseen_level and site_adapted" "$logs/err"
+
+# ---- what is missing, and other kinds of responses
+awk -F , 'BEGIN { OFS = "," } $1 == "s03" { $4 = "n/a" } $1 == "s09" { for (j = 2; j <= 13; j++) $j = "n/a" } { print }' brains.csv >gaps.csv
+works "missing cells" cv -c people.csv -y gaps.csv $model --folds 4 -P 2 -o gaps
+check "... are missing in z" test "$(awk -F , '$1 == "s03" { print $4 }' gaps/z.csv)" = "n/a"
+check "... whoever has no value is not judged, and it is said why" grep -q '^s09	dropped	no finite response' gaps/people.tsv
+check "... nor in z" test "$(grep -c s09 gaps/z.csv)" -eq 0
+works "one site" cv -c people.csv -y brains.csv --use age,sex --folds 4 -P 2 -o onesite
+check "... has no metrics by site" test "$(ls onesite | grep -c site)" -eq 0
+works "a cohort of images" simulate --samples 24 --patients 0 -o cohort
+works "... held out" cv -c cohort/participants.tsv -y cohort/images.txt -m cohort/mask.nii.gz --use age,sex --folds 2 -P 2 --format npy -o images
+awk -F '\t' 'NR > 1 && $2 != 2 { print $1 }' images/folds.tsv >ids.txt
+awk -F '\t' 'NR == FNR { want[$1] = 1; next } FNR == 1 || $1 in want' ids.txt cohort/participants.tsv >train.tsv
+awk -F '\t' 'NR == FNR { want[$1] = 1; next } FNR == 1 || !($1 in want)' ids.txt cohort/participants.tsv >test.tsv
+works "... by hand" fit -c train.tsv -y cohort/images.txt --match common -m cohort/mask.nii.gz --use age,sex -P 2 -o hand.safetensors --force
+works "... scored" score hand.safetensors -c test.tsv -y cohort/images.txt --match common --format npy -o imagehand
+check "... are the same, to the byte" /usr/bin/python3 -c '
+import csv, numpy
+z = numpy.load("images/z.npy"); order = [r["participant_id"] for r in csv.DictReader(open("images/people.tsv"), delimiter="\t") if r["status"] == "used"]
+h = numpy.load("imagehand/z.npy"); who = [r["participant_id"] for r in csv.DictReader(open("imagehand/people.tsv"), delimiter="\t") if r["status"] == "used"]
+assert len(who) == 12 and all((z[order.index(w)].tobytes() == h[i].tobytes()) for i, w in enumerate(who))'
+
+# ---- lists
+works "a test list" cv -c people.csv --split test=.25,stratify=site -o lists
+check "... and one to train on" test "$(ls lists | tr '\n' ' ')" = "folds.tsv test.txt train.txt "
+check "... with sites in proportion" test "$(awk -F '\t' '$2 == "test" { print $3 }' lists/folds.tsv | sort | uniq -c | awk '{ print $1 }' | tr '\n' ' ')" = "4 4 4 "
+check "... everybody in one of them" test "$(sort lists/train.txt lists/test.txt | uniq | wc -l) $(wc -l <lists/test.txt)" = "48 12"
+works "... families whole" cv -c people.csv --split test=.25 --group family -o listed
+check "... are in one list" whole listed family people.csv
+
+# ---- what is refused
+refused "more folds than people" "--folds 49: there are 48 samples, expected at least as many" cv -c people.csv -y brains.csv $model --folds 49 -o no
+refused "... than families" "--folds 25: there are 24 groups of samples that stay whole, expected at least as many" \
+    cv -c people.csv -y brains.csv $model --group family --folds 25 -o no
+refused "a column that is not there" "people.csv: no column 'scanner' as --leave asks for; the closest are age, sex, site, group, family" \
+    cv -c people.csv -y brains.csv $model --leave scanner -o no
+refused "two levels" "people.csv: sex has 2 levels in 48 samples, expected at least 3 to leave out one after the other" \
+    cv -c people.csv -y brains.csv $model --leave sex -o no
+refused "a level for everybody" "people.csv: age has 48 levels in 48 samples, expected at least 3 to leave out one after the other, and at most one for two samples" \
+    cv -c people.csv -y brains.csv $model --leave age -o no
+misused "two ways at once" ": --leave and --folds do not go together, choose one" cv -c people.csv -y brains.csv $model --leave site --folds 3 -o no
+misused "controls of nothing" ": --controls needs --leave" cv -c people.csv -y brains.csv $model --controls 3 -o no
+misused "a share that is none" ": --split test=2: expected test=SHARE, above 0 and below 1, and stratify=COLUMN if need be, such as test=.2,stratify=site" \
+    cv -c people.csv --split test=2 -o no
+refused "too many levels to stratify by" "people.csv: age has 48 levels in 48 samples, too many to stratify by: expected at most one for 5 samples" \
+    cv -c people.csv --split test=.2,stratify=age -o no
+refused "a list of nobody" "--split test=.001 leaves nobody of 48 samples to test" cv -c people.csv --split test=.001 -o no
+misused "one fold" " cv: --folds is 1, expected 2 or more (see 'kronorm cv --help')" cv -c people.csv -y brains.csv $model --folds 1 -o no
+refused "a label that nobody has" "people.csv: nobody has group 'ill', which --label asks for" cv -c people.csv -y brains.csv $model --label group=ill -o no
+refused "results that are there" "cv/folds.tsv: exists already (use --force to replace it)" cv -c people.csv -y brains.csv $model -o cv
+misused "no responses" ": these people have no responses" cv -c people.csv -o no
+head -n 5 people.csv >five_x.csv
+awk -F , 'NR == FNR { want[$1] = 1; next } $1 in want' five_x.csv brains.csv >five_y.csv
+refused "folds of almost everybody" "fold 1 of 2: five_x.csv: 2 samples with responses, expected at least 3" \
+    cv -c five_x.csv -y five_y.csv --use age --folds 2 -o no
+kronorm cv -c people.csv -y brains.csv $model --memory 1M -o no
+check "too little memory is said, and leaves nothing" sh -c "test $code -eq 1 && grep -q '^kronorm: this fit needs ' '$logs/err' && test ! -e no"
+
+# ---- Ctrl-C between folds
+"$KRONORM" cv -c people.csv -y brains.csv $model --folds 48 -o stopped >"$logs/out" 2>"$logs/err" </dev/null &
+run=$!
+for i in $(seq 300); do
+    grep -q '^fold 2 of 48' "$logs/err" && break
+    sleep 0.05
+done
+kill -INT $run
+wait $run
+code=$?
+check "Ctrl-C ends with 130" test $code -eq 130
+check "... and leaves nothing" test ! -e stopped
+done_testing
