@@ -90,13 +90,16 @@ kn_status kn_adapt_write(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
     kn_write_options wo = {.made = &put, .force = s->force, .pending = &pending};
     kn_status status;
     KN_TRY(table_path(ctx, s->output, path));
-    if ((double)m->gp.T * (double)n <= TABULATED)
+    bool tabulated = (double)m->gp.T * (double)n <= TABULATED;
+    if (tabulated)
         KN_TRY(write_table(ctx, path, &wo, m, made, n));
     else
         kn_log(ctx, KN_LOG_INFO, "%s is left out, it would have %.0f rows", path,
                (double)m->gp.T * (double)n);
     KN_TRY(kn_model_write(ctx, m, s->output, &wo));
     KN_TRY(kn_pending_commit(ctx, &pending, &put));
+    if (!tabulated && s->force)
+        remove(path); /* of the model that was replaced */
 out:
     kn_pending_clear(&pending);
     if (status != KN_OK)
