@@ -41,6 +41,14 @@ static bool held_by_where(const char *where, const char *name)
     return false;
 }
 
+/* A site that --where has chosen tells nothing of the responses, but who is of another is seen to
+ * be.
+ */
+static bool may_have_further(const kn_recipe_options *o, kn_usual usual)
+{
+    return usual == KN_COLUMN_SITE && o->codes && o->batch && strcmp(o->batch, "auto") == 0;
+}
+
 /* Who is a patient, and which visit it was, is no covariate unless somebody says so: a model that
  * has it calls nothing abnormal. */
 static bool set_aside(const kn_table *table, const kn_recipe_options *o, ptrdiff_t col)
@@ -48,7 +56,7 @@ static bool set_aside(const kn_table *table, const kn_recipe_options *o, ptrdiff
     kn_usual usual = kn_usual_column(kn_table_name(table, col));
     return usual == KN_COLUMN_GROUP || usual == KN_COLUMN_SESSION ||
            (o->session && kn_column_find(table, o->session) == col) ||
-           held_by_where(o->where, kn_table_name(table, col));
+           (!may_have_further(o, usual) && held_by_where(o->where, kn_table_name(table, col)));
 }
 
 static bool by_default(const kn_table *table, const kn_recipe_options *o, ptrdiff_t col)

@@ -143,7 +143,9 @@ refused "a model without a reference" \
 refused "... nor does it take people of another site" \
     "new_people.csv: 6 people are of a site that training did not have (Leeds), and the model does not know how sites differ: its fit made no reference (--folds 0), or no two people shared one" \
     predict nofolds.safetensors -c new_people.csv -o none --unseen prior
-kronorm fit -c train_people.csv -y train_maps.csv -o one.safetensors --folds 5 --where site=A --use age,sex,site -q
+kronorm fit -c train_people.csv -y train_maps.csv -o one.safetensors --folds 5 --where site=A -q
+kronorm info one.safetensors
+check "a site that --where chose stays in the model" grep -qx "  site: 'A' for everybody, a batch" "$logs/out"
 refused "a model of one site knows no prior" \
     "new_people.csv: 6 people are of a site that training did not have (Leeds), and the model knows one only, not how far others differ: use 'kronorm adapt' with healthy people of it" \
     score one.safetensors -c new_people.csv -y new_maps.csv -o none --unseen prior

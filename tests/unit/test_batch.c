@@ -292,6 +292,31 @@ static void a_wrong_batch_is_a_sentence(void **state)
     kn_table_free(t);
 }
 
+/* Rows of one site: the column stays, for whoever is of another. */
+static void a_site_that_rows_were_chosen_by_stays_a_batch(void **state)
+{
+    (void)state;
+    ptrdiff_t rows[5] = {0, 3, 6, 9, 12};
+    kn_table *t = table_of("participants.tsv", "age\tsite\n1\tB\n1\tA\n2\tC\n2\tB\n3\tA\n3\tC\n"
+                                               "4\tB\n4\tA\n5\tC\n5\tB\n6\tA\n6\tC\n7\tB\n");
+    for (int k = 0; k < 3; k++) {
+        kn_recipe_options o = {.id_col = -1,
+                               .codes = k < 2,
+                               .batch = k == 0 ? "auto" : "none",
+                               .where = "site=B",
+                               .rows = rows,
+                               .n_rows = 5};
+        kn_recipe r;
+        ptrdiff_t sites = 0;
+        assert_ok(ctx, kn_recipe_learn(ctx, t, &o, &r));
+        for (ptrdiff_t c = 0; c < r.n; c++)
+            sites += strcmp(r.column[c].name, "site") == 0 && r.column[c].batch;
+        assert_int_equal(sites, k == 0);
+        kn_recipe_clear(&r);
+    }
+    kn_table_free(t);
+}
+
 static void further_levels_of_a_batch_are_a_code_and_of_others_refused(void **state)
 {
     (void)state;
@@ -333,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_design_with_batches_survives_json),
         cmocka_unit_test(a_recipe_learns_which_categories_are_batches),
         cmocka_unit_test(a_wrong_batch_is_a_sentence),
+        cmocka_unit_test(a_site_that_rows_were_chosen_by_stays_a_batch),
         cmocka_unit_test(further_levels_of_a_batch_are_a_code_and_of_others_refused),
     };
     ctx = kn_ctx_new();
