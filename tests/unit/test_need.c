@@ -92,6 +92,19 @@ static const trial TRIALS[] = {
      .s = {FIT(stgpr, 60, 3000, 0), .folds = 5},
      .additive = true,
      .full = true},
+    {.name = "sites",
+     .s = {FIT(smtgpr, 300, 150, 10), .folds = 10, .stats = 3, .sites = 12},
+     .additive = true},
+    {.name = "sites, many responses",
+     .s = {FIT(smtgpr, 80, 20000, 4), .folds = 10, .stats = 3, .sites = 5},
+     .additive = true},
+    {.name = "sites, each alone",
+     .s = {FIT(stgpr, 60, 3000, 0), .folds = 5, .sites = 4},
+     .additive = true},
+    {.name = "sites, range finder",
+     .s = {LOW(5200, 150, 5, 60), .folds = 10, .sites = 10},
+     .rank = 60,
+     .additive = true},
     {.name = "one kernel", .s = {FIT(smtgpr, 400, 150, 12), .stats = 1}, .sample = "se"},
     {.name = "iso", .s = {FIT(smtgpr, 150, 5000, 20), .folds = 10, .iso = true}},
     {.name = "iso turned",
@@ -172,12 +185,21 @@ static kn_need_shape fit_peak(kn_ctx *ctx, const trial *t, double *peak, kn_mode
     for (ptrdiff_t i = 0; i < s.N; i++)
         group[i] = (int)(i / 3);
     o.groups = s.groups > 0 ? group : NULL;
+    const int levels[COVARIATES] = {0, 0, (int)s.sites}, values[COVARIATES] = {5, 5, 0};
+    const bool batch[COVARIATES] = {false, false, true};
+    kn_design_options design = {.quadratic = -1,
+                                .levels = levels,
+                                .values = values,
+                                .batch = batch};
+    for (ptrdiff_t i = 0; s.sites > 0 && i < s.N; i++)
+        X[2 * s.N + i] = (double)(i % s.sites);
+    o.design = s.sites > 0 ? &design : NULL;
     kn_memory_peak_reset(ctx);
     double before = (double)kn_memory_now(ctx);
     assert_ok(ctx, kn_fit_arrays(ctx, kn_view_cols(X, s.N, COVARIATES),
                                  kn_view_rows_f32(Y, s.N, s.T), &o, model));
     *peak = (double)kn_memory_peak(ctx) - before;
-    s.F = t->additive ? 2 * COVARIATES : COVARIATES; /* squares too */
+    s.F = t->additive ? 2 * COVARIATES + s.sites : COVARIATES; /* squares, sites too */
     s.current = t->additive;
     s.calibrate = o.calibrate;
     s.value = sizeof(float);
