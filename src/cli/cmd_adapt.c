@@ -40,10 +40,12 @@ const cli_command cmd_adapt = {
     .summary = "model + healthy people of new sites -> a model for these sites",
     .usage = "MODEL -c FILE -y FILE -o ADAPTED [options]",
     .description =
-        "Teaches a model sites that its training did not have: what healthy people of each are\n"
-        "further away and wider than those of training, drawn to how sites differ there. A few\n"
-        "suffice; 10 or more are better. Nothing of these people is in the adapted model, beside\n"
-        "which ADAPTED.adapt.tsv says what was found.",
+        "Teaches a model sites that its training did not have, from healthy people scanned there:\n"
+        "how far off their maps are, and how much they scatter. The fewer they are, the more it "
+        "is\n"
+        "taken to be as sites of training are; 5 suffice, 10 or more are better. Nothing of them "
+        "is\n"
+        "in the adapted model, beside which ADAPTED.adapt.tsv says what was found.",
     .example = "kronorm adapt model.safetensors -c controls.tsv -y controls.txt -o "
                "adapted.safetensors\n"
                "kronorm score adapted.safetensors -c patients.tsv -y patients.txt -o scored",

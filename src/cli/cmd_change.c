@@ -7,8 +7,8 @@
 
 static void report(const kn_change_info *i, const kn_options *options)
 {
-    printf("%s: %td pairs of visits of %td people", kn_options_get(options, "output"), i->pairs,
-           i->people);
+    printf("%s: %td pair%s of visits of %td %s", kn_options_get(options, "output"), i->pairs,
+           i->pairs == 1 ? "" : "s", i->people, i->people == 1 ? "person" : "people");
     if (i->one_visit > 0)
         printf(" (%td more have one visit)", i->one_visit);
     printf("\n  compared with %td people in %td pairs", i->reference_people, i->reference_pairs);
@@ -16,9 +16,10 @@ static void report(const kn_change_info *i, const kn_options *options)
         printf(", regression to the mean %.3f", i->gamma);
     printf("; the typical variance of change is %.1f %% of the noise\n", 100 * i->s0);
     if (i->with_p > 0)
-        printf("  p of the statistic at most 0.05: %td of %td other pairs, %.1f expected of stable "
-               "people\n",
-               i->below, i->with_p, 0.05 * (double)i->with_p);
+        printf(
+            "  p of the statistic at most 0.05: %td of %td other pair%s, %.1f expected of stable "
+            "people\n",
+            i->below, i->with_p, i->with_p == 1 ? "" : "s", 0.05 * (double)i->with_p);
     if (kn_options_get(options, "save"))
         printf("  %s keeps the reference\n", kn_options_get(options, "save"));
     printf("  change.tsv, reference.json, summary.json and maps: %td files\n", i->files);

@@ -11,8 +11,8 @@ static void report(const kn_export_info *i, const kn_options *options, const kn_
            i->mean, i->sd);
     printf("  ... between and around them: mean %.2g sd, standard deviation %.2g sd\n",
            i->mean_between, i->sd_between);
-    printf("  ... beyond their range, whose ends are rounded: mean %.2g sd, standard deviation "
-           "%.2g sd\n",
+    printf("  ... outside their range, whose ends are rounded (for information): mean %.2g sd, "
+           "standard deviation %.2g sd\n",
            i->mean_beyond, i->sd_beyond);
 }
 

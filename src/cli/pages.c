@@ -25,11 +25,11 @@ static void wrapped(const char *text, int column, int width)
     int at = column;
     for (const char *w = text; *w;) {
         size_t n = strcspn(w, " ");
-        if (at + (int)n >= width) {
+        if (at + 1 + (int)n > width) {
             printf("\n%*s", column, "");
             at = column;
         }
-        at += printf("%.*s%s", (int)n, w, w[n] ? " " : "");
+        at += printf("%s%.*s", at > column ? " " : "", (int)n, w);
         w += n + (w[n] == ' ');
     }
     putchar('\n');
@@ -46,6 +46,8 @@ void cli_help(const cli_command *command)
         char left[128];
         if (new_heading(options, i))
             printf("\n%s:\n", options[i].heading);
+        else if (i == 0)
+            putchar('\n');
         label(&options[i], left, sizeof left);
         int at = printf("  %s", left);
         if (at >= COLUMN - 1)

@@ -168,8 +168,8 @@ kn_status kn_centiles_jackknife(kn_ctx *ctx, kn_centiles_work *w)
     KN_TRY(kn_hold_to_fit(ctx, w->training, options, beside, &held));
     KN_TRY(check_people(ctx, w, kn_held_people(held)));
     KN_TRY(prepare(ctx, w, kn_held_people(held), &f));
-    kn_log(ctx, KN_LOG_INFO, "bands: %d fits, each without a %dth of the training people", f.K,
-           f.K);
+    kn_log(ctx, KN_LOG_INFO, "bands: %d fits, each without one part in %d of the training people",
+           f.K, f.K);
     for (int k = 0; k < f.K; k++)
         KN_TRY(one_fold(ctx, w, held, options, &f, k));
     kn_band_jackknife(w->J, f.K);
