@@ -301,8 +301,8 @@ static kn_status match_ids(kn_ctx *ctx, const side *a, const side *b, kn_match_p
     else if (policy == KN_MATCH_ALL)
         status = check_all(ctx, a, b);
     else if (out->n < a->used || out->n < b->used)
-        kn_log(ctx, KN_LOG_INFO, "%td ids are in both %s (of %td) and %s (of %td)", out->n, a->path,
-               a->used, b->path, b->used);
+        kn_log(ctx, KN_LOG_INFO, "%td %s in both %s (of %td) and %s (of %td)", out->n,
+               out->n == 1 ? "id is" : "ids are", a->path, a->used, b->path, b->used);
 out:
     return status;
 }

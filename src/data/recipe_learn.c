@@ -406,7 +406,9 @@ static kn_status learn_columns(const lesson *l, kn_recipe *out)
             kn_log(l->ctx, KN_LOG_WARNING, "%s: %s is '%s' in every row, it %s",
                    kn_table_path(l->table), kn_clipped(c->name).text,
                    kn_clipped(c->levels.text[0]).text,
-                   l->codes ? "says nothing of the responses" : "is left out");
+                   c->batch   ? "tells people of others, and nothing else"
+                   : l->codes ? "says nothing of the responses"
+                              : "is left out");
             constant++;
             if (l->codes)
                 continue;

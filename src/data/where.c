@@ -11,6 +11,8 @@
 
 void kn_where_clear(kn_where *where)
 {
+    for (ptrdiff_t k = 0; k < where->n; k++)
+        kn_where_list_clear(&where->condition[k].list);
     kn_free(where->condition);
     kn_free(where->text);
     kn_free(where->written);
@@ -96,6 +98,8 @@ static kn_status read_condition(kn_ctx *ctx, char *text, kn_condition *c)
                        "{where} has '%s', expected a column, one of = != < <= > >= or in, and a "
                        "value, such as age<60 or site in a|b",
                        kn_clipped(c->written).text);
+    if (c->op == KN_WHERE_IN && c->value[0] == '@')
+        return kn_where_list_read(ctx, c->value + 1, &c->list);
     if (compares_numbers(c->op) && kn_number_parse(c->value, &x) != KN_CELL_NUMBER)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{where} has '%s', expected a number to compare with",
                        kn_clipped(c->written).text);
@@ -149,6 +153,8 @@ static bool is_one_of(const kn_condition *c, const char *cell)
 {
     bool missing = kn_text_is_missing(cell);
     const char *value = c->value;
+    if (c->list.n > 0)
+        return !missing && kn_where_list_has(&c->list, cell);
     for (ptrdiff_t k = 0; k < c->n; k++, value += strlen(value) + 1)
         if (missing ? kn_text_is_missing(value) : same_value(cell, value))
             return true;

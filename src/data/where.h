@@ -1,4 +1,5 @@
-/* Rows by what stands in their columns: --where 'group=control,age<60,site in a|b'.
+/* Rows by what stands in their columns: --where 'group=control,age<60,site in a|b', or the
+ * values of a file, participant_id in @train.txt.
  *
  * A condition is COLUMN, one of = != < <= > >= or in, and a value; a comma between conditions is
  * and. Texts are compared to the letter, without the spaces around them; two numbers as numbers, so
@@ -7,6 +8,7 @@
 #define KN_DATA_WHERE_H
 
 #include "base/mem.h"
+#include "data/where_list.h"
 #include "io/table.h"
 
 typedef enum kn_where_op {
@@ -22,8 +24,9 @@ typedef enum kn_where_op {
 typedef struct kn_condition {
     const char *column; /* all texts are in kn_where's `text` */
     kn_where_op op;
-    char *value; /* of `in` several, each closed by a NUL, one behind the other */
-    ptrdiff_t n; /* how many */
+    char *value;        /* of `in` several, each closed by a NUL, one behind the other */
+    ptrdiff_t n;        /* how many */
+    kn_where_list list; /* instead of them, of `in @FILE` */
     const char *written;
 } kn_condition;
 

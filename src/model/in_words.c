@@ -101,6 +101,7 @@ static void add_signal(text *t, const kn_model *m)
 {
     const kn_decomp *R0 = &m->gp.latent.cell[0].R0;
     kn_cov_point at;
+    static const double SHOWN = 5e-4; /* a share that is not 0.0 % */
     double total, length;
     char name[LINE / 2], units[LINE / 2];
     if (R0->m == 0)
@@ -110,9 +111,9 @@ static void add_signal(text *t, const kn_model *m)
     for (int k = 0; k < R0->cov.n; k++) {
         kn_term_name(m, k, name, sizeof name);
         add(t, "%s%s %.1f %%", k > 0 ? ", " : "", name, 100 * at.w[k]);
-        if (R0->cov.term[k].kernel->n_shape > 0) {
+        if (R0->cov.term[k].kernel->n_shape > 0 && at.w[k] >= SHOWN) {
             length = kn_length_in_units(m, units, sizeof units);
-            add(t, " (length %.3g %s)", length, units);
+            add(t, " (length %.3g%s%s)", length, strcmp(units, "sd") == 0 ? " " : " of ", units);
         }
     }
     add(t, "\n");
@@ -214,6 +215,7 @@ static void add_judgement(text *t, const kn_model *m)
 /* One line: the Student step, then what was kept and what was not. */
 static void add_calibration(text *t, const kn_model *m)
 {
+    static const double ROUNDED = 5e-5; /* to 0.0000, which has no sign */
     const kn_layer *l = &m->layer;
     if (!(l->nu > 0)) {
         add(t, "calibration: none, z is the residual over its standard deviation\n");
@@ -223,8 +225,9 @@ static void add_calibration(text *t, const kn_model *m)
     for (int kept = 1; kept >= 0; kept--)
         for (int k = 0; k < KN_LAYER_PARTS; k++)
             if (l->part[k].tried && l->part[k].kept == (kept == 1))
-                add(t, "; %s%s (held-out gain %.4f, standard error %.4f)", kept ? "" : "not ",
-                    kn_layer_part_words[k], l->part[k].gain, l->part[k].se);
+                add(t, "; %s%s (held-out gain %.4f +- %.4f)", kept ? "" : "not ",
+                    kn_layer_part_words[k], fabs(l->part[k].gain) < ROUNDED ? 0 : l->part[k].gain,
+                    l->part[k].se);
     add(t, "\n");
 }
 

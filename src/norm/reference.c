@@ -338,7 +338,8 @@ static void say_layer(kn_ctx *ctx, const kn_layer *l)
     const kn_layer_part *batch = &l->part[KN_LAYER_BATCH];
     for (int k = 0; k < KN_LAYER_PARTS; k++)
         if (l->part[k].tried)
-            kn_log(ctx, KN_LOG_INFO, "calibration: %s %s (held-out gain %.4f, standard error %.4f)",
+            kn_log(ctx, KN_LOG_DETAIL,
+                   "calibration: %s %s (held-out gain %.4f, standard error %.4f)",
                    kn_layer_part_words[k], l->part[k].kept ? "kept" : "not kept", l->part[k].gain,
                    l->part[k].se);
     if (batch->tried && batch->gain < -batch->se)

@@ -11,6 +11,7 @@
 
 #include "base/parallel.h"
 #include "data/columns.h"
+#include "data/usual_columns.h"
 #include "data/words.h"
 #include "gp/walk.h"
 #include "io/path.h"
@@ -67,7 +68,7 @@ static kn_status check_model(kn_ctx *ctx, const kn_model *m, const kn_settings *
     if (m->batch.M == 0)
         return kn_fail(ctx, KN_ERR_DATA,
                        "%s has no batch category that could have further levels (fit with "
-                       "{batch=site})",
+                       "{batch} and the name of its column)",
                        name);
     if (m->sites.T == 0)
         return kn_fail(
@@ -354,19 +355,65 @@ static void warn(kn_ctx *ctx, const work *w)
     }
 }
 
+/* Root mean square of what controls of a site are further away than expected, in standard
+ * deviations of people within a site; NaN: they have no value. */
+static double distance(const work *w, const kn_site_adapted *a)
+{
+    const kn_sites *prior = &w->model->sites;
+    double sum = 0, n = 0;
+    for (ptrdiff_t j = 0; j < a->T; j++)
+        if (a->n[j] > 0 && prior->w[j] > 0) {
+            sum += a->raw_offset[j] * a->raw_offset[j] / prior->w[j];
+            n++;
+        }
+    return n > 0 ? sqrt(sum / n) : NAN;
+}
+
+/* Values, and no others than training had: no scanner shifts a map that far. */
 static kn_status check_values(kn_ctx *ctx, const work *w)
 {
+    static const double DISTANT = 30;
     char name[256];
     for (ptrdiff_t s = 0; s < w->n; s++) {
-        bool any = false;
-        for (ptrdiff_t j = 0; j < w->model->gp.T && !any; j++)
-            any = w->made[s].n[j] > 0;
+        const kn_site_adapted *a = &w->made[s];
+        double far = distance(w, a);
         name_of(w, s, name, sizeof name);
-        if (!any)
+        if (isnan(far))
             return kn_fail(ctx, KN_ERR_DATA, "%s: the controls of %s have no finite response",
                            kn_data_responses_name(w->data), name);
+        if (far > DISTANT)
+            return kn_fail(
+                ctx, KN_ERR_DATA,
+                "%s: the controls of %s are more than %.0f standard deviations of people away "
+                "from what is expected of them: expected units and processing of "
+                "training",
+                kn_data_responses_name(w->data), name, DISTANT);
     }
     return KN_OK;
+}
+
+/* A column that tells patients, with more than one value among the controls. */
+static void tell_groups(kn_ctx *ctx, const work *w)
+{
+    const kn_table *t = w->data->covariates;
+    for (ptrdiff_t col = 0; col < kn_table_cols(t); col++) {
+        kn_listing list = {.most = KN_NAMES_LISTED};
+        const char *first = NULL, *cell;
+        if (!kn_table_named(t, col) || kn_usual_column(kn_table_name(t, col)) != KN_COLUMN_GROUP)
+            continue;
+        for (ptrdiff_t i = 0; i < w->people.n && list.n < 2; i++) {
+            cell = kn_table_cell(t, w->people.covariate_row[i], col);
+            if (kn_text_is_missing(cell) || (first && kn_same_name(first, cell)))
+                continue;
+            first = first ? first : cell;
+            kn_listing_add(&list, cell);
+        }
+        if (list.n > 1)
+            kn_log(ctx, KN_LOG_WARNING,
+                   "%s: %s of these people is %s: all of them count as healthy controls ({where} "
+                   "chooses rows)",
+                   kn_table_path(t), kn_clipped(kn_table_name(t, col)).text, list.text);
+    }
 }
 
 static kn_status run(kn_ctx *ctx, work *w, kn_model **adapted)
@@ -383,6 +430,7 @@ static kn_status run(kn_ctx *ctx, work *w, kn_model **adapted)
     KN_TRY(find_sites(ctx, w));
     KN_TRY(take_residuals(ctx, w));
     KN_TRY(check_values(ctx, w));
+    tell_groups(ctx, w);
     warn(ctx, w);
     KN_TRY(with_sites(ctx, w, adapted));
     if (w->s->output)

@@ -144,6 +144,7 @@ kn_status kn_arrivals_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, 
     void *memory = NULL;
     char **level = NULL;
     kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
+    ptrdiff_t sums = 0;
     *out = (kn_arrivals){.n = p->n};
     if (m->batch.M == 0)
         return KN_OK;
@@ -162,9 +163,15 @@ kn_status kn_arrivals_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, 
     for (ptrdiff_t i = 0; i < p->n; i++) {
         bool unknown = out->adapted[i] < 0 && kn_batch_is_new(&m->batch, &m->x, raw, i);
         out->n_adapted += out->adapted[i] >= 0;
+        sums += !unknown && out->adapted[i] < 0 && out->site[i] < 0;
         out->n_unknown += unknown;
         out->alone[i] = unknown || out->adapted[i] >= 0;
     }
+    if (sums > 0 && m->batch.M > 1)
+        kn_log(ctx, KN_LOG_INFO,
+               "%s: %td people are of a combination of batches that training did not have: what "
+               "it had of each is added up",
+               kn_table_path(data->covariates), sums);
     if (out->n_unknown > 0 && !unknown_ok)
         status = judge_unknown(ctx, s, m, data, p, level, out);
 out:

@@ -134,7 +134,7 @@ refused "a site that the model was adapted to" \
     adapt a.safetensors -c ctrl_people.csv -y ctrl_maps.csv -o none.safetensors
 kronorm fit -c train_people.csv -y train_maps.csv -o nobatch.safetensors --folds 5 --batch none -q
 refused "a model without a batch" \
-    "nobatch.safetensors has no batch category that could have further levels (fit with --batch site)" \
+    "nobatch.safetensors has no batch category that could have further levels (fit with --batch and the name of its column)" \
     adapt nobatch.safetensors -c ctrl_people.csv -y ctrl_maps.csv -o none.safetensors
 kronorm fit -c train_people.csv -y train_maps.csv -o nofolds.safetensors --folds 0 -q
 refused "a model without a reference" \
@@ -174,6 +174,19 @@ awk -F , -v OFS=, 'NR > 1 { $4 = "n/a" } NR > 1 && NR <= 3 { $3 = "n/a" } { prin
 works "a response that no control has" adapt m.safetensors -c ctrl_people.csv -y some_maps.csv -o some.safetensors -q
 check "... has no offset of its own" test "$(cell some.adapt.tsv c n) $(cell some.adapt.tsv c raw_offset) $(cell some.adapt.tsv c weight)" = "0 n/a 0"
 check "... and others what they have" test "$(cell some.adapt.tsv b n)" = 6
+
+# ---- people who cannot be meant
+awk -F, -v OFS=, 'NR > 1 { for (k = 2; k <= NF; k++) $k *= 1000 } 1' ctrl_maps.csv >units_maps.csv
+refused "other units" "units_maps.csv: the controls of Leeds are more than 30 standard deviations of people away from what is expected of them: expected units and processing of training" \
+    adapt m.safetensors -c ctrl_people.csv -y units_maps.csv -o units.safetensors
+awk -F, -v OFS=, '{ $(NF + 1) = NR == 1 ? "group" : NR < 4 ? "patient" : "control" } 1' ctrl_people.csv >mixed.csv
+works "patients among them" adapt m.safetensors -c mixed.csv -y ctrl_maps.csv -o mixed.safetensors
+check "... are told of" said "kronorm adapt: warning: mixed.csv: group of these people is patient, control: all of them count as healthy controls (--where chooses rows)"
+works "... and left out when asked" adapt m.safetensors -c mixed.csv -y ctrl_maps.csv --where group=control -o healthy.safetensors
+check "... with nothing to say" test "$(grep -c 'count as healthy' "$logs/err")" = 0
+tail -n +2 ctrl_people.csv | head -n 6 | cut -d, -f1 >some.txt
+works "people of a list" adapt m.safetensors -c ctrl_people.csv -y ctrl_maps.csv --where 'participant_id in @some.txt' --match common -o listed.safetensors
+check "... are those" grep -q '^  adapted to Leeds with 6 controls' "$logs/out"
 
 # ---- warnings
 people few 13 Leeds 3 25 50

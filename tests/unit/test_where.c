@@ -66,6 +66,23 @@ static void conditions_choose_rows(void **state)
     kn_ctx_free(ctx);
 }
 
+static void values_come_from_a_file(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_table *t = table_of(ctx, PEOPLE);
+    kn_where where;
+    scratch_text("ids.txt", "d\r\n\n  a \nnobody\n");
+    scratch_text("blank.txt", " \n\n");
+    assert_chooses(ctx, t, "id in @ids.txt", "ad");
+    assert_chooses(ctx, t, "id in @ids.txt,age>20", "d");
+    assert_refused(ctx, kn_where_parse(ctx, "id in @blank.txt", &where), KN_ERR_FORMAT,
+                   "blank.txt has no values, expected one on each line");
+    assert_int_equal(kn_where_parse(ctx, "id in @none.txt", &where), KN_ERR_IO);
+    kn_table_free(t);
+    kn_ctx_free(ctx);
+}
+
 static void how_many_is_said(void **state)
 {
     (void)state;
@@ -141,11 +158,12 @@ static void failing_allocations_leave_nothing(void **state)
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     kn_table *t = table_of(ctx, PEOPLE);
+    scratch_text("some.txt", "a\nb\n");
     for (long k = 1; k < 100; k++) {
         kn_where where;
         bool keep[8];
         kn_fail_allocation(ctx, k);
-        kn_status status = kn_where_parse(ctx, "group in control|x,age<60", &where);
+        kn_status status = kn_where_parse(ctx, "group in control|x,age<60,id in @some.txt", &where);
         if (status == KN_OK)
             status = kn_where_rows(ctx, &where, t, keep);
         kn_fail_allocation(ctx, 0);
@@ -163,10 +181,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conditions_choose_rows),
+        cmocka_unit_test(values_come_from_a_file),
         cmocka_unit_test(how_many_is_said),
         cmocka_unit_test(a_text_counts_where_it_is_compared_only),
         cmocka_unit_test(a_wrong_condition_is_a_sentence),
         cmocka_unit_test(failing_allocations_leave_nothing),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
 }
