@@ -46,6 +46,9 @@ struct kn_data {
     /* Some of the people of other data (held.h): the values are there, and all but the match, who
      * is left and the warnings is lent. NULL: data of their own. */
     struct kn_held *held;
+    /* Who learns from files learns from these responses of them, whatever the mask and {targets};
+     * lent. NULL: those that the data have. */
+    const kn_space *space;
 };
 
 /* The table and the match of data given in memory; of files they are there already, and are made

@@ -178,8 +178,9 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
                                     d->responses == d->covariates ? d->id_col : d->response_id_col,
                                 .taken = taken,
                                 .n_taken = n + (group != NULL)};
-        KN_TRY(d->held ? kn_held_select(ctx, d, &j->selection)
-                       : kn_select(ctx, d->responses, &so, &j->selection));
+        KN_TRY(d->held    ? kn_held_select(ctx, d, &j->selection)
+               : j->space ? find_responses(ctx, j)
+                          : kn_select(ctx, d->responses, &so, &j->selection));
     }
     ro.responses = (const char *const *)j->selection.name;
     ro.n_responses = j->selection.n;
@@ -406,6 +407,8 @@ kn_status kn_people_train(kn_ctx *ctx, kn_data *data, const kn_settings *s, cons
                           kn_people *out)
 {
     job j = {.data = data, .s = s, .room = room, .responses = true};
+    if (!data->view.data && !data->held) /* what is held was read so */
+        j.space = data->space;
     return gather(ctx, &j, out);
 }
 

@@ -67,6 +67,12 @@ static kn_status check_people(kn_ctx *ctx, const kn_centiles_work *w, const kn_p
     kn_status status = kn_space_compare(ctx, name, &p->space, &m->space);
     if (status != KN_OK)
         return status;
+    for (ptrdiff_t j = 0; p->space.name && m->space.name && j < m->space.T; j++)
+        if (strcmp(p->space.name[j], m->space.name[j]) != 0) /* of arrays; files go by names */
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "%s: response %td is '%s', expected '%s' ({bands=jackknife} needs those "
+                           "that the model was fitted to)",
+                           name, j + 1, p->space.name[j], m->space.name[j]);
     if (p->n != m->info.n_samples)
         return kn_fail(
             ctx, KN_ERR_DATA,
@@ -165,6 +171,7 @@ kn_status kn_centiles_jackknife(kn_ctx *ctx, kn_centiles_work *w)
     double beside = 3 * sizeof(double) * (double)w->grid.n * (double)w->S;
     KN_TRY(check_basis(ctx, w->model));
     KN_TRY(fit_options(ctx, w, &options));
+    w->training->space = &w->model->space;
     KN_TRY(kn_hold_to_fit(ctx, w->training, options, beside, &held));
     KN_TRY(check_people(ctx, w, kn_held_people(held)));
     KN_TRY(prepare(ctx, w, kn_held_people(held), &f));
@@ -177,6 +184,7 @@ kn_status kn_centiles_jackknife(kn_ctx *ctx, kn_centiles_work *w)
         for (ptrdiff_t i = 0; i < w->grid.n; i++)
             kn_col(w->J, j)[i] += kn_curves_site_var(w->model, w->grid.site, w->kept[j]);
 out:
+    w->training->space = NULL; /* as it was lent */
     kn_free(f.fold);
     kn_free(f.use);
     kn_mat_clear(&f.mean);

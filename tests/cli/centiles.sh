@@ -108,6 +108,9 @@ works "... and by the model" centiles model.safetensors --over age --grid 5 -o o
 check "... are about the same curves" test "$(cut -f 1-6 jack/centiles.tsv)" = "$(cut -f 1-6 own/centiles.tsv)"
 check "... and not the same bands" sh -c "test \"\$(cut -f 7 jack/centiles.tsv | sed 1d | sort -u | wc -l)\" -gt 10 && ! cmp -s jack/centiles.tsv own/centiles.tsv"
 works "... of each response alone" centiles alone.safetensors --over age --grid 3 --targets lh_a -c people.csv -y thickness.csv -o jackalone
+awk -F, 'BEGIN { OFS = "," } { print $1, $5, $3, NR == 1 ? "extra" : NR / 7 + 0.01, $2, $4 }' thickness.csv >turned.csv
+works "... of a table with other columns in another order" centiles model.safetensors --over age --grid 5 -c people.csv -y turned.csv -o turned
+check "... which are the same bands" cmp jack/centiles.tsv turned/centiles.tsv
 head -n 40 people.csv >fewer.csv
 head -n 40 thickness.csv >fewery.csv
 refused "other people than those of training" "fewery.csv: 39 people, the model was fitted to 40 (--bands jackknife needs these)" \
@@ -235,5 +238,18 @@ check "... are maps with a table" test "$(ls ip | grep points | tr '\n' ' ')$(ro
 works "bands of images by jackknife" centiles images.safetensors --over age --grid 2 --at sex=F --centiles 50 -c study/train_participants.tsv \
     -y study/train_images.txt -o ij
 check "... are maps too" test -e ij/centile_50_lower.nii.gz
+if /usr/bin/python3 -c 'import nibabel' 2>/dev/null; then
+    PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$here/../python/centiles_oracle.py" half study
+    works "fit by a mask that leaves half of the brain out" fit -c study/train_participants.tsv -y study/train_images.txt -m study/half.nii.gz \
+        --use age,sex -P 2 -o half.safetensors
+    works "... its bands by jackknife" centiles half.safetensors --over age --grid 2 --at sex=F --centiles 50 -c study/train_participants.tsv \
+        -y study/train_images.txt -o half
+    works "... of images that have nothing there" fit -c study/train_participants.tsv -y study/half_images.txt --use age,sex -P 2 -o blank.safetensors
+    works "... theirs" centiles blank.safetensors --over age --grid 2 --at sex=F --centiles 50 -c study/train_participants.tsv \
+        -y study/half_images.txt -o blank
+    check "... are of the same voxels" cmp half/centile_50_lower.nii.gz blank/centile_50_lower.nii.gz
+else
+    skip "bands by a mask are of its voxels" "nibabel is not there"
+fi
 misused "some voxels" ": --targets is for tables, the responses of the model are images" centiles images.safetensors --over age --targets '1,*' -o no
 done_testing

@@ -2,7 +2,9 @@
 
     centiles_oracle.py values DIR           values of centiles.tsv follow from params.tsv
     centiles_oracle.py z DIR Z PEOPLE YS    z of score follow from params.tsv and the responses
-    centiles_oracle.py maps DIR             values of maps follow from params_* and summary.json"""
+    centiles_oracle.py maps DIR             values of maps follow from params_* and summary.json
+    centiles_oracle.py half STUDY           makes half.nii.gz, half of the mask, and half_images.txt,
+                                            images that are 0 outside of it"""
 import csv
 import json
 import sys
@@ -113,4 +115,20 @@ def check_maps(folder):
     print(inside.sum(), len(grid))
 
 
-{"values": check_values, "z": check_z, "maps": check_maps}[sys.argv[1]](*sys.argv[2:])
+def make_half(study):
+    import nibabel as nib
+
+    mask = nib.load(f"{study}/mask.nii.gz")
+    half = np.asarray(mask.dataobj) > 0
+    half[: half.shape[0] // 2] = False
+    nib.save(nib.Nifti1Image(half.astype("u1"), mask.affine), f"{study}/half.nii.gz")
+    with open(f"{study}/half_images.txt", "w") as out:
+        for line in open(f"{study}/train_images.txt"):
+            who, path = line.split()
+            image = nib.load(f"{study}/{path}")
+            inside = np.asarray(image.dataobj, dtype="f4") * half
+            nib.save(nib.Nifti1Image(inside, None, image.header), f"{study}/half_{who}.nii.gz")
+            out.write(f"{who}\thalf_{who}.nii.gz\n")
+
+
+{"values": check_values, "z": check_z, "maps": check_maps, "half": make_half}[sys.argv[1]](*sys.argv[2:])

@@ -51,9 +51,11 @@ static void simulate(cohort *c, ptrdiff_t n, uint64_t seed, bool skewed)
     }
 }
 
+static const char *response_names[T] = {"a", "b", "c", "d"};
+
 static kn_data *data_of(const cohort *c)
 {
-    static const char *const names[T] = {"a", "b", "c", "d"};
+    const char *const *names = response_names;
     kn_data *d;
     assert_ok(ctx, kn_data_new(ctx, c->n, &d));
     assert_ok(ctx, kn_data_numbers(ctx, d, "age", c->age, 1));
@@ -414,6 +416,10 @@ static void what_does_not_fit_is_refused(void **state)
                    "39 people, the model was fitted to 40");
     assert_refused(ctx, centiles(m, &train, NULL, "over=age bands=model output=no", NULL),
                    KN_ERR_ARGUMENT, "{covariates} are for {bands=jackknife}");
+    response_names[1] = "other";
+    assert_refused(ctx, centiles(m, &train, NULL, "over=age output=no", NULL), KN_ERR_DATA,
+                   "response 2 is 'other', expected 'b'");
+    response_names[1] = "b";
     assert_int_equal(folder_files("no"), 0);
     assert_true(rmdir("no") != 0); /* the folder is gone too */
     kn_model_free(plain);
