@@ -140,21 +140,23 @@ static kn_status set_number(kn_ctx *ctx, const kn_grid *g, ptrdiff_t c, const ch
     return KN_OK;
 }
 
-/* A batch may be at a level of training, or at one of a site that the model was adapted to. */
+/* A batch may be at a level of training, at one of a site that the model was adapted to, or at one
+ * that is both: the site that all batches make together decides. */
 static kn_status take_site(kn_ctx *ctx, kn_grid *g, ptrdiff_t c, const char *text)
 {
     const kn_covariate *k = &g->model->recipe.column[c];
     const kn_adapted *a = &g->model->adapted;
     char level[KN_LEVEL_SIZE];
-    ptrdiff_t m = 0;
+    ptrdiff_t m = 0, place;
+    bool read = kn_level_of(text, k->levels.numbers, level);
     while (g->model->batch.column[m] != first_raw(&g->model->recipe, c))
         m++;
-    for (ptrdiff_t s = 0; s < a->n; s++)
-        if (kn_level_of(text, k->levels.numbers, level) &&
-            strcmp(a->level[s * a->M + m], level) == 0) {
-            g->at[c] = (kn_grid_at){.code = NAN, .adapted = a->level[s * a->M + m]};
-            return KN_OK;
-        }
+    for (ptrdiff_t s = 0; read && s < a->n && !g->at[c].adapted; s++)
+        if (strcmp(a->level[s * a->M + m], level) == 0)
+            g->at[c].adapted = a->level[s * a->M + m];
+    g->at[c].code = NAN;
+    if (g->at[c].adapted && kn_levels_find(&k->levels, level, &place) < 0)
+        return KN_OK;
     return set_level(ctx, k, text, &g->at[c].code);
 }
 
@@ -218,16 +220,13 @@ static kn_status settle_site(kn_ctx *ctx, kn_grid *g)
 {
     const kn_batch *b = &g->model->batch;
     const kn_adapted *a = &g->model->adapted;
-    ptrdiff_t means = 0, adapted = 0;
+    ptrdiff_t means = 0, trained = 0;
     g->site = (kn_curve_site){.adapted = -1};
     for (ptrdiff_t m = 0; m < b->M; m++) {
         const kn_grid_at *at = &g->at[b->column[m]];
         means += isnan(at->code) && !at->adapted;
-        adapted += at->adapted != NULL;
+        trained += !isnan(at->code);
     }
-    g->site.alone = b->M > 0 && means + adapted > 0;
-    if (means == b->M || means + adapted == 0)
-        return KN_OK;
     for (ptrdiff_t s = 0; s < a->n && means == 0; s++) {
         ptrdiff_t m = 0;
         while (m < b->M && is_level(g, b->column[m], a->level[s * a->M + m]))
@@ -235,7 +234,8 @@ static kn_status settle_site(kn_ctx *ctx, kn_grid *g)
         if (m == b->M)
             g->site.adapted = (int)s;
     }
-    if (g->site.adapted >= 0)
+    g->site.alone = b->M > 0 && (means == b->M || g->site.adapted >= 0);
+    if (g->site.alone || trained == b->M)
         return KN_OK;
     return kn_fail(
         ctx, KN_ERR_ARGUMENT,

@@ -217,6 +217,13 @@ check "... neither has curves of its own" test "$(rows bothm/params.tsv)$(levels
 works "... at a site and a scanner" centiles both.safetensors --over age --at site=S1,scanner=x --grid 2 -o boths
 misused "... one of the two" ": --at: site and the other batches make a site together, expected one that the model knows, or all of them at mean" \
     centiles both.safetensors --over age --at site=S1 -o no
+works "adapt to a site with a scanner that training had" adapt both.safetensors -c new.csv -y new.csv -o both7.safetensors
+works "... a site of training" centiles both7.safetensors --over age --at site=S1,scanner=x --grid 2 -o boths7
+check "... is where it was" cmp boths/params.tsv boths7/params.tsv
+works "... the new one" centiles both7.safetensors --over age --at site=S7,scanner=x --grid 2 -o both7
+check "... is another" sh -c "test '$(levels both7/params.tsv site)$(levels both7/params.tsv scanner)' = 'S7 x ' && ! cmp -s boths/params.tsv both7/params.tsv"
+misused "... with a scanner that it does not have" ": --at: site and the other batches make a site together, expected one that the model knows, or all of them at mean" \
+    centiles both7.safetensors --over age --at site=S7,scanner=y -o no
 
 # ---- images
 make_images
