@@ -6,6 +6,7 @@
  * so that z decides the height, and what site or sex adds is gone [METHOD 8f]. z are those of
  * score: of a training person the one that his fold gave him. */
 #include <assert.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,15 +75,26 @@ static void points_clear(points *p)
     kn_scores_free(p->scores);
 }
 
-/* The same people in the same order, by their covariates. */
+/* What score warned of, and reading them before, is in the summary of the curves too. */
+static void take_warnings(points *p)
+{
+    json_t *list = json_object_get(p->scores->summary, "warnings");
+    for (size_t k = 0; k < json_array_size(list); k++)
+        kn_warnings_add(&p->w->warnings, json_string_value(json_array_get(list, k)));
+}
+
+/* The same people in the same order, by their covariates: score has told what is odd about them. */
 static kn_status move_people(kn_ctx *ctx, points *p)
 {
     kn_status status;
     kn_people people = {0};
     const kn_centiles_work *w = p->w;
     kn_work_room room = kn_room_to_score(ctx, &w->s, w->model, 0, 0);
-    KN_TRY(kn_people_new(ctx, w->people, &w->s, (kn_known){.recipe = &w->model->recipe}, &room.room,
-                         &people));
+    bool was = kn_hush(ctx, true);
+    status = kn_people_new(ctx, w->people, &w->s, (kn_known){.recipe = &w->model->recipe},
+                           &room.room, &people);
+    kn_hush(ctx, was);
+    KN_TRY(status);
     assert(people.n == p->scores->n);
     KN_TRY(kn_grid_move(ctx, &w->grid, people.X, &p->code));
     KN_TRY(kn_grid_raw(ctx, &w->grid, p->code, w->model, &p->raw));
@@ -222,6 +234,7 @@ kn_status kn_points_write(kn_ctx *ctx, kn_centiles_work *w)
     points p = {.w = w};
     KN_TRY(score_options(ctx, w, &o));
     KN_TRY(kn_score(ctx, w->model, w->people, o, &p.scores));
+    take_warnings(&p);
     KN_TRY(move_people(ctx, &p));
     KN_TRY(open_files(ctx, &p));
     KN_TRY(put_people(ctx, &p));

@@ -167,10 +167,10 @@ static json_t *bands_json(const kn_centiles_work *w)
     return json_pack("{s:s s:s}", "by", kn_bands_name[w->bands], "note", note[w->bands]);
 }
 
+/* Those of people came with their scores. */
 static json_t *warnings_json(const kn_centiles_work *w)
 {
-    const kn_warnings *from[] = {w->training ? &w->training->warnings : NULL,
-                                 w->people ? &w->people->warnings : NULL, &w->warnings};
+    const kn_warnings *from[] = {w->training ? &w->training->warnings : NULL, &w->warnings};
     json_t *list = json_array();
     for (size_t k = 0; k < sizeof from / sizeof *from; k++)
         for (ptrdiff_t i = 0; from[k] && i < from[k]->n; i++)

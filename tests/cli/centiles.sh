@@ -135,6 +135,11 @@ check "... and have the z of score" test "$(awk -F '\t' '$5 == "lh_b" { print $1
 works "both sites at their mean" centiles model.safetensors --over age --grid 4 --people people.csv -y thickness.csv -o mean
 check "... a person keeps sex and age" test "$(awk -F '\t' '$1 == "s01" && $5 == "lh_a" { print $2, $3, $4 }' mean/points.tsv)" = \
     "$(awk -F, '$1 == "s01" { print $2, $3, "mean" }' people.csv)"
+sed '2s/,A$/,Z/; 4s/^n3,.*/n3,,F,A/' at.csv >odd.csv
+works "people who are odd" centiles model.safetensors --over age --grid 2 --people odd.csv -y aty.csv --missing drop --unseen prior -o odd
+check "... are told of once" test "$(grep -c 'lack a covariate' "$logs/err") $(grep -c 'a site that training did not have (Z)' "$logs/err")" = "1 1"
+check "... and in the summary" test "$(summary odd/summary.json \
+    '[sum(x in w for w in s["warnings"]) for x in ("lack a covariate", "training did not have (Z)")]')" = "[1, 1]"
 works "people and jackknife together, of one file" centiles model.safetensors --over age --grid 3 --targets lh_a -c people.csv --people fewer.csv \
     -y thickness.csv --match common -o both
 check "... both are there" test "$(levels both/centiles.tsv band)$(rows both/points.tsv)" = "jackknife 39"
