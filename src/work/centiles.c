@@ -166,11 +166,11 @@ static kn_status choose_bands(kn_ctx *ctx, kn_centiles_work *w)
         w->bands = trained                 ? KN_BANDS_JACKKNIFE
                    : kn_centiles_images(w) ? KN_BANDS_NONE
                                            : KN_BANDS_MODEL;
-    if (iso && w->bands != KN_BANDS_NONE)
+    if (iso && (w->bands != KN_BANDS_NONE || (trained && !asked)))
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "{bands=%s} needs structured noise, the model has iso noise (expected "
                        "{bands=none})",
-                       asked);
+                       asked ? asked : kn_bands_name[KN_BANDS_JACKKNIFE]);
     if (trained && w->bands != KN_BANDS_JACKKNIFE)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "{covariates} are for {bands=jackknife}, which is not asked for");

@@ -100,6 +100,8 @@ works "... has none" centiles iso.safetensors --over age --grid 4 -o iso
 check "... and says so" test "$(levels iso/centiles.tsv band)" = "none "
 misused "... and refuses them" ": --bands model needs structured noise, the model has iso noise (expected --bands none)" \
     centiles iso.safetensors --over age --bands model -o no
+misused "... also those of people who are given" ": --bands jackknife needs structured noise, the model has iso noise (expected --bands none)" \
+    centiles iso.safetensors --over age -c people.csv -y thickness.csv -o no
 
 # ---- bands by jackknife
 works "bands by jackknife" centiles model.safetensors --over age --grid 5 -c people.csv -y thickness.csv -o jack
