@@ -298,10 +298,12 @@ static void tell_intervals(kn_ctx *ctx, work *w)
             kn_listing_add(&list, w->visits.id[i]);
         }
     if (w->info.far > 0)
-        kn_log(ctx, KN_LOG_WARNING,
-               "the interval of %td pairs is outside half of %g to twice %g, the %s that the "
-               "reference has: %s",
-               w->info.far, r->interval[0], r->interval[1], w->visits.interval_name, list.text);
+        kn_log(
+            ctx, KN_LOG_WARNING,
+            "the visits of %td pair%s are less than half or more than twice as far apart as those "
+            "of the reference, %g to %g by %s, which does not tell what is normal then: %s",
+            w->info.far, w->info.far == 1 ? "" : "s", r->interval[0], r->interval[1],
+            w->visits.interval_name, list.text);
 }
 
 static void fill_info(work *w)

@@ -226,6 +226,31 @@ out:
 /* ---- what is said ------------------------------------------------------------------------------
  */
 
+/* Names without numbers, such as pre and post, go by the alphabet; where time does not tell either,
+ * a change may be read backwards. */
+static void tell_order(kn_ctx *ctx, const job *j)
+{
+    static const char DIGITS[] = "0123456789";
+    const kn_visits *v = j->v;
+    const kn_visit_pair *one = NULL;
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; i < v->n_pairs; i++) {
+        const kn_visit_pair *p = &v->pair[i];
+        if (p->whole || p->interval > 0 ||
+            (strpbrk(v->visit[p->first], DIGITS) && strpbrk(v->visit[p->second], DIGITS)))
+            continue;
+        one = one ? one : p;
+        n++;
+    }
+    if (one)
+        kn_log(
+            ctx, KN_LOG_WARNING,
+            "%s tells which visit of %td pair%s is the first: '%s' is taken to be before '%s', by "
+            "the alphabet (numbers or dates in {visit} tell)",
+            v->interval_name ? "neither number nor time" : "no number", n, n == 1 ? "" : "s",
+            kn_clipped(v->visit[one->first]).text, kn_clipped(v->visit[one->second]).text);
+}
+
 static void tell(kn_ctx *ctx, const job *j)
 {
     kn_listing mixed = {.most = KN_NAMES_LISTED}, moved = mixed;
@@ -249,14 +274,15 @@ static void tell(kn_ctx *ctx, const job *j)
                v->n_alone + v->n_people);
     if (n_mixed > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "{reference=%s} holds for some visits of %td people, not for all: they are no part "
+               "{reference=%s} holds for some visits of %td %s, not for all: they are no part "
                "of the reference: %s",
-               j->s->controls, n_mixed, mixed.text);
+               j->s->controls, n_mixed, n_mixed == 1 ? "person" : "people", mixed.text);
     if (n_moved > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "the visits of %td pairs are of different sites, and what differs between sites "
+               "the visits of %td pair%s are of different sites, and what differs between sites "
                "counts as change: %s",
-               n_moved, moved.text);
+               n_moved, n_moved == 1 ? "" : "s", moved.text);
+    tell_order(ctx, j);
 }
 
 static kn_status flag_controls(kn_ctx *ctx, job *j)

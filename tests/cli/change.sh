@@ -116,19 +116,22 @@ check "... a missing cell has none, and counts for nothing" test \
 check "... all others have one" test "$(z gaps/change_z.csv c02_ses-1_ses-2 r1)" != n/a
 sed 's/^p2,ses-2,patient,\([^,]*\),\(.\),C/p2,ses-2,patient,\1,\2,A/' visits.csv >moved.csv
 works "a scanner that was changed" change model.safetensors -c moved.csv -y moved.csv $how -o moved
-check "... is warned of" grep -qxF "kronorm change: warning: the visits of 1 pairs are of different sites, and what differs between sites counts as change: p2_ses-1_ses-2" "$logs/err"
+check "... is warned of" grep -qxF "kronorm change: warning: the visits of 1 pair are of different sites, and what differs between sites counts as change: p2_ses-1_ses-2" "$logs/err"
 check "... and marked" test "$(cell moved/change.tsv p2_ses-1_ses-2 different_sites) $(cell moved/change.tsv p1_ses-1_ses-2 different_sites)" = "1 0"
 awk -F, 'BEGIN { OFS = "," } { print $0, NR == 1 ? "months" : $1 == "p2" && $2 == "ses-2" ? 40 : $1 == "p1" ? "n/a" : (substr($2, 5) - 1) * 12 }' visits.csv >months.csv
 works "another measure of time" change model.safetensors -c months.csv -y months.csv $how --interval months -o months
 check "... is the interval" test "$(cell months/change.tsv c01_ses-1_ses-2 interval) $(cell months/change.tsv p1_ses-1_ses-2 interval)" = "12 n/a"
-check "... and what is far from the reference's is warned of" grep -qxF "kronorm change: warning: the interval of 1 pairs is outside half of 12 to twice 12, the months that the reference has: p2_ses-1_ses-2" "$logs/err"
+check "... and what is far from the reference's is warned of" grep -qxF "kronorm change: warning: the visits of 1 pair are less than half or more than twice as far apart as those of the reference, 12 to 12 by months, which does not tell what is normal then: p2_ses-1_ses-2" "$logs/err"
 sed '/^c02/s/,control,/,patient,/; /^c03,ses-2/s/,control,/,patient,/' visits.csv >mixed.csv
 works "who is a control at one visit only" change model.safetensors -c mixed.csv -y mixed.csv $how -o mixed
 check "... is none, with a warning" sh -c "test '$(cell mixed/change.tsv c03_ses-1_ses-2 reference)' = 0 && grep -qxF \
-    'kronorm change: warning: --reference group=control holds for some visits of 1 people, not for all: they are no part of the reference: c03' '$logs/err'"
+    'kronorm change: warning: --reference group=control holds for some visits of 1 person, not for all: they are no part of the reference: c03' '$logs/err'"
 sed 's/ses-1/m6/; s/ses-2/m12/; s/ses-3/m18/' visits.csv >named.csv
 works "visits by names with numbers" change model.safetensors -c named.csv -y named.csv $how -o named
 check "... are in their order" test "$(awk -F '\t' '$1 == "p1" { print $2, $3 }' named/change.tsv)" = "m6 m12"
+awk -F, 'BEGIN { OFS = "," } { sub(/ses-1/, "pre"); sub(/ses-2/, "post"); sub(/ses-3/, "later"); print $0, NR == 1 ? "year" : 2020 }' visits.csv >words.csv
+works "visits by names without numbers, in one year" change model.safetensors -c words.csv -y words.csv $how --interval year -o words
+check "... may be read backwards, which is warned of" grep -qxF "kronorm change: warning: neither number nor time tells which visit of 24 pairs is the first: 'post' is taken to be before 'pre', by the alphabet (numbers or dates in --visit tell)" "$logs/err"
 awk -F, 'BEGIN { OFS = "," } NR > 1 && $1 <= "c06" && $2 == "ses-2" { x = $0; sub(/ses-2/, "ses-3"); $4 += 1.5; $7 += 0.01 * NR; print x } { print }' visits.csv >longer.csv
 works "controls with three visits" change model.safetensors -c longer.csv -y longer.csv $how -o longer
 check "... are one person each" test "$(json longer/reference.json 's["people"], s["pairs"]')" = "(20, 26)"
