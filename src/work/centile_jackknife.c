@@ -18,7 +18,14 @@ static kn_status fit_options(kn_ctx *ctx, const kn_centiles_work *w, kn_options 
     static const char *const same[] = {"covariates", "responses", "threads", "memory", "scratch"};
     kn_status status;
     const char *key;
-    json_t *value, *given = w->model->options ? json_loads(w->model->options, 0, NULL) : NULL;
+    json_t *value, *given = NULL;
+    if (w->model->shareable)
+        return kn_fail(
+            ctx, KN_ERR_DATA,
+            "{bands=jackknife}: a model to give away does not keep all options of its fit "
+            "(use the model that it was made from)");
+    if (w->model->options)
+        given = json_loads(w->model->options, 0, NULL);
     if (!given)
         return kn_fail(
             ctx, KN_ERR_DATA,

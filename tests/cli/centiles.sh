@@ -126,6 +126,10 @@ misused "jackknife without people" ": --bands jackknife needs --covariates and -
 works "fit of some rows" fit -c regions.csv -y regions.csv --use age,sex --targets '*h_*' --where 'age<60' -o some.safetensors
 works "... finds them again by what the model remembers" centiles some.safetensors --over age --grid 3 -c regions.csv -y regions.csv -o some
 
+works "a model to give away" export model.safetensors -o shared.safetensors
+refused "... does not know how it was fitted" "--bands jackknife: a model to give away does not keep all options of its fit (use the model that it was made from)" \
+    centiles shared.safetensors --over age -c people.csv -y thickness.csv -o no
+
 # ---- people among the curves
 works "people" centiles model.safetensors --over age --grid 4 --at site=A --people at.csv -y aty.csv -o points
 check "... a row for each response" test "$(rows points/points.tsv)$(head -n 1 points/points.tsv | tr '\t' ' ')" = \
