@@ -11,6 +11,7 @@
 #include "gp/cv_deal.h"
 #include "work/centiles.h"
 #include "work/hold.h"
+#include "work/scores.h"
 
 /* Options of a fit as the model remembers them. Calibration does not move the mean. */
 static kn_status fit_options(kn_ctx *ctx, const kn_centiles_work *w, kn_options **out)
@@ -91,6 +92,32 @@ static kn_status check_people(kn_ctx *ctx, const kn_centiles_work *w, const kn_p
                            "%s: %s is not there, to whom the model was fitted ({bands=jackknife} "
                            "needs all of them)",
                            name, m->ids[i]);
+    return KN_OK;
+}
+
+/* Have they the values that it was fitted to? By the means of some responses: other maps of the
+ * same people would pass for these. */
+static kn_status check_values(kn_ctx *ctx, const kn_centiles_work *w, const kn_people *p)
+{
+    enum { LOOKED_AT = 64 };
+    static const double SAME = 1e-3; /* in sd */
+    const kn_scaling *y = &w->model->y;
+    char name[1100];
+    for (ptrdiff_t k = 0; k < y->n_kept; k += y->n_kept / LOOKED_AT + 1) {
+        double sum = 0, n = 0;
+        for (ptrdiff_t i = 0; i < p->n; i++) {
+            double x = kn_view_at(p->Y, i, y->kept[k]);
+            sum += isfinite(x) ? x : 0;
+            n += isfinite(x);
+        }
+        if (fabs(sum / n - y->mean0[k]) <= SAME * y->sd0[k])
+            continue;
+        kn_response_name(&w->model->space, y->kept[k], name, sizeof name);
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s: the mean of %s is %g, and was %g when the model was fitted "
+                       "({bands=jackknife} needs the same values)",
+                       kn_data_responses_name(w->training), name, sum / n, y->mean0[k]);
+    }
     return KN_OK;
 }
 
@@ -181,6 +208,7 @@ kn_status kn_centiles_jackknife(kn_ctx *ctx, kn_centiles_work *w)
     w->training->space = &w->model->space;
     KN_TRY(kn_hold_to_fit(ctx, w->training, options, beside, &held));
     KN_TRY(check_people(ctx, w, kn_held_people(held)));
+    KN_TRY(check_values(ctx, w, kn_held_people(held)));
     KN_TRY(prepare(ctx, w, kn_held_people(held), &f));
     kn_log(ctx, KN_LOG_INFO, "bands: %d fits, each without one part in %d of the training people",
            f.K, f.K);

@@ -121,6 +121,9 @@ sed 's/^s07/s99/' people.csv >renamed.csv
 sed 's/^s07/s99/' thickness.csv >renamedy.csv
 refused "... somebody else" "renamedy.csv: s07 is not there, to whom the model was fitted (--bands jackknife needs all of them)" \
     centiles model.safetensors --over age -c renamed.csv -y renamedy.csv -o no
+awk -F, 'BEGIN { OFS = "," } NR > 1 { $3 = $3 * 25.4 } { print }' thickness.csv >inches.csv
+kronorm centiles model.safetensors --over age -c people.csv -y inches.csv -o no
+check "... their values in other units" sh -c "test $code = 1 && ! test -e no && grep -q '^kronorm: inches.csv: the mean of lh_b is [0-9.]*, and was [0-9.]* when the model was fitted (--bands jackknife needs the same values)$' '$logs/err'"
 misused "jackknife without people" ": --bands jackknife needs --covariates and --responses: the people that the model was fitted to" \
     centiles model.safetensors --over age --bands jackknife -o no
 works "fit of some rows" fit -c regions.csv -y regions.csv --use age,sex --targets '*h_*' --where 'age<60' -o some.safetensors
