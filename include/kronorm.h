@@ -323,6 +323,7 @@ typedef struct kn_change_info {
     ptrdiff_t far;           /* pairs whose interval is outside twice the reference's range */
     ptrdiff_t with_p, below; /* pairs of others with a p of the statistic, and with one <= .05 */
     double gamma, d0, s0;    /* of the reference; d0 may be infinite */
+    double smallest_p;       /* that the statistic of anybody can have beside so many */
 } kn_change_info;
 
 /* info may be NULL. */

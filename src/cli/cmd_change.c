@@ -15,7 +15,11 @@ static void report(const kn_change_info *i, const kn_options *options)
     if (i->gamma < 0)
         printf(", regression to the mean %.3f", i->gamma);
     printf("; the typical variance of change is %.1f %% of the noise\n", 100 * i->s0);
-    if (i->with_p > 0)
+    if (i->with_p > 0 && i->smallest_p > 0.05)
+        printf(
+            "  beside so few no p can be below %.2g: 19 pairs of the reference can tell of 0.05\n",
+            i->smallest_p);
+    else if (i->with_p > 0)
         printf(
             "  p of the statistic at most 0.05: %td of %td other pair%s, %.1f expected of stable "
             "people\n",

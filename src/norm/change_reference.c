@@ -180,6 +180,11 @@ out:
     return status;
 }
 
+double kn_change_smallest_p(const kn_change_reference *r, kn_change_value which)
+{
+    return fmax(kn_rarity_least(r->people), 1 / ((double)r->n[which] + 1));
+}
+
 double kn_change_p(const kn_change_reference *r, kn_change_value which, double value,
                    const double *own, ptrdiff_t n_own)
 {

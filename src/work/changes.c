@@ -319,6 +319,7 @@ static void fill_info(work *w)
     i->gamma = w->own.law.gamma;
     i->d0 = w->own.law.d0;
     i->s0 = w->own.law.s0;
+    i->smallest_p = kn_change_smallest_p(&w->own, KN_CHANGE_STATISTIC);
     for (ptrdiff_t k = 0; k < v->n_pairs; k++) {
         double p = kn_changes_p(&w->result, k, KN_CHANGE_STATISTIC);
         bool other = w->result.saved || !v->pair[k].control;

@@ -8,7 +8,6 @@
 #include "model/change_file.h"
 #include "model/file.h"
 #include "model/info_json.h"
-#include "norm/rarity.h"
 #include "work/changes.h"
 
 enum { PATH = 4096, FILES = 3 };
@@ -111,8 +110,7 @@ static json_t *reference_json(const kn_changes *c)
     json_t *j = kn_change_to_json(r);
     json_object_set_new(j, "of", c->saved ? json_string("the model") : text_json(c->s->controls));
     json_object_set_new(j, "smallest_p",
-                        kn_json_number(fmax(kn_rarity_least(r->people),
-                                            1 / ((double)r->n[KN_CHANGE_STATISTIC] + 1))));
+                        kn_json_number(kn_change_smallest_p(r, KN_CHANGE_STATISTIC)));
     return j;
 }
 
@@ -142,7 +140,8 @@ static json_t *summary_json(const kn_changes *c, const char *line)
                      "far_intervals", (json_int_t)i->far, "reference_people",
                      (json_int_t)i->reference_people, "threshold", kn_json_number(c->s->threshold),
                      "changed", "with_p", (json_int_t)i->with_p, "p_at_most_05",
-                     (json_int_t)i->below, "expected", kn_json_number(0.05 * (double)i->with_p),
+                     (json_int_t)i->below, "expected",
+                     kn_json_number(i->smallest_p > 0.05 ? 0 : 0.05 * (double)i->with_p),
                      "warnings", warnings_json(c));
 }
 

@@ -84,6 +84,11 @@ works "the whole of another threshold" change model.safetensors -c visits.csv -y
 check "... counts more" awk -v a="$(cell all/change.tsv p1_ses-1_ses-2 negative)" -v b="$(cell low/change.tsv p1_ses-1_ses-2 negative)" \
     'BEGIN { exit !(b > a) }'
 
+awk -F, 'NR == 1 || $3 == "patient" || substr($1, 2) + 0 <= 6' visits.csv >six.csv
+works "six controls" change model.safetensors -c six.csv -y six.csv $how -o six
+check "... cannot tell of 0.05, which is said" grep -qxF "  beside so few no p can be below 0.14: 19 pairs of the reference can tell of 0.05" "$logs/out"
+check "... and nobody is expected to have it" test "$(json six/summary.json 's["changed"]["with_p"] > 0, s["changed"]["expected"]')" = "(True, 0.0)"
+
 # ---- a reference that the model keeps
 works "a model that keeps the reference" change model.safetensors -c visits.csv -y visits.csv $how --save kept.safetensors -o saved
 check "... says so" grep -qx '  kept.safetensors keeps the reference' "$logs/out"
