@@ -56,12 +56,15 @@ kn_status kn_centile_maps_check(kn_ctx *ctx, kn_centiles_work *w)
     char path[KN_CENTILES_PATH];
     kn_maplayout layout = kn_centiles_layout(w, NULL);
     map m;
+    int n = 0;
     KN_TRY(kn_centiles_path(ctx, w, "grid.tsv", path));
     KN_TRY(kn_writer_check(ctx, path, &w->write));
-    for (int k = 0; map_at(w, k, &m); k++)
+    for (; map_at(w, n, &m); n++)
         KN_TRY(kn_mapfile_check(ctx, &layout, m.name, w->grid.n, false));
     for (int k = 0; w->law && k < N_LAW; k++)
         KN_TRY(kn_mapfile_check(ctx, &layout, LAW_NAMES[k], 1, true));
+    kn_log(ctx, KN_LOG_INFO, "%td points, %td responses; %d maps of each point, %.1f MB", w->grid.n,
+           w->S, n, 4e-6 * (double)w->grid.n * (double)n * (double)layout.T);
 out:
     return status;
 }

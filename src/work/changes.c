@@ -107,6 +107,8 @@ static kn_status check_outputs(kn_ctx *ctx, work *w)
     }
     KN_TRY(kn_mapfile_check(ctx, &w->layout, MAP, w->visits.n_pairs, false));
     KN_TRY(kn_changes_check(ctx, &w->result, &w->options));
+    kn_log(ctx, KN_LOG_INFO, "%td pairs of visits, %td responses; maps of %.1f MB",
+           w->visits.n_pairs, w->layout.T, 4e-6 * (double)w->visits.n_pairs * (double)w->layout.T);
 out:
     return status;
 }

@@ -246,6 +246,7 @@ works "curves of images" centiles images.safetensors --over age --grid 3 -o i
 check "... are maps" test "$(ls i | tr '\n' ' ')" = "centile_05.nii.gz centile_25.nii.gz centile_50.nii.gz centile_75.nii.gz centile_95.nii.gz \
 grid.tsv params_mean.nii.gz params_sd.nii.gz summary.json "
 check "... a volume a point" test "$(rows i/grid.tsv)$(head -n 1 i/grid.tsv | tr '\t' ' ')" = "6volume age sex extrapolation_pct"
+check "... whose size is told before" grep -qx '6 points, [0-9]* responses; 7 maps of each point, [0-9.]* MB' "$logs/err"
 works "... with bands" centiles images.safetensors --over age --grid 3 --at sex=F --bands model --centiles 2.5,50 -o ib
 if /usr/bin/python3 -c 'import scipy, nibabel' 2>/dev/null; then
     check "... by scipy" oracle maps i

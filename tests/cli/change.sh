@@ -72,6 +72,7 @@ else
     skip "z and p are those of the formulas" "scipy is not there"
 fi
 works "rows in any order, on two threads" change model.safetensors -c backwards.csv -y backwards.csv $how --threads 2 -o backwards
+check "... the size of maps is told before" grep -qx "[0-9]* pairs of visits, 24 responses; maps of 0.0 MB" "$logs/err"
 check "... are the same z" cmp all/change_z.csv backwards/change_z.csv
 cut -d, -f 1-6 visits.csv >people.csv
 cut -d, -f 1,2,7- visits.csv >values.csv
