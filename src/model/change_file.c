@@ -14,8 +14,9 @@ json_t *kn_change_to_json(const kn_change_reference *r)
 {
     const kn_change_law *l = &r->law;
     double people = (double)r->people;
-    return json_pack("{s:I s:I s:s s:o s:o s:o s:o s:o s:o s:{s:s? s:o s:o}}", "people",
-                     (json_int_t)r->people, "pairs", (json_int_t)r->pairs, "formula",
+    return json_pack("{s:I s:I s:I s:s s:o s:o s:o s:o s:o s:o s:{s:s? s:o s:o}}", "people",
+                     (json_int_t)r->people, "pairs", (json_int_t)r->pairs, "unknown_sites",
+                     (json_int_t)r->unknown, "formula",
                      l->conditional ? "conditional" : "difference", "gamma",
                      kn_json_number(l->gamma), "d0", kn_json_number(l->d0), "s0",
                      kn_json_number(l->s0), "df",
@@ -52,9 +53,9 @@ static bool is_sound(const kn_change_reference *r)
     const kn_change_law *l = &r->law;
     bool interval =
         isnan(r->interval[0]) ? isnan(r->interval[1]) : r->interval[1] >= r->interval[0];
-    if (!(r->people >= KN_CHANGE_LEAST && r->pairs >= r->people && l->gamma >= -1 &&
-          l->gamma <= 0 && l->d0 >= 0 && l->s0 > 0 && isfinite(l->s0) && r->threshold > 0 &&
-          r->top > 0 && r->top <= 1 && interval))
+    if (!(r->people >= KN_CHANGE_LEAST && r->pairs >= r->people && r->unknown >= 0 &&
+          r->unknown <= r->pairs && l->gamma >= -1 && l->gamma <= 0 && l->d0 >= 0 && l->s0 > 0 &&
+          isfinite(l->s0) && r->threshold > 0 && r->top > 0 && r->top <= 1 && interval))
         return false;
     for (ptrdiff_t j = 0; j < l->T; j++)
         if (!isfinite(l->m1[j]) || (l->q[j] > 0 && !(l->n[j] > 1)))
@@ -80,6 +81,7 @@ static kn_status read_record(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_cha
     r->law.s0 = kn_json_value(j, "s0", NAN);
     r->people = (ptrdiff_t)json_integer_value(json_object_get(j, "people"));
     r->pairs = (ptrdiff_t)json_integer_value(json_object_get(j, "pairs"));
+    r->unknown = (ptrdiff_t)json_integer_value(json_object_get(j, "unknown_sites"));
     r->threshold = kn_json_value(j, "threshold", NAN);
     r->top = kn_json_value(j, "top", NAN);
     r->interval[0] = kn_json_value(interval, "least", NAN);

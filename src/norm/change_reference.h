@@ -41,8 +41,10 @@ typedef struct kn_change_sink { /* takes the z of pair i, in order; T floats, le
 } kn_change_sink;
 
 typedef struct kn_change_reference {
-    kn_change_law law;                /* T = 0: there is no reference */
-    ptrdiff_t people, pairs;          /* it was made of */
+    kn_change_law law;       /* T = 0: there is no reference */
+    ptrdiff_t people, pairs; /* it was made of */
+    ptrdiff_t
+        unknown; /* of these pairs, whose first visit was at a site that the model did not know */
     double threshold, top;            /* of counts and statistic */
     double *sorted[KN_CHANGE_VALUES]; /* ascending, of mean_z |mean_z| */
     ptrdiff_t n[KN_CHANGE_VALUES];    /* finite ones */

@@ -305,6 +305,19 @@ static kn_status put_site(kn_ctx *ctx, const work *w, ptrdiff_t s, ptrdiff_t at,
     return status;
 }
 
+/* A mean first residual that has the offset of an unknown site in it is not that of people whose
+ * offset is taken out. */
+static void drop_change(kn_ctx *ctx, kn_model *m)
+{
+    if (m->change.unknown == 0)
+        return;
+    kn_change_reference_clear(&m->change);
+    kn_log(
+        ctx, KN_LOG_WARNING,
+        "the reference of change that the model keeps is of people at sites that it did not know, "
+        "and is left out: make it again by the adapted model ('kronorm change' with {save})");
+}
+
 static kn_status with_sites(kn_ctx *ctx, const work *w, kn_model **out)
 {
     kn_status status;
@@ -318,6 +331,7 @@ static kn_status with_sites(kn_ctx *ctx, const work *w, kn_model **out)
     for (ptrdiff_t s = 0; s < w->n; s++)
         KN_TRY(put_site(ctx, w, s, before + s, &all));
     KN_TRY(kn_model_copy(ctx, m, out));
+    drop_change(ctx, *out);
     kn_adapted_clear(&(*out)->adapted);
     (*out)->adapted = all;
     all = (kn_adapted){0};

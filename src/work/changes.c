@@ -193,6 +193,18 @@ static kn_status find_interval(kn_ctx *ctx, const kn_visits *v, kn_change_refere
     return kn_trimmed(ctx, v->interval_name, &r->interval_name);
 }
 
+/* Pairs of the reference whose first residual has the offset of a site in it. */
+static ptrdiff_t count_unknown(const work *w)
+{
+    const kn_arrivals *from = &w->standing.from;
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; from->alone && i < control_pairs(&w->visits); i++) {
+        const kn_visit_pair *p = &w->visits.pair[i];
+        n += !p->whole && from->alone[p->first] && from->adapted[p->first] < 0;
+    }
+    return n;
+}
+
 static kn_status make_reference(kn_ctx *ctx, work *w)
 {
     kn_status status;
@@ -214,6 +226,7 @@ static kn_status make_reference(kn_ctx *ctx, work *w)
     kn_mat value = kn_sub(w->result.value, 0, 0, n, KN_CHANGE_VALUES);
     KN_TRY(kn_change_reference_make(ctx, &pairs, w->model->gp.noise, value, &sink, &w->own));
     KN_TRY(find_interval(ctx, v, &w->own));
+    w->own.unknown = count_unknown(w);
     if (isnan(w->own.law.s0))
         status = kn_fail(ctx, KN_ERR_DATA,
                          "%s: no response has a change in %d people of the reference or more",

@@ -97,6 +97,11 @@ grep -v ',control,' visits.csv >patients.csv
 works "patients by themselves" change kept.safetensors -c patients.csv -y patients.csv --visit session -o alone
 check "... have the z that they had with the controls at hand" test "$(cat alone/change_z.csv)" = "$(sed -n '/^p[ae0-9]/p' all/change_z.csv)"
 check "... and the p" test "$(cut -f 1-7,9- alone/change.tsv)" = "$(sed -n '/^p[ae0-9]/p' all/change.tsv | cut -f 1-7,9-)"
+grep '^participant_id\|,ses-1,control,' visits.csv >healthy.csv
+works "adapting it to the site of the controls, which it did not know" adapt kept.safetensors -c healthy.csv -y healthy.csv -o later.safetensors
+check "... leaves the reference out, which is said" grep -qxF "kronorm adapt: warning: the reference of change that the model keeps is of people at sites that it did not know, and is left out: make it again by the adapted model ('kronorm change' with --save)" "$logs/err"
+misused "... and there is none" ": --reference is needed: later.safetensors keeps no reference of change" \
+    change later.safetensors -c patients.csv -y patients.csv --visit session -o no
 head -n 3 patients.csv >one.csv
 works "one patient" change kept.safetensors -c one.csv -y one.csv --visit session -o one
 check "... has the same z" test "$(cat one/change_z.csv)" = "$(sed -n '/^p[ae1]/p' all/change_z.csv)"
