@@ -193,15 +193,20 @@ static kn_status find_interval(kn_ctx *ctx, const kn_visits *v, kn_change_refere
     return kn_trimmed(ctx, v->interval_name, &r->interval_name);
 }
 
-/* Pairs of the reference whose first residual has the offset of a site in it. */
-static ptrdiff_t count_unknown(const work *w)
+/* Is the offset of a site in the first residual of pair i? */
+static bool is_unknown(const work *w, ptrdiff_t i)
 {
     const kn_arrivals *from = &w->standing.from;
+    ptrdiff_t row = w->visits.pair[i].first;
+    return from->alone && from->alone[row] && from->adapted[row] < 0;
+}
+
+/* Pairs of the reference that have one. */
+static ptrdiff_t count_unknown(const work *w)
+{
     ptrdiff_t n = 0;
-    for (ptrdiff_t i = 0; from->alone && i < control_pairs(&w->visits); i++) {
-        const kn_visit_pair *p = &w->visits.pair[i];
-        n += !p->whole && from->alone[p->first] && from->adapted[p->first] < 0;
-    }
+    for (ptrdiff_t i = 0; i < control_pairs(&w->visits); i++)
+        n += !w->visits.pair[i].whole && is_unknown(w, i);
     return n;
 }
 
@@ -321,6 +326,47 @@ static void tell_intervals(kn_ctx *ctx, work *w)
             w->visits.interval_name, list.text);
 }
 
+/* Are the first visits of two pairs at one site, by its names? */
+static bool same_site(const work *w, ptrdiff_t a, ptrdiff_t b)
+{
+    const kn_model *m = w->model;
+    const kn_table *t = w->data->covariates;
+    ptrdiff_t x = w->people.covariate_row[w->visits.pair[a].first];
+    ptrdiff_t y = w->people.covariate_row[w->visits.pair[b].first];
+    for (ptrdiff_t k = 0; k < m->batch.M; k++) {
+        ptrdiff_t col = kn_column_find(t, m->recipe.column[m->batch.column[k]].name);
+        if (!kn_same_name(kn_table_cell(t, x, col), kn_table_cell(t, y, col)))
+            return false;
+    }
+    return true;
+}
+
+/* What an unknown site adds cancels in a change, but not in the first residual, on which the law
+ * regresses it: the reference must have the same [METHOD 8g]. */
+static void tell_sites(kn_ctx *ctx, const work *w)
+{
+    const kn_change_reference *r = &w->own;
+    kn_listing list = {.most = KN_NAMES_LISTED};
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; r->law.gamma < 0 && i < w->visits.n_pairs; i++) {
+        bool unknown = is_unknown(w, i), alike = unknown ? r->unknown == r->pairs : r->unknown == 0;
+        for (ptrdiff_t k = 0; unknown && alike && !w->result.saved && k < control_pairs(&w->visits);
+             k++)
+            alike = same_site(w, i, k);
+        if (alike)
+            continue;
+        n++;
+        kn_listing_add(&list, w->visits.id[i]);
+    }
+    if (n > 0)
+        kn_log(
+            ctx, KN_LOG_WARNING,
+            "the first visits of %td pair%s and those of the reference are not all of sites that "
+            "the model knows, nor of one site: what a site adds passes for change, and all of z "
+            "may be wrong; use 'kronorm adapt' with healthy people of it before: %s",
+            n, n == 1 ? "" : "s", list.text);
+}
+
 static void fill_info(work *w)
 {
     kn_change_info *i = &w->info;
@@ -355,6 +401,7 @@ static kn_status run(kn_ctx *ctx, work *w)
         KN_TRY(make_reference(ctx, w));
     KN_TRY(compare_others(ctx, w));
     tell_intervals(ctx, w);
+    tell_sites(ctx, w);
     fill_info(w);
     KN_TRY(kn_mapfile_commit(ctx, w->file, &w->info.files));
     KN_TRY(kn_changes_write(ctx, &w->result, &w->options));
