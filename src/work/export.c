@@ -18,6 +18,12 @@ typedef struct errors {
     double mean, sd;
 } errors;
 
+/* What is no number is as wrong as can be. */
+static double larger(double a, double b)
+{
+    return isnan(b) ? INFINITY : fmax(a, b);
+}
+
 /* Of one block of responses, for the people of some maps. */
 static kn_status compare_block(kn_ctx *ctx, const kn_gp_maps maps[2], ptrdiff_t first, kn_mat M[4],
                                errors *e)
@@ -32,8 +38,8 @@ static kn_status compare_block(kn_ctx *ctx, const kn_gp_maps maps[2], ptrdiff_t 
         for (ptrdiff_t i = 0; i < M[0].rows; i++) {
             double sd = sqrt(kn_at(M[1], i, j) + noise[first + j]);
             double other = sqrt(kn_at(M[3], i, j) + noise[first + j]);
-            e->mean = fmax(e->mean, fabs(kn_at(M[2], i, j) - kn_at(M[0], i, j)));
-            e->sd = fmax(e->sd, fabs(other - sd));
+            e->mean = larger(e->mean, fabs(kn_at(M[2], i, j) - kn_at(M[0], i, j)));
+            e->sd = larger(e->sd, fabs(other - sd));
         }
     return KN_OK;
 }
@@ -113,26 +119,45 @@ static kn_status too_coarse(kn_ctx *ctx, int points, const kn_export_info *info)
                    largest(info), KN_EXPORT_ERROR, more);
 }
 
-/* Without its people, from as many points as it takes. */
+/* With as many directions as people the variance of a process without noise is 0 at people and
+ * nowhere else: their covariates can be found. */
+static void warn_of_directions(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t most)
+{
+    if (2 * most > N)
+        kn_log(ctx, KN_LOG_WARNING,
+               "predictions need %td functions of the covariates of %td people: from so many their "
+               "covariates can be found (fit fewer numbers, or more people)",
+               most, N);
+}
+
+/* Without its people, from as many points and directions as it takes. */
 static kn_status share_process(kn_ctx *ctx, const kn_gp *from, const kn_synthetic_plan *plan,
                                kn_gp *to, kn_export_info *info)
 {
     kn_status status;
-    kn_mat points = {0}, between = {0};
-    bool last = false;
+    kn_sharing how = {.cut = KN_EXPORT_CUT};
+    kn_mat between = {0};
+    bool last;
     KN_TRY(kn_synthetic_between(ctx, plan, KN_EXPORT_BETWEEN, &between));
-    int round = -1;
-    while (!last) {
-        KN_TRY(kn_synthetic_new(ctx, plan, ++round, &points, &last));
-        KN_TRY(from->method->share(ctx, from, points, to));
-        kn_mat_clear(&points);
+    int round = 0;
+    for (;;) {
+        KN_TRY(kn_synthetic_new(ctx, plan, round, &how.points, &last));
+        KN_TRY(from->method->share(ctx, from, &how, to));
+        kn_mat_clear(&how.points);
         KN_TRY(measure(ctx, from, to, between, info));
-        last = last || largest(info) <= KN_EXPORT_ERROR;
+        if (largest(info) <= KN_EXPORT_ERROR || (last && how.cut <= KN_EXPORT_FINEST))
+            break;
+        if (last)
+            how.cut = fmax(how.cut / 100, KN_EXPORT_FINEST);
+        else
+            round++;
     }
     if (!(largest(info) <= KN_EXPORT_ERROR))
         status = too_coarse(ctx, plan->points << round, info);
+    else
+        warn_of_directions(ctx, from->N, how.most);
 out:
-    kn_mat_clear(&points);
+    kn_mat_clear(&how.points);
     kn_mat_clear(&between);
     return status;
 }

@@ -137,6 +137,15 @@ works "... the model scores" score gaps.safetensors -c new_people.csv -y new_val
 works "... and what was given away" score gaps_shared.safetensors -c new_people.csv -y new_values.csv -o by_gaps_shared
 check "... the same" same by_gaps by_gaps_shared 240
 
+# ---- more functions of covariates than half the people
+head -n 61 people.csv >sixty_people.csv
+head -n 61 values.csv >sixty_values.csv
+works "two numbers of sixty people" fit -c sixty_people.csv -y sixty_values.csv --use age,iq -o sixty.safetensors
+works "... export" export sixty.safetensors -o sixty_shared.safetensors
+check "... with a warning that they can be found" grep -qE \
+    "^kronorm export: warning: predictions need [3-6][0-9] functions of the covariates of 60 people: from so many their covariates can be found" "$logs/err"
+check "... which one number has not" sh -c "'$KRONORM' export alone.safetensors -o again_shared.safetensors 2>&1 >/dev/null | grep -c functions | grep -qx 0"
+
 # ---- few people
 head -n 4 people.csv >few_people.csv
 head -n 4 values.csv >few_values.csv
