@@ -220,6 +220,25 @@ static ptrdiff_t warn_of_sites(kn_ctx *ctx, const kn_batch *b)
     return few;
 }
 
+/* Whom the model was adapted to, and whose changes it knows. */
+static ptrdiff_t warn_of_others(kn_ctx *ctx, const kn_model *m)
+{
+    ptrdiff_t few = 0;
+    for (ptrdiff_t s = 0; s < m->adapted.n; s++)
+        few += m->adapted.site[s].controls < KN_EXPORT_LEVEL;
+    if (few > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td sites that the model was adapted to have fewer than %d controls: what "
+               "it says of so few is nearly what they are",
+               few, m->adapted.n, (int)KN_EXPORT_LEVEL);
+    if (m->change.law.T > 0 && m->change.people < KN_EXPORT_FEW)
+        kn_log(ctx, KN_LOG_WARNING,
+               "changes are compared with %td people: quantiles and means of so few tell of each "
+               "of them",
+               m->change.people);
+    return few;
+}
+
 static ptrdiff_t warn_of_levels(kn_ctx *ctx, const kn_model *m)
 {
     ptrdiff_t few = 0;
@@ -268,7 +287,8 @@ kn_status kn_export_model(kn_ctx *ctx, const kn_model *model, int points, kn_mod
     if (m->gp.method->components)
         m->info.rank = m->gp.latent.cell[0].R0.m;
     info->points = m->gp.method->points(&m->gp);
-    info->few = warn_of_levels(ctx, model) + warn_of_sites(ctx, &model->batch);
+    info->few =
+        warn_of_levels(ctx, model) + warn_of_sites(ctx, &model->batch) + warn_of_others(ctx, model);
     if (model->info.n_samples < KN_EXPORT_FEW)
         kn_log(ctx, KN_LOG_WARNING,
                "%td people in training: basis, quantiles and means of so few tell of each of them",

@@ -428,7 +428,7 @@ static ptrdiff_t rank_error(const double *x, ptrdiff_t n, bool whole)
     kn_sort(s, n);
     assert_ok(ctx, kn_quantiles_new(ctx, x, n, &q));
     assert_int_equal(q.n, n);
-    assert_true(q.K == (n - 1 < KN_QUANTILES ? n - 1 : KN_QUANTILES));
+    assert_true(q.K == kn_quantiles_count(n) && q.K <= KN_QUANTILES);
     kn_quantiles_spread(&q, whole, e);
     for (ptrdiff_t i = 1; i < n; i++)
         assert_true(e[i] >= e[i - 1]);
@@ -445,12 +445,15 @@ static ptrdiff_t rank_error(const double *x, ptrdiff_t n, bool whole)
     return worst;
 }
 
-static void ranks_among_quantiles_are_right_to_one_in_200(void **state)
+static void ranks_among_quantiles_are_right_to_one_interval(void **state)
 {
     (void)state;
     const ptrdiff_t sizes[] = {2, 3, 40, 200, 201, 202, 403, 1000, 2500};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        ptrdiff_t n = sizes[k], step = (n + KN_QUANTILES) / (KN_QUANTILES + 1);
+        ptrdiff_t n = sizes[k], K = kn_quantiles_count(n), step = (n + K) / (K + 1);
+        for (ptrdiff_t i = 1; i < K; i++) /* no value is part of two knots */
+            assert_true((i + 1) * n / (K + 1) - i * n / (K + 1) >= 2);
+        assert_true(n < 6 || step <= 3 || K == KN_QUANTILES);
         double *x = calloc((size_t)n, sizeof *x);
         for (ptrdiff_t i = 0; i < n; i++)
             x[i] = exp(kn_rng_normal(&rng));
@@ -465,13 +468,13 @@ static void ranks_among_quantiles_are_right_to_one_in_200(void **state)
 static void who_has_no_value_is_in_no_quantile(void **state)
 {
     (void)state;
-    double x[6] = {3, NAN, 1, 2, NAN, 5}, e[6];
+    double x[8] = {3, NAN, 1, 2, NAN, 5, 9, 7}, e[8];
     kn_quantiles q;
-    assert_ok(ctx, kn_quantiles_new(ctx, x, 6, &q));
-    assert_int_equal(q.n, 4);
-    assert_true(q.K == 3 && q.knot[0] == 1.5 && q.knot[1] == 2.5 && q.knot[2] == 4);
+    assert_ok(ctx, kn_quantiles_new(ctx, x, 8, &q));
+    assert_int_equal(q.n, 6);
+    assert_true(q.K == 2 && q.knot[0] == 2.5 && q.knot[1] == 6);
     kn_quantiles_spread(&q, false, e);
-    assert_true(e[0] == 1 && e[1] == 2 && e[2] == 3.25 && e[3] == 4.75);
+    assert_true(e[0] == -0.125 && e[1] == 1.625 && e[2] == 3.375 && e[5] == 8.625);
     kn_quantiles_clear(&q);
     assert_ok(ctx, kn_quantiles_new(ctx, x, 1, &q)); /* of one person nothing may be said */
     assert_true(q.n == 1 && q.K == 0);
@@ -609,7 +612,7 @@ int main(void)
         cmocka_unit_test(very_few_people_and_nothing_predicted),
         cmocka_unit_test(nobody_is_in_the_file),
         cmocka_unit_test(ranges_are_rounded_outward),
-        cmocka_unit_test(ranks_among_quantiles_are_right_to_one_in_200),
+        cmocka_unit_test(ranks_among_quantiles_are_right_to_one_interval),
         cmocka_unit_test(who_has_no_value_is_in_no_quantile),
         cmocka_unit_test(points_cover_what_new_people_are_held_to),
         cmocka_unit_test(refusals),
