@@ -215,6 +215,19 @@ check "... with a warning" grep -qxF \
     "kronorm export: warning: 3 people in training: basis, quantiles and means of so few tell of each of them" "$logs/err"
 works "... and score" score few_shared.safetensors -c new_people.csv -y new_values.csv -o few_scored
 
+# ---- models of 0.1, which do not know the ranges of their numbers
+golden=$here/../golden/model
+for m in structured stgpr; do
+    works "the $m model of 0.1" export "$golden/$m.safetensors" -o old_$m.safetensors
+    works "... can be opened again" info old_$m.safetensors
+    works "... and scores" score old_$m.safetensors -c "$golden/new.csv" -y "$golden/new.csv" --write yhat -o old_$m
+    check "... to the same means" /usr/bin/python3 -c '
+import csv, sys
+a, b = (list(csv.reader(open(p)))[1:] for p in sys.argv[1:])
+assert len(a) == len(b) > 0 and all(abs(float(x) - float(y)) < 0.02 for r, s in zip(a, b) for x, y in zip(r[1:], s[1:]))
+' "$golden/$m.yhat.csv" old_$m/yhat.csv
+done
+
 # ---- what is refused
 works "a course of a fiftieth of the range" fit -c people.csv -y values.csv --use age --sample-kernel linear+se --length 0.03 --rho 0.9 \
     --max-evals 0 --components 1 -o short.safetensors
