@@ -510,6 +510,17 @@ static void points_cover_what_new_people_are_held_to(void **state)
             assert_true(kn_at(S, i, k) == 0);
     }
     assert_true(least <= low && most >= high && least > low - 10 && most < high + 10);
+    double first = kn_at(S, 0, 0), end[2] = {INFINITY, -INFINITY};
+    for (ptrdiff_t i = 0; i < S.rows; i++) {
+        end[0] = fmin(end[0], kn_at(S, i, 0));
+        end[1] = fmax(end[1], kn_at(S, i, 0));
+    }
+    kn_mat_clear(&S);
+    assert_ok(ctx,
+              kn_synthetic_between(ctx, &plan, 50, &S)); /* the error is seen at the ends too */
+    assert_close(kn_at(S, 0, 0), first, 1e-12);
+    assert_close(kn_at(S, 1, 0), end[0], 1e-12);
+    assert_close(kn_at(S, 3, 0), end[1], 1e-12);
     kn_mat_clear(&S);
     kn_model_free(m);
     people_free(&p);
