@@ -19,11 +19,13 @@ static kn_status fit_options(kn_ctx *ctx, const kn_centiles_work *w, kn_options 
     kn_status status;
     const char *key;
     json_t *value, *given = w->model->options ? json_loads(w->model->options, 0, NULL) : NULL;
-    if (!given)
+    if (!given || w->model->shareable) { /* which has not all of them */
+        json_decref(given);
         return kn_fail(
             ctx, KN_ERR_DATA,
             "{bands=jackknife}: the model does not know with which options it was fitted "
             "(fit it again)");
+    }
     KN_TRY(kn_options_new(ctx, "fit", out));
     json_object_foreach(given, key, value)
     {

@@ -215,6 +215,10 @@ check "... with a warning" grep -qxF \
     "kronorm export: warning: 3 people in training: basis, quantiles and means of so few tell of each of them" "$logs/err"
 works "... and score" score few_shared.safetensors -c new_people.csv -y new_values.csv -o few_scored
 
+# ---- rows, ids and groups were chosen by options that it does not have
+refused "a jackknife" "--bands jackknife: the model does not know with which options it was fitted (fit it again)" \
+    centiles shared.safetensors --over age --bands jackknife -c people.csv -y values.csv -o bands
+
 # ---- models of 0.1, which do not know the ranges of their numbers
 golden=$here/../golden/model
 for m in structured stgpr; do
