@@ -415,6 +415,21 @@ static void ranges_are_rounded_outward(void **state)
     }
 }
 
+/* Of sites that a model was adapted to: twentieths of what the model says of training. */
+static void ranges_of_controls_are_not_theirs(void **state)
+{
+    (void)state;
+    kn_design_column column[2] = {{.min = 20, .max = 80}, {.min = 3, .max = 3, .constant = true}};
+    kn_design d = {.C = 2, .column = column};
+    double low = 33.37, high = 88.91;
+    kn_adapted_round(&d, 0, &low, &high);
+    assert_close(low, 32, 1e-12);
+    assert_close(high, 89, 1e-12);
+    low = high = 1.57;
+    kn_adapted_round(&d, 1, &low, &high);
+    assert_true(isnan(low) && isnan(high));
+}
+
 /* ---- quantiles --------------------------------------------------------------------------------
  */
 
@@ -623,6 +638,7 @@ int main(void)
         cmocka_unit_test(very_few_people_and_nothing_predicted),
         cmocka_unit_test(nobody_is_in_the_file),
         cmocka_unit_test(ranges_are_rounded_outward),
+        cmocka_unit_test(ranges_of_controls_are_not_theirs),
         cmocka_unit_test(ranks_among_quantiles_are_right_to_one_interval),
         cmocka_unit_test(who_has_no_value_is_in_no_quantile),
         cmocka_unit_test(points_cover_what_new_people_are_held_to),
