@@ -340,7 +340,9 @@ typedef struct kn_export_info { /* errors: the largest, in standard deviations o
                                 /* people of training ... */
     double mean_between, sd_between; /* ... over other values of their covariates ... */
     double mean_beyond,
-        sd_beyond; /* ... and beyond their range too, the ends of which are rounded */
+        sd_beyond;      /* ... and beyond their range too, the ends of which are rounded */
+    ptrdiff_t findable; /* 1: predictions need so many functions of the covariates of people that */
+                        /* these can be computed from the file */
 } kn_export_info;
 
 /* info may be NULL. */

@@ -5,8 +5,10 @@
 
 static void report(const kn_export_info *i, const kn_options *options, const kn_model *model)
 {
-    printf("%s: a model of %.0f people without any of them, %td synthetic points\n",
-           kn_options_get(options, "output"), kn_model_number(model, "n_samples"), i->points);
+    printf("%s: a model of %.0f people %s, %td synthetic points\n",
+           kn_options_get(options, "output"), kn_model_number(model, "n_samples"),
+           i->findable ? "whose covariates can be found from it" : "without any of them",
+           i->points);
     printf("  largest error over the training people: mean %.2g sd, standard deviation %.2g sd\n",
            i->mean, i->sd);
     printf("  ... between and around them: mean %.2g sd, standard deviation %.2g sd\n",

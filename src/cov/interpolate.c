@@ -191,7 +191,8 @@ kn_status kn_crossing_interpolate(kn_ctx *ctx, const kn_crossing *of, kn_mat can
     greedy g = {0};
     kn_features f = kn_features_of(of->cov);
     ptrdiff_t drop = 0;
-    while (drop < of->m - 1 && !(of->r[drop] > EMPTY * of->r[of->m - 1]))
+    double least = fmax(EMPTY * of->r[of->m - 1], of->least);
+    while (drop < of->m - 1 && !(of->r[drop] > least))
         drop++;
     *out = (kn_decomp){.N = of->N, .m = of->m - drop, .cov = *of->cov, .gamma = of->gamma};
     memcpy(out->theta, of->theta, (size_t)of->cov->n_theta * sizeof *of->theta);

@@ -20,13 +20,14 @@ typedef struct kn_crossing { /* what is interpolated; all of it lent */
     double gamma;
     ptrdiff_t N, m;
     const double *r; /* m   ascending */
+    double least;    /* directions with r below it are left out too */
     kn_mat X;        /* n x F   samples that W is of */
     kn_mat W;        /* n x m */
     kn_mat E;        /* columns x m; none: from X and W, where W is U itself */
 } kn_crossing;
 
 /* out: r, map, base, without pivot, which would name samples; directions with r below 1e-13 of the
- * largest are left out, the first ones. */
+ * largest, or below `least`, are left out, the first ones. */
 kn_status kn_crossing_interpolate(kn_ctx *ctx, const kn_crossing *of, kn_mat candidates,
                                   kn_decomp *out);
 

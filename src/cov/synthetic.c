@@ -4,6 +4,7 @@
 
 static const double SHARE = 0.02; /* of a range: the most that it is rounded by at an end */
 enum { BETWEEN_FROM = 10007 };    /* of the sequence, where other points begin */
+enum { CORNERS = 6 };             /* numbers: those of more are too many */
 
 void kn_round_outward(double *low, double *high)
 {
@@ -158,6 +159,15 @@ static double put_halton(const columns *c, ptrdiff_t i, bool beyond, kn_mat S, p
     return radical_inverse(i, next_prime(base));
 }
 
+/* Corner i of the range, or of what new people are held to: where the far ones all are. */
+static void put_corner(const columns *c, ptrdiff_t i, bool beyond, kn_mat S, ptrdiff_t to)
+{
+    for (ptrdiff_t f = 0; f < c->n; f++) {
+        double half = beyond ? (c->high[f] - c->low[f]) / 2 : 0;
+        kn_col(S, c->number[f])[to] = i >> f & 1 ? c->high[f] + half : c->low[f] - half;
+    }
+}
+
 static void put_pattern(const columns *c, ptrdiff_t k, kn_mat S, ptrdiff_t to)
 {
     for (ptrdiff_t f = 0; f < c->m; f++)
@@ -201,6 +211,8 @@ kn_status kn_synthetic_between(kn_ctx *ctx, const kn_synthetic_plan *p, ptrdiff_
     for (ptrdiff_t i = 0; i < count; i++) {
         double more = put_halton(&c, BETWEEN_FROM + i / 2, i % 2 == 1, *out, i);
         put_pattern(&c, (ptrdiff_t)(more * (double)c.patterns), *out, i);
+        if (c.n <= CORNERS && i >> (c.n + 1) == 0)
+            put_corner(&c, i / 2, i % 2 == 1, *out, i);
     }
 out:
     columns_clear(&c);

@@ -28,7 +28,8 @@ enum { KN_SYNTHETIC_ROUNDS = 3 };
 /* out: points x F. round from 0: n 2^round values; *last: there will not be more. */
 kn_status kn_synthetic_new(kn_ctx *ctx, const kn_synthetic_plan *plan, int round, kn_mat *out,
                            bool *last);
-/* Others, count of them, to see what happens between: half within the range, half beyond it too. */
+/* Others, count of them, to see what happens between: half within the range, half beyond it too,
+ * the first at the corners of both. */
 kn_status kn_synthetic_between(kn_ctx *ctx, const kn_synthetic_plan *plan, ptrdiff_t count,
                                kn_mat *out);
 

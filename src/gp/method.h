@@ -11,6 +11,13 @@
 #include "gp/maps.h"
 #include "gp/search.h"
 
+/* How a process is freed of its samples [share.h]. */
+typedef struct kn_sharing {
+    kn_mat points;  /* n x F  candidates for what stands for them */
+    double cut;     /* directions with r below this share of every delta are left out */
+    ptrdiff_t most; /* out: directions that are left, of the cell that has most of them */
+} kn_sharing;
+
 typedef struct kn_gp_options {
     kn_search_options search;
     ptrdiff_t components; /* 0: auto */
@@ -84,7 +91,7 @@ typedef struct kn_method {
     void (*group_noise)(const kn_gp *gp, double *noise);
     double (*group_share)(const kn_gp *gp); /* what groups have of all noise */
     /* The process without its samples, from points that are none [share.h]; NULL: it cannot. */
-    kn_status (*share)(kn_ctx *ctx, const kn_gp *from, kn_mat points, kn_gp *to);
+    kn_status (*share)(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to);
     ptrdiff_t (*points)(const kn_gp *gp); /* that it then has, of all cells */
     /* ---- what it keeps ---- */
     kn_status (*arrays)(kn_gp *gp, kn_arrays *visitor); /* of a fitted process, X and noise apart */

@@ -1,5 +1,6 @@
 #include "gp/share.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,14 +31,29 @@ static kn_status copy(kn_ctx *ctx, const double *from, ptrdiff_t n, double **to)
     return status;
 }
 
-static kn_status share_cell(kn_ctx *ctx, const kn_gp *gp, const kn_latent_cell *from, kn_mat points,
-                            kn_latent_cell *to)
+/* The least noise of a component in units of its signal. */
+static double least_delta(const kn_latent *l, const kn_latent_cell *cell)
+{
+    double least = INFINITY;
+    for (ptrdiff_t k = 0; k < cell->n; k++) {
+        ptrdiff_t p = kn_cell_component(cell, k);
+        if (l->c[p] > 0)
+            least = fmin(least, l->d[p] / l->c[p]);
+    }
+    return least;
+}
+
+static kn_status share_cell(kn_ctx *ctx, const kn_gp *gp, const kn_latent_cell *from,
+                            kn_sharing *how, kn_latent_cell *to)
 {
     kn_status status;
     kn_crossing of = kn_crossing_of(&from->R0, gp->latent.X);
     of.N = gp->N;
+    of.least = how->cut > 0 ? how->cut * least_delta(&gp->latent, from) : 0;
     to->n = from->n;
-    KN_TRY(kn_crossing_interpolate(ctx, &of, points, &to->R0));
+    KN_TRY(kn_crossing_interpolate(ctx, &of, how->points, &to->R0));
+    if (to->R0.m > how->most)
+        how->most = to->R0.m;
     KN_TRY(kn_shared_rows(ctx, from->A, to->R0.m, &to->A));
     if (from->which) {
         KN_TRY(kn_alloc_i(ctx, from->n, &to->which));
@@ -47,17 +63,18 @@ out:
     return status;
 }
 
-kn_status kn_components_share(kn_ctx *ctx, const kn_gp *from, kn_mat points, kn_gp *to)
+kn_status kn_components_share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to)
 {
     kn_status status;
     const kn_latent *l = &from->latent;
     kn_latent own = {.P = l->P, .iso = l->iso};
+    how->most = 0;
     KN_TRY(copy(ctx, l->c, l->P, &own.c));
     KN_TRY(copy(ctx, l->d, l->P, &own.d));
     KN_TRY(copy(ctx, l->gamma, l->P, &own.gamma));
     while (own.n_cells < l->n_cells) {
         int k = own.n_cells++;
-        KN_TRY(share_cell(ctx, from, &l->cell[k], points, &own.cell[k]));
+        KN_TRY(share_cell(ctx, from, &l->cell[k], how, &own.cell[k]));
     }
     kn_latent_clear(&to->latent);
     to->latent = own;

@@ -4,11 +4,11 @@
 #ifndef KN_GP_SHARE_H
 #define KN_GP_SHARE_H
 
-#include "gp/gp.h"
+#include "gp/method.h"
 
 /* For kn_method.share of a method with components. `to` is a copy of `from`, and loses its samples;
  * its gamma stay, which the noise of a new group needs. */
-kn_status kn_components_share(kn_ctx *ctx, const kn_gp *from, kn_mat points, kn_gp *to);
+kn_status kn_components_share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to);
 
 ptrdiff_t kn_components_points(const kn_gp *gp);
 

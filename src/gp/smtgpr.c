@@ -390,12 +390,12 @@ static ptrdiff_t batch(const kn_gp *gp)
     return 1;
 }
 
-static kn_status share(kn_ctx *ctx, const kn_gp *from, kn_mat points, kn_gp *to)
+static kn_status share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to)
 {
     if (from->spec.noise == KN_NOISE_ISO)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "a model with iso noise cannot be exported, expected structured noise");
-    return kn_components_share(ctx, from, points, to);
+    return kn_components_share(ctx, from, how, to);
 }
 
 const kn_method kn_method_smtgpr = {

@@ -51,20 +51,26 @@ out:
     return status;
 }
 
-static kn_status share_cell(kn_ctx *ctx, const kn_gp *gp, const kn_cell_work *w, kn_mat points,
+static kn_status share_cell(kn_ctx *ctx, const kn_gp *gp, const kn_cell_work *w, kn_sharing *how,
                             const ptrdiff_t *J, kn_latent_cell *to)
 {
     kn_status status;
     kn_mat A = {0};
+    double least = INFINITY;
+    for (ptrdiff_t j = 0; j < to->n; j++)
+        least = fmin(least, ((const kn_stgpr *)gp->own)->delta[J[j]]);
     kn_crossing of = {.cov = w->samples->cov,
                       .theta = w->theta,
                       .gamma = w->gamma,
                       .N = gp->N,
                       .m = w->m,
                       .r = w->r,
+                      .least = how->cut > 0 ? how->cut * least : 0,
                       .X = gp->latent.X,
                       .W = w->U};
-    KN_TRY(kn_crossing_interpolate(ctx, &of, points, &to->R0));
+    KN_TRY(kn_crossing_interpolate(ctx, &of, how->points, &to->R0));
+    if (to->R0.m > how->most)
+        how->most = to->R0.m;
     KN_TRY(kn_mat_new(ctx, w->m, to->n, &A));
     KN_TRY(coordinates(ctx, gp->own, w, J, A));
     KN_TRY(kn_shared_rows(ctx, A, to->R0.m, &to->A));
@@ -74,7 +80,7 @@ out:
 }
 
 /* The cells of `from`, in `out`, which has its parameters. */
-static kn_status share_cells(kn_ctx *ctx, const kn_gp *from, kn_mat points, kn_stgpr *out)
+static kn_status share_cells(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_stgpr *out)
 {
     kn_status status;
     const kn_stgpr *s = from->own;
@@ -89,6 +95,7 @@ static kn_status share_cells(kn_ctx *ctx, const kn_gp *from, kn_mat points, kn_s
                                .groups = groups,
                                .rank = from->spec.rank};
     kn_stgpr_shared_clear(out);
+    how->most = 0;
     KN_TRY(kn_alloc(ctx, s->cells.rows, sizeof *out->shared, &memory));
     out->shared = memory;
     KN_TRY(kn_pairs_within(ctx, from->latent.X, &samples.cov->stats, &pairs));
@@ -103,7 +110,7 @@ static kn_status share_cells(kn_ctx *ctx, const kn_gp *from, kn_mat points, kn_s
         KN_TRY(kn_check_cancel(ctx));
         kn_cov_point at = kn_cell_point(samples.cov, s->cells, k);
         KN_TRY(kn_cell_decompose(ctx, &w, &at, kn_stgpr_gamma(s, J[0])));
-        KN_TRY(share_cell(ctx, from, &w, points, J, cell));
+        KN_TRY(share_cell(ctx, from, &w, how, J, cell));
         kn_tell(ctx, "cells", k + 1, s->cells.rows, NAN);
     }
 out:
@@ -113,10 +120,10 @@ out:
     return status;
 }
 
-kn_status kn_stgpr_share(kn_ctx *ctx, const kn_gp *from, kn_mat points, kn_gp *to)
+kn_status kn_stgpr_share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to)
 {
     kn_stgpr *s = to->own;
-    kn_status status = share_cells(ctx, from, points, s);
+    kn_status status = share_cells(ctx, from, how, s);
     if (status != KN_OK)
         return status;
     kn_mat_clear(&s->alpha);

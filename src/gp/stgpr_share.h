@@ -6,11 +6,11 @@
 #ifndef KN_GP_STGPR_SHARE_H
 #define KN_GP_STGPR_SHARE_H
 
-#include "gp/gp.h"
+#include "gp/method.h"
 #include "gp/stgpr_cells.h"
 
 /* For kn_method.share. */
-kn_status kn_stgpr_share(kn_ctx *ctx, const kn_gp *from, kn_mat points, kn_gp *to);
+kn_status kn_stgpr_share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to);
 ptrdiff_t kn_stgpr_points(const kn_gp *gp);
 void kn_stgpr_shared_clear(kn_stgpr *s);
 

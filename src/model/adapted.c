@@ -58,6 +58,18 @@ ptrdiff_t kn_adapted_find(const kn_adapted *a, char *const *level)
     return -1;
 }
 
+void kn_adapted_round(const kn_design *d, ptrdiff_t c, double *low, double *high)
+{
+    const kn_design_column *k = &d->column[c];
+    double step = (k->max - k->min) / 20;
+    if (!(step > 0)) { /* a number that training has one value of says nothing here */
+        *low = *high = NAN;
+        return;
+    }
+    *low = k->min + step * floor((*low - k->min) / step);
+    *high = k->min + step * ceil((*high - k->min) / step);
+}
+
 /* ---- in a model file ------------------------------------------------------------------------- */
 
 static json_t *numbers(const double *x, ptrdiff_t n)

@@ -48,4 +48,7 @@ typedef struct kn_adapted_for {
 kn_status kn_adapted_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_adapted_for of,
                           kn_adapted *out);
 
+/* In twentieths of the range of number c, outward: nobody's own numbers. NaN where it has none. */
+void kn_adapted_round(const kn_design *d, ptrdiff_t c, double *low, double *high);
+
 #endif

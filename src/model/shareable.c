@@ -1,5 +1,6 @@
 #include "model/shareable.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,11 +17,23 @@ static void round_ranges(kn_model *m)
         if (k->levels == 0 && !k->constant)
             kn_round_outward(&k->min, &k->max);
     }
+    for (ptrdiff_t i = 0; i < m->adapted.n * m->adapted.C; i++) /* from the ends of training */
+        if (isfinite(m->adapted.low[i]))
+            kn_adapted_round(&m->x, i % m->adapted.C, &m->adapted.low[i], &m->adapted.high[i]);
     for (ptrdiff_t f = 0; f < m->layer.columns.F; f++) {
         kn_scale_column *k = &m->layer.columns.column[f];
         if (k->kind == KN_SCALE_LINE || k->kind == KN_SCALE_SQUARE)
             kn_round_outward(&k->low, &k->high);
     }
+}
+
+kn_status kn_model_share_change(kn_ctx *ctx, kn_model *m)
+{
+    if (m->change.law.T == 0)
+        return KN_OK;
+    if (isfinite(m->change.interval[0]))
+        kn_round_outward(&m->change.interval[0], &m->change.interval[1]);
+    return kn_change_reference_share(ctx, &m->change);
 }
 
 /* A free text may be a path, an id, or rows chosen by ids. */
@@ -70,6 +83,7 @@ kn_status kn_model_share(kn_ctx *ctx, const kn_model *model, kn_model **out)
     m->shareable = true;
     round_ranges(m);
     KN_TRY(kn_reference_share(ctx, &m->reference));
+    KN_TRY(kn_model_share_change(ctx, m));
     KN_TRY(filter_options(ctx, m));
     *out = m;
     m = NULL;

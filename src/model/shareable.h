@@ -10,4 +10,7 @@
  * and options that may name files, columns or people are left out. */
 kn_status kn_model_share(kn_ctx *ctx, const kn_model *model, kn_model **out);
 
+/* In place: what its changes are compared with, quantiles of them and a rounded interval. */
+kn_status kn_model_share_change(kn_ctx *ctx, kn_model *m);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "norm/burden.h"
 #include "norm/order.h"
+#include "norm/quantiles.h"
 #include "norm/rarity.h"
 #include "norm/top.h"
 
@@ -183,6 +184,23 @@ out:
 double kn_change_smallest_p(const kn_change_reference *r, kn_change_value which)
 {
     return fmax(kn_rarity_least(r->people), 1 / ((double)r->n[which] + 1));
+}
+
+kn_status kn_change_reference_share(kn_ctx *ctx, kn_change_reference *r)
+{
+    kn_status status = KN_OK;
+    for (int k = 0; k < KN_CHANGE_VALUES && status == KN_OK; k++) {
+        kn_quantiles q;
+        bool whole = k == KN_CHANGE_NEGATIVE || k == KN_CHANGE_POSITIVE;
+        status = kn_quantiles_new(ctx, r->sorted[k], r->n[k], &q);
+        if (status != KN_OK)
+            break;
+        r->n[k] = q.K > 0 ? q.n : 0;
+        if (r->n[k] > 0)
+            kn_quantiles_spread(&q, whole, r->sorted[k]);
+        kn_quantiles_clear(&q);
+    }
+    return status;
 }
 
 double kn_change_p(const kn_change_reference *r, kn_change_value which, double value,

@@ -72,6 +72,9 @@ void kn_change_pair_z(const kn_change_law *law, const double *noise, const float
 /* The least that a new person's can be. */
 double kn_change_smallest_p(const kn_change_reference *r, kn_change_value which);
 
+/* In place: values become quantiles, spread out again, as many as there were [METHOD 8h]. */
+kn_status kn_change_reference_share(kn_ctx *ctx, kn_change_reference *r);
+
 /* own: n_own values of the same person that are among the reference's; NULL: a new person. */
 double kn_change_p(const kn_change_reference *r, kn_change_value which, double value,
                    const double *own, ptrdiff_t n_own);

@@ -239,20 +239,6 @@ out:
 
 /* ---- the model with them --------------------------------------------------------------------- */
 
-/* In twentieths of the range of training, outward: nobody's own number. None of a covariate that
- * did not vary there. */
-static void round_range(const kn_model *m, ptrdiff_t c, double *low, double *high)
-{
-    const kn_design_column *k = &m->x.column[c];
-    double step = (k->max - k->min) / 20;
-    if (k->constant || !(step > 0)) {
-        *low = *high = NAN;
-        return;
-    }
-    *low = k->min + step * floor((*low - k->min) / step);
-    *high = k->min + step * ceil((*high - k->min) / step);
-}
-
 static void set_range(const work *w, ptrdiff_t s, double *low, double *high)
 {
     const kn_model *m = w->model;
@@ -264,7 +250,7 @@ static void set_range(const work *w, ptrdiff_t s, double *low, double *high)
             high[c] = k == 0 ? x : fmax(high[c], x);
         }
         if (isfinite(low[c]))
-            round_range(m, c, &low[c], &high[c]);
+            kn_adapted_round(&m->x, c, &low[c], &high[c]);
     }
 }
 

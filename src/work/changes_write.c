@@ -8,6 +8,7 @@
 #include "model/change_file.h"
 #include "model/file.h"
 #include "model/info_json.h"
+#include "model/shareable.h"
 #include "work/changes.h"
 
 enum { PATH = 4096, FILES = 3 };
@@ -165,12 +166,19 @@ static kn_status write_json(kn_ctx *ctx, const kn_changes *c, int file, json_t *
 
 static kn_status save_model(kn_ctx *ctx, const kn_changes *c, const kn_write_options *options)
 {
-    kn_model with = *c->model;
+    kn_status status = KN_OK;
+    kn_model with = *c->model, *shared = NULL;
     if (!c->s->save)
         return KN_OK;
     with.change = *c->reference;
-    kn_status status = kn_model_write(ctx, &with, c->s->save, options);
-    c->info->files += status == KN_OK;
+    if (with.shareable) { /* and so is what it keeps */
+        KN_TRY(kn_model_copy(ctx, &with, &shared));
+        KN_TRY(kn_model_share_change(ctx, shared));
+    }
+    KN_TRY(kn_model_write(ctx, shared ? shared : &with, c->s->save, options));
+    c->info->files++;
+out:
+    kn_model_free(shared);
     return status;
 }
 

@@ -18,6 +18,12 @@ typedef struct errors {
     double mean, sd;
 } errors;
 
+/* What is no number is as wrong as can be. */
+static double larger(double a, double b)
+{
+    return isnan(b) ? INFINITY : fmax(a, b);
+}
+
 /* Of one block of responses, for the people of some maps. */
 static kn_status compare_block(kn_ctx *ctx, const kn_gp_maps maps[2], ptrdiff_t first, kn_mat M[4],
                                errors *e)
@@ -32,8 +38,8 @@ static kn_status compare_block(kn_ctx *ctx, const kn_gp_maps maps[2], ptrdiff_t 
         for (ptrdiff_t i = 0; i < M[0].rows; i++) {
             double sd = sqrt(kn_at(M[1], i, j) + noise[first + j]);
             double other = sqrt(kn_at(M[3], i, j) + noise[first + j]);
-            e->mean = fmax(e->mean, fabs(kn_at(M[2], i, j) - kn_at(M[0], i, j)));
-            e->sd = fmax(e->sd, fabs(other - sd));
+            e->mean = larger(e->mean, fabs(kn_at(M[2], i, j) - kn_at(M[0], i, j)));
+            e->sd = larger(e->sd, fabs(other - sd));
         }
     return KN_OK;
 }
@@ -113,26 +119,46 @@ static kn_status too_coarse(kn_ctx *ctx, int points, const kn_export_info *info)
                    largest(info), KN_EXPORT_ERROR, more);
 }
 
-/* Without its people, from as many points as it takes. */
+/* With as many directions as people the variance of a process without noise is 0 at people and
+ * nowhere else: their covariates can be found. */
+static void warn_of_directions(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t most, kn_export_info *info)
+{
+    info->findable = 2 * most > N;
+    if (info->findable)
+        kn_log(ctx, KN_LOG_WARNING,
+               "predictions need %td functions of the covariates of %td people: from so many their "
+               "covariates can be found (fit fewer numbers, or more people)",
+               most, N);
+}
+
+/* Without its people, from as many points and directions as it takes. */
 static kn_status share_process(kn_ctx *ctx, const kn_gp *from, const kn_synthetic_plan *plan,
                                kn_gp *to, kn_export_info *info)
 {
     kn_status status;
-    kn_mat points = {0}, between = {0};
-    bool last = false;
+    kn_sharing how = {.cut = KN_EXPORT_CUT};
+    kn_mat between = {0};
+    bool last;
     KN_TRY(kn_synthetic_between(ctx, plan, KN_EXPORT_BETWEEN, &between));
-    int round = -1;
-    while (!last) {
-        KN_TRY(kn_synthetic_new(ctx, plan, ++round, &points, &last));
-        KN_TRY(from->method->share(ctx, from, points, to));
-        kn_mat_clear(&points);
+    int round = 0;
+    for (;;) {
+        KN_TRY(kn_synthetic_new(ctx, plan, round, &how.points, &last));
+        KN_TRY(from->method->share(ctx, from, &how, to));
+        kn_mat_clear(&how.points);
         KN_TRY(measure(ctx, from, to, between, info));
-        last = last || largest(info) <= KN_EXPORT_ERROR;
+        if (largest(info) <= KN_EXPORT_ERROR || (last && how.cut <= KN_EXPORT_FINEST))
+            break;
+        if (last)
+            how.cut = fmax(how.cut / 100, KN_EXPORT_FINEST);
+        else
+            round++;
     }
     if (!(largest(info) <= KN_EXPORT_ERROR))
         status = too_coarse(ctx, plan->points << round, info);
+    else
+        warn_of_directions(ctx, from->N, how.most, info);
 out:
-    kn_mat_clear(&points);
+    kn_mat_clear(&how.points);
     kn_mat_clear(&between);
     return status;
 }
@@ -195,6 +221,25 @@ static ptrdiff_t warn_of_sites(kn_ctx *ctx, const kn_batch *b)
     return few;
 }
 
+/* Whom the model was adapted to, and whose changes it knows. */
+static ptrdiff_t warn_of_others(kn_ctx *ctx, const kn_model *m)
+{
+    ptrdiff_t few = 0;
+    for (ptrdiff_t s = 0; s < m->adapted.n; s++)
+        few += m->adapted.site[s].controls < KN_EXPORT_LEVEL;
+    if (few > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td sites that the model was adapted to have fewer than %d controls: what "
+               "it says of so few is nearly what they are",
+               few, m->adapted.n, (int)KN_EXPORT_LEVEL);
+    if (m->change.law.T > 0 && m->change.people < KN_EXPORT_FEW)
+        kn_log(ctx, KN_LOG_WARNING,
+               "changes are compared with %td people: quantiles and means of so few tell of each "
+               "of them",
+               m->change.people);
+    return few;
+}
+
 static ptrdiff_t warn_of_levels(kn_ctx *ctx, const kn_model *m)
 {
     ptrdiff_t few = 0;
@@ -243,7 +288,8 @@ kn_status kn_export_model(kn_ctx *ctx, const kn_model *model, int points, kn_mod
     if (m->gp.method->components)
         m->info.rank = m->gp.latent.cell[0].R0.m;
     info->points = m->gp.method->points(&m->gp);
-    info->few = warn_of_levels(ctx, model) + warn_of_sites(ctx, &model->batch);
+    info->few =
+        warn_of_levels(ctx, model) + warn_of_sites(ctx, &model->batch) + warn_of_others(ctx, model);
     if (model->info.n_samples < KN_EXPORT_FEW)
         kn_log(ctx, KN_LOG_WARNING,
                "%td people in training: basis, quantiles and means of so few tell of each of them",

@@ -10,7 +10,9 @@
 #include "base/options.h"
 #include "model/model.h"
 
-#define KN_EXPORT_ERROR 0.01 /* in standard deviations of the response */
+#define KN_EXPORT_ERROR  0.01  /* in standard deviations of the response */
+#define KN_EXPORT_CUT    1e-6  /* r/delta of directions that are left out ... */
+#define KN_EXPORT_FINEST 1e-10 /* ... where the error allows it, else by 100 less, down to this */
 
 enum {
     KN_EXPORT_BETWEEN = 1000,

@@ -129,6 +129,66 @@ check "... any way" same by_adapted by_shared_adapted 240
 check "an adapted model is as shareable as what was adapted" sh -c "'$KRONORM' info adapted_shared.safetensors --json | grep -q '\"shareable\": true'"
 check "... nobody in it" nobody adapted_shared.safetensors
 
+# numbers of people and pairs of a model, those of the others in it too, are in none to give away
+stranger() { /usr/bin/python3 - "$1" "$2" <<'END'
+import json, struct, sys
+def read(path):
+    data = open(path, "rb").read()
+    n = struct.unpack("<Q", data[:8])[0]
+    head = json.loads(data[8:8 + n])
+    record = json.loads(head.pop("__metadata__")["record"])
+    def values(t):
+        a, b = t["data_offsets"]
+        return struct.unpack(f"<{(b - a) // 8}d", data[8 + n + a:8 + n + b]) if t["dtype"] == "F64" else ()
+    return {k: values(t) for k, t in head.items()}, record
+def is_own(x):
+    return x == x and 2 * x != round(2 * x)
+own, record = read(sys.argv[1])
+given, other = read(sys.argv[2])
+people = {"X", "statistic", "extrapolation", "deviance_ref", "change_statistic", "change_mean_z", "change_deviance"}
+theirs = {x for k in people & set(own) for x in own[k] if is_own(x)} | {abs(x) for x in own["mean_z"] if is_own(x)}
+ends = [x for c in record["design"]["columns"] for x in (c.get("min"), c.get("max")) if x is not None]
+ends += [record["change"]["interval"][k] for k in ("least", "largest")] if "change" in record else []
+ends += [x for a in record.get("adapted", []) for k in ("low", "high") for x in a[k] if x is not None]
+theirs |= {x for x in ends if is_own(x)}
+assert len(theirs) > 100
+here = {x for v in given.values() for x in v}
+def numbers(j):
+    if isinstance(j, float): here.add(j)
+    for x in j.values() if isinstance(j, dict) else j if isinstance(j, list) else (): numbers(x)
+numbers(other)
+assert not theirs & here, theirs & here
+END
+}
+check "no end of a range of training is in the adapted model given away" stranger adapted.safetensors shared_adapted.safetensors
+
+# ---- changes
+awk -F, 'BEGIN { OFS = FS } NR == 1 { print $0, "session"; next } NR <= 26 { for (v = 1; v <= 2; v++) { if (v == 2) $2 = $2 + 1 + NR / 77; print $0, v } }' new_people.csv >two_people.csv
+awk -F, 'BEGIN { OFS = FS } NR == 1 { $1 = $1 ",session"; print; next } NR <= 26 { id = $1; for (v = 1; v <= 2; v++) { $1 = id "," v
+    if (v == 2) for (j = 2; j <= NF; j++) $j += ((j * 37 + NR * 91) % 100) / 100 - 0.5; print } }' new_values.csv >two_values.csv
+how="-c two_people.csv -y two_values.csv --person participant_id --visit session"
+works "changes, kept" change model.safetensors $how --reference sex=F --save stable.safetensors -o changes
+works "... export" export stable.safetensors -o stable_shared.safetensors
+check "... with a warning of how few they are" grep -q "^kronorm export: warning: changes are compared with [0-9]* people: quantiles and means of so few tell of each of them" "$logs/err"
+check "... without their values" stranger stable.safetensors stable_shared.safetensors
+works "... a change by the model" change stable.safetensors $how -o by_stable
+works "... and by what was given away" change stable_shared.safetensors $how -o by_stable_shared
+changes() { /usr/bin/python3 - "$1" "$2" <<'END'
+import csv, sys
+a, b = (list(csv.DictReader(open(f"{d}/change.tsv"), delimiter="\t")) for d in sys.argv[1:])
+assert len(a) == len(b) == 25
+for x, y in zip(a, b):
+    for k in x:
+        if k in ("statistic", "mean_z", "deviance"):
+            assert abs(float(x[k]) - float(y[k])) < 1e-2, (k, x[k], y[k])
+        if k.endswith("_p") and x[k] != "n/a":
+            assert abs(float(x[k]) - float(y[k])) <= 3 / 10, (k, x[k], y[k])
+END
+}
+check "... are nearly the same" changes by_stable by_stable_shared
+works "kept by what was given away" change shared.safetensors $how --reference sex=F --save kept_shared.safetensors -o changes2
+check "... nobody's values either" stranger stable.safetensors kept_shared.safetensors
+
 # ---- somebody with less than half of the responses has no deviance
 awk -F, 'BEGIN { OFS = FS } NR == 7 { for (j = 2; j <= 20; j++) $j = "" } { print }' values.csv >gaps.csv
 works "missing responses" fit -c people.csv -y gaps.csv --use age,sex -o gaps.safetensors
@@ -136,6 +196,15 @@ works "... export" export gaps.safetensors -o gaps_shared.safetensors
 works "... the model scores" score gaps.safetensors -c new_people.csv -y new_values.csv -o by_gaps
 works "... and what was given away" score gaps_shared.safetensors -c new_people.csv -y new_values.csv -o by_gaps_shared
 check "... the same" same by_gaps by_gaps_shared 240
+
+# ---- more functions of covariates than half the people
+head -n 61 people.csv >sixty_people.csv
+head -n 61 values.csv >sixty_values.csv
+works "two numbers of sixty people" fit -c sixty_people.csv -y sixty_values.csv --use age,iq -o sixty.safetensors
+works "... export" export sixty.safetensors -o sixty_shared.safetensors
+check "... with a warning that they can be found" grep -qE \
+    "^kronorm export: warning: predictions need [3-6][0-9] functions of the covariates of 60 people: from so many their covariates can be found" "$logs/err"
+check "... which one number has not" sh -c "'$KRONORM' export alone.safetensors -o again_shared.safetensors 2>&1 >/dev/null | grep -c functions | grep -qx 0"
 
 # ---- few people
 head -n 4 people.csv >few_people.csv
@@ -145,6 +214,23 @@ works "... export" export few.safetensors -o few_shared.safetensors
 check "... with a warning" grep -qxF \
     "kronorm export: warning: 3 people in training: basis, quantiles and means of so few tell of each of them" "$logs/err"
 works "... and score" score few_shared.safetensors -c new_people.csv -y new_values.csv -o few_scored
+
+# ---- rows, ids and groups were chosen by options that it does not have
+refused "a jackknife" "--bands jackknife: a model to give away does not keep all options of its fit (use the model that it was made from)" \
+    centiles shared.safetensors --over age --bands jackknife -c people.csv -y values.csv -o bands
+
+# ---- models of 0.1, which do not know the ranges of their numbers
+golden=$here/../golden/model
+for m in structured stgpr; do
+    works "the $m model of 0.1" export "$golden/$m.safetensors" -o old_$m.safetensors
+    works "... can be opened again" info old_$m.safetensors
+    works "... and scores" score old_$m.safetensors -c "$golden/new.csv" -y "$golden/new.csv" --write yhat -o old_$m
+    check "... to the same means" /usr/bin/python3 -c '
+import csv, sys
+a, b = (list(csv.reader(open(p)))[1:] for p in sys.argv[1:])
+assert len(a) == len(b) > 0 and all(abs(float(x) - float(y)) < 0.02 for r, s in zip(a, b) for x, y in zip(r[1:], s[1:]))
+' "$golden/$m.yhat.csv" old_$m/yhat.csv
+done
 
 # ---- what is refused
 works "a course of a fiftieth of the range" fit -c people.csv -y values.csv --use age --sample-kernel linear+se --length 0.03 --rho 0.9 \

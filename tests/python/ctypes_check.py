@@ -53,7 +53,8 @@ class Change(C.Structure):
 
 class Export(C.Structure):
     _fields_ = [("size", C.c_size_t), ("points", SIZE), ("few", SIZE), ("mean", DOUBLE), ("sd", DOUBLE),
-                ("mean_between", DOUBLE), ("sd_between", DOUBLE), ("mean_beyond", DOUBLE), ("sd_beyond", DOUBLE)]
+                ("mean_between", DOUBLE), ("sd_between", DOUBLE), ("mean_beyond", DOUBLE), ("sd_beyond", DOUBLE),
+                ("findable", SIZE)]
 
 
 class Centiles(C.Structure):
