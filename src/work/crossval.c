@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/info.h"
 #include "data/words.h"
 #include "gp/method.h"
 #include "work/crossval_work.h"
@@ -274,11 +275,9 @@ kn_status kn_cv(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_cv_inf
     if (status != KN_OK) {
         kn_pending_clear(&w.pending);
         kn_made_remove(&w.made);
-    } else if (info) {
-        size_t size = info->size < sizeof w.info ? info->size : sizeof w.info;
-        w.info.size = info->size;
+    } else {
         w.info.people = w.holdout.n;
-        memcpy(info, &w.info, size);
+        kn_info_give(info, &w.info, sizeof w.info);
     }
     kn_cv_work_clear(&w);
     kn_resources_put(ctx, before);

@@ -1,8 +1,5 @@
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/allowance.h"
 #include "base/option_table.h"
@@ -257,16 +254,6 @@ static void tell_controls(kn_ctx *ctx, kn_cv_work *w)
                n, h->folds, kn_clipped(w->s.leave).text, w->s.cv_controls, few.text);
 }
 
-static kn_status make_folder(kn_ctx *ctx, kn_cv_work *w, const char *path)
-{
-    if (mkdir(path, 0777) != 0)
-        return errno == EEXIST ? KN_OK : kn_fail_errno(ctx, path, "cannot be made", errno);
-    kn_status status = kn_made_add(ctx, &w->made, path);
-    if (status != KN_OK)
-        rmdir(path);
-    return status;
-}
-
 /* As a match has them: of several sessions each its own. */
 static kn_status find_ids(kn_ctx *ctx, kn_cv_work *w)
 {
@@ -301,7 +288,7 @@ kn_status kn_cv_check_outputs(kn_ctx *ctx, kn_cv_work *w)
     w->options.force = w->s.force;
     w->options.made = &w->made;
     w->options.pending = &w->pending;
-    KN_TRY(make_folder(ctx, w, w->s.folder));
+    KN_TRY(kn_made_folder(ctx, &w->made, w->s.folder));
     KN_TRY(kn_crossval_check(ctx, &w->files));
     if (w->join)
         KN_TRY(kn_join_check(ctx, w->join, w->s.folder, &w->options));
@@ -311,7 +298,7 @@ kn_status kn_cv_check_outputs(kn_ctx *ctx, kn_cv_work *w)
         status = kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", w->s.folder);
         goto out;
     }
-    KN_TRY(make_folder(ctx, w, w->adapted_dir));
+    KN_TRY(kn_made_folder(ctx, &w->made, w->adapted_dir));
     KN_TRY(kn_join_check(ctx, w->adapted, w->adapted_dir, &w->options));
 out:
     return status;
