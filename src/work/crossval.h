@@ -8,6 +8,7 @@
 
 typedef struct kn_fold_fact {
     ptrdiff_t n_train, components; /* -1: the method has none */
+    ptrdiff_t warned;              /* up to the end of this fold, from the first on */
 } kn_fold_fact;
 
 typedef struct kn_crossval { /* all lent, for files */

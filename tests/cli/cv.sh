@@ -146,6 +146,19 @@ check "... is said once" grep -qxF "kronorm cv: warning: 3 of 3 levels of site h
 check "... and nothing is adapted" test "$(ls few | grep -c adapted)" -eq 0
 works "a column that is no covariate" cv -c people.csv -y brains.csv --use age,sex --leave site -P 2 -o apart
 check "... leaves nothing to adapt" grep -qxF "kronorm cv: warning: --leave site: it is no batch of the model, so that nobody is adapted on --controls" "$logs/err"
+# everybody has two visits, of which one in four is labelled: nobody is scored by a model adapted on their own other visit
+awk -F , 'BEGIN { OFS = "," } NR > 1 { $1 = sprintf("s%02d", int((NR - 2) / 6) * 3 + (NR - 2) % 3); $6 = NR % 8 == 5 ? "patient" : "control" } { print }' people.csv >twice_x.csv
+awk -F , 'NR == FNR { y[$1] = substr($0, length($1) + 2); next } FNR == 1 { print $0 "," y[$1]; next }
+    { print $0 "," y[sprintf("s%02d", FNR - 1)] }' brains.csv twice_x.csv >twice.csv
+works "visits that are labelled" cv -c twice.csv -y twice.csv $model --targets 'r*' --leave site --controls 4 --label group=patient -P 2 -o twice
+check "... have no other visit among the controls" awk -F '[,\t]' 'NR == FNR { if (FNR > 1) { id[FNR] = $1 $5; control[FNR] = $6; n += $6 } next }
+    FNR > 1 { if ($6 == "patient") ill[id[FNR]] = 1 } END { for (k in id) if (control[k] && id[k] in ill) bad = 1; exit bad || n < 12 }' twice/folds.tsv twice.csv
+awk -F , 'BEGIN { OFS = "," } { $6 = NR == 1 ? "scanner" : $4 == "B" && ++n <= 2 ? "y" : "x" } { print }' people.csv >scanners.csv
+works "few controls" cv -c people.csv -y brains.csv $model --leave site --controls 3 -P 2 -o three
+check "... are said once" grep -qxF "kronorm cv: warning: in 3 of 3 folds, such as: A has 3 controls: fewer than 5 say little of a site, and its z are wide" "$logs/err"
+check "... and not of every site" test "$(grep -c 'fewer than 5' "$logs/err")" -eq 1
+works "two batches" cv -c scanners.csv -y brains.csv --use age,site,scanner --batch site,scanner --leave site --controls 3 -P 2 -o scanners
+check "... of whose combinations one has no control" grep -qxF "kronorm cv: warning: 2 of 39 samples of scanners/adapted have no control of their own combination of batches: they are read as without controls, see site_adapted" "$logs/err"
 awk -F , 'BEGIN { OFS = "," } $1 == "s10" { $4 = "D" } { print }' people.csv >alone.csv
 works "a level of one person" cv -c alone.csv -y brains.csv $model --folds 4 -P 2 -o alone
 check "... is said once" grep -qxF "kronorm cv: warning: 1 of 48 samples are of a level that nobody outside their fold has: read against what levels are like in general, see unseen_level and site_adapted" "$logs/err"
