@@ -313,6 +313,8 @@ kn_status kn_cv(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_cv_inf
         status = kn_crossval_write(ctx, &w.files, &w.info.files);
     if (status == KN_OK)
         status = kn_pending_commit(ctx, &w.pending, &w.made);
+    if (status == KN_OK)
+        kn_crossval_sweep(ctx, &w.files);
     kn_keep_warnings(ctx, kept);
     if (status != KN_OK) {
         kn_pending_clear(&w.pending);

@@ -27,4 +27,8 @@ typedef struct kn_crossval { /* all lent, for files */
 kn_status kn_crossval_check(kn_ctx *ctx, const kn_crossval *c);
 kn_status kn_crossval_write(kn_ctx *ctx, const kn_crossval *c, ptrdiff_t *n_files);
 
+/* With {force}, after the new files have their names: metrics_by_site.tsv and adapted/ of an
+ * earlier run, where this one has none. What cannot be removed stays, with a warning. */
+void kn_crossval_sweep(kn_ctx *ctx, const kn_crossval *c);
+
 #endif

@@ -159,6 +159,14 @@ check "... are said once" grep -qxF "kronorm cv: warning: in 3 of 3 folds, such 
 check "... and not of every site" test "$(grep -c 'fewer than 5' "$logs/err")" -eq 1
 works "two batches" cv -c scanners.csv -y brains.csv --use age,site,scanner --batch site,scanner --leave site --controls 3 -P 2 -o scanners
 check "... of whose combinations one has no control" grep -qxF "kronorm cv: warning: 2 of 39 samples of scanners/adapted have no control of their own combination of batches: they are read as without controls, see site_adapted" "$logs/err"
+works "too few for controls" cv -c people.csv -y brains.csv $model --leave site --controls 16 -P 2 -o few
+check "... is said once" grep -qxF "kronorm cv: warning: 3 of 3 levels of site have too few people for 16 controls and one to be scored, and are scored without: A, B, C" "$logs/err"
+check "... and nothing is adapted" test "$(ls few | grep -c adapted)" -eq 0
+cp -r leave stale
+works "the same where an earlier run adapted" cv -c people.csv -y brains.csv --use age,sex --folds 3 -P 2 --force -o stale
+check "... leaves nothing of that" test "$(ls stale | tr '\n' ' ')" = "abnormality.tsv folds.tsv metrics.tsv people.tsv summary.json z.csv "
+works "a column that is no covariate" cv -c people.csv -y brains.csv --use age,sex --leave site -P 2 -o apart
+check "... leaves nothing to adapt" grep -qxF "kronorm cv: warning: --leave site: it is no batch of the model, so that nobody is adapted on --controls" "$logs/err"
 awk -F , 'BEGIN { OFS = "," } $1 == "s10" { $4 = "D" } { print }' people.csv >alone.csv
 works "a level of one person" cv -c alone.csv -y brains.csv $model --folds 4 -P 2 -o alone
 check "... is said once" grep -qxF "kronorm cv: warning: 1 of 48 samples are of a level that nobody outside their fold has: read against what levels are like in general, see unseen_level and site_adapted" "$logs/err"
