@@ -1,5 +1,6 @@
-/* Can the model of a fold say anything of the sites in it? One that knows a single site does not
- * know how far others differ [METHOD 8e], which is found out here and not after hours of fits. */
+/* Can the model of a fold say anything of the levels and sites in it? One that knows a single site
+ * does not know how far others differ [METHOD 8e], which is found out here and not after hours of
+ * fits. */
 #include <string.h>
 
 #include "data/columns.h"
@@ -73,10 +74,49 @@ static kn_status check_fold(kn_ctx *ctx, const sites *s, int fold)
                    kn_clipped(s->of.name[only]).text);
 }
 
-kn_status kn_cv_check_sites(kn_ctx *ctx, kn_cv_work *w)
+/* A sum of kernels over all covariates has no term for a level that training did not have. */
+static kn_status check_levels(kn_ctx *ctx, const kn_cv_work *w, const char *name)
 {
     kn_status status;
+    kn_strata of = {0};
+    void *memory = NULL;
+    const kn_holdout *h = &w->holdout;
+    const kn_table *t = w->data->covariates;
+    ptrdiff_t col = kn_column_find(t, name);
+    KN_TRY(kn_strata_new(ctx, t, &col, 1, h->row, h->n, &of));
+    KN_TRY(kn_alloc(ctx, of.n, sizeof(bool), &memory));
+    bool *known = memory;
+    for (int fold = 0; fold < h->folds; fold++) {
+        kn_holdout_training(h, fold, w->abnormal, w->use);
+        memset(known, 0, (size_t)of.n * sizeof *known);
+        for (ptrdiff_t i = 0; i < h->n; i++)
+            known[of.of[i]] = known[of.of[i]] || w->use[h->row[i]];
+        for (ptrdiff_t i = 0; i < h->n; i++)
+            if (h->fold[i] == fold && !known[of.of[i]]) {
+                status = kn_fail(
+                    ctx, KN_ERR_DATA,
+                    "%s: nobody to learn from outside fold %d of %d has %s '%s', and only models "
+                    "of the additive sum can read a level that training did not have (leave the "
+                    "column out with {use})",
+                    kn_table_path(t), fold + 1, h->folds, kn_clipped(name).text,
+                    kn_clipped(of.name[of.of[i]]).text);
+                goto out;
+            }
+    }
+out:
+    kn_free(memory);
+    kn_strata_clear(&of);
+    return status;
+}
+
+kn_status kn_cv_check_sites(kn_ctx *ctx, kn_cv_work *w)
+{
+    kn_status status = KN_OK;
     sites s = {.w = w};
+    const kn_recipe *r = &w->all->recipe;
+    for (ptrdiff_t k = 0; !r->codes && k < r->n; k++)
+        if (r->column[k].kind != KN_COVARIATE_NUMERIC)
+            KN_TRY(check_levels(ctx, w, r->column[k].name));
     KN_TRY(find_sites(ctx, w, &s));
     for (int k = 0; s.of.n > 1 && k < w->holdout.folds; k++)
         KN_TRY(check_fold(ctx, &s, k));

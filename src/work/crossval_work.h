@@ -56,7 +56,8 @@ bool kn_cv_is_batch(const kn_cv_work *w, const kn_covariate *c); /* of the fits 
 
 /* Reads everybody, deals them, and sees that there is room and nothing in the way. */
 kn_status kn_cv_prepare(kn_ctx *ctx, kn_cv_work *w);
-/* Refuses a fold with people of a site that its model can say nothing of. After the ids. */
+/* Refuses a fold with people of a site or level that its model can say nothing of. After the ids.
+ */
 kn_status kn_cv_check_sites(kn_ctx *ctx, kn_cv_work *w);
 /* The folders, and every file that will be in them. */
 kn_status kn_cv_check_outputs(kn_ctx *ctx, kn_cv_work *w);
