@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/info.h"
 #include "base/mem.h"
 
 static const struct {
@@ -187,8 +188,7 @@ kn_status kn_option_at(kn_ctx *ctx, const char *command, int i, kn_option_info *
         [KN_ROW_COUNTS] = KN_OPTION_LIST};
     unsigned bit = command_of(command);
     const kn_option_row *r = kn_option_rows, *end = kn_option_rows + KN_OPTION_ROWS;
-    size_t size = info ? info->size : 0;
-    if (size < sizeof info->size)
+    if (!info || info->size < sizeof info->size)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "info has no size: set it to sizeof(kn_option_info)");
     for (int k = i; r < end && (k > 0 || !(r->commands & bit)); r++)
         k -= (r->commands & bit) != 0;
@@ -211,8 +211,7 @@ kn_status kn_option_at(kn_ctx *ctx, const char *command, int i, kn_option_info *
             at += (size_t)snprintf(all.without + at, sizeof all.without - at, "%s%s", at ? " " : "",
                                    MEANINGLESS[k].method);
     }
-    memcpy(info, &all, size < sizeof all ? size : sizeof all);
-    info->size = size;
+    kn_info_give(info, &all, sizeof all);
     return KN_OK;
 }
 

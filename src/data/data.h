@@ -42,6 +42,8 @@ struct kn_data {
     kn_view view;
     char **view_name; /* view.cols, or NULL */
     char *covariates_path, *responses_path, *mask;
+    const char
+        *label; /* lent: the column that says who is abnormal, and is no covariate; NULL: none */
     kn_warnings warnings; /* given while it was made */
     /* Some of the people of other data (held.h): the values are there, and all but the match, who
      * is left and the warnings is lent. NULL: data of their own. */

@@ -160,6 +160,7 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
                             .numeric = j->s->numeric,
                             .batch = additive ? j->s->batch : NULL,
                             .group = group,
+                            .label = d->label,
                             .session = kn_session_is_one(j->s->session) ? NULL : j->s->session,
                             .where = j->s->where,
                             .codes = additive,
@@ -169,15 +170,19 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
                             .rows = d->match.covariate_row,
                             .n_rows = d->match.n};
     KN_TRY(kn_recipe_names(ctx, d->covariates, &ro, &names, &n));
-    if (d->responses) { /* neither covariates nor groups are responses */
-        KN_TRY(kn_alloc(ctx, n + 1, sizeof *names, &taken));
+    ptrdiff_t n_taken = n;
+    if (d->responses) { /* neither covariates nor groups are responses, nor labels */
+        KN_TRY(kn_alloc(ctx, n + 2, sizeof *names, &taken));
         memcpy(taken, names, (size_t)n * sizeof *names);
-        ((const char **)taken)[n] = group;
+        if (group)
+            ((const char **)taken)[n_taken++] = group;
+        if (d->label)
+            ((const char **)taken)[n_taken++] = d->label;
         kn_select_options so = {.targets = j->s->targets,
                                 .id_col =
                                     d->responses == d->covariates ? d->id_col : d->response_id_col,
                                 .taken = taken,
-                                .n_taken = n + (group != NULL)};
+                                .n_taken = n_taken};
         KN_TRY(d->held    ? kn_held_select(ctx, d, &j->selection)
                : j->space ? find_responses(ctx, j)
                           : kn_select(ctx, d->responses, &so, &j->selection));

@@ -65,6 +65,7 @@ typedef struct kn_recipe_options {
     const char *numeric;     /* --numeric a,b as typed: numbers though they have two values */
     const char *batch;       /* --batch a,b|auto|none as typed; NULL: none */
     const char *group;       /* --group COLUMN: no covariate; NULL: none */
+    const char *label;       /* the column of --label: no covariate; NULL: none */
     const char *session;     /* --session COLUMN: none by default; NULL: no such column */
     const char *where; /* rows were chosen by; a column that it holds to one value tells nothing */
     kn_missing missing;

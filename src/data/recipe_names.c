@@ -25,6 +25,9 @@ static const char *barred(const kn_table *table, const kn_recipe_options *o, ptr
         return "is a response";
     if (o->group && kn_column_find(table, o->group) == col)
         return "is the column of {group}";
+    if (o->label &&
+        kn_column_find(table, o->label) == col) /* a model that has it finds nobody ill */
+        return "is the column of {label}";
     return NULL;
 }
 

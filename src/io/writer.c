@@ -33,7 +33,7 @@ typedef struct kn_pending_file {
     bool force;
 } pending_file;
 
-kn_status kn_made_add(kn_ctx *ctx, kn_made *made, const char *path)
+static kn_status note_made(kn_ctx *ctx, kn_made *made, const char *path)
 {
     void *array = made->path;
     kn_status status = kn_grow(ctx, made->n + 1, sizeof *made->path, &array, &made->capacity);
@@ -41,6 +41,16 @@ kn_status kn_made_add(kn_ctx *ctx, kn_made *made, const char *path)
     if (status == KN_OK)
         status = kn_text_copy(ctx, path, strlen(path), &made->path[made->n]);
     made->n += status == KN_OK;
+    return status;
+}
+
+kn_status kn_made_folder(kn_ctx *ctx, kn_made *made, const char *path)
+{
+    if (mkdir(path, 0777) != 0)
+        return errno == EEXIST ? KN_OK : kn_fail_errno(ctx, path, "cannot be made", errno);
+    kn_status status = note_made(ctx, made, path);
+    if (status != KN_OK)
+        rmdir(path);
     return status;
 }
 
@@ -259,7 +269,7 @@ static kn_status settle(kn_ctx *ctx, pending_file *f, kn_made *made)
 {
     kn_status status = KN_OK;
     if (made)
-        KN_TRY(kn_made_add(ctx, made, f->path));
+        KN_TRY(note_made(ctx, made, f->path));
     status = take_name(ctx, f);
     if (status == KN_OK) {
         kn_free(f->temporary);

@@ -13,7 +13,8 @@ typedef struct kn_made {
     ptrdiff_t n, capacity;
 } kn_made;
 
-kn_status kn_made_add(kn_ctx *ctx, kn_made *made, const char *path);
+/* The folder, if it is not there; only one that was not is noted, and none is left unnoted. */
+kn_status kn_made_folder(kn_ctx *ctx, kn_made *made, const char *path);
 void kn_made_remove(const kn_made *made); /* the latest first; a folder goes if it is empty */
 void kn_made_clear(kn_made *made);        /* forgets, and leaves the files */
 

@@ -1,12 +1,11 @@
 #include "work/centiles.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/info.h"
 #include "data/columns.h"
 #include "data/words.h"
 #include "norm/layer_inverse.h"
@@ -259,10 +258,7 @@ out:
 static kn_status check_folder(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status = KN_OK;
-    if (mkdir(w->s.folder, 0777) == 0)
-        KN_TRY(kn_made_add(ctx, &w->made, w->s.folder));
-    else if (errno != EEXIST)
-        return kn_fail_errno(ctx, w->s.folder, "cannot be made", errno);
+    KN_TRY(kn_made_folder(ctx, &w->made, w->s.folder));
     KN_TRY(kn_centiles_check(ctx, w));
     if (w->people)
         KN_TRY(kn_points_check(ctx, w));
@@ -335,10 +331,8 @@ kn_status kn_centiles(kn_ctx *ctx, const kn_model *model, kn_data *training, kn_
     if (status != KN_OK) {
         kn_pending_clear(&w.pending);
         kn_made_remove(&w.made);
-    } else if (info) {
-        size_t size = info->size < sizeof w.info ? info->size : sizeof w.info;
-        w.info.size = info->size;
-        memcpy(info, &w.info, size);
+    } else {
+        kn_info_give(info, &w.info, sizeof w.info);
     }
     clear(&w);
     kn_resources_put(ctx, before);

@@ -1,11 +1,8 @@
 #include "work/changes.h"
 
-#include <errno.h>
 #include <math.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/info.h"
 #include "data/columns.h"
 #include "data/words.h"
 #include "work/mapfile.h"
@@ -96,15 +93,7 @@ static kn_status check_outputs(kn_ctx *ctx, work *w)
                                .T = w->model->y.n_all,
                                .id = (const char *const *)w->visits.id,
                                .options = &w->options};
-    if (mkdir(w->s.folder, 0777) == 0) {
-        status = kn_made_add(ctx, &w->made, w->s.folder);
-        if (status != KN_OK) {
-            rmdir(w->s.folder); /* nobody else knows of it */
-            goto out;
-        }
-    } else if (errno != EEXIST) {
-        return kn_fail_errno(ctx, w->s.folder, "cannot be made", errno);
-    }
+    KN_TRY(kn_made_folder(ctx, &w->made, w->s.folder));
     KN_TRY(kn_mapfile_check(ctx, &w->layout, MAP, w->visits.n_pairs, false));
     KN_TRY(kn_changes_check(ctx, &w->result, &w->options));
     kn_log(ctx, KN_LOG_INFO, "%td pairs of visits, %td responses; maps of %.1f MB",
@@ -448,10 +437,8 @@ kn_status kn_change(kn_ctx *ctx, const kn_model *model, kn_data *data, const kn_
     kn_keep_warnings(ctx, kept);
     if (status != KN_OK) {
         take_back(&w);
-    } else if (info) {
-        size_t size = info->size < sizeof w.info ? info->size : sizeof w.info;
-        w.info.size = info->size;
-        memcpy(info, &w.info, size);
+    } else {
+        kn_info_give(info, &w.info, sizeof w.info);
     }
     clear(&w);
     kn_resources_put(ctx, before);

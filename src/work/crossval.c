@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/info.h"
 #include "data/words.h"
 #include "gp/method.h"
 #include "work/crossval_work.h"
@@ -43,7 +44,8 @@ static kn_status fit_others(kn_ctx *ctx, kn_cv_work *w, int fold, kn_model **mod
     KN_TRY(kn_fit(ctx, train, w->fit, model));
     KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model all the same */
     bool components = (*model)->gp.method->components;
-    w->fold[fold] = (kn_fold_fact){(*model)->info.n_samples, components ? (*model)->gp.P : -1};
+    w->fold[fold] = (kn_fold_fact){.n_train = (*model)->info.n_samples,
+                                   .components = components ? (*model)->gp.P : -1};
 out:
     kn_data_free(train);
     return status;
@@ -99,6 +101,7 @@ static kn_status run_fold(kn_ctx *ctx, kn_cv_work *w, int fold)
         KN_TRY(score_adapted(ctx, w, model, fold));
 out:
     kn_model_free(model);
+    w->fold[fold].warned = w->of_fits.n;
     kn_keep_warnings(ctx, kept);
     kn_within(ctx, within);
     if (status == KN_OK) {
@@ -136,6 +139,31 @@ static bool same_sentence(const char *a, const char *b)
     }
 }
 
+/* Behind the level that a sentence begins with, which with {leave} is another in every fold. */
+static const char *after_level(const kn_cv_work *w, const char *text)
+{
+    const kn_strata *level = &w->holdout.level;
+    for (ptrdiff_t l = 0; w->s.leave && l < level->n; l++) {
+        size_t n = strlen(level->name[l]);
+        if (strncmp(text, level->name[l], n) == 0 && text[n] == ' ')
+            return text + n;
+    }
+    return text;
+}
+
+/* Folds that gave a sentence like this one. */
+static ptrdiff_t folds_like(const kn_cv_work *w, const char *text)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t fold = 0, k = 0; fold < w->holdout.folds; fold++) {
+        bool alike = false;
+        for (; k < w->fold[fold].warned; k++)
+            alike = alike || same_sentence(after_level(w, w->of_fits.text[k]), text);
+        n += alike;
+    }
+    return n;
+}
+
 /* Each sentence once, with the number of folds that gave it; what was said of all data is said. */
 static void tell_of_fits(kn_ctx *ctx, const kn_cv_work *w)
 {
@@ -143,17 +171,16 @@ static void tell_of_fits(kn_ctx *ctx, const kn_cv_work *w)
     const kn_warnings *all = &w->of_fits;
     ptrdiff_t told = 0, left = 0;
     for (ptrdiff_t i = 0; i < all->n; i++) {
-        ptrdiff_t same = 0;
         bool known = false;
+        const char *text = after_level(w, all->text[i]);
         for (ptrdiff_t k = 0; k < w->warnings.n; k++)
-            known = known || same_sentence(w->warnings.text[k], all->text[i]);
-        for (ptrdiff_t k = 0; k < all->n; k++) {
-            same += same_sentence(all->text[k], all->text[i]);
-            known = known || (k < i && same_sentence(all->text[k], all->text[i]));
-        }
+            known = known || same_sentence(w->warnings.text[k], text);
+        for (ptrdiff_t k = 0; k < i; k++)
+            known = known || same_sentence(after_level(w, all->text[k]), text);
+        ptrdiff_t same = known ? 0 : folds_like(w, text);
         if (!known && told++ < MOST)
-            kn_log(ctx, KN_LOG_WARNING, "in %td of %d folds: %s", same, w->holdout.folds,
-                   all->text[i]);
+            kn_log(ctx, KN_LOG_WARNING, "in %td of %d folds%s: %s", same, w->holdout.folds,
+                   same > 1 && text > all->text[i] ? ", such as" : "", all->text[i]);
         left += !known && told > MOST;
     }
     if (left > 0)
@@ -170,6 +197,20 @@ static void tell_unseen(kn_ctx *ctx, const kn_cv_work *w)
                "%td of %td samples are of a level that nobody outside their fold has: read against "
                "what levels are like in general, see unseen_level and site_adapted",
                n, w->join->scores->n);
+}
+
+/* Of several batches a site is a combination of levels, and one of these may have no control. */
+static void tell_not_adapted(kn_ctx *ctx, const kn_cv_work *w)
+{
+    const kn_scores *s = w->adapted->scores;
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        n += s->site_adapted[i] == 0;
+    if (n > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td samples of %s have no control of their own combination of batches: they "
+               "are read as without controls, see site_adapted",
+               n, s->n, w->adapted_dir);
 }
 
 /* ---- all ---------------------------------------------------------------------------------------
@@ -189,12 +230,14 @@ static kn_status finish(kn_ctx *ctx, kn_cv_work *w)
     w->info.MSLL = s->mean_metrics[KN_METRIC_MSLL];
     w->info.z2 = s->calibration[KN_CALIBRATION_Z2];
     if (w->adapted) {
+        tell_not_adapted(ctx, w);
         const char *within = kn_within(ctx, "adapted"); /* what is to be said of people is said */
         status = kn_join_finish(ctx, w->adapted, &from);
+        if (status == KN_OK)
+            status = kn_join_write(ctx, w->adapted, w->adapted_dir, &w->options);
         kn_within(ctx, within);
         if (status != KN_OK)
             goto out;
-        KN_TRY(kn_join_write(ctx, w->adapted, w->adapted_dir, &w->options));
         w->info.files += w->adapted->scores->n_files;
         w->info.adapted = w->n_scored;
         w->info.adapted_MSLL = w->adapted->scores->mean_metrics[KN_METRIC_MSLL];
@@ -270,15 +313,15 @@ kn_status kn_cv(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_cv_inf
         status = kn_crossval_write(ctx, &w.files, &w.info.files);
     if (status == KN_OK)
         status = kn_pending_commit(ctx, &w.pending, &w.made);
+    if (status == KN_OK)
+        kn_crossval_sweep(ctx, &w.files);
     kn_keep_warnings(ctx, kept);
     if (status != KN_OK) {
         kn_pending_clear(&w.pending);
         kn_made_remove(&w.made);
-    } else if (info) {
-        size_t size = info->size < sizeof w.info ? info->size : sizeof w.info;
-        w.info.size = info->size;
+    } else {
         w.info.people = w.holdout.n;
-        memcpy(info, &w.info, size);
+        kn_info_give(info, &w.info, sizeof w.info);
     }
     kn_cv_work_clear(&w);
     kn_resources_put(ctx, before);

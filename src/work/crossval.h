@@ -8,6 +8,7 @@
 
 typedef struct kn_fold_fact {
     ptrdiff_t n_train, components; /* -1: the method has none */
+    ptrdiff_t warned;              /* up to the end of this fold, from the first on */
 } kn_fold_fact;
 
 typedef struct kn_crossval { /* all lent, for files */
@@ -25,5 +26,9 @@ typedef struct kn_crossval { /* all lent, for files */
  */
 kn_status kn_crossval_check(kn_ctx *ctx, const kn_crossval *c);
 kn_status kn_crossval_write(kn_ctx *ctx, const kn_crossval *c, ptrdiff_t *n_files);
+
+/* With {force}, after the new files have their names: metrics_by_site.tsv and adapted/ of an
+ * earlier run, where this one has none. What cannot be removed stays, with a warning. */
+void kn_crossval_sweep(kn_ctx *ctx, const kn_crossval *c);
 
 #endif

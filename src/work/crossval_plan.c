@@ -174,6 +174,21 @@ kn_status kn_holdout_folds(kn_ctx *ctx, const kn_settings *s, kn_holdout *h)
 /* ---- one level after the other -----------------------------------------------------------------
  */
 
+/* Those of a level who can be controls: not labelled, and nobody of their unit there is, who would
+ * be scored by a model that has seen a row of the same person. */
+static ptrdiff_t find_healthy(const kn_holdout *h, const bool *abnormal, ptrdiff_t level,
+                              bool *barred, ptrdiff_t *healthy)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; abnormal && i < h->n; i++)
+        if (h->fold[i] == level && abnormal[i])
+            barred[h->unit[i]] = true;
+    for (ptrdiff_t i = 0; i < h->n; i++)
+        if (h->fold[i] == level && !barred[h->unit[i]])
+            healthy[n++] = i;
+    return n;
+}
+
 /* Units of a level in a seeded order become controls until there are enough; whole units, so that
  * nobody who is scored has a relative among them. A level needs one more who is not. */
 static kn_status draw_controls(kn_ctx *ctx, const kn_settings *s, const bool *abnormal,
@@ -181,11 +196,11 @@ static kn_status draw_controls(kn_ctx *ctx, const kn_settings *s, const bool *ab
 {
     kn_status status;
     kn_rng rng;
-    ptrdiff_t *order = NULL, *healthy = NULL, n = 0, taken = 0;
+    void *barred = NULL;
+    ptrdiff_t *order = NULL, *healthy = NULL, n, taken = 0;
+    KN_TRY(kn_alloc(ctx, h->n, sizeof(bool), &barred));
     KN_TRY(kn_alloc_i(ctx, h->n, &healthy));
-    for (ptrdiff_t i = 0; i < h->n; i++)
-        if (h->fold[i] == level && !(abnormal && abnormal[i]))
-            healthy[n++] = i;
+    n = find_healthy(h, abnormal, level, barred, healthy);
     KN_TRY(kn_alloc_i(ctx, n, &order));
     kn_rng_init(&rng, s->seed, STREAM_CONTROLS + 1000 * (uint64_t)level);
     kn_rng_permutation(&rng, n, order);
@@ -204,6 +219,7 @@ static kn_status draw_controls(kn_ctx *ctx, const kn_settings *s, const bool *ab
 out:
     kn_free(order);
     kn_free(healthy);
+    kn_free(barred);
     return status;
 }
 

@@ -1,11 +1,7 @@
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/allowance.h"
-#include "base/option_table.h"
 #include "data/columns.h"
 #include "data/words.h"
 #include "io/path.h"
@@ -38,82 +34,8 @@ void kn_cv_work_clear(kn_cv_work *w)
     kn_warnings_clear(&w->of_fits);
     kn_pending_clear(&w->pending);
     kn_made_clear(&w->made);
-}
-
-/* ---- options of the steps ----------------------------------------------------------------------
- */
-
-bool kn_cv_given(const kn_options *o, const char *key)
-{
-    const kn_option_row *row;
-    const char *value;
-    for (int i = 0; kn_options_given(o, i, &row, &value); i++)
-        if (strcmp(row->key, key) == 0)
-            return true;
-    return false;
-}
-
-static unsigned bit_of(const char *command)
-{
-    unsigned bit = 1;
-    for (int k = 0; k < KN_N_COMMANDS && strcmp(kn_option_commands[k], command) != 0; k++)
-        bit <<= 1;
-    return bit;
-}
-
-kn_status kn_cv_hand_on(kn_ctx *ctx, const kn_options *from, const char *command, kn_options **out)
-{
-    kn_status status;
-    const kn_option_row *row;
-    const char *value;
-    KN_TRY(kn_options_new(ctx, command, out));
-    for (int i = 0; kn_options_given(from, i, &row, &value); i++)
-        if (row->commands & bit_of(command) && strcmp(row->key, "label") != 0 &&
-            strcmp(row->key, "output") != 0)
-            KN_TRY(kn_options_set(ctx, *out, row->key, value));
-out:
-    return status;
-}
-
-/* {leave} of a covariate that nobody called a batch makes it one: its levels are what new people
- * may have others of. */
-static kn_status name_batch(kn_ctx *ctx, kn_cv_work *w)
-{
-    char list[1024] = "";
-    size_t used = 0;
-    bool found = false;
-    const kn_recipe *r = &w->all->recipe;
-    if (!w->s.leave || !r->codes || kn_cv_given(w->given, "batch"))
-        return KN_OK;
-    ptrdiff_t col = kn_column_find(w->data->covariates, w->s.leave);
-    for (ptrdiff_t k = 0; k < r->n && used < sizeof list; k++) {
-        const kn_covariate *c = &r->column[k];
-        bool left = kn_column_find(w->data->covariates, c->name) == col;
-        found = found || (left && c->kind != KN_COVARIATE_NUMERIC);
-        if (c->batch || (left && c->kind != KN_COVARIATE_NUMERIC))
-            used +=
-                (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? "," : "", c->name);
-    }
-    return found && used < sizeof list ? kn_options_set(ctx, w->fit, "batch", list) : KN_OK;
-}
-
-static kn_status make_options(kn_ctx *ctx, kn_cv_work *w)
-{
-    kn_status status;
-    char maps[64] = "z";
-    static const char *const NAME[] = {"yhat", "ys2_model", "fdr"};
-    KN_TRY(kn_cv_hand_on(ctx, w->given, "fit", &w->fit));
-    KN_TRY(kn_cv_hand_on(ctx, w->given, "score", &w->score));
-    w->write = KN_MAP_Z;
-    if (w->s.write)
-        kn_list_bits(w->s.write, KN_MAP_WORDS, &w->write);
-    for (int k = 0; k < 3; k++)
-        if (w->write & (unsigned)KN_MAP_YHAT << k)
-            snprintf(maps + strlen(maps), sizeof maps - strlen(maps), ",%s", NAME[k]);
-    KN_TRY(kn_options_set(ctx, w->score, "write", maps));
-    KN_TRY(kn_options_set(ctx, w->score, "unseen", "prior"));
-out:
-    return status;
+    if (w->data)
+        w->data->label = NULL;
 }
 
 /* ---- before the work ---------------------------------------------------------------------------
@@ -125,6 +47,16 @@ static kn_status new_flags(kn_ctx *ctx, ptrdiff_t n, bool **out)
     kn_status status = kn_alloc(ctx, n, sizeof **out, &memory);
     *out = memory;
     return status;
+}
+
+/* The column of {label}, which is no covariate. */
+static void name_label(kn_cv_work *w)
+{
+    size_t n = w->s.label ? strcspn(w->s.label, "=") : 0;
+    if (n == 0 || n >= sizeof w->label)
+        return;
+    memcpy(w->label, w->s.label, n);
+    w->data->label = w->label;
 }
 
 /* Who is labelled, in the order of the holdout: scored, and never learned from. */
@@ -225,8 +157,7 @@ static bool adaptable(const kn_cv_work *w)
     ptrdiff_t col = kn_column_find(t, w->s.leave);
     for (ptrdiff_t k = 0; r->codes && k < r->n; k++)
         if (kn_column_find(t, r->column[k].name) == col)
-            return r->column[k].batch ||
-                   (r->column[k].kind != KN_COVARIATE_NUMERIC && !kn_cv_given(w->given, "batch"));
+            return kn_cv_is_batch(w, &r->column[k]);
     return false;
 }
 
@@ -255,16 +186,6 @@ static void tell_controls(kn_ctx *ctx, kn_cv_work *w)
                "%td of %d levels of %s have too few people for %d controls and one to be scored, "
                "and are scored without: %s",
                n, h->folds, kn_clipped(w->s.leave).text, w->s.cv_controls, few.text);
-}
-
-static kn_status make_folder(kn_ctx *ctx, kn_cv_work *w, const char *path)
-{
-    if (mkdir(path, 0777) != 0)
-        return errno == EEXIST ? KN_OK : kn_fail_errno(ctx, path, "cannot be made", errno);
-    kn_status status = kn_made_add(ctx, &w->made, path);
-    if (status != KN_OK)
-        rmdir(path);
-    return status;
 }
 
 /* As a match has them: of several sessions each its own. */
@@ -301,7 +222,7 @@ kn_status kn_cv_check_outputs(kn_ctx *ctx, kn_cv_work *w)
     w->options.force = w->s.force;
     w->options.made = &w->made;
     w->options.pending = &w->pending;
-    KN_TRY(make_folder(ctx, w, w->s.folder));
+    KN_TRY(kn_made_folder(ctx, &w->made, w->s.folder));
     KN_TRY(kn_crossval_check(ctx, &w->files));
     if (w->join)
         KN_TRY(kn_join_check(ctx, w->join, w->s.folder, &w->options));
@@ -311,7 +232,7 @@ kn_status kn_cv_check_outputs(kn_ctx *ctx, kn_cv_work *w)
         status = kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", w->s.folder);
         goto out;
     }
-    KN_TRY(make_folder(ctx, w, w->adapted_dir));
+    KN_TRY(kn_made_folder(ctx, &w->made, w->adapted_dir));
     KN_TRY(kn_join_check(ctx, w->adapted, w->adapted_dir, &w->options));
 out:
     return status;
@@ -330,7 +251,7 @@ static kn_status hold(kn_ctx *ctx, kn_cv_work *w)
     w->all = kn_held_people(w->held);
     if (kn_values_hashed(w->data))
         KN_TRY(kn_values_hash(ctx, w->all->Y, 0, &w->values));
-    KN_TRY(name_batch(ctx, w));
+    KN_TRY(kn_cv_settle_kinds(ctx, w));
 out:
     return status;
 }
@@ -339,7 +260,8 @@ kn_status kn_cv_prepare(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status;
     void *memory;
-    KN_TRY(make_options(ctx, w));
+    KN_TRY(kn_cv_make_options(ctx, w));
+    name_label(w);
     KN_TRY(hold(ctx, w));
     KN_TRY(kn_holdout_new(ctx, w->data, &w->s, w->all, &w->holdout));
     KN_TRY(find_labelled(ctx, w));
@@ -354,6 +276,7 @@ kn_status kn_cv_prepare(kn_ctx *ctx, kn_cv_work *w)
     KN_TRY(new_join(ctx, w, w->holdout.n, w->holdout.row, w->abnormal, &w->join));
     KN_TRY(plan_adapted(ctx, w));
     KN_TRY(kn_cv_check_outputs(ctx, w));
+    KN_TRY(kn_cv_check_sites(ctx, w));
 out:
     return status;
 }

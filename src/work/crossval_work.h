@@ -29,6 +29,7 @@ typedef struct kn_cv_work {
     bool *scored_abnormal;
     ptrdiff_t n_scored;
     char adapted_dir[KN_CV_PATH];
+    char label[256]; /* the column of {label}; empty: none */
     const char **inputs;
     kn_write_options options;
     kn_made made;
@@ -46,8 +47,18 @@ bool kn_cv_given(const kn_options *options, const char *key);
  * everybody: who is labelled, and where it all goes. */
 kn_status kn_cv_hand_on(kn_ctx *ctx, const kn_options *from, const char *command, kn_options **out);
 
+kn_status kn_cv_make_options(kn_ctx *ctx, kn_cv_work *w); /* of fit and score, and the maps */
+
+/* Which covariates are numbers, categories and batches is settled by everybody: some of the people
+ * may have two values where all have three, and their model would be of another kind. */
+kn_status kn_cv_settle_kinds(kn_ctx *ctx, kn_cv_work *w);
+bool kn_cv_is_batch(const kn_cv_work *w, const kn_covariate *c); /* of the fits */
+
 /* Reads everybody, deals them, and sees that there is room and nothing in the way. */
 kn_status kn_cv_prepare(kn_ctx *ctx, kn_cv_work *w);
+/* Refuses a fold with people of a site or level that its model can say nothing of. After the ids.
+ */
+kn_status kn_cv_check_sites(kn_ctx *ctx, kn_cv_work *w);
 /* The folders, and every file that will be in them. */
 kn_status kn_cv_check_outputs(kn_ctx *ctx, kn_cv_work *w);
 

@@ -2,8 +2,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "base/info.h"
 #include "cov/features.h"
 #include "cov/synthetic.h"
 #include "gp/method.h"
@@ -331,10 +331,7 @@ kn_status kn_export(kn_ctx *ctx, const kn_model *model, const kn_options *option
     kn_resources before = kn_settings_resources(ctx, &s);
     status = run(ctx, model, &s, &own);
     kn_resources_put(ctx, before);
-    if (status == KN_OK && info) {
-        size_t size = info->size < sizeof own ? info->size : sizeof own;
-        own.size = info->size;
-        memcpy(info, &own, size);
-    }
+    if (status == KN_OK)
+        kn_info_give(info, &own, sizeof own);
     return status;
 }

@@ -21,14 +21,13 @@ void kn_leavers_clear(kn_leavers *l)
     *l = (kn_leavers){0};
 }
 
-/* A regular file of the folder that was not read in this run. */
-static bool may_go(const kn_maplayout *layout, const char *path)
+bool kn_may_go(const kn_write_options *options, const char *path)
 {
     struct stat it, input;
     if (lstat(path, &it) != 0 || !S_ISREG(it.st_mode))
         return false;
-    for (ptrdiff_t i = 0; i < layout->options->n_inputs; i++)
-        if (stat(layout->options->inputs[i], &input) == 0 && input.st_dev == it.st_dev &&
+    for (ptrdiff_t i = 0; i < options->n_inputs; i++)
+        if (stat(options->inputs[i], &input) == 0 && input.st_dev == it.st_dev &&
             input.st_ino == it.st_ino)
             return false;
     return true;
@@ -44,7 +43,8 @@ static kn_status add_maps(kn_ctx *ctx, const kn_maplayout *layout, const char *i
         size_t length = strcspn(m, ",");
         int n = snprintf(path, PATH, "%s/%s_%.*s", layout->dir, id, (int)length, m);
         m += length + (m[length] == ',');
-        if (n >= PATH || strchr(path + strlen(layout->dir) + 1, '/') || !may_go(layout, path))
+        if (n >= PATH || strchr(path + strlen(layout->dir) + 1, '/') ||
+            !kn_may_go(layout->options, path))
             continue;
         void *memory = out->path;
         KN_TRY(kn_grow(ctx, out->n + 1, sizeof *out->path, &memory, &out->capacity));

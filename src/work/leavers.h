@@ -5,6 +5,9 @@
 
 #include "work/mapfile.h"
 
+/* Is it a regular file, and none that was read in this run? */
+bool kn_may_go(const kn_write_options *options, const char *path);
+
 typedef struct kn_leavers {
     char **path;
     ptrdiff_t n, capacity;

@@ -1,11 +1,11 @@
 #include "work/overlap.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/info.h"
 #include "data/words.h"
 
 #define SIGNIFICANT 0.05
@@ -60,10 +60,7 @@ static kn_status check_folder(kn_ctx *ctx, work *w)
     if (stat(w->s.scored, &from) == 0 && stat(folder, &to) == 0 && from.st_dev == to.st_dev &&
         from.st_ino == to.st_ino)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{output} is the scored folder, expected another");
-    if (mkdir(folder, 0777) == 0)
-        KN_TRY(kn_made_add(ctx, &w->made, folder));
-    else if (errno != EEXIST)
-        return kn_fail_errno(ctx, folder, "cannot be made", errno);
+    KN_TRY(kn_made_folder(ctx, &w->made, folder));
     KN_TRY(kn_overlap_check(ctx, &w->result, &w->options));
 out:
     return status;
@@ -254,10 +251,8 @@ kn_status kn_overlap(kn_ctx *ctx, const kn_options *options, kn_overlap_info *in
     if (status != KN_OK) {
         kn_pending_clear(&w.pending);
         kn_made_remove(&w.made);
-    } else if (info) {
-        size_t size = info->size < sizeof w.info ? info->size : sizeof w.info;
-        w.info.size = info->size;
-        memcpy(info, &w.info, size);
+    } else {
+        kn_info_give(info, &w.info, sizeof w.info);
     }
     clear(&w);
     kn_resources_put(ctx, before);

@@ -6,12 +6,10 @@
  * memory grows with T alone, whatever the number of samples. */
 #include "work/score.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/mapped.h"
 #include "gp/method.h"
@@ -98,10 +96,7 @@ static kn_status check_outputs(kn_ctx *ctx, work *w)
 {
     const char *folder = w->s.folder;
     kn_status status = KN_OK;
-    if (mkdir(folder, 0777) == 0)
-        KN_TRY(kn_made_add(ctx, &w->made, folder));
-    else if (errno != EEXIST)
-        return kn_fail_errno(ctx, folder, "cannot be made", errno);
+    KN_TRY(kn_made_folder(ctx, &w->made, folder));
     for (int k = 0; k < KN_N_MAPS; k++)
         if (w->write & 1u << k)
             KN_TRY(kn_mapfile_check(ctx, &w->layout, kn_map_name[k], w->people.n, false));

@@ -107,11 +107,16 @@ check "... is a column" test "$(column label/abnormality.tsv label | sort | uniq
 check "... of whom no model learns" test "$(column label/folds.tsv n_train | sort -n | tail -1)" -lt 36
 awk -F , 'BEGIN { OFS = "," } NR == FNR { sick[$1] = $6 == "patient"; next } FNR > 1 && sick[$1] { for (j = 2; j <= 13; j++) $j = $j + 9 } { print }' \
     people.csv brains.csv >sick.csv
+cut -d , -f 1-4,6 people.csv | sed '1s/group/outcome/' >outcome.csv
 works "sicker patients" cv -c people.csv -y sick.csv $model --folds 4 --label group=patient -o sick
 awk -F , 'NR == FNR { sick[$1] = $6 == "patient"; next } !sick[$1]' people.csv label/z.csv >a.csv
 awk -F , 'NR == FNR { sick[$1] = $6 == "patient"; next } !sick[$1]' people.csv sick/z.csv >b.csv
 check "... change no z of others" cmp a.csv b.csv
 check "... and are found" /usr/bin/python3 -c 'import json; s = json.load(open("sick/summary.json")); assert s["AUC"]["top"]["auc"] == 1.0, s["AUC"]'
+works "a label of any name, and covariates by default" cv -c outcome.csv -y sick.csv --folds 4 -P 2 --label outcome=patient -o outcome
+check "... is no covariate" test "$(head -1 outcome/people.tsv | grep -c outcome) $(column outcome/abnormality.tsv unseen_level | sort -u)" = "0 0"
+misused "... also where it is asked for" ": outcome.csv: --use outcome: it is the column of --label and cannot be a covariate" \
+    cv -c outcome.csv -y sick.csv --use age,outcome --label outcome=patient -o no
 check "... metrics are of the others" test "$(cut -f 2 label/metrics_by_site.tsv | awk '{ n += $1 } END { print n }')" -eq 42
 
 # ---- one site after the other
@@ -141,14 +146,38 @@ some leave/adapted/z.csv leave '$5 == "B"' >part.txt
 sorted part.txt
 sorted hand/z.csv
 check "... is the same, to the byte" cmp part.txt.sorted hand/z.csv.sorted
+# everybody has two visits, of which one in four is labelled: nobody is scored by a model adapted on their own other visit
+awk -F , 'BEGIN { OFS = "," } NR > 1 { $1 = sprintf("s%02d", int((NR - 2) / 6) * 3 + (NR - 2) % 3); $6 = NR % 8 == 5 ? "patient" : "control" } { print }' people.csv >twice_x.csv
+awk -F , 'NR == FNR { y[$1] = substr($0, length($1) + 2); next } FNR == 1 { print $0 "," y[$1]; next }
+    { print $0 "," y[sprintf("s%02d", FNR - 1)] }' brains.csv twice_x.csv >twice.csv
+works "visits that are labelled" cv -c twice.csv -y twice.csv $model --targets 'r*' --leave site --controls 4 --label group=patient -P 2 -o twice
+check "... have no other visit among the controls" awk -F '[,\t]' 'NR == FNR { if (FNR > 1) { id[FNR] = $1 $5; control[FNR] = $6; n += $6 } next }
+    FNR > 1 { if ($6 == "patient") ill[id[FNR]] = 1 } END { for (k in id) if (control[k] && id[k] in ill) bad = 1; exit bad || n < 12 }' twice/folds.tsv twice.csv
+awk -F , 'BEGIN { OFS = "," } { $6 = NR == 1 ? "scanner" : $4 == "B" && ++n <= 2 ? "y" : "x" } { print }' people.csv >scanners.csv
+works "few controls" cv -c people.csv -y brains.csv $model --leave site --controls 3 -P 2 -o three
+check "... are said once" grep -qxF "kronorm cv: warning: in 3 of 3 folds, such as: A has 3 controls: fewer than 5 say little of a site, and its z are wide" "$logs/err"
+check "... and not of every site" test "$(grep -c 'fewer than 5' "$logs/err")" -eq 1
+works "two batches" cv -c scanners.csv -y brains.csv --use age,site,scanner --batch site,scanner --leave site --controls 3 -P 2 -o scanners
+check "... of whose combinations one has no control" grep -qxF "kronorm cv: warning: 2 of 39 samples of scanners/adapted have no control of their own combination of batches: they are read as without controls, see site_adapted" "$logs/err"
 works "too few for controls" cv -c people.csv -y brains.csv $model --leave site --controls 16 -P 2 -o few
 check "... is said once" grep -qxF "kronorm cv: warning: 3 of 3 levels of site have too few people for 16 controls and one to be scored, and are scored without: A, B, C" "$logs/err"
 check "... and nothing is adapted" test "$(ls few | grep -c adapted)" -eq 0
+cp -r leave stale
+works "the same where an earlier run adapted" cv -c people.csv -y brains.csv --use age,sex --folds 3 -P 2 --force -o stale
+check "... leaves nothing of that" test "$(ls stale | tr '\n' ' ')" = "abnormality.tsv folds.tsv metrics.tsv people.tsv summary.json z.csv "
 works "a column that is no covariate" cv -c people.csv -y brains.csv --use age,sex --leave site -P 2 -o apart
 check "... leaves nothing to adapt" grep -qxF "kronorm cv: warning: --leave site: it is no batch of the model, so that nobody is adapted on --controls" "$logs/err"
 awk -F , 'BEGIN { OFS = "," } $1 == "s10" { $4 = "D" } { print }' people.csv >alone.csv
 works "a level of one person" cv -c alone.csv -y brains.csv $model --folds 4 -P 2 -o alone
 check "... is said once" grep -qxF "kronorm cv: warning: 1 of 48 samples are of a level that nobody outside their fold has: read against what levels are like in general, see unseen_level and site_adapted" "$logs/err"
+
+# 1, 2 and a single 3: a category of everybody, also where training has two numbers
+awk -F , 'BEGIN { OFS = "," } NR > 1 { $4 = $1 == "s10" ? 3 : 1 + NR % 2 } { print }' people.csv >codes.csv
+works "a code of one person" cv -c codes.csv -y brains.csv $model --folds 4 -P 2 -o codes
+check "... is a site that nobody else has" test "$(awk -F '\t' '$1 == "s10" { print $24, $25 }' codes/abnormality.tsv)" = "0 0"
+awk -F , 'BEGIN { OFS = "," } NR > 1 { $5 = $1 == "s10" ? 2 : NR % 2 } { print }' people.csv >doses.csv
+works "three numbers, one of them once" cv -c doses.csv -y brains.csv --use age,family --folds 4 -P 2 -o doses
+check "... are numbers in every fold" test "$(column doses/abnormality.tsv unseen_level | sort -u)" = 0
 
 # ---- what is missing, and other kinds of responses
 awk -F , 'BEGIN { OFS = "," } $1 == "s03" { $4 = "n/a" } $1 == "s09" { for (j = 2; j <= 13; j++) $j = "n/a" } { print }' brains.csv >gaps.csv
@@ -197,6 +226,11 @@ refused "too many levels to stratify by" "people.csv: age has 48 levels in 48 sa
     cv -c people.csv --split test=.2,stratify=age -o no
 refused "a list of nobody" "--split test=.001 leaves nobody of 48 samples to test" cv -c people.csv --split test=.001 -o no
 misused "one fold" " cv: --folds is 1, expected 2 or more (see 'kronorm cv --help')" cv -c people.csv -y brains.csv $model --folds 1 -o no
+awk -F , 'BEGIN { OFS = "," } NR > 1 { $4 = $1 == "s10" ? "B" : "A" } { print }' people.csv >lonely.csv
+refused "a second site of one person" "lonely.csv: 1 sample of fold $(awk -F '\t' '$1 == "s10" { print $2 }' cv/folds.tsv) of 4 is of a site that nobody outside it has (s10), and all others to learn from are of A: one site does not say how far another differs (leave them out with --where, or the site with --use)" \
+    cv -c lonely.csv -y brains.csv $model --folds 4 -o no
+refused "a level that an older model cannot read" "people.csv: nobody to learn from outside fold 1 of 3 has site 'A', and only models of the additive sum can read a level that training did not have (leave the column out with --use)" \
+    cv -c people.csv -y brains.csv $model --leave site --preset classic -o no
 refused "a label that nobody has" "people.csv: nobody has group 'ill', which --label asks for" cv -c people.csv -y brains.csv $model --label group=ill -o no
 refused "results that are there" "cv/folds.tsv: exists already (use --force to replace it)" cv -c people.csv -y brains.csv $model -o cv
 misused "no responses" ": these people have no responses" cv -c people.csv -o no

@@ -4,7 +4,9 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/ctx.h"
 #include "io/writer.h"
 
 static void assert_holds(const char *name, const char *expected)
@@ -161,6 +163,37 @@ static void pending_files_get_their_names_at_the_end(void **state)
     kn_ctx_free(ctx);
 }
 
+/* A folder of this run can go again, one that was there stays; one that cannot be noted is not
+ * left.
+ */
+static void a_folder_that_was_made_is_noted(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_made made = {0};
+    scratch_empty();
+    assert_int_equal(mkdir("old", 0777), 0);
+    assert_ok(ctx, kn_made_folder(ctx, &made, "old"));
+    assert_int_equal(made.n, 0);
+    assert_refused(ctx, kn_made_folder(ctx, &made, "no/such"), KN_ERR_IO,
+                   "no/such: cannot be made");
+    for (long k = 1; k <= 2; k++) {
+        kn_made none = {0};
+        kn_fail_allocation(ctx, k);
+        assert_refused(ctx, kn_made_folder(ctx, &none, "new"), KN_ERR_MEMORY, "memory");
+        kn_fail_allocation(ctx, 0);
+        kn_made_clear(&none);
+        assert_int_equal(scratch_count(), 1);
+    }
+    assert_ok(ctx, kn_made_folder(ctx, &made, "new"));
+    assert_int_equal(scratch_count(), 2);
+    kn_made_remove(&made);
+    kn_made_clear(&made);
+    assert_int_equal(scratch_count(), 1);
+    assert_int_equal(rmdir("old"), 0);
+    kn_ctx_free(ctx);
+}
+
 /* One that came meanwhile stops the rest; what has its name is noted, so that it can go. */
 static void a_pending_file_does_not_replace_unasked(void **state)
 {
@@ -265,6 +298,7 @@ int main(void)
         cmocka_unit_test(nothing_is_replaced_without_force),
         cmocka_unit_test(an_input_is_never_replaced),
         cmocka_unit_test(pending_files_get_their_names_at_the_end),
+        cmocka_unit_test(a_folder_that_was_made_is_noted),
         cmocka_unit_test(a_pending_file_does_not_replace_unasked),
         cmocka_unit_test(places_that_cannot_be_written_are_sentences),
         cmocka_unit_test(a_full_disk_leaves_nothing_behind),
