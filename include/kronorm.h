@@ -377,6 +377,7 @@ typedef struct kn_cv_info {
     ptrdiff_t test;      /* of {split}: people of the test list */
     double R2, MSLL, z2; /* means over responses; z2 over all z */
     double adapted_MSLL, adapted_z2;
+    double AUC, AUC_deviance; /* of {label}, by the statistic and by the deviance; NaN: none */
 } kn_cv_info;
 
 /* info may be NULL. */

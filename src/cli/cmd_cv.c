@@ -20,6 +20,9 @@ static void report(const kn_cv_info *i, const kn_options *options)
     if (isfinite(i->z2))
         printf("  mean z^2 %.3f%s\n", i->z2,
                kn_options_get(options, "label") ? " of those not labelled" : "");
+    if (isfinite(i->AUC))
+        printf("  AUC for %s by top statistic %.3f, by deviance %.3f\n",
+               kn_options_get(options, "label"), i->AUC, i->AUC_deviance);
     if (i->adapted > 0)
         printf("  adapted: %td samples, MSLL %.3f, mean z^2 %.3f\n", i->adapted, i->adapted_MSLL,
                i->adapted_z2);

@@ -229,6 +229,8 @@ static kn_status finish(kn_ctx *ctx, kn_cv_work *w)
     w->info.R2 = s->mean_metrics[KN_METRIC_R2];
     w->info.MSLL = s->mean_metrics[KN_METRIC_MSLL];
     w->info.z2 = s->calibration[KN_CALIBRATION_Z2];
+    w->info.AUC = s->has_auc[0] ? s->auc[0].auc : NAN;
+    w->info.AUC_deviance = s->has_auc[1] ? s->auc[1].auc : NAN;
     if (w->adapted) {
         tell_not_adapted(ctx, w);
         const char *within = kn_within(ctx, "adapted"); /* what is to be said of people is said */
@@ -295,10 +297,15 @@ static kn_status check_needs(kn_ctx *ctx, const kn_options *o, const kn_settings
 
 kn_status kn_cv(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_cv_info *info)
 {
-    kn_cv_work w = {
-        .data = data,
-        .given = options,
-        .info = {.R2 = NAN, .MSLL = NAN, .z2 = NAN, .adapted_MSLL = NAN, .adapted_z2 = NAN}};
+    kn_cv_work w = {.data = data,
+                    .given = options,
+                    .info = {.R2 = NAN,
+                             .MSLL = NAN,
+                             .z2 = NAN,
+                             .adapted_MSLL = NAN,
+                             .adapted_z2 = NAN,
+                             .AUC = NAN,
+                             .AUC_deviance = NAN}};
     if (!data)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "data is a null pointer");
     kn_status status = kn_settings_of(ctx, options, "cv", &w.s);

@@ -129,12 +129,14 @@ static kn_status site_row(kn_ctx *ctx, const kn_crossval *c, const kn_join *join
     kn_status status;
     kn_join_person all = {0};
     ptrdiff_t n = 0;
+    bool unknown = false; /* a site that the models did not have, and would have known of */
     for (ptrdiff_t i = 0; i < c->holdout->n; i++) {
         ptrdiff_t at = join->place[c->holdout->row[i]];
         if (c->site->of[i] != site || at < 0 || !join->person[at].measured)
             continue;
         const kn_join_person *p = &join->person[at];
         n++;
+        unknown = unknown || isfinite(join->scores->site_adapted[at]);
         all.cells += p->cells;
         all.loss += p->loss;
         all.n += p->n;
@@ -142,13 +144,14 @@ static kn_status site_row(kn_ctx *ctx, const kn_crossval *c, const kn_join *join
         all.sum2 += p->sum2;
         all.beyond += p->beyond;
     }
-    bool adapted = join == c->adapted;
-    if (adapted && n == 0)
+    const char *how = join == c->adapted ? "adapted" : unknown ? "prior" : "none";
+    if (join == c->adapted && n == 0)
         return KN_OK;
     KN_TRY(kn_table_writer_text(ctx, w, c->site->name[site]));
     if (c->holdout->control) {
-        KN_TRY(kn_table_writer_text(ctx, w, adapted ? "adapted" : "prior"));
-        KN_TRY(kn_table_writer_number(ctx, w, adapted ? (double)c->holdout->controls[site] : 0));
+        KN_TRY(kn_table_writer_text(ctx, w, how));
+        KN_TRY(kn_table_writer_number(ctx, w,
+                                      join == c->adapted ? (double)c->holdout->controls[site] : 0));
     }
     KN_TRY(kn_table_writer_number(ctx, w, (double)n));
     KN_TRY(kn_table_writer_number(ctx, w, all.loss / all.cells));

@@ -171,13 +171,25 @@ static void add_pair(job *j, ptrdiff_t a, ptrdiff_t b, bool whole, bool control)
                         .interval = j->time ? j->time[b] - j->time[a] : NAN};
 }
 
+/* Of the reference are those whom {reference} names at every visit, all at one site: what differs
+ * between two would count as normal change. */
+static bool is_control(const job *j, ptrdiff_t from, ptrdiff_t to)
+{
+    if (flagged(j, from, to) < to - from)
+        return false;
+    for (ptrdiff_t k = from + 1; k < to; k++)
+        if (is_moved(j, j->order[k - 1], j->order[k]))
+            return false;
+    return true;
+}
+
 /* Pairs of everybody who is of the reference, or of everybody who is not. */
 static kn_status add_people(kn_ctx *ctx, job *j, bool control)
 {
     kn_status status = KN_OK;
     for (ptrdiff_t from = 0, to; from < j->n; from = to) {
         to = end_of(j, from);
-        if ((flagged(j, from, to) == to - from) != control)
+        if (is_control(j, from, to) != control)
             continue;
         if (to - from < 2) {
             j->v->n_alone++;
@@ -254,7 +266,7 @@ static void tell_order(kn_ctx *ctx, const job *j)
 static void tell(kn_ctx *ctx, const job *j)
 {
     kn_listing mixed = {.most = KN_NAMES_LISTED}, moved = mixed;
-    ptrdiff_t n_mixed = 0, n_moved = 0;
+    ptrdiff_t n_mixed = 0, n_moved = 0, n_gone = 0;
     const kn_visits *v = j->v;
     for (ptrdiff_t from = 0, to; from < j->n; from = to) {
         to = end_of(j, from);
@@ -262,6 +274,8 @@ static void tell(kn_ctx *ctx, const job *j)
         if (n > 0 && n < to - from) {
             n_mixed++;
             kn_listing_add(&mixed, v->person[j->order[from]]);
+        } else if (n > 0 && !is_control(j, from, to)) {
+            n_gone++;
         }
     }
     for (ptrdiff_t i = 0; i < v->n_pairs; i++)
@@ -282,6 +296,12 @@ static void tell(kn_ctx *ctx, const job *j)
                "the visits of %td pair%s are of different sites, and what differs between sites "
                "counts as change: %s",
                n_moved, n_moved == 1 ? "" : "s", moved.text);
+    if (n_gone > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td %s whom {reference=%s} names %s at one site and then at another: they are no "
+               "part of the reference",
+               n_gone, n_gone == 1 ? "person" : "people", j->s->controls,
+               n_gone == 1 ? "was" : "were");
     tell_order(ctx, j);
 }
 

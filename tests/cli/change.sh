@@ -129,6 +129,10 @@ sed 's/^p2,ses-2,patient,\([^,]*\),\(.\),C/p2,ses-2,patient,\1,\2,A/' visits.csv
 works "a scanner that was changed" change model.safetensors -c moved.csv -y moved.csv $how -o moved
 check "... is warned of" grep -qxF "kronorm change: warning: the visits of 1 pair are of different sites, and what differs between sites counts as change: p2_ses-1_ses-2" "$logs/err"
 check "... and marked" test "$(cell moved/change.tsv p2_ses-1_ses-2 different_sites) $(cell moved/change.tsv p1_ses-1_ses-2 different_sites)" = "1 0"
+sed 's/^\(c04,ses-2,control,[^,]*,.,\)./\1Q/' visits.csv >gone.csv
+works "one of the reference who moved" change model.safetensors -c gone.csv -y gone.csv $how -o gone
+check "... is no part of it" test "$(cell gone/change.tsv c04_ses-1_ses-2 reference) $(cell gone/change.tsv c05_ses-1_ses-2 reference)" = "0 1"
+check "... and that is said" grep -qxF "kronorm change: warning: 1 person whom --reference group=control names was at one site and then at another: they are no part of the reference" "$logs/err"
 awk -F, 'BEGIN { OFS = "," } { print $0, NR == 1 ? "months" : $1 == "p2" && $2 == "ses-2" ? 40 : $1 == "p1" ? "n/a" : (substr($2, 5) - 1) * 12 }' visits.csv >months.csv
 works "another measure of time" change model.safetensors -c months.csv -y months.csv $how --interval months -o months
 check "... is the interval" test "$(cell months/change.tsv c01_ses-1_ses-2 interval) $(cell months/change.tsv p1_ses-1_ses-2 interval)" = "12 n/a"

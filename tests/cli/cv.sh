@@ -123,6 +123,8 @@ check "... metrics are of the others" test "$(cut -f 2 label/metrics_by_site.tsv
 works "one site after the other" cv -c people.csv -y brains.csv $model --leave site --controls 6 -o leave
 check "... as the prior has it, and adapted" test "$(cut -f 1-4 leave/metrics_by_site.tsv | tr '\t\n' ' /')" = \
     "site how n_controls n/A prior 0 16/A adapted 6 10/B prior 0 16/B adapted 6 10/C prior 0 16/C adapted 6 10/"
+works "a site that is no covariate" cv -c people.csv -y brains.csv -P 2 --use age --leave site -o bare -q
+check "... has no prior" test "$(cut -f 2 bare/metrics_by_site.tsv | sort -u | tr '\n' ' ')" = "how none "
 check "... in a folder of their own" test "$(ls leave/adapted | tr '\n' ' ')" = "abnormality.tsv metrics.tsv people.tsv summary.json z.csv "
 check "... levels and controls are in folds.tsv" test "$(head -1 leave/folds.tsv | tr '\t' ' ')" = "participant_id fold n_train components level control"
 check "... everybody is at a site that is new" test "$(column leave/abnormality.tsv site_adapted | sort -u) $(column leave/adapted/abnormality.tsv site_adapted | sort -u)" = "0 1"

@@ -65,7 +65,7 @@ class Centiles(C.Structure):
 class HeldOut(C.Structure):
     _fields_ = [("size", C.c_size_t), ("people", SIZE), ("folds", SIZE), ("responses", SIZE), ("files", SIZE),
                 ("adapted", SIZE), ("test", SIZE), ("R2", DOUBLE), ("MSLL", DOUBLE), ("z2", DOUBLE),
-                ("adapted_MSLL", DOUBLE), ("adapted_z2", DOUBLE)]
+                ("adapted_MSLL", DOUBLE), ("adapted_z2", DOUBLE), ("AUC", DOUBLE), ("AUC_deviance", DOUBLE)]
 
 
 class OldInfo(C.Structure):  # of a caller that was compiled when there was no more
