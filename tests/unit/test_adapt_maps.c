@@ -427,7 +427,7 @@ static void check(plan of, double predicted, double held_out)
 static void components_leave_batches_as_dense_gaussians_do(void **state)
 {
     (void)state;
-    for (int k = 0; k < 16; k++) {
+    for (int k = 0; k < 16; k += repeat(1, 5)) {
         plan of = {"smtgpr", k & 1, k & 2, k & 4, k & 8, false};
         check(of, of.low ? 1e-8 : 1e-10, 1e-7); /* a fold searches for its c and d */
     }

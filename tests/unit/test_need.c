@@ -286,7 +286,7 @@ static void need_is_at_least_the_peak_and_at_most_three_tenths_above(void **stat
     (void)state;
     static const double SMALL = 64e3, MOST = 1.3; /* SMALL: what need.c adds for no size's sake */
     bool wrong = false;
-    for (int k = 0; k < N_TRIALS; k++) {
+    for (int k = 0; k < N_TRIALS; k += repeat(1, 6)) { /* no compiler changes what is allocated */
         const trial *t = &TRIALS[k];
         bool scoring = t->new_samples > 0;
         kn_ctx *ctx = kn_ctx_new();
