@@ -115,6 +115,18 @@ kn_cell kn_number_parse(const char *text, double *out)
     return KN_CELL_NUMBER;
 }
 
+void kn_number_short(double x, char out[KN_NUMBER_SIZE])
+{
+    enum { DIGITS = 10 };
+    if (isnan(x)) {
+        snprintf(out, KN_NUMBER_SIZE, "n/a");
+        return;
+    }
+    plain_locale l = enter();
+    snprintf(out, KN_NUMBER_SIZE, "%.*g", DIGITS, x);
+    leave(l);
+}
+
 void kn_number_text(double x, char out[KN_NUMBER_SIZE])
 {
     if (isnan(x)) {

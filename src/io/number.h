@@ -18,5 +18,7 @@ enum { KN_NUMBER_SIZE = 32 };
 
 /* Shortest text that reads back as the same double; NaN is "n/a". */
 void kn_number_text(double x, char out[KN_NUMBER_SIZE]);
+/* To ten digits: what people read, without the tail of binary fractions. */
+void kn_number_short(double x, char out[KN_NUMBER_SIZE]);
 
 #endif

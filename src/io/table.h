@@ -61,6 +61,7 @@ kn_status kn_table_writer_take(kn_ctx *ctx, kn_table_writer *writer, char **text
 kn_status kn_table_writer_line(kn_ctx *ctx, kn_table_writer *writer, const char *line, size_t n);
 kn_status kn_table_writer_text(kn_ctx *ctx, kn_table_writer *writer, const char *text);
 kn_status kn_table_writer_number(kn_ctx *ctx, kn_table_writer *writer, double x); /* NaN: n/a */
+kn_status kn_table_writer_short(kn_ctx *ctx, kn_table_writer *writer, double x);  /* ten digits */
 kn_status kn_table_writer_end_row(kn_ctx *ctx, kn_table_writer *writer);
 kn_status kn_table_writer_commit(kn_ctx *ctx, kn_table_writer *writer);
 void kn_table_writer_free(kn_table_writer *writer); /* what was not committed leaves no file */

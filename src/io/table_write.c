@@ -91,6 +91,13 @@ kn_status kn_table_writer_number(kn_ctx *ctx, kn_table_writer *w, double x)
     return kn_table_writer_text(ctx, w, text);
 }
 
+kn_status kn_table_writer_short(kn_ctx *ctx, kn_table_writer *w, double x)
+{
+    char text[KN_NUMBER_SIZE];
+    kn_number_short(x, text);
+    return kn_table_writer_text(ctx, w, text);
+}
+
 kn_status kn_table_writer_end_row(kn_ctx *ctx, kn_table_writer *w)
 {
     w->col = 0;

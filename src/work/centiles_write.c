@@ -45,11 +45,11 @@ static kn_status centile_rows(kn_ctx *ctx, const kn_centiles_work *w, const kn_c
             kn_centile_value v = kn_centiles_value(w, c, 0, i, j, k);
             KN_TRY(begin_row(ctx, w, j, i, t));
             KN_TRY(kn_table_writer_number(ctx, t, w->centile[k].percent));
-            KN_TRY(kn_table_writer_number(ctx, t, v.value));
-            KN_TRY(kn_table_writer_number(ctx, t, v.value - v.half));
-            KN_TRY(kn_table_writer_number(ctx, t, v.value + v.half));
+            KN_TRY(kn_table_writer_short(ctx, t, v.value));
+            KN_TRY(kn_table_writer_short(ctx, t, v.value - v.half));
+            KN_TRY(kn_table_writer_short(ctx, t, v.value + v.half));
             KN_TRY(kn_table_writer_text(ctx, t, kn_bands_name[w->bands]));
-            KN_TRY(kn_table_writer_number(ctx, t, c->extrapolation[i]));
+            KN_TRY(kn_table_writer_short(ctx, t, c->extrapolation[i]));
             KN_TRY(kn_table_writer_end_row(ctx, t));
         }
 out:

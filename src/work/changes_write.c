@@ -65,7 +65,7 @@ static kn_status write_pair(kn_ctx *ctx, const kn_changes *c, ptrdiff_t i, kn_ta
     KN_TRY(kn_table_writer_text(ctx, w, v->visit[p->first]));
     KN_TRY(kn_table_writer_text(ctx, w, v->visit[p->second]));
     KN_TRY(kn_table_writer_text(ctx, w, p->whole ? "first_last" : "consecutive"));
-    KN_TRY(kn_table_writer_number(ctx, w, p->interval));
+    KN_TRY(kn_table_writer_short(ctx, w, p->interval));
     KN_TRY(kn_table_writer_number(ctx, w, p->moved));
     KN_TRY(kn_table_writer_number(ctx, w, p->control && !c->saved));
     KN_TRY(kn_table_writer_number(ctx, w, c->n[i]));

@@ -154,10 +154,10 @@ static kn_status site_row(kn_ctx *ctx, const kn_crossval *c, const kn_join *join
                                       join == c->adapted ? (double)c->holdout->controls[site] : 0));
     }
     KN_TRY(kn_table_writer_number(ctx, w, (double)n));
-    KN_TRY(kn_table_writer_number(ctx, w, all.loss / all.cells));
-    KN_TRY(kn_table_writer_number(ctx, w, all.sum2 / all.n));
-    KN_TRY(kn_table_writer_number(ctx, w, all.sum / all.n));
-    KN_TRY(kn_table_writer_number(ctx, w, 100 * all.beyond / all.n));
+    KN_TRY(kn_table_writer_short(ctx, w, all.loss / all.cells));
+    KN_TRY(kn_table_writer_short(ctx, w, all.sum2 / all.n));
+    KN_TRY(kn_table_writer_short(ctx, w, all.sum / all.n));
+    KN_TRY(kn_table_writer_short(ctx, w, 100 * all.beyond / all.n));
     KN_TRY(kn_table_writer_end_row(ctx, w));
 out:
     return status;
