@@ -104,32 +104,51 @@ static double ln_scale(const kn_sites *p, const kn_site_adapted *a, ptrdiff_t j,
     return p->w_scale[j] > 0 ? log(a->scale[j] / p->w_scale[j]) + 0.5 * *f : NAN;
 }
 
+typedef struct scales { /* of several responses */
+    double n, mean, square, f;
+} scales;
+
+/* Those with that many controls or more. */
+static scales scales_of(const kn_sites *p, const kn_site_adapted *a, double least)
+{
+    scales s = {0};
+    for (ptrdiff_t j = 0; j < a->T; j++) {
+        double f, L = ln_scale(p, a, j, &f), step = L - s.mean;
+        if (isnan(L) || a->n[j] < least)
+            continue;
+        s.n++;
+        s.mean += step / s.n;
+        s.square += step * (L - s.mean);
+        s.f += f;
+    }
+    s.f /= s.n;
+    return s;
+}
+
+/* How responses differ within the site. ln V of a few controls has a long tail to the left, which
+ * f does not know of: its spread would be taken for the site's, and quiet ones be believed. */
+static double spread_of(const kn_sites *p, const kn_site_adapted *a)
+{
+    scales s = scales_of(p, a, KN_SITE_FEW);
+    if (s.n < 2) /* one response does not say how responses differ */
+        return p->v_b;
+    double T_eff = fmin(p->T_eff_scale, s.n);
+    double var = fmax(0, s.square / (s.n - 1) - s.f * (1 - 1 / T_eff));
+    return (p->S1 * p->v_b + T_eff * var) / (p->S1 + T_eff);
+}
+
 static void set_scales(const kn_sites *p, kn_site_adapted *a)
 {
-    double responses = 0, mean = 0, square = 0, f = 0, fj;
+    scales s = scales_of(p, a, LEAST_SCALE);
+    double T_eff = fmin(p->T_eff_scale, s.n), v = spread_of(p, a);
+    double k_a = p->v_a / (p->v_a + s.f / T_eff);
+    if (s.n > 0)
+        a->factor = exp(k_a * s.mean);
     for (ptrdiff_t j = 0; j < a->T; j++) {
-        double L = ln_scale(p, a, j, &fj), step = L - mean;
-        if (isnan(L))
-            continue;
-        responses++;
-        mean += step / responses;
-        square += step * (L - mean);
-        f += fj;
-    }
-    double T_eff = fmin(p->T_eff_scale, responses), v = p->v_b;
-    f /= responses;
-    double k_a = p->v_a / (p->v_a + f / T_eff);
-    if (responses > 1) { /* one response does not say how responses differ */
-        double var = fmax(0, square / (responses - 1) - f * (1 - 1 / T_eff));
-        v = (p->S1 * p->v_b + T_eff * var) / (p->S1 + T_eff);
-    }
-    if (responses > 0)
-        a->factor = exp(k_a * mean);
-    for (ptrdiff_t j = 0; j < a->T; j++) {
-        double L = ln_scale(p, a, j, &fj), k_b = isnan(L) ? 0 : v / (v + fj);
-        double own = isnan(L) ? 0 : k_b * (L - mean);
+        double f, L = ln_scale(p, a, j, &f), k_b = isnan(L) ? 0 : v / (v + f);
+        double own = isnan(L) ? 0 : k_b * (L - s.mean);
         a->scale[j] =
-            responses > 0 ? exp(k_a * mean + own + 0.5 * (p->v_a * (1 - k_a) + v * (1 - k_b))) : 1;
+            s.n > 0 ? exp(k_a * s.mean + own + 0.5 * (p->v_a * (1 - k_a) + v * (1 - k_b))) : 1;
     }
 }
 

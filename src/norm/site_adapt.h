@@ -9,11 +9,13 @@
  * and V_j the variance (n_j - 1) of r exp(-eta/2), from 3 controls on:
  *
  *     f_j = kurt/(n_j - 1),   L_j = ln(V_j/w_j) + f_j/2,   a = mean_j L_j,   f = mean_j f_j
- *     v   = (S1 v_b + T_eff max(0, var_j L_j - f (1 - 1/T_eff)))/(S1 + T_eff)
+ *     v   = (S1 v_b + T_eff max(0, var_j L_j - f (1 - 1/T_eff)))/(S1 + T_eff),  n_j >= 5
  *     k_a = v_a/(v_a + f/T_eff),   k_b = v/(v + f_j)
  *     scale_j = exp(k_a a + k_b (L_j - a) + (v_a (1 - k_a) + v (1 - k_b))/2)
  *
  * T_eff is of the residuals in question and at most the number of responses that a mean is over.
+ * Responses with fewer than 5 controls do not say how responses differ: v is by the others, and v_b
+ * where there are not two such.
  *
  * A response without any control is the limit n_j -> 0: offset mu_j, variance kappa tau2*_j. One
  * with fewer than 3, or whose controls do not vary, is the limit f_j -> infinity, k_b = 0: what the
@@ -24,7 +26,8 @@
 
 #include "norm/site_prior.h"
 
-/* What deserves a warning: fewer controls, a kappa above, a factor above or below its inverse. */
+/* What deserves a warning: fewer controls (which do not say v either), a kappa above, a factor
+ * above or below its inverse. */
 #define KN_SITE_FEW    5
 #define KN_SITE_KAPPA  4.0
 #define KN_SITE_FACTOR 2.0

@@ -197,12 +197,37 @@ void ref_sites_free(ref_prior *p)
     free(p->mu), free(p->tau2), free(p->w), free(p->w_scale);
 }
 
+/* v, by responses of 5 controls or more. */
+static double within_site(const ref_prior *p, kn_mat r, const double *L)
+{
+    double count = 0, sum = 0, var = 0, f = 0, mean;
+    int *all = calloc((size_t)r.rows, sizeof *all);
+    for (int pass = 0; pass < 2; pass++)
+        for (ptrdiff_t j = 0; j < r.cols; j++) {
+            double n = values(r, all, 0, j, &mean);
+            if (isnan(L[j]) || n < 5)
+                continue;
+            if (pass == 0) {
+                count++;
+                sum += L[j];
+                f += p->kurt / (n - 1);
+            } else {
+                var += pow(L[j] - sum / count, 2) / (count - 1);
+            }
+        }
+    free(all);
+    if (count < 2)
+        return p->v_b;
+    double T_eff = fmin(p->T_eff_scale, count);
+    return (p->S1 * p->v_b + T_eff * fmax(0, var - f / count * (1 - 1 / T_eff))) / (p->S1 + T_eff);
+}
+
 ref_adapted ref_adapt(const ref_prior *p, kn_mat r, kn_mat rs)
 {
     ref_adapted out = {.kappa = 1, .factor = 1};
     double **array[] = {&out.offset, &out.offset_var, &out.scale};
     int *all = calloc((size_t)r.rows, sizeof *all); /* the controls are one site */
-    double count = 0, far = 0, L_n = 0, L_sum = 0, f = 0, var = 0;
+    double count = 0, far = 0, L_n = 0, L_sum = 0, f = 0;
     double *L = calloc((size_t)r.cols, sizeof *L);
     for (int k = 0; k < 3; k++)
         *array[k] = calloc((size_t)r.cols, sizeof **array[k]);
@@ -223,13 +248,9 @@ ref_adapted ref_adapt(const ref_prior *p, kn_mat r, kn_mat rs)
     double T_eff = fmin(p->T_eff_offset, count), a = L_sum / L_n;
     if (count > 0)
         out.kappa = (p->S1 + T_eff * fmax(0, far / count)) / (p->S1 + T_eff);
-    for (ptrdiff_t j = 0; j < r.cols; j++)
-        var += isnan(L[j]) ? 0 : pow(L[j] - a, 2) / (L_n - 1);
     T_eff = fmin(p->T_eff_scale, L_n);
     f /= L_n;
-    double k_a = p->v_a / (p->v_a + f / T_eff), v = p->v_b;
-    if (L_n > 1)
-        v = (p->S1 * p->v_b + T_eff * fmax(0, var - f * (1 - 1 / T_eff))) / (p->S1 + T_eff);
+    double k_a = p->v_a / (p->v_a + f / T_eff), v = within_site(p, r, L);
     if (L_n > 0)
         out.factor = exp(k_a * a);
     for (ptrdiff_t j = 0; j < r.cols; j++) {
