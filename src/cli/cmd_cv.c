@@ -16,7 +16,8 @@ static void report(const kn_cv_info *i, const kn_options *options)
     printf("%s: %td samples in %td %s, %td responses\n", output, i->people, i->folds,
            kn_options_get(options, "leave") ? "levels" : "folds", i->responses);
     if (isfinite(i->R2))
-        printf("  mean R2 %.3f, MSLL %.3f\n", i->R2, i->MSLL);
+        printf("  mean R2 %.3f, MSLL %.3f%s\n", i->R2, i->MSLL,
+               kn_options_get(options, "leave") ? ", without controls" : "");
     if (isfinite(i->z2))
         printf("  mean z^2 %.3f%s\n", i->z2,
                kn_options_get(options, "label") ? " of those not labelled" : "");

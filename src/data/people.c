@@ -9,10 +9,12 @@
 #include "data/columns.h"
 #include "data/held.h"
 #include "data/outliers.h"
+#include "data/patients.h"
 #include "data/response_files.h"
 #include "data/responses.h"
 #include "data/select.h"
 #include "data/sessions.h"
+#include "data/usual_columns.h"
 #include "data/words.h"
 #include "io/path.h"
 
@@ -191,6 +193,12 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
     ro.n_responses = j->selection.n;
     KN_TRY(kn_recipe_learn(ctx, d->covariates, &ro, &p->recipe));
     kn_recipe_tell_names(ctx, d->covariates, &ro);
+    bool known = false; /* who is ill is a covariate */
+    for (ptrdiff_t k = 0; k < p->recipe.n; k++)
+        known = known || kn_usual_column(p->recipe.column[k].name) == KN_COLUMN_GROUP;
+    if (!known)
+        kn_patients_tell(ctx, d->covariates, d->match.covariate_row, d->match.n, d->label,
+                         "are learned from as healthy");
     kn_recipe_tell(ctx, d->covariates, &p->recipe);
 out:
     kn_free(names);

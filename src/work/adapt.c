@@ -11,7 +11,7 @@
 
 #include "base/parallel.h"
 #include "data/columns.h"
-#include "data/usual_columns.h"
+#include "data/patients.h"
 #include "data/words.h"
 #include "gp/walk.h"
 #include "io/path.h"
@@ -392,28 +392,22 @@ static kn_status check_values(kn_ctx *ctx, const work *w)
     return KN_OK;
 }
 
-/* A column that tells patients, with more than one value among the controls. */
-static void tell_groups(kn_ctx *ctx, const work *w)
+/* Controls who are people of training by their ids: their site is known by another name. */
+static void tell_training(kn_ctx *ctx, const work *w)
 {
-    const kn_table *t = w->data->covariates;
-    for (ptrdiff_t col = 0; col < kn_table_cols(t); col++) {
-        kn_listing list = {.most = KN_NAMES_LISTED};
-        const char *first = NULL, *cell;
-        if (!kn_table_named(t, col) || kn_usual_column(kn_table_name(t, col)) != KN_COLUMN_GROUP)
-            continue;
-        for (ptrdiff_t i = 0; i < w->people.n && list.n < 2; i++) {
-            cell = kn_table_cell(t, w->people.covariate_row[i], col);
-            if (kn_text_is_missing(cell) || (first && kn_same_name(first, cell)))
-                continue;
-            first = first ? first : cell;
-            kn_listing_add(&list, cell);
-        }
-        if (list.n > 1)
-            kn_log(ctx, KN_LOG_WARNING,
-                   "%s: %s of these people is %s: all of them count as healthy controls ({where} "
-                   "chooses rows)",
-                   kn_table_path(t), kn_clipped(kn_table_name(t, col)).text, list.text);
-    }
+    const kn_model *m = w->model;
+    ptrdiff_t known = 0;
+    for (ptrdiff_t i = 0; m->ids && w->people.id && i < w->people.n; i++)
+        for (ptrdiff_t t = 0; t < m->info.n_samples; t++)
+            if (strcmp(w->people.id[i], m->ids[t]) == 0) {
+                known++;
+                break;
+            }
+    if (known > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td controls have ids of people of training: is their site one that the "
+               "model knows, by another name?",
+               known, w->people.n);
 }
 
 static kn_status run(kn_ctx *ctx, work *w, kn_model **adapted)
@@ -430,7 +424,9 @@ static kn_status run(kn_ctx *ctx, work *w, kn_model **adapted)
     KN_TRY(find_sites(ctx, w));
     KN_TRY(take_residuals(ctx, w));
     KN_TRY(check_values(ctx, w));
-    tell_groups(ctx, w);
+    kn_patients_tell(ctx, w->data->covariates, w->people.covariate_row, w->people.n, NULL,
+                     "count as healthy controls");
+    tell_training(ctx, w);
     warn(ctx, w);
     KN_TRY(with_sites(ctx, w, adapted));
     if (w->s->output)

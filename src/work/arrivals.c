@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "data/columns.h"
 #include "data/levels.h"
@@ -70,6 +71,18 @@ void kn_arrivals_name(char *const *level, ptrdiff_t M, char *out, size_t size)
                                  level[k] ? kn_clipped(level[k]).text : "n/a");
 }
 
+/* The level of training that is the same but for case; NULL: none is. */
+static const char *known_as(const kn_model *m, char *const *level)
+{
+    for (ptrdiff_t k = 0; k < m->batch.M; k++) {
+        const kn_levels *known = &m->recipe.column[m->batch.column[k]].levels;
+        for (ptrdiff_t l = 0; level[k] && l < known->n; l++)
+            if (strcmp(known->text[l], level[k]) != 0 && strcasecmp(known->text[l], level[k]) == 0)
+                return known->text[l];
+    }
+    return NULL;
+}
+
 /* "3 people are at sites that training did not have (site Leeds, Bonn)" */
 static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data *data,
                                   const kn_people *p, const kn_arrivals *a, char **level,
@@ -84,8 +97,12 @@ static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data 
         if (!a->alone[i] || a->adapted[i] >= 0)
             continue;
         status = kn_arrivals_levels(ctx, m, data, p->covariate_row[i], level, &whole);
-        if (status == KN_OK)
+        if (status == KN_OK) {
+            const char *same = known_as(m, level);
             kn_arrivals_name(level, m->batch.M, item, sizeof item);
+            if (same && strlen(item) + sizeof(kn_clip) + 16 < sizeof item)
+                sprintf(item + strlen(item), "; it had %s", kn_clipped(same).text);
+        }
         levels_clear(level, m->batch.M);
         while (at < n && strcmp(seen[at], item) != 0)
             at++;

@@ -176,8 +176,9 @@ static kn_status choose_bands(kn_ctx *ctx, kn_centiles_work *w)
     if (w->bands == KN_BANDS_MODEL)
         kn_log(
             ctx, KN_LOG_INFO,
-            "bands are by the model's own variance, which takes its parameters for known: at the "
-            "ends of the range they are 2.5 to 4.5 times too narrow ({bands=jackknife} is not)");
+            "bands are by the model's own variance, which takes its parameters for known: they can "
+            "be too narrow, by 2.5 to 4.5 times where it was measured at the ends of an age range "
+            "({bands=jackknife} fits again)");
     w->info.bands = (int)w->bands;
     return KN_OK;
 }

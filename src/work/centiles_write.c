@@ -160,10 +160,10 @@ static json_t *bands_json(const kn_centiles_work *w)
 {
     static const char *const note[] = {
         "none were asked for",
-        "95 %, by the model's own variance, which takes its parameters for known: at the ends of "
-        "the "
-        "range of a covariate 2.5 to 4.5 times too narrow",
-        "95 %, by fits without an eighth of the training people each"};
+        "95 %, by the model's own variance, which takes its parameters for known: they can be too "
+        "narrow, by 2.5 to 4.5 times where it was measured at the ends of an age range",
+        "95 %, by fits without an eighth of the training people each; at the mean of sites, of the "
+        "mean of those in training"};
     return json_pack("{s:s s:s}", "by", kn_bands_name[w->bands], "note", note[w->bands]);
 }
 

@@ -125,7 +125,7 @@ static kn_status prepare(kn_ctx *ctx, work *w)
         kn_log(
             ctx, KN_LOG_INFO,
             "%td visits are at sites that training did not have, which cancels between visits of "
-            "one site",
+            "one site where the reference is of that site too",
             w->standing.from.n_unknown);
     KN_TRY(kn_visits_new(ctx, &w->s, w->model, w->data, &w->people, &w->visits));
     KN_TRY(check_controls(ctx, w));
@@ -351,8 +351,8 @@ static void tell_sites(kn_ctx *ctx, const work *w)
         kn_log(
             ctx, KN_LOG_WARNING,
             "the first visits of %td pair%s and those of the reference are not all of sites that "
-            "the model knows, nor of one site: what a site adds passes for change, and all of z "
-            "may be wrong; use 'kronorm adapt' with healthy people of it before: %s",
+            "the model knows, nor of one site: what a site adds moves their z, as far as changes "
+            "regress to the mean; use 'kronorm adapt' with healthy people of it before: %s",
             n, n == 1 ? "" : "s", list.text);
 }
 

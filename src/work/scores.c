@@ -298,8 +298,9 @@ void kn_scores_tell_extrapolated(kn_ctx *ctx, kn_scores *s)
                "%td of %td samples have covariates far from training (extrapolation_pct above 99): "
                "%s; %s",
                s->n_extrapolated, s->n, list.text,
-               s->scored ? "their z are small by ignorance, not by health, see deviance_noise"
-                         : "what is expected of them is little more than a guess");
+               s->scored
+                   ? "their z are uncertain, and small ones may be by ignorance, see deviance_noise"
+                   : "what is expected of them is little more than a guess");
 }
 
 void kn_scores_tell_empty(kn_ctx *ctx, kn_scores *s)

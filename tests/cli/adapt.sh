@@ -184,6 +184,13 @@ works "patients among them" adapt m.safetensors -c mixed.csv -y ctrl_maps.csv -o
 check "... are told of" said "kronorm adapt: warning: mixed.csv: group of these people is patient, control: all of them count as healthy controls (--where chooses rows)"
 works "... and left out when asked" adapt m.safetensors -c mixed.csv -y ctrl_maps.csv --where group=control -o healthy.safetensors
 check "... with nothing to say" test "$(grep -c 'count as healthy' "$logs/err")" = 0
+works "patients in training" fit -c mixed.csv -y ctrl_maps.csv --use age -P 1 --folds 2 -o sick.safetensors
+check "... are told of too" said "kronorm fit: warning: mixed.csv: group of these people is patient, control: all of them are learned from as healthy (--where chooses rows)"
+sed 's/,A$/,a/' train_people.csv | awk -F, 'NR == 1 || $4 == "a"' >lower.csv
+refused "a site in another case" "lower.csv: 20 people are of a site that training did not have (a; it had A): use 'kronorm adapt' with healthy people of it, or --unseen prior, which needs none but is wide" \
+    score m.safetensors -c lower.csv -y train_maps.csv --match common -o lower
+works "... can be adapted to" adapt m.safetensors -c lower.csv -y train_maps.csv --match common -o lower.safetensors
+check "... which is doubted" said "kronorm adapt: warning: 20 of 20 controls have ids of people of training: is their site one that the model knows, by another name?"
 tail -n +2 ctrl_people.csv | head -n 6 | cut -d, -f1 >some.txt
 works "people of a list" adapt m.safetensors -c ctrl_people.csv -y ctrl_maps.csv --where 'participant_id in @some.txt' --match common -o listed.safetensors
 check "... are those" grep -q '^  adapted to Leeds with 6 controls' "$logs/out"

@@ -162,17 +162,17 @@ check "... has the same changes" near shifted/change_z.csv two/change_z.csv
 check "... and nobody minds where all are of it" sh -c "! grep -q 'passes for change' '$logs/err'"
 awk -F, 'BEGIN { OFS = "," } NR > 1 && $1 ~ /^p/ { $6 = "D"; for (i = 7; i <= NF; i++) $i += 2 } { print }' visits.csv >clinic.csv
 works "patients of another site than the controls, neither known" change model.safetensors -c clinic.csv -y clinic.csv $how -o clinic
-check "... are warned of" grep -qF "kronorm change: warning: the first visits of 5 pairs and those of the reference are not all of sites that the model knows, nor of one site: what a site adds passes for change, and all of z may be wrong; use 'kronorm adapt' with healthy people of it before: p1_ses-1_ses-2, " "$logs/err"
+check "... are warned of" grep -qF "kronorm change: warning: the first visits of 5 pairs and those of the reference are not all of sites that the model knows, nor of one site: what a site adds moves their z, as far as changes regress to the mean; use 'kronorm adapt' with healthy people of it before: p1_ses-1_ses-2, " "$logs/err"
 sed 's/,C,/,A,/' visits.csv | sed '/^p1,/s/,A,/,E,/' >known.csv
 works "a reference of a known site, kept" change model.safetensors -c known.csv -y known.csv $how --save known.safetensors -o known
 check "... a patient of none is warned of" grep -qF "the first visits of 1 pair and those of the reference are not all" "$logs/err"
 grep '^participant_id\|^p[12],' known.csv >two_patients.csv
 works "... and later too" change known.safetensors -c two_patients.csv -y two_patients.csv --visit session -o known2
-check "... that one alone" grep -q "passes for change.*: p1_ses-1_ses-2$" "$logs/err"
+check "... that one alone" grep -q "regress to the mean.*: p1_ses-1_ses-2$" "$logs/err"
 sed 's/,B,/,A,/' train.csv >site.csv
 works "a model of one site" fit -c site.csv -y site.csv --use age,sex,site --batch site -o site.safetensors
 works "... takes visits at another" change site.safetensors -c visits.csv -y visits.csv $how -o site
-check "... which is told" grep -qx '48 visits are at sites that training did not have, which cancels between visits of one site' "$logs/err"
+check "... which is told" grep -qx '48 visits are at sites that training did not have, which cancels between visits of one site where the reference is of that site too' "$logs/err"
 grep '^participant_id\|,ses-1,control,' visits.csv >healthy.csv
 works "a model adapted to the site" adapt model.safetensors -c healthy.csv -y healthy.csv -o adapted.safetensors
 works "... knows it" change adapted.safetensors -c visits.csv -y visits.csv $how --save both.safetensors -o adapted

@@ -350,7 +350,7 @@ static void bands_are_of_fits_without_some_people(void **state)
                 double half = (number(t, r, "upper") - number(t, r, "lower")) / 2;
                 double value = number(t, r, "value");
                 assert_close(value - number(t, r, "lower"), half, 1e-7); /* of ten digits each */
-                double away = value - number(p, r / 2, "mean"); /* sd t */
+                double away = value - number(p, r / 2, "mean");          /* sd t */
                 double least = pow(half / KN_BAND_NORMAL, 2) - J;
                 if (k == 0 && number(p, r / 2, "a") == 0)
                     assert_close(half, KN_BAND_NORMAL * sqrt(J), 1e-5); /* yhat are floats */
