@@ -267,10 +267,17 @@ static void add_change(text *t, const kn_model *m)
     add(t, "; nothing of them is kept but variances, means and sorted values\n");
 }
 
+/* With as many functions of the covariates as half the people, these can be computed from it, as
+ * export has warned [METHOD 8h]. */
 static void add_sharing(text *t, const kn_model *m)
 {
+    ptrdiff_t most = 0;
+    for (int k = 0; k < m->gp.latent.n_cells; k++)
+        most = m->gp.latent.cell[k].R0.m > most ? m->gp.latent.cell[k].R0.m : most;
     if (m->shareable)
-        add(t, "shareable: nobody of training is in it; who was is scored as anybody new\n");
+        add(t, "shareable: %s; who was in training is scored as anybody new\n",
+            2 * most > m->info.n_samples ? "covariates of so few people can be found from it"
+                                         : "nobody of training is in it");
 }
 
 kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)

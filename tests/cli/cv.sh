@@ -112,6 +112,7 @@ works "sicker patients" cv -c people.csv -y sick.csv $model --folds 4 --label gr
 awk -F , 'NR == FNR { sick[$1] = $6 == "patient"; next } !sick[$1]' people.csv label/z.csv >a.csv
 awk -F , 'NR == FNR { sick[$1] = $6 == "patient"; next } !sick[$1]' people.csv sick/z.csv >b.csv
 check "... change no z of others" cmp a.csv b.csv
+check "... which is printed" grep -qE '^  AUC for group=patient by top statistic 1.000, by deviance [0-9.]+$' "$logs/out"
 check "... and are found" /usr/bin/python3 -c 'import json; s = json.load(open("sick/summary.json")); assert s["AUC"]["top"]["auc"] == 1.0, s["AUC"]'
 works "a label of any name, and covariates by default" cv -c outcome.csv -y sick.csv --folds 4 -P 2 --label outcome=patient -o outcome
 check "... is no covariate" test "$(head -1 outcome/people.tsv | grep -c outcome) $(column outcome/abnormality.tsv unseen_level | sort -u)" = "0 0"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # A model to give away: it scores as the model does, and nobody is in it.
-. "$(dirname "$0")/lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/lib.sh"
 
 # 240 people of training and 40 new ones: age with decimals, sex, four sites of which one has three people.
 make_crowd() {
@@ -204,6 +205,12 @@ works "two numbers of sixty people" fit -c sixty_people.csv -y sixty_values.csv 
 works "... export" export sixty.safetensors -o sixty_shared.safetensors
 check "... with a warning that they can be found" grep -qE \
     "^kronorm export: warning: predictions need [3-6][0-9] functions of the covariates of 60 people: from so many their covariates can be found" "$logs/err"
+check "... and does not claim that nobody is in it" grep -q 'a model of 60 people whose covariates can be found from it, ' "$logs/out"
+works "... neither does info" info sixty_shared.safetensors
+check "... which says the same" grep -q '^  shareable: covariates of so few people can be found from it; ' "$logs/out"
+for seed in shared shared-alone; do # that damaged ones are made of: it must be whole itself
+    works "the fuzzer begins from a model: $seed" info "$here/../fuzz/corpus/model/$seed"
+done
 check "... which one number has not" sh -c "'$KRONORM' export alone.safetensors -o again_shared.safetensors 2>&1 >/dev/null | grep -c functions | grep -qx 0"
 
 # ---- few people
