@@ -8,6 +8,7 @@
 #include "base/arrays.h"
 #include "base/rehearse.h"
 #include "gp/cv_heldout.h"
+#include "gp/law.h"
 #include "gp/maps.h"
 #include "gp/search.h"
 
@@ -75,6 +76,7 @@ typedef struct kn_method {
     bool alone;         /* each response alone: neither basis nor components */
     bool low_rank;      /* R0 may be of low rank */
     bool held_out_once; /* beyond KN_MANY samples one set is held out instead of folds */
+    bool own_deviance;  /* the deviance of a map is that of its law, not one learned from z */
     /* ---- what it does ---- */
     kn_status (*fit)(kn_ctx *ctx, kn_fit_problem *problem, kn_gp *gp, kn_fit_info *info);
     kn_status (*predict)(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out);
@@ -85,6 +87,12 @@ typedef struct kn_method {
                        kn_mat var);
     kn_status (*covariance)(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
                             kn_mat model, kn_mat noise);
+    /* The law of a whole map [law.h]: of the samples of a part; and of a block of responses from
+     * `first` on, y the block of maps->Y as for kn_gp_maps_from, V count x K and scale count. NULL:
+     * responses are independent. */
+    kn_status (*law)(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *out);
+    kn_status (*law_block)(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first, kn_mat y,
+                           kn_mat V, double *scale);
     /* Sets gp->noise where the fit itself says it, or returns false: noise.h then makes it */
     bool (*known_noise)(kn_gp *gp);
     /* noise (T) of those in a known group, from gp->noise and what groups have of it */

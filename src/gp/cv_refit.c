@@ -1,0 +1,99 @@
+#include "gp/cv_refit.h"
+
+#include <math.h>
+
+#include "gp/completion.h"
+#include "gp/walk.h"
+
+static kn_status mean_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    double *mu = self;
+    (void)ctx;
+    for (ptrdiff_t j = 0; j < b->count; j++) {
+        const double *y = kn_col(b->y, j);
+        double sum = 0;
+        for (ptrdiff_t i = 0; i < b->y.rows; i++)
+            sum += y[i];
+        mu[b->first + j] = sum / (double)b->y.rows;
+    }
+    return KN_OK;
+}
+
+static kn_status rows_of(kn_ctx *ctx, kn_mat X, const ptrdiff_t *rows, ptrdiff_t n, kn_mat *out)
+{
+    if (!X.data)
+        return KN_OK;
+    kn_status status = kn_mat_new(ctx, n, X.cols, out);
+    if (status == KN_OK)
+        kn_mat_rows(X, rows, *out);
+    return status;
+}
+
+static kn_status fold(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_refit_fn fit,
+                      kn_refit *r, kn_gp_maps *out)
+{
+    kn_status status;
+    kn_fold f = {0};
+    kn_part *part = &out->part[r->number];
+    double *filled = NULL;
+    kn_responses Y = *problem->Y;
+    KN_TRY(kn_check_cancel(ctx));
+    KN_TRY(kn_fold_rows(ctx, gp->N, problem->fold, r->number, &f));
+    if (problem->completion)
+        KN_TRY(kn_completion_fold(ctx, problem->completion, f.train, f.n_train, &filled, &Y));
+    r->n = f.n_train;
+    r->train = f.train;
+    r->Y = kn_responses_rows(&Y, f.train, f.n_train);
+    KN_TRY(kn_alloc_d(ctx, gp->T, &part->mu));
+    r->mu = part->mu;
+    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = r->Y},
+                       &(kn_visitor){part->mu, KN_WALK_Y, NULL, mean_block, NULL}, 1));
+    KN_TRY(rows_of(ctx, gp->latent.X, f.train, f.n_train, &r->X));
+    KN_TRY(rows_of(ctx, gp->latent.X, f.test, f.n_test, &r->Xs));
+    KN_TRY(rows_of(ctx, problem->X_alone, f.test, f.n_test, &r->X_alone));
+    KN_TRY(kn_groups_subset(ctx, &gp->latent.groups, f.train, f.n_train, &r->groups));
+    part->n = f.n_test;
+    part->n_train = f.n_train;
+    KN_TRY(fit(ctx, r, part, &out->clamped));
+    part->rows = f.test;
+    f.test = NULL;
+    if (problem->completion)
+        kn_completion_judge(problem->completion, f.train, f.n_train, part->mu);
+    kn_tell(ctx, "cross-validation", r->number + 1, problem->folds, NAN);
+out:
+    kn_groups_clear(&r->groups);
+    kn_mat_clear(&r->X);
+    kn_mat_clear(&r->Xs);
+    kn_mat_clear(&r->X_alone);
+    kn_fold_clear(&f);
+    kn_free(filled);
+    return status;
+}
+
+kn_status kn_refit_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_refit_fn fit,
+                      kn_gp_maps *out)
+{
+    kn_status status;
+    void *part;
+    *out = (kn_gp_maps){.gp = gp, .Y = kn_responses_as_given(problem->Y)};
+    KN_TRY(kn_alloc(ctx, problem->folds, sizeof(kn_part), &part));
+    out->part = part;
+    out->n_parts = problem->folds;
+    for (int k = 0; k < problem->folds; k++)
+        KN_TRY(fold(ctx, gp, problem, fit, &(kn_refit){.gp = gp, .number = k}, out));
+out:
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+void kn_refit_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t h)
+{
+    kn_hold_d(r, KN_NEED_WORK, s->N, 2); /* rows */
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1); /* mu */
+    kn_hold_d(r, KN_NEED_WORK, n, s->F);
+    kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 2 : 1) * s->F);
+    kn_held mark = r->now;
+    kn_walk_need(r, n, kn_walk_width(0, s->T), KN_WALK_Y);
+    kn_let_go(r, mark);
+}
