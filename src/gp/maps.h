@@ -31,6 +31,10 @@ typedef struct kn_part {
     /* or, of a held-out set, that basis and mean as they are */
     kn_mat B;   /* T x P */
     double *mu; /* T */
+    /* its noise where that is not the model's [METHOD 8j]: of each component in a new group, and
+     * outside the basis; NULL: as the model's */
+    double *d; /* P */
+    double s2;
 } kn_part;
 
 typedef struct kn_gp_maps {
@@ -69,6 +73,11 @@ void kn_gp_maps_clear(kn_gp_maps *maps);
 /* For kn_method.block of a method with components. */
 kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
                               kn_mat mean, kn_mat var);
+
+/* Rows `first` ... of the basis of a part: B count x P, of maps->Y the block y as above. The maps
+ * of a part must not be direct. */
+kn_status kn_components_basis(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
+                              kn_mat y, kn_mat B);
 
 /* Maps of n samples in one part that shares the model's basis, not yet filled. */
 kn_status kn_gp_maps_one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_maps *out);
