@@ -19,7 +19,8 @@ static double need_mb(bench *b, const bench_data *d, const kn_settings *o)
     BENCH_TRY(b, kn_room_to_fit(b->ctx, o, &w));
     w.shape.N = w.shape.M = d->Y.rows;
     w.shape.T = d->Y.cols;
-    w.shape.F = d->X.cols;
+    w.shape.F = 2 * d->X.cols; /* with squares */
+    w.shape.value = d->Y.type == KN_F64 ? 8 : 4;
     w.shape.threads = kn_threads(b->ctx);
     kn_need_of(&w.shape, &need);
     return 1e-6 * (kn_need_total(&need) - need.program - need.responses);
