@@ -83,6 +83,11 @@ void kn_gp_maps_clear(kn_gp_maps *maps);
 kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
                               kn_mat mean, kn_mat var);
 
+/* Rows `first` ... of the basis of a part: B count x P, of maps->Y the block y as above. The maps
+ * of a part must not be direct. */
+kn_status kn_components_basis(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
+                              kn_mat y, kn_mat B);
+
 /* Maps of n samples in one part that shares the model's basis, not yet filled. */
 kn_status kn_gp_maps_one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_maps *out);
 
