@@ -124,6 +124,8 @@ kn_status kn_whitened_fit_at(kn_ctx *ctx, kn_fit_problem *p, kn_found *found, pt
     gp->P = w.factors.B.cols; /* as many as asked for, but for rounding */
     t1 = kn_clock();
     kn_cov_theta(&between, &found->at, theta);
+    found->evals = 1; /* those before are counted */
+    found->evals_subsample = found->inner_evals = 0;
     if (!p->spec.additive && gp->P > 0)
         KN_TRY(search(ctx, p, w.factors.Z, found, theta));
     KN_TRY(kn_whitened_at(ctx, &of, &w));

@@ -6,6 +6,7 @@
  * Both have R0 and the number of components that structured noise has found. */
 #include <math.h>
 
+#include "gp/cv_deal.h"
 #include "gp/smtgpr.h"
 #include "gp/whitened.h"
 
