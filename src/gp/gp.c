@@ -11,6 +11,7 @@ void kn_gp_clear(kn_gp *gp)
     kn_latent_clear(&gp->latent);
     kn_mat_clear(&gp->B);
     kn_mat_clear(&gp->UC);
+    kn_mat_clear(&gp->span);
     kn_free(gp->noise);
     kn_free(gp->energy);
     kn_free(gp->slope);

@@ -27,7 +27,8 @@ typedef struct kn_part {
     ptrdiff_t n_train;
     ptrdiff_t *train; /* rows of Y; NULL: the model's basis as it is, no mean to re-estimate */
     kn_mat US;        /* n_train x P; none: the model's basis with the fold's mean */
-    kn_mat rotate;    /* P x P  from the model's U_C to the fold's, for a basis that is held */
+    kn_mat rotate;    /* P x P  from the model's U_C to the fold's, for a basis that is held; Q x P
+                       * from the columns of kn_span_held to the fold's axes */
     /* or, of a held-out set, that basis and mean as they are */
     kn_mat B;   /* T x P */
     double *mu; /* T */

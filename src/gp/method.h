@@ -23,6 +23,7 @@ typedef struct kn_gp_options {
     kn_search_options search;
     ptrdiff_t components; /* 0: auto */
     kn_view basis;        /* data NULL: principal components */
+    bool axes_given;      /* its columns are the components, not the principal axes of its span */
     int folds;            /* of the reference; 0: none */
     const int *groups;    /* N, or NULL: who stays together in them */
     kn_rules rules;       /* of the noise and of the number of components */
