@@ -58,7 +58,7 @@ out:
 kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z)
 {
     double total;
-    return kn_project(ctx, Y, NULL, kn_cols(gp->B, 0, gp->P), Z, &total);
+    return kn_project(ctx, Y, NULL, kn_cols(gp->W.data ? gp->W : gp->B, 0, gp->P), Z, &total);
 }
 
 /* ---- blocks of responses ----------------------------------------------------------------------
