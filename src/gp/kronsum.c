@@ -28,6 +28,7 @@ typedef struct own {
     ptrdiff_t P;         /* components of the structured model */
     kn_limits limits;    /* evaluations; and the time of the fit, while it runs */
     kn_journal *journal; /* of the fit, while it runs */
+    double kept[3];      /* as the file has them: a writer comes back for them */
 } own;
 
 /* Measured on two cores: dsyevd 0.085 ns T^3; about 20 T^3 flops of products and solves and 6 m T^2
@@ -345,7 +346,7 @@ static kn_status arrays(kn_gp *gp, kn_arrays *a)
 {
     kn_status status;
     own *o = gp->own;
-    double kept[3], *data = kept;
+    double *data = NULL;
     KN_TRY(kn_components_arrays(gp, a));
     if (a->reading) {
         void *memory;
@@ -360,9 +361,10 @@ static kn_status arrays(kn_gp *gp, kn_arrays *a)
         kn_free(data);
         return sound ? KN_OK : a->bad(a, "shrinkage");
     }
-    kept[0] = isinf(o->nu) ? -1 : o->nu;
-    kept[1] = (double)o->P;
-    kept[2] = o->limits.evals_left;
+    o->kept[0] = isinf(o->nu) ? -1 : o->nu;
+    o->kept[1] = (double)o->P;
+    o->kept[2] = o->limits.evals_left;
+    data = o->kept;
     KN_TRY(a->doubles(a, "shrinkage", 3, KN_ANY, &data));
 out:
     return status;
