@@ -18,6 +18,7 @@ typedef struct kn_gp {
      * zero and its variance weighs 1 - |row j of B|^2 in response j */
     bool complement_component;
     kn_mat B;    /* T x P basis; for iso noise already times U_C */
+    kn_mat W;    /* T x P  Z = Y W where B is not orthonormal [METHOD 1g]; none: B */
     kn_mat UC;   /* P x P  that rotation; none when C is diagonal */
     kn_mat span; /* T x Q  while fitting: what B has the leading axes of; none: B's own */
     bool pca;    /* the basis came from the responses and is found again in each fold */

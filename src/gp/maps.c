@@ -71,7 +71,7 @@ kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y,
     double total;
     kn_mat B = {0};
     if (!gp->psi)
-        return kn_project(ctx, Y, NULL, kn_cols(gp->B, 0, gp->P), Z, &total);
+        return kn_project(ctx, Y, NULL, kn_cols(gp->W.data ? gp->W : gp->B, 0, gp->P), Z, &total);
     KN_TRY(kn_mat_copy(ctx, gp->B, &B));
     for (ptrdiff_t p = 0; p < B.cols; p++)
         for (ptrdiff_t j = 0; j < B.rows; j++)

@@ -65,7 +65,7 @@ typedef struct kn_gp_maps {
     bool *known;    /* n  in a known group: no slope is applied; NULL: none is */
 } kn_gp_maps;
 
-/* Z = Y B   N x P, of whitened responses Y Psi^-1/2 B; reading Y once */
+/* Z = Y B, or Y W; of whitened responses Y Psi^-1/2 B   N x P, reading Y once */
 kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z);
 /* mean, var: n x count, each may be absent. Standardised units. */
 kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,

@@ -29,6 +29,7 @@ typedef struct kn_gp_options {
     kn_rules rules;       /* of the noise and of the number of components */
     kn_gp_maps *cv;       /* NULL, or where the cross-validated maps go when they were made */
     bool plain;           /* STGPR: each response alone */
+    int shrinkage;        /* MT-Kronsum, as the option is */
 } kn_gp_options;
 
 /* What is to be fitted, and what has been found on the way. */

@@ -352,6 +352,7 @@ static kn_gp_options engine_options(const kn_settings *s, kn_journal *journal, k
                            .groups = s->groups,
                            .rules = (kn_rules)s->rules,
                            .plain = s->plain,
+                           .shrinkage = s->shrinkage,
                            .cv = cv,
                            .search = {.optimiser = (kn_optimiser)s->optimiser,
                                       .restarts = s->restarts,
