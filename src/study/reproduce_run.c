@@ -235,7 +235,7 @@ static kn_status detect(kn_ctx *ctx, evaluation *e, double *top, double *devianc
     }
     KN_TRY(kn_auc_of(ctx, score, abnormal, n, &auc));
     *top = auc.auc;
-    if (r->has_deviance) {
+    if (r->has_deviance && !r->own_deviance) {
         kn_z_source source = kn_z_from_mat(&e->z);
         KN_TRY(kn_deviance_score(ctx, &r->deviance, &source, score));
         KN_TRY(kn_auc_of(ctx, score, abnormal, n, &auc));

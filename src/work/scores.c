@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "data/columns.h"
 #include "data/words.h"
+#include "gp/method.h"
 #include "gp/noise.h"
 #include "model/units.h"
 #include "norm/extrapolation.h"
@@ -251,8 +252,17 @@ kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z)
 
 void kn_scores_take_law(kn_scores *s, ptrdiff_t row, const kn_law_walk *w)
 {
-    for (ptrdiff_t i = 0; i < w->job.maps->n; i++)
+    const kn_reference *r = &s->model->reference;
+    for (ptrdiff_t i = 0; i < w->job.maps->n; i++) {
+        ptrdiff_t t = s->cv_row[row + i];
+        bool kept = t >= 0 && r->own_deviance; /* judged by a model made without it */
         s->joint[row + i] = w->log_p[i] - w->log_null[i];
+        if (!s->model->gp.method->own_deviance)
+            continue;
+        s->deviance[row + i] = kept && isfinite(w->dev[i]) ? r->deviance.ref[t] : w->dev[i];
+        s->deviance_noise[row + i] =
+            kept && isfinite(w->dev_noise[i]) ? r->deviance_noise.ref[t] : w->dev_noise[i];
+    }
 }
 
 kn_status kn_scores_detect(kn_ctx *ctx, kn_scores *s)
