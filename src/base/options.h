@@ -8,7 +8,12 @@
 #include "base/ctx.h"
 
 /* Choices by their place among the words of their row. */
-typedef enum kn_noise { KN_NOISE_STRUCTURED = 0, KN_NOISE_ISO = 1 } kn_noise;
+typedef enum kn_noise {
+    KN_NOISE_STRUCTURED = 0,
+    KN_NOISE_ISO = 1,
+    KN_NOISE_WHITENED = 2,
+    KN_NOISE_AUTO = 3
+} kn_noise;
 typedef enum kn_likelihood { KN_EXACT = 0, KN_PAPER = 1 } kn_likelihood;
 typedef enum kn_optimiser { KN_NESTED = 0, KN_TNEWTON = 1, KN_LBFGS = 2 } kn_optimiser;
 typedef enum kn_task_scale { KN_TASK_SCALE_NONE = 0, KN_TASK_SCALE_SQRTN = 1 } kn_task_scale;

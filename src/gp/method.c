@@ -5,6 +5,7 @@
 #include "gp/kronprod.h"
 #include "gp/smtgpr.h"
 #include "gp/stgpr.h"
+#include "gp/whitened.h"
 
 static const kn_method *const METHODS[] = {&kn_method_smtgpr, &kn_method_stgpr,
                                            &kn_method_kronprod};
@@ -26,6 +27,16 @@ const kn_method *kn_method_find(const char *name)
         if (strcmp(name, METHODS[i]->name) == 0)
             return METHODS[i];
     return NULL;
+}
+
+const kn_method *kn_method_of(const char *name, kn_noise noise)
+{
+    const kn_method *m = kn_method_find(name);
+    if (m != &kn_method_smtgpr)
+        return m;
+    return noise == KN_NOISE_WHITENED ? &kn_method_whitened
+           : noise == KN_NOISE_AUTO   ? &kn_method_noise_auto
+                                      : m;
 }
 
 void kn_fit_problem_clear(kn_fit_problem *p)

@@ -114,5 +114,8 @@ typedef struct kn_method {
 int kn_method_count(void);
 const kn_method *kn_method_at(int number);         /* in the order of the table; NULL: no such */
 const kn_method *kn_method_find(const char *name); /* NULL: no such */
+/* The row by which a method of that name has this noise: S-MTGPR has one for each that is a model
+ * of its own. Models in files are of it too. */
+const kn_method *kn_method_of(const char *name, kn_noise noise);
 
 #endif

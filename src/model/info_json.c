@@ -39,7 +39,7 @@ typedef struct field {
 #define AT(member) offsetof(kn_fit_info, member)
 static const field FIELDS[] = {
     {"method", AT(method), F_METHOD, NULL},
-    {"noise", AT(noise), F_ENUM, WORDS("structured", "iso")},
+    {"noise", AT(noise), F_ENUM, WORDS("structured", "iso", "whitened")},
     {"likelihood", AT(likelihood), F_ENUM, WORDS("exact", "paper")},
     {"n_samples", AT(n_samples), F_SIZE, NULL},
     {"n_covariates", AT(n_covariates), F_SIZE, NULL},
@@ -140,6 +140,20 @@ static json_t *cv_to_json(const kn_cv_summary *cv)
                      kn_json_number(made ? cv->coverage95 : NAN));
 }
 
+static json_t *choice_to_json(const kn_noise_choice *c)
+{
+    return json_pack("{s:o s:o s:o s:o}", "structured", kn_json_number(c->structured), "whitened",
+                     kn_json_number(c->whitened), "gain", kn_json_number(c->gain), "gain_se",
+                     kn_json_number(c->se));
+}
+
+static kn_noise_choice choice_of(json_t *j)
+{
+    return (kn_noise_choice){json_is_object(j), kn_json_value(j, "structured", NAN),
+                             kn_json_value(j, "whitened", NAN), kn_json_value(j, "gain", NAN),
+                             kn_json_value(j, "gain_se", NAN)};
+}
+
 json_t *kn_info_to_json(const kn_fit_info *info)
 {
     json_t *j = json_object();
@@ -175,6 +189,8 @@ json_t *kn_info_to_json(const kn_fit_info *info)
     json_object_set_new(j, "components_curve", curve);
     json_object_set_new(j, "cv", cv_to_json(&info->cv));
     json_object_set_new(j, "loo", cv_to_json(&info->loo));
+    if (info->noise_choice.tried)
+        json_object_set_new(j, "noise_choice", choice_to_json(&info->noise_choice));
     return j;
 }
 
@@ -263,12 +279,14 @@ kn_status kn_info_from_json(kn_ctx *ctx, const char *file, json_t *json, kn_fit_
     *info = (kn_fit_info){0};
     for (size_t i = 0; i < N_FIELDS; i++)
         KN_TRY(read_field(ctx, file, json, &FIELDS[i], (char *)info + FIELDS[i].at));
+    info->method = kn_method_of(info->method->name, info->noise);
     KN_TRY(read_theta(ctx, file, json, info));
     KN_TRY(read_curve(ctx, file, json, info));
     info->cv = cv_of(json_object_get(json, "cv"));
     info->loo = cv_of(json_object_get(json, "loo")); /* absent in the first models: zeros */
     info->rank_residual = json_number_value(json_object_get(json, "rank_residual"));
     info->basis_residual = json_number_value(json_object_get(json, "basis_residual"));
+    info->noise_choice = choice_of(json_object_get(json, "noise_choice"));
 out:
     return status;
 }

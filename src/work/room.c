@@ -176,7 +176,7 @@ kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out)
     out->additive = kn_settings_additive(s);
     kn_status status = kn_check_covariances(ctx, s, KN_ALL_COLUMNS, &sample, &task);
     bool iso = s->noise == KN_NOISE_ISO;
-    out->shape = (kn_need_shape){.method = kn_method_find(s->method),
+    out->shape = (kn_need_shape){.method = kn_method_of(s->method, (kn_noise)s->noise),
                                  .iso = iso,
                                  .rotated = iso && (basis > 0 || !kn_cov_is_spectral(&task)),
                                  .given_basis = basis > 0,

@@ -215,6 +215,8 @@ void kn_score_need(kn_rehearsal *r, const kn_need_shape *s)
     model.N = s->train;
     s->method->need.maps(r, &model, KN_MAPS_PREDICT, rows);
     s->method->need.block(r, &model, KN_MAPS_PREDICT, rows);
+    if (s->value > 0)
+        kn_law_need(r, s, rows, s->P);
 }
 
 /* 61 nodes a response: more than the z of a small batch cost. */
