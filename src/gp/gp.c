@@ -1,5 +1,6 @@
 #include "gp/gp.h"
 
+#include "gp/complement.h"
 #include "gp/method.h"
 #include "gp/share.h"
 
@@ -13,6 +14,9 @@ void kn_gp_clear(kn_gp *gp)
     kn_free(gp->noise);
     kn_free(gp->energy);
     kn_free(gp->slope);
+    kn_free(gp->psi);
+    kn_mat_clear(&gp->D0);
+    kn_free(gp->outside);
     *gp = (kn_gp){0};
 }
 
@@ -135,6 +139,23 @@ out:
     return status;
 }
 
+/* Of whitened responses: the file's rows of D0 are those that the rule says. */
+static kn_status complement_arrays(kn_gp *gp, kn_arrays *a)
+{
+    kn_status status = KN_OK;
+    if (a->reading ? a->has(a, "psi") : gp->psi != NULL)
+        KN_TRY(a->doubles(a, "psi", gp->T, KN_POSITIVE, &gp->psi));
+    if (a->reading ? a->has(a, "outside") : gp->outside != NULL)
+        KN_TRY(a->doubles(a, "outside", gp->T, KN_NOT_NEGATIVE, &gp->outside));
+    if (a->reading ? !a->has(a, "D0") : gp->D0.rows == 0)
+        return KN_OK;
+    if (!gp->complement_component || gp->latent.n_cells != 1)
+        return a->bad(a, "D0");
+    KN_TRY(a->mat_f32(a, "D0", kn_complement_count(&gp->latent), gp->T, &gp->D0));
+out:
+    return status;
+}
+
 kn_status kn_components_arrays(kn_gp *gp, kn_arrays *a)
 {
     kn_status status = KN_OK;
@@ -161,6 +182,7 @@ kn_status kn_components_arrays(kn_gp *gp, kn_arrays *a)
         KN_TRY(a->mat(a, "U_C", gp->P, gp->P, &gp->UC));
     if (a->reading ? a->has(a, "slope") : gp->slope != NULL)
         KN_TRY(a->doubles(a, "slope", gp->T, KN_NOT_NEGATIVE, &gp->slope));
+    KN_TRY(complement_arrays(gp, a));
     if (a->reading && grouped)
         KN_TRY(kn_latent_group_sums(a->ctx, l, kn_mat_none()));
 out:
@@ -170,5 +192,6 @@ out:
 double kn_components_bytes(const kn_gp *gp)
 {
     double N = (double)gp->N, T = (double)gp->T, P = (double)gp->P;
-    return 8 * (N * (double)gp->latent.cell[0].R0.m * gp->latent.n_cells + N * P + T * P);
+    return 8 * (N * (double)gp->latent.cell[0].R0.m * gp->latent.n_cells + N * P + T * P +
+                T * (double)gp->D0.rows);
 }

@@ -22,11 +22,16 @@ typedef struct kn_gp {
     bool pca;                /* the basis came from the responses and is found again in each fold */
     double s2;               /* noise outside the basis (structured), everywhere (iso) */
     double inside[KN_THETA]; /* iso: parameters that do not belong to R0 */
-    void *own;      /* of a method without components; of latent it has X and groups only */
-    double *noise;  /* T  noise variance of each response [METHOD 1d] */
-    double *slope;  /* T  by which held-out means are drawn to the mean of training; NULL: 1 */
-    double *energy; /* P  |z_p|^2 of principal components of many samples, while fitting */
-    bool shared;    /* it has neither X nor groups: points that are no samples instead [share.h] */
+    /* Responses are whitened by psi, and the complement component has a mean [METHOD 1f]; see
+     * maps.h */
+    double *psi;     /* T  variance that each is measured in; NULL: 1 */
+    kn_mat D0;       /* directions kept (complement.h) x T, float32 numbers; none: no such mean */
+    double *outside; /* T  what of each is outside the basis; NULL: 1 - |row j of B|^2 */
+    void *own;       /* of a method without components; of latent it has X and groups only */
+    double *noise;   /* T  noise variance of each response [METHOD 1d] */
+    double *slope;   /* T  by which held-out means are drawn to the mean of training; NULL: 1 */
+    double *energy;  /* P  |z_p|^2 of principal components of many samples, while fitting */
+    bool shared;     /* it has neither X nor groups: points that are no samples instead [share.h] */
 } kn_gp;
 
 void kn_gp_clear(kn_gp *gp);

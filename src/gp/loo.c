@@ -227,6 +227,8 @@ kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const ptrdiff_t *samp
                        "methods only");
     KN_TRY(select_rows(ctx, sample, n, &maps->part[0].mean));
     KN_TRY(select_rows(ctx, sample, n, &maps->part[0].var));
+    if (maps->part[0].smooth.data)
+        KN_TRY(select_rows(ctx, sample, n, &maps->part[0].smooth));
     KN_TRY(kn_alloc_i(ctx, n, &maps->sample));
     for (ptrdiff_t i = 0; i < n; i++)
         maps->sample[i] = sample[i];

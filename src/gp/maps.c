@@ -1,4 +1,5 @@
 /* From latent predictions to responses: mean = mean_lat B', variance = v_lat (B.^2)' [METHOD 1b, 4]
+ * and of whitened responses with a complement that has a mean of its own             [METHOD 1f]
  */
 #include <math.h>
 #include <string.h>
@@ -22,6 +23,13 @@ static void part_clear(kn_part *p)
     kn_mat_clear(&p->rotate);
     kn_mat_clear(&p->B);
     kn_free(p->mu);
+    kn_free(p->psi);
+    kn_free(p->outside);
+    kn_mat_clear(&p->RU);
+    kn_mat_clear(&p->RU_alone);
+    kn_mat_clear(&p->D0);
+    kn_mat_clear(&p->smooth);
+    kn_mat_clear(&p->smooth_alone);
 }
 
 void kn_gp_maps_clear(kn_gp_maps *maps)
@@ -68,14 +76,16 @@ kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y,
  *     [B_f mu] = Y' [US0 1_tr/n]     US0, 1_tr: zero in the rows held out
  *     mean = [mean_lat 1] [B_f mu]'     variance = v_lat (B_f.^2)'
  *
- * (columns of U S^-1 sum to zero, so Y need not be centred first). Chunks of responses are dealt
- * out to the threads. */
+ * (columns of U S^-1 sum to zero, so Y need not be centred first). A smoother of a fold takes its
+ * mean off as  smooth (I - 11'/n) y.  Chunks of responses are dealt out to the threads. */
 
 enum { CHUNK = 256 }; /* responses at a time: [B_f mu] stays in cache */
 
 typedef struct part_factors {
     kn_mat W;    /* N x (P + 1), or N x 1 for a basis that is held: [US0 1_tr/n]; none: no fold */
     kn_mat mean; /* n x (P + 1)   [mean_lat 1] */
+    kn_mat
+        smooth; /* n x N   zero in the columns of those held out; none: no smoother, or as it is */
 } part_factors;
 
 typedef struct block_work {
@@ -97,6 +107,7 @@ static void block_work_clear(block_work *w)
     for (int k = 0; w->factors && k < w->maps->n_parts; k++) {
         kn_mat_clear(&w->factors[k].W);
         kn_mat_clear(&w->factors[k].mean);
+        kn_mat_clear(&w->factors[k].smooth);
     }
     for (int k = 0; w->chunk && k < w->workers; k++) {
         kn_mat_clear(&w->chunk[k].B);
@@ -113,6 +124,20 @@ static ptrdiff_t basis_size(const kn_gp_maps *maps, const kn_part *p)
     return p->direct ? 0 : p->mean.cols - maps->gp->complement_component;
 }
 
+/* smooth (I - 11'/n) among all rows of Y */
+static kn_status spread(kn_ctx *ctx, const kn_gp_maps *maps, const kn_part *p, kn_mat *out)
+{
+    kn_status status = kn_mat_new(ctx, p->n, maps->Y.N, out);
+    for (ptrdiff_t i = 0; status == KN_OK && i < p->n; i++) {
+        double mean = 0;
+        for (ptrdiff_t t = 0; t < p->n_train; t++)
+            mean += kn_at(p->smooth, i, t) / (double)p->n_train;
+        for (ptrdiff_t t = 0; t < p->n_train; t++)
+            kn_col(*out, p->train[t])[i] = kn_at(p->smooth, i, t) - mean;
+    }
+    return status;
+}
+
 static kn_status make_factors(kn_ctx *ctx, const kn_gp_maps *maps, const kn_part *p,
                               part_factors *f)
 {
@@ -120,7 +145,9 @@ static kn_status make_factors(kn_ctx *ctx, const kn_gp_maps *maps, const kn_part
     ptrdiff_t P = basis_size(maps, p), own = p->US.data ? P : 0;
     if (!p->train && !p->mu)
         return KN_OK;
-    if (p->train) {
+    if (p->smooth.data && p->train)
+        KN_TRY(spread(ctx, maps, p, &f->smooth));
+    if (p->train && !p->mu) {
         KN_TRY(kn_mat_new(ctx, maps->Y.N, own + 1, &f->W));
         for (ptrdiff_t q = 0; q <= own; q++)
             for (ptrdiff_t i = 0; i < p->n_train; i++)
@@ -142,7 +169,7 @@ static kn_status block_work_new(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t c
     kn_status status;
     void *memory;
     ptrdiff_t rows = 0, P = 0, width = count < CHUNK ? count : CHUNK;
-    bool folds = false;
+    bool folds = false, smoothers = false;
     w->workers = kn_workers(ctx, count, CHUNK);
     KN_TRY(kn_alloc(ctx, maps->n_parts, sizeof *w->factors, &memory));
     w->factors = memory;
@@ -153,9 +180,12 @@ static kn_status block_work_new(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t c
         rows = p->rows && p->n > rows ? p->n : rows;
         P = basis_size(maps, p) > P ? basis_size(maps, p) : P;
         folds = folds || p->train;
+        smoothers = smoothers || p->smooth.data;
         KN_TRY(make_factors(ctx, maps, p, &w->factors[k]));
     }
-    if (folds && !w->y.data) {
+    if (smoothers && maps->Y.holes)
+        w->y = kn_mat_none(); /* the caller's may be as given, this one's are filled in */
+    if ((folds || smoothers) && !w->y.data) {
         KN_TRY(kn_mat_new(ctx, maps->Y.N, count, &w->own_y));
         kn_responses_block(ctx, &maps->Y, w->first, w->own_y);
         w->y = w->own_y;
@@ -213,6 +243,16 @@ static void variance_weights(kn_mat B, kn_mat B2)
     }
 }
 
+/* The same of whitened responses, at ...: B2_j times psi_j, and outside as it is said. */
+static void whiten_weights(const double *psi, const double *outside, kn_mat B2)
+{
+    for (ptrdiff_t j = 0; outside && j < B2.rows; j++)
+        kn_col(B2, B2.cols - 1)[j] = outside[j];
+    for (ptrdiff_t q = 0; psi && q < B2.cols; q++)
+        for (ptrdiff_t j = 0; j < B2.rows; j++)
+            kn_col(B2, q)[j] *= psi[j];
+}
+
 static void put_rows(const kn_part *p, kn_mat from, kn_mat to)
 {
     for (ptrdiff_t j = 0; j < to.cols; j++) {
@@ -238,43 +278,92 @@ static void draw_in(const block_work *w, const kn_part *p, ptrdiff_t at, kn_mat 
     }
 }
 
+/* A chunk of n responses of part k, from first + at on. */
+typedef struct part_chunk {
+    const kn_part *p;
+    int k;
+    ptrdiff_t at, n, P;
+    kn_mat B;                    /* [B mu], or the model's B itself */
+    const double *psi, *outside; /* n, or NULL */
+    kn_mat rows;                 /* n of the part x n, where they are not neighbours in the maps */
+} part_chunk;
+
+static void chunk_variance(const block_work *w, const part_chunk *c, kn_mat B2)
+{
+    const kn_part *p = c->p;
+    kn_mat v = p->rows ? c->rows : kn_cols(w->var, c->at, c->n);
+    if (p->direct) {
+        kn_mat_set(v, kn_cols(p->var, w->first + c->at, c->n));
+    } else {
+        variance_weights(kn_cols(c->B, 0, c->P), B2);
+        whiten_weights(c->psi, c->outside, B2);
+        kn_gemm(NULL, 1, KN_N, p->var, KN_T, B2, 0, v);
+    }
+    if (p->rows)
+        put_rows(p, v, kn_cols(w->var, c->at, c->n));
+}
+
+/* psi_j^1/2 (mean_lat B_j' + RU D0_j) + mu_j + smooth y_j */
+static void whitened_mean(const block_work *w, const part_chunk *c, kn_mat m)
+{
+    const kn_part *p = c->p;
+    kn_mat D0 = p->D0.data ? p->D0 : w->maps->gp->D0;
+    kn_mat smooth = w->factors[c->k].smooth.data ? w->factors[c->k].smooth : p->smooth;
+    kn_gemm(NULL, 1, KN_N, kn_cols(p->mean, 0, c->P), KN_T, kn_cols(c->B, 0, c->P), 0, m);
+    if (p->RU.cols > 0 && D0.data)
+        kn_gemm(NULL, 1, KN_N, p->RU, KN_N, kn_cols(D0, w->first + c->at, c->n), 1, m);
+    for (ptrdiff_t j = 0; j < c->n; j++) {
+        double unit = c->psi ? sqrt(c->psi[j]) : 1;
+        double mu = p->train || p->mu ? kn_at(c->B, j, c->P) : 0;
+        for (ptrdiff_t i = 0; i < m.rows; i++)
+            kn_col(m, j)[i] = unit * kn_at(m, i, j) + mu;
+    }
+    if (smooth.data)
+        kn_gemm(NULL, 1, KN_N, smooth, KN_N, kn_cols(w->y, c->at, c->n), 1, m);
+}
+
+static void chunk_mean(const block_work *w, const part_chunk *c)
+{
+    const kn_part *p = c->p;
+    kn_mat m = p->rows ? c->rows : kn_cols(w->mean, c->at, c->n);
+    if (p->direct) {
+        kn_mat_set(m, kn_cols(p->mean, w->first + c->at, c->n));
+        for (ptrdiff_t j = 0; j < c->n; j++)
+            for (ptrdiff_t i = 0; i < p->n; i++)
+                kn_col(m, j)[i] += kn_at(c->B, j, 0);
+    } else if (c->psi || p->RU.data || p->smooth.data) {
+        whitened_mean(w, c, m);
+    } else {
+        kn_mat mean = w->factors[c->k].mean;
+        kn_gemm(NULL, 1, KN_N, mean.data ? mean : kn_cols(p->mean, 0, c->P), KN_T, c->B, 0, m);
+    }
+    draw_in(w, p, c->at, c->B, m);
+    if (p->rows)
+        put_rows(p, m, kn_cols(w->mean, c->at, c->n));
+}
+
 /* Mean and variance of part k for responses first + at ... A part that is all rows in order goes
  * straight to its place. */
-static void part_chunk(const block_work *w, int k, ptrdiff_t at, ptrdiff_t n, struct chunk_work *c)
+static void part_block(const block_work *w, int k, ptrdiff_t at, ptrdiff_t n, struct chunk_work *c)
 {
-    const kn_gp_maps *maps = w->maps;
-    const kn_part *p = &maps->part[k];
-    ptrdiff_t P = basis_size(maps, p);
-    kn_mat rows = kn_sub(c->rows, 0, 0, p->n, n), B = kn_sub(c->B, 0, 0, n, P + 1);
-    B = part_basis(w, k, at, B);
-    if (w->mean.data) {
-        kn_mat m = p->rows ? rows : kn_cols(w->mean, at, n);
-        if (p->direct) {
-            kn_mat_set(m, kn_cols(p->mean, w->first + at, n));
-            for (ptrdiff_t j = 0; j < n; j++)
-                for (ptrdiff_t i = 0; i < p->n; i++)
-                    kn_col(m, j)[i] += kn_at(B, j, 0);
-        } else {
-            kn_gemm(NULL, 1, KN_N,
-                    w->factors[k].mean.data ? w->factors[k].mean : kn_cols(p->mean, 0, P), KN_T, B,
-                    0, m);
-        }
-        draw_in(w, p, at, B, m);
-        if (p->rows)
-            put_rows(p, m, kn_cols(w->mean, at, n));
-    }
-    if (w->var.data) {
-        kn_mat v = p->rows ? rows : kn_cols(w->var, at, n);
-        if (p->direct) {
-            kn_mat_set(v, kn_cols(p->var, w->first + at, n));
-        } else {
-            kn_mat B2 = kn_sub(c->B2, 0, 0, n, p->var.cols);
-            variance_weights(kn_cols(B, 0, P), B2);
-            kn_gemm(NULL, 1, KN_N, p->var, KN_T, B2, 0, v);
-        }
-        if (p->rows)
-            put_rows(p, v, kn_cols(w->var, at, n));
-    }
+    const kn_gp *gp = w->maps->gp;
+    const kn_part *p = &w->maps->part[k];
+    const double *psi = p->psi ? p->psi : gp->psi;
+    const double *outside = p->outside ? p->outside : gp->outside;
+    ptrdiff_t P = basis_size(w->maps, p);
+    part_chunk chunk = {.p = p,
+                        .k = k,
+                        .at = at,
+                        .n = n,
+                        .P = P,
+                        .B = part_basis(w, k, at, kn_sub(c->B, 0, 0, n, P + 1)),
+                        .psi = psi ? psi + w->first + at : NULL,
+                        .outside = outside ? outside + w->first + at : NULL,
+                        .rows = kn_sub(c->rows, 0, 0, p->n, n)};
+    if (w->mean.data)
+        chunk_mean(w, &chunk);
+    if (w->var.data)
+        chunk_variance(w, &chunk, kn_sub(c->B2, 0, 0, n, p->direct ? 0 : p->var.cols));
 }
 
 static void chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
@@ -282,7 +371,7 @@ static void chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
     block_work *w = self;
     for (ptrdiff_t at = first; at < last; at += CHUNK)
         for (int k = 0; k < w->maps->n_parts; k++)
-            part_chunk(w, k, at, last - at < CHUNK ? last - at : CHUNK, &w->chunk[worker]);
+            part_block(w, k, at, last - at < CHUNK ? last - at : CHUNK, &w->chunk[worker]);
 }
 
 kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
@@ -309,8 +398,12 @@ void kn_gp_maps_leave_batch(kn_gp_maps *maps)
     for (int k = 0; k < maps->n_parts; k++) {
         kn_part *p = &maps->part[k];
         kn_mat_clear(&p->mean);
+        kn_mat_clear(&p->RU);
+        kn_mat_clear(&p->smooth);
         p->mean = p->alone;
-        p->alone = kn_mat_none();
+        p->RU = p->RU_alone;
+        p->smooth = p->smooth_alone;
+        p->alone = p->RU_alone = p->smooth_alone = kn_mat_none();
     }
     maps->alone = true;
 }

@@ -31,6 +31,15 @@ typedef struct kn_part {
     /* or, of a held-out set, that basis and mean as they are */
     kn_mat B;   /* T x P */
     double *mu; /* T */
+    /* What the complement component says besides [METHOD 1f], one of the two:
+     *     mean_j = psi_j^1/2 (mean_lat B_j' + RU D0_j)  or  psi_j^1/2 mean_lat B_j' + smooth y_j
+     * with y the n_train rows `train`, of which mu is taken first, or all of maps->Y as they are */
+    double *psi;         /* T  a fold's own; NULL: the model's */
+    double *outside;     /* T  as kn_gp.outside; NULL: the model's */
+    kn_mat RU, RU_alone; /* n x directions kept   R0* U */
+    kn_mat D0;           /* directions kept x T  a fold's own; none: the model's */
+    kn_mat smooth;       /* n x n_train, or n x N without `train` */
+    kn_mat smooth_alone;
 } kn_part;
 
 typedef struct kn_gp_maps {

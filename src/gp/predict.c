@@ -1,5 +1,6 @@
 #include "gp/predict.h"
 
+#include "gp/complement.h"
 #include "gp/method.h"
 #include "la/la.h"
 
@@ -90,15 +91,19 @@ static void within_group(const kn_latent *l, const kn_latent_cell *cell, ptrdiff
 }
 
 static kn_status predict_rows(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell,
-                              const kn_newcomers *who, ptrdiff_t row, ptrdiff_t n, facing *f,
-                              kn_mat mean, kn_mat variance, double *clamped)
+                              const kn_newcomers *who, ptrdiff_t row, facing *f,
+                              const kn_latent_said *said, double *clamped)
 {
+    ptrdiff_t n = kn_at_most(who->X.rows - row, ROWS);
+    kn_mat mean = said->mean, variance = said->variance;
     kn_mat xs = kn_sub(who->X, row, 0, n, who->X.cols), ru = kn_sub(f->RU, 0, 0, n, cell->R0.m);
     kn_mat m = kn_sub(f->mean, 0, 0, n, cell->n), v = kn_sub(f->var, 0, 0, n, cell->n);
     kn_status status = cross(ctx, l, &cell->R0, xs, f);
     if (status != KN_OK)
         return status;
     kn_cov_self(&cell->R0.cov, cell->R0.theta, xs, f->sq, f->self);
+    if (said->RU.data)
+        kn_complement_take(l, ru, kn_sub(said->RU, row, 0, n, said->RU.cols));
     kn_gemm(ctx, 1, KN_N, ru, KN_N, f->weights, 0, m);
     for (ptrdiff_t i = 0; who->group && cell->R0.gamma > 0 && i < n; i++)
         for (ptrdiff_t k = 0; who->group[row + i] >= 0 && k < cell->n; k++)
@@ -124,6 +129,13 @@ static kn_status predict_rows(kn_ctx *ctx, const kn_latent *l, const kn_latent_c
 kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, const kn_newcomers *who, kn_mat mean,
                             kn_mat variance, double *clamped)
 {
+    return kn_latent_predict_all(ctx, l, who, &(kn_latent_said){mean, variance, kn_mat_none()},
+                                 clamped);
+}
+
+kn_status kn_latent_predict_all(kn_ctx *ctx, const kn_latent *l, const kn_newcomers *who,
+                                const kn_latent_said *to, double *clamped)
+{
     kn_status status = KN_OK;
     facing f = {0};
     ptrdiff_t rows = who->X.rows, most = rows < ROWS ? rows : ROWS;
@@ -134,8 +146,7 @@ kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, const kn_newcomers 
         KN_TRY(facing_new(ctx, l, cell, most, &f));
         for (ptrdiff_t i = 0; i < rows; i += ROWS) {
             KN_TRY(kn_check_cancel(ctx));
-            KN_TRY(predict_rows(ctx, l, cell, who, i, kn_at_most(rows - i, ROWS), &f, mean,
-                                variance, clamped));
+            KN_TRY(predict_rows(ctx, l, cell, who, i, &f, to, clamped));
         }
         facing_clear(&f);
     }
@@ -178,8 +189,12 @@ kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers
 {
     kn_status status;
     KN_TRY(kn_gp_maps_one_part(ctx, gp, who->X.rows, out));
-    KN_TRY(kn_latent_predict(ctx, &gp->latent, who, out->part[0].mean, out->part[0].var,
-                             &out->clamped));
+    kn_part *part = &out->part[0];
+    if (gp->D0.rows > 0)
+        KN_TRY(kn_mat_new(ctx, part->n, gp->D0.rows, &part->RU));
+    KN_TRY(kn_latent_predict_all(ctx, &gp->latent, who,
+                                 &(kn_latent_said){part->mean, part->var, part->RU},
+                                 &out->clamped));
     if (gp->P == 0) {
         KN_TRY(kn_alloc_d(ctx, out->n, &out->far));
         KN_TRY(kn_latent_far(ctx, &gp->latent, who->X, out->far));

@@ -11,6 +11,14 @@
 kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, const kn_newcomers *who, kn_mat mean,
                             kn_mat variance, double *clamped);
 
+/* The same, and in `RU` (N* x kept, or none) what a complement with a mean is told by: the columns
+ * of R0* U that kn_complement_keeps. */
+typedef struct kn_latent_said {
+    kn_mat mean, variance, RU;
+} kn_latent_said;
+kn_status kn_latent_predict_all(kn_ctx *ctx, const kn_latent *l, const kn_newcomers *who,
+                                const kn_latent_said *to, double *clamped);
+
 /* How far new samples are from training by covariates alone, where there are no components to tell:
  * the model variance of a process with as much noise as signal, R0** - (R0* U).^2 (1 ./ (r + 1)).
  */
