@@ -58,8 +58,10 @@ static kn_status factor(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, pt
     KN_TRY(kn_chol(ctx, k->D, "what the inducing values leave of a task"));
     kn_mat_set(k->W, k->K);
     kn_trsm_left(ctx, KN_N, k->D, k->W);
-    kn_mat_set(k->y, kn_cols(d->Y, t, 1));
-    kn_trsm_left(ctx, KN_N, k->D, k->y);
+    if (d->Y.data) { /* predictions have no use for it */
+        kn_mat_set(k->y, kn_cols(d->Y, t, 1));
+        kn_trsm_left(ctx, KN_N, k->D, k->y);
+    }
 out:
     return status;
 }
