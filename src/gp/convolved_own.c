@@ -1,6 +1,7 @@
 #include "gp/convolved_own.h"
 
 #include <math.h>
+#include <string.h>
 
 kn_status kn_convolved_own(kn_ctx *ctx, kn_gp *gp)
 {
@@ -33,14 +34,19 @@ out:
 }
 
 /* form, widths, Q, M, evaluations, restarts, jitter */
-enum { PLAN = 7 };
+enum { PLAN = KN_CONV_NUMBERS };
 
-static kn_status plan_array(kn_conv_plan *plan, double *jitter, kn_arrays *a)
+static kn_status plan_array(kn_convolved *own, kn_arrays *a)
 {
     kn_status status;
-    double numbers[PLAN] = {plan->how,           plan->widths, (double)plan->Q, (double)plan->M,
-                            (double)plan->evals, plan->restarts, *jitter};
-    double *data = a->reading ? NULL : numbers;
+    kn_conv_plan *plan = &own->spec.plan;
+    double *jitter = &own->model.c.jitter, *data = NULL;
+    const double numbers[PLAN] = {plan->how,       plan->widths,    (double)plan->Q,
+                                  (double)plan->M, plan->evals, plan->restarts, *jitter};
+    if (!a->reading) {
+        memcpy(own->numbers, numbers, sizeof numbers);
+        data = own->numbers;
+    }
     KN_TRY(a->doubles(a, "plan", PLAN, KN_ANY, &data));
     if (!a->reading)
         return KN_OK;
@@ -135,7 +141,7 @@ kn_status kn_convolved_arrays(kn_gp *gp, kn_arrays *a)
     if (a->reading)
         KN_TRY(kn_convolved_own(a->ctx, gp));
     kn_convolved *own = gp->own;
-    KN_TRY(plan_array(&own->spec.plan, &own->model.c.jitter, a));
+    KN_TRY(plan_array(own, a));
     KN_TRY(column_arrays(gp, &own->spec, a));
     KN_TRY(fixed_arrays(gp, &own->spec, &own->model.fixed, a));
     KN_TRY(process_arrays(gp, &own->spec.plan, &own->model, a));
