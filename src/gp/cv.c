@@ -8,6 +8,7 @@
 #include "cov/diagonal.h"
 #include "gp/completion.h"
 #include "gp/cv_deal.h"
+#include "gp/cv_energy.h"
 #include "gp/cv_fold.h"
 #include "gp/fit_steps.h"
 #include "gp/predict.h"
@@ -112,6 +113,27 @@ out:
     return status;
 }
 
+/* The noise of a fold, as the law of its maps has it: s2 is what its basis leaves of it [METHOD
+ * 8j].
+ */
+static kn_status fold_noise(kn_ctx *ctx, const kn_gp *gp, const kn_latent *model, const kn_fold *f,
+                            kn_part *part)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t outside = gp->T - model->P;
+    if (gp->spec.noise != KN_NOISE_STRUCTURED)
+        return KN_OK;
+    KN_TRY(
+        kn_alloc_d(ctx, model->P + 1, &part->d)); /* of no component too it says that s2 is own */
+    for (ptrdiff_t p = 0; p < model->P; p++)
+        part->d[p] = kn_latent_noise(model, p);
+    if (outside > 0)
+        part->s2 =
+            fmax(f->total - kn_sumsq(f->Z_train), 0) / ((double)f->n_train * (double)outside);
+out:
+    return status;
+}
+
 /* far NULL, or where it goes for the rows held out. */
 static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_mat X_alone, kn_fold *f, kn_part *part,
                            double *clamped, double *far)
@@ -129,6 +151,7 @@ static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_mat X_alone, kn_fold
     KN_TRY(
         kn_latent_predict(ctx, &model, &(kn_newcomers){.X = Xs}, part->mean, part->var, clamped));
     KN_TRY(fold_alone(ctx, &model, X_alone, f, part));
+    KN_TRY(fold_noise(ctx, gp, &model, f, part));
     if (far)
         KN_TRY(fold_far(ctx, &model, Xs, f, far));
     if (gp->spec.identity && !gp->complement_component)
@@ -239,7 +262,9 @@ kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
     kn_status status;
     void *memory;
     double *far = NULL;
-    kn_fold f = {.n_train = held->rows.n_train, .n_test = held->rows.n_test};
+    kn_fold f = {.n_train = held->rows.n_train,
+                 .n_test = held->rows.n_test,
+                 .total = held->basis.total};
     ptrdiff_t P = gp->P < held->basis.Z.cols ? gp->P : held->basis.Z.cols;
     *out = (kn_gp_maps){.gp = gp,
                         .Y = kn_responses_as_given(problem->Y),
@@ -331,6 +356,8 @@ static kn_status completed_given(kn_ctx *ctx, const kn_gp *gp, const kn_response
     for (ptrdiff_t i = 0; i < f->n_train; i++)
         f->train[i] = i; /* all rows of Z */
     KN_TRY(kn_fold_given(ctx, Z, f));
+    if (gp->spec.noise == KN_NOISE_STRUCTURED)
+        KN_TRY(kn_folds_energy(ctx, Y, f, 1));
 out:
     if (f->train != train)
         kn_free(f->train);
@@ -423,6 +450,8 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
     }
     if (gp->pca)
         KN_TRY(kn_folds_pca(ctx, gram, gp->P, each, problem->folds));
+    else if (gp->spec.noise == KN_NOISE_STRUCTURED)
+        KN_TRY(kn_folds_energy(ctx, problem->Y, f, problem->folds));
     for (int k = 0; k < problem->folds; k++) {
         KN_TRY(kn_check_cancel(ctx));
         if (signs)
@@ -476,6 +505,7 @@ static void part_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrd
     if (direct)
         kn_hold_d(r, KN_NEED_WORK, h, s->P);
     kn_let_go(r, direct ? mark : kept);
+    kn_hold_d(r, KN_NEED_WORK, s->P + 1, 1);
     kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * (s->P + 1));
 }
 

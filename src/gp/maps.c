@@ -30,6 +30,7 @@ static void part_clear(kn_part *p)
     kn_mat_clear(&p->D0);
     kn_mat_clear(&p->smooth);
     kn_mat_clear(&p->smooth_alone);
+    kn_free(p->d);
 }
 
 void kn_gp_maps_clear(kn_gp_maps *maps)
@@ -384,6 +385,37 @@ kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t fir
     kn_la_parallel(ctx, count, CHUNK, chunks, &w);
 out:
     block_work_clear(&w);
+    return status;
+}
+
+typedef struct basis_work {
+    block_work w; /* of one part */
+    kn_mat B;     /* where it goes */
+} basis_work;
+
+static void basis_chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
+{
+    basis_work *b = self;
+    ptrdiff_t P = b->B.cols;
+    for (ptrdiff_t at = first; at < last; at += CHUNK) {
+        ptrdiff_t n = last - at < CHUNK ? last - at : CHUNK;
+        kn_mat B = part_basis(&b->w, 0, at, kn_sub(b->w.chunk[worker].B, 0, 0, n, P + 1));
+        kn_mat_set(kn_sub(b->B, at, 0, n, P), kn_cols(B, 0, P));
+    }
+}
+
+kn_status kn_components_basis(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
+                              kn_mat y, kn_mat B)
+{
+    kn_status status;
+    kn_gp_maps one = *maps; /* its part alone */
+    one.part = &maps->part[part];
+    one.n_parts = 1;
+    basis_work b = {.w = {.maps = &one, .first = first, .y = y}, .B = B};
+    KN_TRY(block_work_new(ctx, &one, B.rows, &b.w));
+    kn_la_parallel(ctx, B.rows, CHUNK, basis_chunks, &b);
+out:
+    block_work_clear(&b.w);
     return status;
 }
 

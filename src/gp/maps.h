@@ -40,6 +40,10 @@ typedef struct kn_part {
     kn_mat D0;           /* directions kept x T  a fold's own; none: the model's */
     kn_mat smooth;       /* n x n_train, or n x N without `train` */
     kn_mat smooth_alone;
+    /* its noise where that is not the model's [METHOD 8j]: of each component in a new group, and
+     * outside the basis; NULL: as the model's */
+    double *d; /* P */
+    double s2;
 } kn_part;
 
 typedef struct kn_gp_maps {
@@ -78,6 +82,11 @@ void kn_gp_maps_clear(kn_gp_maps *maps);
 /* For kn_method.block of a method with components. */
 kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
                               kn_mat mean, kn_mat var);
+
+/* Rows `first` ... of the basis of a part: B count x P, of maps->Y the block y as above. The maps
+ * of a part must not be direct. */
+kn_status kn_components_basis(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
+                              kn_mat y, kn_mat B);
 
 /* Maps of n samples in one part that shares the model's basis, not yet filled. */
 kn_status kn_gp_maps_one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_maps *out);

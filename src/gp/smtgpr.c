@@ -10,6 +10,7 @@
 #include "gp/covariance.h"
 #include "gp/cv_deal.h"
 #include "gp/fit_steps.h"
+#include "gp/law_components.h"
 #include "gp/loo.h"
 #include "gp/noise.h"
 #include "gp/pilot.h"
@@ -410,6 +411,8 @@ const kn_method kn_method_smtgpr = {
     .cv = kn_components_cv,
     .block = kn_components_block,
     .covariance = kn_components_covariance,
+    .law = kn_components_law,
+    .law_block = kn_components_law_block,
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
     .group_share = kn_components_group_share,

@@ -61,35 +61,26 @@ static kn_view view(kn_mat m)
     return v;
 }
 
-static kn_settings options_of(const kn_run *run, uint64_t seed)
+/* Whether a fit that returned this does not take such data, so that nothing is wrong but the choice
+ * of a system for them. */
+static bool is_refusal(kn_status status)
 {
-    enum { PAPER_EVALUATIONS = 100 }; /* where fmin_tnc, the paper's optimiser, stops by default */
-    kn_settings o;
-    kn_settings_init(&o);
-    o.calibrate = KN_CALIBRATE_NONE; /* z as the paper has it */
-    o.method = kn_method_name[run->method];
-    o.components = (int)run->components;
-    o.seed = seed;
-    if (run->method == KN_RUN_KRONPROD ||
-        (run->method == KN_RUN_SMTGPR &&
-         (run->variant == KN_VAR_PAPER || run->variant == KN_VAR_ISO_EXACT)))
-        o.noise = KN_NOISE_ISO;
-    if (run->variant == KN_VAR_CLASSIC)
-        o.rules = KN_RULES_CLASSIC;
-    if (run->method == KN_RUN_SMTGPR && run->variant == KN_VAR_PAPER) {
-        o.likelihood = KN_PAPER;
-        o.optimiser = KN_TNEWTON;
-        o.max_evals = PAPER_EVALUATIONS;
-        o.sample_kernel = o.task_kernel = "linear+se+iso";
-    }
-    return o;
+    return status == KN_ERR_ARGUMENT || status == KN_ERR_SHAPE || status == KN_ERR_DATA;
 }
 
-/* The model that knows of noise which scans of one pattern share. */
-static bool additive(const kn_run *run)
+/* A sentence of the library as the command prints it: {key=value} is --key value. */
+static void spell(const char *said, char *out, size_t size)
 {
-    return run->method == KN_RUN_STGPR || run->variant == KN_VAR_DEFAULT ||
-           run->variant == KN_VAR_KNOWN;
+    bool inside = false;
+    size_t n = 0;
+    for (; *said && n + 2 < size; said++) {
+        inside = *said == '{' || (inside && *said != '}');
+        if (*said == '{')
+            out[n++] = '-', out[n++] = '-';
+        else if (*said != '}')
+            out[n++] = inside && *said == '=' ? ' ' : inside && *said == '_' ? '-' : *said;
+    }
+    out[n] = '\0';
 }
 
 /* ---- evaluation --------------------------------------------------------------------------- */
@@ -257,39 +248,58 @@ out:
     return status;
 }
 
-kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_result *out)
+static void take_values(const evaluation *e, const kn_fit_info *info, double *value)
 {
-    kn_status status;
-    kn_model *model = NULL;
-    kn_fit_info info;
-    evaluation e = {0};
     double mean[KN_N_METRICS], all[KN_N_METRICS];
-    kn_settings o = options_of(&out->run, seed);
-    /* folds do as the split does, and scans of one pattern share noise */
-    if (out->run.split == KN_BY_PATTERN || additive(&out->run))
-        o.groups = h->pattern;
-    KN_TRY(kn_fit_arrays(ctx, view(h->X), view(h->Y), &o, &model));
-    KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model, but not a result */
-    kn_model_info(model, &info);
-    KN_TRY(evaluation_new(ctx, h, model, &e));
-    if (out->run.variant == KN_VAR_KNOWN)
-        KN_TRY(know_patterns(ctx, &e));
-    KN_TRY(predict(ctx, &e));
-    kn_metrics_mean(e.metrics, mean);
-    kn_metrics_mean(e.metrics_all, all);
-    double *value = out->value;
+    kn_metrics_mean(e->metrics, mean);
+    kn_metrics_mean(e->metrics_all, all);
     value[KN_Q_R2] = mean[KN_METRIC_R2];
     value[KN_Q_RHO2] = mean[KN_METRIC_RHO2];
     value[KN_Q_RHO2_ALL] = all[KN_METRIC_RHO2];
     value[KN_Q_MSLL] = mean[KN_METRIC_MSLL];
     value[KN_Q_Z2] = mean[KN_METRIC_Z2];
-    KN_TRY(detect(ctx, &e, &value[KN_Q_AUC_TOP], &value[KN_Q_AUC_DEVIANCE]));
-    value[KN_Q_LML] = info.lml;
-    value[KN_Q_EVALUATIONS] = info.evaluations;
-    value[KN_Q_SECONDS_FIT] = info.seconds_basis + info.seconds_fit;
-    value[KN_Q_SECONDS_PREDICT] = e.seconds;
+    value[KN_Q_LML] = info->lml;
+    value[KN_Q_EVALUATIONS] = info->evaluations;
+    value[KN_Q_SECONDS_FIT] = info->seconds_basis + info->seconds_fit;
+    value[KN_Q_SECONDS_PREDICT] = e->seconds;
+}
+
+kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_result *out)
+{
+    kn_status status;
+    kn_options *options = NULL;
+    kn_settings o;
+    kn_model *model = NULL;
+    kn_fit_info info;
+    evaluation e = {0};
+    const kn_run *run = &out->run;
+    for (int q = 0; q < KN_N_QUANTITIES; q++)
+        out->value[q] = NAN;
+    KN_TRY(kn_system_options(ctx, run->method, run->variant, &options));
+    KN_TRY(kn_settings_of(ctx, options, "fit", &o));
+    o.components = (int)run->components;
+    o.seed = seed;
+    /* folds do as the split does, and scans of one pattern share noise */
+    if (run->split == KN_BY_PATTERN || kn_variants[run->variant].groups)
+        o.groups = h->pattern;
+    status = kn_fit_arrays(ctx, view(h->X), view(h->Y), &o, &model);
+    if (is_refusal(status)) {
+        spell(kn_message(ctx), out->refused, sizeof out->refused);
+        status = KN_OK;
+        goto out;
+    }
+    KN_TRY(status);
+    KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model, but not a result */
+    kn_model_info(model, &info);
+    KN_TRY(evaluation_new(ctx, h, model, &e));
+    if (run->variant == KN_VAR_KNOWN)
+        KN_TRY(know_patterns(ctx, &e));
+    KN_TRY(predict(ctx, &e));
+    take_values(&e, &info, out->value);
+    KN_TRY(detect(ctx, &e, &out->value[KN_Q_AUC_TOP], &out->value[KN_Q_AUC_DEVIANCE]));
 out:
     evaluation_clear(&e);
     kn_model_free(model);
+    kn_options_free(options);
     return status;
 }
