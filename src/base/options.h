@@ -60,7 +60,8 @@ typedef struct kn_settings {
                         * and share noise in the additive model */
     /* which covariates are categories and so on, data/design.h; NULL: numbers alone */
     const struct kn_design_options *design;
-    const bool *smooth_columns;   /* of the covariates: those that `smooth` names; NULL: all numbers */
+    const bool
+        *smooth_columns; /* of the covariates: those that `smooth` names; NULL: all numbers */
     const ptrdiff_t *table_order; /* N  the sample at each place of the table; NULL: in order */
 } kn_settings;
 

@@ -38,8 +38,8 @@ static kn_status unknown(kn_ctx *ctx, const kn_recipe *recipe, const char *optio
     kn_listing list = {.most = KN_NAMES_LISTED};
     for (ptrdiff_t k = 0; k < recipe->n; k++)
         kn_listing_add(&list, recipe->column[k].name);
-    return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s=%s}: no covariate '%s', there %s %s",
-                   option, item.text, kn_clipped(name).text, recipe->n == 1 ? "is" : "are", list.text);
+    return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s=%s}: no covariate '%s', there %s %s", option,
+                   item.text, kn_clipped(name).text, recipe->n == 1 ? "is" : "are", list.text);
 }
 
 static kn_status check_pair(kn_ctx *ctx, const kn_recipe *recipe, kn_clip item, kn_interaction pair)

@@ -11,14 +11,15 @@
 #include "gp/covariance.h"
 #include "gp/cv_refit.h"
 #include "gp/fit_steps.h"
+#include "gp/law_components.h"
 #include "gp/noise.h"
 #include "gp/pilot.h"
 #include "la/la.h"
 
 /* Sums that nobody waits for: m^3, (NP)^3 and N^3 P for each of some hundred evaluations. */
 enum { MOST_M = 500, MOST_DENSE = 3000, MOST_PITC = 2000, MOST_RESPONSES = 1000 };
-enum { MOST_EVALS = 300 };                   /* of one search */
-static const double FLOPS = 20e9;            /* a second: Cholesky factors of some hundred rows */
+enum { MOST_EVALS = 300 };                     /* of one search */
+static const double FLOPS = 20e9;              /* a second: Cholesky factors of some hundred rows */
 static const double PITC = 3, DENSE = 7 / 3.0; /* times N^3 P, (NP)^3 for value and gradient */
 
 static kn_status check_sizes(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t P)
@@ -40,10 +41,11 @@ static kn_status check_sizes(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N,
                        "%.1f GB and about %.0f s for each evaluation; at most %d numbers",
                        N, P, 16e-9 * all * all, seconds, MOST_DENSE);
     if (plan->how == KN_INDUCING_PITC && N > MOST_PITC)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "convolved: {inducing=pitc} takes N^3 P: about %.0f s for each evaluation of "
-                       "%td samples and %td tasks; at most %d samples",
-                       seconds, N, P, MOST_PITC);
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "convolved: {inducing=pitc} takes N^3 P: about %.0f s for each evaluation of "
+            "%td samples and %td tasks; at most %d samples",
+            seconds, N, P, MOST_PITC);
     if (seconds > 0.1)
         kn_log(ctx, KN_LOG_INFO,
                "convolved: about %.1f s for each of some hundred evaluations, in every fold again",
@@ -194,7 +196,7 @@ static kn_status fold(kn_ctx *ctx, const kn_refit *r, kn_part *part, double *cla
     kn_conv_model model = {0};
     kn_mat Z = {0}, var = {0};
     kn_conv_search search = {.number = r->number, .journal = own->journal};
-    KN_TRY(kn_conv_fold_tasks(ctx, r, &Z, &part->B));
+    KN_TRY(kn_conv_fold_tasks(ctx, r, &Z, part));
     KN_TRY(kn_conv_model_new(ctx, &own->spec, r->X, Z, &search, &model));
     if (search.stop == KN_STOP_CANCELLED) /* half a fold is none */
         KN_TRY(kn_check_cancel(ctx));
@@ -208,6 +210,8 @@ static kn_status fold(kn_ctx *ctx, const kn_refit *r, kn_part *part, double *cla
         who = (kn_conv_samples){r->X_alone, part->alone, var};
         KN_TRY(kn_conv_model_predict(ctx, &own->spec, &model, r->X, &who, clamped));
     }
+    part->d = model.d;
+    model.d = NULL;
 out:
     kn_conv_model_clear(&model);
     kn_mat_clear(&var);
@@ -227,9 +231,9 @@ static kn_status predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, 
     kn_status status;
     const kn_convolved *own = gp->own;
     KN_TRY(kn_gp_maps_one_part(ctx, gp, who->X.rows, out));
-    KN_TRY(kn_conv_model_predict(
-        ctx, &own->spec, &own->model, gp->latent.X,
-        &(kn_conv_samples){who->X, out->part[0].mean, out->part[0].var}, &out->clamped));
+    KN_TRY(kn_conv_model_predict(ctx, &own->spec, &own->model, gp->latent.X,
+                                 &(kn_conv_samples){who->X, out->part[0].mean, out->part[0].var},
+                                 &out->clamped));
 out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);
@@ -244,9 +248,10 @@ static kn_status loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_
     KN_TRY(kn_gp_maps_one_part(ctx, gp, gp->N, out));
     KN_TRY(kn_mat_new(ctx, gp->N, gp->P, &Z));
     KN_TRY(kn_gp_coordinates(ctx, gp, Y, Z));
-    KN_TRY(kn_conv_model_leave(
-        ctx, &own->spec, &own->model, Z,
-        &(kn_conv_samples){gp->latent.X, out->part[0].mean, out->part[0].var}, &out->clamped));
+    KN_TRY(
+        kn_conv_model_leave(ctx, &own->spec, &own->model, Z,
+                            &(kn_conv_samples){gp->latent.X, out->part[0].mean, out->part[0].var},
+                            &out->clamped));
 out:
     kn_mat_clear(&Z);
     if (status != KN_OK)
@@ -279,8 +284,8 @@ const kn_method kn_method_convolved = {
     .cv = cv,
     .block = kn_components_block,
     .covariance = kn_components_covariance,
-    .law = kn_conv_law,
-    .law_block = kn_conv_law_block,
+    .law = kn_components_law,
+    .law_block = kn_components_law_block,
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
     .group_share = kn_components_group_share,

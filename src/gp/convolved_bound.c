@@ -225,8 +225,8 @@ static kn_status leave_one(kn_ctx *ctx, const work *k, const kn_conv_data *d, le
     for (ptrdiff_t t = 0; t < c->T; t++) {
         const double *r = kn_col(l->R, t);
         kn_col(residual, t)[n] = kn_at(d->Y, n, t) - kn_vec_dot(m, r, l->x.data);
-        kn_col(var, t)[n] = kn_conv_variance(c, t) - kn_sumsq(kn_cols(l->V, t, 1)) +
-                            kn_vec_dot(m, r, r);
+        kn_col(var, t)[n] =
+            kn_conv_variance(c, t) - kn_sumsq(kn_cols(l->V, t, 1)) + kn_vec_dot(m, r, r);
     }
 out:
     return status;

@@ -107,8 +107,7 @@ void kn_conv_cross_gradient(const kn_conv *c, ptrdiff_t t, kn_mat fu, kn_mat dK,
 {
     for (ptrdiff_t q = 0; q < c->Q; q++) {
         double S = kn_at(c->S, t, q);
-        slopes s =
-            contract(c->F, kn_at(c->tau, t, q), c->nu[q], fu, kn_cols(dK, q * c->M, c->M));
+        slopes s = contract(c->F, kn_at(c->tau, t, q), c->nu[q], fu, kn_cols(dK, q * c->M, c->M));
         kn_col(g->S, q)[t] += s.g;
         kn_col(g->tau, q)[t] += S * s.a;
         g->nu[q] += S * s.b;

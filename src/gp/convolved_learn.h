@@ -9,7 +9,7 @@
 typedef struct kn_conv_plan { /* what is asked for: the same for folds */
     kn_inducing how;
     kn_widths widths;
-    ptrdiff_t Q, M;     /* M: at most, fewer where samples have fewer different places */
+    ptrdiff_t Q, M;      /* M: at most, fewer where samples have fewer different places */
     int evals, restarts; /* at most in each search, 0: at the start only; further starts */
 } kn_conv_plan;
 
@@ -40,7 +40,7 @@ kn_status kn_conv_learn(kn_ctx *ctx, const kn_conv_plan *plan, kn_mat X, const k
                         kn_conv_search *search, kn_conv *c);
 
 void kn_conv_places_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t F, ptrdiff_t M); /* passes */
-void kn_conv_data_need(kn_rehearsal *r, bool pairs, ptrdiff_t N, ptrdiff_t M); /* leaves it */
+void kn_conv_data_need(kn_rehearsal *r, bool pairs, ptrdiff_t N, ptrdiff_t M);    /* leaves it */
 /* Leaves c; T tasks of N samples. */
 void kn_conv_learn_need(kn_rehearsal *r, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t T);
 

@@ -41,8 +41,8 @@ static kn_status plan_array(kn_convolved *own, kn_arrays *a)
     kn_status status;
     kn_conv_plan *plan = &own->spec.plan;
     double *jitter = &own->model.c.jitter, *data = NULL;
-    const double numbers[PLAN] = {plan->how,       plan->widths,    (double)plan->Q,
-                                  (double)plan->M, plan->evals, plan->restarts, *jitter};
+    const double numbers[PLAN] = {plan->how,   plan->widths,   (double)plan->Q, (double)plan->M,
+                                  plan->evals, plan->restarts, *jitter};
     if (!a->reading) {
         memcpy(own->numbers, numbers, sizeof numbers);
         data = own->numbers;
@@ -53,13 +53,13 @@ static kn_status plan_array(kn_convolved *own, kn_arrays *a)
     for (int i = 0; i < PLAN - 1; i++)
         if (!(data[i] >= -1 && data[i] <= 1e9) || data[i] != floor(data[i]))
             status = a->bad(a, "plan");
-    if (status == KN_OK && (data[0] < 0 || data[0] > KN_INDUCING_NONE || data[1] < 0 ||
-                            data[1] > KN_WIDTHS_SHARED || data[2] < 1 || data[3] < 1 ||
-                            data[5] < 0 || !(data[6] >= 0 && data[6] < 1)))
+    if (status == KN_OK &&
+        (data[0] < 0 || data[0] > KN_INDUCING_NONE || data[1] < 0 || data[1] > KN_WIDTHS_SHARED ||
+         data[2] < 1 || data[3] < 1 || data[5] < 0 || !(data[6] >= 0 && data[6] < 1)))
         status = a->bad(a, "plan");
     if (status == KN_OK) {
-        *plan = (kn_conv_plan){(kn_inducing)data[0], (kn_widths)data[1],  (ptrdiff_t)data[2],
-                               (ptrdiff_t)data[3],   (int)data[4], (int)data[5]};
+        *plan = (kn_conv_plan){(kn_inducing)data[0], (kn_widths)data[1], (ptrdiff_t)data[2],
+                               (ptrdiff_t)data[3],   (int)data[4],       (int)data[5]};
         *jitter = data[6];
     }
     kn_free(data);

@@ -155,8 +155,8 @@ static kn_status gradients(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
     kn_gemm(ctx, 1, KN_N, k->m1, KN_N, k->Ui, 0, k->m2);
     for (ptrdiff_t j = 0; j < m; j++)
         for (ptrdiff_t i = 0; i < m; i++)
-            kn_col(k->m2, j)[i] += 0.5 * (kn_at(k->Ui, i, j) - kn_at(k->Ai, i, j) -
-                                          k->a.data[i] * k->a.data[j]);
+            kn_col(k->m2, j)[i] +=
+                0.5 * (kn_at(k->Ui, i, j) - kn_at(k->Ai, i, j) - k->a.data[i] * k->a.data[j]);
     kn_conv_inducing_gradient(c, d->uu, k->m2, g);
 out:
     return status;

@@ -1,5 +1,7 @@
 #include "gp/convolved_tasks.h"
 
+#include <math.h>
+
 #include "data/design.h"
 #include "gp/components.h"
 #include "gp/convolved_own.h"
@@ -27,19 +29,21 @@ static kn_status find_smooth(kn_ctx *ctx, const kn_gp_options *o, kn_conv_spec *
             s->smooth[s->n_smooth++] = k->x;
     }
     if (numbers == 0)
-        return kn_fail(ctx, KN_ERR_DATA,
-                       "convolved: x is categorical: no covariate is a number that varies, expected "
-                       "one to smooth over");
+        return kn_fail(
+            ctx, KN_ERR_DATA,
+            "convolved: x is categorical: no covariate is a number that varies, expected "
+            "one to smooth over");
     if (s->n_smooth == 0)
         return kn_fail(ctx, KN_ERR_DATA,
                        "convolved: what {smooth=%s} names does not vary, expected a covariate that "
                        "does",
                        t->smooth_text);
     if (s->n_smooth > KN_CONV_SMOOTH)
-        return kn_fail(ctx, KN_ERR_DATA,
-                       "convolved: more than %d continuous covariates: there are %td, name those to "
-                       "smooth over with {smooth}",
-                       KN_CONV_SMOOTH, s->n_smooth);
+        return kn_fail(
+            ctx, KN_ERR_DATA,
+            "convolved: more than %d continuous covariates: there are %td, name those to "
+            "smooth over with {smooth}",
+            KN_CONV_SMOOTH, s->n_smooth);
 out:
     return status;
 }
@@ -87,67 +91,45 @@ out:
 
 typedef struct loadings {
     kn_mat US, B;
+    const double *mu;
+    double total; /* |Y - 1 mu'|^2 */
 } loadings;
 
 static kn_status loadings_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     loadings *l = self;
     kn_gemm(ctx, 1, KN_T, b->y, KN_N, l->US, 0, kn_sub(l->B, b->first, 0, b->count, l->B.cols));
+    for (ptrdiff_t j = 0; j < b->count; j++)
+        for (ptrdiff_t i = 0; i < b->y.rows; i++) {
+            double e = kn_at(b->y, i, j) - l->mu[b->first + j];
+            l->total += e * e;
+        }
     return KN_OK;
 }
 
-kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_mat *B)
+kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_part *part)
 {
     kn_status status;
     kn_fold f = {.n_train = r->n};
-    double total;
+    double total = 0;
     if (!r->gp->pca) {
         KN_TRY(kn_mat_new(ctx, r->n, r->gp->P, Z));
         KN_TRY(kn_project(ctx, &r->Y, r->mu, r->gp->B, *Z, &total));
         goto out;
     }
     KN_TRY(kn_fold_completed(ctx, &r->Y, r->gp->P, &f));
-    KN_TRY(kn_mat_new(ctx, r->gp->T, f.US.cols, B));
-    loadings l = {f.US, *B};
+    KN_TRY(kn_mat_new(ctx, r->gp->T, f.US.cols, &part->B));
+    loadings l = {f.US, part->B, r->mu, 0};
     KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = r->Y},
                        &(kn_visitor){&l, KN_WALK_Y, NULL, loadings_block, NULL}, 1));
     *Z = f.Z_train;
     f.Z_train = kn_mat_none();
+    total = l.total;
 out:
+    if (status == KN_OK && r->gp->T > Z->cols)
+        part->s2 = fmax(total - kn_sumsq(*Z), 0) / ((double)r->n * (double)(r->gp->T - Z->cols));
     kn_fold_clear(&f);
     return status;
-}
-
-/* ---- the law of a map ---- */
-
-kn_status kn_conv_law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *out)
-{
-    kn_status status;
-    const kn_gp *gp = maps->gp;
-    const kn_part *p = &maps->part[part];
-    *out = (kn_law){.K = p->var.cols, .d0 = gp->s2};
-    KN_TRY(kn_mat_copy(ctx, p->var, &out->v));
-    KN_TRY(kn_alloc_d(ctx, out->K, &out->d));
-    for (ptrdiff_t k = 0; k < out->K; k++)
-        out->d[k] = gp->latent.d[k];
-    if (out->K < gp->T && gp->s2 > 0)
-        KN_TRY(kn_alloc_d(ctx, p->n, &out->v0));
-out:
-    if (status != KN_OK)
-        kn_law_clear(out);
-    return status;
-}
-
-kn_status kn_conv_law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
-                            kn_mat y, kn_mat V, double *scale)
-{
-    const kn_part *p = &maps->part[part];
-    kn_mat B = p->B.data ? p->B : maps->gp->B;
-    (void)ctx, (void)y;
-    kn_mat_set(V, kn_sub(B, first, 0, V.rows, V.cols));
-    for (ptrdiff_t j = 0; j < V.rows; j++)
-        scale[j] = 1;
-    return KN_OK;
 }
 
 /* ---- memory ---- */
@@ -198,7 +180,7 @@ static void fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrd
     kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 4 : 2) * s->P);
     kn_conv_predict_need(r, &plan, sizes_of(s, n), h);
     kn_let_go(r, begin);
-    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_hold_d(r, KN_NEED_WORK, s->T + s->P, 1);
     kn_hold_d(r, KN_NEED_WORK, s->N, 1); /* rows */
     kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * s->P);
     if (!s->given_basis)

@@ -1,5 +1,5 @@
-/* What convolved processes are of: tasks, columns of the design, the law of their maps; and the
- * memory of it all                                                                  [METHOD 1i] */
+/* What convolved processes are of: tasks, columns of the design; and the memory of it all
+ *                                                                  [METHOD 1i] */
 #ifndef KN_GP_CONVOLVED_TASKS_H
 #define KN_GP_CONVOLVED_TASKS_H
 
@@ -14,14 +14,9 @@ kn_status kn_conv_columns(kn_ctx *ctx, const kn_gp_options *o, kn_conv_spec *out
 
 kn_status kn_conv_identity(kn_ctx *ctx, const kn_responses *Y, kn_basis *basis); /* B = I, Z = Y */
 
-/* Coordinates of a fold's training rows in its own principal components, whose loadings are B
- * (T x P), or in the basis that is held (B: none). */
-kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_mat *B);
-
-/* For kn_method.law, law_block */
-kn_status kn_conv_law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *out);
-kn_status kn_conv_law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
-                            kn_mat y, kn_mat V, double *scale);
+/* Coordinates of a fold's training rows in its own principal components, whose loadings are
+ * part->B, or in the basis that is held (none); part->s2: what is outside. */
+kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_part *part);
 
 /* For kn_method.need and shape */
 void kn_conv_settle(kn_need_shape *s);

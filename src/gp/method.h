@@ -83,13 +83,13 @@ typedef struct kn_method {
     const char *name;  /* as an option and in model files */
     const char *title; /* in sentences */
     /* ---- what it has ---- */
-    bool components;    /* a number of components, given or chosen by held-out loss */
-    bool identity;      /* its basis stands for the identity [METHOD 1c] */
-    bool alone;         /* each response alone: neither basis nor components */
-    bool low_rank;      /* R0 may be of low rank */
-    bool held_out_once; /* beyond KN_MANY samples one set is held out instead of folds */
+    bool components;     /* a number of components, given or chosen by held-out loss */
+    bool identity;       /* its basis stands for the identity [METHOD 1c] */
+    bool alone;          /* each response alone: neither basis nor components */
+    bool low_rank;       /* R0 may be of low rank */
+    bool held_out_once;  /* beyond KN_MANY samples one set is held out instead of folds */
     bool own_covariance; /* how samples relate is its own, and no R0 */
-    bool own_deviance;  /* the deviance of a map is that of its law, not one learned from z */
+    bool own_deviance;   /* the deviance of a map is that of its law, not one learned from z */
     /* ---- what it does ---- */
     kn_status (*fit)(kn_ctx *ctx, kn_fit_problem *problem, kn_gp *gp, kn_fit_info *info);
     kn_status (*predict)(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out);

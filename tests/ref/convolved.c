@@ -66,8 +66,8 @@ kn_mat ref_conv_cov(const ref_conv *c, ref_conv_kind kind, kn_mat A, kn_mat B)
     return out;
 }
 
-double ref_conv_gp(const ref_conv *c, ref_conv_kind kind, kn_mat X, kn_mat Y, kn_mat Xs, kn_mat mean,
-                   kn_mat var)
+double ref_conv_gp(const ref_conv *c, ref_conv_kind kind, kn_mat X, kn_mat Y, kn_mat Xs,
+                   kn_mat mean, kn_mat var)
 {
     ptrdiff_t T = c->S.rows, N = X.rows, n = Xs.rows;
     kn_mat K = ref_conv_cov(c, kind, X, X), Ks = ref_conv_cov(c, kind, Xs, X);

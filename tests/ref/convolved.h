@@ -19,7 +19,7 @@ typedef enum ref_conv_kind { REF_EXACT, REF_INDUCED, REF_PITC } ref_conv_kind;
 kn_mat ref_conv_cov(const ref_conv *c, ref_conv_kind kind, kn_mat A, kn_mat B);
 /* ln N(vec Y; 0, cov + noise), and mean and variance (n x T) of f at Xs, its own variance whole.
  * Xs may have no rows. */
-double ref_conv_gp(const ref_conv *c, ref_conv_kind kind, kn_mat X, kn_mat Y, kn_mat Xs, kn_mat mean,
-                   kn_mat var);
+double ref_conv_gp(const ref_conv *c, ref_conv_kind kind, kn_mat X, kn_mat Y, kn_mat Xs,
+                   kn_mat mean, kn_mat var);
 
 #endif

@@ -31,8 +31,8 @@ static kn_mat distances(kn_mat A, kn_mat B)
 
 static void settle(problem *p)
 {
-    p->d = (kn_conv_data){p->Y, distances(p->X, p->Z), distances(p->Z, p->Z),
-                          distances(p->X, p->X)};
+    p->d =
+        (kn_conv_data){p->Y, distances(p->X, p->Z), distances(p->Z, p->Z), distances(p->X, p->X)};
     p->ref = (ref_conv){p->c.S, p->c.tau, p->c.nu, p->c.s2, p->Z, p->c.jitter};
 }
 
@@ -67,7 +67,7 @@ static problem draw(shape s)
     return p;
 }
 
-static const shape SHAPES[] = {{3, 1, 1, 1, 1}, {3, 4, 1, 2, 1}, {3, 2, 2, 3, 2}, {9, 3, 2, 4, 1},
+static const shape SHAPES[] = {{3, 1, 1, 1, 1}, {3, 4, 1, 2, 1},  {3, 2, 2, 3, 2}, {9, 3, 2, 4, 1},
                                {6, 5, 1, 6, 3}, {12, 2, 3, 3, 4}, {1, 2, 1, 1, 1}, {5, 1, 2, 8, 2}};
 enum { N_SHAPES = sizeof SHAPES / sizeof *SHAPES };
 
@@ -155,8 +155,8 @@ static void matches_golden(const char *dir)
     kn_mat Q = ref_conv_cov(&p.ref, REF_INDUCED, p.X, p.X);
     for (ptrdiff_t t = 0; t < p.c.T; t++)
         for (ptrdiff_t i = 0; i < p.X.rows; i++)
-            trace += (kn_conv_variance(&p.c, t) -
-                      kn_at(Q, t * p.X.rows + i, t * p.X.rows + i)) / p.c.s2[t];
+            trace += (kn_conv_variance(&p.c, t) - kn_at(Q, t * p.X.rows + i, t * p.X.rows + i)) /
+                     p.c.s2[t];
     assert_close(value_of(&kn_conv_bound, &p) + 0.5 * trace, ref_number(expected, "dtc"), 1e-10);
     free(Q.data);
     json_decref(expected);
@@ -230,7 +230,8 @@ static void a_wider_task_is_a_smoothed_latent_function(void **state)
     for (double s = -12; s < 12; s += step) {
         sum += step * exp(-(x - s) * (x - s) / (2 * w)) * exp(-(s - z) * (s - z) / (4 * nu));
         for (double v = -12; v < 12; v += 0.05)
-            own += step * 0.05 * exp(-(s * s + v * v) / (2 * w)) * exp(-(s - v) * (s - v) / (4 * nu));
+            own +=
+                step * 0.05 * exp(-(s * s + v * v) / (2 * w)) * exp(-(s - v) * (s - v) / (4 * nu));
     }
     kn_conv c;
     double fu = (x - z) * (x - z), K;
