@@ -169,6 +169,58 @@ static void folds_find_axes_of_their_own(void **state)
     unmake(p);
 }
 
+/* Maps of folds depend on the span alone, whatever basis of it was given: structured noise, and iso
+ * noise with a C that sees signs and turns the components. */
+static void folds_know_the_span_alone(void **state)
+{
+    (void)state;
+    problem p = make();
+    kn_scaling s;
+    int fold[N];
+    kn_mat turned = ref_new(T, Q), R = ref_normal(&rng, Q, Q);
+    kn_mat mean[2] = {ref_new(N, T), ref_new(N, T)}, var[2] = {ref_new(N, T), ref_new(N, T)};
+    const double theta[] = {-0.5, -0.3, 1.5, -1, -0.2, 0.1, 0.4, -1.5, -0.7};
+    for (int i = 0; i < N; i++)
+        fold[i] = i % FOLDS;
+    for (ptrdiff_t j = 0; j < T; j++)
+        for (ptrdiff_t q = 0; q < Q; q++)
+            for (ptrdiff_t r = 0; r < Q; r++)
+                kn_col(turned, q)[j] += kn_at(p.B, j, r) * kn_at(R, r, q);
+    assert_ok(ctx, kn_scaling_new(ctx, view(p.Y), false, &s));
+    kn_responses Y = kn_responses_of(view(p.Y), &s);
+    for (int trial = 0; trial < 2 * Q; trial++) {
+        bool iso = trial >= Q;
+        for (int r = 0; r < 2; r++) {
+            kn_gp gp;
+            kn_gp_maps cv;
+            kn_fit_info info = {0};
+            kn_gp_options o = {.components = 1 + trial % Q, .basis = view(r ? turned : p.B)};
+            o.search = (kn_search_options){.rho = 0.4, .length = 1.3, .seed = 1, .theta = theta};
+            kn_fit_problem all = {.X = p.X, .Y = Y, .options = &o};
+            all.spec = (kn_spec){.sample = cov_of(iso ? "linear+se+iso" : "linear+se", F)};
+            if (iso) {
+                all.spec.noise = KN_NOISE_ISO;
+                all.spec.task = cov_of("linear+se+iso", KN_ALL_COLUMNS);
+            }
+            assert_ok(ctx, kn_method_smtgpr.fit(ctx, &all, &gp, &info));
+            kn_fit_problem_clear(&all);
+            assert_int_equal(gp.UC.data != NULL, iso);
+            assert_ok(ctx, kn_gp_cv(ctx, &gp,
+                                    &(kn_cv_problem){.Y = &Y, .folds = FOLDS, .fold = fold}, &cv));
+            assert_ok(ctx, kn_gp_maps_block(ctx, &cv, 0, mean[r], var[r]));
+            kn_gp_maps_clear(&cv);
+            kn_gp_clear(&gp);
+        }
+        assert_same(mean[1], mean[0], 1e-8);
+        assert_same(var[1], var[0], 1e-8);
+    }
+    kn_scaling_clear(&s);
+    free(turned.data), free(R.data);
+    for (int r = 0; r < 2; r++)
+        free(mean[r].data), free(var[r].data);
+    unmake(p);
+}
+
 static void a_constant_is_inside_or_not(void **state)
 {
     (void)state;
@@ -397,6 +449,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(axes_span_what_the_columns_did),
         cmocka_unit_test(folds_find_axes_of_their_own),
+        cmocka_unit_test(folds_know_the_span_alone),
         cmocka_unit_test(a_constant_is_inside_or_not),
         cmocka_unit_test(harmonics_of_a_sphere_are_spherical),
         cmocka_unit_test(the_span_does_not_depend_on_the_numbering),
