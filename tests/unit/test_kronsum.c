@@ -354,7 +354,8 @@ static problem draw(shape s)
                  .C = wishart(s.T, s.rank, 1),
                  .S = wishart(s.T, s.T + 2, s.noise),
                  .tau = s.groups > 0 ? 0.7 : 0};
-    int code[16];
+    int code[64];
+    assert_true(s.N <= 64);
     for (int i = 0; i < s.N; i++)
         code[i] = i % (s.groups > 0 ? s.groups : 1);
     if (s.groups > 0)

@@ -113,6 +113,10 @@ static const trial TRIALS[] = {
      .s = {FIT(smtgpr, 100, 1500, 30), .folds = 5, .iso = true, .rotated = true},
      .task = "linear+se+iso"},
     {.name = "given basis", .s = {FIT(smtgpr, 150, 5000, 8), .folds = 10, .given_basis = true}},
+    {.name = "axes of a basis",
+     .s = {FIT(smtgpr, 150, 5000, 0), .folds = 10, .given_basis = true, .span = 40}},
+    {.name = "some axes of a basis",
+     .s = {FIT(smtgpr, 150, 5000, 5), .folds = 10, .given_basis = true, .span = 60}},
     {.name = "rank", .s = {LOW(1100, 150, 5, 200), .folds = 4}, .rank = 200},
     {.name = "rank auto, not enough",
      .s = {FIT(smtgpr, 1000, 20, 3), .stats = 1},
@@ -196,7 +200,8 @@ static kn_settings settings_of(const trial *t)
     o.method = t->s.method->name;
     if (t->full)
         o.calibrate = KN_CALIBRATE_FULL;
-    o.components = t->s.given_basis ? 0 : (int)t->s.P;
+    o.components = t->s.given_basis && t->s.span == 0 ? 0 : (int)t->s.P;
+    o.basis_axes = t->s.span > 0 ? KN_AXES_PRINCIPAL : KN_AXES_GIVEN;
     o.noise = t->s.iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
     o.folds = t->s.folds;
     o.plain = t->s.plain;
@@ -221,10 +226,11 @@ static kn_need_shape fit_peak(kn_ctx *ctx, const trial *t, double *peak, kn_mode
     float *Y = test_calloc((size_t)(s.N * s.T), sizeof *Y);
     draw(s.N, s.T, X, Y);
     if (s.given_basis) {
-        B = test_calloc((size_t)(s.T * s.P), sizeof *B);
+        ptrdiff_t columns = s.span > 0 ? s.span : s.P;
+        B = test_calloc((size_t)(s.T * columns), sizeof *B);
         for (ptrdiff_t j = 0; j < s.T; j++)
-            B[j % s.P * s.T + j] = 1;
-        o.basis_view = kn_view_cols(B, s.T, s.P);
+            B[j % columns * s.T + j] = 1;
+        o.basis_view = kn_view_cols(B, s.T, columns);
     }
     int *group = test_calloc((size_t)s.N, sizeof *group);
     for (ptrdiff_t i = 0; i < s.N; i++)

@@ -56,8 +56,8 @@ static kn_mat covariance(kn_mat X, kn_mat Y, double rho, double length)
                 dot += x * y;
                 far += (x - y) * (x - y);
             }
-            kn_col(R, j)[i] = (1 - rho) * dot / (double)X.cols +
-                              rho * exp(-0.5 * far / (length * length));
+            kn_col(R, j)[i] =
+                (1 - rho) * dot / (double)X.cols + rho * exp(-0.5 * far / (length * length));
         }
     return R;
 }
