@@ -56,8 +56,8 @@ static kn_mat covariance(kn_mat X, kn_mat Y, double rho, double length)
                 dot += x * y;
                 far += (x - y) * (x - y);
             }
-            kn_col(R, j)[i] = (1 - rho) * dot / (double)X.cols +
-                              rho * exp(-0.5 * far / (length * length));
+            kn_col(R, j)[i] =
+                (1 - rho) * dot / (double)X.cols + rho * exp(-0.5 * far / (length * length));
         }
     return R;
 }
@@ -233,10 +233,348 @@ static void golden_numbers(void **state)
     check_golden("models/whitened/case2");
 }
 
+/* c0 = 0, d0 = s2 and psi = 1 is structured noise. */
+static void without_whitening_and_signal_it_is_structured(const char *dir)
+{
+    json_t *expected = ref_json(dir, "expected.json");
+    kn_mat c = ref_numbers(expected, "fixed.c"), d = ref_numbers(expected, "fixed.d");
+    kn_mat M = ref_csv(dir, "mean.csv"), V = ref_csv(dir, "var_model.csv");
+    kn_mat R = ref_csv(dir, "loo_residual.csv"), L = ref_csv(dir, "loo_var_model.csv");
+    double cs[64], ds[64], psi[64];
+    given g = {.X = ref_csv(dir, "X.csv"),
+               .Y = ref_csv(dir, "Y.csv"),
+               .Xs = ref_csv(dir, "Xstar.csv"),
+               .B = ref_csv(dir, "B.csv"),
+               .psi = psi,
+               .c = cs,
+               .d = ds,
+               .rho = ref_number(expected, "rho"),
+               .length = ref_number(expected, "length")};
+    ptrdiff_t N = g.X.rows, T = g.Y.cols, P = g.B.cols;
+    for (ptrdiff_t j = 0; j < T; j++)
+        psi[j] = 1;
+    for (ptrdiff_t p = 0; p < P; p++) {
+        cs[p] = c.data[p];
+        ds[p] = d.data[p];
+    }
+    cs[P] = 0;
+    ds[P] = 0.7;
+    kn_mat mean = ref_new(M.rows, T), var = ref_new(M.rows, T);
+    kn_mat lm = ref_new(N, T), lv = ref_new(N, T);
+    made m;
+    kn_gp_maps maps;
+    make(&g, &m);
+    assert_null(m.gp.D0.data);
+    assert_ok(ctx, kn_gp_predict(ctx, &m.gp, &(kn_newcomers){.X = g.Xs}, &maps));
+    assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
+    assert_same(mean, M, 1e-10);
+    assert_same(var, V, 1e-10);
+    kn_gp_maps_clear(&maps);
+    assert_ok(ctx, kn_gp_loo(ctx, &m.gp, &m.Y, &maps));
+    assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, lm, lv));
+    for (ptrdiff_t i = 0; i < N * T; i++)
+        lm.data[i] = g.Y.data[i] - lm.data[i];
+    assert_same(lm, R, 1e-10);
+    assert_same(lv, L, 1e-10);
+    kn_gp_maps_clear(&maps);
+    unmake(&m);
+    free(c.data), free(d.data), free(M.data), free(V.data), free(R.data), free(L.data);
+    free(g.X.data), free(g.Y.data), free(g.Xs.data), free(g.B.data), free(mean.data);
+    free(var.data), free(lm.data), free(lv.data);
+    json_decref(expected);
+}
+
+static void structured_noise_is_a_special_case(void **state)
+{
+    (void)state;
+    without_whitening_and_signal_it_is_structured("structured/case1");
+    without_whitening_and_signal_it_is_structured("structured/case2");
+}
+
+/* ---- factors ---- */
+
+/* Responses that share something, one noisier than the other, of means that are not zero. */
+static void people(kn_rng *rng, ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
+{
+    *X = ref_normal(rng, N, 2);
+    *Y = ref_normal(rng, N, T);
+    for (ptrdiff_t i = 0; i < N; i++) {
+        double shared = kn_rng_normal(rng);
+        for (ptrdiff_t j = 0; j < T; j++)
+            kn_col(*Y, j)[i] = (0.5 + (double)(j % 3)) * kn_at(*Y, i, j) + shared * cos((double)j) +
+                               kn_at(*X, i, 0) * sin((double)j) + 0.5 * kn_at(*X, i, 1);
+    }
+}
+
+/* Ten steps of the fixed point on the T x T covariance, as METHOD writes it. */
+static void slow_factors(kn_mat Y, const double *mean, ptrdiff_t P, double *psi, kn_mat B)
+{
+    ptrdiff_t N = Y.rows, T = Y.cols;
+    kn_mat S = ref_new(T, T), W = ref_new(T, T);
+    double *w = calloc((size_t)T, sizeof *w);
+    for (ptrdiff_t a = 0; a < T; a++)
+        for (ptrdiff_t b = 0; b < T; b++)
+            for (ptrdiff_t i = 0; i < N; i++)
+                kn_col(S, a)[b] +=
+                    (kn_at(Y, i, a) - mean[a]) * (kn_at(Y, i, b) - mean[b]) / (double)N;
+    for (ptrdiff_t j = 0; j < T; j++)
+        psi[j] = kn_at(S, j, j) / 2;
+    for (int round = 0; round <= 10; round++) {
+        for (ptrdiff_t a = 0; a < T; a++)
+            for (ptrdiff_t b = 0; b < T; b++)
+                kn_col(W, a)[b] = kn_at(S, b, a) / sqrt(psi[a] * psi[b]);
+        assert_ok(ctx, kn_eig(ctx, W, w));
+        for (ptrdiff_t j = 0; round < 10 && j < T; j++) {
+            double loadings = 0;
+            for (ptrdiff_t p = 0; p < P; p++)
+                loadings += psi[j] * kn_at(W, j, T - 1 - p) * kn_at(W, j, T - 1 - p) *
+                            fmax(w[T - 1 - p] - 1, 0);
+            psi[j] = fmax(kn_at(S, j, j) - loadings, 1e-3 * kn_at(S, j, j));
+        }
+    }
+    for (ptrdiff_t p = 0; p < P; p++)
+        for (ptrdiff_t j = 0; j < T; j++)
+            kn_col(B, p)[j] = kn_at(W, j, T - 1 - p);
+    free(S.data), free(W.data), free(w);
+}
+
+static void check_factors(kn_rng *rng, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
+{
+    kn_mat X, Y, B = ref_new(T, P);
+    double psi[64], mean[64];
+    kn_scaling s;
+    kn_factors f;
+    people(rng, N, T, &X, &Y);
+    for (ptrdiff_t j = 0; j < T; j++) {
+        mean[j] = 0;
+        for (ptrdiff_t i = 0; i < N; i++)
+            mean[j] += kn_at(Y, i, j) / (double)N;
+    }
+    assert_ok(ctx, kn_scaling_new(ctx, view(Y), false, &s));
+    kn_responses responses = kn_responses_of(view(Y), &s);
+    assert_ok(ctx, kn_factors_new(ctx, &responses, mean, P, &f));
+    slow_factors(Y, mean, P, psi, B);
+    assert_int_equal(f.B.cols, P);
+    assert_same(kn_mat_cols(f.psi, T, 1), kn_mat_cols(psi, T, 1), 1e-10);
+    double total = 0;
+    for (ptrdiff_t p = 0; p < P; p++) {
+        double dot = 0;
+        for (ptrdiff_t j = 0; j < T; j++)
+            dot += kn_at(B, j, p) * kn_at(f.B, j, p);
+        assert_close(fabs(dot), 1, 1e-9);
+        for (ptrdiff_t i = 0; i < N; i++) {
+            double z = 0;
+            for (ptrdiff_t j = 0; j < T; j++)
+                z += (kn_at(Y, i, j) - mean[j]) / sqrt(psi[j]) * kn_at(B, j, p);
+            assert_close(kn_at(f.Z, i, p), dot > 0 ? z : -z, 1e-9);
+        }
+    }
+    for (ptrdiff_t j = 0; j < T; j++)
+        for (ptrdiff_t i = 0; i < N; i++)
+            total += (kn_at(Y, i, j) - mean[j]) * (kn_at(Y, i, j) - mean[j]) / psi[j];
+    assert_close(f.total, total, 1e-10);
+    kn_factors_clear(&f);
+    kn_scaling_clear(&s);
+    free(X.data), free(Y.data), free(B.data);
+}
+
+static void factors_are_ten_steps_of_the_fixed_point(void **state)
+{
+    (void)state;
+    static const ptrdiff_t SHAPE[][3] = {{20, 7, 2}, {20, 7, 7}, {20, 7, 0},  {8, 15, 3},
+                                         {8, 15, 6}, {8, 15, 0}, {12, 12, 4}, {30, 1, 1},
+                                         {5, 40, 1}, {9, 9, 7}};
+    kn_rng rng;
+    kn_rng_init(&rng, 11, 1);
+    for (size_t k = 0; k < sizeof SHAPE / sizeof *SHAPE; k++)
+        check_factors(&rng, SHAPE[k][0], SHAPE[k][1], SHAPE[k][2]);
+}
+
+/* Of responses that others determine something is left outside the basis, unless it is all. */
+static void as_many_factors_as_leave_something(void **state)
+{
+    (void)state;
+    kn_rng rng;
+    kn_rng_init(&rng, 12, 1);
+    kn_mat Y = ref_normal(&rng, 15, 6);
+    kn_scaling s;
+    kn_factors f;
+    for (ptrdiff_t i = 0; i < 15; i++) {
+        kn_col(Y, 4)[i] = kn_at(Y, i, 0) + kn_at(Y, i, 1);
+        kn_col(Y, 5)[i] = kn_at(Y, i, 2) - kn_at(Y, i, 3);
+    }
+    assert_ok(ctx, kn_scaling_new(ctx, view(Y), true, &s));
+    kn_responses responses = kn_responses_of(view(Y), &s);
+    assert_ok(ctx, kn_factors_new(ctx, &responses, NULL, 5, &f));
+    assert_int_equal(f.B.cols, 3);
+    kn_factors_clear(&f);
+    kn_scaling_clear(&s);
+    free(Y.data);
+}
+
+/* ---- a fit ---- */
+
+static kn_settings settings(int P, int folds)
+{
+    kn_settings o;
+    classic_settings(&o);
+    o.noise = KN_NOISE_WHITENED;
+    o.components = P;
+    o.rho = 0.4;
+    o.length = 1.5;
+    o.max_evals = 0;
+    o.folds = folds;
+    return o;
+}
+
+/* What a process says of itself, for the dense truth. */
+static given said_by(const kn_gp *gp, kn_mat Y, kn_mat Xs)
+{
+    return (given){.X = gp->latent.X,
+                   .Y = Y,
+                   .Xs = Xs,
+                   .B = gp->B,
+                   .psi = gp->psi,
+                   .c = gp->latent.c,
+                   .d = gp->latent.d,
+                   .rho = 0.4,
+                   .length = 1.5};
+}
+
+/* Each person from all others, psi, B, c and d as they are. */
+static void check_removal(const kn_gp *gp, const kn_responses *R, kn_mat Y)
+{
+    ptrdiff_t N = gp->N, T = gp->T;
+    kn_mat mean = ref_new(N, T), var = ref_new(N, T), X = ref_new(N - 1, gp->F);
+    kn_mat y = ref_new(N - 1, T), x = ref_new(1, gp->F), m = ref_new(1, T), v = ref_new(1, T);
+    kn_gp_maps maps;
+    assert_ok(ctx, kn_gp_loo(ctx, gp, R, &maps));
+    assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
+    for (ptrdiff_t out = 0; out < N; out += 5) {
+        for (ptrdiff_t i = 0; i < N - 1; i++) {
+            for (ptrdiff_t f = 0; f < gp->F; f++)
+                kn_col(X, f)[i] = kn_at(gp->latent.X, i + (i >= out), f);
+            for (ptrdiff_t j = 0; j < T; j++)
+                kn_col(y, j)[i] = kn_at(Y, i + (i >= out), j);
+        }
+        for (ptrdiff_t f = 0; f < gp->F; f++)
+            x.data[f] = kn_at(gp->latent.X, out, f);
+        given g = said_by(gp, y, x);
+        g.X = X;
+        truth(&g, m, v);
+        for (ptrdiff_t j = 0; j < T; j++) {
+            assert_close(kn_at(mean, out, j), m.data[j], 1e-9);
+            assert_close(kn_at(var, out, j), v.data[j], 1e-9);
+        }
+    }
+    kn_gp_maps_clear(&maps);
+    free(mean.data), free(var.data), free(X.data), free(y.data), free(x.data), free(m.data);
+    free(v.data);
+}
+
+/* Of one person: the density of all responses, and their covariance. */
+static void check_law(const kn_gp *gp, const given *g, kn_mat mean)
+{
+    ptrdiff_t T = gp->T, n = g->Xs.rows, J[64];
+    kn_mat Ys = ref_new(n, T), model = ref_new(T, T), noise = ref_new(T, T), S, x;
+    kn_gp_maps maps;
+    kn_law_walk law;
+    kn_scaling s;
+    double e[64];
+    for (ptrdiff_t i = 0; i < n * T; i++)
+        Ys.data[i] = cos((double)(3 * i));
+    assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_newcomers){.X = g->Xs}, &maps));
+    assert_ok(ctx, kn_scaling_new(ctx, view(Ys), false, &s));
+    kn_responses responses = kn_responses_of(view(Ys), &s);
+    assert_ok(ctx, kn_law_density(ctx, &maps, &responses, &law));
+    S = spread(g->B, g->psi, g->d);
+    x = ref_new(1, gp->F);
+    for (ptrdiff_t f = 0; f < gp->F; f++)
+        x.data[f] = kn_at(g->Xs, 0, f);
+    for (ptrdiff_t j = 0; j < T; j++) {
+        J[j] = j;
+        e[j] = kn_at(Ys, 0, j) - kn_at(mean, 0, j);
+    }
+    assert_ok(ctx, kn_gp_covariance(ctx, gp, x, J, model, noise));
+    for (ptrdiff_t a = 0; a < T; a++)
+        for (ptrdiff_t b = 0; b < T; b++) {
+            if (a != b)
+                assert_close(kn_at(noise, a, b), kn_at(S, a, b), 1e-10);
+            kn_col(S, b)[a] += kn_at(model, a, b);
+        }
+    assert_close(law.log_p[0], ref_log_density(S, e), 1e-5); /* D0 in float32 */
+    kn_law_walk_clear(&law);
+    kn_gp_maps_clear(&maps);
+    kn_scaling_clear(&s);
+    free(Ys.data), free(model.data), free(noise.data), free(S.data), free(x.data);
+}
+
+static void check_process(const kn_gp *gp, const kn_responses *R, double lml, kn_rng *rng)
+{
+    kn_mat Y = ref_new(gp->N, gp->T), Xs = ref_normal(rng, 4, gp->F);
+    kn_mat M = ref_new(4, gp->T), V = ref_new(4, gp->T), mean = ref_new(4, gp->T),
+           var = ref_new(4, gp->T);
+    kn_gp_maps maps;
+    kn_responses_block(ctx, R, 0, Y);
+    given g = said_by(gp, Y, Xs);
+    assert_close(lml, truth(&g, M, V), 1e-10);
+    assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_newcomers){.X = Xs}, &maps));
+    assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
+    assert_same(mean, M, 3e-6);
+    assert_same(var, V, 1e-9);
+    kn_gp_maps_clear(&maps);
+    check_removal(gp, R, Y);
+    check_law(gp, &g, M);
+    free(Y.data), free(Xs.data), free(M.data), free(V.data), free(mean.data), free(var.data);
+}
+
+static void a_fit_is_the_dense_gaussian(void **state)
+{
+    (void)state;
+    static const ptrdiff_t SHAPE[][3] = {{14, 6, 2}, {14, 6, 1}, {14, 6, 6}, {14, 6, 0}, {8, 12, 3},
+                                         {8, 12, 1}, {8, 12, 0}, {8, 12, 6}, {20, 1, 1}, {6, 6, 4}};
+    kn_rng rng;
+    kn_rng_init(&rng, 13, 1);
+    for (size_t k = 0; k < sizeof SHAPE / sizeof *SHAPE; k++) {
+        kn_mat X, Y;
+        kn_settings o = settings((int)SHAPE[k][2], 0);
+        kn_model *model;
+        people(&rng, SHAPE[k][0], SHAPE[k][1], &X, &Y);
+        if (SHAPE[k][2] > 0) {
+            assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
+            kn_responses R = kn_responses_of(view(Y), &model->y);
+            assert_int_equal(model->gp.P, SHAPE[k][2]);
+            assert_ptr_equal(model->gp.method, &kn_method_whitened);
+            check_process(&model->gp, &R, model->info.lml, &rng);
+            kn_model_free(model);
+        } else { /* no option asks for none */
+            kn_scaling s;
+            kn_gp gp;
+            kn_gp_options options = {0};
+            kn_fit_info info = {0};
+            assert_ok(ctx, kn_scaling_new(ctx, view(Y), true, &s));
+            kn_fit_problem p = {.X = X,
+                                .Y = kn_responses_of(view(Y), &s),
+                                .spec = {.sample = cov_of("linear+se", 2)},
+                                .options = &options};
+            kn_found found = {.at = kn_cov_at_rho(&p.spec.sample, 0.4, 1.5)};
+            assert_ok(ctx, kn_whitened_fit_at(ctx, &p, &found, 0, &gp, &info));
+            check_process(&gp, &p.Y, info.lml, &rng);
+            kn_gp_clear(&gp);
+            kn_scaling_clear(&s);
+        }
+        free(X.data), free(Y.data);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_numbers),
+        cmocka_unit_test(structured_noise_is_a_special_case),
+        cmocka_unit_test(factors_are_ten_steps_of_the_fixed_point),
+        cmocka_unit_test(as_many_factors_as_leave_something),
+        cmocka_unit_test(a_fit_is_the_dense_gaussian),
     };
     ctx = kn_ctx_new();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
