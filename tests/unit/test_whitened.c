@@ -7,6 +7,7 @@
 #include "gp/covariance.h"
 #include "gp/cv.h"
 #include "gp/cv_deal.h"
+#include "gp/cv_refit.h"
 #include "gp/loo.h"
 #include "gp/noise.h"
 #include "gp/predict.h"
@@ -567,6 +568,328 @@ static void a_fit_is_the_dense_gaussian(void **state)
     }
 }
 
+/* ---- folds ---- */
+
+/* Rows of a fold as a table of their own, about their means. */
+static void alone(const kn_gp *gp, kn_mat Y, const int *fold, int k, kn_mat *X, kn_mat *y,
+                  double *mu)
+{
+    ptrdiff_t n = 0, T = Y.cols;
+    for (ptrdiff_t i = 0; i < Y.rows; i++)
+        n += fold[i] != k;
+    *X = ref_new(n, gp->F);
+    *y = ref_new(n, T);
+    for (ptrdiff_t i = 0, at = 0; i < Y.rows; i++) {
+        for (ptrdiff_t f = 0; fold[i] != k && f < gp->F; f++)
+            kn_col(*X, f)[at] = kn_at(gp->latent.X, i, f);
+        for (ptrdiff_t j = 0; fold[i] != k && j < T; j++)
+            kn_col(*y, j)[at] = kn_at(Y, i, j);
+        at += fold[i] != k;
+    }
+    for (ptrdiff_t j = 0; j < T; j++) {
+        mu[j] = 0;
+        for (ptrdiff_t i = 0; i < n; i++)
+            mu[j] += kn_at(*y, i, j) / (double)n;
+        for (ptrdiff_t i = 0; i < n; i++)
+            kn_col(*y, j)[i] -= mu[j];
+    }
+}
+
+/* Mean and variance of the held-out of fold k by a fit of the others alone. */
+static void refit(const kn_gp *gp, kn_mat Y, const int *fold, int k, kn_mat mean, kn_mat var)
+{
+    kn_mat X, y;
+    double mu[64], theta[3];
+    kn_scaling s;
+    kn_whitened w = {.complement = gp->complement_component};
+    alone(gp, Y, fold, k, &X, &y, mu);
+    assert_ok(ctx, kn_scaling_new(ctx, view(y), false, &s));
+    kn_responses R = kn_responses_of(view(y), &s);
+    theta_at_rho(&gp->spec.sample, 0.4, 1.5, theta);
+    kn_whitened_of of = {&gp->spec, X, &R, NULL, theta};
+    assert_ok(ctx, kn_factors_new(ctx, &R, NULL, gp->P, &w.factors));
+    assert_ok(ctx, kn_whitened_at(ctx, &of, &w));
+    for (ptrdiff_t i = 0; i < Y.rows; i++) {
+        if (fold[i] != k)
+            continue;
+        kn_mat x = ref_new(1, gp->F), m = ref_new(1, Y.cols), v = ref_new(1, Y.cols);
+        for (ptrdiff_t f = 0; f < gp->F; f++)
+            x.data[f] = kn_at(gp->latent.X, i, f);
+        given g = {.X = X,
+                   .Y = y,
+                   .Xs = x,
+                   .B = w.factors.B,
+                   .psi = w.factors.psi,
+                   .c = w.latent.c,
+                   .d = w.latent.d,
+                   .rho = 0.4,
+                   .length = 1.5};
+        truth(&g, m, v);
+        for (ptrdiff_t j = 0; j < Y.cols; j++) {
+            kn_col(mean, j)[i] = mu[j] + m.data[j];
+            kn_col(var, j)[i] = v.data[j];
+        }
+        free(x.data), free(m.data), free(v.data);
+    }
+    kn_whitened_clear(&w);
+    kn_scaling_clear(&s);
+    free(X.data), free(y.data);
+}
+
+static void check_folds(kn_rng *rng, ptrdiff_t N, ptrdiff_t T, int P)
+{
+    enum { FOLDS = 3 };
+    kn_mat X, Y, M = ref_new(N, T), V = ref_new(N, T), mean = ref_new(N, T), var = ref_new(N, T);
+    kn_settings o = settings(P, 0);
+    kn_model *model;
+    kn_gp_maps maps;
+    int fold[64];
+    people(rng, N, T, &X, &Y);
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
+    kn_responses R = kn_responses_of(view(Y), &model->y);
+    kn_responses_block(ctx, &R, 0, Y);
+    R.scaling = NULL; /* standardised now */
+    kn_scaling s;
+    assert_ok(ctx, kn_scaling_new(ctx, view(Y), false, &s));
+    R = kn_responses_of(view(Y), &s);
+    for (ptrdiff_t i = 0; i < N; i++)
+        fold[i] = (int)(i % FOLDS);
+    kn_cv_problem problem = {.Y = &R, .folds = FOLDS, .fold = fold};
+    assert_ok(ctx, kn_gp_cv(ctx, &model->gp, &problem, &maps));
+    assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
+    for (int k = 0; k < FOLDS; k++)
+        refit(&model->gp, Y, fold, k, M, V);
+    assert_same(mean, M, 1e-6); /* directions with a share of 1e-6 left out */
+    assert_same(var, V, 1e-9);
+    kn_gp_maps_clear(&maps);
+    kn_scaling_clear(&s);
+    kn_model_free(model);
+    free(X.data), free(Y.data), free(M.data), free(V.data), free(mean.data), free(var.data);
+}
+
+static void folds_are_refits(void **state)
+{
+    (void)state;
+    kn_rng rng;
+    kn_rng_init(&rng, 14, 1);
+    check_folds(&rng, 18, 6, 2);
+    check_folds(&rng, 18, 6, 6);
+    check_folds(&rng, 12, 16, 3);
+    check_folds(&rng, 12, 16, 1);
+    check_folds(&rng, 9, 14, 7); /* more than a fold has room for */
+}
+
+/* Where cells are missing a fold keeps D0 instead of a smoother: the same to float32. */
+static void a_fold_by_its_own_responses_says_the_same(void **state)
+{
+    (void)state;
+    kn_rng rng;
+    kn_rng_init(&rng, 15, 1);
+    enum { N = 20, T = 7, HELD = 5 };
+    kn_mat X, Y, mean[2], var = ref_new(HELD, T);
+    kn_settings o = settings(2, 0);
+    kn_model *model;
+    kn_holes none;
+    ptrdiff_t train[N], rows[HELD];
+    double mu[T] = {0}, clamped = 0;
+    people(&rng, N, T, &X, &Y);
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
+    kn_responses R = kn_responses_of(view(Y), &model->y);
+    assert_ok(ctx, kn_holes_new(ctx, view(Y), model->y.kept, T, &none));
+    kn_mat Xt = ref_new(N - HELD, 2), Xs = ref_new(HELD, 2);
+    kn_mat y = ref_new(N, T);
+    kn_responses_block(ctx, &R, 0, y);
+    for (ptrdiff_t i = 0; i < N - HELD; i++)
+        train[i] = i;
+    for (ptrdiff_t i = 0; i < HELD; i++)
+        rows[i] = N - HELD + i;
+    kn_mat_rows(model->gp.latent.X, train, Xt);
+    kn_mat_rows(model->gp.latent.X, rows, Xs);
+    for (ptrdiff_t j = 0; j < T; j++)
+        for (ptrdiff_t i = 0; i < N - HELD; i++)
+            mu[j] += kn_at(y, i, j) / (double)(N - HELD);
+    for (int filled = 0; filled < 2; filled++) {
+        kn_part part = {.n = HELD, .n_train = N - HELD}, *parts;
+        kn_refit f = {.gp = &model->gp,
+                      .n = N - HELD,
+                      .train = train,
+                      .X = Xt,
+                      .Y = kn_responses_rows(&R, train, N - HELD),
+                      .mu = mu,
+                      .Xs = Xs,
+                      .X_alone = Xs};
+        if (filled)
+            f.Y.holes = &none;
+        assert_ok(ctx, kn_alloc_d(ctx, T, &part.mu));
+        memcpy(part.mu, mu, sizeof mu);
+        assert_ok(ctx, kn_whitened_fold(ctx, &f, &part, &clamped));
+        assert_int_equal(part.D0.rows > 0, filled);
+        assert_int_equal(part.smooth.data != NULL, !filled);
+        void *memory;
+        assert_ok(ctx, kn_alloc(ctx, 1, sizeof part, &memory));
+        parts = memory;
+        *parts = part;
+        kn_gp_maps maps = {.gp = &model->gp, .Y = R, .n = HELD, .n_parts = 1, .part = parts};
+        mean[filled] = ref_new(HELD, T);
+        assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean[filled], var));
+        kn_gp_maps_leave_batch(&maps); /* of covariates that are the same */
+        kn_mat again = ref_new(HELD, T);
+        assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, again, kn_mat_none()));
+        assert_same(again, mean[filled], 1e-12);
+        free(again.data);
+        kn_gp_maps_clear(&maps);
+    }
+    assert_same(mean[1], mean[0], 1e-6);
+    kn_holes_clear(&none);
+    kn_model_free(model);
+    free(X.data), free(Y.data), free(mean[0].data), free(mean[1].data), free(var.data);
+    free(Xt.data), free(Xs.data), free(y.data);
+}
+
+/* ---- the whole way ---- */
+
+static void predicted(kn_model *m, kn_mat X, kn_mat mean, kn_mat var)
+{
+    kn_maps *maps;
+    assert_ok(ctx, kn_maps_predict(ctx, m, view(X), &maps));
+    assert_ok(ctx, kn_maps_block(ctx, maps, 0, mean.cols, mean, var));
+    kn_maps_free(maps);
+}
+
+/* From a file, by any number of threads, with R0 of low rank or dense. */
+static void a_saved_model_says_the_same(void **state)
+{
+    (void)state;
+    kn_rng rng;
+    kn_rng_init(&rng, 16, 1);
+    kn_mat X, Y, M[2], V[2];
+    people(&rng, 60, 20, &X, &Y);
+    for (int low = 0; low < 2; low++) {
+        kn_settings o;
+        kn_model *model, *other;
+        void *bytes[2];
+        size_t n[2];
+        kn_settings_init(&o);
+        o.noise = KN_NOISE_WHITENED;
+        o.components = 1; /* some signal is left outside */
+        o.folds = 4;
+        o.rank = low ? 20 : KN_RANK_FULL;
+        for (int k = 0; k < 2; k++) {
+            kn_set_threads(ctx, k + 1);
+            assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
+            assert_ok(ctx, kn_model_to_bytes(ctx, model, &bytes[k], &n[k]));
+            if (k == 0)
+                kn_model_free(model);
+        }
+        assert_int_equal(n[0], n[1]);
+        assert_memory_equal(bytes[0], bytes[1], n[0]);
+        assert_ok(ctx, kn_model_from_bytes(ctx, bytes[0], n[0], &other));
+        assert_ptr_equal(other->gp.method, &kn_method_whitened);
+        assert_true(other->gp.D0.rows > 0);
+        M[0] = ref_new(60, 20), M[1] = ref_new(60, 20);
+        V[0] = ref_new(60, 20), V[1] = ref_new(60, 20);
+        predicted(model, X, M[0], V[0]);
+        predicted(other, X, M[1], V[1]);
+        assert_memory_equal(M[0].data, M[1].data, 1200 * sizeof(double));
+        assert_memory_equal(V[0].data, V[1].data, 1200 * sizeof(double));
+        kn_model_free(model);
+        kn_model_free(other);
+        kn_bytes_free(bytes[0]), kn_bytes_free(bytes[1]);
+        for (int k = 0; k < 2; k++)
+            free(M[k].data), free(V[k].data);
+    }
+    free(X.data), free(Y.data);
+}
+
+/* Of few features that span all there is of R0 the fit is that of the dense matrix. */
+static void low_rank_is_dense_where_features_suffice(void **state)
+{
+    (void)state;
+    kn_rng rng;
+    kn_rng_init(&rng, 17, 1);
+    kn_mat X, Y;
+    kn_model *m[2];
+    people(&rng, 40, 15, &X, &Y);
+    for (int low = 0; low < 2; low++) {
+        kn_settings o = settings(2, 4);
+        o.sample_kernel = "linear";
+        o.rho = o.length = NAN;
+        o.rank = low ? 10 : KN_RANK_FULL;
+        assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m[low]));
+    }
+    assert_int_equal(m[1]->info.rank, 2);
+    assert_int_equal(m[0]->info.rank, 40);
+    assert_close(m[1]->info.lml, m[0]->info.lml, 1e-8);
+    assert_close(m[1]->gp.latent.d[2], m[0]->gp.latent.d[2], 1e-5);
+    assert_close(m[1]->info.cv.msll, m[0]->info.cv.msll, 1e-5);
+    assert_close(m[1]->info.loo.msll, m[0]->info.loo.msll, 1e-5);
+    kn_model_free(m[0]);
+    kn_model_free(m[1]);
+    free(X.data), free(Y.data);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    kn_rng rng;
+    kn_rng_init(&rng, 18, 1);
+    kn_mat X, Y;
+    kn_model *m;
+    people(&rng, 8, 20, &X, &Y);
+    kn_settings o = settings(7, 0);
+    assert_refused(
+        ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m), KN_ERR_ARGUMENT,
+        "components is 7, but with whitened noise 8 samples of 20 responses have at most "
+        "6: something must be left outside");
+    o.noise = KN_NOISE_AUTO;
+    assert_refused(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m), KN_ERR_ARGUMENT,
+                   "{noise=auto} chooses by people held out, and {folds=0} holds nobody out");
+    o.folds = 2;
+    o.basis_view = view(Y);
+    assert_refused(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m), KN_ERR_ARGUMENT,
+                   "Whitened noise has no use for basis");
+    free(X.data), free(Y.data);
+}
+
+/* ---- auto ---- */
+
+/* Noise of very different size in each response is what whitened noise is for; of equal size, and
+ * nothing outside the components, it is not. */
+static void auto_takes_what_people_held_out_prefer(void **state)
+{
+    (void)state;
+    kn_rng rng;
+    enum { N = 150, T = 24 };
+    kn_rng_init(&rng, 19, 1);
+    for (int uneven = 0; uneven < 2; uneven++) {
+        kn_mat X = ref_normal(&rng, N, 2), Y = ref_normal(&rng, N, T);
+        kn_settings o;
+        kn_model *m;
+        for (ptrdiff_t i = 0; i < N; i++) {
+            double shared = kn_rng_normal(&rng);
+            for (ptrdiff_t j = 0; j < T; j++)
+                kn_col(Y, j)[i] = (uneven ? pow(1.3, (double)(j % 12)) : 3) * kn_at(Y, i, j) +
+                                  6 * (shared + kn_at(X, i, 0)) * (j % 2 ? 1 : -1);
+        }
+        kn_settings_init(&o);
+        o.noise = KN_NOISE_AUTO;
+        o.components = 1;
+        o.standardise = uneven;
+        o.calibrate = KN_CALIBRATE_NONE;
+        o.folds = 5;
+        assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
+        const kn_noise_choice *c = &m->info.noise_choice;
+        assert_int_equal(c->tried, 1);
+        assert_close(c->gain, c->whitened - c->structured, 1e-9);
+        assert_int_equal(m->info.noise == KN_NOISE_WHITENED, c->gain > c->se);
+        assert_int_equal(m->info.noise, uneven ? KN_NOISE_WHITENED : KN_NOISE_STRUCTURED);
+        assert_ptr_equal(m->gp.method, uneven ? &kn_method_whitened : &kn_method_smtgpr);
+        assert_ptr_equal(m->info.method, m->gp.method);
+        kn_model_free(m);
+        free(X.data), free(Y.data);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -575,6 +898,12 @@ int main(void)
         cmocka_unit_test(factors_are_ten_steps_of_the_fixed_point),
         cmocka_unit_test(as_many_factors_as_leave_something),
         cmocka_unit_test(a_fit_is_the_dense_gaussian),
+        cmocka_unit_test(folds_are_refits),
+        cmocka_unit_test(a_fold_by_its_own_responses_says_the_same),
+        cmocka_unit_test(a_saved_model_says_the_same),
+        cmocka_unit_test(low_rank_is_dense_where_features_suffice),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(auto_takes_what_people_held_out_prefer),
     };
     ctx = kn_ctx_new();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
