@@ -12,7 +12,9 @@
 #include "gp/noise.h"
 #include "gp/predict.h"
 #include "gp/smtgpr.h"
-#include "gp/whitened.h"
+#include "gp/smtgpr_whitened.h"
+#include "gp/whitened_fold.h"
+#include "gp/whitened_model.h"
 #include "la/la.h"
 
 static kn_ctx *ctx;
