@@ -35,7 +35,7 @@ for c in fit adapt predict score overlap change centiles export simulate reprodu
 done
 kronorm fit --completion
 check "and the words that they take" test "$(sed -n 's/^--noise: //p; s/^--rank: //p' "$logs/out" | tr '\n' /)" = \
-    "structured iso/auto full/"
+    "structured iso whitened auto/auto full/"
 kronorm help fit
 cp "$logs/out" "$logs/page"
 kronorm fit --help
