@@ -29,8 +29,10 @@ typedef enum kn_missing_responses {
     KN_RESPONSES_FILL = 0,
     KN_RESPONSES_DROP = 1
 } kn_missing_responses;
+typedef enum kn_basis_axes { KN_AXES_PRINCIPAL = 0, KN_AXES_GIVEN = 1 } kn_basis_axes;
 typedef enum kn_rules { KN_RULES_CURRENT = 0, KN_RULES_CLASSIC = 1 } kn_rules;
 enum { KN_RANK_AUTO = 0, KN_RANK_FULL = -1, KN_COMPONENTS_AUTO = 0 };
+enum { KN_SHRINKAGE_AUTO = -1, KN_SHRINKAGE_INF = -2 };
 enum { KN_NUMBERS_MOST = 64 }; /* in a list of them */
 
 #define KN_FIELD_FLAG    bool

@@ -82,6 +82,9 @@ typedef struct kn_fit_info {
                             * each one's variance is known to this share of it; 0 when exact */
     kn_missing_record missing;
     kn_noise_choice noise_choice;
+    char basis[128];         /* a basis of the user's own by its name; "": it has none */
+    ptrdiff_t basis_columns; /* of a basis of the user's own; 0: principal components */
+    double basis_constant;   /* the share that its span has of the same shift of all responses */
 } kn_fit_info;
 
 #endif

@@ -3,12 +3,13 @@
 #include <string.h>
 
 #include "gp/kronprod.h"
+#include "gp/kronsum.h"
 #include "gp/smtgpr.h"
 #include "gp/smtgpr_noise.h"
 #include "gp/stgpr.h"
 
-static const kn_method *const METHODS[] = {&kn_method_smtgpr, &kn_method_stgpr,
-                                           &kn_method_kronprod};
+static const kn_method *const METHODS[] = {&kn_method_smtgpr, &kn_method_stgpr, &kn_method_kronprod,
+                                           &kn_method_kronsum};
 enum { N_METHODS = sizeof METHODS / sizeof *METHODS };
 
 int kn_method_count(void)

@@ -23,11 +23,13 @@ typedef struct kn_gp_options {
     kn_search_options search;
     ptrdiff_t components; /* 0: auto */
     kn_view basis;        /* data NULL: principal components */
+    bool axes_given;      /* its columns are the components, not the principal axes of its span */
     int folds;            /* of the reference; 0: none */
     const int *groups;    /* N, or NULL: who stays together in them */
     kn_rules rules;       /* of the noise and of the number of components */
     kn_gp_maps *cv;       /* NULL, or where the cross-validated maps go when they were made */
     bool plain;           /* STGPR: each response alone */
+    int shrinkage;        /* MT-Kronsum, as the option is */
 } kn_gp_options;
 
 /* What is to be fitted, and what has been found on the way. */

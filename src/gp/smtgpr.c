@@ -17,6 +17,7 @@
 #include "gp/pilot.h"
 #include "gp/predict.h"
 #include "gp/share.h"
+#include "gp/span.h"
 #include "la/la.h"
 
 /* METHOD 2: principal components of standardised responses number at most N - 1. */
@@ -143,16 +144,39 @@ out:
     return status;
 }
 
-/* The basis as the options ask for it; *P as it turned out. */
-static kn_status make_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
+/* The user's own, and unless its columns are what is meant, the P leading axes inside its span. */
+static kn_status given_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t P,
+                             kn_mat *span, kn_fit_info *info)
+{
+    static const double SHARED = 0.5;
+    kn_status status;
+    KN_TRY(kn_basis_given(ctx, &p->Y, p->options->basis, basis));
+    info->basis_columns = basis->B.cols;
+    info->basis_constant = kn_span_constant(basis->B);
+    if (info->basis_constant < SHARED)
+        kn_log(ctx, KN_LOG_WARNING,
+               "the basis holds %.0f %% of a shift of all responses alike: effects that all "
+               "responses share are taken for noise (add a constant column)",
+               100 * info->basis_constant);
+    if (p->options->axes_given)
+        goto out;
+    KN_TRY(kn_span_axes(ctx, basis, P, span));
+    if (P > 0)
+        KN_TRY(check_components(ctx, basis->B.cols, &p->Y, P));
+out:
+    return status;
+}
+
+/* The basis as the options ask for it; P as it turned out. */
+static kn_status make_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, kn_gp *gp,
                             kn_components_pilot *found, kn_fit_info *info)
 {
     kn_status status;
     if (p->options->basis.data) {
-        KN_TRY(kn_basis_given(ctx, &p->Y, p->options->basis, basis));
-        *P = basis->B.cols;
+        KN_TRY(given_basis(ctx, p, basis, gp->P, &gp->span, info));
+        gp->P = basis->B.cols;
     } else {
-        KN_TRY((p->Y.N > KN_MANY ? range_basis : gram_basis)(ctx, p, basis, P, found, info));
+        KN_TRY((p->Y.N > KN_MANY ? range_basis : gram_basis)(ctx, p, basis, &gp->P, found, info));
     }
     KN_TRY(check_complement(ctx, p, basis));
 out:
@@ -226,10 +250,11 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
                   .F = p->X.cols,
                   .T = p->Y.T,
                   .P = p->options->components,
-                  .pca = !p->options->basis.data};
+                  .pca = !p->options->basis.data,
+                  .axes = p->options->basis.data && !p->options->axes_given};
     if (p->completion && gp->pca)
         found = (kn_components_pilot){true, p->completion->pilot};
-    KN_TRY(make_basis(ctx, p, &basis, &gp->P, &found, info));
+    KN_TRY(make_basis(ctx, p, &basis, gp, &found, info));
     if (gp->pca && gp->N > KN_MANY)
         KN_TRY(keep_energies(ctx, basis.Z, gp));
     t1 = kn_clock();
@@ -254,12 +279,29 @@ out:
 static void need_settle(kn_need_shape *s)
 {
     bool many = s->N > KN_MANY;
+    if (s->span > 0 && s->P == 0)
+        s->P = kn_at_most(s->span, s->N);
     s->chosen = s->P == 0;
     if (s->chosen)
         s->P = kn_components_most(s->N, s->T, many ? KN_RANGE_LADDER : s->N);
     s->range = many && !s->given_basis ? kn_range_columns(s->N, s->T, s->P) : 0;
     if (many && s->folds > 0)
         s->folds = KN_HELD_OUT_ONCE;
+}
+
+/* A basis given and its axes: all its columns stay, where the axes are fewer. */
+static void span_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_need_shape all = *s;
+    kn_held begin = r->now, given;
+    all.P = s->span;
+    kn_basis_need(r, &all);
+    given = r->now;
+    kn_span_axes_need(r, s);
+    if (s->P < s->span) { /* but their coordinates pass */
+        kn_let_go_of(r, begin, given);
+        kn_hold_d(r, KN_NEED_BASIS, s->T, s->span);
+    }
 }
 
 /* As make_basis: leaves what the problem keeps, and in `basis` the mark before the basis. */
@@ -279,6 +321,8 @@ static void basis_need(kn_rehearsal *r, const kn_need_shape *s, kn_held *basis)
     *basis = r->now;
     if (s->range > 0)
         kn_range_need(r, s->N, s->T, s->P);
+    else if (s->span > 0)
+        span_need(r, s);
     else
         kn_basis_need(r, s);
 }
@@ -294,6 +338,8 @@ static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
         kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
     kn_let_go(r, made);
     kn_hold_d(r, KN_NEED_BASIS, s->T, s->range > 0 ? s->range : s->P);
+    if (s->P < s->span)
+        kn_hold_d(r, KN_NEED_BASIS, s->T, s->span);
     if (s->rotated)
         kn_hold_d(r, KN_NEED_BASIS, s->P, s->P);
     kn_latent_need(r, s);

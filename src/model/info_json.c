@@ -1,6 +1,7 @@
 #include "model/info_json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "gp/method.h"
@@ -71,6 +72,8 @@ enum { N_FIELDS = sizeof FIELDS / sizeof *FIELDS };
 static const field FURTHER[] = {
     {"rank_residual", AT(rank_residual), F_REAL, NULL},
     {"basis_residual", AT(basis_residual), F_REAL, NULL},
+    {"basis_columns", AT(basis_columns), F_SIZE, NULL},
+    {"basis_constant", AT(basis_constant), F_REAL, NULL},
     {"n_theta", AT(n_theta), F_INT, NULL},
     {"n_curve", AT(n_curve), F_INT, NULL},
     {"cv.folds", AT(cv.folds), F_INT, NULL},
@@ -184,6 +187,12 @@ json_t *kn_info_to_json(const kn_fit_info *info)
     }
     json_object_set_new(j, "rank_residual", kn_json_number(info->rank_residual));
     json_object_set_new(j, "basis_residual", kn_json_number(info->basis_residual));
+    if (info->basis_columns > 0) {
+        json_t *name = json_string(info->basis);
+        json_object_set_new(j, "basis", name ? name : json_null());
+        json_object_set_new(j, "basis_columns", json_integer(info->basis_columns));
+        json_object_set_new(j, "basis_constant", kn_json_number(info->basis_constant));
+    }
     json_object_set_new(j, "theta", theta);
     json_object_set_new(j, "gradient", gradient);
     json_object_set_new(j, "components_curve", curve);
@@ -287,6 +296,11 @@ kn_status kn_info_from_json(kn_ctx *ctx, const char *file, json_t *json, kn_fit_
     info->rank_residual = json_number_value(json_object_get(json, "rank_residual"));
     info->basis_residual = json_number_value(json_object_get(json, "basis_residual"));
     info->noise_choice = choice_of(json_object_get(json, "noise_choice"));
+    const char *basis = json_string_value(json_object_get(json, "basis"));
+    snprintf(info->basis, sizeof info->basis, "%s", basis ? basis : "");
+    json_int_t columns = json_integer_value(json_object_get(json, "basis_columns"));
+    info->basis_columns = columns > 0 && columns < INT32_MAX ? (ptrdiff_t)columns : 0;
+    info->basis_constant = json_number_value(json_object_get(json, "basis_constant"));
 out:
     return status;
 }

@@ -53,10 +53,15 @@ static kn_status check_data(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings
             return kn_fail(ctx, KN_ERR_ARGUMENT,
                            "the basis has %td columns, at most %td responses can have",
                            s->basis_view.cols, Y.cols);
-        if (s->components && s->components != s->basis_view.cols)
+        if (s->components > s->basis_view.cols)
             return kn_fail(ctx, KN_ERR_ARGUMENT,
                            "components is %d, but the basis given has %td columns", s->components,
                            s->basis_view.cols);
+        if (s->components && s->basis_axes == KN_AXES_GIVEN && s->components != s->basis_view.cols)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "components is %d, but with {basis_axes=given} they are the %td columns "
+                           "of the basis",
+                           s->components, s->basis_view.cols);
     }
 out:
     return status;
@@ -342,10 +347,12 @@ static kn_gp_options engine_options(const kn_settings *s, kn_journal *journal, k
     double deadline = s->max_seconds > 0 ? kn_clock() + s->max_seconds : 0;
     return (kn_gp_options){.components = s->components,
                            .basis = s->basis_view,
+                           .axes_given = s->basis_axes == KN_AXES_GIVEN,
                            .folds = s->folds,
                            .groups = s->groups,
                            .rules = (kn_rules)s->rules,
                            .plain = s->plain,
+                           .shrinkage = s->shrinkage,
                            .cv = cv,
                            .search = {.optimiser = (kn_optimiser)s->optimiser,
                                       .restarts = s->restarts,
@@ -418,6 +425,7 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
     kn_fit_problem_clear(&problem);
     KN_TRY(status);
     KN_TRY(finish(ctx, &cv, &(fitted){X, responses}, &s, m));
+    kn_mat_clear(&m->gp.span);
     m->timed = true;
     kn_model_settle(m);
     *model = m;

@@ -9,6 +9,7 @@
 #include "base/ram.h"
 #include "base/rng.h"
 #include "gp/kronprod.h"
+#include "gp/kronsum.h"
 #include "gp/smtgpr.h"
 #include "gp/smtgpr_noise.h"
 #include "gp/smtgpr_whitened.h"
@@ -139,6 +140,20 @@ static const trial TRIALS[] = {
     {.name = "scoring, whitened",
      .s = {FIT(whitened, 50, 5000, 5), .folds = 5},
      .new_samples = 800},
+    {.name = "kronsum", .s = {FIT(kronsum, 200, 60, 0), .folds = 5, .stats = 3}, .additive = true},
+    {.name = "kronsum, many responses",
+     .s = {FIT(kronsum, 220, 200, 0), .folds = 3, .stats = 3},
+     .additive = true},
+    {.name = "kronsum, low rank",
+     .s = {.method = &kn_method_kronsum, .N = 900, .T = 80, .M = 60, .folds = 5, .stats = 1},
+     .rank = 60,
+     .additive = true},
+    {.name = "kronsum, groups",
+     .s = {FIT(kronsum, 150, 40, 0), .folds = 5, .stats = 3, .groups = 50},
+     .additive = true},
+    {.name = "kronsum, sites",
+     .s = {FIT(kronsum, 300, 50, 0), .folds = 5, .stats = 3, .sites = 6},
+     .additive = true},
     {.name = "scoring", .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5}, .new_samples = 800},
     {.name = "scoring, with findings",
      .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5},
