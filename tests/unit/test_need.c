@@ -12,6 +12,8 @@
 #include "gp/kronprod.h"
 #include "gp/kronsum.h"
 #include "gp/smtgpr.h"
+#include "gp/smtgpr_noise.h"
+#include "gp/smtgpr_whitened.h"
 #include "gp/stgpr.h"
 #include "io/scratch.h"
 #include "work/fit.h"
@@ -129,6 +131,20 @@ static const trial TRIALS[] = {
     {.name = "kronprod turned",
      .s = {FIT(kronprod, 50, 150, 0), .folds = 5, .iso = true, .rotated = true},
      .task = "linear+se+iso"},
+    {.name = "whitened", .s = {FIT(whitened, 150, 150, 10), .folds = 10}},
+    {.name = "whitened, auto", .s = {FIT(whitened, 200, 60, 0), .folds = 5}},
+    {.name = "whitened, many", .s = {FIT(whitened, 40, 20000, 5), .folds = 10}},
+    {.name = "whitened, additive",
+     .s = {FIT(whitened, 300, 150, 10), .folds = 10, .stats = 3, .sites = 12},
+     .additive = true},
+    {.name = "whitened, rank",
+     .s = {.method = &kn_method_whitened, .N = 600, .T = 100, .P = 5, .M = 60, .folds = 4},
+     .rank = 60},
+    {.name = "noise auto", .s = {FIT(noise_auto, 200, 300, 5), .folds = 5}},
+    {.name = "noise auto, many", .s = {FIT(noise_auto, 40, 20000, 5), .folds = 10}},
+    {.name = "scoring, whitened",
+     .s = {FIT(whitened, 50, 5000, 5), .folds = 5},
+     .new_samples = 800},
     {.name = "kronsum", .s = {FIT(kronsum, 200, 60, 0), .folds = 5, .stats = 3}, .additive = true},
     {.name = "kronsum, many responses",
      .s = {FIT(kronsum, 220, 200, 0), .folds = 3, .stats = 3},
@@ -193,6 +209,14 @@ static void draw(ptrdiff_t N, ptrdiff_t T, double *X, float *Y)
                                    sin(X[N + i] * (double)(1 + j % 5)) + kn_rng_normal(&rng));
 }
 
+static int noise_of(const trial *t)
+{
+    return t->s.iso                               ? KN_NOISE_ISO
+           : t->s.method == &kn_method_whitened   ? KN_NOISE_WHITENED
+           : t->s.method == &kn_method_noise_auto ? KN_NOISE_AUTO
+                                                  : KN_NOISE_STRUCTURED;
+}
+
 static kn_settings settings_of(const trial *t)
 {
     kn_settings o;
@@ -202,7 +226,7 @@ static kn_settings settings_of(const trial *t)
         o.calibrate = KN_CALIBRATE_FULL;
     o.components = t->s.given_basis && t->s.span == 0 ? 0 : (int)t->s.P;
     o.basis_axes = t->s.span > 0 ? KN_AXES_PRINCIPAL : KN_AXES_GIVEN;
-    o.noise = t->s.iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
+    o.noise = noise_of(t);
     o.folds = t->s.folds;
     o.plain = t->s.plain;
     o.on = t->s.on_responses ? KN_ON_RESPONSES : KN_ON_COMPONENTS;
@@ -295,8 +319,9 @@ static kn_need_shape scoring_peak(kn_ctx *ctx, const trial *t, double *peak)
     char options[256];
     snprintf(options, sizeof options,
              "covariates=people.csv responses=y.npy method=%s folds=%d max_evals=2 output=model "
-             "force=yes%s",
-             t->s.method->name, t->s.folds, t->s.P > 0 ? " components=5" : "");
+             "force=yes%s%s",
+             t->s.method->name, t->s.folds, t->s.P > 0 ? " components=5" : "",
+             noise_of(t) == KN_NOISE_WHITENED ? " noise=whitened" : "");
     assert_ok(ctx, fit_files(ctx, options, &model));
     kn_model_free(model);
     assert_ok(ctx, kn_model_open(ctx, "model", &model));
