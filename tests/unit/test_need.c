@@ -136,7 +136,7 @@ static const trial TRIALS[] = {
      .s = {FIT(kronsum, 150, 40, 0), .folds = 5, .stats = 3, .groups = 50},
      .additive = true},
     {.name = "kronsum, sites",
-     .s = {FIT(kronsum, 300, 50, 0), .folds = 5, .stats = 3, .sites = 6},
+     .s = {FIT(kronsum, 300, 50, 0), .folds = 5, .stats = 4, .sites = 6},
      .additive = true},
     {.name = "scoring", .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5}, .new_samples = 800},
     {.name = "scoring, with findings",
