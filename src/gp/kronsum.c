@@ -118,7 +118,7 @@ static kn_status find_tau(kn_ctx *ctx, const kn_fit_problem *p, kn_kronsum_case 
     kn_kronsum_fit f = {0};
     kn_journal *journal = p->options->search.journal;
     double at = (double)of->P;
-    kn_step step = {KN_STEP_KRONSUM, &at, sizeof at, &of->tau, sizeof of->tau, false};
+    kn_step step = {KN_STEP_COVARIANCES, &at, sizeof at, &of->tau, sizeof of->tau, false};
     if (of->groups->n == 0)
         return KN_OK;
     KN_TRY(kn_journal_recall(ctx, journal, &step));
@@ -155,7 +155,7 @@ static kn_status learn(kn_ctx *ctx, const own *o, int which, kn_kronsum_fit *f)
     double at[] = {which, (double)o->P, o->nu, f->of.tau}, *out = NULL;
     KN_TRY(kn_alloc_d(ctx, 2 * n + 5, &out));
     kn_step step = {
-        KN_STEP_KRONSUM, at, sizeof at, out, (2 * n + 5) * (ptrdiff_t)sizeof *out, false};
+        KN_STEP_COVARIANCES, at, sizeof at, out, (2 * n + 5) * (ptrdiff_t)sizeof *out, false};
     KN_TRY(kn_journal_recall(ctx, o->journal, &step));
     double *end = out + 2 * n;
     if (!step.known) {
