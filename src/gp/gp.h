@@ -23,9 +23,10 @@ typedef struct kn_gp {
     bool pca;                /* the basis came from the responses and is found again in each fold */
     double s2;               /* noise outside the basis (structured), everywhere (iso) */
     double inside[KN_THETA]; /* iso: parameters that do not belong to R0 */
-    void *own;      /* of a method without components; of latent it has X and groups only */
-    double *noise;  /* T  noise variance of each response [METHOD 1d] */
-    double *slope;  /* T  by which held-out means are drawn to the mean of training; NULL: 1 */
+    void *own;     /* of a method without components, which has X and groups of latent only; or what
+                    * else a method keeps */
+    double *noise; /* T  noise variance of each response [METHOD 1d] */
+    double *slope; /* T  by which held-out means are drawn to the mean of training; NULL: 1 */
     double *energy; /* P  |z_p|^2 of principal components of many samples, while fitting */
     bool shared;    /* it has neither X nor groups: points that are no samples instead [share.h] */
 } kn_gp;
