@@ -157,7 +157,7 @@ static const trial TRIALS[] = {
      .s = {FIT(kronsum, 150, 40, 0), .folds = 5, .stats = 3, .groups = 50},
      .additive = true},
     {.name = "kronsum, sites",
-     .s = {FIT(kronsum, 300, 50, 0), .folds = 5, .stats = 3, .sites = 6},
+     .s = {FIT(kronsum, 300, 50, 0), .folds = 5, .stats = 4, .sites = 6},
      .additive = true},
     {.name = "convolved",
      .s = {FIT(convolved, 120, 150, 10), .folds = 10, .stats = 3},
