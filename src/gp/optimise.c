@@ -17,11 +17,11 @@ static const unsigned STEPS_KEPT = 1000;
 
 typedef struct run {
     kn_ctx *ctx;
-    const kn_optimise_options *o;
+    const kn_ascent *o;
     kn_limits *limits;
     kn_objective_fn f;
     void *self;
-    kn_optimum *best;
+    kn_summit *best;
     nlopt_opt opt;
     kn_status status;
     kn_stop stop;
@@ -40,7 +40,7 @@ static double stop_with(run *r, kn_stop why)
 static double objective(unsigned n, const double *x, double *grad, void *data)
 {
     run *r = data;
-    double value, g[KN_MAX_DIM];
+    double value, *g = r->best->work;
     if (r->stopped) /* a line search may ask once more before it looks */
         return stop_with(r, r->stop);
     if (kn_cancelled(r->ctx))
@@ -53,7 +53,8 @@ static double objective(unsigned n, const double *x, double *grad, void *data)
     r->calls++;
     r->status = r->f(r->self, r->ctx, x, &value, g);
     if (r->status != KN_OK)
-        return stop_with(r, KN_STOP_LINE_SEARCH);
+        return stop_with(r,
+                         r->status == KN_ERR_CANCELLED ? KN_STOP_CANCELLED : KN_STOP_LINE_SEARCH);
     if (r->limits->evals_left > 0)
         r->limits->evals_left--;
     if (!isfinite(value)) {
@@ -75,42 +76,47 @@ static double objective(unsigned n, const double *x, double *grad, void *data)
     return value / r->o->unit;
 }
 
-double kn_projected_gradient(int n, const double *x, const double *g, const double *lower,
+double kn_projected_gradient(ptrdiff_t n, const double *x, const double *g, const double *lower,
                              const double *upper)
 {
     double worst = 0;
-    for (int i = 0; i < n; i++) {
+    for (ptrdiff_t i = 0; i < n; i++) {
         double slack = 1e-9 * (1 + fabs(x[i]));
-        bool pushing =
-            (g[i] < 0 && x[i] <= lower[i] + slack) || (g[i] > 0 && x[i] >= upper[i] - slack);
+        bool pushing = (lower && g[i] < 0 && x[i] <= lower[i] + slack) ||
+                       (upper && g[i] > 0 && x[i] >= upper[i] - slack);
         if (!pushing && fabs(g[i]) > worst)
             worst = fabs(g[i]);
     }
     return worst;
 }
 
-kn_status kn_maximise(kn_ctx *ctx, const kn_optimise_options *o, kn_limits *limits,
-                      kn_objective_fn f, void *self, kn_optimum *best)
+kn_status kn_ascend(kn_ctx *ctx, const kn_ascent *o, kn_limits *limits, kn_objective_fn f,
+                    void *self, kn_summit *best)
 {
-    double x[KN_MAX_DIM], value;
+    double value;
     run r = {.ctx = ctx, .o = o, .limits = limits, .f = f, .self = self, .best = best};
     best->evals = 0;
-    for (int i = 0; i < o->n; i++)
-        x[i] = fmin(fmax(best->x[i], o->lower[i]), o->upper[i]);
+    for (ptrdiff_t i = 0; i < o->n; i++) {
+        best->x[i] = o->lower ? fmax(best->x[i], o->lower[i]) : best->x[i];
+        best->x[i] = o->upper ? fmin(best->x[i], o->upper[i]) : best->x[i];
+        best->at[i] = best->x[i];
+    }
     r.opt =
         nlopt_create(o->algorithm == KN_TNEWTON ? NLOPT_LD_TNEWTON_PRECOND_RESTART : NLOPT_LD_LBFGS,
                      (unsigned)o->n);
     if (!r.opt)
         return kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the optimiser");
     nlopt_set_max_objective(r.opt, objective, &r);
-    nlopt_set_lower_bounds(r.opt, o->lower);
-    nlopt_set_upper_bounds(r.opt, o->upper);
+    if (o->lower)
+        nlopt_set_lower_bounds(r.opt, o->lower);
+    if (o->upper)
+        nlopt_set_upper_bounds(r.opt, o->upper);
     nlopt_set_ftol_abs(r.opt, o->f_tolerance / o->unit);
     nlopt_set_xtol_rel(r.opt, 1e-10);
-    nlopt_set_vector_storage(r.opt, STEPS_KEPT);
-    nlopt_result result = nlopt_optimize(r.opt, x, &value);
+    nlopt_set_vector_storage(r.opt, o->kept);
+    nlopt_result result = nlopt_optimize(r.opt, best->at, &value);
     nlopt_destroy(r.opt);
-    if (r.status != KN_OK)
+    if (r.status != KN_OK && !(r.status == KN_ERR_CANCELLED && best->evals > 0))
         return r.status;
     if (result == NLOPT_OUT_OF_MEMORY)
         return kn_fail(ctx, KN_ERR_MEMORY, "out of memory in the optimiser");
@@ -127,5 +133,28 @@ kn_status kn_maximise(kn_ctx *ctx, const kn_optimise_options *o, kn_limits *limi
         best->stop = KN_STOP_CONVERGED;
     else
         best->stop = KN_STOP_LINE_SEARCH;
+    return KN_OK;
+}
+
+kn_status kn_maximise(kn_ctx *ctx, const kn_optimise_options *o, kn_limits *limits,
+                      kn_objective_fn f, void *self, kn_optimum *best)
+{
+    double at[KN_MAX_DIM], work[KN_MAX_DIM];
+    kn_summit s = {.x = best->x, .grad = best->grad, .at = at, .work = work};
+    kn_ascent a = {.algorithm = o->algorithm,
+                   .n = o->n,
+                   .lower = o->lower,
+                   .upper = o->upper,
+                   .unit = o->unit,
+                   .f_tolerance = o->f_tolerance,
+                   .kept = STEPS_KEPT,
+                   .stage = o->stage};
+    kn_status status = kn_ascend(ctx, &a, limits, f, self, &s);
+    best->evals = s.evals;
+    if (status != KN_OK)
+        return status;
+    best->value = s.value;
+    best->projected = s.projected;
+    best->stop = s.stop;
     return KN_OK;
 }

@@ -34,13 +34,34 @@ typedef struct kn_optimum {
     kn_stop stop;
 } kn_optimum;
 
+/* The same with room of the caller's, for any number of variables. */
+typedef struct kn_ascent {
+    kn_optimiser algorithm;
+    ptrdiff_t n;
+    const double *lower, *upper; /* NULL: none */
+    double unit, f_tolerance;
+    unsigned kept; /* steps that stand for the curvature */
+    const char *stage;
+} kn_ascent;
+
+typedef struct kn_summit {
+    double *x, *grad;  /* n each: the start; the best point met and its gradient */
+    double *at, *work; /* n each */
+    double value, projected;
+    int evals;
+    kn_stop stop;
+} kn_summit;
+
+kn_status kn_ascend(kn_ctx *ctx, const kn_ascent *o, kn_limits *limits, kn_objective_fn f,
+                    void *self, kn_summit *best);
+
 /* Starts at *best->x. On return the best point met, even when it was stopped; KN_ERR_CANCELLED
  * only when nothing was evaluated. */
 kn_status kn_maximise(kn_ctx *ctx, const kn_optimise_options *o, kn_limits *limits,
                       kn_objective_fn f, void *self, kn_optimum *best);
 
 /* Largest gradient entry that does not push against a bound. */
-double kn_projected_gradient(int n, const double *x, const double *g, const double *lower,
+double kn_projected_gradient(ptrdiff_t n, const double *x, const double *g, const double *lower,
                              const double *upper);
 
 #endif

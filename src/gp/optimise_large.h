@@ -1,25 +1,15 @@
-/* Maximising a function of many variables with gradient, inside a box or not: L-BFGS whose steps
- * are projected on the box. The optimiser of optimise.h is for some dozens of variables; here the
- * memory is counted with all other, 2 KN_LARGE_KEPT + 6 vectors, and every sum is in one order, so
- * that the same problem gives the same bits for any number of threads.
- *
- *     d = H g over the free variables        H: Nocedal's two loops over the last pairs (s, y)
- *     x(t) = P[x + t d]      f(t) >= f + 1e-4 g'(x(t) - x)  and  g(t)'d <= 0.9 g'd, by bisection
- *
- * A variable is free unless it is at a bound that its gradient pushes against. The best point met
- * is kept; limits and cancellation stop at once. */
+/* Maximising a function of many variables with gradient, inside a box or not: NLopt's L-BFGS as in
+ * optimise.h, with room that is counted with all other. */
 #ifndef KN_GP_OPTIMISE_LARGE_H
 #define KN_GP_OPTIMISE_LARGE_H
 
 #include "base/rehearse.h"
 #include "gp/optimise.h"
 
-enum { KN_LARGE_KEPT = 10 }; /* pairs that stand for the curvature */
-
 typedef struct kn_large_options {
     ptrdiff_t n;
     const double *lower, *upper; /* n each, entries may be infinite; NULL: none */
-    double unit;                 /* the projected gradient is told per this (N) */
+    double unit;                 /* the objective is divided by this (N) */
     double f_tolerance;          /* a step that gains less than this ends the search */
     const char *stage;           /* progress is told under this name; NULL: none */
 } kn_large_options;

@@ -66,7 +66,7 @@ static void finds_the_end_of_a_curved_valley(void **state)
         start(200, x);
         assert_int_equal(kn_maximise_large(ctx, &o, &limits, valleys, &p, &best), KN_OK);
         assert_int_equal(best.stop, KN_STOP_CONVERGED);
-        assert_true(best.value > -1e-8 && best.evals < 300 && best.evals == p.calls);
+        assert_true(best.value > -1e-8 && best.evals < 300 && best.evals <= p.calls);
         for (int i = 0; i < 200; i++)
             assert_true(fabs(x[i] - 1) < 1e-3);
     }
