@@ -81,6 +81,8 @@ typedef struct kn_need_shape {
     double held;       /* bytes that stay with the input files, such as the text of a table */
     double reading;    /* bytes of work while responses are read */
     int threads;
+    ptrdiff_t factors; /* MTGPR: of the noise, in P once it is settled */
+    bool complement;   /* MTGPR: a complement with a signal */
     bool chosen; /* settled by the method: components are chosen along a curve that ends at P */
 } kn_need_shape;
 

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <math.h>
 
-#include "gp/basis.h"
 #include "gp/walk.h"
 #include "la/la.h"
 #include "la/vec.h"
@@ -156,15 +155,27 @@ out:
     return status;
 }
 
+/* Z += (y - mu) Psi^-1/2 V of a block; blocks come in their order. */
+static kn_status project_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    kn_low *w = self;
+    for (ptrdiff_t j = 0; w->mu && j < b->count; j++)
+        for (ptrdiff_t i = 0; i < b->y.rows; i++)
+            kn_col(b->y, j)[i] -= w->mu[b->first + j];
+    kn_gemm(ctx, 1, KN_N, b->y, KN_N, kn_sub(w->scaled, b->first, 0, b->count, w->k), 1, w->Z);
+    return KN_OK;
+}
+
 /* Z, U'Z, A, and what is outside U. */
 static kn_status project(kn_ctx *ctx, kn_low *w, const double *psi)
 {
     kn_status status;
-    double total;
+    kn_visitor visitor = {w, KN_WALK_Y, NULL, project_block, NULL};
     for (ptrdiff_t q = 0; q < w->k; q++)
         for (ptrdiff_t j = 0; j < w->T; j++)
             kn_col(w->scaled, q)[j] = kn_at(w->V, j, q) / sqrt(psi[j]);
-    KN_TRY(kn_project(ctx, &w->Y, w->mu, w->scaled, w->Z, &total));
+    kn_mat_zero(w->Z);
+    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = w->Y, .to_the_end = true}, &visitor, 1));
     kn_gemm(ctx, 1, KN_T, w->s.U, KN_N, w->Z, 0, w->UZ);
     kn_gemm(ctx, 1, KN_N, w->UZ, KN_N, w->W, 0, w->A);
     if (w->m < w->N) {
@@ -266,7 +277,7 @@ void kn_low_outside(const kn_low *w, double *out)
 }
 
 /* What kn_low_slopes or kn_low_em hold while they run, which is more than a value does. */
-static void evaluating_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k)
+void kn_low_evaluating_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k)
 {
     kn_held mark = r->now;
     ptrdiff_t width = kn_walk_width(0, s->T);
@@ -274,7 +285,6 @@ static void evaluating_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k
     kn_eig_need(r, KN_NEED_WORK, k);
     kn_qr_need(r, KN_NEED_WORK, s->T, k);
     kn_let_go(r, mark);
-    kn_project_need(r, s->N, s->T, k);
     kn_hold_d(r, KN_NEED_WORK, k, 4 * k);
     kn_hold_d(r, KN_NEED_WORK, s->M, 3 * k);
     kn_hold_d(r, KN_NEED_WORK, s->N, 2 * k);
@@ -295,5 +305,5 @@ void kn_low_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k, bool gamm
     kn_hold_d(r, KN_NEED_WORK, k, 3 * k + 1);
     kn_hold_d(r, KN_NEED_WORK, s->N, s->M < s->N ? 3 * k : k);
     kn_hold_d(r, KN_NEED_WORK, s->M, 3 * k + 2);
-    evaluating_need(r, s, k);
+    kn_low_evaluating_need(r, s, k);
 }

@@ -54,6 +54,7 @@ kn_status kn_low_new(kn_ctx *ctx, const kn_low_samples *s, const kn_responses *Y
                      const ptrdiff_t columns[2], bool gamma, kn_low *out);
 void kn_low_clear(kn_low *w);
 
+/* An evaluation is not cancelled half way: who asks for many looks in between. */
 kn_status kn_low_value(kn_ctx *ctx, kn_low *w, const kn_low_point *at, double *lml);
 
 /* At the point of the last value, which it takes again: derivatives with respect to G, H (none:
@@ -78,7 +79,8 @@ void kn_low_loadings(kn_ctx *ctx, const kn_low *w, const double *psi, kn_mat loa
 void kn_low_outside(const kn_low *w, double *outside);
 
 /* Leaves what it holds, over s->N samples of rank s->M and k columns, with or without squares;
- * evaluating passes. */
+ * evaluating passes, which it has declared. */
 void kn_low_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k, bool gamma);
+void kn_low_evaluating_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k);
 
 #endif

@@ -228,7 +228,7 @@ kn_status kn_low_slopes(kn_ctx *ctx, kn_low *w, const kn_low_point *at, kn_low_g
     KN_TRY(differences(ctx, &v));
     scalars(&v);
     KN_TRY(factors(ctx, &v));
-    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = w->Y}, &visitor, 1));
+    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = w->Y, .to_the_end = true}, &visitor, 1));
     if (w->P > 0)
         kn_gemm(ctx, 1, KN_N, w->V, KN_N, kn_cols(v.small, 0, w->P), 1, g->G);
     if (w->Q > 0)

@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "gp/kronprod.h"
+#include "gp/mtgpr.h"
 #include "gp/smtgpr.h"
 #include "gp/stgpr.h"
 
-static const kn_method *const METHODS[] = {&kn_method_smtgpr, &kn_method_stgpr,
-                                           &kn_method_kronprod};
+static const kn_method *const METHODS[] = {&kn_method_smtgpr, &kn_method_stgpr, &kn_method_kronprod,
+                                           &kn_method_mtgpr};
 enum { N_METHODS = sizeof METHODS / sizeof *METHODS };
 
 int kn_method_count(void)

@@ -28,6 +28,8 @@ typedef struct kn_gp_options {
     kn_rules rules;       /* of the noise and of the number of components */
     kn_gp_maps *cv;       /* NULL, or where the cross-validated maps go when they were made */
     bool plain;           /* STGPR: each response alone */
+    ptrdiff_t noise_rank; /* MTGPR: columns of H */
+    bool ppca, iso_term;  /* MTGPR: gamma is free; R has an iso term */
 } kn_gp_options;
 
 /* What is to be fitted, and what has been found on the way. */
@@ -71,12 +73,14 @@ typedef struct kn_method {
     const char *name;  /* as an option and in model files */
     const char *title; /* in sentences */
     /* ---- what it has ---- */
-    bool components;    /* a number of components, given or chosen by held-out loss */
-    bool identity;      /* its basis stands for the identity [METHOD 1c] */
-    bool alone;         /* each response alone: neither basis nor components */
-    bool low_rank;      /* R0 may be of low rank */
-    bool held_out_once; /* beyond KN_MANY samples one set is held out instead of folds */
-    bool own_deviance;  /* the deviance of a map is that of its law, not one learned from z */
+    bool components;     /* a number of components, given or chosen by held-out loss */
+    bool identity;       /* its basis stands for the identity [METHOD 1c] */
+    bool alone;          /* each response alone: neither basis nor components */
+    bool low_rank;       /* R0 may be of low rank */
+    bool held_out_once;  /* beyond KN_MANY samples one set is held out instead of folds */
+    bool iso_term;       /* R may have an iso term beside noise of the method's own */
+    bool training_noise; /* the fit leaves the noise of training in gp->noise */
+    bool own_deviance;   /* the deviance of a map is that of its law, not one learned from z */
     /* ---- what it does ---- */
     kn_status (*fit)(kn_ctx *ctx, kn_fit_problem *problem, kn_gp *gp, kn_fit_info *info);
     kn_status (*predict)(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out);

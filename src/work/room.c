@@ -181,6 +181,8 @@ kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out)
                                  .rotated = iso && (basis > 0 || !kn_cov_is_spectral(&task)),
                                  .given_basis = basis > 0,
                                  .plain = s->plain,
+                                 .factors = s->noise_rank,
+                                 .complement = s->ppca,
                                  .stats = sample.stats.n,
                                  .task_stats = iso ? task.stats.n : 0,
                                  .P = basis > 0 ? basis : s->components,
