@@ -5,10 +5,11 @@
  *
  * al itself is never made: al'X = V (M W' - Z/l0)'X + Yw'(X/l0), one product of Y with an
  * N x (P + Q + k) matrix. With l0 = 1 nothing needs Y in the coordinates of U. */
+#include "gp/kronsum_low_slopes.h"
+
 #include <assert.h>
 #include <math.h>
 
-#include "gp/kronsum_low.h"
 #include "gp/walk.h"
 #include "la/la.h"
 

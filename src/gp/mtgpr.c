@@ -14,6 +14,7 @@
 #include "gp/cv_refit.h"
 #include "gp/loo.h"
 #include "gp/mtgpr_learn.h"
+#include "gp/mtgpr_maps.h"
 #include "gp/noise.h"
 #include "gp/pilot.h"
 #include "gp/predict.h"
@@ -386,22 +387,22 @@ static bool known_noise(kn_gp *gp)
 static kn_status arrays(kn_gp *gp, kn_arrays *a)
 {
     kn_status status;
-    ptrdiff_t n = 4, *of = NULL, numbers[4];
+    ptrdiff_t n = 4, *of;
     if (a->reading)
         KN_TRY(kn_alloc(a->ctx, 1, sizeof(kn_mtgpr), &gp->own));
     kn_mtgpr *own = gp->own;
-    numbers[0] = own->P;
-    numbers[1] = own->Q;
-    numbers[2] = own->evals;
-    numbers[3] = own->iso;
-    of = numbers;
+    own->kept[0] = own->P;
+    own->kept[1] = own->Q;
+    own->kept[2] = own->evals + 1;
+    own->kept[3] = own->iso;
+    of = own->kept;
     KN_TRY(a->indices(a, "mtgpr", &n, &of));
     if (a->reading) {
-        bool sound = n == 4 && of[0] >= 1 && of[1] >= 0 && of[2] >= -1 && of[0] <= MOST &&
+        bool sound = n == 4 && of[0] >= 1 && of[1] >= 0 && of[2] >= 0 && of[0] <= MOST &&
                      of[1] <= MOST && of[2] <= INT32_MAX &&
                      gp->P == kn_at_most(of[0] + of[1], gp->T);
         if (sound)
-            *own = (kn_mtgpr){.P = of[0], .Q = of[1], .evals = (int)of[2], .iso = of[3] != 0};
+            *own = (kn_mtgpr){.P = of[0], .Q = of[1], .evals = (int)of[2] - 1, .iso = of[3] != 0};
         kn_free(of);
         if (!sound)
             return a->bad(a, "mtgpr");

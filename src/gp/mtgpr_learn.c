@@ -266,7 +266,7 @@ static kn_status take_round(kn_ctx *ctx, learner *w, int round)
                   .gamma = w->plan->gamma,
                   .iso = w->plan->iso,
                   .evals_left = w->limits.evals_left};
-    kn_step step = {.kind = KN_STEP_MTGPR, .in = &q, .n_in = sizeof q};
+    kn_step step = {.kind = KN_STEP_LOADINGS, .in = &q, .n_in = sizeof q};
     q.x = kn_hash(w->x, (size_t)w->n * sizeof *w->x, 0);
     step.n_out = (ptrdiff_t)sizeof(answer) + w->n * (ptrdiff_t)sizeof *w->x;
     KN_TRY(kn_alloc(ctx, step.n_out, 1, &p));

@@ -8,7 +8,7 @@
 #define KN_GP_MTGPR_LEARN_H
 
 #include "gp/journal.h"
-#include "gp/kronsum_low.h"
+#include "gp/kronsum_low_slopes.h"
 
 /* Most evaluations of EM and of L-BFGS. */
 enum { KN_MTGPR_EM = 50, KN_MTGPR_EVALS = 500 };

@@ -2,6 +2,8 @@
  *                                                                                    [METHOD 1h]
  * Loadings B = V S_k W are not orthonormal where there is an H: with B'B = LL' orthonormal
  * directions are V = B L^-T, coordinates Yw V W = Yw B (B'B)^-1, and W in V's axes is L^-1. */
+#include "gp/mtgpr_maps.h"
+
 #include <math.h>
 
 #include "gp/basis.h"

@@ -1,7 +1,7 @@
 /* The low-rank Kronecker sum: value, gradients, EM step and predictions against dense Gaussians. */
 #include "base/rng.h"
 #include "covs.h"
-#include "gp/kronsum_low.h"
+#include "gp/kronsum_low_slopes.h"
 #include "gp/predict.h"
 #include "la/la.h"
 #include "test.h"
