@@ -322,7 +322,8 @@ static void folds_are_refits(void **state)
             kn_mat_rows(Y, train, y);
             for (ptrdiff_t j = 0; j < a->T; j++) {
                 for (ptrdiff_t i = 0; i < n; i++)
-                    mu[j] += kn_at(y, i, j) / (double)n;
+                    mu[j] += kn_at(y, i, j);
+                mu[j] /= (double)n;
                 for (ptrdiff_t i = 0; i < n; i++)
                     kn_col(y, j)[i] -= mu[j];
             }
