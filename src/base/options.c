@@ -244,7 +244,8 @@ void kn_settings_imply(kn_settings *s)
 
 bool kn_settings_additive(const kn_settings *s)
 {
-    return s->sample_kernel && strcmp(s->sample_kernel, "additive") == 0;
+    return s->sample_kernel && (strcmp(s->sample_kernel, "additive") == 0 ||
+                                strcmp(s->sample_kernel, "additive+iso") == 0);
 }
 
 kn_resources kn_settings_resources(kn_ctx *ctx, const kn_settings *s)

@@ -86,6 +86,8 @@ typedef struct kn_need_shape {
     int inducing, widths;
     ptrdiff_t processes, points;
     bool on_responses; /* tasks are the responses */
+    ptrdiff_t factors; /* MTGPR: of the noise, in P once it is settled */
+    bool complement;   /* MTGPR: a complement with a signal */
     bool chosen; /* settled by the method: components are chosen along a curve that ends at P */
 } kn_need_shape;
 

@@ -43,6 +43,7 @@ static cli_option own(const char *name, int letter, const char *help, const char
 int cli_options(const char *command, cli_option out[CLI_MAX_OPTIONS])
 {
     static const char common[] = "Common options";
+    enum { LAST = 4 }; /* options of the command's own that come last */
     kn_ctx *ctx = kn_ctx_new();
     kn_option_info i = {.size = sizeof i};
     int n = 0;
@@ -51,7 +52,8 @@ int cli_options(const char *command, cli_option out[CLI_MAX_OPTIONS])
         out[n++] = own("build", 0, "versions, BLAS and the core it uses, threads", NULL,
                        offsetof(cli_run, build));
     }
-    for (int k = 0; ctx && kn_option_at(ctx, command, k, &i) == KN_OK; k++) {
+    for (int k = 0; ctx && n < CLI_MAX_OPTIONS - LAST && kn_option_at(ctx, command, k, &i) == KN_OK;
+         k++) {
         cli_option *o = &out[n++];
         *o = (cli_option){.key = i.key,
                           .flag = i.type == KN_OPTION_FLAG,

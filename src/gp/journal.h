@@ -18,6 +18,7 @@ typedef enum kn_step_kind { /* values are in files: never renumbered */
                             KN_STEP_RESPONSE = 5,
                             KN_STEP_CONVOLUTION = 8,
                             KN_STEP_COVARIANCES = 6,
+                            KN_STEP_LOADINGS = 7,
 } kn_step_kind;
 
 typedef struct kn_step {

@@ -42,6 +42,8 @@ typedef struct kn_gp_options {
     int shrinkage;        /* MT-Kronsum, as the option is */
     const struct kn_design *design; /* that X came from */
     kn_tasks_options tasks;
+    ptrdiff_t noise_rank; /* MTGPR: columns of H */
+    bool ppca, iso_term;  /* MTGPR: gamma is free; R has an iso term */
 } kn_gp_options;
 
 /* What is to be fitted, and what has been found on the way. */
@@ -91,6 +93,8 @@ typedef struct kn_method {
     bool low_rank;       /* R0 may be of low rank */
     bool held_out_once;  /* beyond KN_MANY samples one set is held out instead of folds */
     bool own_covariance; /* how samples relate is its own, and no R0 */
+    bool iso_term;       /* R may have an iso term beside noise of the method's own */
+    bool training_noise; /* the fit leaves the noise of training in gp->noise */
     bool own_deviance;   /* the deviance of a map is that of its law, not one learned from z */
     /* ---- what it does ---- */
     kn_status (*fit)(kn_ctx *ctx, kn_fit_problem *problem, kn_gp *gp, kn_fit_info *info);

@@ -18,6 +18,7 @@ struct kn_noise_maker {
     bool known;     /* gp->noise is what it will be */
     bool held_out;  /* blocks have maps */
     bool in_sample; /* the noise in training has a part in it */
+    bool made;      /* ... and is made here */
     /* What the in-sample noise needs: the coordinates, or only their energies. */
     const double *s2; /* P */
     kn_mat Z;         /* N x P; Z = U A when U spans everything, which spares a pass over Y */
@@ -74,12 +75,14 @@ kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, cons
     *out = m = memory;
     *m = (kn_noise_maker){.gp = gp,
                           .Y = *Y,
-                          .known = gp->method->known_noise(gp),
+                          .known =
+                              gp->method->known_noise(gp) || (!cv && gp->method->training_noise),
                           .held_out = cv != NULL,
                           .in_sample = !cv || rules == KN_RULES_CLASSIC,
                           .some = cv && cv->sample,
                           .s2 = gp->energy};
-    if (!m->known && m->in_sample && !m->s2 && !gp->psi)
+    m->made = !m->known && m->in_sample && !gp->method->training_noise;
+    if (m->made && !m->s2 && !gp->psi)
         KN_TRY(coordinates(ctx, m));
 out:
     if (status != KN_OK) {
@@ -97,7 +100,7 @@ static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
     let_go(m); /* of a walk before */
     if (!m->known && m->in_sample && m->held_out)
         KN_TRY(kn_alloc_d(ctx, plan->width, &m->floor));
-    if (m->known || m->s2 || m->gp->psi || !m->in_sample)
+    if (!m->made || m->s2 || m->gp->psi)
         goto out;
     m->workers = kn_workers(ctx, plan->width, TILE);
     KN_TRY(kn_alloc(ctx, m->workers, sizeof *m->work, &memory));
@@ -221,11 +224,11 @@ static kn_status set_block(kn_ctx *ctx, void *self, kn_block *b)
     block_job job = {m, b, b->y};
     if (m->known)
         return KN_OK;
-    if (m->gp->psi && m->in_sample) {
+    if (m->gp->psi && m->made) {
         in_sample_whitened(m->gp, b);
-    } else if (m->s2 && m->in_sample) {
+    } else if (m->s2 && m->made) {
         in_sample_sums(m, b);
-    } else if (m->in_sample) {
+    } else if (m->made) {
         if (m->some) {
             job.y = kn_cols(m->y, 0, b->count);
             kn_responses_block(ctx, &m->Y, b->first, job.y);
@@ -303,7 +306,8 @@ double kn_components_group_share(const kn_gp *gp)
 void kn_noise_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
 {
     ptrdiff_t width = kn_walk_width(0, s->T);
-    if (s->iso || s->method->alone || s->range > 0 || (s->current && s->folds > 0))
+    if (s->iso || s->method->alone || s->method->training_noise || s->range > 0 ||
+        (s->current && s->folds > 0))
         return; /* known, made from energies, or from moments alone */
     kn_hold_d(r, KN_NEED_WORK, s->N, s->P);
     if (s->M < s->N || s->method->own_covariance)

@@ -58,6 +58,10 @@ enum { KN_CHOL_ALONE = 512 }; /* up to this size a factor takes a millisecond, o
  * KN_CHOL_ALONE on the BLAS's own threads. */
 kn_status kn_chol(kn_ctx *ctx, kn_mat A, const char *what);
 
+/* A = Q R by reflections, n x p: A is replaced by Q, its first min(n, p) columns, orthonormal
+ * whatever the rank of A; R min(n, p) x p. On one thread. 4 n p^2 flops. */
+kn_status kn_qr(kn_ctx *ctx, kn_mat *A, kn_mat R);
+
 /* Pivoted Cholesky of an n x n positive semidefinite matrix given by its diagonal and a function
  * for its columns; A ~ L L' with L n x rank. Stops when the trace of the residual is at most
  * tol times the trace, at max_rank, or when no positive pivot is left. diag is overwritten by the
@@ -68,5 +72,6 @@ kn_status kn_pivoted_chol(kn_ctx *ctx, double *diag, kn_column_fn column, void *
 
 /* Passes what kn_eig of size n takes beside the matrix itself. */
 void kn_eig_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n);
+void kn_qr_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n, ptrdiff_t p); /* the same */
 
 #endif

@@ -51,7 +51,8 @@ kn_status kn_check_covariances(kn_ctx *ctx, const kn_settings *s, ptrdiff_t F, k
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "the sample kernel has neither %s: covariates would have no say",
                        kn_kernel_list(true, " nor ", " nor ", names, sizeof names));
-    if (s->noise != KN_NOISE_ISO && sample->n > sample->n_between)
+    if (s->noise != KN_NOISE_ISO && sample->n > sample->n_between &&
+        !kn_method_find(s->method)->iso_term)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "structured noise takes sample kernels %s; %s is what its noise already "
                        "models",
@@ -88,7 +89,7 @@ static kn_status check_noise(kn_ctx *ctx, const kn_settings *s)
 static kn_status check_additive(kn_ctx *ctx, const kn_settings *s)
 {
     const char *sum = s->sample_kernel;
-    if (kn_settings_additive(s)) {
+    if (kn_settings_additive(s) && (!strchr(sum, '+') || kn_method_find(s->method)->iso_term)) {
         if (s->noise == KN_NOISE_ISO)
             return kn_fail(ctx, KN_ERR_ARGUMENT,
                            "the additive sample kernel needs structured noise");

@@ -1,5 +1,6 @@
 /* A fit of numbers: every argument is checked here, once; below this line they are right. */
 #include <math.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "cov/additive.h"
@@ -94,6 +95,8 @@ static kn_status spec_of(kn_ctx *ctx, const kn_settings *s, const kn_design *x, 
     KN_TRY(kn_check_covariances(ctx, s, x->F, &spec->sample, &spec->task));
     if (spec->additive)
         KN_TRY(kn_cov_of_design(ctx, x, &spec->sample));
+    if (kn_method_find(s->method)->iso_term)
+        spec->sample = kn_cov_between(&spec->sample); /* iso is the method's */
 out:
     return status;
 }
@@ -362,6 +365,10 @@ static kn_gp_options engine_options(const kn_settings *s, const kn_design *desig
                                      .points = s->inducing_points,
                                      .smooth = s->smooth_columns,
                                      .smooth_text = s->smooth},
+                           .noise_rank = s->noise_rank,
+                           .ppca = s->ppca,
+                           .iso_term = kn_method_find(s->method)->iso_term &&
+                                       strstr(s->sample_kernel, "iso") != NULL,
                            .cv = cv,
                            .search = {.optimiser = (kn_optimiser)s->optimiser,
                                       .restarts = s->restarts,

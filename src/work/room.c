@@ -183,6 +183,8 @@ kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out)
                                  .given_basis = basis > 0,
                                  .span = columns ? 0 : basis,
                                  .plain = s->plain,
+                                 .factors = s->noise_rank,
+                                 .complement = s->ppca,
                                  .stats = sample.stats.n,
                                  .task_stats = iso ? task.stats.n : 0,
                                  .P = columns ? basis : s->components,

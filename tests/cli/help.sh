@@ -55,7 +55,7 @@ completed() { # promise, what bash offers with spaces between, the words so far 
 }
 completed "the shell completes a command" "predict" kronorm pr
 completed "... after help too" "fit" kronorm help f
-completed "... an option" "--noise" kronorm fit --noi
+completed "... an option" "--likelihood" kronorm fit --lik
 completed "... the value of an option" "structured" kronorm fit --noise s
 completed "... after an equals sign" "smtgpr stgpr" kronorm fit --method = s
 completed "... and before anything is typed" "nested tnewton lbfgs" kronorm fit --optimiser ""

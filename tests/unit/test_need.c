@@ -11,6 +11,7 @@
 #include "gp/convolved.h"
 #include "gp/kronprod.h"
 #include "gp/kronsum.h"
+#include "gp/mtgpr.h"
 #include "gp/smtgpr.h"
 #include "gp/smtgpr_noise.h"
 #include "gp/smtgpr_whitened.h"
@@ -183,6 +184,22 @@ static const trial TRIALS[] = {
     {.name = "scoring by convolved",
      .s = {FIT(convolved, 50, 5000, 5), .folds = 5},
      .new_samples = 800},
+    {.name = "mtgpr", .s = {FIT(mtgpr, 80, 5000, 5), .folds = 5}},
+    {.name = "mtgpr of few responses", .s = {FIT(mtgpr, 300, 40, 5), .folds = 5}},
+    {.name = "mtgpr of low rank",
+     .s = {.method = &kn_method_mtgpr, .N = 400, .T = 2000, .P = 4, .M = 50, .folds = 4},
+     .rank = 50},
+    {.name =
+         "mtgpr, all of it", /* few pivots: how much of a complement is kept is not known before */
+     .s = {.method = &kn_method_mtgpr,
+           .N = 60,
+           .T = 3000,
+           .P = 4,
+           .M = 5,
+           .folds = 4,
+           .factors = 3,
+           .complement = true},
+     .rank = 5},
     {.name = "scoring", .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5}, .new_samples = 800},
     {.name = "scoring, with findings",
      .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5},
@@ -234,6 +251,8 @@ static kn_settings settings_of(const trial *t)
     o.widths = t->s.widths;
     o.latent = t->s.processes > 0 ? (int)t->s.processes : o.latent;
     o.inducing_points = t->s.points > 0 ? (int)t->s.points : o.inducing_points;
+    o.noise_rank = (int)t->s.factors;
+    o.ppca = t->s.complement;
     o.rank = t->rank == 0 ? KN_RANK_FULL : t->rank == AUTO ? KN_RANK_AUTO : t->rank;
     o.max_evals = 2; /* memory has reached its mark by then */
     o.sample_kernel = t->sample;

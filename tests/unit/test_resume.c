@@ -442,6 +442,18 @@ static void convolved_processes_resume(void **state)
     resumes(25, 5, &o);
 }
 
+static void mtgpr_resumes(void **state)
+{
+    (void)state;
+    kn_settings o = options();
+    o.method = "mtgpr";
+    o.components = 2;
+    resumes(30, 6, &o);
+    o.noise_rank = 1;
+    o.ppca = true;
+    resumes(25, 5, &o);
+}
+
 /* What a step gives after kn_cancel need not be what it would have given. */
 static void a_cancelled_fit_resumes(void **state)
 {
@@ -670,6 +682,7 @@ int main(void)
         cmocka_unit_test(kronprod_resumes),
         cmocka_unit_test(kronsum_resumes),
         cmocka_unit_test(convolved_processes_resume),
+        cmocka_unit_test(mtgpr_resumes),
         cmocka_unit_test(a_cancelled_fit_resumes),
         cmocka_unit_test(a_checkpoint_of_another_fit_is_refused),
         cmocka_unit_test(a_file_that_is_no_checkpoint_is_refused),

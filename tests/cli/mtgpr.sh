@@ -1,0 +1,55 @@
+#!/bin/sh
+# MTGPR and the low-rank Kronecker sum by the command: fits, scores, warnings, refusals.
+. "$(dirname "$0")/lib.sh"
+export OPENBLAS_NUM_THREADS=1
+
+awk 'BEGIN {
+    srand(3)
+    print "participant_id,age,site" >"people.csv"
+    head = "participant_id"
+    for (j = 1; j <= 12; j++) head = head ",r" j
+    print head >"y.csv"
+    for (i = 1; i <= 80; i++) {
+        age = 20 + int(600 * rand()) / 10
+        print "s" i "," age "," (i % 2 ? "A" : "B") >"people.csv"
+        f = rand() + rand() + rand() - 1.5
+        line = "s" i
+        for (j = 1; j <= 12; j++)
+            line = line "," 3 + (age - 50) / 30 * (j % 4) + f * (j % 3) + rand()
+        print line >"y.csv"
+    }
+}'
+{ head -1 y.csv; tail -20 y.csv; } >new_y.csv
+{ head -1 people.csv; tail -20 people.csv; } >new.csv
+F="fit -c people.csv -y y.csv --method mtgpr --folds 4 --threads 1"
+
+works "a task covariance of rank 3" $F -P 3 -o m.safetensors
+check "... warns" grep -q 'without structured noise, noise shared between responses is taken for signal' "$logs/err"
+works "... scores" score m.safetensors -c new.csv -y new_y.csv -o m --training-rows plain
+works "... again, with the same bytes" $F -P 3 -o m2.safetensors
+check "..." cmp m.safetensors m2.safetensors
+works "by as many components as the curve says" $F -o auto.safetensors
+works "with factors of the noise" $F -P 2 --noise-rank 2 -o q.safetensors
+check "... no warning" sh -c "! grep -q 'without structured noise' '$logs/err'"
+works "... scores" score q.safetensors -c new.csv -y new_y.csv -o q --training-rows plain
+works "with an iso term" $F -P 2 --sample-kernel additive+iso -o iso.safetensors
+check "... no warning" sh -c "! grep -q 'without structured noise' '$logs/err'"
+works "... of other terms" $F -P 2 --sample-kernel linear+se+iso -o iso2.safetensors
+works "with a term of PPCA" $F -P 2 --ppca -o ppca.safetensors
+works "... scores" score ppca.safetensors -c new.csv -y new_y.csv -o ppca --training-rows plain
+works "with all of it, by few pivots" $F -P 2 --ppca --noise-rank 1 --sample-kernel linear+se+iso --rank 8 -o all.safetensors
+works "... scores" score all.safetensors -c new.csv -y new_y.csv -o all --training-rows plain
+works "without folds" $F -P 2 --folds 0 -o none.safetensors
+works "curves" centiles m.safetensors --over age -o curves
+
+misused "a rank of as many as there are responses" \
+    ": mtgpr with 12 components or factors of the noise needs more than 12 responses, there are 12" \
+    $F -P 12 -o bad.safetensors
+misused "more factors of the noise than responses" \
+    ": mtgpr with 13 components or factors of the noise needs more than 13 responses, there are 12" \
+    $F -P 2 --noise-rank 13 -o bad.safetensors
+misused "more than 200" \
+    ": mtgpr learns every loading by itself: 201 components or factors of the noise are too many (at most 200); use the default" \
+    $F -P 201 -o bad.safetensors
+
+done_testing
