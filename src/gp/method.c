@@ -10,9 +10,9 @@
 #include "gp/smtgpr_noise.h"
 #include "gp/stgpr.h"
 
-static const kn_method *const METHODS[] = {&kn_method_smtgpr, &kn_method_stgpr, &kn_method_kronprod,
-                                           &kn_method_mtgpr,  &kn_method_kronsum,
-                                           &kn_method_convolved};
+static const kn_method *const METHODS[] = {&kn_method_smtgpr,   &kn_method_stgpr,
+                                           &kn_method_kronprod, &kn_method_mtgpr,
+                                           &kn_method_kronsum,  &kn_method_convolved};
 enum { N_METHODS = sizeof METHODS / sizeof *METHODS };
 
 int kn_method_count(void)
