@@ -62,6 +62,7 @@ typedef struct kn_need_shape {
     bool iso;                       /* iso noise */
     bool rotated;      /* a task kernel that turns the basis: se, or linear over a given basis */
     bool given_basis;  /* not from the responses */
+    ptrdiff_t span;    /* columns of which the components are the principal axes; 0: given ones */
     bool plain;        /* each response alone, all parameters free */
     ptrdiff_t N, T, F; /* samples, responses, covariates */
     ptrdiff_t P;       /* components; 0: auto */

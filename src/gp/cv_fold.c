@@ -13,6 +13,7 @@ void kn_fold_clear(kn_fold *f)
     kn_free(f->test);
     kn_mat_clear(&f->Z_train);
     kn_mat_clear(&f->US);
+    kn_mat_clear(&f->V);
     *f = (kn_fold){0};
 }
 
@@ -216,5 +217,7 @@ void kn_fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
     kn_hold_d(r, KN_NEED_WORK, s->N, 2); /* rows */
     if (!s->given_basis)
         kn_hold_d(r, KN_NEED_WORK, n, s->P); /* US */
+    if (s->span > 0)
+        kn_hold_d(r, KN_NEED_WORK, s->span, s->P); /* V */
     kn_hold_d(r, KN_NEED_WORK, n, s->P);
 }

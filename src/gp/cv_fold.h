@@ -12,6 +12,7 @@ typedef struct kn_fold {
     kn_mat Z_train;          /* n_train x P */
     kn_mat US;               /* n_train x P   U S^-1: B_f = (Y_tr - 1 mu')' US; none: given basis */
     double total;            /* |Y_tr - 1 mu'|^2; see cv_energy.h */
+    kn_mat V;                /* Q x P  its axes inside a span that is held; none: its columns */
 } kn_fold;
 
 kn_status kn_fold_rows(kn_ctx *ctx, ptrdiff_t N, const int *fold, int k, kn_fold *out);

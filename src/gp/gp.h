@@ -17,17 +17,21 @@ typedef struct kn_gp {
     /* MT-Kronprod: one more component stands for all directions outside B [METHOD 1c]; its mean is
      * zero and its variance weighs 1 - |row j of B|^2 in response j */
     bool complement_component;
-    kn_mat B;                /* T x P basis; for iso noise already times U_C */
-    kn_mat UC;               /* P x P  that rotation; none when C is diagonal */
-    bool pca;                /* the basis came from the responses and is found again in each fold */
-    double s2;               /* noise outside the basis (structured), everywhere (iso) */
+    kn_mat B;    /* T x P basis; for iso noise already times U_C */
+    kn_mat W;    /* T x P  Z = Y W where B is not orthonormal [METHOD 1g]; none: B */
+    kn_mat UC;   /* P x P  that rotation; none when C is diagonal */
+    kn_mat span; /* T x Q  while fitting: what B has the leading axes of; none: B's own */
+    bool pca;    /* the basis came from the responses and is found again in each fold */
+    bool axes;   /* or only its axes inside a span that is held [METHOD 1e] */
+    double s2;   /* noise outside the basis (structured), everywhere (iso) */
     double inside[KN_THETA]; /* iso: parameters that do not belong to R0 */
     /* Responses are whitened by psi, and the complement component has a mean [METHOD 1f]; see
      * maps.h */
     double *psi;     /* T  variance that each is measured in; NULL: 1 */
     kn_mat D0;       /* directions kept (complement.h) x T, float32 numbers; none: no such mean */
     double *outside; /* T  what of each is outside the basis; NULL: 1 - |row j of B|^2 */
-    void *own;       /* of a method without components; of latent it has X and groups only */
+    void *own;       /* of a method without components, which has X and groups of latent only; or what
+                      * else a method keeps */
     double *noise;   /* T  noise variance of each response [METHOD 1d] */
     double *slope;   /* T  by which held-out means are drawn to the mean of training; NULL: 1 */
     double *energy;  /* P  |z_p|^2 of principal components of many samples, while fitting */

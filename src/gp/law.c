@@ -396,16 +396,14 @@ kn_status kn_law_density(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses
 void kn_law_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t K)
 {
     ptrdiff_t width = kn_walk_width(0, s->T);
-    kn_hold_d(r, KN_NEED_WORK, n, 4);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, n, 3);
+    kn_hold_d(r, KN_NEED_WORK, n, 4 + 3);
     kn_hold_d(r, KN_NEED_WORK, width, 3);
     if (s->method->law) {
         kn_hold(r, KN_NEED_WORK, (s->T / WORD + 1) * n, sizeof(uint64_t));
         kn_hold_d(r, KN_NEED_WORK, n, 2 * K + 1 + width);
         kn_hold_d(r, KN_NEED_WORK, width, K + 2);
+        kn_law_gaps_need(r, s->T, K);
     } else {
         kn_hold_d(r, KN_NEED_WORK, n, 1);
     }
-    kn_let_go(r, mark);
 }

@@ -73,7 +73,7 @@ void kn_law_walk_clear(kn_law_walk *w);
 kn_status kn_law_density(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
                          kn_law_walk *out);
 
-/* For maps of n samples with K coordinates at most, in batches or all at once. */
+/* For a walk over n samples with K coordinates at most; all but the results is gone after it. */
 void kn_law_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t K);
 
 #endif

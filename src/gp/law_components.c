@@ -1,5 +1,7 @@
 #include "gp/law_components.h"
 
+#include <math.h>
+
 #include "gp/method.h"
 
 static kn_status structured_noise(kn_ctx *ctx, const kn_gp_maps *maps, const kn_part *p, kn_law *l)
@@ -8,7 +10,8 @@ static kn_status structured_noise(kn_ctx *ctx, const kn_gp_maps *maps, const kn_
     const kn_latent *latent = &maps->gp->latent;
     for (ptrdiff_t k = 0; k < l->K; k++)
         l->d[k] = p->d ? p->d[k] : kn_latent_noise(latent, k);
-    l->d0 = p->d ? p->s2 : maps->gp->s2;
+    double s2 = maps->gp->complement_component ? kn_latent_noise(latent, l->K) : maps->gp->s2;
+    l->d0 = p->d ? p->s2 : s2;
     if (maps->known && latent->gamma) {
         KN_TRY(kn_alloc_d(ctx, l->K, &l->d_known));
         for (ptrdiff_t k = 0; k < l->K; k++)
@@ -49,7 +52,8 @@ out:
 kn_status kn_components_law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
                                   kn_mat y, kn_mat V, double *scale)
 {
+    const double *psi = maps->part[part].psi ? maps->part[part].psi : maps->gp->psi;
     for (ptrdiff_t j = 0; j < V.rows; j++)
-        scale[j] = 1;
+        scale[j] = psi ? sqrt(psi[first + j]) : 1;
     return kn_components_basis(ctx, maps, part, first, y, V);
 }

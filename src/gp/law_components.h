@@ -3,6 +3,7 @@
  *     structured   d_p (1 + gamma_p), of known groups d_p; outside v_0 = 0, d_0 = s2
  *     iso          s2 everywhere, R's iso term is in v; outside v_0 = 0, or c0 R where one more
  *                  component stands for it                                 [METHOD 1b, 1c, 8j]
+ *     scale = psi^1/2 of whitened responses                                         [METHOD 1f]
  *
  * of the model, or of the fold that a part is. */
 #ifndef KN_GP_LAW_COMPONENTS_H

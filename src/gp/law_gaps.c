@@ -4,7 +4,7 @@
 
 #include "la/la.h"
 
-enum { WORD = 64 };
+enum { WORD = 64, CHUNK = 512 };
 
 /* A direction of which so little is left over J says nothing: what is kept is right to eps/this. */
 static const double LEFT = 1e-10;
@@ -31,8 +31,9 @@ kn_status kn_law_gaps_new(kn_ctx *ctx, const kn_law *law, kn_mat V, kn_law_gaps 
     ptrdiff_t T = V.rows, K = law->K, half = T / 2;
     *out = (kn_law_gaps){.law = law, .V = V, .T = T};
     ptrdiff_t size = is_square(out) ? half : K;
+    ptrdiff_t rows = is_square(out) ? half : kn_at_most(half, CHUNK);
     KN_TRY(kn_alloc_i(ctx, half, &out->u));
-    KN_TRY(kn_mat_new(ctx, half, K, &out->Vu));
+    KN_TRY(kn_mat_new(ctx, rows, K, &out->Vu));
     KN_TRY(kn_mat_new(ctx, is_square(out) ? half : K, K, &out->X));
     KN_TRY(kn_mat_new(ctx, size, size, &out->M));
     KN_TRY(kn_mat_new(ctx, size, 1, &out->w));
@@ -57,7 +58,11 @@ static kn_status decompose(kn_ctx *ctx, kn_law_gaps *g)
     kn_mat_zero(g->Q);
     for (ptrdiff_t k = 0; k < K; k++)
         kn_col(g->Q, k)[k] = 1;
-    kn_syrk(ctx, -1, KN_T, kn_sub(g->Vu, 0, 0, g->n, K), 1, g->Q);
+    for (ptrdiff_t first = 0; first < g->n; first += CHUNK) {
+        kn_mat rows = kn_sub(g->Vu, 0, 0, kn_at_most(g->n - first, CHUNK), K);
+        kn_mat_rows(g->V, g->u + first, rows);
+        kn_syrk(ctx, -1, KN_T, rows, 1, g->Q);
+    }
     KN_TRY(kn_eig_steady(ctx, g->Q, g->lam));
     while (gone < K && !(g->lam[gone] > LEFT)) /* ascending */
         gone++;
@@ -78,12 +83,10 @@ kn_status kn_law_gaps_set(kn_ctx *ctx, kn_law_gaps *g, const uint64_t *gap)
     for (ptrdiff_t j = 0; j < g->T; j++)
         if (gap[j / WORD] >> (j % WORD) & 1)
             g->u[g->n++] = j;
+    if (!is_square(g))
+        return K > 0 ? decompose(ctx, g) : KN_OK;
     kn_mat rows = kn_sub(g->Vu, 0, 0, g->n, K);
     kn_mat_rows(g->V, g->u, rows);
-    if (K == 0)
-        return KN_OK;
-    if (!is_square(g))
-        return decompose(ctx, g);
     if (g->law->W.data) { /* by way of X, which is work */
         kn_mat turned = kn_sub(g->X, 0, 0, g->n, K);
         kn_gemm(ctx, 1, KN_N, rows, KN_N, g->law->W, 0, turned);
@@ -210,9 +213,11 @@ kn_status kn_law_gaps_judge(kn_ctx *ctx, kn_law_gaps *g, const kn_law_row *r, bo
 void kn_law_gaps_need(kn_rehearsal *r, ptrdiff_t T, ptrdiff_t K)
 {
     kn_held mark = r->now;
-    ptrdiff_t half = T / 2, size = K == T ? half : K;
+    ptrdiff_t half = T / 2, size = K == T ? half : K,
+              rows = K == T ? half : kn_at_most(half, CHUNK);
     kn_hold_d(r, KN_NEED_WORK, T, K + 1);
-    kn_hold_d(r, KN_NEED_WORK, half, K + 1);
+    kn_hold_d(r, KN_NEED_WORK, rows, K);
+    kn_hold_d(r, KN_NEED_WORK, half, 1);
     kn_hold_d(r, KN_NEED_WORK, size, K + size + 1);
     if (K < T) {
         kn_hold_d(r, KN_NEED_WORK, K, K + 2);

@@ -21,7 +21,7 @@ typedef struct kn_law_gaps {
     ptrdiff_t T;
     /* of the set that was looked at last */
     ptrdiff_t n, *u; /* those missing */
-    kn_mat Vu;       /* T/2 x K  rows of V, times W where K = T */
+    kn_mat Vu;       /* rows of V x K, some at a time; T/2 where K = T, and then times W */
     ptrdiff_t rank;
     kn_mat Q;    /* K x K    the first `rank` columns: with lam > 0 */
     double *lam; /* K */

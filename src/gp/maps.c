@@ -10,6 +10,7 @@
 #include "gp/maps.h"
 #include "gp/method.h"
 #include "gp/predict.h"
+#include "gp/span.h"
 #include "la/la.h"
 
 static void part_clear(kn_part *p)
@@ -23,6 +24,7 @@ static void part_clear(kn_part *p)
     kn_mat_clear(&p->rotate);
     kn_mat_clear(&p->B);
     kn_free(p->mu);
+    kn_free(p->d);
     kn_free(p->psi);
     kn_free(p->outside);
     kn_mat_clear(&p->RU);
@@ -30,7 +32,6 @@ static void part_clear(kn_part *p)
     kn_mat_clear(&p->D0);
     kn_mat_clear(&p->smooth);
     kn_mat_clear(&p->smooth_alone);
-    kn_free(p->d);
 }
 
 void kn_gp_maps_clear(kn_gp_maps *maps)
@@ -66,8 +67,19 @@ out:
 
 kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z)
 {
+    kn_status status;
     double total;
-    return kn_project(ctx, Y, NULL, kn_cols(gp->B, 0, gp->P), Z, &total);
+    kn_mat B = {0};
+    if (!gp->psi)
+        return kn_project(ctx, Y, NULL, kn_cols(gp->W.data ? gp->W : gp->B, 0, gp->P), Z, &total);
+    KN_TRY(kn_mat_copy(ctx, gp->B, &B));
+    for (ptrdiff_t p = 0; p < B.cols; p++)
+        for (ptrdiff_t j = 0; j < B.rows; j++)
+            kn_col(B, p)[j] /= sqrt(gp->psi[j]);
+    KN_TRY(kn_project(ctx, Y, NULL, B, Z, &total));
+out:
+    kn_mat_clear(&B);
+    return status;
 }
 
 /* ---- blocks of responses ----------------------------------------------------------------------
@@ -206,7 +218,10 @@ static kn_mat part_basis(const block_work *w, int k, ptrdiff_t at, kn_mat B)
     const kn_gp_maps *maps = w->maps;
     const kn_part *p = &maps->part[k];
     ptrdiff_t n = B.rows, P = basis_size(maps, p);
-    kn_mat held = p->direct ? kn_mat_none() : kn_sub(maps->gp->B, w->first + at, 0, n, P);
+    kn_mat columns = p->rotate.data ? kn_span_held(maps->gp) : maps->gp->B;
+    kn_mat held = p->direct
+                      ? kn_mat_none()
+                      : kn_sub(columns, w->first + at, 0, n, p->rotate.data ? p->rotate.rows : P);
     if (!p->train && !p->mu)
         return held;
     kn_mat inside = kn_cols(B, 0, P), W = w->factors[k].W;

@@ -27,10 +27,15 @@ typedef struct kn_part {
     ptrdiff_t n_train;
     ptrdiff_t *train; /* rows of Y; NULL: the model's basis as it is, no mean to re-estimate */
     kn_mat US;        /* n_train x P; none: the model's basis with the fold's mean */
-    kn_mat rotate;    /* P x P  from the model's U_C to the fold's, for a basis that is held */
+    kn_mat rotate;    /* P x P  from the model's U_C to the fold's, for a basis that is held; Q x P
+                       * from the columns of kn_span_held to the fold's axes */
     /* or, of a held-out set, that basis and mean as they are */
     kn_mat B;   /* T x P */
     double *mu; /* T */
+    /* its noise where that is not the model's [METHOD 8j]: of each component in a new group, and
+     * outside the basis; NULL: as the model's */
+    double *d; /* P */
+    double s2;
     /* What the complement component says besides [METHOD 1f], one of the two:
      *     mean_j = psi_j^1/2 (mean_lat B_j' + RU D0_j)  or  psi_j^1/2 mean_lat B_j' + smooth y_j
      * with y the n_train rows `train`, of which mu is taken first, or all of maps->Y as they are */
@@ -40,10 +45,6 @@ typedef struct kn_part {
     kn_mat D0;           /* directions kept x T  a fold's own; none: the model's */
     kn_mat smooth;       /* n x n_train, or n x N without `train` */
     kn_mat smooth_alone;
-    /* its noise where that is not the model's [METHOD 8j]: of each component in a new group, and
-     * outside the basis; NULL: as the model's */
-    double *d; /* P */
-    double s2;
 } kn_part;
 
 typedef struct kn_gp_maps {
@@ -64,7 +65,7 @@ typedef struct kn_gp_maps {
     bool *known;    /* n  in a known group: no slope is applied; NULL: none is */
 } kn_gp_maps;
 
-/* Z = Y B   N x P, reading Y once */
+/* Z = Y B, or Y W; of whitened responses Y Psi^-1/2 B   N x P, reading Y once */
 kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z);
 /* mean, var: n x count, each may be absent. Standardised units. */
 kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,

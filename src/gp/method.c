@@ -4,11 +4,13 @@
 
 #include "gp/convolved.h"
 #include "gp/kronprod.h"
+#include "gp/kronsum.h"
 #include "gp/smtgpr.h"
+#include "gp/smtgpr_noise.h"
 #include "gp/stgpr.h"
 
 static const kn_method *const METHODS[] = {&kn_method_smtgpr, &kn_method_stgpr, &kn_method_kronprod,
-                                           &kn_method_convolved};
+                                           &kn_method_kronsum, &kn_method_convolved};
 enum { N_METHODS = sizeof METHODS / sizeof *METHODS };
 
 int kn_method_count(void)
@@ -27,6 +29,12 @@ const kn_method *kn_method_find(const char *name)
         if (strcmp(name, METHODS[i]->name) == 0)
             return METHODS[i];
     return NULL;
+}
+
+const kn_method *kn_method_of(const char *name, kn_noise noise)
+{
+    const kn_method *m = kn_method_find(name);
+    return m == METHODS[0] ? kn_smtgpr_with(noise) : m;
 }
 
 void kn_fit_problem_clear(kn_fit_problem *p)

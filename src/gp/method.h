@@ -33,11 +33,13 @@ typedef struct kn_gp_options {
     kn_search_options search;
     ptrdiff_t components; /* 0: auto */
     kn_view basis;        /* data NULL: principal components */
+    bool axes_given;      /* its columns are the components, not the principal axes of its span */
     int folds;            /* of the reference; 0: none */
     const int *groups;    /* N, or NULL: who stays together in them */
     kn_rules rules;       /* of the noise and of the number of components */
     kn_gp_maps *cv;       /* NULL, or where the cross-validated maps go when they were made */
     bool plain;           /* STGPR: each response alone */
+    int shrinkage;        /* MT-Kronsum, as the option is */
     const struct kn_design *design; /* that X came from */
     kn_tasks_options tasks;
 } kn_gp_options;
@@ -129,5 +131,8 @@ typedef struct kn_method {
 int kn_method_count(void);
 const kn_method *kn_method_at(int number);         /* in the order of the table; NULL: no such */
 const kn_method *kn_method_find(const char *name); /* NULL: no such */
+/* The row by which a method of that name has this noise: S-MTGPR has one for each that is a model
+ * of its own. Models in files are of it too. */
+const kn_method *kn_method_of(const char *name, kn_noise noise);
 
 #endif

@@ -79,7 +79,7 @@ kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, cons
                           .in_sample = !cv || rules == KN_RULES_CLASSIC,
                           .some = cv && cv->sample,
                           .s2 = gp->energy};
-    if (!m->known && m->in_sample && !m->s2)
+    if (!m->known && m->in_sample && !m->s2 && !gp->psi)
         KN_TRY(coordinates(ctx, m));
 out:
     if (status != KN_OK) {
@@ -97,7 +97,7 @@ static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
     let_go(m); /* of a walk before */
     if (!m->known && m->in_sample && m->held_out)
         KN_TRY(kn_alloc_d(ctx, plan->width, &m->floor));
-    if (m->known || m->s2 || !m->in_sample)
+    if (m->known || m->s2 || m->gp->psi || !m->in_sample)
         goto out;
     m->workers = kn_workers(ctx, plan->width, TILE);
     KN_TRY(kn_alloc(ctx, m->workers, sizeof *m->work, &memory));
@@ -198,13 +198,32 @@ static void moments(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
+/* in_sample_j = psi_j [B.^2 d + d0 (1 - |row j of B|^2)]_j of whitened responses [METHOD 1f] */
+static void in_sample_whitened(const kn_gp *gp, const kn_block *b)
+{
+    const kn_latent *l = &gp->latent;
+    for (ptrdiff_t j = b->first; j < b->first + b->count; j++) {
+        double noise = 0, outside = 1;
+        for (ptrdiff_t p = 0; p < gp->P; p++) {
+            double b2 = kn_at(gp->B, j, p) * kn_at(gp->B, j, p);
+            noise += b2 * kn_latent_noise(l, p);
+            outside -= b2;
+        }
+        if (gp->complement_component)
+            noise += fmax(outside, 0) * l->d[gp->P];
+        gp->noise[j] = gp->psi[j] * noise;
+    }
+}
+
 static kn_status set_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_noise_maker *m = self;
     block_job job = {m, b, b->y};
     if (m->known)
         return KN_OK;
-    if (m->s2 && m->in_sample) {
+    if (m->gp->psi && m->in_sample) {
+        in_sample_whitened(m->gp, b);
+    } else if (m->s2 && m->in_sample) {
         in_sample_sums(m, b);
     } else if (m->in_sample) {
         if (m->some) {

@@ -332,7 +332,8 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     KN_TRY(kn_layer_read(ctx, f, record, (kn_layer_for){&m->x, m->gp.T, m->batch.S}, &m->layer));
     KN_TRY(kn_sites_read(ctx, f, record, m->gp.T, &m->sites));
     KN_TRY(kn_reference_read(ctx, f, record,
-                             (kn_reference_for){m->info.n_samples, m->gp.T, m->shareable},
+                             (kn_reference_for){m->info.n_samples, m->gp.T, m->shareable,
+                                                m->gp.method->own_deviance},
                              &m->reference));
     KN_TRY(
         kn_adapted_read(ctx, f, record, (kn_adapted_for){&m->x, &m->batch, m->gp.T}, &m->adapted));

@@ -52,13 +52,13 @@ static ptrdiff_t count_varying(const kn_visual *v)
     return n;
 }
 
-/* min(N - 1, T); the exact iso likelihood needs a complement unless the basis is all of T
- * [METHOD 2]. */
-static ptrdiff_t most_components(ptrdiff_t N, ptrdiff_t T, int variant)
+/* min(N - 1, T); the exact iso likelihood and whitened noise need a complement unless the basis is
+ * all of T [METHOD 2, 1f]. */
+static ptrdiff_t most_components(ptrdiff_t N, ptrdiff_t T, const kn_run *run)
 {
     if (T <= N - 1)
         return T;
-    return variant == KN_VAR_ISO_EXACT ? N - 2 : N - 1;
+    return run->variant == KN_VAR_ISO_EXACT || kn_systems[run->method].outside ? N - 2 : N - 1;
 }
 
 static kn_status add_run(kn_ctx *ctx, plan *p, kn_run run)
@@ -112,7 +112,7 @@ static kn_status add_system(kn_ctx *ctx, plan *p, kn_run run, ptrdiff_t N, ptrdi
         if (!(variants & (1u << k)) || (k == KN_VAR_KNOWN && run.split == KN_BY_PATTERN))
             continue; /* split by pattern no test scan has a pattern of training */
         run.variant = k;
-        KN_TRY(system->components ? add_variant(ctx, p, run, most_components(N, T, k))
+        KN_TRY(system->components ? add_variant(ctx, p, run, most_components(N, T, &run))
                                   : add_run(ctx, p, run));
     }
 out:

@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "gp/law.h"
+#include "gp/method.h"
 #include "gp/noise.h"
 #include "gp/z.h"
 #include "model/model.h"
@@ -93,6 +95,7 @@ typedef struct evaluation {
     kn_mat z;                     /* test rows x voxels in use */
     ptrdiff_t *group;             /* of the test rows: the pattern of training; NULL: all are new */
     double *less;                 /* T  noise that members of a known pattern have less */
+    kn_law_walk law;              /* of the test rows: densities and deviances of whole maps */
     double seconds;               /* spent on predictions */
 } evaluation;
 
@@ -106,6 +109,7 @@ static void evaluation_clear(evaluation *e)
     kn_mat_clear(&e->metrics);
     kn_mat_clear(&e->metrics_all);
     kn_mat_clear(&e->z);
+    kn_law_walk_clear(&e->law);
 }
 
 static kn_status evaluation_new(kn_ctx *ctx, const kn_halves *h, const kn_model *m, evaluation *e)
@@ -206,6 +210,8 @@ static kn_status predict(kn_ctx *ctx, evaluation *e)
                 kn_col(v, j)[i] -= e->group[i] >= 0 ? e->less[first + j] : 0;
         take_block(ctx, e, first, m, v);
     }
+    kn_responses Y = kn_responses_of(view(e->h->Ys), &e->model->y);
+    KN_TRY(kn_law_density(ctx, &maps->maps, &Y, &e->law));
 out:
     kn_mat_clear(&var);
     kn_mat_clear(&mean);
@@ -213,8 +219,20 @@ out:
     return status;
 }
 
-/* AUC of figures against random patterns, by either statistic [METHOD 8, 8b]; NaN where the model
- * has no reference for it. */
+/* ln p of a whole map less that of the null model, mean over random patterns [METHOD 8j]. */
+static double joint(const evaluation *e)
+{
+    double sum = 0, n = 0;
+    for (ptrdiff_t i = 0; i < e->h->Ys.rows; i++)
+        if (e->h->normal[i]) {
+            sum += e->law.log_p[i] - e->law.log_null[i];
+            n++;
+        }
+    return sum / n;
+}
+
+/* AUC of figures against random patterns, by either statistic [METHOD 8, 8b, 8j]; NaN where the
+ * model has no reference for it. */
 static kn_status detect(kn_ctx *ctx, evaluation *e, double *top, double *deviance)
 {
     kn_status status;
@@ -235,10 +253,13 @@ static kn_status detect(kn_ctx *ctx, evaluation *e, double *top, double *devianc
     }
     KN_TRY(kn_auc_of(ctx, score, abnormal, n, &auc));
     *top = auc.auc;
-    if (r->has_deviance) {
+    bool own = e->model->gp.method->own_deviance;
+    if (r->has_deviance && !own) {
         kn_z_source source = kn_z_from_mat(&e->z);
         KN_TRY(kn_deviance_score(ctx, &r->deviance, &source, score));
-        KN_TRY(kn_auc_of(ctx, score, abnormal, n, &auc));
+    }
+    if (r->has_deviance || own) {
+        KN_TRY(kn_auc_of(ctx, own ? e->law.dev : score, abnormal, n, &auc));
         *deviance = auc.auc;
     }
 out:
@@ -258,6 +279,7 @@ static void take_values(const evaluation *e, const kn_fit_info *info, double *va
     value[KN_Q_RHO2_ALL] = all[KN_METRIC_RHO2];
     value[KN_Q_MSLL] = mean[KN_METRIC_MSLL];
     value[KN_Q_Z2] = mean[KN_METRIC_Z2];
+    value[KN_Q_JOINT] = joint(e);
     value[KN_Q_LML] = info->lml;
     value[KN_Q_EVALUATIONS] = info->evaluations;
     value[KN_Q_SECONDS_FIT] = info->seconds_basis + info->seconds_fit;

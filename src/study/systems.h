@@ -33,6 +33,7 @@ typedef struct kn_system {
     const char *options; /* of fit: "key=value key=value" */
     bool components;     /* it takes numbers of components */
     bool variants;       /* it has every variant; the others are their default alone */
+    bool outside;        /* its components may not be all that the training scans have */
 } kn_system;
 
 typedef struct kn_variant_row {

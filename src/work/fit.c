@@ -2,10 +2,11 @@
 #include "work/fit.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/npy.h"
+#include "work/basis_source.h"
 #include "work/check.h"
 #include "work/fit_output.h"
 #include "work/missing.h"
@@ -126,8 +127,9 @@ out:
     return status;
 }
 
+/* basis: what it is, for the record. */
 static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options *options,
-                            kn_people *p, kn_model **out)
+                            const char *basis, kn_people *p, kn_model **out)
 {
     kn_status status = KN_OK;
     kn_checkpoint *checkpoint = NULL;
@@ -144,6 +146,7 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
         goto out;
     }
     m->info.missing.people_out = p->n_without;
+    snprintf(m->info.basis, sizeof m->info.basis, "%s", basis);
     KN_TRY(take_over(ctx, s, p, m));
     kn_missing_tell(ctx, m);
     KN_TRY(remember(ctx, options, m));
@@ -165,7 +168,7 @@ kn_status kn_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_model
     kn_settings s;
     kn_work_room room;
     kn_people people = {0};
-    kn_npy basis = {0};
+    kn_basis_source basis = {0};
     kn_resources before = kn_resources_of(ctx);
     *model = NULL;
     if (!data)
@@ -176,19 +179,21 @@ kn_status kn_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_model
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "{resume} needs {output}, beside which steps are kept");
     kn_settings_resources(ctx, &s);
-    const char *basis_file = strcmp(s.basis, "pca") == 0 ? NULL : s.basis;
     if (s.output)
-        KN_TRY(kn_fit_output_check(ctx, &s, data, basis_file));
-    if (basis_file) {
-        KN_TRY(kn_npy_read(ctx, basis_file, &basis));
-        s.basis_view = basis.view;
-    }
+        KN_TRY(kn_fit_output_check(ctx, &s, data, NULL));
+    KN_TRY(kn_basis_source_open(ctx, s.basis, &basis));
+    for (int k = 0; s.output && k < basis.files; k++)
+        KN_TRY(kn_fit_output_check(ctx, &s, data, basis.file[k]));
+    s.basis_view.cols = basis.cols;
     KN_TRY(kn_room_to_fit(ctx, &s, &room));
+    room.room.beside.response = kn_basis_source_beside(&basis);
     KN_TRY(kn_people_train(ctx, data, &s, &room.room, &people));
-    KN_TRY(fit_people(ctx, &s, options, &people, model));
+    KN_TRY(kn_basis_source_view(ctx, &basis, kn_data_responses_name(data), &people.space,
+                                &s.basis_view));
+    KN_TRY(fit_people(ctx, &s, options, basis.name, &people, model));
 out:
     kn_people_clear(&people);
-    kn_npy_clear(&basis);
+    kn_basis_source_clear(&basis);
     kn_resources_put(ctx, before);
     return status;
 }

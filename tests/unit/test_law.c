@@ -8,6 +8,8 @@
 #include "gp/cv_deal.h"
 #include "gp/law.h"
 #include "gp/predict.h"
+#include "gp/smtgpr.h"
+#include "model/file.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
@@ -356,6 +358,56 @@ static void stgpr_has_independent_responses(void **state)
     free(X.data), free(Y.data);
 }
 
+/* A row of its own, as methods have that judge whole maps by their law. */
+static void own_deviances_are_those_of_the_cross_validated_law(void **state)
+{
+    (void)state;
+    enum { N = 40, T = 12 };
+    kn_mat X, Y;
+    kn_model *m, *back;
+    kn_settings o = quick();
+    int folds = FOLDS, fold[N];
+    kn_gp_maps cv;
+    kn_law_walk w;
+    kn_cv_summary summary;
+    kn_method own = kn_method_smtgpr;
+    void *bytes;
+    ptrdiff_t n;
+    own.own_deviance = true;
+    o.components = 3;
+    people(N, T, 1, &X, &Y);
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
+    m->gp.method = &own;
+    kn_responses R = kn_responses_of(view(Y), &m->y);
+    assert_ok(ctx, kn_folds_deal(ctx, N, NULL, 1, &folds, fold));
+    assert_ok(ctx,
+              kn_gp_cv(ctx, &m->gp, &(kn_cv_problem){.Y = &R, .folds = FOLDS, .fold = fold}, &cv));
+    assert_ok(ctx, kn_law_density(ctx, &cv, NULL, &w));
+    kn_reference_clear(&m->reference);
+    kn_reference_job job = {
+        .gp = &m->gp, .cv = &cv, .fold = fold, .folds = FOLDS, .top = 0.05, .keep_z = true};
+    kn_reference *r = &m->reference;
+    assert_ok(ctx, kn_reference_make(ctx, &job, r, &summary));
+    assert_true(r->has_deviance && r->own_deviance);
+    assert_null(r->deviance.psi);
+    assert_int_equal(r->deviance.n_ref, N);
+    assert_int_equal(r->neighbours.pairs, N - 1);
+    for (ptrdiff_t i = 0; i < N; i++) {
+        assert_true(r->deviance.ref[i] == w.dev[i]);
+        assert_true(r->deviance_noise.ref[i] == w.dev_noise[i]);
+    }
+    assert_close(kn_deviance_p(&r->deviance, 1e300), 1.0 / (N + 1), 1e-12);
+    /* a file that says so of a method that has no such deviance */
+    assert_int_equal(kn_model_format(m), KN_MODEL_FORMAT);
+    assert_ok(ctx, kn_model_write_bytes(ctx, m, &bytes, &n));
+    assert_refused(ctx, kn_model_parse(ctx, "own", bytes, n, &back), KN_ERR_FORMAT, "own_deviance");
+    kn_free(bytes);
+    kn_law_walk_clear(&w);
+    kn_gp_maps_clear(&cv);
+    kn_model_free(m);
+    free(X.data), free(Y.data);
+}
+
 int main(void)
 {
     ctx = kn_ctx_new();
@@ -365,6 +417,7 @@ int main(void)
         cmocka_unit_test(no_component_at_all_leaves_one_variance_for_everything),
         cmocka_unit_test(kronprod_has_what_is_outside_its_components),
         cmocka_unit_test(stgpr_has_independent_responses),
+        cmocka_unit_test(own_deviances_are_those_of_the_cross_validated_law),
     };
     int failed = cmocka_run_group_tests_name("law", tests, NULL, NULL);
     kn_ctx_free(ctx);

@@ -414,6 +414,18 @@ static void kronprod_resumes(void **state)
     resumes(25, 5, &o);
 }
 
+static void kronsum_resumes(void **state)
+{
+    (void)state;
+    kn_settings o = options();
+    o.method = "kronsum";
+    o.folds = 3;
+    o.max_evals = 30;
+    resumes(30, 4, &o);
+    o.shrinkage = 0;
+    resumes(25, 3, &o);
+}
+
 static void convolved_processes_resume(void **state)
 {
     (void)state;
@@ -656,6 +668,7 @@ int main(void)
         cmocka_unit_test(stgpr_resumes),
         cmocka_unit_test(plain_stgpr_resumes),
         cmocka_unit_test(kronprod_resumes),
+        cmocka_unit_test(kronsum_resumes),
         cmocka_unit_test(convolved_processes_resume),
         cmocka_unit_test(a_cancelled_fit_resumes),
         cmocka_unit_test(a_checkpoint_of_another_fit_is_refused),
