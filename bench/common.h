@@ -102,9 +102,12 @@ typedef struct bench_job {
     double z;      /* z and the top 5 % statistic */
     double total;
     double peak; /* MB, data included */
+    double held; /* MB, most that the fit itself had at a time */
 } bench_job;
 
 /* Fit, predict, score: what a user waits for, but for the files. */
 void bench_run(bench *b, const bench_data *d, const kn_settings *o, bench_job *out);
+/* The same where the fit may refuse: its status. */
+kn_status bench_attempt(bench *b, const bench_data *d, const kn_settings *o, bench_job *out);
 
 #endif

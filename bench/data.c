@@ -139,16 +139,21 @@ static void score(bench *b, const bench_data *d, const kn_model *model, kn_maps 
     kn_mat_clear(&statistic);
 }
 
-void bench_run(bench *b, const bench_data *d, const kn_settings *o, bench_job *out)
+kn_status bench_attempt(bench *b, const bench_data *d, const kn_settings *o, bench_job *out)
 {
     kn_model *model;
     kn_maps *maps;
     *out = (bench_job){0};
     bench_peak_reset(b);
+    kn_memory_peak_reset(b->ctx);
+    size_t before = kn_memory_now(b->ctx);
     double t0 = kn_clock();
-    BENCH_TRY(b, kn_fit_arrays(b->ctx, d->X, d->Y, o, &model));
+    kn_status status = kn_fit_arrays(b->ctx, d->X, d->Y, o, &model);
+    if (status != KN_OK)
+        return status;
     double t1 = kn_clock();
     out->fit = t1 - t0;
+    out->held = 1e-6 * (double)(kn_memory_peak(b->ctx) - before);
     kn_model_info(model, &out->info);
     if (d->Xs.rows > 0) {
         BENCH_TRY(b, kn_maps_predict(b->ctx, model, d->Xs, &maps));
@@ -159,4 +164,10 @@ void bench_run(bench *b, const bench_data *d, const kn_settings *o, bench_job *o
     out->total = kn_clock() - t0;
     out->peak = bench_peak_mb();
     kn_model_free(model);
+    return KN_OK;
+}
+
+void bench_run(bench *b, const bench_data *d, const kn_settings *o, bench_job *out)
+{
+    BENCH_TRY(b, bench_attempt(b, d, o, out));
 }

@@ -378,6 +378,8 @@ typedef struct kn_cv_info {
     double R2, MSLL, z2; /* means over responses; z2 over all z */
     double adapted_MSLL, adapted_z2;
     double AUC, AUC_deviance; /* of {label}, by the statistic and by the deviance; NaN: none */
+    /* mean ln density of a whole map less that of independent responses, nats; NaN: none */
+    double joint_density;
 } kn_cv_info;
 
 /* info may be NULL. */

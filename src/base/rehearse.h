@@ -62,6 +62,7 @@ typedef struct kn_need_shape {
     bool iso;                       /* iso noise */
     bool rotated;      /* a task kernel that turns the basis: se, or linear over a given basis */
     bool given_basis;  /* not from the responses */
+    ptrdiff_t span;    /* columns of which the components are the principal axes; 0: given ones */
     bool plain;        /* each response alone, all parameters free */
     ptrdiff_t N, T, F; /* samples, responses, covariates */
     ptrdiff_t P;       /* components; 0: auto */
@@ -83,6 +84,10 @@ typedef struct kn_need_shape {
     int threads;
     ptrdiff_t factors; /* MTGPR: of the noise, in P once it is settled */
     bool complement;   /* MTGPR: a complement with a signal */
+    /* of processes that share inducing values, as their options are; 0: the default */
+    int inducing, widths;
+    ptrdiff_t processes, points;
+    bool on_responses; /* tasks are the responses */
     bool chosen; /* settled by the method: components are chosen along a curve that ends at P */
 } kn_need_shape;
 

@@ -18,6 +18,9 @@ static void report(const kn_cv_info *i, const kn_options *options)
     if (isfinite(i->R2))
         printf("  mean R2 %.3f, MSLL %.3f%s\n", i->R2, i->MSLL,
                kn_options_get(options, "leave") ? ", without controls" : "");
+    if (isfinite(i->joint_density))
+        printf("  log density of a whole map, less that of independent responses: %.1f nats\n",
+               i->joint_density);
     if (isfinite(i->z2))
         printf("  mean z^2 %.3f%s\n", i->z2,
                kn_options_get(options, "label") ? " of those not labelled" : "");

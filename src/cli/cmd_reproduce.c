@@ -9,9 +9,13 @@ static int reproduce(cli_run *run)
     kn_reproduced result;
     kn_status status = kn_reproduce(run->ctx, run->options, &result);
     int code = session_end(run, status);
-    if (status == KN_OK && !run->quiet)
-        printf("%s: results.tsv, results.json and figure.svg of %td runs\n",
+    if (status == KN_OK && !run->quiet) {
+        printf("%s: results.tsv, results.json and figure.svg of %td runs",
                kn_options_get(run->options, "output"), result.n_runs);
+        if (result.n_refused > 0)
+            printf(", %td of them n/a: column refused of results.tsv says why", result.n_refused);
+        printf("\n");
+    }
     return code;
 }
 

@@ -60,12 +60,16 @@ static void report(const kn_scores *s, const kn_options *options)
     const char *label = kn_options_get(options, "label");
     double in_training = kn_scores_number(s, "counts.in_training");
     double R2 = kn_scores_number(s, "metrics.R2"), z2 = kn_scores_number(s, "calibration.z2");
+    double joint = kn_scores_number(s, "metrics.joint_density");
     printf("%s: %td samples", kn_options_get(options, "output"), kn_scores_n_people(s));
     if (in_training > 0)
         printf(" (%.0f of them from training)", in_training);
     printf("\n");
     if (isfinite(R2))
         printf("  mean R2 %.3f, MSLL %.3f\n", R2, kn_scores_number(s, "metrics.MSLL"));
+    if (isfinite(joint))
+        printf("  log density of a whole map, less that of independent responses: %.1f nats\n",
+               joint);
     if (isfinite(z2))
         printf("  mean z^2 %.3f%s\n", z2, label ? " of those not labelled" : "");
     report_abnormality(s);

@@ -1,5 +1,7 @@
 #include "gp/covariance.h"
 
+#include <math.h>
+
 #include "gp/method.h"
 #include "gp/predict.h"
 #include "la/la.h"
@@ -35,6 +37,14 @@ out:
     return status;
 }
 
+/* M <- Psi_J^1/2 M Psi_J^1/2 */
+static void whiten(const kn_gp *gp, const ptrdiff_t *J, kn_mat M)
+{
+    for (ptrdiff_t j = 0; gp->psi && j < M.cols; j++)
+        for (ptrdiff_t i = 0; i < M.rows; i++)
+            kn_col(M, j)[i] *= sqrt(gp->psi[J[i]] * gp->psi[J[j]]);
+}
+
 kn_status kn_components_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
                                    kn_mat model, kn_mat noise)
 {
@@ -56,14 +66,17 @@ kn_status kn_components_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const
         kn_gemm(ctx, 1, KN_N, scaled, KN_T, BJ, 0, model);
         for (ptrdiff_t j = 0; j < n; j++)
             kn_col(model, j)[j] += v0;
+        whiten(gp, J, model);
     }
     if (noise.data) {
         kn_mat_zero(noise);
-        if (gp->spec.noise == KN_NOISE_STRUCTURED) {
+        if (gp->spec.noise != KN_NOISE_ISO) { /* a complement component has noise of its own */
+            double d0 = gp->complement_component ? kn_latent_noise(&gp->latent, P) : 0;
             for (ptrdiff_t p = 0; p < P; p++)
                 for (ptrdiff_t j = 0; j < n; j++)
-                    kn_col(scaled, p)[j] = kn_at(BJ, j, p) * kn_latent_noise(&gp->latent, p);
+                    kn_col(scaled, p)[j] = kn_at(BJ, j, p) * (kn_latent_noise(&gp->latent, p) - d0);
             kn_gemm(ctx, 1, KN_N, scaled, KN_T, BJ, 0, noise);
+            whiten(gp, J, noise);
         }
         for (ptrdiff_t j = 0; j < n; j++)
             kn_col(noise, j)[j] = gp->noise[J[j]];

@@ -8,9 +8,11 @@
 #include "cov/diagonal.h"
 #include "gp/completion.h"
 #include "gp/cv_deal.h"
+#include "gp/cv_energy.h"
 #include "gp/cv_fold.h"
 #include "gp/fit_steps.h"
 #include "gp/predict.h"
+#include "gp/span.h"
 #include "gp/walk.h"
 #include "la/la.h"
 
@@ -40,7 +42,10 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_mat *ro
             KN_TRY(kn_mat_copy(ctx, f->US, &rotated));
             kn_gemm(ctx, 1, KN_N, rotated, KN_N, e.iso.UC, 0, f->US);
         }
-        if (!f->US.data && gp->UC.data && !gp->pca) { /* B U_C,f = (B U_C) U_C' U_C,f */
+        if (f->V.data) {
+            KN_TRY(
+                kn_span_rotation(ctx, gp, f->V, e.iso.diagonal ? kn_mat_none() : e.iso.UC, rotate));
+        } else if (!f->US.data && gp->UC.data && !gp->pca) { /* B U_C,f = (B U_C) U_C' U_C,f */
             KN_TRY(kn_mat_copy(ctx, e.iso.UC, rotate));
             kn_gemm(ctx, 1, KN_T, gp->UC, KN_N, e.iso.UC, 0, *rotate);
         } else if (!f->US.data && !e.iso.diagonal) {
@@ -49,6 +54,8 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, kn_fold *f, kn_mat *ro
         }
     } else {
         KN_TRY(kn_engine_at(ctx, &e, gp->latent.cell[0].R0.theta, &lml));
+        if (f->V.data)
+            KN_TRY(kn_span_rotation(ctx, gp, f->V, kn_mat_none(), rotate));
     }
     KN_TRY(kn_fit_latent(ctx, &X, &e, out));
 out:
@@ -112,6 +119,27 @@ out:
     return status;
 }
 
+/* The noise of a fold, as the law of its maps has it: s2 is what its basis leaves of it [METHOD
+ * 8j].
+ */
+static kn_status fold_noise(kn_ctx *ctx, const kn_gp *gp, const kn_latent *model, const kn_fold *f,
+                            kn_part *part)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t outside = gp->T - model->P;
+    if (gp->spec.noise != KN_NOISE_STRUCTURED)
+        return KN_OK;
+    KN_TRY(
+        kn_alloc_d(ctx, model->P + 1, &part->d)); /* of no component too it says that s2 is own */
+    for (ptrdiff_t p = 0; p < model->P; p++)
+        part->d[p] = kn_latent_noise(model, p);
+    if (outside > 0)
+        part->s2 =
+            fmax(f->total - kn_sumsq(f->Z_train), 0) / ((double)f->n_train * (double)outside);
+out:
+    return status;
+}
+
 /* far NULL, or where it goes for the rows held out. */
 static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_mat X_alone, kn_fold *f, kn_part *part,
                            double *clamped, double *far)
@@ -129,6 +157,7 @@ static kn_status fold_part(kn_ctx *ctx, const kn_gp *gp, kn_mat X_alone, kn_fold
     KN_TRY(
         kn_latent_predict(ctx, &model, &(kn_newcomers){.X = Xs}, part->mean, part->var, clamped));
     KN_TRY(fold_alone(ctx, &model, X_alone, f, part));
+    KN_TRY(fold_noise(ctx, gp, &model, f, part));
     if (far)
         KN_TRY(fold_far(ctx, &model, Xs, f, far));
     if (gp->spec.identity && !gp->complement_component)
@@ -190,6 +219,11 @@ out:
     return status;
 }
 
+static bool sees_signs(const kn_gp *gp)
+{
+    return gp->spec.noise == KN_NOISE_ISO && !kn_cov_is_spectral(&gp->spec.task);
+}
+
 /* Which samples the maps are of: all, or those held out. */
 static kn_status lay_out(kn_ctx *ctx, ptrdiff_t N, const kn_cv_problem *problem, kn_gp_maps *out)
 {
@@ -239,7 +273,9 @@ kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
     kn_status status;
     void *memory;
     double *far = NULL;
-    kn_fold f = {.n_train = held->rows.n_train, .n_test = held->rows.n_test};
+    kn_fold f = {.n_train = held->rows.n_train,
+                 .n_test = held->rows.n_test,
+                 .total = held->basis.total};
     ptrdiff_t P = gp->P < held->basis.Z.cols ? gp->P : held->basis.Z.cols;
     *out = (kn_gp_maps){.gp = gp,
                         .Y = kn_responses_as_given(problem->Y),
@@ -275,25 +311,6 @@ out:
     return status;
 }
 
-/* Coordinates in a basis that is held, before the rotation by U_C: they are the task features. */
-static kn_status held_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat *Z)
-{
-    kn_status status;
-    kn_mat rotated = {0};
-    KN_TRY(kn_mat_new(ctx, Y->N, gp->P, Z));
-    if (gp->spec.identity)
-        kn_responses_block(ctx, Y, 0, *Z);
-    else
-        KN_TRY(kn_gp_coordinates(ctx, gp, Y, *Z));
-    if (gp->UC.data) {
-        KN_TRY(kn_mat_copy(ctx, *Z, &rotated));
-        kn_gemm(ctx, 1, KN_N, rotated, KN_T, gp->UC, 0, *Z);
-    }
-out:
-    kn_mat_clear(&rotated);
-    return status;
-}
-
 /* B_f = Y_tr'US and mu of a fold's own completed rows Y, T x P and T, for as long as the maps. */
 static kn_status keep_basis(kn_ctx *ctx, const kn_responses *Y, kn_part *part)
 {
@@ -326,11 +343,15 @@ static kn_status completed_given(kn_ctx *ctx, const kn_gp *gp, const kn_response
     kn_status status;
     kn_mat Z = {0};
     ptrdiff_t *train = f->train;
-    KN_TRY(held_coordinates(ctx, gp, Y, &Z));
+    KN_TRY(kn_span_coordinates(ctx, gp, Y, &Z));
     KN_TRY(kn_alloc_i(ctx, f->n_train, &f->train));
     for (ptrdiff_t i = 0; i < f->n_train; i++)
         f->train[i] = i; /* all rows of Z */
     KN_TRY(kn_fold_given(ctx, Z, f));
+    if (gp->spec.noise == KN_NOISE_STRUCTURED)
+        KN_TRY(kn_folds_energy(ctx, Y, f, 1));
+    if (gp->axes)
+        KN_TRY(kn_fold_axes(ctx, gp, sees_signs(gp), f));
 out:
     if (f->train != train)
         kn_free(f->train);
@@ -348,7 +369,7 @@ static kn_status completed_fold(kn_ctx *ctx, const kn_gp *gp, const kn_cv_proble
     kn_part *part = &out->part[k];
     double *filled = NULL;
     kn_responses Y;
-    bool signs = gp->pca && gp->spec.noise == KN_NOISE_ISO && !kn_cov_is_spectral(&gp->spec.task);
+    bool signs = gp->pca && sees_signs(gp);
     KN_TRY(kn_check_cancel(ctx));
     KN_TRY(kn_fold_rows(ctx, gp->N, problem->fold, k, &f));
     KN_TRY(kn_completion_fold(ctx, problem->completion, f.train, f.n_train, &filled, &Y));
@@ -400,7 +421,7 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
     kn_mat Z = {0};
     kn_fold *f = NULL, **each = NULL;
     void *part = NULL, *memory = NULL, *list = NULL;
-    bool signs = gp->pca && gp->spec.noise == KN_NOISE_ISO && !kn_cov_is_spectral(&gp->spec.task);
+    bool signs = gp->pca && sees_signs(gp);
     *out = (kn_gp_maps){.gp = gp, .Y = *problem->Y};
     KN_TRY(kn_alloc(ctx, problem->folds, sizeof(kn_part), &part));
     out->part = part;
@@ -408,7 +429,7 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
     if (gp->P == 0)
         KN_TRY(kn_alloc_d(ctx, gp->N, &out->far));
     if (!gp->pca)
-        KN_TRY(held_coordinates(ctx, gp, problem->Y, &Z));
+        KN_TRY(kn_span_coordinates(ctx, gp, problem->Y, &Z));
     else if (!problem->gram)
         KN_TRY(kn_gram_new(ctx, problem->Y, &own));
     KN_TRY(kn_alloc(ctx, problem->folds, sizeof *f, &memory));
@@ -420,9 +441,13 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
         KN_TRY(kn_fold_rows(ctx, gp->N, problem->fold, k, &f[k]));
         if (!gp->pca)
             KN_TRY(kn_fold_given(ctx, Z, &f[k]));
+        if (gp->axes)
+            KN_TRY(kn_fold_axes(ctx, gp, sees_signs(gp), &f[k]));
     }
     if (gp->pca)
         KN_TRY(kn_folds_pca(ctx, gram, gp->P, each, problem->folds));
+    else if (gp->spec.noise == KN_NOISE_STRUCTURED)
+        KN_TRY(kn_folds_energy(ctx, problem->Y, f, problem->folds));
     for (int k = 0; k < problem->folds; k++) {
         KN_TRY(kn_check_cancel(ctx));
         if (signs)
@@ -467,8 +492,8 @@ static void part_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrd
     if (s->rotated)
         kn_hold_d(r, KN_NEED_WORK, direct ? 0 : n, s->P);
     kn_let_go(r, mark);
-    if (s->rotated)
-        kn_hold_d(r, KN_NEED_BASIS, s->P, s->P); /* rotate */
+    if (s->rotated || s->span > 0)
+        kn_hold_d(r, KN_NEED_BASIS, s->span > 0 ? s->span : s->P, s->P); /* rotate */
     kn_held kept = r->now;
     kn_latent_need(r, &f);
     kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 2 : 1) * (s->F + 2 * (s->P + 1)));
@@ -476,7 +501,14 @@ static void part_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrd
     if (direct)
         kn_hold_d(r, KN_NEED_WORK, h, s->P);
     kn_let_go(r, direct ? mark : kept);
+    kn_hold_d(r, KN_NEED_WORK, s->P + 1, 1);
     kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * (s->P + 1));
+}
+
+/* Samples that are held out in fold k. */
+static ptrdiff_t fold_size(const kn_need_shape *s, int k)
+{
+    return s->folds == KN_HELD_OUT_ONCE ? kn_held_out(s->N) : (s->N + s->folds - 1 - k) / s->folds;
 }
 
 void kn_components_cv_need(kn_rehearsal *r, const kn_need_shape *s)
@@ -484,7 +516,7 @@ void kn_components_cv_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_held begin, coordinates = r->now, kept;
     ptrdiff_t held = kn_held_out(s->N);
     kn_hold_d(r, KN_NEED_WORK, s->N, 2); /* fold, twice; sample */
-    if (s->folds == KN_HELD_OUT_ONCE) {
+    if (s->folds == KN_HELD_OUT_ONCE && !s->given_basis) {
         begin = r->now;
         kn_hold_d(r, KN_NEED_WORK, s->N - held, s->P);
         part_need(r, s, s->N - held, held);
@@ -494,19 +526,22 @@ void kn_components_cv_need(kn_rehearsal *r, const kn_need_shape *s)
     }
     begin = r->now;
     if (s->given_basis) {
-        kn_hold_d(r, KN_NEED_WORK, s->N, s->P);
+        ptrdiff_t Q = s->span > 0 ? s->span : s->P;
+        kn_hold_d(r, KN_NEED_WORK, s->N, Q);
         if (!s->method->identity)
-            kn_project_need(r, s->N, s->T, s->P);
+            kn_project_need(r, s->N, s->T, Q);
         coordinates = r->now;
         kn_hold_d(r, KN_NEED_WORK, s->rotated ? s->N : 0, s->P);
         kn_let_go(r, coordinates);
     }
     coordinates = r->now;
     for (int k = 0; k < s->folds; k++) /* rows and coordinates of all, */
-        kn_fold_need(r, s, s->N - (s->N + s->folds - 1 - k) / s->folds);
-    kn_folds_pca_need(r, s, s->N - s->N / s->folds, s->folds);
+        kn_fold_need(r, s, s->N - fold_size(s, k));
+    kn_folds_pca_need(r, s, s->N - fold_size(s, s->folds - 1), s->folds);
+    if (s->span > 0) /* one fold after the other turns to its axes */
+        kn_fold_axes_need(r, s, s->N - fold_size(s, s->folds - 1));
     for (int k = 0; k < s->folds; k++) { /* of which parts keep all but the coordinates */
-        ptrdiff_t h = (s->N + s->folds - 1 - k) / s->folds, n = s->N - h;
+        ptrdiff_t h = fold_size(s, k), n = s->N - h;
         part_need(r, s, n, h);
         kept = r->now;
         kn_hold_d(r, KN_NEED_WORK, n, s->P);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/parallel.h"
+#include "gp/cv_energy.h"
 #include "la/eig_top.h"
 
 void kn_fold_clear(kn_fold *f)
@@ -12,6 +13,7 @@ void kn_fold_clear(kn_fold *f)
     kn_free(f->test);
     kn_mat_clear(&f->Z_train);
     kn_mat_clear(&f->US);
+    kn_mat_clear(&f->V);
     *f = (kn_fold){0};
 }
 
@@ -136,6 +138,7 @@ kn_status kn_folds_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold **
     void *work = NULL, *failed = NULL;
     for (int k = 0; k < n; k++) {
         ptrdiff_t some = kn_at_most(P, f[k]->n_train);
+        kn_fold_energy(gram->G, f[k]);
         KN_TRY(kn_mat_new(ctx, f[k]->n_train, some, &f[k]->Z_train));
         KN_TRY(kn_mat_new(ctx, f[k]->n_train, some, &f[k]->US));
         most = f[k]->n_train > most ? f[k]->n_train : most;
@@ -175,6 +178,7 @@ kn_status kn_fold_completed(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, kn_
     KN_TRY(kn_folds_pca(ctx, &gram, P, &each, 1));
     f->Z_train = own.Z_train;
     f->US = own.US;
+    f->total = own.total;
     own.Z_train = own.US = kn_mat_none();
 out:
     kn_fold_clear(&own);
@@ -213,5 +217,7 @@ void kn_fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
     kn_hold_d(r, KN_NEED_WORK, s->N, 2); /* rows */
     if (!s->given_basis)
         kn_hold_d(r, KN_NEED_WORK, n, s->P); /* US */
+    if (s->span > 0)
+        kn_hold_d(r, KN_NEED_WORK, s->span, s->P); /* V */
     kn_hold_d(r, KN_NEED_WORK, n, s->P);
 }

@@ -11,11 +11,14 @@ typedef struct kn_fold {
     ptrdiff_t *train, *test; /* rows, ascending */
     kn_mat Z_train;          /* n_train x P */
     kn_mat US;               /* n_train x P   U S^-1: B_f = (Y_tr - 1 mu')' US; none: given basis */
+    double total;            /* |Y_tr - 1 mu'|^2; see cv_energy.h */
+    kn_mat V;                /* Q x P  its axes inside a span that is held; none: its columns */
 } kn_fold;
 
 kn_status kn_fold_rows(kn_ctx *ctx, ptrdiff_t N, const int *fold, int k, kn_fold *out);
-/* Of n folds, at most P components; fewer when a fold's rank is lower. The leading eigenvectors of
- * a problem of size n_train each, side by side, each on one thread: the same bits for any number.
+/* Of n folds, at most P components; fewer when a fold's rank is lower; and total. The leading
+ * eigenvectors of a problem of size n_train each, side by side, each on one thread: the same bits
+ * for any number.
  */
 kn_status kn_folds_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold **f, int n);
 /* Of one fold, from a Gram matrix of its own: Y (n_train x T) is what its rows were completed to.

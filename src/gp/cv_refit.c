@@ -52,9 +52,13 @@ static kn_status fold(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem
     KN_TRY(rows_of(ctx, gp->latent.X, f.test, f.n_test, &r->Xs));
     KN_TRY(rows_of(ctx, problem->X_alone, f.test, f.n_test, &r->X_alone));
     KN_TRY(kn_groups_subset(ctx, &gp->latent.groups, f.train, f.n_train, &r->groups));
+    if (out->far)
+        KN_TRY(kn_alloc_d(ctx, f.n_test, &r->far));
     part->n = f.n_test;
     part->n_train = f.n_train;
     KN_TRY(fit(ctx, r, part, &out->clamped));
+    for (ptrdiff_t i = 0; r->far && i < f.n_test; i++)
+        out->far[f.test[i]] = r->far[i];
     part->rows = f.test;
     f.test = NULL;
     if (problem->completion)
@@ -62,6 +66,7 @@ static kn_status fold(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem
     kn_tell(ctx, "cross-validation", r->number + 1, problem->folds, NAN);
 out:
     kn_groups_clear(&r->groups);
+    kn_free(r->far);
     kn_mat_clear(&r->X);
     kn_mat_clear(&r->Xs);
     kn_mat_clear(&r->X_alone);
@@ -79,6 +84,8 @@ kn_status kn_refit_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem
     KN_TRY(kn_alloc(ctx, problem->folds, sizeof(kn_part), &part));
     out->part = part;
     out->n_parts = problem->folds;
+    if (gp->P == 0)
+        KN_TRY(kn_alloc_d(ctx, gp->N, &out->far));
     for (int k = 0; k < problem->folds; k++)
         KN_TRY(fold(ctx, gp, problem, fit, &(kn_refit){.gp = gp, .number = k}, out));
 out:

@@ -19,6 +19,7 @@ typedef struct kn_refit {
     const double *mu;       /* T */
     kn_mat Xs;              /* h x F  of those held out */
     kn_mat X_alone;         /* h x F  the same as if they were of no batch; none: nobody asks */
+    double *far;            /* h  to be filled in by kn_latent_far where gp->P = 0; else NULL */
 } kn_refit;
 
 /* Fills part->mean and part->var (h x P), part->alone where X_alone is there, and part->B (T x P):

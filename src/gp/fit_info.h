@@ -39,6 +39,12 @@ typedef struct kn_missing_record { /* of the responses; cells = 0: none was miss
     double rms_change; /* of the last round, in standard deviations */
 } kn_missing_record;
 
+typedef struct kn_noise_choice { /* of {noise=auto}; tried = 0: nothing was compared [METHOD 1f] */
+    int tried;
+    double structured, whitened; /* mean log density of the maps of people held out */
+    double gain, se;             /* mean of the differences, by groups, and its standard error */
+} kn_noise_choice;
+
 typedef struct kn_fit_info {
     const struct kn_method *method;
     kn_noise noise;
@@ -75,6 +81,10 @@ typedef struct kn_fit_info {
     double basis_residual; /* of principal components by a range finder (more than 5000 samples):
                             * each one's variance is known to this share of it; 0 when exact */
     kn_missing_record missing;
+    kn_noise_choice noise_choice;
+    char basis[128];         /* a basis of the user's own by its name; "": it has none */
+    ptrdiff_t basis_columns; /* of a basis of the user's own; 0: principal components */
+    double basis_constant;   /* the share that its span has of the same shift of all responses */
 } kn_fit_info;
 
 #endif

@@ -90,7 +90,7 @@ void kn_fit_record(const kn_gp *gp, const kn_found *found, const kn_engine *e,
     info->complement = basis->total > 0 ? basis->E / basis->total : 0;
     info->complement_empty = gp->P < gp->T && !e->complement && !gp->complement_component;
     info->basis_orthonormalised = basis->orthonormalised;
-    if (gp->spec.noise == KN_NOISE_STRUCTURED) {
+    if (gp->spec.noise != KN_NOISE_ISO) {
         if (!gp->spec.additive && kn_cov_is_rho_length(&gp->spec.sample))
             kn_cov_rho_length(&gp->spec.sample, &found->at, &info->rho, &info->length);
     } else {

@@ -10,7 +10,9 @@ void kn_gp_clear(kn_gp *gp)
         gp->method->clear(gp);
     kn_latent_clear(&gp->latent);
     kn_mat_clear(&gp->B);
+    kn_mat_clear(&gp->W);
     kn_mat_clear(&gp->UC);
+    kn_mat_clear(&gp->span);
     kn_free(gp->noise);
     kn_free(gp->energy);
     kn_free(gp->slope);
@@ -178,6 +180,8 @@ kn_status kn_components_arrays(kn_gp *gp, kn_arrays *a)
     KN_TRY(a->doubles(a, "c", P, KN_NOT_NEGATIVE, &l->c));
     KN_TRY(a->doubles(a, "d", P, KN_NOT_NEGATIVE, &l->d));
     KN_TRY(a->mat(a, "B", gp->T, gp->P, &gp->B));
+    if (a->reading ? a->has(a, "W_C") : gp->W.data != NULL)
+        KN_TRY(a->mat(a, "W_C", gp->T, gp->P, &gp->W));
     if (a->reading ? a->has(a, "U_C") : gp->UC.data != NULL)
         KN_TRY(a->mat(a, "U_C", gp->P, gp->P, &gp->UC));
     if (a->reading ? a->has(a, "slope") : gp->slope != NULL)

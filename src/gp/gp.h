@@ -17,10 +17,13 @@ typedef struct kn_gp {
     /* MT-Kronprod: one more component stands for all directions outside B [METHOD 1c]; its mean is
      * zero and its variance weighs 1 - |row j of B|^2 in response j */
     bool complement_component;
-    kn_mat B;                /* T x P basis; for iso noise already times U_C */
-    kn_mat UC;               /* P x P  that rotation; none when C is diagonal */
-    bool pca;                /* the basis came from the responses and is found again in each fold */
-    double s2;               /* noise outside the basis (structured), everywhere (iso) */
+    kn_mat B;    /* T x P basis; for iso noise already times U_C */
+    kn_mat W;    /* T x P  Z = Y W where B is not orthonormal [METHOD 1g]; none: B */
+    kn_mat UC;   /* P x P  that rotation; none when C is diagonal */
+    kn_mat span; /* T x Q  while fitting: what B has the leading axes of; none: B's own */
+    bool pca;    /* the basis came from the responses and is found again in each fold */
+    bool axes;   /* or only its axes inside a span that is held [METHOD 1e] */
+    double s2;   /* noise outside the basis (structured), everywhere (iso) */
     double inside[KN_THETA]; /* iso: parameters that do not belong to R0 */
     /* Responses are whitened by psi, and the complement component has a mean [METHOD 1f]; see
      * maps.h */

@@ -12,6 +12,7 @@
 #include "cov/diagonal.h"
 #include "gp/covariance.h"
 #include "gp/fit_steps.h"
+#include "gp/law_components.h"
 #include "gp/loo.h"
 #include "gp/noise.h"
 #include "gp/predict.h"
@@ -173,6 +174,8 @@ const kn_method kn_method_kronprod = {
     .cv = kn_components_cv,
     .block = kn_components_block,
     .covariance = kn_components_covariance,
+    .law = kn_components_law,
+    .law_block = kn_components_law_block,
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
     .group_share = kn_components_group_share,

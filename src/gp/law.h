@@ -16,16 +16,64 @@
 #define KN_GP_LAW_H
 
 #include "gp/maps.h"
+#include "gp/walk.h"
 
 typedef struct kn_law { /* of the n samples of a part */
     ptrdiff_t K;
-    kn_mat v;       /* n x K  model variance of each coordinate */
-    double *d;      /* K      noise variance of each */
-    double *v0, d0; /* n      of a direction outside V; NULL: there is none */
-    kn_mat W;       /* K x K  or none */
+    kn_mat v;        /* n x K  model variance of each coordinate */
+    double *d;       /* K      noise variance of each */
+    double *d_known; /* K      that of members of a known group (kn_gp_maps.known); NULL: as d */
+    double *v0, d0;  /* n      of a direction outside V; NULL: there is none */
+    kn_mat W;        /* K x K  or none */
     double log_det;
 } kn_law;
 
 void kn_law_clear(kn_law *l);
+
+/* How a residual is moved before it is judged, as at a site of its own: (e - offset)/scale. */
+typedef struct kn_law_place {
+    double offset, scale;
+} kn_law_place;
+
+typedef struct kn_law_job {
+    const kn_gp_maps *maps;
+    const kn_scaling *scaling; /* of the responses of the walk: what the null model is of */
+    kn_law_place (*place)(const void *self, ptrdiff_t i, ptrdiff_t j); /* NULL: as they are */
+    const void *self;
+} kn_law_job;
+
+/* A walk over maps and the responses that belong to them: 2 n T K flops and what law_block takes.
+ * Where responses are missing (NaN) the law is that of the set J which a sample has: log_p and
+ * log_null are of J, deviances times T/|J|; all NaN where |J| < T/2, and where some direction has
+ * no variance at all. The same bits for any number of threads, but for samples that lack more than
+ * 512 responses of a V with K = T [la.h, kn_chol]. */
+typedef struct kn_law_walk {
+    kn_law_job job;
+    /* n each, once the walk is over: the deviance, that by noise alone (v = 0), the logarithm of
+     * the joint density, that of independent responses with mean and variance of training */
+    double *dev, *dev_noise, *log_p, *log_null;
+    /* on the way */
+    ptrdiff_t T;
+    kn_law *law;           /* of each part; NULL: independent responses */
+    kn_mat *z;             /* of each part: n x K */
+    double *q, *log_scale; /* n: |e_w|^2, sum of ln scale over J */
+    ptrdiff_t words, *missing;
+    uint64_t *gap;          /* words x n: which are */
+    double *known, *weight; /* independent: T, noise of known groups or NULL; n, |e|^2/noise */
+    kn_mat e, V;            /* of a block: n x width, width x K */
+    double *scale, *logs;   /* width */
+    kn_mat null;            /* width x 3 */
+} kn_law_walk;
+
+/* {.job = ...} begins; visitors after it may do with the block what they like. */
+kn_visitor kn_law_visitor(kn_law_walk *w);
+void kn_law_walk_clear(kn_law_walk *w);
+
+/* A walk of its own. Y: the n samples' responses; NULL: cross-validated maps have them. */
+kn_status kn_law_density(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
+                         kn_law_walk *out);
+
+/* For a walk over n samples with K coordinates at most; all but the results is gone after it. */
+void kn_law_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t K);
 
 #endif

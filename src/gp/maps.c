@@ -10,6 +10,7 @@
 #include "gp/maps.h"
 #include "gp/method.h"
 #include "gp/predict.h"
+#include "gp/span.h"
 #include "la/la.h"
 
 static void part_clear(kn_part *p)
@@ -23,6 +24,7 @@ static void part_clear(kn_part *p)
     kn_mat_clear(&p->rotate);
     kn_mat_clear(&p->B);
     kn_free(p->mu);
+    kn_free(p->d);
     kn_free(p->psi);
     kn_free(p->outside);
     kn_mat_clear(&p->RU);
@@ -65,8 +67,19 @@ out:
 
 kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z)
 {
+    kn_status status;
     double total;
-    return kn_project(ctx, Y, NULL, kn_cols(gp->B, 0, gp->P), Z, &total);
+    kn_mat B = {0};
+    if (!gp->psi)
+        return kn_project(ctx, Y, NULL, kn_cols(gp->W.data ? gp->W : gp->B, 0, gp->P), Z, &total);
+    KN_TRY(kn_mat_copy(ctx, gp->B, &B));
+    for (ptrdiff_t p = 0; p < B.cols; p++)
+        for (ptrdiff_t j = 0; j < B.rows; j++)
+            kn_col(B, p)[j] /= sqrt(gp->psi[j]);
+    KN_TRY(kn_project(ctx, Y, NULL, B, Z, &total));
+out:
+    kn_mat_clear(&B);
+    return status;
 }
 
 /* ---- blocks of responses ----------------------------------------------------------------------
@@ -205,7 +218,10 @@ static kn_mat part_basis(const block_work *w, int k, ptrdiff_t at, kn_mat B)
     const kn_gp_maps *maps = w->maps;
     const kn_part *p = &maps->part[k];
     ptrdiff_t n = B.rows, P = basis_size(maps, p);
-    kn_mat held = p->direct ? kn_mat_none() : kn_sub(maps->gp->B, w->first + at, 0, n, P);
+    kn_mat columns = p->rotate.data ? kn_span_held(maps->gp) : maps->gp->B;
+    kn_mat held = p->direct
+                      ? kn_mat_none()
+                      : kn_sub(columns, w->first + at, 0, n, p->rotate.data ? p->rotate.rows : P);
     if (!p->train && !p->mu)
         return held;
     kn_mat inside = kn_cols(B, 0, P), W = w->factors[k].W;
@@ -384,6 +400,37 @@ kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t fir
     kn_la_parallel(ctx, count, CHUNK, chunks, &w);
 out:
     block_work_clear(&w);
+    return status;
+}
+
+typedef struct basis_work {
+    block_work w; /* of one part */
+    kn_mat B;     /* where it goes */
+} basis_work;
+
+static void basis_chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
+{
+    basis_work *b = self;
+    ptrdiff_t P = b->B.cols;
+    for (ptrdiff_t at = first; at < last; at += CHUNK) {
+        ptrdiff_t n = last - at < CHUNK ? last - at : CHUNK;
+        kn_mat B = part_basis(&b->w, 0, at, kn_sub(b->w.chunk[worker].B, 0, 0, n, P + 1));
+        kn_mat_set(kn_sub(b->B, at, 0, n, P), kn_cols(B, 0, P));
+    }
+}
+
+kn_status kn_components_basis(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
+                              kn_mat y, kn_mat B)
+{
+    kn_status status;
+    kn_gp_maps one = *maps; /* its part alone */
+    one.part = &maps->part[part];
+    one.n_parts = 1;
+    basis_work b = {.w = {.maps = &one, .first = first, .y = y}, .B = B};
+    KN_TRY(block_work_new(ctx, &one, B.rows, &b.w));
+    kn_la_parallel(ctx, B.rows, CHUNK, basis_chunks, &b);
+out:
+    block_work_clear(&b.w);
     return status;
 }
 

@@ -27,10 +27,15 @@ typedef struct kn_part {
     ptrdiff_t n_train;
     ptrdiff_t *train; /* rows of Y; NULL: the model's basis as it is, no mean to re-estimate */
     kn_mat US;        /* n_train x P; none: the model's basis with the fold's mean */
-    kn_mat rotate;    /* P x P  from the model's U_C to the fold's, for a basis that is held */
+    kn_mat rotate;    /* P x P  from the model's U_C to the fold's, for a basis that is held; Q x P
+                       * from the columns of kn_span_held to the fold's axes */
     /* or, of a held-out set, that basis and mean as they are */
     kn_mat B;   /* T x P */
     double *mu; /* T */
+    /* its noise where that is not the model's [METHOD 8j]: of each component in a new group, and
+     * outside the basis; NULL: as the model's */
+    double *d; /* P */
+    double s2;
     /* What the complement component says besides [METHOD 1f], one of the two:
      *     mean_j = psi_j^1/2 (mean_lat B_j' + RU D0_j)  or  psi_j^1/2 mean_lat B_j' + smooth y_j
      * with y the n_train rows `train`, of which mu is taken first, or all of maps->Y as they are */
@@ -60,7 +65,7 @@ typedef struct kn_gp_maps {
     bool *known;    /* n  in a known group: no slope is applied; NULL: none is */
 } kn_gp_maps;
 
-/* Z = Y B   N x P, reading Y once */
+/* Z = Y B, or Y W; of whitened responses Y Psi^-1/2 B   N x P, reading Y once */
 kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z);
 /* mean, var: n x count, each may be absent. Standardised units. */
 kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
@@ -78,6 +83,11 @@ void kn_gp_maps_clear(kn_gp_maps *maps);
 /* For kn_method.block of a method with components. */
 kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
                               kn_mat mean, kn_mat var);
+
+/* Rows `first` ... of the basis of a part: B count x P, of maps->Y the block y as above. The maps
+ * of a part must not be direct. */
+kn_status kn_components_basis(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
+                              kn_mat y, kn_mat B);
 
 /* Maps of n samples in one part that shares the model's basis, not yet filled. */
 kn_status kn_gp_maps_one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_maps *out);

@@ -2,13 +2,17 @@
 
 #include <string.h>
 
+#include "gp/convolved.h"
 #include "gp/kronprod.h"
+#include "gp/kronsum.h"
 #include "gp/mtgpr.h"
 #include "gp/smtgpr.h"
 #include "gp/stgpr.h"
+#include "gp/whitened.h"
 
-static const kn_method *const METHODS[] = {&kn_method_smtgpr, &kn_method_stgpr, &kn_method_kronprod,
-                                           &kn_method_mtgpr};
+static const kn_method *const METHODS[] = {&kn_method_smtgpr,    &kn_method_stgpr,
+                                           &kn_method_kronprod,  &kn_method_kronsum,
+                                           &kn_method_convolved, &kn_method_mtgpr};
 enum { N_METHODS = sizeof METHODS / sizeof *METHODS };
 
 int kn_method_count(void)
@@ -27,6 +31,16 @@ const kn_method *kn_method_find(const char *name)
         if (strcmp(name, METHODS[i]->name) == 0)
             return METHODS[i];
     return NULL;
+}
+
+const kn_method *kn_method_of(const char *name, kn_noise noise)
+{
+    const kn_method *m = kn_method_find(name);
+    if (m != &kn_method_smtgpr)
+        return m;
+    return noise == KN_NOISE_WHITENED ? &kn_method_whitened
+           : noise == KN_NOISE_AUTO   ? &kn_method_noise_auto
+                                      : m;
 }
 
 void kn_fit_problem_clear(kn_fit_problem *p)

@@ -19,10 +19,21 @@ typedef struct kn_sharing {
     ptrdiff_t most; /* out: directions that are left, of the cell that has most of them */
 } kn_sharing;
 
+/* What tasks are, and how their processes are related, where a method leaves it open. */
+typedef struct kn_tasks_options {
+    kn_on on;
+    kn_inducing inducing;
+    kn_widths widths;
+    int latent, points;      /* latent processes, inducing inputs of each */
+    const bool *smooth;      /* of the raw covariates: those to smooth over; NULL: all numbers */
+    const char *smooth_text; /* as it was given */
+} kn_tasks_options;
+
 typedef struct kn_gp_options {
     kn_search_options search;
     ptrdiff_t components; /* 0: auto */
     kn_view basis;        /* data NULL: principal components */
+    bool axes_given;      /* its columns are the components, not the principal axes of its span */
     int folds;            /* of the reference; 0: none */
     const int *groups;    /* N, or NULL: who stays together in them */
     kn_rules rules;       /* of the noise and of the number of components */
@@ -30,6 +41,9 @@ typedef struct kn_gp_options {
     bool plain;           /* STGPR: each response alone */
     ptrdiff_t noise_rank; /* MTGPR: columns of H */
     bool ppca, iso_term;  /* MTGPR: gamma is free; R has an iso term */
+    int shrinkage;        /* MT-Kronsum, as the option is */
+    const struct kn_design *design; /* that X came from */
+    kn_tasks_options tasks;
 } kn_gp_options;
 
 /* What is to be fitted, and what has been found on the way. */
@@ -80,6 +94,7 @@ typedef struct kn_method {
     bool held_out_once;  /* beyond KN_MANY samples one set is held out instead of folds */
     bool iso_term;       /* R may have an iso term beside noise of the method's own */
     bool training_noise; /* the fit leaves the noise of training in gp->noise */
+    bool own_covariance; /* how samples relate is its own, and no R0 */
     bool own_deviance;   /* the deviance of a map is that of its law, not one learned from z */
     /* ---- what it does ---- */
     kn_status (*fit)(kn_ctx *ctx, kn_fit_problem *problem, kn_gp *gp, kn_fit_info *info);
@@ -113,10 +128,15 @@ typedef struct kn_method {
      * alone, so that a rehearsal can ask too. */
     ptrdiff_t (*batch)(const kn_gp *gp);
     kn_method_need need;
+    /* What a scoring by a model takes that its own arrays say; NULL: nothing */
+    void (*shape)(const kn_gp *gp, kn_need_shape *s);
 } kn_method;
 
 int kn_method_count(void);
 const kn_method *kn_method_at(int number);         /* in the order of the table; NULL: no such */
 const kn_method *kn_method_find(const char *name); /* NULL: no such */
+/* The row by which a method of that name has this noise: S-MTGPR has one for each that is a model
+ * of its own. Models in files are of it too. */
+const kn_method *kn_method_of(const char *name, kn_noise noise);
 
 #endif

@@ -56,7 +56,7 @@ static kn_status coordinates(kn_ctx *ctx, kn_noise_maker *m)
     const kn_gp *gp = m->gp;
     KN_TRY(kn_mat_new(ctx, gp->N, gp->P, &m->Z));
     const kn_latent_cell *cell = &gp->latent.cell[0];
-    if (gp->latent.groups.n > 0 || kn_decomp_is_low(&cell->R0))
+    if (gp->latent.groups.n > 0 || kn_decomp_is_low(&cell->R0) || !cell->R0.U.data)
         KN_TRY(kn_gp_coordinates(ctx, gp, &m->Y, m->Z));
     else
         kn_gemm(ctx, 1, KN_N, cell->R0.U, KN_N, cell->A, 0, m->Z);
@@ -82,7 +82,7 @@ kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, cons
                           .some = cv && cv->sample,
                           .s2 = gp->energy};
     m->made = !m->known && m->in_sample && !gp->method->training_noise;
-    if (m->made && !m->s2)
+    if (m->made && !m->s2 && !gp->psi)
         KN_TRY(coordinates(ctx, m));
 out:
     if (status != KN_OK) {
@@ -100,7 +100,7 @@ static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
     let_go(m); /* of a walk before */
     if (!m->known && m->in_sample && m->held_out)
         KN_TRY(kn_alloc_d(ctx, plan->width, &m->floor));
-    if (!m->made || m->s2)
+    if (!m->made || m->s2 || m->gp->psi)
         goto out;
     m->workers = kn_workers(ctx, plan->width, TILE);
     KN_TRY(kn_alloc(ctx, m->workers, sizeof *m->work, &memory));
@@ -201,13 +201,32 @@ static void moments(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
+/* in_sample_j = psi_j [B.^2 d + d0 (1 - |row j of B|^2)]_j of whitened responses [METHOD 1f] */
+static void in_sample_whitened(const kn_gp *gp, const kn_block *b)
+{
+    const kn_latent *l = &gp->latent;
+    for (ptrdiff_t j = b->first; j < b->first + b->count; j++) {
+        double noise = 0, outside = 1;
+        for (ptrdiff_t p = 0; p < gp->P; p++) {
+            double b2 = kn_at(gp->B, j, p) * kn_at(gp->B, j, p);
+            noise += b2 * kn_latent_noise(l, p);
+            outside -= b2;
+        }
+        if (gp->complement_component)
+            noise += fmax(outside, 0) * l->d[gp->P];
+        gp->noise[j] = gp->psi[j] * noise;
+    }
+}
+
 static kn_status set_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_noise_maker *m = self;
     block_job job = {m, b, b->y};
     if (m->known)
         return KN_OK;
-    if (m->s2 && m->made) {
+    if (m->gp->psi && m->made) {
+        in_sample_whitened(m->gp, b);
+    } else if (m->s2 && m->made) {
         in_sample_sums(m, b);
     } else if (m->made) {
         if (m->some) {
@@ -291,7 +310,7 @@ void kn_noise_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
         (s->current && s->folds > 0))
         return; /* known, made from energies, or from moments alone */
     kn_hold_d(r, KN_NEED_WORK, s->N, s->P);
-    if (s->M < s->N)
+    if (s->M < s->N || s->method->own_covariance)
         kn_project_need(r, s->N, s->T, s->P);
     for (int w = 0; w < kn_workers_of(s->threads, width, TILE); w++)
         kn_hold_d(r, KN_NEED_WORK, s->N, kn_at_most(width, TILE));

@@ -7,14 +7,17 @@
 #include "base/clock.h"
 #include "gp/completion.h"
 #include "gp/components.h"
+#include "gp/components_auto.h"
 #include "gp/covariance.h"
 #include "gp/cv_deal.h"
 #include "gp/fit_steps.h"
+#include "gp/law_components.h"
 #include "gp/loo.h"
 #include "gp/noise.h"
 #include "gp/pilot.h"
 #include "gp/predict.h"
 #include "gp/share.h"
+#include "gp/span.h"
 #include "la/la.h"
 
 /* METHOD 2: principal components of standardised responses number at most N - 1. */
@@ -51,77 +54,6 @@ static kn_status check_complement(kn_ctx *ctx, const kn_fit_problem *p, const kn
                    P, works);
 }
 
-/* kn_choose_components by way of the journal. */
-static kn_status choose_components(kn_ctx *ctx, const kn_fit_problem *p, const kn_found *pilot,
-                                   kn_fit_info *info, ptrdiff_t *P)
-{
-    kn_status status;
-    kn_journal *journal = p->options->search.journal;
-    struct {
-        kn_cov_point point;
-        double rank;
-    } at = {pilot->at, (double)p->spec.rank};
-    struct {
-        int64_t P, nothing_predicted, n_curve;
-        kn_curve_point curve[KN_MAX_CURVE];
-    } chosen = {0};
-    kn_step step = {KN_STEP_COMPONENTS, &at, sizeof at, &chosen, sizeof chosen, false};
-    KN_TRY(kn_journal_recall(ctx, journal, &step));
-    if (!step.known) {
-        KN_TRY(kn_choose_components(ctx, p, &pilot->at, info, P));
-        chosen.P = *P;
-        chosen.nothing_predicted = info->nothing_predicted;
-        chosen.n_curve = info->n_curve;
-        memcpy(chosen.curve, info->curve, sizeof chosen.curve);
-        KN_TRY(kn_journal_note(ctx, journal, &step));
-    }
-    *P = (ptrdiff_t)chosen.P;
-    info->nothing_predicted = (int)chosen.nothing_predicted;
-    info->n_curve = (int)chosen.n_curve;
-    memcpy(info->curve, chosen.curve, sizeof info->curve);
-    if (info->nothing_predicted)
-        kn_log(ctx, KN_LOG_WARNING,
-               "the covariates predict nothing: no number of components beats the mean alone; %s",
-               *P > 0 ? "one component is used" : "everybody is expected to have the mean");
-out:
-    return status;
-}
-
-/* What the fit has found of R0 before the number of components is settled. */
-typedef struct pilot {
-    bool found;
-    kn_found at;
-} pilot;
-
-/* R0 at a few components, then the curve at that. */
-static kn_status search_components(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, pilot *found,
-                                   ptrdiff_t *P)
-{
-    kn_status status;
-    kn_fit_problem curve;
-    kn_mat Xt = {0};
-    kn_groups train = {0};
-    const kn_heldout *held = p->held.mean ? &p->held : NULL;
-    if (held && !found->found) {
-        ptrdiff_t n = held->rows.n_train, most = kn_pilot_components(p, held->basis.Z.cols);
-        KN_TRY(kn_mat_new(ctx, n, p->X.cols, &Xt));
-        kn_mat_rows(p->X, held->rows.train, Xt);
-        KN_TRY(kn_groups_subset(ctx, &p->groups, held->rows.train, n, &train));
-        KN_TRY(kn_pilot(ctx, p, Xt, &train, kn_cols(held->basis.Z, 0, most), info, &found->at));
-    } else if (!found->found) {
-        KN_TRY(kn_pilot_of_gram(ctx, p, info, &found->at));
-    }
-    found->found = true;
-    curve = *p;
-    curve.spec.rank = p->pilot_rank;
-    curve.spec.rank_auto = false;
-    KN_TRY(choose_components(ctx, &curve, &found->at, info, P));
-out:
-    kn_groups_clear(&train);
-    kn_mat_clear(&Xt);
-    return status;
-}
-
 /* No component at all: everything is outside. */
 static kn_status no_basis(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis)
 {
@@ -140,12 +72,12 @@ out:
 
 /* Principal components by the Gram matrix, as many as asked for or as the curve says. */
 static kn_status gram_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
-                            pilot *found, kn_fit_info *info)
+                            kn_components_pilot *found, kn_fit_info *info)
 {
     kn_status status;
     KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
     if (*P == 0) {
-        KN_TRY(search_components(ctx, p, info, found, P));
+        KN_TRY(kn_components_auto(ctx, p, info, found, P));
         if (*P == 0)
             return no_basis(ctx, p, basis);
     }
@@ -178,7 +110,7 @@ out:
 /* The same for many samples, where no N x N matrix is made: first of those not held out, then,
  * beginning with these, of all. */
 static kn_status range_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
-                             pilot *found, kn_fit_info *info)
+                             kn_components_pilot *found, kn_fit_info *info)
 {
     kn_status status = KN_OK;
     const kn_responses *Y = &p->Y;
@@ -196,7 +128,7 @@ static kn_status range_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, pt
         ro.passes = 1;
     }
     if (*P == 0) {
-        KN_TRY(search_components(ctx, p, info, found, P));
+        KN_TRY(kn_components_auto(ctx, p, info, found, P));
         if (*P == 0) {
             KN_TRY(no_basis(ctx, p, basis));
             goto out;
@@ -212,16 +144,39 @@ out:
     return status;
 }
 
-/* The basis as the options ask for it; *P as it turned out. */
-static kn_status make_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
-                            pilot *found, kn_fit_info *info)
+/* The user's own, and unless its columns are what is meant, the P leading axes inside its span. */
+static kn_status given_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t P,
+                             kn_mat *span, kn_fit_info *info)
+{
+    static const double SHARED = 0.5;
+    kn_status status;
+    KN_TRY(kn_basis_given(ctx, &p->Y, p->options->basis, basis));
+    info->basis_columns = basis->B.cols;
+    info->basis_constant = kn_span_constant(basis->B);
+    if (info->basis_constant < SHARED)
+        kn_log(ctx, KN_LOG_WARNING,
+               "the basis holds %.0f %% of a shift of all responses alike: effects that all "
+               "responses share are taken for noise (add a constant column)",
+               100 * info->basis_constant);
+    if (p->options->axes_given)
+        goto out;
+    KN_TRY(kn_span_axes(ctx, basis, P, span));
+    if (P > 0)
+        KN_TRY(check_components(ctx, basis->B.cols, &p->Y, P));
+out:
+    return status;
+}
+
+/* The basis as the options ask for it; P as it turned out. */
+static kn_status make_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, kn_gp *gp,
+                            kn_components_pilot *found, kn_fit_info *info)
 {
     kn_status status;
     if (p->options->basis.data) {
-        KN_TRY(kn_basis_given(ctx, &p->Y, p->options->basis, basis));
-        *P = basis->B.cols;
+        KN_TRY(given_basis(ctx, p, basis, gp->P, &gp->span, info));
+        gp->P = basis->B.cols;
     } else {
-        KN_TRY((p->Y.N > KN_MANY ? range_basis : gram_basis)(ctx, p, basis, P, found, info));
+        KN_TRY((p->Y.N > KN_MANY ? range_basis : gram_basis)(ctx, p, basis, &gp->P, found, info));
     }
     KN_TRY(check_complement(ctx, p, basis));
 out:
@@ -256,7 +211,7 @@ out:
 
 /* R0 and everything inside at the basis that was chosen. The additive R0 is found with a number of
  * components of its own and then held [METHOD 3b]; else it is searched for with these. */
-static kn_status search(kn_ctx *ctx, kn_fit_problem *p, const kn_basis *basis, pilot *found,
+static kn_status search(kn_ctx *ctx, kn_fit_problem *p, const kn_basis *basis, kn_components_pilot *found,
                         kn_engine *e, kn_fit_info *info)
 {
     kn_status status = KN_OK;
@@ -287,7 +242,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     kn_status status = KN_OK;
     kn_basis basis = {0};
     kn_engine e = {0};
-    pilot found = {0};
+    kn_components_pilot found = {0};
     double t0 = kn_clock(), t1, t2;
     *gp = (kn_gp){.method = &kn_method_smtgpr,
                   .spec = p->spec,
@@ -295,10 +250,11 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
                   .F = p->X.cols,
                   .T = p->Y.T,
                   .P = p->options->components,
-                  .pca = !p->options->basis.data};
+                  .pca = !p->options->basis.data,
+                  .axes = p->options->basis.data && !p->options->axes_given};
     if (p->completion && gp->pca)
-        found = (pilot){true, p->completion->pilot};
-    KN_TRY(make_basis(ctx, p, &basis, &gp->P, &found, info));
+        found = (kn_components_pilot){true, p->completion->pilot};
+    KN_TRY(make_basis(ctx, p, &basis, gp, &found, info));
     if (gp->pca && gp->N > KN_MANY)
         KN_TRY(keep_energies(ctx, basis.Z, gp));
     t1 = kn_clock();
@@ -323,12 +279,29 @@ out:
 static void need_settle(kn_need_shape *s)
 {
     bool many = s->N > KN_MANY;
+    if (s->span > 0 && s->P == 0)
+        s->P = kn_at_most(s->span, s->N);
     s->chosen = s->P == 0;
     if (s->chosen)
         s->P = kn_components_most(s->N, s->T, many ? KN_RANGE_LADDER : s->N);
     s->range = many && !s->given_basis ? kn_range_columns(s->N, s->T, s->P) : 0;
     if (many && s->folds > 0)
         s->folds = KN_HELD_OUT_ONCE;
+}
+
+/* A basis given and its axes: all its columns stay, where the axes are fewer. */
+static void span_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_need_shape all = *s;
+    kn_held begin = r->now, given;
+    all.P = s->span;
+    kn_basis_need(r, &all);
+    given = r->now;
+    kn_span_axes_need(r, s);
+    if (s->P < s->span) { /* but their coordinates pass */
+        kn_let_go_of(r, begin, given);
+        kn_hold_d(r, KN_NEED_BASIS, s->T, s->span);
+    }
 }
 
 /* As make_basis: leaves what the problem keeps, and in `basis` the mark before the basis. */
@@ -348,6 +321,8 @@ static void basis_need(kn_rehearsal *r, const kn_need_shape *s, kn_held *basis)
     *basis = r->now;
     if (s->range > 0)
         kn_range_need(r, s->N, s->T, s->P);
+    else if (s->span > 0)
+        span_need(r, s);
     else
         kn_basis_need(r, s);
 }
@@ -363,6 +338,8 @@ static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
         kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
     kn_let_go(r, made);
     kn_hold_d(r, KN_NEED_BASIS, s->T, s->range > 0 ? s->range : s->P);
+    if (s->P < s->span)
+        kn_hold_d(r, KN_NEED_BASIS, s->T, s->span);
     if (s->rotated)
         kn_hold_d(r, KN_NEED_BASIS, s->P, s->P);
     kn_latent_need(r, s);
@@ -410,6 +387,8 @@ const kn_method kn_method_smtgpr = {
     .cv = kn_components_cv,
     .block = kn_components_block,
     .covariance = kn_components_covariance,
+    .law = kn_components_law,
+    .law_block = kn_components_law_block,
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
     .group_share = kn_components_group_share,

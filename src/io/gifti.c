@@ -25,7 +25,10 @@ typedef struct parser {
     const kn_source *source;
     bool others;
     int depth;
-    bool in_array, in_data;
+    bool in_array, in_data, in_table, in_label;
+    long key; /* of the label that is open ... */
+    char label[4];
+    int label_length;   /* ... and how its name begins */
     kn_gifti_form form; /* of the array that is open */
     char *text;
     ptrdiff_t length, room;
@@ -167,6 +170,27 @@ out:
     return status;
 }
 
+/* A label without a key that is a number has no part in anything. */
+static void start_label(parser *p, const char **attributes)
+{
+    const char *key = find(attributes, "Key");
+    ptrdiff_t value;
+    bool minus = key && *key == '-';
+    p->in_label = key && whole(key + minus, &value) && value <= INT32_MAX;
+    p->key = p->in_label ? (long)(minus ? -value : value) : 0;
+    p->label_length = 0;
+}
+
+/* Its name is nothing but '???'. */
+static void end_label(parser *p)
+{
+    if (p->label_length == 3 && memcmp(p->label, "???", 3) == 0) {
+        p->out->has_unknown = true;
+        p->out->unknown = p->key;
+    }
+    p->in_label = false;
+}
+
 static void XMLCALL on_start(void *self, const char *name, const char **attributes)
 {
     parser *p = self;
@@ -185,11 +209,17 @@ static void XMLCALL on_start(void *self, const char *name, const char **attribut
             kn_xml_stop(&p->x, status);
     } else if (p->depth == AT_DATA && p->in_array && strcmp(name, "Data") == 0)
         p->in_data = true;
+    else if (p->depth == AT_ARRAY)
+        p->in_table = strcmp(name, "LabelTable") == 0;
+    else if (p->depth == AT_DATA && p->in_table && strcmp(name, "Label") == 0)
+        start_label(p, attributes);
 }
 
 static void XMLCALL on_text(void *self, const char *text, int n)
 {
     parser *p = self;
+    for (int i = 0; p->in_label && i < n && p->label_length < (int)sizeof p->label; i++)
+        p->label[p->label_length++] = text[i];
     if (p->x.status != KN_OK || !p->in_data)
         return;
     void *room = p->text;
@@ -212,6 +242,8 @@ static void XMLCALL on_end(void *self, const char *name)
         return;
     if (p->depth == AT_DATA)
         p->in_data = false;
+    if (p->depth == AT_DATA && p->in_label)
+        end_label(p);
     if (p->depth == AT_ARRAY && p->in_array) {
         char none[1] = "";
         kn_status status = kn_gifti_decode(p->x.ctx, p->x.name, p->out->count, p->others, &p->form,

@@ -21,6 +21,8 @@ typedef struct kn_gifti_array {
 typedef struct kn_gifti {
     ptrdiff_t count, room;
     kn_gifti_array *array;
+    bool has_unknown; /* the table of labels has one that is '???', whose key is this */
+    long unknown;
 } kn_gifti;
 
 kn_status kn_gifti_read(kn_ctx *ctx, const char *path, kn_gifti *out);

@@ -5,15 +5,13 @@
 
 #include "la/la.h"
 
-enum { ONE_THREAD = 512 }; /* up to this size a factor takes a millisecond */
-
 kn_status kn_chol(kn_ctx *ctx, kn_mat A, const char *what)
 {
     if (A.rows != A.cols || A.rows > INT_MAX || A.ld > INT_MAX)
         return kn_fail(ctx, KN_ERR_SHAPE, "Cholesky factor of %s, %td x %td", what, A.rows, A.cols);
     if (A.rows == 0)
         return KN_OK;
-    kn_blas_begin(A.rows <= ONE_THREAD ? 1 : kn_threads(ctx));
+    kn_blas_begin(A.rows <= KN_CHOL_ALONE ? 1 : kn_threads(ctx));
     lapack_int info =
         LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)A.rows, A.data, (lapack_int)A.ld);
     kn_blas_end();

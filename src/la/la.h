@@ -39,8 +39,23 @@ kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w);
 /* The same on one thread, whatever the size: the same bits for any number of threads. */
 kn_status kn_eig_steady(kn_ctx *ctx, kn_mat A, double *w);
 
-/* A = L L', lower triangle replaced by L. `what` names the matrix in the message. Above n = 512 on
- * the BLAS's own threads. */
+/* The pair C (positive semidefinite), S (positive definite): W'S W = I, W'C W = diag(c), ascending
+ * and none negative, Q = S W = W^-T, so that C = Q diag(c) Q', S = Q Q'; log_det = ln|S|. Lower
+ * triangles are read; both matrices are overwritten. dpotrf, two triangular solves, dsyevd. */
+typedef struct kn_eig_pair_out {
+    kn_mat W, Q; /* n x n */
+    double *c;   /* n */
+    double *log_det;
+} kn_eig_pair_out;
+kn_status kn_eig_pair(kn_ctx *ctx, kn_mat C, kn_mat S, const kn_eig_pair_out *out);
+
+/* Is A (lower triangle, which is overwritten) positive definite? n^3/3 flops. */
+bool kn_is_positive(kn_ctx *ctx, kn_mat A);
+
+enum { KN_CHOL_ALONE = 512 }; /* up to this size a factor takes a millisecond, on one thread */
+
+/* A = L L', lower triangle replaced by L. `what` names the matrix in the message. Above
+ * KN_CHOL_ALONE on the BLAS's own threads. */
 kn_status kn_chol(kn_ctx *ctx, kn_mat A, const char *what);
 
 /* A = Q R by reflections, n x p: A is replaced by Q, its first min(n, p) columns, orthonormal

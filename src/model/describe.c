@@ -141,7 +141,10 @@ static void add_reference(const kn_model *m, json_t *j)
                                   "smallest_p", kn_json_number(kn_smallest_p(m)), "fdr_share",
                                   kn_json_number(r->n > 0 ? r->fdr_share : NAN)));
     json_object_set_new(j, "deviance_components",
-                        r->has_deviance ? json_integer(r->deviance.K) : json_null());
+                        r->has_deviance && !r->own_deviance ? json_integer(r->deviance.K)
+                                                            : json_null());
+    if (r->own_deviance)
+        json_object_set_new(j, "own_deviance", json_true());
 }
 
 kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
@@ -151,7 +154,8 @@ kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
     if (!m)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "model is a null pointer");
     json_t *j = json_object(), *info = kn_info_to_json(&m->info);
-    json_object_set_new(j, "format_version", json_integer(m->format ? m->format : KN_MODEL_FORMAT));
+    json_object_set_new(j, "format_version",
+                        json_integer(m->format ? m->format : kn_model_format(m)));
     json_object_set_new(j, "software", json_string(kn_version()));
     json_object_update(j, info);
     json_decref(info);

@@ -8,9 +8,16 @@
 #include "model/model.h"
 
 enum {
-    KN_MODEL_FORMAT = 3,
-    KN_MODEL_SEALED = 3 /* formats from here on have a checksum */
-};                      /* raised when an older program could misread the file */
+    KN_MODEL_FORMAT = 4,
+    KN_MODEL_SEALED = 3, /* formats from here on have a checksum */
+    KN_MODEL_LEARNED = 3 /* of models whose deviance is learned from z, as older programs have it */
+};                       /* raised when an older program could misread the file */
+
+/* What a model is written as. */
+static inline int kn_model_format(const kn_model *m)
+{
+    return m->reference.own_deviance ? KN_MODEL_FORMAT : KN_MODEL_LEARNED;
+}
 
 kn_status kn_model_write(kn_ctx *ctx, const kn_model *model, const char *path,
                          const kn_write_options *options);

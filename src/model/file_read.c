@@ -161,8 +161,9 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     gp->T = m->y.n_kept;
     gp->P = info->n_components;
     gp->shared = m->shareable;
-    gp->latent.cell[0].R0.m =
-        gp->method->alone ? 0 : info->rank; /* else responses have their own R0 */
+    gp->latent.cell[0].R0.m = gp->method->alone || gp->method->own_covariance
+                                  ? 0
+                                  : info->rank; /* else responses have their own R0 */
     gp->latent.cell[0].R0.residual = info->rank_residual;
     if (gp->method->alone && info->rank < gp->N)
         gp->spec.rank = info->rank; /* of each */
@@ -331,7 +332,8 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     KN_TRY(kn_layer_read(ctx, f, record, (kn_layer_for){&m->x, m->gp.T, m->batch.S}, &m->layer));
     KN_TRY(kn_sites_read(ctx, f, record, m->gp.T, &m->sites));
     KN_TRY(kn_reference_read(ctx, f, record,
-                             (kn_reference_for){m->info.n_samples, m->gp.T, m->shareable},
+                             (kn_reference_for){m->info.n_samples, m->gp.T, m->shareable,
+                                                m->gp.method->own_deviance},
                              &m->reference));
     KN_TRY(
         kn_adapted_read(ctx, f, record, (kn_adapted_for){&m->x, &m->batch, m->gp.T}, &m->adapted));

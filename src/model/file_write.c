@@ -43,7 +43,7 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     char *dump = NULL, version[8];
     if (!record)
         return out_of_memory(ctx);
-    snprintf(version, sizeof version, "%d", KN_MODEL_FORMAT);
+    snprintf(version, sizeof version, "%d", kn_model_format(m));
     json_object_set_new(record, "seed", json_integer((json_int_t)m->seed));
     json_object_set_new(record, "folds", json_integer(m->folds));
     if (m->grouped)

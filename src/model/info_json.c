@@ -1,6 +1,7 @@
 #include "model/info_json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "gp/method.h"
@@ -39,7 +40,7 @@ typedef struct field {
 #define AT(member) offsetof(kn_fit_info, member)
 static const field FIELDS[] = {
     {"method", AT(method), F_METHOD, NULL},
-    {"noise", AT(noise), F_ENUM, WORDS("structured", "iso")},
+    {"noise", AT(noise), F_ENUM, WORDS("structured", "iso", "whitened")},
     {"likelihood", AT(likelihood), F_ENUM, WORDS("exact", "paper")},
     {"n_samples", AT(n_samples), F_SIZE, NULL},
     {"n_covariates", AT(n_covariates), F_SIZE, NULL},
@@ -71,6 +72,8 @@ enum { N_FIELDS = sizeof FIELDS / sizeof *FIELDS };
 static const field FURTHER[] = {
     {"rank_residual", AT(rank_residual), F_REAL, NULL},
     {"basis_residual", AT(basis_residual), F_REAL, NULL},
+    {"basis_columns", AT(basis_columns), F_SIZE, NULL},
+    {"basis_constant", AT(basis_constant), F_REAL, NULL},
     {"n_theta", AT(n_theta), F_INT, NULL},
     {"n_curve", AT(n_curve), F_INT, NULL},
     {"cv.folds", AT(cv.folds), F_INT, NULL},
@@ -140,6 +143,20 @@ static json_t *cv_to_json(const kn_cv_summary *cv)
                      kn_json_number(made ? cv->coverage95 : NAN));
 }
 
+static json_t *choice_to_json(const kn_noise_choice *c)
+{
+    return json_pack("{s:o s:o s:o s:o}", "structured", kn_json_number(c->structured), "whitened",
+                     kn_json_number(c->whitened), "gain", kn_json_number(c->gain), "gain_se",
+                     kn_json_number(c->se));
+}
+
+static kn_noise_choice choice_of(json_t *j)
+{
+    return (kn_noise_choice){json_is_object(j), kn_json_value(j, "structured", NAN),
+                             kn_json_value(j, "whitened", NAN), kn_json_value(j, "gain", NAN),
+                             kn_json_value(j, "gain_se", NAN)};
+}
+
 json_t *kn_info_to_json(const kn_fit_info *info)
 {
     json_t *j = json_object();
@@ -170,11 +187,19 @@ json_t *kn_info_to_json(const kn_fit_info *info)
     }
     json_object_set_new(j, "rank_residual", kn_json_number(info->rank_residual));
     json_object_set_new(j, "basis_residual", kn_json_number(info->basis_residual));
+    if (info->basis_columns > 0) {
+        json_t *name = json_string(info->basis);
+        json_object_set_new(j, "basis", name ? name : json_null());
+        json_object_set_new(j, "basis_columns", json_integer(info->basis_columns));
+        json_object_set_new(j, "basis_constant", kn_json_number(info->basis_constant));
+    }
     json_object_set_new(j, "theta", theta);
     json_object_set_new(j, "gradient", gradient);
     json_object_set_new(j, "components_curve", curve);
     json_object_set_new(j, "cv", cv_to_json(&info->cv));
     json_object_set_new(j, "loo", cv_to_json(&info->loo));
+    if (info->noise_choice.tried)
+        json_object_set_new(j, "noise_choice", choice_to_json(&info->noise_choice));
     return j;
 }
 
@@ -263,12 +288,19 @@ kn_status kn_info_from_json(kn_ctx *ctx, const char *file, json_t *json, kn_fit_
     *info = (kn_fit_info){0};
     for (size_t i = 0; i < N_FIELDS; i++)
         KN_TRY(read_field(ctx, file, json, &FIELDS[i], (char *)info + FIELDS[i].at));
+    info->method = kn_method_of(info->method->name, info->noise);
     KN_TRY(read_theta(ctx, file, json, info));
     KN_TRY(read_curve(ctx, file, json, info));
     info->cv = cv_of(json_object_get(json, "cv"));
     info->loo = cv_of(json_object_get(json, "loo")); /* absent in the first models: zeros */
     info->rank_residual = json_number_value(json_object_get(json, "rank_residual"));
     info->basis_residual = json_number_value(json_object_get(json, "basis_residual"));
+    info->noise_choice = choice_of(json_object_get(json, "noise_choice"));
+    const char *basis = json_string_value(json_object_get(json, "basis"));
+    snprintf(info->basis, sizeof info->basis, "%s", basis ? basis : "");
+    json_int_t columns = json_integer_value(json_object_get(json, "basis_columns"));
+    info->basis_columns = columns > 0 && columns < INT32_MAX ? (ptrdiff_t)columns : 0;
+    info->basis_constant = json_number_value(json_object_get(json, "basis_constant"));
 out:
     return status;
 }

@@ -78,14 +78,14 @@ json_t *kn_kernel_to_json(const kn_gp *gp)
     json_t *gammas = json_array();
     for (int k = 0; k < gp->latent.n_cells; k++)
         json_array_append_new(gammas, kn_json_number(gp->latent.cell[k].R0.gamma));
-    return json_pack("{s:o s:o s:o s:o s:i s:o s:o s:b s:b s:b s:o s:o}", "terms",
+    return json_pack("{s:o s:o s:o s:o s:i s:o s:o s:b s:b s:b s:b s:o s:o}", "terms",
                      kn_terms_json(gp), "weights", kn_weights_json(gp), "task_terms",
                      terms_to_json(&spec->task, theta), "noise",
                      kn_json_number(theta[kn_spec_n_theta(spec) - 1]), "task_scale",
                      (int)spec->task_scale, "iso", kn_json_number(gp->latent.iso), "s2",
-                     kn_json_number(gp->s2), "pca", gp->pca, "complement_component",
-                     gp->complement_component, "exact", spec->sample.exact, "least",
-                     kn_json_number(spec->sample.least), "gammas", gammas);
+                     kn_json_number(gp->s2), "pca", gp->pca, "axes", gp->axes,
+                     "complement_component", gp->complement_component, "exact", spec->sample.exact,
+                     "least", kn_json_number(spec->sample.least), "gammas", gammas);
 }
 
 /* ---- from JSON --------------------------------------------------------------------------------
@@ -219,6 +219,7 @@ kn_status kn_kernel_from_json(kn_ctx *ctx, const char *file, json_t *kernel, int
     gp->latent.iso = kn_json_value(kernel, "iso", NAN);
     gp->s2 = kn_json_value(kernel, "s2", NAN);
     gp->pca = json_is_true(json_object_get(kernel, "pca"));
+    gp->axes = json_is_true(json_object_get(kernel, "axes")); /* absent: given ones */
     gp->complement_component = json_is_true(json_object_get(kernel, "complement_component"));
     if (gp->spec.sample.n_between < 1 || scale < 0 || scale > 1 || !(gp->latent.iso >= 0) ||
         !(gp->s2 >= 0))

@@ -41,6 +41,8 @@ json_t *kn_reference_to_json(const kn_reference *r)
                           gev_json(r->has_loo_gev, r->loo_gev), "deviance", r->has_deviance);
     if (j && r->neighbours.pairs > 0)
         json_object_set_new(j, "neighbours", neighbours_json(&r->neighbours));
+    if (r->own_deviance)
+        json_object_set_new(j, "own_deviance", json_true());
     if (r->shared)
         json_object_set_new(j, "quantiles", quantiles_json(r));
     if (r->mean_z) {
@@ -53,12 +55,14 @@ json_t *kn_reference_to_json(const kn_reference *r)
 static kn_status add_deviance(kn_ctx *ctx, const kn_deviance *d, const char *suffix, bool own,
                               kn_st_writer *w)
 {
-    kn_status status;
+    kn_status status = KN_OK;
     char name[64];
 #define NAME(stem) (snprintf(name, sizeof name, "deviance%s_%s", suffix, stem), name)
-    KN_TRY(kn_st_add_mat(ctx, w, NAME("Q"), d->Q, KN_ST_F64));
-    KN_TRY(kn_st_add_doubles(ctx, w, NAME("lam"), d->lam, d->K));
-    KN_TRY(kn_st_add_doubles(ctx, w, NAME("psi"), d->psi, d->T));
+    if (d->psi) { /* not where it is the model's own law */
+        KN_TRY(kn_st_add_mat(ctx, w, NAME("Q"), d->Q, KN_ST_F64));
+        KN_TRY(kn_st_add_doubles(ctx, w, NAME("lam"), d->lam, d->K));
+        KN_TRY(kn_st_add_doubles(ctx, w, NAME("psi"), d->psi, d->T));
+    }
     if (own)
         KN_TRY(kn_st_add_doubles(ctx, w, NAME("ref"), d->ref, d->n_ref));
 #undef NAME
@@ -132,6 +136,24 @@ static kn_status read_deviance(kn_ctx *ctx, const kn_st_file *f, const char *suf
 #undef NAME
     KN_TRY(kn_deviance_prepare(ctx, d));
 out:
+    return status;
+}
+
+/* The same of the model's own law: the reference alone. */
+static kn_status read_own_deviance(kn_ctx *ctx, const kn_st_file *f, const char *name,
+                                   ptrdiff_t n_ref, kn_deviance *d)
+{
+    kn_status status = KN_OK;
+    double *ref = d->ref;
+    d->ref = NULL;
+    if (!ref)
+        KN_TRY(kn_st_read_doubles(ctx, f, name, n_ref, &ref, NULL));
+    for (ptrdiff_t i = 0; i < n_ref; i++)
+        if (isinf(ref[i]))
+            KN_TRY(kn_st_bad(ctx, f, name));
+    KN_TRY(kn_deviance_of_values(ctx, ref, n_ref, d));
+out:
+    kn_free(ref);
     return status;
 }
 
@@ -273,7 +295,15 @@ kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn
                          kn_json_value(se, "scale", NAN)};
     r->gev_at_bound = json_is_true(json_object_get(j, "at_bound"));
     KN_TRY(read_neighbours(ctx, f, json_object_get(j, "neighbours"), &r->neighbours));
-    if (json_is_true(json_object_get(j, "deviance"))) {
+    bool has = json_is_true(json_object_get(j, "deviance"));
+    r->own_deviance = json_is_true(json_object_get(j, "own_deviance"));
+    if (has ? r->own_deviance != of.own_deviance : r->own_deviance)
+        return kn_st_bad(ctx, f, "'own_deviance'");
+    if (has && r->own_deviance) {
+        KN_TRY(read_own_deviance(ctx, f, "deviance_ref", r->n, &r->deviance));
+        KN_TRY(read_own_deviance(ctx, f, "deviance_noise_ref", r->n, &r->deviance_noise));
+        r->has_deviance = true;
+    } else if (has) {
         KN_TRY(read_deviance(ctx, f, "", of.T, r->n, &r->deviance));
         KN_TRY(read_deviance(ctx, f, "_noise", of.T, r->n, &r->deviance_noise));
         r->has_deviance = true;

@@ -16,7 +16,8 @@ kn_status kn_reference_add(kn_ctx *ctx, const kn_reference *r, ptrdiff_t T, bool
 /* Of N training samples and T responses. Believes nothing. */
 typedef struct kn_reference_for {
     ptrdiff_t N, T;
-    bool shared; /* of a model to give away: quantiles */
+    bool shared;       /* of a model to give away: quantiles */
+    bool own_deviance; /* its method judges whole maps by its own law */
 } kn_reference_for;
 kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_reference_for of,
                             kn_reference *r);

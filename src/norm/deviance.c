@@ -68,6 +68,15 @@ static kn_status check_loaded(kn_ctx *ctx, const kn_deviance *d)
     return KN_OK;
 }
 
+static void sort_reference(kn_deviance *d)
+{
+    d->n_sorted = 0;
+    for (ptrdiff_t i = 0; i < d->n_ref; i++)
+        if (!isnan(d->ref[i]))
+            d->sorted[d->n_sorted++] = d->ref[i];
+    kn_sort(d->sorted, d->n_sorted);
+}
+
 kn_status kn_deviance_prepare(kn_ctx *ctx, kn_deviance *d)
 {
     kn_status status;
@@ -101,13 +110,23 @@ kn_status kn_deviance_prepare(kn_ctx *ctx, kn_deviance *d)
         d->logdet += 2 * log(kn_at(d->L, k, k));
     for (ptrdiff_t j = 0; j < d->T; j++)
         d->logdet += log(d->psi[j]);
-    d->n_sorted = 0;
-    for (ptrdiff_t i = 0; i < d->n_ref; i++)
-        if (!isnan(d->ref[i]))
-            d->sorted[d->n_sorted++] = d->ref[i];
-    kn_sort(d->sorted, d->n_sorted);
+    sort_reference(d);
 out:
     kn_mat_clear(&work);
+    return status;
+}
+
+kn_status kn_deviance_of_values(kn_ctx *ctx, const double *dev, ptrdiff_t n, kn_deviance *out)
+{
+    kn_status status;
+    *out = (kn_deviance){.n_ref = n};
+    KN_TRY(kn_alloc_d(ctx, n, &out->ref));
+    KN_TRY(kn_alloc_d(ctx, n, &out->sorted));
+    memcpy(out->ref, dev, (size_t)n * sizeof *dev);
+    sort_reference(out);
+out:
+    if (status != KN_OK)
+        kn_deviance_clear(out);
     return status;
 }
 

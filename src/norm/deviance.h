@@ -45,6 +45,9 @@ void kn_deviance_clear(kn_deviance *d);
  * the rest. K^2 T flops. */
 kn_status kn_deviance_prepare(kn_ctx *ctx, kn_deviance *d);
 
+/* Of deviances that are said elsewhere: ref (n copied) and what _p needs of it, no Q and psi. */
+kn_status kn_deviance_of_values(kn_ctx *ctx, const double *dev, ptrdiff_t n, kn_deviance *out);
+
 /* dev[i] of new samples. Where z is missing (not finite), Sigma is restricted to the finite set J
  * and dev scaled by T/|J|; NaN when |J| < T/2. One pass, 2 rows K T flops; K^2 per missing z. */
 kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source *z, double *dev);

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "gp/law.h"
+#include "gp/method.h"
 #include "gp/noise.h"
 #include "norm/deviance_fit.h"
 #include "norm/deviance_missing.h"
@@ -75,8 +77,11 @@ typedef struct maps_walk {
     kn_reference *r;
     kn_z_maker z;
     kn_z_keeper keeper;
-    kn_deviance_fitter *deviance[2]; /* of z and of z by noise alone; NULL: not to be had */
-    bool noiseless;                  /* some z by noise alone are undefined */
+    kn_deviance_fitter *deviance[2]; /* of z and of z by noise alone; NULL: not to be had. Of a
+                                      * method with a law of its own the first, for zz' */
+    bool own;
+    kn_law_walk law;
+    bool noiseless; /* some z by noise alone are undefined */
     kn_apart apart;
     kn_learner *learner;
     kn_layer layer; /* where nobody asks for one: none */
@@ -93,6 +98,7 @@ static void walk_clear(maps_walk *w)
     kn_apart_clear(&w->apart);
     kn_learner_free(w->learner);
     kn_layer_clear(&w->layer);
+    kn_law_walk_clear(&w->law);
 }
 
 static void drop_deviance(maps_walk *w)
@@ -173,11 +179,13 @@ static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk 
     kn_reference *r = w->r;
     kn_z_maker *z = &w->z;
     kn_walk walk = kn_z_maker_walk(z, "reference");
-    kn_visitor visitor[4];
+    kn_visitor visitor[5];
     double noise;
     int n = 0;
     if (job->noise)
         visitor[n++] = kn_noise_visitor(job->noise);
+    if (w->own) /* before the block becomes z */
+        visitor[n++] = kn_law_visitor(&w->law);
     visitor[n++] = kn_z_maker_visitor(z);
     visitor[n++] = kn_z_keep(&w->keeper);
     visitor[n++] = (kn_visitor){w, 0, NULL, first_deviance, NULL};
@@ -210,7 +218,7 @@ static kn_status second_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk
     if (job->noise && !w->keeper.z) /* z are made anew, for which others are asked again */
         visitor[n++] = kn_noise_visitor(job->noise);
     visitor[n++] = w->keeper.z ? kn_z_recall(&w->keeper) : kn_z_maker_again(&w->z);
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 2 && w->deviance[k]; k++) {
         kn_mat zz;
         bool again;
         KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
@@ -222,6 +230,10 @@ static kn_status second_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk
         }
         if (k == 0 && !job->cv->sample)
             KN_TRY(kn_neighbours(ctx, zz, job->order, job->group, job->seed, &w->r->neighbours));
+        if (w->own) {
+            kn_z_keeper_clear(&w->keeper);
+            return KN_OK;
+        }
         KN_TRY(kn_deviance_turn(ctx, w->deviance[k]));
     }
     visitor[n] = (kn_visitor){w, 0, NULL, second_deviance, NULL};
@@ -248,13 +260,15 @@ static kn_status deviances_with_holes(kn_ctx *ctx, const kn_reference_job *job, 
                "no joint deviance: responses are missing, and z of all samples have no room");
         return KN_OK;
     }
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < (w->own ? 1 : 2); k++) {
         kn_deviance_holes from = {r->n, job->gp->T, w->keeper.joint[k], job->fold, job->folds};
         KN_TRY(kn_deviance_fit_missing(ctx, &from, k == 0 ? &zz : NULL, to[k]));
         if (k == 0 && !job->cv->sample)
             KN_TRY(kn_neighbours(ctx, zz, job->order, job->group, job->seed, &r->neighbours));
     }
-    r->has_deviance = true;
+    if (w->own) /* only whom they resemble was asked */
+        kn_deviance_clear(&r->deviance);
+    r->has_deviance = !w->own;
 out:
     kn_mat_clear(&zz);
     return status;
@@ -286,7 +300,7 @@ static kn_status new_deviances(kn_ctx *ctx, const kn_reference_job *job, maps_wa
                                .fold = job->fold,
                                .folds = job->folds,
                                .K = KN_DEVIANCE_AUTO};
-    for (int k = 0; k < 2 && status == KN_OK; k++)
+    for (int k = 0; k < (w->own ? 1 : 2) && status == KN_OK; k++)
         status = kn_deviance_fitter_new(ctx, &shape, &w->deviance[k]);
     return status == KN_OK ? KN_OK : no_deviance(ctx, status, w);
 }
@@ -384,6 +398,29 @@ out:
     return status;
 }
 
+/* Deviances of the model's own law, each person's by the model of the other folds [METHOD 8j]. */
+static kn_status own_deviances(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w)
+{
+    kn_status status = KN_OK;
+    kn_reference *r = w->r;
+    bool sound = true, some = false;
+    for (ptrdiff_t i = 0; i < r->n; i++) {
+        some = some || isfinite(w->law.dev_noise[i]);
+        sound = sound && (job->cv->Y.holes || isfinite(w->law.dev_noise[i]));
+    }
+    if (!sound || !some) {
+        kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
+        return KN_OK;
+    }
+    kn_deviance_clear(&r->deviance);
+    kn_deviance_clear(&r->deviance_noise);
+    KN_TRY(kn_deviance_of_values(ctx, w->law.dev, r->n, &r->deviance));
+    KN_TRY(kn_deviance_of_values(ctx, w->law.dev_noise, r->n, &r->deviance_noise));
+    r->has_deviance = r->own_deviance = true;
+out:
+    return status;
+}
+
 kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_reference *out,
                             kn_cv_summary *summary)
 {
@@ -391,6 +428,8 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     bool finite;
     double losses[KN_N_LOSSES];
     maps_walk w = {.r = out,
+                   .own = job->gp->method->own_deviance,
+                   .law = {.job = {.maps = job->cv, .scaling = job->cv->Y.scaling}},
                    .z = {.gp = job->gp, .maps = job->cv, .share = job->top, .whole = true}};
     KN_TRY(reference_new(ctx, job, out));
     KN_TRY(part_groups(ctx, job, &w));
@@ -412,12 +451,14 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     kn_top_stream_clear(&w.z.top);
     KN_TRY(kn_reference_law(ctx, out, job->gp->T));
     KN_TRY(kn_reference_findings(ctx, out, job->gp->T));
-    if (w.noiseless)
+    if (w.noiseless && !w.own)
         kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
     if (job->cv->Y.holes && (status = deviances_with_holes(ctx, job, &w)) != KN_OK)
         KN_TRY(no_deviance(ctx, status, &w));
     if (w.deviance[0] && (status = second_walk(ctx, job, &w)) != KN_OK)
         KN_TRY(no_deviance(ctx, status, &w));
+    if (w.own)
+        KN_TRY(own_deviances(ctx, job, &w));
     warn_of_neighbours(ctx, &out->neighbours);
 out:
     walk_clear(&w);

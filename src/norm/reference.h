@@ -39,6 +39,7 @@ typedef struct kn_reference {
     kn_gev gev_se;
     bool gev_at_bound; /* the shape was held at the end of its range */
     bool has_deviance;
+    bool own_deviance; /* deviances are of the model's own law: of them there is ref alone [8j] */
     kn_deviance deviance; /* of z, and of z with noise alone in the denominator */
     kn_deviance deviance_noise;
     double *extrapolation; /* n  model variance over noise variance, ascending */

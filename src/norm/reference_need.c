@@ -46,7 +46,7 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
     bool once = s->folds == KN_HELD_OUT_ONCE, keep;
     ptrdiff_t n = once ? kn_held_out(s->N) : s->N;
     kn_deviance_sizes d = {n, s->T, once ? KN_REFERENCE_FOLDS : s->folds, s->threads};
-    kn_held begin, panel[2]; /* panel: before and after what the maps keep of a walk */
+    kn_held begin, law[2], panel[2]; /* panel: before and after what the maps keep of a walk */
     kn_rehearse_stage(r, "reference");
     if (!s->iso && !s->method->alone)
         kn_slope_need(r, s, n);
@@ -63,9 +63,13 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_deviance_fitter_need(r, &d);
     kn_deviance_fitter_need(r, &d);
     kn_z_maker_need(r, s, n, true);
-    panel[0] = r->now;
+    law[0] = r->now;
+    if (s->method->own_deviance)
+        kn_law_need(r, s, n, s->P);
+    law[1] = panel[0] = r->now;
     walk_need(r, s, KN_MAPS_CV, n);
     panel[1] = r->now;
+    kn_let_go_of(r, law[0], law[1]);
     deviance_need(r, s, &d, panel);
     kn_let_go(r, begin);
     kn_let_go_of(r, panel[1], panel[0]); /* that is still there */

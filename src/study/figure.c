@@ -10,7 +10,7 @@
 /* Layout in px. */
 enum {
     WIDTH = 900,
-    LEGEND = 64,
+    LEGEND_ROW = 24,
     ROW = 306, /* a row of panels, with titles and labels */
     PANEL_WIDTH = 226,
     PANEL_HEIGHT = 216,
@@ -22,18 +22,24 @@ enum {
     LABEL_ROOM = 30 /* a component number needs this much of the axis */
 };
 
-/* Okabe & Ito's palette: told apart under every common colour blindness. */
+/* Okabe & Ito's palette, told apart under every common colour blindness, and marks where it is used
+ * up. */
 static const struct series {
     int method, variant;
-    const char *colour, *name;
-} SERIES[] = {{0, KN_VAR_PAPER, "#D55E00", "S-MTGPR, paper"},
-              {0, KN_VAR_ISO_EXACT, "#E69F00", "S-MTGPR, iso-exact"},
-              {0, KN_VAR_DEFAULT, "#0072B2", "S-MTGPR, default"},
-              {0, KN_VAR_CLASSIC, "#D55E00", "S-MTGPR, classic"},
-              {0, KN_VAR_KNOWN, "#56B4E9", "S-MTGPR, known patterns"},
-              {1, KN_VAR_DEFAULT, "#009E73", "STGPR"},
-              {2, KN_VAR_DEFAULT, "#CC79A7", "MT-Kronprod"}};
-enum { N_SERIES = sizeof SERIES / sizeof *SERIES };
+    const char *colour;
+    kn_mark mark;
+} SERIES[] = {{KN_RUN_SMTGPR, KN_VAR_PAPER, "#D55E00", KN_MARK_CIRCLE},
+              {KN_RUN_SMTGPR, KN_VAR_ISO_EXACT, "#E69F00", KN_MARK_CIRCLE},
+              {KN_RUN_SMTGPR, KN_VAR_DEFAULT, "#0072B2", KN_MARK_CIRCLE},
+              {KN_RUN_SMTGPR, KN_VAR_CLASSIC, "#D55E00", KN_MARK_DIAMOND},
+              {KN_RUN_SMTGPR, KN_VAR_KNOWN, "#56B4E9", KN_MARK_CIRCLE},
+              {KN_RUN_WHITENED, KN_VAR_DEFAULT, "#000000", KN_MARK_SQUARE},
+              {KN_RUN_MTGPR, KN_VAR_DEFAULT, "#882255", KN_MARK_TRIANGLE},
+              {KN_RUN_CONVOLVED, KN_VAR_DEFAULT, "#999933", KN_MARK_DIAMOND},
+              {KN_RUN_STGPR, KN_VAR_DEFAULT, "#009E73", KN_MARK_CIRCLE},
+              {KN_RUN_KRONPROD, KN_VAR_DEFAULT, "#CC79A7", KN_MARK_SQUARE},
+              {KN_RUN_KRONSUM, KN_VAR_DEFAULT, "#7F4F24", KN_MARK_TRIANGLE}};
+enum { N_SERIES = sizeof SERIES / sizeof *SERIES, NAME = 64 };
 
 typedef struct curve {
     kn_quantity quantity;
@@ -210,29 +216,53 @@ static bool drawable(const drawing *d, double value)
     return isfinite(value) && (!d->y.log || value > 0);
 }
 
-/* One method and variant: a curve over its components, or a line across when it has none. */
-static void draw_series(drawing *d, const struct series *s, int k, const curve *c)
+static bool is_of(const kn_group *g, const struct series *s)
+{
+    return g->run.method == s->method && g->run.variant == s->variant;
+}
+
+static bool has_series(const drawing *d, const struct series *s)
+{
+    for (ptrdiff_t i = 0; i < d->n; i++)
+        if (is_of(&d->group[i], s))
+            return true;
+    return false;
+}
+
+/* How far from its place a series is drawn, so that bars do not hide each other: by its place among
+ * those of its kind that there are. */
+static double aside(const drawing *d, const struct series *s)
+{
+    int before = 0, all = 0;
+    for (int k = 0; k < N_SERIES; k++)
+        if (kn_systems[SERIES[k].method].components == kn_systems[s->method].components &&
+            has_series(d, &SERIES[k])) {
+            all++;
+            before += &SERIES[k] < s;
+        }
+    return kn_systems[s->method].components ? 2.5 * (before - 0.5 * (all - 1)) : -8 - 8 * before;
+}
+
+/* One system and variant: a curve over its components, or a line across when it has none. */
+static void draw_series(drawing *d, const struct series *s, const curve *c)
 {
     const kn_pen line = {s->colour, 1.8, c->dashes}, edge = {s->colour, 1.6, NULL};
-    double last_x = NAN, last_y = NAN;
+    const char *fill = c->dashes ? "#fff" : s->colour;
+    double last_x = NAN, last_y = NAN, right = d->left + PANEL_WIDTH;
     int q = (int)c->quantity;
     for (ptrdiff_t i = 0; i < d->n; i++) {
         const kn_group *g = &d->group[i];
-        if (g->run.split != d->split || g->run.method != s->method ||
-            g->run.variant != s->variant || !drawable(d, g->mean[q]))
+        if (g->run.split != d->split || !is_of(g, s) || !drawable(d, g->mean[q]))
             continue;
+        bool curved = g->run.components > 0;
         double y = height(d, g->mean[q]);
-        if (g->run.components == 0) {
-            kn_svg_line(&d->svg, d->left, y, d->left + PANEL_WIDTH, y, line);
-            error_bar(d, d->left + PANEL_WIDTH - 8 - 8 * (k % 2), g, q, s->colour);
-            continue;
-        }
-        /* side by side where error bars would hide each other */
-        double x = across(d, (double)g->run.components) + 2.5 * (k - 1);
-        if (isfinite(last_x))
+        double x = aside(d, s) + (curved ? across(d, (double)g->run.components) : right);
+        if (!curved)
+            kn_svg_line(&d->svg, d->left, y, right, y, line);
+        else if (isfinite(last_x))
             kn_svg_line(&d->svg, last_x, last_y, x, y, line);
         error_bar(d, x, g, q, s->colour);
-        kn_svg_circle(&d->svg, x, y, 3.2, c->dashes ? "#fff" : s->colour, edge);
+        kn_svg_mark(&d->svg, s->mark, x, y, fill, edge);
         last_x = x;
         last_y = y;
     }
@@ -253,39 +283,61 @@ static void draw_panel(drawing *d, const struct panel *p)
     kn_svg_text(&d->svg, d->left - 52, d->top + PANEL_HEIGHT / 2.0, SMALL, "middle", true, p->unit);
     for (int c = 0; c < p->n; c++)
         for (int k = 0; k < N_SERIES; k++)
-            draw_series(d, &SERIES[k], k, &p->curve[c]);
+            draw_series(d, &SERIES[k], &p->curve[c]);
 }
 
-static bool has_series(const drawing *d, const struct series *s)
+/* "S-MTGPR, paper"; a system of one variant by its title. */
+static void name_series(const struct series *s, char name[NAME])
 {
-    for (ptrdiff_t i = 0; i < d->n; i++)
-        if (d->group[i].run.method == s->method && d->group[i].run.variant == s->variant)
-            return true;
-    return false;
+    const kn_system *system = &kn_systems[s->method];
+    snprintf(name, NAME, "%s%s%s", system->title, system->variants ? ", " : "",
+             !system->variants            ? ""
+             : s->variant == KN_VAR_KNOWN ? "known patterns"
+                                          : kn_variants[s->variant].name);
+}
+
+static double text_width(const char *text)
+{
+    return 54 + 6.6 * (double)strlen(text); /* with the line before it */
+}
+
+/* Systems from `top` on, row after row; only measured without a drawing. Returns the height. */
+static double draw_systems(drawing *d, double top, bool draw)
+{
+    double x = LEFT, y = top + 14;
+    for (int k = 0; k < N_SERIES; k++) {
+        const kn_pen pen = {SERIES[k].colour, 2.4, NULL};
+        char name[NAME];
+        if (!has_series(d, &SERIES[k]))
+            continue;
+        name_series(&SERIES[k], name);
+        if (x + text_width(name) > WIDTH) {
+            x = LEFT;
+            y += LEGEND_ROW;
+        }
+        if (draw) {
+            kn_svg_line(&d->svg, x, y, x + 24, y, pen);
+            kn_svg_mark(&d->svg, SERIES[k].mark, x + 12, y, SERIES[k].colour, pen);
+            kn_svg_text(&d->svg, x + 30, y + 4, SMALL, "start", false, name);
+        }
+        x += text_width(name);
+    }
+    return y - top;
 }
 
 static void draw_legend(drawing *d, double top)
 {
     const struct panel *auc = &PANELS[N_PANELS - 1];
-    double x = LEFT, y = top + 14;
-    for (int k = 0; k < N_SERIES; k++) {
-        const kn_pen pen = {SERIES[k].colour, 2.4, NULL};
-        if (!has_series(d, &SERIES[k]))
-            continue;
-        kn_svg_line(&d->svg, x, y, x + 24, y, pen);
-        kn_svg_text(&d->svg, x + 30, y + 4, SMALL, "start", false, SERIES[k].name);
-        x += 54 + 6.6 * (double)strlen(SERIES[k].name);
-    }
-    x = LEFT;
-    y += 24;
+    double x = LEFT, y = top + draw_systems(d, top, true) + LEGEND_ROW;
     for (int c = 0; c < auc->n; c++) {
         const kn_pen line = {"#222", 1.8, auc->curve[c].dashes}, edge = {"#222", 1.6, NULL};
-        char text[64];
+        char text[NAME];
         snprintf(text, sizeof text, "AUC by %s", auc->curve[c].name);
         kn_svg_line(&d->svg, x, y, x + 24, y, line);
-        kn_svg_circle(&d->svg, x + 12, y, 3.2, auc->curve[c].dashes ? "#fff" : "#222", edge);
+        kn_svg_mark(&d->svg, KN_MARK_CIRCLE, x + 12, y, auc->curve[c].dashes ? "#fff" : "#222",
+                    edge);
         kn_svg_text(&d->svg, x + 30, y + 4, SMALL, "start", false, text);
-        x += 54 + 6.6 * (double)strlen(text);
+        x += text_width(text);
     }
     bool bars = false;
     for (ptrdiff_t i = 0; i < d->n; i++)
@@ -304,12 +356,18 @@ kn_status kn_figure_write(kn_ctx *ctx, const kn_results *r, const char *path)
     kn_status status;
     KN_TRY(kn_results_group(ctx, r, &group, &d.n));
     d.group = group;
+    ptrdiff_t n = d.n;
+    d.n = 0;
+    for (ptrdiff_t i = 0; i < n; i++) /* of those that there is something to draw of */
+        if (!group[i].refused[0])
+            group[d.n++] = group[i];
     for (ptrdiff_t i = 0; i < d.n; i++)
         has[group[i].run.split] = true;
     for (int s = 0; s < KN_N_SPLITS; s++)
         rows += has[s];
     double indent = rows > 1 ? 24 : 0; /* room for the split's name above its row */
-    kn_svg_open(ctx, path, WIDTH, rows * (ROW + indent) + LEGEND,
+    kn_svg_open(ctx, path, WIDTH,
+                rows * (ROW + indent) + draw_systems(&d, 0, false) + 2 * LEGEND_ROW + 2,
                 "Runtime, R2 and AUC against the number of basis functions", &d.svg);
     double top = 0;
     for (d.split = 0; d.split < KN_N_SPLITS; d.split++) {

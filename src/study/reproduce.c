@@ -29,8 +29,8 @@ static plan plan_of(const kn_settings *s)
               .splits = (unsigned)s->split_by + 1}; /* scan 1, pattern 2, both 3 */
     for (int i = 0; i < p.n_components; i++)
         p.components[i] = (int)P[i];
-    kn_list_bits(s->methods, "smtgpr|stgpr|kronprod", &p.methods);
-    kn_list_bits(s->variants, "paper|iso-exact|default|classic|known", &p.variants);
+    kn_list_bits(s->methods, KN_SYSTEM_WORDS, &p.methods);
+    kn_list_bits(s->variants, KN_VARIANT_WORDS, &p.variants);
     return p;
 }
 
@@ -52,13 +52,13 @@ static ptrdiff_t count_varying(const kn_visual *v)
     return n;
 }
 
-/* min(N - 1, T); the exact iso likelihood needs a complement unless the basis is all of T
- * [METHOD 2]. */
-static ptrdiff_t most_components(ptrdiff_t N, ptrdiff_t T, int variant)
+/* min(N - 1, T); the exact iso likelihood and whitened noise need a complement unless the basis is
+ * all of T [METHOD 2, 1f]. */
+static ptrdiff_t most_components(ptrdiff_t N, ptrdiff_t T, const kn_run *run)
 {
     if (T <= N - 1)
         return T;
-    return variant == KN_VAR_ISO_EXACT ? N - 2 : N - 1;
+    return run->variant == KN_VAR_ISO_EXACT || kn_systems[run->method].outside ? N - 2 : N - 1;
 }
 
 static kn_status add_run(kn_ctx *ctx, plan *p, kn_run run)
@@ -89,12 +89,31 @@ static kn_status add_variant(kn_ctx *ctx, plan *p, kn_run run, ptrdiff_t most)
         if (p->components[i] <= most)
             continue;
         if (tell)
-            kn_log(ctx, KN_LOG_INFO, "%s, split by %s: %d components asked for, %td are the most",
-                   kn_variant_name[run.variant], kn_split_name[run.split], p->components[i], most);
+            kn_log(ctx, KN_LOG_INFO,
+                   "%s %s, split by %s: %d components asked for, %td are the most",
+                   kn_systems[run.method].name, kn_variants[run.variant].name,
+                   kn_split_name[run.split], p->components[i], most);
         run.components = most;
         if (!had_most)
             KN_TRY(add_run(ctx, p, run));
         had_most = true;
+    }
+out:
+    return status;
+}
+
+/* The runs of one system on one split of N training scans. */
+static kn_status add_system(kn_ctx *ctx, plan *p, kn_run run, ptrdiff_t N, ptrdiff_t T)
+{
+    kn_status status = KN_OK;
+    const kn_system *system = &kn_systems[run.method];
+    unsigned variants = system->variants ? p->variants : 1u << KN_VAR_DEFAULT;
+    for (int k = 0; k < KN_N_VARIANTS; k++) {
+        if (!(variants & (1u << k)) || (k == KN_VAR_KNOWN && run.split == KN_BY_PATTERN))
+            continue; /* split by pattern no test scan has a pattern of training */
+        run.variant = k;
+        KN_TRY(system->components ? add_variant(ctx, p, run, most_components(N, T, &run))
+                                  : add_run(ctx, p, run));
     }
 out:
     return status;
@@ -112,20 +131,10 @@ static kn_status make_plan(kn_ctx *ctx, const kn_visual *v, uint64_t seed, plan 
             KN_TRY(kn_split_new(ctx, v, (kn_split_by)s, seed, repeat, &split));
             ptrdiff_t N = split.n_train;
             kn_split_clear(&split);
-            for (int m = 0; m < KN_N_METHODS; m++) {
-                kn_run run = {.method = m, .variant = KN_VAR_DEFAULT, .split = s, .repeat = repeat};
-                if (!(p->methods & (1u << m)))
-                    continue;
-                if (m != KN_RUN_SMTGPR)
-                    KN_TRY(add_run(ctx, p, run));
-                for (int k = 0; m == KN_RUN_SMTGPR && k < KN_N_VARIANTS; k++) {
-                    if (k == KN_VAR_KNOWN && s == KN_BY_PATTERN)
-                        continue; /* no test scan has a pattern of training */
-                    run.variant = k;
-                    if (p->variants & (1u << k))
-                        KN_TRY(add_variant(ctx, p, run, most_components(N, T, k)));
-                }
-            }
+            for (int m = 0; m < KN_N_METHODS; m++)
+                if (p->methods & (1u << m))
+                    KN_TRY(add_system(ctx, p, (kn_run){.method = m, .split = s, .repeat = repeat},
+                                      N, T));
         }
 out:
     return status;
@@ -138,23 +147,35 @@ static void name_run(const kn_run *u, char *out, size_t size)
     char components[48] = "";
     if (u->components > 0)
         snprintf(components, sizeof components, ", %td components", u->components);
-    snprintf(out, size, "%s %s%s, split by %s, repeat %d", kn_method_name[u->method],
-             kn_variant_name[u->variant], components, kn_split_name[u->split], u->repeat);
+    snprintf(out, size, "%s %s%s, split by %s, repeat %d", kn_systems[u->method].name,
+             kn_variants[u->variant].name, components, kn_split_name[u->split], u->repeat);
+}
+
+/* Whether another run of the system was refused in the same words. */
+static bool is_told(const kn_results *results, const kn_result *r)
+{
+    for (ptrdiff_t i = 0; i < results->n; i++)
+        if (results->row[i].run.method == r->run.method &&
+            strcmp(results->row[i].refused, r->refused) == 0)
+            return true;
+    return false;
 }
 
 /* One run with its own messages held back; a failure says which run it was. */
-static kn_status run_one(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_result *r)
+static kn_status run_one(kn_ctx *ctx, const kn_halves *h, const kn_results *results, kn_result *r)
 {
     char name[128], why[512];
     name_run(&r->run, name, sizeof name);
     bool was = kn_hush(ctx, true);
-    kn_status status = kn_reproduce_run(ctx, h, seed, r);
+    kn_status status = kn_reproduce_run(ctx, h, results->seed, r);
     kn_hush(ctx, was);
-    if (status == KN_OK)
+    if (status == KN_OK && !r->refused[0])
         kn_log(ctx, KN_LOG_INFO, "%s: R2 %.4f, AUC %.3f top, %.3f deviance, fit in %.2f s", name,
                r->value[KN_Q_R2], r->value[KN_Q_AUC_TOP], r->value[KN_Q_AUC_DEVIANCE],
                r->value[KN_Q_SECONDS_FIT]);
-    else if (status != KN_ERR_CANCELLED) {
+    else if (status == KN_OK && !is_told(results, r))
+        kn_log(ctx, KN_LOG_WARNING, "%s is left out: %s", name, r->refused);
+    else if (status != KN_OK && status != KN_ERR_CANCELLED) {
         snprintf(why, sizeof why, "%s", kn_message(ctx));
         kn_fail(ctx, status, "%s: %s", name, why);
     }
@@ -189,11 +210,13 @@ static kn_status run_all(kn_ctx *ctx, const kn_visual *v, const plan *p, const c
         }
         KN_TRY(kn_check_cancel(ctx));
         kn_tell(ctx, "runs", done, total, NAN);
-        KN_TRY(run_one(ctx, &halves, results->seed, &row));
+        KN_TRY(run_one(ctx, &halves, results, &row));
         KN_TRY(kn_results_add(ctx, results, &row));
         KN_TRY(kn_results_write(ctx, results, dir));
         kn_tell(ctx, "runs", ++done, total, NAN);
     }
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        result->n_refused += kn_results_find(results, &p->run[i])->refused[0] != '\0';
 out:
     kn_halves_clear(&halves);
     kn_split_clear(&split);

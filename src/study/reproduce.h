@@ -8,6 +8,7 @@
 typedef struct kn_reproduced {
     ptrdiff_t n_runs;    /* asked for */
     ptrdiff_t n_resumed; /* of them found finished */
+    ptrdiff_t n_refused; /* of them of a system that does not take such sizes */
 } kn_reproduced;
 
 /* Options of "reproduce". results.tsv is written anew, whole, after each run: stopped at any moment
@@ -25,7 +26,7 @@ typedef struct kn_halves { /* the rows of one split */
 kn_status kn_halves_new(kn_ctx *ctx, const kn_visual *v, const kn_split *s, kn_halves *out);
 void kn_halves_clear(kn_halves *h); /* {0} is fine */
 
-/* out->value from out->run. */
+/* out->value from out->run, or out->refused. */
 kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_result *out);
 
 #endif

@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "gp/law.h"
+#include "gp/method.h"
 #include "gp/noise.h"
 #include "gp/z.h"
 #include "model/model.h"
@@ -61,35 +63,26 @@ static kn_view view(kn_mat m)
     return v;
 }
 
-static kn_settings options_of(const kn_run *run, uint64_t seed)
+/* Whether a fit that returned this does not take such data, so that nothing is wrong but the choice
+ * of a system for them. */
+static bool is_refusal(kn_status status)
 {
-    enum { PAPER_EVALUATIONS = 100 }; /* where fmin_tnc, the paper's optimiser, stops by default */
-    kn_settings o;
-    kn_settings_init(&o);
-    o.calibrate = KN_CALIBRATE_NONE; /* z as the paper has it */
-    o.method = kn_method_name[run->method];
-    o.components = (int)run->components;
-    o.seed = seed;
-    if (run->method == KN_RUN_KRONPROD ||
-        (run->method == KN_RUN_SMTGPR &&
-         (run->variant == KN_VAR_PAPER || run->variant == KN_VAR_ISO_EXACT)))
-        o.noise = KN_NOISE_ISO;
-    if (run->variant == KN_VAR_CLASSIC)
-        o.rules = KN_RULES_CLASSIC;
-    if (run->method == KN_RUN_SMTGPR && run->variant == KN_VAR_PAPER) {
-        o.likelihood = KN_PAPER;
-        o.optimiser = KN_TNEWTON;
-        o.max_evals = PAPER_EVALUATIONS;
-        o.sample_kernel = o.task_kernel = "linear+se+iso";
-    }
-    return o;
+    return status == KN_ERR_ARGUMENT || status == KN_ERR_SHAPE || status == KN_ERR_DATA;
 }
 
-/* The model that knows of noise which scans of one pattern share. */
-static bool additive(const kn_run *run)
+/* A sentence of the library as the command prints it: {key=value} is --key value. */
+static void spell(const char *said, char *out, size_t size)
 {
-    return run->method == KN_RUN_STGPR || run->variant == KN_VAR_DEFAULT ||
-           run->variant == KN_VAR_KNOWN;
+    bool inside = false;
+    size_t n = 0;
+    for (; *said && n + 2 < size; said++) {
+        inside = *said == '{' || (inside && *said != '}');
+        if (*said == '{')
+            out[n++] = '-', out[n++] = '-';
+        else if (*said != '}')
+            out[n++] = inside && *said == '=' ? ' ' : inside && *said == '_' ? '-' : *said;
+    }
+    out[n] = '\0';
 }
 
 /* ---- evaluation --------------------------------------------------------------------------- */
@@ -102,6 +95,7 @@ typedef struct evaluation {
     kn_mat z;                     /* test rows x voxels in use */
     ptrdiff_t *group;             /* of the test rows: the pattern of training; NULL: all are new */
     double *less;                 /* T  noise that members of a known pattern have less */
+    kn_law_walk law;              /* of the test rows: densities and deviances of whole maps */
     double seconds;               /* spent on predictions */
 } evaluation;
 
@@ -115,6 +109,7 @@ static void evaluation_clear(evaluation *e)
     kn_mat_clear(&e->metrics);
     kn_mat_clear(&e->metrics_all);
     kn_mat_clear(&e->z);
+    kn_law_walk_clear(&e->law);
 }
 
 static kn_status evaluation_new(kn_ctx *ctx, const kn_halves *h, const kn_model *m, evaluation *e)
@@ -215,6 +210,8 @@ static kn_status predict(kn_ctx *ctx, evaluation *e)
                 kn_col(v, j)[i] -= e->group[i] >= 0 ? e->less[first + j] : 0;
         take_block(ctx, e, first, m, v);
     }
+    kn_responses Y = kn_responses_of(view(e->h->Ys), &e->model->y);
+    KN_TRY(kn_law_density(ctx, &maps->maps, &Y, &e->law));
 out:
     kn_mat_clear(&var);
     kn_mat_clear(&mean);
@@ -222,8 +219,20 @@ out:
     return status;
 }
 
-/* AUC of figures against random patterns, by either statistic [METHOD 8, 8b]; NaN where the model
- * has no reference for it. */
+/* ln p of a whole map less that of the null model, mean over random patterns [METHOD 8j]. */
+static double joint(const evaluation *e)
+{
+    double sum = 0, n = 0;
+    for (ptrdiff_t i = 0; i < e->h->Ys.rows; i++)
+        if (e->h->normal[i]) {
+            sum += e->law.log_p[i] - e->law.log_null[i];
+            n++;
+        }
+    return sum / n;
+}
+
+/* AUC of figures against random patterns, by either statistic [METHOD 8, 8b, 8j]; NaN where the
+ * model has no reference for it. */
 static kn_status detect(kn_ctx *ctx, evaluation *e, double *top, double *deviance)
 {
     kn_status status;
@@ -244,10 +253,13 @@ static kn_status detect(kn_ctx *ctx, evaluation *e, double *top, double *devianc
     }
     KN_TRY(kn_auc_of(ctx, score, abnormal, n, &auc));
     *top = auc.auc;
-    if (r->has_deviance) {
+    bool own = e->model->gp.method->own_deviance;
+    if (r->has_deviance && !own) {
         kn_z_source source = kn_z_from_mat(&e->z);
         KN_TRY(kn_deviance_score(ctx, &r->deviance, &source, score));
-        KN_TRY(kn_auc_of(ctx, score, abnormal, n, &auc));
+    }
+    if (r->has_deviance || own) {
+        KN_TRY(kn_auc_of(ctx, own ? e->law.dev : score, abnormal, n, &auc));
         *deviance = auc.auc;
     }
 out:
@@ -257,39 +269,59 @@ out:
     return status;
 }
 
-kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_result *out)
+static void take_values(const evaluation *e, const kn_fit_info *info, double *value)
 {
-    kn_status status;
-    kn_model *model = NULL;
-    kn_fit_info info;
-    evaluation e = {0};
     double mean[KN_N_METRICS], all[KN_N_METRICS];
-    kn_settings o = options_of(&out->run, seed);
-    /* folds do as the split does, and scans of one pattern share noise */
-    if (out->run.split == KN_BY_PATTERN || additive(&out->run))
-        o.groups = h->pattern;
-    KN_TRY(kn_fit_arrays(ctx, view(h->X), view(h->Y), &o, &model));
-    KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model, but not a result */
-    kn_model_info(model, &info);
-    KN_TRY(evaluation_new(ctx, h, model, &e));
-    if (out->run.variant == KN_VAR_KNOWN)
-        KN_TRY(know_patterns(ctx, &e));
-    KN_TRY(predict(ctx, &e));
-    kn_metrics_mean(e.metrics, mean);
-    kn_metrics_mean(e.metrics_all, all);
-    double *value = out->value;
+    kn_metrics_mean(e->metrics, mean);
+    kn_metrics_mean(e->metrics_all, all);
     value[KN_Q_R2] = mean[KN_METRIC_R2];
     value[KN_Q_RHO2] = mean[KN_METRIC_RHO2];
     value[KN_Q_RHO2_ALL] = all[KN_METRIC_RHO2];
     value[KN_Q_MSLL] = mean[KN_METRIC_MSLL];
     value[KN_Q_Z2] = mean[KN_METRIC_Z2];
-    KN_TRY(detect(ctx, &e, &value[KN_Q_AUC_TOP], &value[KN_Q_AUC_DEVIANCE]));
-    value[KN_Q_LML] = info.lml;
-    value[KN_Q_EVALUATIONS] = info.evaluations;
-    value[KN_Q_SECONDS_FIT] = info.seconds_basis + info.seconds_fit;
-    value[KN_Q_SECONDS_PREDICT] = e.seconds;
+    value[KN_Q_JOINT] = joint(e);
+    value[KN_Q_LML] = info->lml;
+    value[KN_Q_EVALUATIONS] = info->evaluations;
+    value[KN_Q_SECONDS_FIT] = info->seconds_basis + info->seconds_fit;
+    value[KN_Q_SECONDS_PREDICT] = e->seconds;
+}
+
+kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_result *out)
+{
+    kn_status status;
+    kn_options *options = NULL;
+    kn_settings o;
+    kn_model *model = NULL;
+    kn_fit_info info;
+    evaluation e = {0};
+    const kn_run *run = &out->run;
+    for (int q = 0; q < KN_N_QUANTITIES; q++)
+        out->value[q] = NAN;
+    KN_TRY(kn_system_options(ctx, run->method, run->variant, &options));
+    KN_TRY(kn_settings_of(ctx, options, "fit", &o));
+    o.components = (int)run->components;
+    o.seed = seed;
+    /* folds do as the split does, and scans of one pattern share noise */
+    if (run->split == KN_BY_PATTERN || kn_variants[run->variant].groups)
+        o.groups = h->pattern;
+    status = kn_fit_arrays(ctx, view(h->X), view(h->Y), &o, &model);
+    if (is_refusal(status)) {
+        spell(kn_message(ctx), out->refused, sizeof out->refused);
+        status = KN_OK;
+        goto out;
+    }
+    KN_TRY(status);
+    KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model, but not a result */
+    kn_model_info(model, &info);
+    KN_TRY(evaluation_new(ctx, h, model, &e));
+    if (run->variant == KN_VAR_KNOWN)
+        KN_TRY(know_patterns(ctx, &e));
+    KN_TRY(predict(ctx, &e));
+    take_values(&e, &info, out->value);
+    KN_TRY(detect(ctx, &e, &out->value[KN_Q_AUC_TOP], &out->value[KN_Q_AUC_DEVIANCE]));
 out:
     evaluation_clear(&e);
     kn_model_free(model);
+    kn_options_free(options);
     return status;
 }

@@ -10,12 +10,9 @@
 #include "io/grow.h"
 #include "io/table.h"
 
-const char *const kn_method_name[KN_N_METHODS] = {"smtgpr", "stgpr", "kronprod"};
-const char *const kn_variant_name[KN_N_VARIANTS] = {"paper", "iso-exact", "default", "classic",
-                                                    "known"};
 const char *const kn_quantity_name[KN_N_QUANTITIES] = {
-    "R2",  "rho2",        "rho2_all",    "MSLL",           "z2", "AUC_top", "AUC_deviance",
-    "lml", "evaluations", "seconds_fit", "seconds_predict"};
+    "R2",      "rho2",         "rho2_all", "MSLL",        "z2",          "joint",
+    "AUC_top", "AUC_deviance", "lml",      "evaluations", "seconds_fit", "seconds_predict"};
 
 void kn_results_clear(kn_results *r)
 {
@@ -90,6 +87,7 @@ kn_status kn_results_group(kn_ctx *ctx, const kn_results *r, kn_group **out, ptr
         if (k < *n)
             continue;
         g[k].run = r->row[i].run;
+        g[k].refused = r->row[i].refused;
         for (int q = 0; q < KN_N_QUANTITIES; q++)
             sum_up(r, &g[k], q);
         ++*n;
@@ -118,16 +116,18 @@ static kn_status write_table(kn_ctx *ctx, const kn_results *r, const char *path)
         KN_TRY(kn_table_writer_text(ctx, w, KEYS[k]));
     for (int q = 0; q < KN_N_QUANTITIES; q++)
         KN_TRY(kn_table_writer_text(ctx, w, kn_quantity_name[q]));
+    KN_TRY(kn_table_writer_text(ctx, w, KN_REFUSED_NAME));
     KN_TRY(kn_table_writer_end_row(ctx, w));
     for (ptrdiff_t i = 0; i < r->n; i++) {
         const kn_run *u = &r->row[i].run;
-        KN_TRY(kn_table_writer_text(ctx, w, kn_method_name[u->method]));
-        KN_TRY(kn_table_writer_text(ctx, w, kn_variant_name[u->variant]));
+        KN_TRY(kn_table_writer_text(ctx, w, kn_systems[u->method].name));
+        KN_TRY(kn_table_writer_text(ctx, w, kn_variants[u->variant].name));
         KN_TRY(kn_table_writer_text(ctx, w, kn_split_name[u->split]));
         KN_TRY(kn_table_writer_number(ctx, w, u->components > 0 ? (double)u->components : NAN));
         KN_TRY(kn_table_writer_number(ctx, w, u->repeat));
         for (int q = 0; q < KN_N_QUANTITIES; q++)
             KN_TRY(kn_table_writer_number(ctx, w, r->row[i].value[q]));
+        KN_TRY(kn_table_writer_text(ctx, w, r->row[i].refused[0] ? r->row[i].refused : "n/a"));
         KN_TRY(kn_table_writer_end_row(ctx, w));
     }
     KN_TRY(kn_table_writer_commit(ctx, w));
@@ -145,14 +145,16 @@ static json_t *group_json(const kn_group *g)
 {
     const kn_run *u = &g->run;
     json_t *j =
-        json_pack("{s:s s:s s:s s:o s:i}", "method", kn_method_name[u->method], "variant",
-                  kn_variant_name[u->variant], "split", kn_split_name[u->split], "components",
+        json_pack("{s:s s:s s:s s:o s:i}", "method", kn_systems[u->method].name, "variant",
+                  kn_variants[u->variant].name, "split", kn_split_name[u->split], "components",
                   u->components > 0 ? json_integer(u->components) : json_null(), "repeats",
                   u->repeat);
     for (int q = 0; j && q < KN_N_QUANTITIES; q++)
         json_object_set_new(j, kn_quantity_name[q],
                             json_pack("{s:o s:o}", "mean", number(g->mean[q]), "sd",
                                       number(g->sd[q])));
+    if (j && g->refused[0])
+        json_object_set_new(j, KN_REFUSED_NAME, json_string(g->refused));
     return j;
 }
 

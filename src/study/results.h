@@ -3,16 +3,7 @@
 #define KN_STUDY_RESULTS_H
 
 #include "study/split.h"
-
-enum { KN_RUN_SMTGPR = 0, KN_RUN_STGPR = 1, KN_RUN_KRONPROD = 2, KN_N_METHODS = 3 };
-typedef enum kn_variant {
-    KN_VAR_PAPER = 0,     /* the paper's likelihood, kernels and optimiser */
-    KN_VAR_ISO_EXACT = 1, /* its model, with the exact likelihood and the nested optimiser */
-    KN_VAR_DEFAULT = 2,   /* the additive model; every pattern is new */
-    KN_VAR_CLASSIC = 3,   /* the default of version 0.1 */
-    KN_VAR_KNOWN = 4, /* the additive model within patterns of training: scans alone have them */
-    KN_N_VARIANTS
-} kn_variant;
+#include "study/systems.h"
 
 typedef enum kn_quantity {          /* columns of results.tsv, in this order */
                            KN_Q_R2, /* these five: mean over voxels, on test scans of random
@@ -21,6 +12,8 @@ typedef enum kn_quantity {          /* columns of results.tsv, in this order */
                            KN_Q_RHO2_ALL, /* ... but this one on all test scans, figures included */
                            KN_Q_MSLL,
                            KN_Q_Z2,
+                           KN_Q_JOINT,   /* ln p of a whole map less the null model's, mean over the
+                                            test scans of random patterns */
                            KN_Q_AUC_TOP, /* figures against test scans of random patterns */
                            KN_Q_AUC_DEVIANCE,
                            KN_Q_LML,
@@ -30,9 +23,8 @@ typedef enum kn_quantity {          /* columns of results.tsv, in this order */
                            KN_N_QUANTITIES
 } kn_quantity;
 
-extern const char *const kn_method_name[KN_N_METHODS];
-extern const char *const kn_variant_name[KN_N_VARIANTS];
 extern const char *const kn_quantity_name[KN_N_QUANTITIES];
+#define KN_REFUSED_NAME "refused" /* the last column */
 
 typedef struct kn_run {
     int method, variant, split;
@@ -40,9 +32,11 @@ typedef struct kn_run {
     int repeat;           /* from 1 */
 } kn_run;
 
+enum { KN_REFUSED = 512 };
 typedef struct kn_result {
     kn_run run;
     double value[KN_N_QUANTITIES]; /* NaN: could not be had */
+    char refused[KN_REFUSED];      /* why the system does not take these sizes; "": it does */
 } kn_result;
 
 typedef struct kn_results {
@@ -61,6 +55,7 @@ const kn_result *kn_results_find(const kn_results *r, const kn_run *run); /* NUL
 typedef struct kn_group {
     kn_run run;                                        /* repeat: how many there are */
     double mean[KN_N_QUANTITIES], sd[KN_N_QUANTITIES]; /* divisor n - 1; NaN for a single one */
+    const char *refused;                               /* of the first of them, lent */
 } kn_group;
 
 /* By split, method, variant, components; *out by kn_alloc. */
@@ -70,7 +65,7 @@ kn_status kn_results_group(kn_ctx *ctx, const kn_results *r, kn_group **out, ptr
 kn_status kn_results_write(kn_ctx *ctx, const kn_results *r, const char *dir);
 
 /* Adds the rows of DIR/results.tsv, if it is there. Results of other data, another seed or other
- * columns are refused. */
+ * columns are refused; columns that version 0.2 did not have may be missing. */
 kn_status kn_results_resume(kn_ctx *ctx, const char *dir, kn_results *r);
 
 enum { KN_RESULTS_PATH = 4096 };

@@ -35,23 +35,39 @@ static kn_status check_origin(kn_ctx *ctx, const char *path, const kn_results *r
     return KN_OK;
 }
 
-static kn_status check_header(kn_ctx *ctx, const kn_table *t)
+/* Where each column is. Version 0.2 had neither `joint` nor `refused`: -1. */
+typedef struct columns {
+    ptrdiff_t key[N_KEYS], quantity[KN_N_QUANTITIES], refused;
+} columns;
+
+static kn_status find_columns(kn_ctx *ctx, const kn_table *t, columns *c)
 {
-    bool same = kn_table_cols(t) == N_KEYS + KN_N_QUANTITIES;
-    for (int c = 0; same && c < N_KEYS + KN_N_QUANTITIES; c++)
-        same =
-            strcmp(kn_table_name(t, c), c < N_KEYS ? KEYS[c] : kn_quantity_name[c - N_KEYS]) == 0;
-    return same ? KN_OK
-                : kn_fail(ctx, KN_ERR_FORMAT,
-                          "%s line 1: the columns are not those of this version; {force} starts "
-                          "again",
-                          kn_table_path(t));
+    ptrdiff_t known = 0;
+    bool all = true;
+    for (int k = 0; k < N_KEYS; k++) {
+        c->key[k] = kn_table_find(t, KEYS[k]);
+        all = all && c->key[k] >= 0;
+    }
+    for (int q = 0; q < KN_N_QUANTITIES; q++) {
+        c->quantity[q] = kn_table_find(t, kn_quantity_name[q]);
+        all = all && (c->quantity[q] >= 0 || q == KN_Q_JOINT);
+        known += c->quantity[q] >= 0;
+    }
+    c->refused = kn_table_find(t, KN_REFUSED_NAME);
+    known += N_KEYS + (c->refused >= 0);
+    return all && known == kn_table_cols(t)
+               ? KN_OK
+               : kn_fail(ctx, KN_ERR_FORMAT,
+                         "%s line 1: the columns are not those of this version; {force} starts "
+                         "again",
+                         kn_table_path(t));
 }
 
-static int place(const char *word, const char *const *words, int n)
+/* Which of n names, `stride` bytes apart, the word is; -1: none. */
+static int place(const char *word, const char *const *first, size_t stride, int n)
 {
     for (int i = 0; i < n; i++)
-        if (strcmp(word, words[i]) == 0)
+        if (strcmp(word, *(const char *const *)((const char *)first + (size_t)i * stride)) == 0)
             return i;
     return -1;
 }
@@ -66,22 +82,32 @@ static int count(const kn_table *t, ptrdiff_t row, ptrdiff_t col, bool or_missin
     return cell == KN_CELL_NUMBER && x >= 1 && x <= 1e9 && x == floor(x) ? (int)x : -1;
 }
 
-static kn_status read_row(kn_ctx *ctx, const kn_table *t, ptrdiff_t i, kn_result *out)
+static kn_status read_row(kn_ctx *ctx, const kn_table *t, ptrdiff_t i, const columns *c,
+                          kn_result *out)
 {
-    int key[N_KEYS] = {place(kn_table_cell(t, i, 0), kn_method_name, KN_N_METHODS),
-                       place(kn_table_cell(t, i, 1), kn_variant_name, KN_N_VARIANTS),
-                       place(kn_table_cell(t, i, 2), kn_split_name, KN_N_SPLITS),
-                       count(t, i, 3, true), count(t, i, 4, false)};
+    int key[N_KEYS] = {place(kn_table_cell(t, i, c->key[0]), &kn_systems[0].name,
+                             sizeof *kn_systems, KN_N_METHODS),
+                       place(kn_table_cell(t, i, c->key[1]), &kn_variants[0].name,
+                             sizeof *kn_variants, KN_N_VARIANTS),
+                       place(kn_table_cell(t, i, c->key[2]), kn_split_name, sizeof *kn_split_name,
+                             KN_N_SPLITS),
+                       count(t, i, c->key[3], true), count(t, i, c->key[4], false)};
     for (int k = 0; k < N_KEYS; k++)
         if (key[k] < 0)
             return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: there is no %s '%s'", kn_table_path(t),
-                           kn_table_line(t, i), KEYS[k], kn_table_cell(t, i, k));
-    out->run = (kn_run){key[0], key[1], key[2], key[3], key[4]};
-    for (int q = 0; q < KN_N_QUANTITIES; q++)
-        if (kn_table_number(t, i, N_KEYS + q, &out->value[q]) == KN_CELL_TEXT)
+                           kn_table_line(t, i), KEYS[k], kn_table_cell(t, i, c->key[k]));
+    *out = (kn_result){.run = {key[0], key[1], key[2], key[3], key[4]}};
+    for (int q = 0; q < KN_N_QUANTITIES; q++) {
+        out->value[q] = NAN;
+        if (c->quantity[q] >= 0 &&
+            kn_table_number(t, i, c->quantity[q], &out->value[q]) == KN_CELL_TEXT)
             return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: %s is '%s', expected a number",
                            kn_table_path(t), kn_table_line(t, i), kn_quantity_name[q],
-                           kn_table_cell(t, i, N_KEYS + q));
+                           kn_table_cell(t, i, c->quantity[q]));
+    }
+    const char *refused = c->refused >= 0 ? kn_table_cell(t, i, c->refused) : "n/a";
+    if (strcmp(refused, "n/a") != 0)
+        snprintf(out->refused, sizeof out->refused, "%s", refused);
     return KN_OK;
 }
 
@@ -89,17 +115,18 @@ kn_status kn_results_resume(kn_ctx *ctx, const char *dir, kn_results *r)
 {
     kn_status status;
     kn_table *t = NULL;
+    columns c;
     char path[KN_RESULTS_PATH], summary[KN_RESULTS_PATH];
     KN_TRY(kn_results_path(ctx, dir, "results.tsv", path));
     KN_TRY(kn_results_path(ctx, dir, "results.json", summary));
     if (access(path, F_OK) != 0)
         return KN_OK;
     KN_TRY(kn_table_read(ctx, path, &t));
-    KN_TRY(check_header(ctx, t));
+    KN_TRY(find_columns(ctx, t, &c));
     KN_TRY(check_origin(ctx, summary, r));
     for (ptrdiff_t i = 0; i < kn_table_rows(t); i++) {
         kn_result row;
-        KN_TRY(read_row(ctx, t, i, &row));
+        KN_TRY(read_row(ctx, t, i, &c, &row));
         KN_TRY(kn_results_add(ctx, r, &row));
     }
 out:

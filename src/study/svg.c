@@ -83,10 +83,25 @@ void kn_svg_rect(kn_svg *svg, double x, double y, double width, double height, c
         at(x).text, at(y).text, at(width).text, at(height).text, fill, at(opacity).text);
 }
 
-void kn_svg_circle(kn_svg *svg, double x, double y, double radius, const char *fill, kn_pen edge)
+/* Of about the same area each; the corners in px from the middle. */
+void kn_svg_mark(kn_svg *svg, kn_mark mark, double x, double y, const char *fill, kn_pen edge)
 {
-    put(svg, "<circle cx=\"%s\" cy=\"%s\" r=\"%s\" fill=\"%s\"", at(x).text, at(y).text,
-        at(radius).text, fill);
+    static const struct {
+        int n;
+        double x[4], y[4];
+    } CORNERS[] = {[KN_MARK_SQUARE] = {4, {-2.9, 2.9, 2.9, -2.9}, {-2.9, -2.9, 2.9, 2.9}},
+                   [KN_MARK_DIAMOND] = {4, {0, 4.1, 0, -4.1}, {-4.1, 0, 4.1, 0}},
+                   [KN_MARK_TRIANGLE] = {3, {0, 4, -4}, {-4.2, 2.8, 2.8}}};
+    if (mark == KN_MARK_CIRCLE)
+        put(svg, "<circle cx=\"%s\" cy=\"%s\" r=\"3.2\"", at(x).text, at(y).text);
+    else {
+        put(svg, "<polygon points=\"");
+        for (int k = 0; k < CORNERS[mark].n; k++)
+            put(svg, "%s%s,%s", k > 0 ? " " : "", at(x + CORNERS[mark].x[k]).text,
+                at(y + CORNERS[mark].y[k]).text);
+        put(svg, "\"");
+    }
+    put(svg, " fill=\"%s\"", fill);
     stroke(svg, edge);
 }
 

@@ -25,7 +25,9 @@ kn_status kn_svg_close(kn_svg *svg); /* makes the file appear, unless something 
 void kn_svg_line(kn_svg *svg, double x1, double y1, double x2, double y2, kn_pen pen);
 void kn_svg_rect(kn_svg *svg, double x, double y, double width, double height, const char *fill,
                  double opacity);
-void kn_svg_circle(kn_svg *svg, double x, double y, double radius, const char *fill, kn_pen edge);
+
+typedef enum kn_mark { KN_MARK_CIRCLE, KN_MARK_SQUARE, KN_MARK_DIAMOND, KN_MARK_TRIANGLE } kn_mark;
+void kn_svg_mark(kn_svg *svg, kn_mark mark, double x, double y, const char *fill, kn_pen edge);
 
 /* anchor: start, middle or end; `turned`: read from below. Text of ours, without <, > or &. */
 void kn_svg_text(kn_svg *svg, double x, double y, double size, const char *anchor, bool turned,

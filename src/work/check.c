@@ -68,6 +68,9 @@ static kn_status check_noise(kn_ctx *ctx, const kn_settings *s)
     bool alone = kn_method_find(s->method)->alone;
     if (s->noise == KN_NOISE_ISO)
         return KN_OK;
+    if (s->noise == KN_NOISE_AUTO && s->folds == 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{noise=auto} chooses by people held out, and {folds=0} holds nobody out");
     if (s->task_kernel)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "a task kernel needs iso noise");
     if (s->task_scale != KN_TASK_SCALE_NONE)

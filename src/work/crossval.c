@@ -228,6 +228,7 @@ static kn_status finish(kn_ctx *ctx, kn_cv_work *w)
     w->info.files = s->n_files;
     w->info.R2 = s->mean_metrics[KN_METRIC_R2];
     w->info.MSLL = s->mean_metrics[KN_METRIC_MSLL];
+    w->info.joint_density = s->joint_density;
     w->info.z2 = s->calibration[KN_CALIBRATION_Z2];
     w->info.AUC = s->has_auc[0] ? s->auc[0].auc : NAN;
     w->info.AUC_deviance = s->has_auc[1] ? s->auc[1].auc : NAN;
@@ -301,6 +302,7 @@ kn_status kn_cv(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_cv_inf
                     .given = options,
                     .info = {.R2 = NAN,
                              .MSLL = NAN,
+                             .joint_density = NAN,
                              .z2 = NAN,
                              .adapted_MSLL = NAN,
                              .adapted_z2 = NAN,

@@ -2,10 +2,11 @@
 #include "work/fit.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/npy.h"
+#include "work/basis_source.h"
 #include "work/check.h"
 #include "work/fit_output.h"
 #include "work/missing.h"
@@ -47,7 +48,7 @@ typedef struct settled {
     kn_settings s;
     kn_design_options design;
     int *levels, *values;
-    bool *batch;
+    bool *batch, *smooth;
     kn_interaction *interactions;
     ptrdiff_t *order;
 } settled;
@@ -57,6 +58,7 @@ static void settled_clear(settled *o)
     kn_free(o->levels);
     kn_free(o->values);
     kn_free(o->batch);
+    kn_free(o->smooth);
     kn_free(o->interactions);
     kn_free(o->order);
 }
@@ -113,6 +115,8 @@ static kn_status settle(kn_ctx *ctx, const kn_settings *s, const kn_people *p, s
     kn_recipe_values(&p->recipe, out->values);
     KN_TRY(kn_recipe_interactions(ctx, &p->recipe, s->interaction, &out->interactions,
                                   &out->design.n_interactions));
+    KN_TRY(kn_recipe_smooth(ctx, &p->recipe, s->smooth, &out->smooth));
+    out->s.smooth_columns = out->smooth;
     out->design.levels = out->levels;
     out->design.values = out->values;
     out->design.batch = out->batch;
@@ -123,8 +127,9 @@ out:
     return status;
 }
 
+/* basis: what it is, for the record. */
 static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options *options,
-                            kn_people *p, kn_model **out)
+                            const char *basis, kn_people *p, kn_model **out)
 {
     kn_status status = KN_OK;
     kn_checkpoint *checkpoint = NULL;
@@ -141,6 +146,7 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
         goto out;
     }
     m->info.missing.people_out = p->n_without;
+    snprintf(m->info.basis, sizeof m->info.basis, "%s", basis);
     KN_TRY(take_over(ctx, s, p, m));
     kn_missing_tell(ctx, m);
     KN_TRY(remember(ctx, options, m));
@@ -162,7 +168,7 @@ kn_status kn_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_model
     kn_settings s;
     kn_work_room room;
     kn_people people = {0};
-    kn_npy basis = {0};
+    kn_basis_source basis = {0};
     kn_resources before = kn_resources_of(ctx);
     *model = NULL;
     if (!data)
@@ -173,19 +179,21 @@ kn_status kn_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_model
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "{resume} needs {output}, beside which steps are kept");
     kn_settings_resources(ctx, &s);
-    const char *basis_file = strcmp(s.basis, "pca") == 0 ? NULL : s.basis;
     if (s.output)
-        KN_TRY(kn_fit_output_check(ctx, &s, data, basis_file));
-    if (basis_file) {
-        KN_TRY(kn_npy_read(ctx, basis_file, &basis));
-        s.basis_view = basis.view;
-    }
+        KN_TRY(kn_fit_output_check(ctx, &s, data, NULL));
+    KN_TRY(kn_basis_source_open(ctx, s.basis, &basis));
+    for (int k = 0; s.output && k < basis.files; k++)
+        KN_TRY(kn_fit_output_check(ctx, &s, data, basis.file[k]));
+    s.basis_view.cols = basis.cols;
     KN_TRY(kn_room_to_fit(ctx, &s, &room));
+    room.room.beside.response = kn_basis_source_beside(&basis);
     KN_TRY(kn_people_train(ctx, data, &s, &room.room, &people));
-    KN_TRY(fit_people(ctx, &s, options, &people, model));
+    KN_TRY(kn_basis_source_view(ctx, &basis, kn_data_responses_name(data), &people.space,
+                                &s.basis_view));
+    KN_TRY(fit_people(ctx, &s, options, basis.name, &people, model));
 out:
     kn_people_clear(&people);
-    kn_npy_clear(&basis);
+    kn_basis_source_clear(&basis);
     kn_resources_put(ctx, before);
     return status;
 }

@@ -54,10 +54,15 @@ static kn_status check_data(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings
             return kn_fail(ctx, KN_ERR_ARGUMENT,
                            "the basis has %td columns, at most %td responses can have",
                            s->basis_view.cols, Y.cols);
-        if (s->components && s->components != s->basis_view.cols)
+        if (s->components > s->basis_view.cols)
             return kn_fail(ctx, KN_ERR_ARGUMENT,
                            "components is %d, but the basis given has %td columns", s->components,
                            s->basis_view.cols);
+        if (s->components && s->basis_axes == KN_AXES_GIVEN && s->components != s->basis_view.cols)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "components is %d, but with {basis_axes=given} they are the %td columns "
+                           "of the basis",
+                           s->components, s->basis_view.cols);
     }
 out:
     return status;
@@ -70,7 +75,7 @@ static void set_rank(const kn_ctx *ctx, const kn_settings *s, ptrdiff_t N, kn_sp
     ptrdiff_t from = spec->additive ? 1 : KN_RANK_FROM;
     ptrdiff_t share = N / (spec->additive ? KN_RANK_SHARE_ADDITIVE : KN_RANK_SHARE);
     double most = (double)kn_memory(ctx) / (16.0 * (double)N);
-    if (!kn_method_find(s->method)->low_rank || s->rank == KN_RANK_FULL)
+    if (!kn_method_of(s->method, (kn_noise)s->noise)->low_rank || s->rank == KN_RANK_FULL)
         return;
     spec->rank_auto = s->rank == KN_RANK_AUTO;
     if (!spec->rank_auto)
@@ -82,10 +87,10 @@ static void set_rank(const kn_ctx *ctx, const kn_settings *s, ptrdiff_t N, kn_sp
 static kn_status spec_of(kn_ctx *ctx, const kn_settings *s, const kn_design *x, kn_spec *spec)
 {
     kn_status status;
-    *spec = (kn_spec){.noise = (kn_noise)s->noise,
+    *spec = (kn_spec){.noise = s->noise == KN_NOISE_AUTO ? KN_NOISE_STRUCTURED : (kn_noise)s->noise,
                       .likelihood = (kn_likelihood)s->likelihood,
                       .task_scale = (kn_task_scale)s->task_scale,
-                      .identity = kn_method_find(s->method)->identity,
+                      .identity = kn_method_of(s->method, (kn_noise)s->noise)->identity,
                       .additive = kn_settings_additive(s)};
     KN_TRY(kn_check_covariances(ctx, s, x->F, &spec->sample, &spec->task));
     if (spec->additive)
@@ -291,7 +296,7 @@ static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, 
     m->seed = s->seed;
     m->folds = s->folds;
     m->reference.top = s->top;
-    m->info = (kn_fit_info){.method = kn_method_find(s->method),
+    m->info = (kn_fit_info){.method = kn_method_of(s->method, (kn_noise)s->noise),
                             .noise = (kn_noise)s->noise,
                             .likelihood = (kn_likelihood)s->likelihood,
                             .n_samples = X.rows,
@@ -340,11 +345,13 @@ static kn_status leave_batch(kn_ctx *ctx, const kn_model *m, kn_mat Xs, kn_mat *
     return status;
 }
 
-static kn_gp_options engine_options(const kn_settings *s, kn_journal *journal, kn_gp_maps *cv)
+static kn_gp_options engine_options(const kn_settings *s, const kn_design *design,
+                                    kn_journal *journal, kn_gp_maps *cv)
 {
     double deadline = s->max_seconds > 0 ? kn_clock() + s->max_seconds : 0;
     return (kn_gp_options){.components = s->components,
                            .basis = s->basis_view,
+                           .axes_given = s->basis_axes == KN_AXES_GIVEN,
                            .folds = s->folds,
                            .groups = s->groups,
                            .rules = (kn_rules)s->rules,
@@ -353,6 +360,15 @@ static kn_gp_options engine_options(const kn_settings *s, kn_journal *journal, k
                            .ppca = s->ppca,
                            .iso_term = kn_method_find(s->method)->iso_term &&
                                        strstr(s->sample_kernel, "iso") != NULL,
+                           .shrinkage = s->shrinkage,
+                           .design = design,
+                           .tasks = {.on = (kn_on)s->on,
+                                     .inducing = (kn_inducing)s->inducing,
+                                     .widths = (kn_widths)s->widths,
+                                     .latent = s->latent,
+                                     .points = s->inducing_points,
+                                     .smooth = s->smooth_columns,
+                                     .smooth_text = s->smooth},
                            .cv = cv,
                            .search = {.optimiser = (kn_optimiser)s->optimiser,
                                       .restarts = s->restarts,
@@ -366,7 +382,7 @@ static kn_gp_options engine_options(const kn_settings *s, kn_journal *journal, k
 }
 
 /* Samples that share noise, where that is modelled. Those that tell nothing are none at all. */
-static kn_status take_groups(kn_ctx *ctx, kn_settings *s, ptrdiff_t N, bool additive,
+static kn_status take_groups(kn_ctx *ctx, kn_settings *s, ptrdiff_t N, bool modelled,
                              kn_groups *out)
 {
     kn_status status = KN_OK;
@@ -376,7 +392,7 @@ static kn_status take_groups(kn_ctx *ctx, kn_settings *s, ptrdiff_t N, bool addi
     bool tell = kn_groups_tell(out);
     if (!tell)
         s->groups = NULL;
-    if (!tell || !additive)
+    if (!tell || !modelled)
         kn_groups_clear(out);
 out:
     return status;
@@ -403,10 +419,11 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
     KN_TRY(spec_of(ctx, &s, &m->x, &spec));
     KN_TRY(check_theta(ctx, &s, &spec));
     set_rank(ctx, &s, X.rows, &spec);
-    KN_TRY(take_groups(ctx, &s, X.rows, spec.additive, &groups));
+    KN_TRY(
+        take_groups(ctx, &s, X.rows, spec.additive && spec.noise == KN_NOISE_STRUCTURED, &groups));
     m->grouped = s.groups != NULL;
     kn_responses responses = kn_responses_of(Y, &m->y);
-    kn_gp_options go = engine_options(&s, journal, &cv);
+    kn_gp_options go = engine_options(&s, &m->x, journal, &cv);
     KN_TRY(leave_batch(ctx, m, Xs, &X_alone));
     kn_fit_problem problem = {.X = Xs,
                               .X_alone = X_alone,
@@ -424,6 +441,7 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
     kn_fit_problem_clear(&problem);
     KN_TRY(status);
     KN_TRY(finish(ctx, &cv, &(fitted){X, responses}, &s, m));
+    kn_mat_clear(&m->gp.span);
     m->timed = true;
     kn_model_settle(m);
     *model = m;

@@ -1,8 +1,6 @@
 #include "work/hold.h"
 
-#include <string.h>
-
-#include "io/npy.h"
+#include "work/basis_source.h"
 #include "work/check.h"
 #include "work/room.h"
 
@@ -18,22 +16,21 @@ kn_status kn_hold_beside(kn_ctx *ctx, kn_data *data, const kn_options *options, 
     kn_status status;
     kn_settings s;
     kn_work_room room;
-    kn_npy basis = {0};
+    kn_basis_source basis = {0};
     kn_resources before = kn_resources_of(ctx);
     *out = NULL;
     KN_TRY(kn_settings_of(ctx, options, "fit", &s));
     KN_TRY(kn_check_fit(ctx, &s));
     kn_settings_resources(ctx, &s);
-    if (strcmp(s.basis, "pca") != 0) {
-        KN_TRY(kn_npy_read(ctx, s.basis, &basis));
-        s.basis_view = basis.view;
-    }
+    KN_TRY(kn_basis_source_open(ctx, s.basis, &basis));
+    s.basis_view.cols = basis.cols;
     KN_TRY(kn_room_to_fit(ctx, &s, &room));
     room.room.beside = beside;
+    room.room.beside.response += kn_basis_source_beside(&basis);
     room.shape.in_parts = true;
     KN_TRY(kn_data_hold(ctx, data, &s, &room.room, out));
 out:
-    kn_npy_clear(&basis);
+    kn_basis_source_clear(&basis);
     kn_resources_put(ctx, before);
     return status;
 }

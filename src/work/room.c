@@ -170,22 +170,29 @@ static kn_work_room room_of(kn_ctx *ctx, const kn_settings *s)
 kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out)
 {
     kn_cov sample, task;
-    ptrdiff_t basis = s->basis_view.data ? s->basis_view.cols : 0;
+    ptrdiff_t basis = s->basis_view.cols;
+    bool columns = basis > 0 && s->basis_axes == KN_AXES_GIVEN;
     *out = room_of(ctx, s);
     out->rank = s->rank;
     out->additive = kn_settings_additive(s);
     kn_status status = kn_check_covariances(ctx, s, KN_ALL_COLUMNS, &sample, &task);
     bool iso = s->noise == KN_NOISE_ISO;
-    out->shape = (kn_need_shape){.method = kn_method_find(s->method),
+    out->shape = (kn_need_shape){.method = kn_method_of(s->method, (kn_noise)s->noise),
                                  .iso = iso,
-                                 .rotated = iso && (basis > 0 || !kn_cov_is_spectral(&task)),
+                                 .rotated = iso && (columns || !kn_cov_is_spectral(&task)),
                                  .given_basis = basis > 0,
+                                 .span = columns ? 0 : basis,
                                  .plain = s->plain,
                                  .factors = s->noise_rank,
                                  .complement = s->ppca,
                                  .stats = sample.stats.n,
                                  .task_stats = iso ? task.stats.n : 0,
-                                 .P = basis > 0 ? basis : s->components,
+                                 .P = columns ? basis : s->components,
+                                 .inducing = s->inducing,
+                                 .widths = s->widths,
+                                 .processes = s->latent,
+                                 .points = s->inducing_points,
+                                 .on_responses = s->on == KN_ON_RESPONSES,
                                  .folds = s->folds,
                                  .current = s->rules == KN_RULES_CURRENT,
                                  .calibrate = s->calibrate,
@@ -215,5 +222,7 @@ kn_work_room kn_room_to_score(kn_ctx *ctx, const kn_settings *s, const kn_model 
                               .M = features(&model->gp),
                               .groups = model->gp.latent.groups.n,
                               .stats = model->gp.spec.sample.stats.n};
+    if (model->gp.method->shape)
+        model->gp.method->shape(&model->gp, &w.shape);
     return w;
 }

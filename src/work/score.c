@@ -74,11 +74,17 @@ static void work_clear(work *w)
     kn_made_clear(&w->made);
 }
 
+/* z by noise alone are gathered for a deviance that is learned from z. */
+static bool learned_deviance(const work *w)
+{
+    return w->model->reference.has_deviance && !w->model->reference.own_deviance;
+}
+
 /* Maps of a batch: those asked for, and what scoring needs in any case. */
 static int maps_of(const work *w)
 {
     return __builtin_popcount(w->write | (w->score ? (unsigned)KN_MAP_Z : 0)) +
-           (w->score && w->model->reference.has_deviance);
+           (w->score && learned_deviance(w));
 }
 
 /* Of images as images, and only where there are two new predictions or more. */
@@ -211,6 +217,8 @@ void kn_score_need(kn_rehearsal *r, const kn_need_shape *s)
     if (s->value > 0)
         kn_hold(r, KN_NEED_WORK, s->T, sizeof(kn_shash));
     kn_hold_d(r, KN_NEED_WORK, s->N + 3 * rows, s->F);
+    if (s->value > 0)
+        kn_law_need(r, s, rows, s->P);
     kn_scores_need(r, s, rows);
     model.N = s->train;
     s->method->need.maps(r, &model, KN_MAPS_PREDICT, rows);
@@ -246,7 +254,7 @@ static kn_status prepare_batches(kn_ctx *ctx, work *w, ptrdiff_t rows)
         else if (asked || (w->score && k == KN_PASS_Z))
             KN_TRY(kn_alloc_f(ctx, w->batch * T, &w->buffer[k]));
     }
-    if (w->score && w->model->reference.has_deviance)
+    if (w->score && learned_deviance(w))
         KN_TRY(kn_alloc_f(ctx, w->batch * T, &w->z_noise));
 out:
     return status;

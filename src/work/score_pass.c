@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/parallel.h"
+#include "gp/law.h"
 #include "gp/walk.h"
 #include "model/gaps.h"
 #include "model/units.h"
@@ -136,6 +137,18 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     return status;
 }
 
+/* How far the residual of a person at a site of its own is from what is said without batch, in
+ * units of the noise there: what is not known of the site is noise too                  [METHOD 8e,
+ * 8j] */
+static kn_law_place place_at(const void *self, ptrdiff_t i, ptrdiff_t j)
+{
+    const passing *p = self;
+    kn_site_shift at = kn_arrivals_shift(&p->w->standing->from, p->w->model, p->row + i, j);
+    double noise = kn_scores_noise(p->w->scores, p->row + i, j);
+    bool same = at.var == 0 && at.scale == 1;
+    return (kn_law_place){at.offset, same || !(noise > 0) ? 1 : sqrt(at.scale + at.var / noise)};
+}
+
 /* Responses that were left out of training have no numbers. */
 static void blank(const passing *p, float *map)
 {
@@ -172,7 +185,9 @@ kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t ro
     kn_view X = kn_view_cols(w->people->X.data, w->people->n, w->people->X.cols);
     passing p = {.w = w, .row = row, .rows = rows, .raw = kn_view_some(X, row, rows)};
     unsigned needs = KN_WALK_MAPS | (w->score ? KN_WALK_Y : 0);
-    kn_visitor visitor = {&p, needs, NULL, pass_block, NULL};
+    kn_visitor visitor[2];
+    int n = 0;
+    kn_law_walk law = {0};
     ptrdiff_t width = kn_walk_width(0, w->model->gp.T);
     const kn_arrivals *from = &w->standing->from;
     kn_known_of known = {.group = w->standing->group ? w->standing->group + row : NULL,
@@ -192,8 +207,18 @@ kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t ro
     for (int k = 0; k < KN_N_MAPS; k++)
         blank(&p, w->map[k]);
     blank(&p, w->z_noise);
-    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    law.job = (kn_law_job){.maps = &maps->maps,
+                           .scaling = &w->model->y,
+                           .place = from->alone ? place_at : NULL,
+                           .self = &p};
+    if (w->score) /* before the block becomes z */
+        visitor[n++] = kn_law_visitor(&law);
+    visitor[n++] = (kn_visitor){&p, needs, NULL, pass_block, NULL};
+    KN_TRY(kn_walk_run(ctx, &walk, visitor, n));
+    if (w->score)
+        kn_scores_take_law(w->scores, row, &law);
 out:
+    kn_law_walk_clear(&law);
     kn_mat_clear(&p.D);
     kn_free(p.term);
     kn_mat_clear(&p.z);

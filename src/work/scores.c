@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "data/columns.h"
 #include "data/words.h"
+#include "gp/method.h"
 #include "gp/noise.h"
 #include "model/units.h"
 #include "norm/extrapolation.h"
@@ -29,6 +30,8 @@ void kn_scores_settle(kn_scores *s)
     kn_free(s->var0);
     kn_free(s->iso);
     kn_free(s->sums);
+    kn_free(s->joint);
+    s->joint = NULL;
     kn_free(s->own_loss);
     kn_free(s->own_cells);
     s->own_loss = s->own_cells = NULL;
@@ -125,6 +128,7 @@ static kn_status new_people(kn_ctx *ctx, kn_scores *s)
     KN_TRY(new_flags(ctx, s->n, &s->abnormal));
     KN_TRY(new_flags(ctx, s->n, &s->use));
     KN_TRY(kn_calibrator_init(ctx, &s->calibrator));
+    KN_TRY(kn_alloc_d(ctx, s->n, &s->joint));
     for (int k = 0; kn_scores_slot(s, k); k++)
         if (!*kn_scores_slot(s, k))
             KN_TRY(kn_alloc_d(ctx, s->n, kn_scores_slot(s, k)));
@@ -134,7 +138,7 @@ out:
 
 void kn_scores_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t batch)
 {
-    enum { COLUMNS = 26 + 2, FLAGS = 4, NAME = 2 * 64 }; /* of each person; bytes of a short name */
+    enum { COLUMNS = 26 + 3, FLAGS = 4, NAME = 2 * 64 }; /* of each person; bytes of a short name */
     kn_hold_d(r, KN_NEED_WORK, s->N, COLUMNS);
     kn_hold(r, KN_NEED_WORK, s->N, FLAGS * sizeof(bool) + sizeof(char *) + NAME);
     kn_hold_d(r, KN_NEED_WORK, s->T, 2 * KN_N_METRICS + 3 + 1); /* and noise */
@@ -244,6 +248,21 @@ void kn_scores_beyond(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double 
 kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z)
 {
     return kn_calibrator_add(ctx, &s->calibrator, z, s->use + row, kn_mat_none());
+}
+
+void kn_scores_take_law(kn_scores *s, ptrdiff_t row, const kn_law_walk *w)
+{
+    const kn_reference *r = &s->model->reference;
+    for (ptrdiff_t i = 0; i < w->job.maps->n; i++) {
+        ptrdiff_t t = s->cv_row[row + i];
+        bool kept = t >= 0 && r->own_deviance; /* judged by a model made without it */
+        s->joint[row + i] = w->log_p[i] - w->log_null[i];
+        if (!s->model->gp.method->own_deviance)
+            continue;
+        s->deviance[row + i] = kept && isfinite(w->dev[i]) ? r->deviance.ref[t] : w->dev[i];
+        s->deviance_noise[row + i] =
+            kept && isfinite(w->dev_noise[i]) ? r->deviance_noise.ref[t] : w->dev_noise[i];
+    }
 }
 
 kn_status kn_scores_detect(kn_ctx *ctx, kn_scores *s)
@@ -364,6 +383,18 @@ static kn_status finish_metrics(kn_ctx *ctx, kn_scores *s)
     return KN_OK;
 }
 
+/* Mean over those who count, of maps of which half is there. */
+static double mean_joint(const kn_scores *s)
+{
+    double sum = 0, n = 0;
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        if (s->measured[i] && isfinite(s->joint[i])) {
+            sum += s->joint[i];
+            n++;
+        }
+    return n > 0 ? sum / n : NAN;
+}
+
 static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status = KN_OK;
@@ -383,6 +414,7 @@ static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
     if (s->s->label)
         KN_TRY(kn_scores_detect(ctx, s));
     KN_TRY(finish_metrics(ctx, s));
+    s->joint_density = mean_joint(s);
     kn_calibrator_result(&s->calibrator, s->calibration);
 out:
     return status;

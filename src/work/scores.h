@@ -7,6 +7,7 @@
 
 #include "base/rehearse.h"
 #include "data/people.h"
+#include "gp/law.h"
 #include "io/writer.h"
 #include "model/model.h"
 #include "norm/auc.h"
@@ -69,6 +70,7 @@ struct kn_scores {
     kn_calibrator calibrator;
     ptrdiff_t *zero, n_zero; /* responses in use that were 0 for everybody so far, but not in
                               * training */
+    double *joint;           /* n  ln density of the whole map less that of the null model [8j] */
     double noise_sum;        /* of extrapolation, in the batch under way */
     double *beyond; /* n  what extrapolation has more than the maps; where there are no components,
                      * the whole of it */
@@ -81,10 +83,11 @@ struct kn_scores {
     ptrdiff_t n_in_training, n_abnormal, n_extrapolated;
     ptrdiff_t n_changed; /* training ids whose data are not those of training */
     ptrdiff_t n_implausible;
-    ptrdiff_t n_empty; /* people without a finite z */
-    double smallest_p; /* p_upper that somebody new can get; NaN: nobody to compare with */
-    double fdr_share;  /* of the model's reference: people with any finding after FDR */
-    bool seen_as_new;  /* training samples had to be scored as if they were new */
+    ptrdiff_t n_empty;    /* people without a finite z */
+    double smallest_p;    /* p_upper that somebody new can get; NaN: nobody to compare with */
+    double fdr_share;     /* of the model's reference: people with any finding after FDR */
+    bool seen_as_new;     /* training samples had to be scored as if they were new */
+    double joint_density; /* mean of joint over those who count for metrics */
     double mean_metrics[KN_N_METRICS], calibration[KN_N_CALIBRATION];
     double began;
 };
@@ -100,6 +103,9 @@ void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_bloc
 void kn_scores_take_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b, kn_mat z,
                            kn_mat loss);
 kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z);
+
+/* After the last block: the law of their maps [METHOD 8j]. */
+void kn_scores_take_law(kn_scores *s, ptrdiff_t row, const kn_law_walk *w);
 
 /* Then their whole maps, rows x T floats, row by row. Of predictions none is looked at. */
 typedef struct kn_row_maps {

@@ -70,6 +70,7 @@ json_t *kn_scores_summary(const kn_scores *s)
     json_t *metrics = json_object(), *calibration = json_object();
     for (int k = 0; k < KN_N_METRICS; k++)
         json_object_set_new(metrics, kn_metric_name[k], kn_json_number(s->mean_metrics[k]));
+    json_object_set_new(metrics, "joint_density", kn_json_number(s->joint_density));
     for (int k = 0; k < KN_N_CALIBRATION; k++)
         json_object_set_new(calibration, kn_calibration_name[k], kn_json_number(s->calibration[k]));
     json_t *gev = s->has_gev

@@ -167,6 +167,7 @@ static kn_status take_person(kn_ctx *ctx, kn_join *j, const kn_people_sheet *she
     to->doubt[at] = from->doubt[i];
     j->person[at].loss = from->own_loss[i];
     j->person[at].cells = from->own_cells[i];
+    j->person[at].joint = from->joint[i];
     j->person[at].measured = from->measured[i];
     assert(!to->id[at]); /* once */
     KN_TRY(kn_text_copy(ctx, from->id[i], strlen(from->id[i]), &to->id[at]));
@@ -224,6 +225,18 @@ out:
 /* ---- all of them -------------------------------------------------------------------------------
  */
 
+/* Over those who count, in the order of the join. */
+static double mean_joint(const kn_join *j)
+{
+    double sum = 0, n = 0;
+    for (ptrdiff_t i = 0; i < j->plan.n; i++)
+        if (j->person[i].measured && isfinite(j->person[i].joint)) {
+            sum += j->person[i].joint;
+            n++;
+        }
+    return n > 0 ? sum / n : NAN;
+}
+
 kn_status kn_join_finish(kn_ctx *ctx, kn_join *j, const kn_provenance *from)
 {
     kn_status status = KN_OK;
@@ -239,6 +252,7 @@ kn_status kn_join_finish(kn_ctx *ctx, kn_join *j, const kn_provenance *from)
         KN_TRY(kn_scores_detect(ctx, s));
     kn_metrics_result(j->sums, s->metrics);
     kn_metrics_mean(s->metrics, s->mean_metrics);
+    s->joint_density = mean_joint(j);
     kn_calibrator_result(&s->calibrator, s->calibration);
     KN_TRY(kn_summary_make(ctx, s, from));
 out:

@@ -26,6 +26,7 @@ typedef struct kn_join_plan { /* all lent, until the join is free */
 /* What a person's cells add up to, for metrics of some people. */
 typedef struct kn_join_person {
     double cells, loss;          /* that count for metrics, and their log loss less the trivial */
+    double joint;                /* ln density of the whole map less the null model's */
     double n, sum, sum2, beyond; /* finite z, their sum and squares, and |z| > 1.96 */
     bool measured;
 } kn_join_person;

@@ -65,7 +65,8 @@ kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_
         return KN_OK;
     KN_TRY(kn_top_rows(ctx, maps->z, rows, s->T, r->top, s->statistic + row));
     KN_TRY(kn_burdens_take(ctx, s, row, rows, maps));
-    for (ptrdiff_t i = row; i < row + rows; i++)
+    bool own = s->model->gp.method->own_deviance; /* kn_scores_take_law has them */
+    for (ptrdiff_t i = row; !own && i < row + rows; i++)
         s->deviance[i] = s->deviance_noise[i] = NAN;
     if (maps->z_noise) {
         float_maps all = {s->model, maps->z, s->T}, noise = {s->model, maps->z_noise, s->T};

@@ -22,10 +22,10 @@ cp people.csv table.safetensors
 bad "not a safetensors file" table.safetensors ": is not a safetensors file"
 sed 's/"format":"kronorm model"/"format":"another thing"/' model.safetensors >other.safetensors
 bad "another program's file" other.safetensors " is a safetensors file, but not a kronorm model"
-sed 's/"format_version":"3"/"format_version":"4"/' model.safetensors >newer.safetensors
+sed 's/"format_version":"3"/"format_version":"5"/' model.safetensors >newer.safetensors
 version=$("$KRONORM" --version)
 bad "a newer format" newer.safetensors \
-    " has format version 4, this $version reads up to 3: a newer kronorm wrote it"
+    " has format version 5, this $version reads up to 4: a newer kronorm wrote it"
 bad "not there" lost.safetensors ": cannot be opened: no such file or directory"
 mkdir folder
 bad "a folder" folder ": is a directory, expected a file"

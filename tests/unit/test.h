@@ -40,6 +40,7 @@ static inline void classic_settings(kn_settings *s)
     s->rules = KN_RULES_CLASSIC;
     s->group = "none";
     s->calibrate = KN_CALIBRATE_NONE;
+    s->basis_axes = KN_AXES_GIVEN;
 }
 
 /* |a - b| <= tol * max(1, |b|), with both numbers in the message. */

@@ -2,6 +2,7 @@
 #include "scratch.h"
 #include "test.h"
 
+#include "base/option_table.h"
 #include "io/table.h"
 #include "study/figure.h"
 #include "study/split.h"
@@ -163,6 +164,77 @@ static void groups_have_mean_and_sd_over_repeats(void **state)
     kn_results_clear(&r);
 }
 
+static void refusals_come_back_from_disk(void **state)
+{
+    (void)state;
+    kn_results r = some_results(), back = {.seed = r.seed, .fingerprint = r.fingerprint};
+    kn_group *g;
+    ptrdiff_t n;
+    kn_result row = {.run = {KN_RUN_KRONSUM, KN_VAR_DEFAULT, KN_BY_SCAN, 0, 1},
+                     .refused = "T is \"too\" large, use --basis"};
+    for (int q = 0; q < KN_N_QUANTITIES; q++)
+        row.value[q] = NAN;
+    assert_int_equal(kn_results_add(ctx, &r, &row), KN_OK);
+    assert_int_equal(kn_results_write(ctx, &r, "."), KN_OK);
+    assert_int_equal(kn_results_resume(ctx, ".", &back), KN_OK);
+    assert_string_equal(kn_results_find(&back, &row.run)->refused, row.refused);
+    assert_string_equal(back.row[0].refused, "");
+    assert_int_equal(kn_results_group(ctx, &back, &g, &n), KN_OK);
+    assert_true(n == 3 && isnan(g[2].mean[KN_Q_R2]));
+    assert_string_equal(g[2].refused, row.refused);
+    kn_free(g);
+    kn_results_clear(&back);
+    kn_results_clear(&r);
+    scratch_empty();
+}
+
+/* results.tsv of version 0.2 had neither joint nor refused; its rows are results still. */
+static void results_of_version_0_2_are_read(void **state)
+{
+    (void)state;
+    kn_results r = some_results(), back = {.seed = r.seed, .fingerprint = r.fingerprint};
+    assert_int_equal(kn_results_write(ctx, &r, "."), KN_OK);
+    scratch_text("results.tsv", "method\tvariant\tsplit\tcomponents\trepeat\tR2\trho2\trho2_all\t"
+                                "MSLL\tz2\tAUC_top\tAUC_deviance\tlml\tevaluations\t"
+                                "seconds_fit\tseconds_predict\n"
+                                "kronprod\tdefault\tscan\tn/a\t3\t.1\t.2\t.3\t.4\t.5\t.6\t.7\t"
+                                ".8\t9\t1.1\t1.2\n");
+    assert_int_equal(kn_results_resume(ctx, ".", &back), KN_OK);
+    assert_int_equal(back.n, 1);
+    const kn_run run = {KN_RUN_KRONPROD, KN_VAR_DEFAULT, KN_BY_SCAN, 0, 3};
+    const kn_result *row = kn_results_find(&back, &run);
+    assert_non_null(row);
+    assert_true(row->value[KN_Q_Z2] == 0.5 && row->value[KN_Q_AUC_TOP] == 0.6 &&
+                row->value[KN_Q_SECONDS_PREDICT] == 1.2 && isnan(row->value[KN_Q_JOINT]));
+    kn_results_clear(&back);
+    kn_results_clear(&r);
+    scratch_empty();
+}
+
+/* The words of the command are the rows of the table, in its order. */
+static void systems_are_called_as_the_command_calls_them(void **state)
+{
+    (void)state;
+    char systems[256] = "", variants[256] = "";
+    for (int i = 0; i < KN_N_METHODS; i++)
+        snprintf(systems + strlen(systems), sizeof systems - strlen(systems), "%s%s",
+                 i > 0 ? "|" : "", kn_systems[i].name);
+    for (int i = 0; i < KN_N_VARIANTS; i++)
+        snprintf(variants + strlen(variants), sizeof variants - strlen(variants), "%s%s",
+                 i > 0 ? "|" : "", kn_variants[i].name);
+    assert_string_equal(systems, KN_SYSTEM_WORDS);
+    assert_string_equal(variants, KN_VARIANT_WORDS);
+    int found = 0;
+    for (int i = 0; i < KN_OPTION_ROWS; i++) {
+        const char *key = kn_option_rows[i].key;
+        if (strcmp(key, "methods") == 0 || strcmp(key, "variants") == 0) {
+            assert_string_equal(kn_option_rows[i].words, key[0] == 'm' ? systems : variants);
+            found++;
+        }
+    }
+    assert_int_equal(found, 2);
+}
+
 /* Of what the figure must survive: no results, one repeat, nothing with components, NaN. */
 static void the_figure_is_drawn_of_whatever_there_is(void **state)
 {
@@ -213,6 +285,9 @@ int main(void)
         cmocka_unit_test(splits_depend_on_seed_and_repeat_alone),
         cmocka_unit_test(too_few_scans_are_refused),
         cmocka_unit_test(results_come_back_from_disk_as_they_were),
+        cmocka_unit_test(refusals_come_back_from_disk),
+        cmocka_unit_test(results_of_version_0_2_are_read),
+        cmocka_unit_test(systems_are_called_as_the_command_calls_them),
         cmocka_unit_test(groups_have_mean_and_sd_over_repeats),
         cmocka_unit_test(the_figure_is_drawn_of_whatever_there_is),
         cmocka_unit_test(a_table_without_header_has_every_row),

@@ -1,0 +1,17 @@
+/* R0 at a few components, then the number of components at that     [METHOD 3b, 2 components auto] */
+#ifndef KN_GP_COMPONENTS_AUTO_H
+#define KN_GP_COMPONENTS_AUTO_H
+
+#include "gp/method.h"
+
+/* What a fit has found of R0 before the number of components is settled. */
+typedef struct kn_components_pilot {
+    bool found;
+    kn_found at;
+} kn_components_pilot;
+
+/* By p->gram or p->held; what is missing of `found` is found. */
+kn_status kn_components_auto(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
+                             kn_components_pilot *found, ptrdiff_t *P);
+
+#endif

@@ -1,0 +1,462 @@
+/* MT-Kronsum: R0, group noise, shrinkage, C and S; then P = T components z_p = Y w_p with loadings
+ * Q, c_p and d_p = 1                                                                [METHOD 1g] */
+#include "gp/kronsum.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gp/completion.h"
+#include "gp/components.h"
+#include "gp/covariance.h"
+#include "gp/cv_deal.h"
+#include "gp/cv_refit.h"
+#include "gp/fit_steps.h"
+#include "gp/kronsum_law.h"
+#include "gp/kronsum_shrink.h"
+#include "gp/loo.h"
+#include "gp/noise.h"
+#include "gp/pilot.h"
+#include "gp/predict.h"
+#include "la/la.h"
+
+enum { MOST = 1500 }; /* responses */
+
+/* What folds are to do as the fit did. */
+typedef struct own {
+    double nu;
+    ptrdiff_t P;         /* components of the structured model */
+    kn_limits limits;    /* evaluations; and the time of the fit, while it runs */
+    kn_journal *journal; /* of the fit, while it runs */
+    double kept[3];      /* as the file has them: a writer comes back for them */
+} own;
+
+/* Measured on two cores: dsyevd 0.085 ns T^3; about 20 T^3 flops of products and solves and 6 m T^2
+ * at 113 GF/s. */
+static double step_seconds(double T, double m)
+{
+    return 0.085e-9 * T * T * T + (20 * T + 6 * m) * T * T / 113e9;
+}
+
+/* T x T doubles: two lots of work, the optimiser's pairs. */
+static double gigabytes(double N, double T)
+{
+    return 8e-9 * (50 * T * T + 3 * N * T);
+}
+
+static kn_status check_size(kn_ctx *ctx, const kn_fit_problem *p)
+{
+    ptrdiff_t N = p->Y.N, T = p->Y.T;
+    bool chosen = p->options->shrinkage == KN_SHRINKAGE_AUTO;
+    if (T >= N || T > MOST)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "kronsum fits two full %td x %td covariances: %td responses from %td "
+                       "samples is too many (T must be below N, at most %d); use the default, its "
+                       "low-rank form, or {basis}",
+                       T, T, T, N, MOST);
+    kn_log(ctx, KN_LOG_INFO,
+           "two full covariances of %td responses: %.2g GB, about %.2g s for a step, some hundred "
+           "steps in each of %d fits",
+           T, gigabytes((double)N, (double)T), step_seconds((double)T, (double)N),
+           1 + p->options->folds + (chosen ? KN_SHRINKAGE_FOLDS * (KN_SHRINKAGES - 1) : 0));
+    return KN_OK;
+}
+
+/* ---- what is found before C and S --------------------------------------------------------------
+ */
+
+/* R0 by a few principal components of many samples, through the T x T matrix of products. */
+static kn_status pilot_of_many(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
+                               kn_found *found)
+{
+    kn_status status;
+    kn_mat YY = {0}, Z = {0};
+    double *w = NULL;
+    ptrdiff_t T = Y.cols, P = kn_pilot_components(p, T);
+    KN_TRY(kn_mat_new(ctx, T, T, &YY));
+    KN_TRY(kn_alloc_d(ctx, T, &w));
+    KN_TRY(kn_mat_new(ctx, Y.rows, P, &Z));
+    kn_syrk(ctx, 1, KN_T, Y, 0, YY);
+    KN_TRY(kn_eig(ctx, YY, w));
+    kn_gemm(ctx, 1, KN_N, Y, KN_N, kn_cols(YY, T - P, P), 0, Z);
+    KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, Z, info, found));
+out:
+    kn_free(w);
+    kn_mat_clear(&Z);
+    kn_mat_clear(&YY);
+    return status;
+}
+
+/* R0, held from here on, and how many components the structured model has: as many as are chosen
+ * for it where samples are not very many, else as many as R0 was found with. */
+static kn_status prepare(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
+                         kn_found *found, ptrdiff_t *P)
+{
+    kn_status status = KN_OK;
+    bool many = p->Y.N > KN_MANY;
+    if (!many && !p->gram.G.data)
+        KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
+    if (p->completion)
+        *found = p->completion->pilot;
+    else
+        KN_TRY(many ? pilot_of_many(ctx, p, Y, info, found)
+                    : kn_pilot_of_gram(ctx, p, info, found));
+    p->spec.rank = p->pilot_rank;
+    p->spec.rank_auto = false;
+    *P = kn_pilot_components(p, p->Y.T);
+    if (!many && p->options->shrinkage != 0)
+        KN_TRY(kn_choose_components(ctx, p, &found->at, info, P));
+    *P = *P > 0 ? *P : 1;
+out:
+    return status;
+}
+
+/* tau of all samples, by way of the journal. */
+static kn_status find_tau(kn_ctx *ctx, const kn_fit_problem *p, kn_kronsum_case *of)
+{
+    kn_status status = KN_OK;
+    kn_kronsum_fit f = {0};
+    kn_journal *journal = p->options->search.journal;
+    double at = (double)of->P;
+    kn_step step = {KN_STEP_KRONSUM, &at, sizeof at, &of->tau, sizeof of->tau, false};
+    if (of->groups->n == 0)
+        return KN_OK;
+    KN_TRY(kn_journal_recall(ctx, journal, &step));
+    if (step.known)
+        goto out;
+    KN_TRY(kn_kronsum_fit_new(ctx, of, &f));
+    KN_TRY(kn_kronsum_fit_tau(ctx, &f, &of->tau));
+    KN_TRY(kn_journal_note(ctx, journal, &step));
+out:
+    kn_kronsum_fit_clear(&f);
+    return status;
+}
+
+static kn_status find_nu(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
+                         double *nu)
+{
+    int asked = p->options->shrinkage;
+    if (asked != KN_SHRINKAGE_AUTO) {
+        *nu = asked == KN_SHRINKAGE_INF ? (double)INFINITY : (double)asked;
+        return KN_OK;
+    }
+    kn_status status = kn_kronsum_choose(ctx, p, of, nu);
+    if (status == KN_OK && isinf(*nu))
+        kn_log(ctx, KN_LOG_WARNING,
+               "the data do not support a free covariance; the result is the structured model");
+    return status;
+}
+
+/* C and S of a case by way of the journal; which: -1 all samples, else the fold. */
+static kn_status learn(kn_ctx *ctx, const own *o, int which, kn_kronsum_fit *f)
+{
+    kn_status status;
+    ptrdiff_t T = f->k.T, n = T * T;
+    double at[] = {which, (double)o->P, o->nu, f->of.tau}, *out = NULL;
+    KN_TRY(kn_alloc_d(ctx, 2 * n + 5, &out));
+    kn_step step = {
+        KN_STEP_KRONSUM, at, sizeof at, out, (2 * n + 5) * (ptrdiff_t)sizeof *out, false};
+    KN_TRY(kn_journal_recall(ctx, o->journal, &step));
+    double *end = out + 2 * n;
+    if (!step.known) {
+        KN_TRY(kn_kronsum_fit_learn(ctx, f, o->nu));
+        memcpy(out, f->C.data, (size_t)n * sizeof *out);
+        memcpy(out + n, f->S.data, (size_t)n * sizeof *out);
+        const kn_kronsum_learned *l = &f->learned;
+        const double kept[] = {l->evals, l->stop, l->projected, l->floored, l->em_lml};
+        memcpy(end, kept, sizeof kept);
+        KN_TRY(kn_journal_note(ctx, o->journal, &step));
+        goto out;
+    }
+    memcpy(f->C.data, out, (size_t)n * sizeof *out);
+    memcpy(f->S.data, out + n, (size_t)n * sizeof *out);
+    KN_TRY(kn_kronsum_fit_recall(ctx, f));
+    f->learned.evals = (int)end[0];
+    f->learned.stop = (kn_stop)end[1];
+    f->learned.projected = end[2];
+    f->learned.floored = end[3] != 0;
+    f->learned.em_lml = end[4];
+out:
+    kn_free(out);
+    return status;
+}
+
+/* ---- the fit -----------------------------------------------------------------------------------
+ */
+
+/* What a cancelled search leaves: the structured model, which takes one evaluation. */
+static kn_status search(kn_ctx *ctx, const kn_fit_problem *p, kn_kronsum_case *of, own *o,
+                        kn_kronsum_fit *f, kn_fit_info *info)
+{
+    kn_status status = find_tau(ctx, p, of);
+    if (status == KN_OK)
+        status = find_nu(ctx, p, of, &o->nu);
+    if (status == KN_ERR_CANCELLED) {
+        o->nu = INFINITY;
+        info->stop = KN_STOP_CANCELLED;
+        status = KN_OK;
+    }
+    KN_TRY(status);
+    KN_TRY(kn_kronsum_fit_new(ctx, of, f));
+    KN_TRY(learn(ctx, o, -1, f));
+    if (f->learned.floored)
+        kn_log(ctx, KN_LOG_WARNING,
+               "responses depend on each other linearly, or nearly: the covariance of noise is "
+               "held to eigenvalues of at least 1e-6 of their mean");
+out:
+    return status;
+}
+
+static void record(const kn_gp *gp, const kn_kronsum_fit *f, const kn_found *found,
+                   kn_fit_info *info)
+{
+    const kn_kronsum_learned *l = &f->learned;
+    info->n_components = gp->P;
+    info->rank = gp->latent.cell[0].R0.m;
+    info->rank_residual = gp->latent.cell[0].R0.residual;
+    info->lml = l->lml;
+    info->evaluations_inner += l->evals;
+    info->stop = info->stop == KN_STOP_CANCELLED ? info->stop : l->stop;
+    info->projected_gradient = l->projected;
+    info->rho = info->length = NAN;
+    if (!gp->spec.additive && kn_cov_is_rho_length(&gp->spec.sample))
+        kn_cov_rho_length(&gp->spec.sample, &found->at, &info->rho, &info->length);
+}
+
+/* The model from the fit where it stands. */
+static kn_status assemble(kn_ctx *ctx, kn_kronsum_fit *f, kn_gp *gp)
+{
+    kn_status status;
+    KN_TRY(kn_mat_copy(ctx, f->k.Q, &gp->B));
+    KN_TRY(kn_mat_copy(ctx, f->k.W, &gp->W));
+    KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
+    gp->latent = f->latent;
+    f->latent = (kn_latent){0};
+out:
+    return status;
+}
+
+static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+{
+    kn_status status;
+    void *memory;
+    kn_mat Y = {0};
+    kn_kronsum_fit f = {0};
+    kn_found found = {0};
+    double theta[KN_COV_THETA], t0 = kn_clock(), t1, t2;
+    kn_cov cov = kn_cov_between(&p->spec.sample);
+    *gp = (kn_gp){.method = &kn_method_kronsum,
+                  .N = p->X.rows,
+                  .F = p->X.cols,
+                  .T = p->Y.T,
+                  .P = p->Y.T,
+                  .pca = true};
+    KN_TRY(check_size(ctx, p));
+    KN_TRY(kn_alloc(ctx, 1, sizeof(own), &memory));
+    gp->own = memory;
+    own *o = memory;
+    o->limits = p->options->search.limits;
+    o->journal = p->options->search.journal;
+    KN_TRY(kn_kronsum_numbers(ctx, &p->Y, NULL, &Y));
+    KN_TRY(prepare(ctx, p, Y, info, &found, &o->P));
+    gp->spec = p->spec;
+    kn_cov_theta(&cov, &found.at, theta);
+    t1 = kn_clock();
+    kn_kronsum_case of = {.spec = &p->spec,
+                          .theta = theta,
+                          .P = o->P,
+                          .X = p->X,
+                          .Y = Y,
+                          .groups = &p->groups,
+                          .limits = o->limits,
+                          .stage = "covariances"};
+    KN_TRY(search(ctx, p, &of, o, &f, info));
+    KN_TRY(assemble(ctx, &f, gp));
+    record(gp, &f, &found, info);
+    kn_kronsum_fit_clear(&f);
+    kn_mat_clear(&Y);
+    t2 = kn_clock();
+    KN_TRY(kn_fit_cv(ctx, gp, p, info));
+    o->journal = NULL;
+    o->limits.deadline = 0;
+    info->seconds_basis = t1 - t0;
+    info->seconds_fit = t2 - t1;
+    info->seconds_reference = kn_clock() - t2;
+out:
+    kn_kronsum_fit_clear(&f);
+    kn_mat_clear(&Y);
+    if (status != KN_OK)
+        kn_gp_clear(gp);
+    return status;
+}
+
+/* ---- folds -------------------------------------------------------------------------------------
+ */
+
+/* C and S of a fold at R0, tau and shrinkage as they were found. */
+static kn_status refit(kn_ctx *ctx, const kn_refit *r, kn_part *part, double *clamped)
+{
+    kn_status status;
+    const kn_gp *gp = r->gp;
+    const own *o = gp->own;
+    const kn_decomp *R0 = &gp->latent.cell[0].R0;
+    kn_mat Y = {0}, ignored = {0};
+    kn_kronsum_fit f = {0};
+    kn_kronsum_case of = {.spec = &gp->spec,
+                          .theta = R0->theta,
+                          .tau = r->groups.n > 0 ? R0->gamma : 0,
+                          .P = kn_at_most(o->P, (r->n - 1) / 2),
+                          .X = r->X,
+                          .groups = &r->groups,
+                          .limits = o->limits};
+    ptrdiff_t h = r->Xs.rows;
+    KN_TRY(kn_kronsum_numbers(ctx, &r->Y, r->mu, &Y));
+    of.Y = Y;
+    KN_TRY(kn_kronsum_fit_new(ctx, &of, &f));
+    KN_TRY(learn(ctx, o, r->number, &f));
+    KN_TRY(kn_check_cancel(ctx)); /* a fold that was not learned to its end is none */
+    KN_TRY(kn_mat_new(ctx, h, gp->T, &part->mean));
+    KN_TRY(kn_mat_new(ctx, h, gp->T, &part->var));
+    KN_TRY(kn_latent_predict(ctx, &f.latent, &(kn_newcomers){.X = r->Xs}, part->mean, part->var,
+                             clamped));
+    if (r->X_alone.data) {
+        KN_TRY(kn_mat_new(ctx, h, gp->T, &part->alone));
+        KN_TRY(kn_mat_new(ctx, h, gp->T, &ignored));
+        KN_TRY(kn_latent_predict(ctx, &f.latent, &(kn_newcomers){.X = r->X_alone}, part->alone,
+                                 ignored, clamped));
+    }
+    KN_TRY(kn_mat_copy(ctx, f.k.Q, &part->B));
+out:
+    kn_kronsum_fit_clear(&f);
+    kn_mat_clear(&ignored);
+    kn_mat_clear(&Y);
+    return status;
+}
+
+static kn_status cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out)
+{
+    return kn_refit_cv(ctx, gp, problem, refit, out);
+}
+
+/* ---- what it keeps -----------------------------------------------------------------------------
+ */
+
+/* "shrinkage": nu (-1: infinite), components of the structured model, evaluations (-1: no limit) */
+static kn_status arrays(kn_gp *gp, kn_arrays *a)
+{
+    kn_status status;
+    own *o = gp->own;
+    double *data = NULL;
+    KN_TRY(kn_components_arrays(gp, a));
+    if (a->reading) {
+        void *memory;
+        KN_TRY(kn_alloc(a->ctx, 1, sizeof *o, &memory));
+        gp->own = o = memory;
+        KN_TRY(a->doubles(a, "shrinkage", 3, KN_ANY, &data));
+        *o = (own){.nu = data[0] < 0 ? INFINITY : data[0], .limits = {.evals_left = -1}};
+        bool sound = isfinite(data[0]) && data[1] >= 1 && data[1] <= (double)gp->T &&
+                     data[2] >= -1 && data[2] < 1e9 && gp->W.data && gp->P == gp->T;
+        o->P = sound ? (ptrdiff_t)data[1] : 1;
+        o->limits.evals_left = sound ? (int)data[2] : -1;
+        kn_free(data);
+        return sound ? KN_OK : a->bad(a, "shrinkage");
+    }
+    o->kept[0] = isinf(o->nu) ? -1 : o->nu;
+    o->kept[1] = (double)o->P;
+    o->kept[2] = o->limits.evals_left;
+    data = o->kept;
+    KN_TRY(a->doubles(a, "shrinkage", 3, KN_ANY, &data));
+out:
+    return status;
+}
+
+static void clear(kn_gp *gp)
+{
+    kn_free(gp->own);
+}
+
+static double bytes(const kn_gp *gp)
+{
+    return kn_components_bytes(gp) + 8 * (double)gp->T * (double)gp->T;
+}
+
+/* Estimated from those held out; without them it is S_jj (1 + tau) [METHOD 1d] */
+static bool known_noise(kn_gp *gp)
+{
+    (void)gp;
+    return false;
+}
+
+static ptrdiff_t batch(const kn_gp *gp)
+{
+    (void)gp;
+    return 1;
+}
+
+static void need_settle(kn_need_shape *s)
+{
+    s->P = s->T;
+    s->given_basis = true; /* no fold finds one in the N x N Gram matrix */
+}
+
+static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_need_shape few = *s;
+    ptrdiff_t T = s->T, h, n;
+    kn_held begin = r->now, gram;
+    few.given_basis = false;
+    few.P = kn_components_most(s->N, T, s->N);
+    kn_rehearse_stage(r, "gram");
+    if (s->N <= KN_MANY)
+        kn_gram_need(r, &few);
+    gram = r->now;
+    kn_hold_d(r, KN_NEED_WORK, s->N, T);
+    kn_rehearse_stage(r, "components");
+    kn_components_need(r, &few);
+    kn_rehearse_stage(r, "shrinkage");
+    kn_kronsum_choose_need(r, &few);
+    kn_rehearse_stage(r, "covariances");
+    kn_kronsum_fit_need(r, &few);
+    kn_hold_d(r, KN_NEED_BASIS, 2 * T, T);
+    kn_let_go(r, gram);
+    kn_hold_d(r, KN_NEED_BASIS, 2 * T, T);
+    kn_latent_need(r, s);
+    kn_rehearse_stage(r, "folds");
+    for (int k = 0; k < s->folds; k++) {
+        h = (s->N + s->folds - 1 - k) / s->folds;
+        n = s->N - h;
+        few.N = n;
+        few.M = s->M < s->N ? kn_at_most(s->M, n) : n;
+        kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * T);
+        kn_hold_d(r, KN_NEED_BASIS, T, T + 1);
+        kn_held mark = r->now;
+        kn_refit_need(r, s, n, h);
+        kn_hold_d(r, KN_NEED_WORK, n, T);
+        kn_kronsum_fit_need(r, &few);
+        kn_let_go(r, mark);
+    }
+    kn_let_go_of(r, begin, gram);
+}
+
+const kn_method kn_method_kronsum = {
+    .name = "kronsum",
+    .title = "MT-Kronsum",
+    .low_rank = true,
+    .own_deviance = true,
+    .fit = fit,
+    .predict = kn_components_predict,
+    .loo = kn_components_loo,
+    .cv = cv,
+    .block = kn_components_block,
+    .covariance = kn_components_covariance,
+    .law = kn_kronsum_law,
+    .law_block = kn_kronsum_law_block,
+    .known_noise = known_noise,
+    .group_noise = kn_components_group_noise,
+    .group_share = kn_components_group_share,
+    .arrays = arrays,
+    .clear = clear,
+    .bytes = bytes,
+    .batch = batch,
+    .need = {need_settle, need_fit, kn_components_maps_need, kn_components_block_need},
+};

@@ -1,0 +1,13 @@
+/* The law of a whole map under MT-Kronsum                                       [METHOD 1g, 8j] */
+#ifndef KN_GP_KRONSUM_LAW_H
+#define KN_GP_KRONSUM_LAW_H
+
+#include "gp/law.h"
+
+/* V = I, W = Q^-T, log_det = ln|S| with S = QQ' of the part: a = e W, d = 1 + tau, v the variance
+ * of each component; of members of a known group v has tau less, which d has too much. */
+kn_status kn_kronsum_law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *out);
+kn_status kn_kronsum_law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
+                               kn_mat y, kn_mat V, double *scale);
+
+#endif
