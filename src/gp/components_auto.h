@@ -1,4 +1,4 @@
-/* R0 at a few components, then the number of components at that     [METHOD 3b, 2 components auto] */
+/* R0 at a few components, then the number of components at that     [METHOD 3b, 2] */
 #ifndef KN_GP_COMPONENTS_AUTO_H
 #define KN_GP_COMPONENTS_AUTO_H
 

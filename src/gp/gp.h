@@ -30,7 +30,8 @@ typedef struct kn_gp {
     double *psi;     /* T  variance that each is measured in; NULL: 1 */
     kn_mat D0;       /* directions kept (complement.h) x T, float32 numbers; none: no such mean */
     double *outside; /* T  what of each is outside the basis; NULL: 1 - |row j of B|^2 */
-    void *own;       /* of a method without components; of latent it has X and groups only */
+    void *own;       /* of a method without components, which has X and groups of latent only; or what
+                      * else a method keeps */
     double *noise;   /* T  noise variance of each response [METHOD 1d] */
     double *slope;   /* T  by which held-out means are drawn to the mean of training; NULL: 1 */
     double *energy;  /* P  |z_p|^2 of principal components of many samples, while fitting */

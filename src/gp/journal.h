@@ -16,9 +16,9 @@ typedef enum kn_step_kind { /* values are in files: never renumbered */
                             KN_STEP_COMPONENTS = 3,
                             KN_STEP_CELL = 4,
                             KN_STEP_RESPONSE = 5,
-                            KN_STEP_KRONSUM = 6,
                             KN_STEP_LOADINGS = 7,
                             KN_STEP_CONVOLUTION = 8,
+                            KN_STEP_COVARIANCES = 6,
 } kn_step_kind;
 
 typedef struct kn_step {

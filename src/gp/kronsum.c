@@ -118,7 +118,7 @@ static kn_status find_tau(kn_ctx *ctx, const kn_fit_problem *p, kn_kronsum_case 
     kn_kronsum_fit f = {0};
     kn_journal *journal = p->options->search.journal;
     double at = (double)of->P;
-    kn_step step = {KN_STEP_KRONSUM, &at, sizeof at, &of->tau, sizeof of->tau, false};
+    kn_step step = {KN_STEP_COVARIANCES, &at, sizeof at, &of->tau, sizeof of->tau, false};
     if (of->groups->n == 0)
         return KN_OK;
     KN_TRY(kn_journal_recall(ctx, journal, &step));
@@ -155,7 +155,7 @@ static kn_status learn(kn_ctx *ctx, const own *o, int which, kn_kronsum_fit *f)
     double at[] = {which, (double)o->P, o->nu, f->of.tau}, *out = NULL;
     KN_TRY(kn_alloc_d(ctx, 2 * n + 5, &out));
     kn_step step = {
-        KN_STEP_KRONSUM, at, sizeof at, out, (2 * n + 5) * (ptrdiff_t)sizeof *out, false};
+        KN_STEP_COVARIANCES, at, sizeof at, out, (2 * n + 5) * (ptrdiff_t)sizeof *out, false};
     KN_TRY(kn_journal_recall(ctx, o->journal, &step));
     double *end = out + 2 * n;
     if (!step.known) {
@@ -184,21 +184,18 @@ out:
 /* ---- the fit -----------------------------------------------------------------------------------
  */
 
-/* What a cancelled search leaves: the structured model, which takes one evaluation. */
+/* Cancelled before C and S are looked for, there is no model; while they are, the best so far. */
 static kn_status search(kn_ctx *ctx, const kn_fit_problem *p, kn_kronsum_case *of, own *o,
-                        kn_kronsum_fit *f, kn_fit_info *info)
+                        kn_kronsum_fit *f)
 {
-    kn_status status = find_tau(ctx, p, of);
-    if (status == KN_OK)
-        status = find_nu(ctx, p, of, &o->nu);
-    if (status == KN_ERR_CANCELLED) {
-        o->nu = INFINITY;
-        info->stop = KN_STOP_CANCELLED;
-        status = KN_OK;
-    }
-    KN_TRY(status);
+    kn_status status;
+    KN_TRY(find_tau(ctx, p, of));
+    KN_TRY(find_nu(ctx, p, of, &o->nu));
     KN_TRY(kn_kronsum_fit_new(ctx, of, f));
     KN_TRY(learn(ctx, o, -1, f));
+    if (isfinite(o->nu))
+        kn_log(ctx, KN_LOG_INFO, "log-likelihood %.2f by EM, %.2f after %d evaluations",
+               f->learned.em_lml, f->learned.lml, f->learned.evals);
     if (f->learned.floored)
         kn_log(ctx, KN_LOG_WARNING,
                "responses depend on each other linearly, or nearly: the covariance of noise is "
@@ -216,7 +213,7 @@ static void record(const kn_gp *gp, const kn_kronsum_fit *f, const kn_found *fou
     info->rank_residual = gp->latent.cell[0].R0.residual;
     info->lml = l->lml;
     info->evaluations_inner += l->evals;
-    info->stop = info->stop == KN_STOP_CANCELLED ? info->stop : l->stop;
+    info->stop = l->stop;
     info->projected_gradient = l->projected;
     info->rho = info->length = NAN;
     if (!gp->spec.additive && kn_cov_is_rho_length(&gp->spec.sample))
@@ -270,7 +267,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
                           .groups = &p->groups,
                           .limits = o->limits,
                           .stage = "covariances"};
-    KN_TRY(search(ctx, p, &of, o, &f, info));
+    KN_TRY(search(ctx, p, &of, o, &f));
     KN_TRY(assemble(ctx, &f, gp));
     record(gp, &f, &found, info);
     kn_kronsum_fit_clear(&f);

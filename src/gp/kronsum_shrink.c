@@ -104,8 +104,12 @@ static kn_status judged(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_c
     kn_status status;
     kn_journal *journal = p->options->search.journal;
     double at[] = {number, (double)of->P, of->tau};
-    kn_step step = {
-        KN_STEP_KRONSUM, at, sizeof at, density, KN_SHRINKAGES * (ptrdiff_t)sizeof *density, false};
+    kn_step step = {KN_STEP_COVARIANCES,
+                    at,
+                    sizeof at,
+                    density,
+                    KN_SHRINKAGES * (ptrdiff_t)sizeof *density,
+                    false};
     KN_TRY(kn_journal_recall(ctx, journal, &step));
     if (step.known)
         goto out;

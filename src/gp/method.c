@@ -7,8 +7,8 @@
 #include "gp/kronsum.h"
 #include "gp/mtgpr.h"
 #include "gp/smtgpr.h"
+#include "gp/smtgpr_noise.h"
 #include "gp/stgpr.h"
-#include "gp/whitened.h"
 
 static const kn_method *const METHODS[] = {&kn_method_smtgpr,    &kn_method_stgpr,
                                            &kn_method_kronprod,  &kn_method_kronsum,
@@ -36,11 +36,7 @@ const kn_method *kn_method_find(const char *name)
 const kn_method *kn_method_of(const char *name, kn_noise noise)
 {
     const kn_method *m = kn_method_find(name);
-    if (m != &kn_method_smtgpr)
-        return m;
-    return noise == KN_NOISE_WHITENED ? &kn_method_whitened
-           : noise == KN_NOISE_AUTO   ? &kn_method_noise_auto
-                                      : m;
+    return m == METHODS[0] ? kn_smtgpr_with(noise) : m;
 }
 
 void kn_fit_problem_clear(kn_fit_problem *p)

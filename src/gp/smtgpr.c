@@ -211,8 +211,8 @@ out:
 
 /* R0 and everything inside at the basis that was chosen. The additive R0 is found with a number of
  * components of its own and then held [METHOD 3b]; else it is searched for with these. */
-static kn_status search(kn_ctx *ctx, kn_fit_problem *p, const kn_basis *basis, kn_components_pilot *found,
-                        kn_engine *e, kn_fit_info *info)
+static kn_status search(kn_ctx *ctx, kn_fit_problem *p, const kn_basis *basis,
+                        kn_components_pilot *found, kn_engine *e, kn_fit_info *info)
 {
     kn_status status = KN_OK;
     ptrdiff_t most = kn_pilot_components(p, basis->Z.cols);

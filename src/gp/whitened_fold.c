@@ -1,15 +1,8 @@
-/* Whitened noise held out: psi, B, c, d, c0, d0 of a fold are its own, R0 is held   [METHOD 5b, 1f]
- *
- *     mean = mu + L (B Psi^1/2)' + smooth (Y_tr - 1 mu')     smooth = RU diag(c0/(c0 r + d0)) U'
- *     L = mean_lat - smooth Z
- *
- * smooth is h x n for all responses: a fold keeps nothing of the size of D0, unless what was
- * missing is filled in by the fold itself, whose responses the maps do not have; then it keeps its
- * D0. */
+#include "gp/whitened_fold.h"
+
 #include "gp/complement.h"
-#include "gp/cv_refit.h"
 #include "gp/predict.h"
-#include "gp/whitened.h"
+#include "gp/whitened_model.h"
 
 /* Where predictions of a part go: of people as they are, or of no batch. */
 typedef struct places {

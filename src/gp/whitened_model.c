@@ -1,17 +1,9 @@
-/* The likelihood of whitened responses at R0                                         [METHOD 1f]
- *
- *     Z = Yw B     A = U'Z     D = U'Yw - A B'     e_n = |D_n|^2
- *     LML = sum_p LML_p + LML_0 - N/2 sum ln psi_j
- *     LML_0 = -1/2 [N(T-P) ln 2pi + (T-P) sum ln(c0 r_n + d0) + sum e_n/(c0 r_n + d0)]
- *
- * LML_0/(T-P) is the LML of one component whose squares are e/(T-P), but for nothing: its profile
- * is 1b's. Directions outside U have r = 0 and the rest of the energy. */
+#include "gp/whitened_model.h"
+
 #include <math.h>
 
-#include "gp/complement.h"
 #include "gp/engine.h"
 #include "gp/profile.h"
-#include "gp/whitened.h"
 
 static const double EMPTY = 1e-12; /* of the energy: rounding */
 

@@ -121,6 +121,19 @@ static void add_signal(text *t, const kn_model *m)
         add(t, "none of it predicts: everybody is expected to have the mean\n");
 }
 
+static void add_basis(text *t, const kn_model *m)
+{
+    const kn_fit_info *info = &m->info;
+    if (info->basis_columns == 0)
+        return;
+    add(t, "basis: %s, %td columns, ", *info->basis ? info->basis : "given", info->basis_columns);
+    if (m->gp.axes)
+        add(t, "of which the components are the principal axes (%td)", m->gp.P);
+    else
+        add(t, "which are the components");
+    add(t, "; it holds %.0f %% of a shift of all responses alike\n", 100 * info->basis_constant);
+}
+
 static void add_groups(text *t, const kn_model *m)
 {
     static const char *const by[] = {"", "a column", "ids that repeat", "covariates that repeat"};
@@ -288,6 +301,7 @@ kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "model is a null pointer");
     add(&t, "%s", "");
     add_signal(&t, m);
+    add_basis(&t, m);
     add_groups(&t, m);
     add_covariates(&t, m);
     add_sites(&t, m);

@@ -35,7 +35,7 @@ for c in fit adapt predict score overlap change centiles export simulate reprodu
 done
 kronorm fit --completion
 check "and the words that they take" test "$(sed -n 's/^--noise: //p; s/^--rank: //p' "$logs/out" | tr '\n' /)" = \
-    "structured iso/auto full/"
+    "structured iso whitened auto/auto full/"
 kronorm help fit
 cp "$logs/out" "$logs/page"
 kronorm fit --help
@@ -84,7 +84,7 @@ misused "no output" " fit: -o, --output is needed (see 'kronorm fit --help')" fi
 misused "no model" " score: a model file is needed (see 'kronorm score --help')" score -c a.csv -o d
 misused "a stray word" " fit: 'b.csv' belongs to no option (see 'kronorm fit --help')" fit -c a.csv b.csv
 misused "a word that is no choice" \
-    " fit: --noise is 'white', expected structured|iso (see 'kronorm fit --help')" fit --noise white
+    " fit: --noise is 'white', expected structured|iso|whitened|auto (see 'kronorm fit --help')" fit --noise white
 misused "a number that is none" \
     " fit: --folds is 'ten', expected a whole number (see 'kronorm fit --help')" fit --folds ten
 misused "a map that is none" \

@@ -1,7 +1,9 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
+#include "io/gifti.h"
 #include "io/image.h"
+#include "io/surface.h"
 
 enum { MAX_VOXELS = 1 << 22 };
 
@@ -31,10 +33,27 @@ static void read_image(kn_ctx *ctx, const char *name, const void *bytes, size_t 
     kn_image_clear(&image);
 }
 
+/* The same bytes as a surface: whatever is taken for one has vertices that exist. */
+static void read_surface(kn_ctx *ctx, const void *bytes, size_t n)
+{
+    kn_source source = kn_source_of("x.gii", bytes, (ptrdiff_t)n);
+    kn_gifti gifti;
+    kn_surface surface;
+    if (kn_gifti_read_source(ctx, &source, false, &gifti) != KN_OK)
+        return;
+    if (kn_surface_of(ctx, "x.gii", &gifti, &surface) == KN_OK)
+        for (ptrdiff_t k = 0; k < 3 * surface.triangles; k++)
+            if (surface.corner[k] < 0 || surface.corner[k] >= surface.vertices)
+                abort();
+    kn_surface_clear(&surface);
+    kn_gifti_clear(&gifti);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     kn_ctx *ctx = kn_ctx_new();
     read_image(ctx, "x.gii", data, size);
+    read_surface(ctx, data, size);
     read_image(ctx, "x.mgh", data, size);
     kn_ctx_free(ctx);
     return 0;

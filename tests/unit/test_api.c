@@ -85,7 +85,7 @@ static void options_out_of_range_are_refused_by_name(void **state)
     CASE("joint optimisers", o.optimiser = KN_TNEWTON);
     CASE("theta is for iso noise", o.theta_start = theta);
     CASE("method is 'magic', expected smtgpr|", o.method = "magic");
-    CASE("noise is 7, expected 0 to 1", o.noise = 7);
+    CASE("noise is 7, expected 0 to 3", o.noise = 7);
     CASE("theta has 3 values, these kernels have 7",
          (o.noise = KN_NOISE_ISO, o.theta_start = theta, o.n_theta_start = 3));
     CASE("theta value 2 is 6",
@@ -376,14 +376,15 @@ static void any_failing_allocation_leaks_nothing(void **state)
 {
     (void)state;
     kn_mat X = ref_normal(&rng, 9, 2), Y = ref_normal(&rng, 9, 4);
-    for (int which = 0; which < 3; which++) {
+    static const kn_noise NOISE[] = {KN_NOISE_STRUCTURED, KN_NOISE_ISO, KN_NOISE_WHITENED,
+                                     KN_NOISE_AUTO};
+    for (int n = 0; n < 5; n++) {
         kn_status status = KN_ERR_MEMORY;
         long k = 0;
         size_t before = kn_memory_now(ctx);
         while (status == KN_ERR_MEMORY && k < 20000) { /* the sanitizer run looks for leaks */
             kn_fail_allocation(ctx, ++k);
-            status = which < 2 ? everything(X, Y, which ? KN_NOISE_ISO : KN_NOISE_STRUCTURED)
-                               : everything_by_mtgpr(X, Y);
+            status = n < 4 ? everything(X, Y, NOISE[n]) : everything_by_mtgpr(X, Y);
             assert_true(kn_memory_now(ctx) == before);
         }
         kn_fail_allocation(ctx, 0);

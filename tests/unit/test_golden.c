@@ -345,7 +345,7 @@ static void structured_folds(const char *dir)
     kn_responses Y = kn_responses_of(view(in.Y), &s);
     kn_spec spec = {.sample = cov_of("linear+se", in.X.cols)};
     bool given = strcmp(json_string_value(json_object_get(expected, "basis")), "given") == 0;
-    kn_gp_options o = {.components = in.B.cols, .folds = 0};
+    kn_gp_options o = {.components = in.B.cols, .axes_given = true, .folds = 0};
     o.search = (kn_search_options){.rho = ref_number(expected, "rho"),
                                    .length = ref_number(expected, "length"),
                                    .seed = 1};

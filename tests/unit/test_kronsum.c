@@ -52,7 +52,7 @@ static kn_mat scaled(kn_mat M, double by)
 /* O = 0.6 (I + 2/3 G) where groups have 0.4 in common: the factor goes to S. */
 static double take_groups(problem *p, kn_mat O)
 {
-    int code[64];
+    int code[128];
     double off = 0;
     for (ptrdiff_t i = 0; i < O.rows; i++) {
         code[i] = (int)i;
@@ -354,7 +354,8 @@ static problem draw(shape s)
                  .C = wishart(s.T, s.rank, 1),
                  .S = wishart(s.T, s.T + 2, s.noise),
                  .tau = s.groups > 0 ? 0.7 : 0};
-    int code[16];
+    int code[128];
+    assert_true(s.N <= 128);
     for (int i = 0; i < s.N; i++)
         code[i] = i % (s.groups > 0 ? s.groups : 1);
     if (s.groups > 0)

@@ -16,7 +16,7 @@ static void every_row_is_complete(void **state)
         assert_ptr_equal(kn_method_find(m->name), m);
         assert_true(m->fit && m->predict && m->loo && m->cv && m->block && m->covariance);
         assert_true(m->known_noise && m->arrays && m->bytes && m->batch);
-        assert_true(m->alone == (m->clear != NULL)); /* something of its own, and who clears it */
+        assert_true(!m->alone || m->clear); /* something of its own, and who clears it */
         assert_false(m->alone && (m->components || m->identity || m->held_out_once));
     }
 }
@@ -56,6 +56,11 @@ static void what_a_method_has_no_use_for_is_refused_by_name(void **state)
     CASE("stgpr", NULL, s.rho = 0.5);
     CASE("stgpr", "STGPR has no use for rho: a plain fit starts from theta",
          (s.rho = 0.5, s.plain = true));
+    CASE("kronsum",
+         "MT-Kronsum has no use for components: its covariances of signal and noise are free",
+         s.components = 3);
+    CASE("kronsum", NULL, s.shrinkage = KN_SHRINKAGE_INF);
+    CASE("smtgpr", "S-MTGPR has no use for shrinkage: it is MT-Kronsum's", s.shrinkage = 100);
 #undef CASE
     for (int i = 0; i < n; i++) {
         kn_status status = kn_settings_check_method(ctx, &cases[i].s);

@@ -13,6 +13,8 @@
 #include "gp/kronsum.h"
 #include "gp/mtgpr.h"
 #include "gp/smtgpr.h"
+#include "gp/smtgpr_noise.h"
+#include "gp/smtgpr_whitened.h"
 #include "gp/stgpr.h"
 #include "io/scratch.h"
 #include "work/fit.h"
@@ -114,6 +116,10 @@ static const trial TRIALS[] = {
      .s = {FIT(smtgpr, 100, 1500, 30), .folds = 5, .iso = true, .rotated = true},
      .task = "linear+se+iso"},
     {.name = "given basis", .s = {FIT(smtgpr, 150, 5000, 8), .folds = 10, .given_basis = true}},
+    {.name = "axes of a basis",
+     .s = {FIT(smtgpr, 150, 5000, 0), .folds = 10, .given_basis = true, .span = 40}},
+    {.name = "some axes of a basis",
+     .s = {FIT(smtgpr, 150, 5000, 5), .folds = 10, .given_basis = true, .span = 60}},
     {.name = "rank", .s = {LOW(1100, 150, 5, 200), .folds = 4}, .rank = 200},
     {.name = "rank auto, not enough",
      .s = {FIT(smtgpr, 1000, 20, 3), .stats = 1},
@@ -142,6 +148,20 @@ static const trial TRIALS[] = {
            .factors = 3,
            .complement = true},
      .rank = 5},
+    {.name = "whitened", .s = {FIT(whitened, 150, 150, 10), .folds = 10}},
+    {.name = "whitened, auto", .s = {FIT(whitened, 200, 60, 0), .folds = 5}},
+    {.name = "whitened, many", .s = {FIT(whitened, 40, 20000, 5), .folds = 10}},
+    {.name = "whitened, additive",
+     .s = {FIT(whitened, 300, 150, 10), .folds = 10, .stats = 3, .sites = 12},
+     .additive = true},
+    {.name = "whitened, rank",
+     .s = {.method = &kn_method_whitened, .N = 600, .T = 100, .P = 5, .M = 60, .folds = 4},
+     .rank = 60},
+    {.name = "noise auto", .s = {FIT(noise_auto, 200, 300, 5), .folds = 5}},
+    {.name = "noise auto, many", .s = {FIT(noise_auto, 40, 20000, 5), .folds = 10}},
+    {.name = "scoring, whitened",
+     .s = {FIT(whitened, 50, 5000, 5), .folds = 5},
+     .new_samples = 800},
     {.name = "kronsum", .s = {FIT(kronsum, 200, 60, 0), .folds = 5, .stats = 3}, .additive = true},
     {.name = "kronsum, many responses",
      .s = {FIT(kronsum, 220, 200, 0), .folds = 3, .stats = 3},
@@ -154,7 +174,7 @@ static const trial TRIALS[] = {
      .s = {FIT(kronsum, 150, 40, 0), .folds = 5, .stats = 3, .groups = 50},
      .additive = true},
     {.name = "kronsum, sites",
-     .s = {FIT(kronsum, 300, 50, 0), .folds = 5, .stats = 3, .sites = 6},
+     .s = {FIT(kronsum, 300, 50, 0), .folds = 5, .stats = 4, .sites = 6},
      .additive = true},
     {.name = "convolved",
      .s = {FIT(convolved, 120, 150, 10), .folds = 10, .stats = 3},
@@ -206,6 +226,14 @@ static void draw(ptrdiff_t N, ptrdiff_t T, double *X, float *Y)
                                    sin(X[N + i] * (double)(1 + j % 5)) + kn_rng_normal(&rng));
 }
 
+static int noise_of(const trial *t)
+{
+    return t->s.iso                               ? KN_NOISE_ISO
+           : t->s.method == &kn_method_whitened   ? KN_NOISE_WHITENED
+           : t->s.method == &kn_method_noise_auto ? KN_NOISE_AUTO
+                                                  : KN_NOISE_STRUCTURED;
+}
+
 static kn_settings settings_of(const trial *t)
 {
     kn_settings o;
@@ -213,8 +241,9 @@ static kn_settings settings_of(const trial *t)
     o.method = t->s.method->name;
     if (t->full)
         o.calibrate = KN_CALIBRATE_FULL;
-    o.components = t->s.given_basis ? 0 : (int)t->s.P;
-    o.noise = t->s.iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
+    o.components = t->s.given_basis && t->s.span == 0 ? 0 : (int)t->s.P;
+    o.basis_axes = t->s.span > 0 ? KN_AXES_PRINCIPAL : KN_AXES_GIVEN;
+    o.noise = noise_of(t);
     o.folds = t->s.folds;
     o.plain = t->s.plain;
     o.noise_rank = (int)t->s.factors;
@@ -240,10 +269,11 @@ static kn_need_shape fit_peak(kn_ctx *ctx, const trial *t, double *peak, kn_mode
     float *Y = test_calloc((size_t)(s.N * s.T), sizeof *Y);
     draw(s.N, s.T, X, Y);
     if (s.given_basis) {
-        B = test_calloc((size_t)(s.T * s.P), sizeof *B);
+        ptrdiff_t columns = s.span > 0 ? s.span : s.P;
+        B = test_calloc((size_t)(s.T * columns), sizeof *B);
         for (ptrdiff_t j = 0; j < s.T; j++)
-            B[j % s.P * s.T + j] = 1;
-        o.basis_view = kn_view_cols(B, s.T, s.P);
+            B[j % columns * s.T + j] = 1;
+        o.basis_view = kn_view_cols(B, s.T, columns);
     }
     int *group = test_calloc((size_t)s.N, sizeof *group);
     for (ptrdiff_t i = 0; i < s.N; i++)
@@ -308,8 +338,9 @@ static kn_need_shape scoring_peak(kn_ctx *ctx, const trial *t, double *peak)
     char options[256];
     snprintf(options, sizeof options,
              "covariates=people.csv responses=y.npy method=%s folds=%d max_evals=2 output=model "
-             "force=yes%s",
-             t->s.method->name, t->s.folds, t->s.P > 0 ? " components=5" : "");
+             "force=yes%s%s",
+             t->s.method->name, t->s.folds, t->s.P > 0 ? " components=5" : "",
+             noise_of(t) == KN_NOISE_WHITENED ? " noise=whitened" : "");
     assert_ok(ctx, fit_files(ctx, options, &model));
     kn_model_free(model);
     assert_ok(ctx, kn_model_open(ctx, "model", &model));

@@ -1,14 +1,10 @@
-/* {noise=auto}: structured or whitened noise, by people held out                     [METHOD 1f]
- *
- *     g_i = ln p_whitened(map of i) - ln p_structured(map of i)     i held out, the same folds
- *     whitened where mean g > sd g/sqrt(n); of rows that share noise n are the groups' means
- *
- * Both have R0 and the number of components that structured noise has found. */
+#include "gp/smtgpr_noise.h"
+
 #include <math.h>
 
 #include "gp/cv_deal.h"
 #include "gp/smtgpr.h"
-#include "gp/whitened.h"
+#include "gp/smtgpr_whitened.h"
 
 /* What both say of those held out. */
 typedef struct comparison {
@@ -199,3 +195,10 @@ const kn_method kn_method_noise_auto = {
     .fit = fit,
     .need = {need_settle, need_fit, need_maps, need_block},
 };
+
+const kn_method *kn_smtgpr_with(kn_noise noise)
+{
+    return noise == KN_NOISE_WHITENED ? &kn_method_whitened
+           : noise == KN_NOISE_AUTO   ? &kn_method_noise_auto
+                                      : &kn_method_smtgpr;
+}

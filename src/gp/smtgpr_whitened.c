@@ -1,5 +1,5 @@
 /* S-MTGPR with whitened noise: the fit, and what is asked of it                      [METHOD 1f] */
-#include "gp/whitened.h"
+#include "gp/smtgpr_whitened.h"
 
 #include <math.h>
 
@@ -14,7 +14,9 @@
 #include "gp/noise.h"
 #include "gp/pilot.h"
 #include "gp/predict.h"
+#include "gp/whitened_fold.h"
 #include "gp/whitened_loo.h"
+#include "gp/whitened_model.h"
 
 static const double FLOPS = 4e10, LONG = 10; /* a second, measured on two cores; seconds */
 

@@ -1,0 +1,49 @@
+#!/bin/sh
+# MT-Kronsum: fits of a table of regions, what it refuses, groups.
+. "$(dirname "$0")/lib.sh"
+make_visits
+said() { grep -qF -e "$1" "$logs/err"; }
+shows() { # model, expression: a line of info
+    kronorm info "$1"
+    grep -q -e "$2" "$logs/out"
+}
+same() { cmp -s "$1" "$2"; }
+
+works "a study with regions" simulate --samples 60 --patients 4 --regions 8 -o study
+fit_regions() { # promise, model, options ...
+    promise=$1 model=$2
+    shift 2
+    works "$promise" fit -c study/train_participants.tsv -y study/train_regions.csv --method kronsum -o "$model" "$@"
+}
+fit_regions "kronsum fits regions" a.safetensors --seed 3
+check "... and says what it will take" said "two full covariances of 8 responses"
+check "... and how the shrinkage was chosen" said "shrinkage inf: mean log density of held-out maps"
+fit_regions "the same again" b.safetensors --seed 3
+check "... is the same bytes" same a.safetensors b.safetensors
+fit_regions "a shrinkage that is given" given.safetensors --shrinkage 300
+fit_regions "no shrinkage" free.safetensors --shrinkage 0
+fit_regions "nothing but shrinkage" inf.safetensors --shrinkage inf
+for model in a free inf; do
+    works "scores by $model" score $model.safetensors -c study/test_participants.tsv -y study/test_regions.csv -o scored_$model
+done
+works "predicts" predict a.safetensors -c study/test_participants.tsv -o predicted
+
+# ---- what it refuses
+head -9 study/train_participants.tsv >few_x.tsv
+head -9 study/train_regions.csv >few_y.csv
+misused "as many responses as samples" \
+    ": kronsum fits two full 8 x 8 covariances: 8 responses from 8 samples is too many (T must be below N, at most 1500); use the default, its low-rank form, or --basis" \
+    fit -c few_x.tsv -y few_y.csv --use age --method kronsum -o few.safetensors
+misused "components with kronsum" \
+    " fit: --method kronsum has full covariances of signal and noise and no basis: --components has no meaning (see 'kronorm fit --help')" \
+    fit -c study/train_participants.tsv -y study/train_regions.csv --method kronsum -P 3 -o few.safetensors
+misused "a shrinkage that is none" \
+    " fit: --shrinkage is '-7', expected auto, inf or a number from 0 (see 'kronorm fit --help')" \
+    fit -c study/train_participants.tsv -y study/train_regions.csv --method kronsum --shrinkage -7 -o few.safetensors
+
+# ---- rows that share noise
+works "visits of people" fit -c visits.csv -y visits.csv --targets a,b,c,d --use age,sex --method kronsum -o groups.safetensors
+check "... are groups in info" shows groups.safetensors "^  groups: 30 of 60 rows, by ids that repeat; .* % of the noise"
+works "scored within their groups" score groups.safetensors -c visits.csv -y visits.csv --known-groups \
+    --training-rows plain -o known
+done_testing
