@@ -30,6 +30,13 @@ typedef enum kn_missing_responses {
     KN_RESPONSES_DROP = 1
 } kn_missing_responses;
 typedef enum kn_basis_axes { KN_AXES_PRINCIPAL = 0, KN_AXES_GIVEN = 1 } kn_basis_axes;
+typedef enum kn_on { KN_ON_COMPONENTS = 0, KN_ON_RESPONSES = 1 } kn_on;
+typedef enum kn_inducing {
+    KN_INDUCING_VARIATIONAL = 0,
+    KN_INDUCING_PITC = 1,
+    KN_INDUCING_NONE = 2
+} kn_inducing;
+typedef enum kn_widths { KN_WIDTHS_OWN = 0, KN_WIDTHS_SHARED = 1 } kn_widths;
 typedef enum kn_rules { KN_RULES_CURRENT = 0, KN_RULES_CLASSIC = 1 } kn_rules;
 enum { KN_RANK_AUTO = 0, KN_RANK_FULL = -1, KN_COMPONENTS_AUTO = 0 };
 enum { KN_SHRINKAGE_AUTO = -1, KN_SHRINKAGE_INF = -2 };
@@ -60,6 +67,8 @@ typedef struct kn_settings {
                         * and share noise in the additive model */
     /* which covariates are categories and so on, data/design.h; NULL: numbers alone */
     const struct kn_design_options *design;
+    const bool
+        *smooth_columns; /* of the covariates: those that `smooth` names; NULL: all numbers */
     const ptrdiff_t *table_order; /* N  the sample at each place of the table; NULL: in order */
 } kn_settings;
 

@@ -82,6 +82,10 @@ typedef struct kn_need_shape {
     double held;       /* bytes that stay with the input files, such as the text of a table */
     double reading;    /* bytes of work while responses are read */
     int threads;
+    /* of processes that share inducing values, as their options are; 0: the default */
+    int inducing, widths;
+    ptrdiff_t processes, points;
+    bool on_responses; /* tasks are the responses */
     bool chosen; /* settled by the method: components are chosen along a curve that ends at P */
 } kn_need_shape;
 

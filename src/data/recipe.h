@@ -119,6 +119,10 @@ kn_status kn_recipe_apply(kn_ctx *ctx, const kn_recipe *recipe, const kn_table *
 kn_status kn_recipe_interactions(kn_ctx *ctx, const kn_recipe *recipe, const char *text,
                                  kn_interaction **out, ptrdiff_t *n);
 
+/* *out = which columns of X are named in "age,bmi" as --smooth takes it; NULL: none is. Refuses
+ * names that are no covariates. Free with kn_free. */
+kn_status kn_recipe_smooth(kn_ctx *ctx, const kn_recipe *recipe, const char *text, bool **out);
+
 const char *kn_missing_name(kn_missing missing);              /* as --missing takes it */
 bool kn_missing_from_name(const char *name, kn_missing *out); /* false: there is none */
 

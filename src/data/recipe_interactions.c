@@ -1,4 +1,4 @@
-/* --interaction site:age,sex:age as columns of X. */
+/* --interaction site:age,sex:age and --smooth age,bmi as columns of X. */
 #include <string.h>
 
 #include "data/columns.h"
@@ -32,12 +32,13 @@ static char *colon_of(const kn_recipe *recipe, char *text)
     return strchr(text, ':');
 }
 
-static kn_status unknown(kn_ctx *ctx, const kn_recipe *recipe, kn_clip item, const char *name)
+static kn_status unknown(kn_ctx *ctx, const kn_recipe *recipe, const char *option, kn_clip item,
+                         const char *name)
 {
     kn_listing list = {.most = KN_NAMES_LISTED};
     for (ptrdiff_t k = 0; k < recipe->n; k++)
         kn_listing_add(&list, recipe->column[k].name);
-    return kn_fail(ctx, KN_ERR_ARGUMENT, "{interaction=%s}: no covariate '%s', there %s %s",
+    return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s=%s}: no covariate '%s', there %s %s", option,
                    item.text, kn_clipped(name).text, recipe->n == 1 ? "is" : "are", list.text);
 }
 
@@ -73,7 +74,7 @@ static kn_status read_pair(kn_ctx *ctx, const kn_recipe *recipe, char *text, kn_
     *colon = '\0';
     *out = (kn_interaction){find(recipe, text), find(recipe, colon + 1)};
     if (out->category < 0 || out->numeric < 0)
-        return unknown(ctx, recipe, item, out->category < 0 ? text : colon + 1);
+        return unknown(ctx, recipe, "interaction", item, out->category < 0 ? text : colon + 1);
     return check_pair(ctx, recipe, item, *out);
 }
 
@@ -111,5 +112,29 @@ out:
     } else {
         kn_free(memory);
     }
+    return status;
+}
+
+kn_status kn_recipe_smooth(kn_ctx *ctx, const kn_recipe *recipe, const char *text, bool **out)
+{
+    kn_status status;
+    kn_names names = {0};
+    void *memory = NULL;
+    *out = NULL;
+    if (!text)
+        return KN_OK;
+    KN_TRY(kn_names_split(ctx, "{smooth}", text, &names));
+    KN_TRY(kn_alloc(ctx, recipe->n, sizeof(bool), &memory));
+    for (ptrdiff_t i = 0; i < names.n; i++) {
+        ptrdiff_t k = find(recipe, names.name[i]);
+        if (k < 0)
+            KN_TRY(unknown(ctx, recipe, "smooth", kn_clipped(text), names.name[i]));
+        ((bool *)memory)[k] = true;
+    }
+    *out = memory;
+    memory = NULL;
+out:
+    kn_names_clear(&names);
+    kn_free(memory);
     return status;
 }

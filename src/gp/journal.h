@@ -17,6 +17,7 @@ typedef enum kn_step_kind { /* values are in files: never renumbered */
                             KN_STEP_CELL = 4,
                             KN_STEP_RESPONSE = 5,
                             KN_STEP_KRONSUM = 6,
+                            KN_STEP_CONVOLUTION = 8,
 } kn_step_kind;
 
 typedef struct kn_step {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "gp/convolved.h"
 #include "gp/kronprod.h"
 #include "gp/kronsum.h"
 #include "gp/smtgpr.h"
@@ -9,7 +10,7 @@
 #include "gp/stgpr.h"
 
 static const kn_method *const METHODS[] = {&kn_method_smtgpr, &kn_method_stgpr, &kn_method_kronprod,
-                                           &kn_method_kronsum};
+                                           &kn_method_kronsum, &kn_method_convolved};
 enum { N_METHODS = sizeof METHODS / sizeof *METHODS };
 
 int kn_method_count(void)

@@ -19,6 +19,16 @@ typedef struct kn_sharing {
     ptrdiff_t most; /* out: directions that are left, of the cell that has most of them */
 } kn_sharing;
 
+/* What tasks are, and how their processes are related, where a method leaves it open. */
+typedef struct kn_tasks_options {
+    kn_on on;
+    kn_inducing inducing;
+    kn_widths widths;
+    int latent, points;      /* latent processes, inducing inputs of each */
+    const bool *smooth;      /* of the raw covariates: those to smooth over; NULL: all numbers */
+    const char *smooth_text; /* as it was given */
+} kn_tasks_options;
+
 typedef struct kn_gp_options {
     kn_search_options search;
     ptrdiff_t components; /* 0: auto */
@@ -30,6 +40,8 @@ typedef struct kn_gp_options {
     kn_gp_maps *cv;       /* NULL, or where the cross-validated maps go when they were made */
     bool plain;           /* STGPR: each response alone */
     int shrinkage;        /* MT-Kronsum, as the option is */
+    const struct kn_design *design; /* that X came from */
+    kn_tasks_options tasks;
 } kn_gp_options;
 
 /* What is to be fitted, and what has been found on the way. */
@@ -73,12 +85,13 @@ typedef struct kn_method {
     const char *name;  /* as an option and in model files */
     const char *title; /* in sentences */
     /* ---- what it has ---- */
-    bool components;    /* a number of components, given or chosen by held-out loss */
-    bool identity;      /* its basis stands for the identity [METHOD 1c] */
-    bool alone;         /* each response alone: neither basis nor components */
-    bool low_rank;      /* R0 may be of low rank */
-    bool held_out_once; /* beyond KN_MANY samples one set is held out instead of folds */
-    bool own_deviance;  /* the deviance of a map is that of its law, not one learned from z */
+    bool components;     /* a number of components, given or chosen by held-out loss */
+    bool identity;       /* its basis stands for the identity [METHOD 1c] */
+    bool alone;          /* each response alone: neither basis nor components */
+    bool low_rank;       /* R0 may be of low rank */
+    bool held_out_once;  /* beyond KN_MANY samples one set is held out instead of folds */
+    bool own_covariance; /* how samples relate is its own, and no R0 */
+    bool own_deviance;   /* the deviance of a map is that of its law, not one learned from z */
     /* ---- what it does ---- */
     kn_status (*fit)(kn_ctx *ctx, kn_fit_problem *problem, kn_gp *gp, kn_fit_info *info);
     kn_status (*predict)(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out);
@@ -111,6 +124,8 @@ typedef struct kn_method {
      * alone, so that a rehearsal can ask too. */
     ptrdiff_t (*batch)(const kn_gp *gp);
     kn_method_need need;
+    /* What a scoring by a model takes that its own arrays say; NULL: nothing */
+    void (*shape)(const kn_gp *gp, kn_need_shape *s);
 } kn_method;
 
 int kn_method_count(void);

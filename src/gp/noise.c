@@ -55,7 +55,7 @@ static kn_status coordinates(kn_ctx *ctx, kn_noise_maker *m)
     const kn_gp *gp = m->gp;
     KN_TRY(kn_mat_new(ctx, gp->N, gp->P, &m->Z));
     const kn_latent_cell *cell = &gp->latent.cell[0];
-    if (gp->latent.groups.n > 0 || kn_decomp_is_low(&cell->R0))
+    if (gp->latent.groups.n > 0 || kn_decomp_is_low(&cell->R0) || !cell->R0.U.data)
         KN_TRY(kn_gp_coordinates(ctx, gp, &m->Y, m->Z));
     else
         kn_gemm(ctx, 1, KN_N, cell->R0.U, KN_N, cell->A, 0, m->Z);
@@ -306,7 +306,7 @@ void kn_noise_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
     if (s->iso || s->method->alone || s->range > 0 || (s->current && s->folds > 0))
         return; /* known, made from energies, or from moments alone */
     kn_hold_d(r, KN_NEED_WORK, s->N, s->P);
-    if (s->M < s->N)
+    if (s->M < s->N || s->method->own_covariance)
         kn_project_need(r, s->N, s->T, s->P);
     for (int w = 0; w < kn_workers_of(s->threads, width, TILE); w++)
         kn_hold_d(r, KN_NEED_WORK, s->N, kn_at_most(width, TILE));

@@ -161,8 +161,9 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     gp->T = m->y.n_kept;
     gp->P = info->n_components;
     gp->shared = m->shareable;
-    gp->latent.cell[0].R0.m =
-        gp->method->alone ? 0 : info->rank; /* else responses have their own R0 */
+    gp->latent.cell[0].R0.m = gp->method->alone || gp->method->own_covariance
+                                  ? 0
+                                  : info->rank; /* else responses have their own R0 */
     gp->latent.cell[0].R0.residual = info->rank_residual;
     if (gp->method->alone && info->rank < gp->N)
         gp->spec.rank = info->rank; /* of each */

@@ -48,7 +48,7 @@ typedef struct settled {
     kn_settings s;
     kn_design_options design;
     int *levels, *values;
-    bool *batch;
+    bool *batch, *smooth;
     kn_interaction *interactions;
     ptrdiff_t *order;
 } settled;
@@ -58,6 +58,7 @@ static void settled_clear(settled *o)
     kn_free(o->levels);
     kn_free(o->values);
     kn_free(o->batch);
+    kn_free(o->smooth);
     kn_free(o->interactions);
     kn_free(o->order);
 }
@@ -114,6 +115,8 @@ static kn_status settle(kn_ctx *ctx, const kn_settings *s, const kn_people *p, s
     kn_recipe_values(&p->recipe, out->values);
     KN_TRY(kn_recipe_interactions(ctx, &p->recipe, s->interaction, &out->interactions,
                                   &out->design.n_interactions));
+    KN_TRY(kn_recipe_smooth(ctx, &p->recipe, s->smooth, &out->smooth));
+    out->s.smooth_columns = out->smooth;
     out->design.levels = out->levels;
     out->design.values = out->values;
     out->design.batch = out->batch;

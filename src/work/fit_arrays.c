@@ -342,7 +342,8 @@ static kn_status leave_batch(kn_ctx *ctx, const kn_model *m, kn_mat Xs, kn_mat *
     return status;
 }
 
-static kn_gp_options engine_options(const kn_settings *s, kn_journal *journal, kn_gp_maps *cv)
+static kn_gp_options engine_options(const kn_settings *s, const kn_design *design,
+                                    kn_journal *journal, kn_gp_maps *cv)
 {
     double deadline = s->max_seconds > 0 ? kn_clock() + s->max_seconds : 0;
     return (kn_gp_options){.components = s->components,
@@ -353,6 +354,14 @@ static kn_gp_options engine_options(const kn_settings *s, kn_journal *journal, k
                            .rules = (kn_rules)s->rules,
                            .plain = s->plain,
                            .shrinkage = s->shrinkage,
+                           .design = design,
+                           .tasks = {.on = (kn_on)s->on,
+                                     .inducing = (kn_inducing)s->inducing,
+                                     .widths = (kn_widths)s->widths,
+                                     .latent = s->latent,
+                                     .points = s->inducing_points,
+                                     .smooth = s->smooth_columns,
+                                     .smooth_text = s->smooth},
                            .cv = cv,
                            .search = {.optimiser = (kn_optimiser)s->optimiser,
                                       .restarts = s->restarts,
@@ -407,7 +416,7 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
         take_groups(ctx, &s, X.rows, spec.additive && spec.noise == KN_NOISE_STRUCTURED, &groups));
     m->grouped = s.groups != NULL;
     kn_responses responses = kn_responses_of(Y, &m->y);
-    kn_gp_options go = engine_options(&s, journal, &cv);
+    kn_gp_options go = engine_options(&s, &m->x, journal, &cv);
     KN_TRY(leave_batch(ctx, m, Xs, &X_alone));
     kn_fit_problem problem = {.X = Xs,
                               .X_alone = X_alone,

@@ -186,6 +186,11 @@ kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out)
                                  .stats = sample.stats.n,
                                  .task_stats = iso ? task.stats.n : 0,
                                  .P = columns ? basis : s->components,
+                                 .inducing = s->inducing,
+                                 .widths = s->widths,
+                                 .processes = s->latent,
+                                 .points = s->inducing_points,
+                                 .on_responses = s->on == KN_ON_RESPONSES,
                                  .folds = s->folds,
                                  .current = s->rules == KN_RULES_CURRENT,
                                  .calibrate = s->calibrate,
@@ -215,5 +220,7 @@ kn_work_room kn_room_to_score(kn_ctx *ctx, const kn_settings *s, const kn_model 
                               .M = features(&model->gp),
                               .groups = model->gp.latent.groups.n,
                               .stats = model->gp.spec.sample.stats.n};
+    if (model->gp.method->shape)
+        model->gp.method->shape(&model->gp, &w.shape);
     return w;
 }

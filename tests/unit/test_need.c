@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/ram.h"
 #include "base/rng.h"
+#include "gp/convolved.h"
 #include "gp/kronprod.h"
 #include "gp/kronsum.h"
 #include "gp/smtgpr.h"
@@ -154,6 +155,30 @@ static const trial TRIALS[] = {
     {.name = "kronsum, sites",
      .s = {FIT(kronsum, 300, 50, 0), .folds = 5, .stats = 3, .sites = 6},
      .additive = true},
+    {.name = "convolved",
+     .s = {FIT(convolved, 120, 150, 10), .folds = 10, .stats = 3},
+     .additive = true},
+    {.name = "convolved, many responses",
+     .s = {FIT(convolved, 60, 20000, 4), .folds = 5, .stats = 3, .sites = 5},
+     .additive = true},
+    {.name = "convolved, many inducing values",
+     .s = {FIT(convolved, 150, 40, 6), .stats = 3, .folds = 3, .processes = 3, .points = 100},
+     .additive = true},
+    {.name = "convolved, auto",
+     .s = {FIT(convolved, 120, 80, 0), .folds = 4, .stats = 3, .widths = KN_WIDTHS_SHARED},
+     .additive = true},
+    {.name = "convolved on responses",
+     .s = {FIT(convolved, 60, 150, 0), .folds = 4, .stats = 3, .on_responses = true},
+     .additive = true},
+    {.name = "pitc",
+     .s = {FIT(convolved, 150, 60, 4), .folds = 3, .stats = 3, .inducing = KN_INDUCING_PITC},
+     .additive = true},
+    {.name = "convolved, dense",
+     .s = {FIT(convolved, 60, 40, 6), .folds = 3, .stats = 3, .inducing = KN_INDUCING_NONE},
+     .additive = true},
+    {.name = "scoring by convolved",
+     .s = {FIT(convolved, 50, 5000, 5), .folds = 5},
+     .new_samples = 800},
     {.name = "scoring", .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5}, .new_samples = 800},
     {.name = "scoring, with findings",
      .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5},
@@ -199,6 +224,11 @@ static kn_settings settings_of(const trial *t)
     o.noise = noise_of(t);
     o.folds = t->s.folds;
     o.plain = t->s.plain;
+    o.on = t->s.on_responses ? KN_ON_RESPONSES : KN_ON_COMPONENTS;
+    o.inducing = t->s.inducing;
+    o.widths = t->s.widths;
+    o.latent = t->s.processes > 0 ? (int)t->s.processes : o.latent;
+    o.inducing_points = t->s.points > 0 ? (int)t->s.points : o.inducing_points;
     o.rank = t->rank == 0 ? KN_RANK_FULL : t->rank == AUTO ? KN_RANK_AUTO : t->rank;
     o.max_evals = 2; /* memory has reached its mark by then */
     o.sample_kernel = t->sample;
@@ -301,6 +331,8 @@ static kn_need_shape scoring_peak(kn_ctx *ctx, const trial *t, double *peak)
                        .M = model->gp.latent.cell[0].R0.m,
                        .value = sizeof(float),
                        .threads = kn_threads(ctx)};
+    if (s.method->shape)
+        s.method->shape(&model->gp, &s);
     kn_model_free(model);
     write_samples(N, t->new_samples, T, X, Y, all);
     if (t->in_file) { /* half way between with and without the responses */

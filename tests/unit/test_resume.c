@@ -426,6 +426,22 @@ static void kronsum_resumes(void **state)
     resumes(25, 3, &o);
 }
 
+static void convolved_processes_resume(void **state)
+{
+    (void)state;
+    kn_settings o;
+    kn_settings_init(&o);
+    o.method = "convolved";
+    o.folds = 2;
+    o.components = 2;
+    o.max_evals = 12;
+    resumes(30, 5, &o);
+    o.inducing = KN_INDUCING_PITC;
+    o.restarts = 1;
+    o.max_evals = 4;
+    resumes(25, 5, &o);
+}
+
 /* What a step gives after kn_cancel need not be what it would have given. */
 static void a_cancelled_fit_resumes(void **state)
 {
@@ -653,6 +669,7 @@ int main(void)
         cmocka_unit_test(plain_stgpr_resumes),
         cmocka_unit_test(kronprod_resumes),
         cmocka_unit_test(kronsum_resumes),
+        cmocka_unit_test(convolved_processes_resume),
         cmocka_unit_test(a_cancelled_fit_resumes),
         cmocka_unit_test(a_checkpoint_of_another_fit_is_refused),
         cmocka_unit_test(a_file_that_is_no_checkpoint_is_refused),

@@ -1,0 +1,26 @@
+/* What a model of convolved processes keeps beside X and B, and its arrays in a file [METHOD 1i] */
+#ifndef KN_GP_CONVOLVED_OWN_H
+#define KN_GP_CONVOLVED_OWN_H
+
+#include "base/arrays.h"
+#include "gp/convolved_model.h"
+#include "gp/gp.h"
+
+enum { KN_CONV_NUMBERS = 7 };
+
+typedef struct kn_convolved {
+    kn_conv_spec spec;
+    kn_conv_model model;
+    kn_journal *journal;             /* of the fit, for its folds; NULL: none */
+    double numbers[KN_CONV_NUMBERS]; /* the plan and the jitter, while they are written */
+} kn_convolved;
+
+kn_status kn_convolved_own(kn_ctx *ctx, kn_gp *gp); /* an empty one */
+void kn_convolved_clear(kn_gp *gp);
+/* latent.P, c and d, as they are told. */
+kn_status kn_convolved_latent(kn_ctx *ctx, kn_gp *gp);
+
+kn_status kn_convolved_arrays(kn_gp *gp, kn_arrays *a);
+double kn_convolved_bytes(const kn_gp *gp);
+
+#endif
