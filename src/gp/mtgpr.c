@@ -38,6 +38,11 @@ static kn_status check(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
                        "mtgpr with %td components or factors of the noise needs more than %td "
                        "responses, there are %td",
                        most, most, T);
+    if (most >= p->Y.N)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "mtgpr with %td components or factors of the noise needs more than %td "
+                       "samples, there are %td",
+                       most, most, p->Y.N);
     return KN_OK;
 }
 

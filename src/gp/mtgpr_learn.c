@@ -55,7 +55,7 @@ static kn_status learner_new(kn_ctx *ctx, learner *w)
     KN_TRY(kn_alloc_d(ctx, T, &l->at.psi));
     KN_TRY(kn_alloc_d(ctx, T, &w->least));
     for (ptrdiff_t j = 0; j < T; j++)
-        w->least[j] = LEAST * l->low.y2[j] / (double)l->low.N;
+        w->least[j] = LEAST * kn_responses_variance(&l->low.Y, j, l->low.y2[j] / (double)l->low.N);
 out:
     return status;
 }
@@ -82,9 +82,11 @@ static kn_status begin(kn_ctx *ctx, learner *w)
     kn_range_info info;
     kn_range_options o = {.centre = low->mu != NULL, .passes = KN_RANGE_PASSES, .seed = START_SEED};
     double signal = low->Q > 0 ? SIGNAL_BESIDE : SIGNAL, noise = low->Q > 0 ? NOISE_BESIDE : 0;
-    KN_TRY(kn_basis_range(ctx, &low->Y, low->P > low->Q ? low->P : low->Q, &o, &b, &info));
+    ptrdiff_t most = kn_at_most(low->N - o.centre, low->T); /* a fold may have fewer: then zeros */
+    KN_TRY(kn_basis_range(ctx, &low->Y, kn_at_most(low->P > low->Q ? low->P : low->Q, most), &o, &b,
+                          &info));
     for (ptrdiff_t j = 0; j < low->T; j++) {
-        double variance = low->y2[j] / (double)low->N, left = variance;
+        double variance = w->least[j] / LEAST, left = variance;
         for (ptrdiff_t q = 0; q < b.B.cols; q++) {
             double share = (q < low->P ? signal : 0) + (q < low->Q ? noise : 0);
             left -= share * kn_sumsq(kn_cols(b.Z, q, 1)) / (double)low->N * kn_at(b.B, j, q) *

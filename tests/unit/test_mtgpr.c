@@ -9,6 +9,7 @@
 #include "gp/predict.h"
 #include "la/la.h"
 #include "model/model.h"
+#include "norm/reference.h"
 #include "test.h"
 
 static kn_ctx *ctx;
@@ -214,6 +215,8 @@ static void learned_models_are_dense_gaussians(void **state)
         check_same(var, dv, a->scale * a->scale, 1e-7);
         for (ptrdiff_t j = 0; j < a->T; j++) /* without folds the noise is that of training */
             assert_close(gp->noise[j] / kn_at(S, j, j), 1, 1e-9);
+        for (ptrdiff_t j = 0; j < a->T; j++) /* what of a variance is noise that has C */
+            assert_close(kn_reference_iso_share(gp, j) / kn_at(C, j, j), gp->latent.iso, 1e-9);
         kn_mat x = ref_new(1, gp->F);
         kn_mat_set(x, kn_sub(Xn, 0, 0, 1, gp->F));
         check_covariance(gp, x, S, dv);
