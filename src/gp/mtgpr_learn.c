@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "gp/basis_range.h"
 #include "gp/optimise_large.h"
@@ -110,6 +111,11 @@ static double tolerance(const learner *w)
     return TOLERANCE * (double)w->l->low.N * (double)w->l->low.T;
 }
 
+static bool late(const learner *w)
+{
+    return w->limits.deadline > 0 && kn_clock() > w->limits.deadline;
+}
+
 /* From the point at hand; what it leaves has been evaluated but for the last step. */
 static kn_status climb(kn_ctx *ctx, learner *w)
 {
@@ -117,7 +123,7 @@ static kn_status climb(kn_ctx *ctx, learner *w)
     kn_mtgpr_learned *l = w->l;
     double before = -INFINITY, lml;
     for (int step = 0; step < KN_MTGPR_EM && w->limits.evals_left != 0; step++) {
-        if (step > 0 && kn_cancelled(ctx))
+        if (step > 0 && (kn_cancelled(ctx) || late(w)))
             break;
         KN_TRY(kn_low_value(ctx, &l->low, &l->at, &lml));
         l->evals++;
@@ -231,8 +237,9 @@ static kn_status compute(kn_ctx *ctx, learner *w, int round, answer *a)
     if (round == 0) {
         KN_TRY(climb(ctx, w));
         from_point(w, w->x);
-        a->stop = KN_STOP_MAX_EVALS;
+        a->stop = late(w) ? KN_STOP_MAX_SECONDS : KN_STOP_MAX_EVALS;
         a->evals = l->evals;
+        a->projected = NAN;
     } else {
         int left = w->limits.evals_left, most = left < 0 || left > ROUND ? ROUND : left;
         kn_limits limits = {.evals_left = most, .deadline = w->limits.deadline};
@@ -242,7 +249,12 @@ static kn_status compute(kn_ctx *ctx, learner *w, int round, answer *a)
                               .unit = (double)l->low.N,
                               .f_tolerance = tolerance(w),
                               .stage = w->plan->stage};
-        KN_TRY(kn_maximise_large(ctx, &o, &limits, objective, w, &best));
+        status = kn_maximise_large(ctx, &o, &limits, objective, w, &best);
+        if (status == KN_ERR_CANCELLED) { /* before the first: the point at hand is the best */
+            best.stop = KN_STOP_CANCELLED;
+            status = KN_OK;
+        }
+        KN_TRY(status);
         w->limits.evals_left = left < 0 ? left : left - (most - limits.evals_left);
         a->value = best.value;
         a->projected = best.projected;
@@ -276,7 +288,8 @@ static kn_status take_round(kn_ctx *ctx, learner *w, int round)
     KN_TRY(kn_journal_recall(ctx, w->plan->journal, &step));
     if (!step.known) {
         KN_TRY(compute(ctx, w, round, a));
-        KN_TRY(kn_journal_note(ctx, w->plan->journal, &step));
+        if (a->stop != KN_STOP_MAX_SECONDS) /* another time there may be more of them */
+            KN_TRY(kn_journal_note(ctx, w->plan->journal, &step));
     }
     memcpy(w->x, a->x, (size_t)w->n * sizeof *w->x);
     to_point(w, w->x);
