@@ -6,7 +6,7 @@
 
 #include "kronorm.h"
 
-enum { CLI_MAX_WORDS = 16, CLI_MAX_OPTIONS = 64, CLI_NAME = 48 };
+enum { CLI_MAX_WORDS = 16, CLI_MAX_OPTIONS = 96, CLI_NAME = 48 };
 
 typedef struct cli_run { /* one command line */
     kn_ctx *ctx;
