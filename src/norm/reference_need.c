@@ -28,7 +28,8 @@ static void deviance_need(kn_rehearsal *r, const kn_need_shape *s, const kn_devi
     kn_rehearse_stage(r, "deviance");
     kn_neighbours_need(r, d->N);
     kn_deviance_turn_need(r, d);
-    kn_deviance_turn_need(r, d);
+    if (!s->method->own_deviance)
+        kn_deviance_turn_need(r, d);
     mark = r->now;
     if (kn_reference_keeps_z(d->N, s->T)) {
         kn_z_recall_need(r, d->N, s->T);
@@ -61,7 +62,8 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
     if (keep)
         kn_hold_f(r, KN_NEED_REFERENCE, n, 2 * s->T);
     kn_deviance_fitter_need(r, &d);
-    kn_deviance_fitter_need(r, &d);
+    if (!s->method->own_deviance) /* else neighbours alone are told by it */
+        kn_deviance_fitter_need(r, &d);
     kn_z_maker_need(r, s, n, true);
     law[0] = r->now;
     if (s->method->own_deviance)
