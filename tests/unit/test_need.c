@@ -149,7 +149,7 @@ static const trial TRIALS[] = {
      .new_samples = 800},
     {.name = "kronsum", .s = {FIT(kronsum, 200, 60, 0), .folds = 5, .stats = 3}, .additive = true},
     {.name = "kronsum, many responses",
-     .s = {FIT(kronsum, 220, 200, 0), .folds = 3, .stats = 3},
+     .s = {FIT(kronsum, 400, 200, 0), .folds = 3, .stats = 3},
      .additive = true},
     {.name = "kronsum, low rank",
      .s = {.method = &kn_method_kronsum, .N = 900, .T = 80, .M = 60, .folds = 5, .stats = 1},
