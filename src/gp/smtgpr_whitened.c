@@ -39,11 +39,11 @@ static kn_status check_components(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_
         *P = most;
     if (*P <= most)
         return KN_OK;
-    return kn_fail(
-        ctx, KN_ERR_ARGUMENT,
-        "components is %td, but with whitened noise %td samples of %td responses have at "
-        "most %td: something must be left outside",
-        *P, p->Y.N, p->Y.T, most);
+    return kn_fail(ctx, KN_ERR_ARGUMENT,
+                   "components is %td, but with whitened noise %td samples of %td responses have "
+                   "at most %td%s",
+                   *P, p->Y.N, p->Y.T, most,
+                   most < p->Y.T ? ": something must be left outside" : "");
 }
 
 static void tell_long(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
