@@ -12,6 +12,7 @@
 #include "gp/kronsum_low_slopes.h"
 #include "gp/kronsum_side.h"
 #include "gp/law.h"
+#include "gp/loo.h"
 #include "gp/mtgpr.h"
 #include "gp/mtgpr_maps.h"
 #include "gp/predict.h"
@@ -65,14 +66,15 @@ static void people_free(people *p)
     free(p->X.data), free(p->Y.data), free(p->Xs.data), free(p->Ys.data);
 }
 
-/* What a process says of the new people. */
+/* What a process says of the new people, and of its own left out. */
 typedef struct said {
-    kn_mat mean, var, joint;
+    kn_mat mean, var, joint, left_mean, left_var;
 } said;
 
 static said say(const people *p, const kn_gp *gp)
 {
-    said s = {ref_new(NEW, p->T), ref_new(NEW, p->T), ref_new(NEW, 2)};
+    said s = {ref_new(NEW, p->T), ref_new(NEW, p->T), ref_new(NEW, 2), ref_new(p->N, p->T),
+              ref_new(p->N, p->T)};
     kn_gp_maps maps;
     kn_law_walk law;
     kn_scaling scaling;
@@ -88,12 +90,16 @@ static said say(const people *p, const kn_gp *gp)
     kn_law_walk_clear(&law);
     kn_gp_maps_clear(&maps);
     kn_scaling_clear(&scaling);
+    assert_ok(ctx, kn_gp_loo(ctx, gp, &p->responses, &maps));
+    assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, s.left_mean, s.left_var));
+    kn_gp_maps_clear(&maps);
     return s;
 }
 
 static void said_free(said s)
 {
     free(s.mean.data), free(s.var.data), free(s.joint.data);
+    free(s.left_mean.data), free(s.left_var.data);
 }
 
 static void check_said(said a, said b, double tol)
@@ -101,6 +107,8 @@ static void check_said(said a, said b, double tol)
     assert_same(a.mean, b.mean, tol);
     assert_same(a.var, b.var, tol < 1e-9 ? tol : 1e-9); /* only the mean has float32 in it */
     assert_same(a.joint, b.joint, tol);
+    assert_same(a.left_mean, b.left_mean, 1e-9);
+    assert_same(a.left_var, b.left_var, 1e-9);
 }
 
 /* ---- MT-Kronsum at given C and S ---- */
@@ -130,6 +138,7 @@ static said full_says(const people *p, full *f)
     *gp = (kn_gp){
         .method = &kn_method_kronsum, .spec = p->spec, .N = p->N, .F = 2, .T = p->T, .P = p->T};
     assert_ok(ctx, kn_mat_copy(ctx, f->k.Q, &gp->B));
+    assert_ok(ctx, kn_mat_copy(ctx, f->k.W, &gp->W));
     assert_ok(ctx, kn_alloc_d(ctx, p->T, &gp->noise));
     assert_ok(ctx, kn_kronsum_latent_new(ctx, &f->side, &gp->latent));
     kn_kronsum_latent_set(ctx, &f->side, &f->k, &gp->latent);
@@ -140,6 +149,7 @@ static void full_clear(full *f)
 {
     if (f->gp.method) {
         kn_mat_clear(&f->gp.B);
+        kn_mat_clear(&f->gp.W);
         kn_free(f->gp.noise);
         kn_latent_clear(&f->gp.latent);
     }
