@@ -54,10 +54,12 @@ static void tell(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
     if (p->options->noise_rank == 0 && !p->options->iso_term)
         kn_log(ctx, KN_LOG_WARNING,
                "without structured noise, noise shared between responses is taken for signal");
+    if (p->options->search.limits.evals_left >= 0)
+        evals = fmin(evals, p->options->search.limits.evals_left);
     if (seconds * evals * (1 + p->options->folds) > 10)
         kn_log(ctx, KN_LOG_INFO,
-               "MTGPR: %.1f GB and about %.2g s for each evaluation, at most %.0f of them, and as "
-               "many again in each of %d folds",
+               "MTGPR: %.1f GB and about %.2g s for each evaluation, at most %.0f of them, in the "
+               "fit and in each of %d folds",
                GB, seconds, evals, p->options->folds);
 }
 
