@@ -892,6 +892,33 @@ static void auto_takes_what_people_held_out_prefer(void **state)
     }
 }
 
+/* Responses that are their components have no density with structured noise: nothing is said of
+ * it, and no number that is none. */
+static void auto_without_densities_is_structured(void **state)
+{
+    (void)state;
+    kn_rng rng;
+    kn_rng_init(&rng, 20, 1);
+    enum { N = 30, T = 6 };
+    kn_mat X = ref_normal(&rng, N, 2), Y = ref_new(N, T), Z = ref_normal(&rng, N, 2);
+    kn_settings o;
+    kn_model *m;
+    for (ptrdiff_t i = 0; i < N; i++)
+        for (ptrdiff_t j = 0; j < T; j++)
+            kn_col(Y, j)[i] = kn_at(Z, i, j % 2) + kn_at(X, i, 0);
+    kn_settings_init(&o);
+    o.noise = KN_NOISE_AUTO;
+    o.components = 2;
+    o.calibrate = KN_CALIBRATE_NONE;
+    o.folds = 3;
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
+    const kn_noise_choice *c = &m->info.noise_choice;
+    assert_int_equal(m->info.noise == KN_NOISE_STRUCTURED || c->tried, 1);
+    assert_true(!c->tried || (isfinite(c->gain) && isfinite(c->se) && isfinite(c->structured)));
+    kn_model_free(m);
+    free(X.data), free(Y.data), free(Z.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -906,6 +933,7 @@ int main(void)
         cmocka_unit_test(low_rank_is_dense_where_features_suffice),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(auto_takes_what_people_held_out_prefer),
+        cmocka_unit_test(auto_without_densities_is_structured),
     };
     ctx = kn_ctx_new();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
