@@ -467,6 +467,8 @@ static void learn_need(kn_rehearsal *r, const kn_need_shape *s)
 static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
 {
     kn_held begin = r->now;
+    kn_need_shape pilot = *s;
+    pilot.P = kn_at_most(s->N - 1, s->T); /* its components are not the model's */
     kn_rehearse_stage(r, "gram");
     if (s->N <= KN_MANY)
         kn_gram_need(r, s);
@@ -474,7 +476,7 @@ static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
     if (s->chosen)
         kn_components_need(r, s);
     else
-        kn_pilot_need(r, s);
+        kn_pilot_need(r, &pilot);
     kn_let_go(r, begin);
     kn_rehearse_stage(r, "loadings");
     learn_need(r, s);

@@ -27,6 +27,8 @@ static void deviance_need(kn_rehearsal *r, const kn_need_shape *s, const kn_devi
     kn_held mark;
     kn_rehearse_stage(r, "deviance");
     kn_neighbours_need(r, d->N);
+    if (s->method->own_deviance) /* that is all: the law has been walked over */
+        return;
     kn_deviance_turn_need(r, d);
     kn_deviance_turn_need(r, d);
     mark = r->now;
@@ -60,8 +62,8 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_noise_need(r, s, n);
     if (keep)
         kn_hold_f(r, KN_NEED_REFERENCE, n, 2 * s->T);
-    kn_deviance_fitter_need(r, &d);
-    kn_deviance_fitter_need(r, &d);
+    for (int k = 0; k < (s->method->own_deviance ? 1 : 2); k++) /* one for zz' */
+        kn_deviance_fitter_need(r, &d);
     kn_z_maker_need(r, s, n, true);
     law[0] = r->now;
     if (s->method->own_deviance)
@@ -73,8 +75,8 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
     deviance_need(r, s, &d, panel);
     kn_let_go(r, begin);
     kn_let_go_of(r, panel[1], panel[0]); /* that is still there */
-    kn_deviance_kept_need(r, &d);
-    kn_deviance_kept_need(r, &d);
+    for (int k = 0; !s->method->own_deviance && k < 2; k++)
+        kn_deviance_kept_need(r, &d);
     if (s->sites > 0)
         kn_sites_need(r, s, n, (int)s->sites);
     if (once)

@@ -53,6 +53,7 @@ typedef struct trial {
     bool additive;             /* the default model; s.groups of three rows each */
     bool full;                 /* every part of the calibration layer */
     bool findings;             /* maps of them are written too */
+    bool either;               /* of two models, of which the smaller may be taken */
 } trial;
 
 #define FIT(m, n, t, p) .method = &kn_method_##m, .N = n, .T = t, .P = p, .M = n
@@ -142,14 +143,14 @@ static const trial TRIALS[] = {
     {.name = "whitened, rank",
      .s = {.method = &kn_method_whitened, .N = 600, .T = 100, .P = 5, .M = 60, .folds = 4},
      .rank = 60},
-    {.name = "noise auto", .s = {FIT(noise_auto, 200, 300, 5), .folds = 5}},
-    {.name = "noise auto, many", .s = {FIT(noise_auto, 40, 20000, 5), .folds = 10}},
+    {.name = "noise auto", .s = {FIT(noise_auto, 200, 300, 5), .folds = 5}, .either = true},
+    {.name = "noise auto, many", .s = {FIT(noise_auto, 40, 20000, 5), .folds = 10}, .either = true},
     {.name = "scoring, whitened",
      .s = {FIT(whitened, 50, 5000, 5), .folds = 5},
      .new_samples = 800},
     {.name = "kronsum", .s = {FIT(kronsum, 200, 60, 0), .folds = 5, .stats = 3}, .additive = true},
     {.name = "kronsum, many responses",
-     .s = {FIT(kronsum, 220, 200, 0), .folds = 3, .stats = 3},
+     .s = {FIT(kronsum, 400, 200, 0), .folds = 3, .stats = 3},
      .additive = true},
     {.name = "kronsum, low rank",
      .s = {.method = &kn_method_kronsum, .N = 900, .T = 80, .M = 60, .folds = 5, .stats = 1},
@@ -415,7 +416,7 @@ static void need_is_at_least_the_peak_and_at_most_three_tenths_above(void **stat
         all = kn_need_total(&need) - need.program;
         if (!scoring || t->in_file) /* the caller's, or in a file */
             all -= need.responses;
-        bool bad = all < peak || all > MOST * peak + SMALL;
+        bool bad = all < peak || (!t->either && all > MOST * peak + SMALL);
         if (bad || getenv("KN_SHOW"))
             print_message("%-20s N %td T %td: need %.0f kB, peak %.0f kB, %.3f times, in %s\n",
                           t->name, s.N, s.T, all / 1e3, peak / 1e3, all / peak, need.stage);
