@@ -1,6 +1,7 @@
 /* The law of whole maps of the methods whose deviance it is - whitened noise, MTGPR with all that
  * it may have, MT-Kronsum - against the T x T Gaussian of each sample: maps predicted and held out,
- * in new and known groups, of fits and of people with missing responses. */
+ * in new and known groups, of fits and of people with missing responses. And what {noise=auto}
+ * makes of it. */
 #include "test.h"
 
 #include "base/rng.h"
@@ -56,6 +57,7 @@ static const way WAYS[] = {
 enum { N_WAYS = sizeof WAYS / sizeof *WAYS };
 
 typedef struct fitted {
+    kn_fit_info info;
     kn_design x;
     kn_scaling y;
     kn_mat X, Xs, Y;
@@ -85,8 +87,41 @@ static void people(ptrdiff_t n, ptrdiff_t T, int together, kn_mat *X, kn_mat *Y)
     }
 }
 
-/* As work/fit_arrays.c goes about it, the maps of the folds kept. */
-static void fit(const way *w, fitted *f)
+/* ln p of everybody held out with structured noise, as fitted, and with whitened noise at the same
+ * R0, components and folds. */
+typedef struct rivals {
+    double structured[64], whitened[64];
+} rivals;
+
+static void rival_fit(const kn_fit_problem *p, const fitted *f, rivals *out)
+{
+    const kn_decomp *R0 = &f->gp.latent.cell[0].R0;
+    kn_found found = {0};
+    kn_gp_maps cv = {0};
+    kn_gp_options o = *p->options;
+    kn_fit_problem q = *p;
+    kn_fit_info info = {0};
+    kn_gp gp = {0};
+    kn_law_walk a, b;
+    double total;
+    kn_cov_point_of(&R0->cov, R0->theta, &found.at, &total);
+    o.cv = &cv;
+    q.options = &o;
+    q.groups = (kn_groups){0};
+    q.spec.rank = f->gp.spec.rank;
+    assert_ok(ctx, kn_whitened_fit_at(ctx, &q, &found, f->gp.P, &gp, &info));
+    assert_ok(ctx, kn_law_density(ctx, &f->cv, NULL, &a));
+    assert_ok(ctx, kn_law_density(ctx, &cv, NULL, &b));
+    memcpy(out->structured, a.log_p, (size_t)cv.n * sizeof *a.log_p);
+    memcpy(out->whitened, b.log_p, (size_t)cv.n * sizeof *b.log_p);
+    kn_law_walk_clear(&a);
+    kn_law_walk_clear(&b);
+    kn_gp_maps_clear(&cv);
+    kn_gp_clear(&gp);
+}
+
+/* As work/fit_arrays.c goes about it, the maps of the folds kept. rival NULL: nobody asks. */
+static void fit_beside(const way *w, fitted *f, rivals *rival)
 {
     kn_gp_options o = {.components = w->P,
                        .folds = 3,
@@ -99,8 +134,9 @@ static void fit(const way *w, fitted *f)
                                   .optimise = true,
                                   .rho = NAN,
                                   .length = NAN}};
-    kn_spec spec = {.noise = w->noise, .additive = true};
-    kn_fit_info info = {.method = kn_method_of(w->method, w->noise), .noise = w->noise};
+    kn_spec spec = {.noise = w->noise == KN_NOISE_AUTO ? KN_NOISE_STRUCTURED : w->noise,
+                    .additive = true};
+    f->info = (kn_fit_info){.method = kn_method_of(w->method, w->noise), .noise = w->noise};
     people(w->N, w->T, w->groups, &f->X, &f->Y);
     for (ptrdiff_t i = 0; i < w->N; i++)
         f->group[i] = w->groups ? (int)i / w->groups : (int)i;
@@ -123,12 +159,19 @@ static void fit(const way *w, fitted *f)
                         .groups = f->groups,
                         .options = &o};
     if (f->y.n)
-        assert_ok(ctx, kn_completion_new(ctx, &p, &f->y, true, &info, &f->completion));
-    assert_ok(ctx, info.method->fit(ctx, &p, &f->gp, &info));
+        assert_ok(ctx, kn_completion_new(ctx, &p, &f->y, true, &f->info, &f->completion));
+    assert_ok(ctx, f->info.method->fit(ctx, &p, &f->gp, &f->info));
     f->responses = p.Y;
+    if (rival)
+        rival_fit(&p, f, rival);
     kn_fit_problem_clear(&p);
     assert_non_null(f->cv.gp);
     assert_ok(ctx, kn_gp_set_slope(ctx, &f->gp, &f->cv)); /* e is after it */
+}
+
+static void fit(const way *w, fitted *f)
+{
+    fit_beside(w, f, NULL);
 }
 
 static void fitted_clear(fitted *f)
@@ -368,6 +411,48 @@ static void folds_that_leave_directions_without_variance_say_nothing(void **stat
     fitted_clear(&f);
 }
 
+/* {noise=auto}: the mean over groups of what whitened noise says more of their members, and its
+ * standard error; whitened noise has to gain more than that. */
+static void auto_asks_for_a_gain_above_its_standard_error(void **state)
+{
+    (void)state;
+    int between = 0, chosen = 0;
+    for (int k = 0; k < 24; k++) {
+        way w = {.method = "smtgpr", .N = 40, .T = 8, .P = 1 + k % 3, .groups = k % 4};
+        fitted f = {0}, both = {0};
+        rivals r;
+        double sum[64] = {0}, count[64] = {0}, gain = 0, squares = 0, n = 0;
+        w.groups = w.groups < 2 ? 0 : w.groups;
+        kn_rng_init(&rng, 100, (uint64_t)k);
+        fit_beside(&w, &f, &r);
+        for (ptrdiff_t i = 0; i < w.N; i++) {
+            sum[f.group[i]] += r.whitened[i] - r.structured[i];
+            count[f.group[i]]++;
+        }
+        for (int g = 0; g < 64; g++)
+            if (count[g] > 0) {
+                gain += sum[g] / count[g];
+                n++;
+            }
+        gain /= n;
+        for (int g = 0; g < 64; g++)
+            if (count[g] > 0)
+                squares += pow(sum[g] / count[g] - gain, 2);
+        double se = sqrt(squares / (n - 1) / n);
+        w.noise = KN_NOISE_AUTO;
+        kn_rng_init(&rng, 100, (uint64_t)k); /* the same people */
+        fit(&w, &both);
+        assert_close(both.info.noise_choice.gain, gain, 1e-9);
+        assert_close(both.info.noise_choice.se, se, 1e-9);
+        assert_int_equal(both.gp.method == &kn_method_whitened, gain > se);
+        between += gain > 0 && gain < se;
+        chosen += gain > se;
+        fitted_clear(&f);
+        fitted_clear(&both);
+    }
+    assert_true(between > 0 && chosen > 0 && between + chosen < 24);
+}
+
 int main(void)
 {
     ctx = kn_ctx_new();
@@ -376,6 +461,7 @@ int main(void)
         cmocka_unit_test(held_out_maps_have_the_density_of_their_fold),
         cmocka_unit_test(predicted_maps_have_the_density_of_the_model),
         cmocka_unit_test(folds_that_leave_directions_without_variance_say_nothing),
+        cmocka_unit_test(auto_asks_for_a_gain_above_its_standard_error),
     };
     int failed = cmocka_run_group_tests_name("law_own", tests, NULL, NULL);
     kn_ctx_free(ctx);
