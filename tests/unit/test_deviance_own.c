@@ -1,10 +1,14 @@
 /* Deviances that are the model's own law, by the public calls: the same from a file, by one thread
- * or two, for training people those of their folds; failing allocations; how rare healthy people
- * are who were not in training. */
+ * or two, for training people those of their folds, at a site of its own by what is known of it;
+ * failing allocations; how rare healthy people are who were not in training. */
 #include "crowds.h"
+#include "sites.h"
 
+#include "gp/law.h"
 #include "model/file.h"
+#include "model/units.h"
 #include "norm/deviance.h"
+#include "work/predictions.h"
 
 static kn_ctx *ctx;
 
@@ -156,6 +160,112 @@ static void training_people_have_the_deviances_of_their_folds(void **state)
         }
 }
 
+/* ---- sites ---- */
+
+/* What METHOD 8j says of an adapted site, or of any that training did not have. */
+static kn_law_place place_of(const void *self, ptrdiff_t i, ptrdiff_t j)
+{
+    const kn_model *m = self;
+    bool adapted = m->adapted.offset.data != NULL;
+    double offset = adapted ? kn_at(m->adapted.offset, j, 0) : m->sites.mu[j];
+    double var = adapted ? kn_at(m->adapted.offset_var, j, 0) : m->sites.tau2[j];
+    double scale = adapted ? kn_at(m->adapted.scale, j, 0) : 1;
+    (void)i;
+    return (kn_law_place){offset, sqrt(scale + var / m->gp.noise[j])};
+}
+
+static void assert_law_at_site(const kn_model *m, const visitors *v, const char *options)
+{
+    bool alone[64];
+    kn_mat raw = ref_new(v->n, 3);
+    kn_maps *maps;
+    kn_scores *s;
+    double joint = 0;
+    memset(alone, 1, sizeof alone);
+    for (ptrdiff_t i = 0; i < v->n; i++) {
+        raw.data[i] = v->age.data[i];
+        kn_col(raw, 1)[i] = v->sex[i][0] == 'm';
+        kn_col(raw, 2)[i] = (double)m->recipe.column[2].levels.n;
+    }
+    assert_ok(ctx, kn_maps_predict_known(ctx, m, kn_view_cols(raw.data, v->n, 3),
+                                         (kn_known_of){.alone = alone}, &maps));
+    kn_responses Y = kn_responses_of(kn_view_cols(v->Y.data, v->n, v->Y.cols), &m->y);
+    kn_law_walk w = {.job = {&maps->maps, &m->y, place_of, m}};
+    kn_visitor visitor = kn_law_visitor(&w);
+    assert_ok(ctx, kn_walk_run(ctx, &(kn_walk){.Y = Y, .maps = &maps->maps}, &visitor, 1));
+    assert_ok(ctx, visitors_score(ctx, m, v, options, &s));
+    for (ptrdiff_t i = 0; i < v->n; i++) {
+        assert_close(kn_scores_people(s, "deviance")[i], w.dev[i], 1e-10);
+        assert_close(kn_scores_people(s, "deviance_noise")[i], w.dev_noise[i], 1e-10);
+        joint += (w.log_p[i] - w.log_null[i]) / (double)v->n;
+    }
+    assert_close(kn_scores_number(s, "metrics.joint_density"), joint, 1e-10);
+    kn_scores_free(s);
+    kn_law_walk_clear(&w);
+    kn_maps_free(maps);
+    free(raw.data);
+}
+
+static void at_a_site_of_its_own_the_law_is_moved(void **state)
+{
+    (void)state;
+    for (int k = 0; k < N_METHODS; k++) {
+        world w = world_new(40 + (uint64_t)k, 12);
+        place known[4], new = place_new(&w, "new");
+        char text[128];
+        for (int q = 0; q < 4; q++)
+            known[q] = place_new(&w, (char[]){(char)('A' + q), '\0'});
+        visitors train = visitors_of(&w, known, 4, 16), controls = visitors_of(&w, &new, 1, 6);
+        visitors v = visitors_of(&w, &new, 1, 8);
+        snprintf(text, sizeof text, "%s folds=4", METHODS[k]);
+        kn_model *m = visitors_fit(ctx, &train, text), *a = adapted_to(ctx, m, &controls);
+        assert_true(m->sites.tau2[0] > 0 && m->reference.own_deviance);
+        assert_law_at_site(m, &v, "unseen=prior");
+        assert_law_at_site(a, &v, "");
+        kn_model_free(m), kn_model_free(a);
+        visitors_free(&train), visitors_free(&controls), visitors_free(&v);
+    }
+}
+
+/* ---- joint density ---- */
+
+/* Training people, who have stored numbers, are not in it. */
+static void joint_density_is_of_new_people(void **state)
+{
+    (void)state;
+    enum { N = 40, FRESH = 12, T = 9 };
+    for (int k = 0; k < N_METHODS; k++) {
+        kn_rng rng;
+        kn_rng_init(&rng, 8, (uint64_t)k);
+        crowd all = healthy(&rng, N + FRESH, T, 1), train = healthy(&rng, N, T, 1);
+        crowd fresh = crowd_new(&rng, FRESH, T);
+        char text[128];
+        for (ptrdiff_t i = 0; i < N + FRESH; i++) {
+            crowd *to = i < N ? &train : &fresh;
+            ptrdiff_t at = i < N ? i : i - N;
+            to->age.data[at] = all.age.data[i];
+            to->sex[at] = all.sex[i];
+            for (ptrdiff_t j = 0; j < T; j++)
+                kn_col(to->Y, j)[at] = kn_at(all.Y, i, j);
+        }
+        snprintf(text, sizeof text, "%s folds=4", METHODS[k]);
+        kn_data *d = named(&train);
+        kn_options *o = options_of(ctx, "fit", text);
+        kn_model *m;
+        assert_ok(ctx, kn_fit(ctx, d, o, &m));
+        kn_scores *s = score_named(m, &all, ""), *alone = crowd_score(ctx, m, &fresh, "");
+        kn_scores *seen = score_named(m, &train, "");
+        assert_close(kn_scores_number(s, "metrics.joint_density"),
+                     kn_scores_number(alone, "metrics.joint_density"), 1e-12);
+        assert_true(isnan(kn_scores_number(seen, "metrics.joint_density")));
+        kn_scores_free(s), kn_scores_free(alone), kn_scores_free(seen);
+        kn_model_free(m);
+        kn_options_free(o);
+        kn_data_free(d);
+        crowd_free(&all), crowd_free(&train), crowd_free(&fresh);
+    }
+}
+
 static kn_status score_of(const kn_model *m, const crowd *c)
 {
     kn_options *o = options_of(ctx, "score", "");
@@ -235,6 +345,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_and_threads_change_nothing),
         cmocka_unit_test(training_people_have_the_deviances_of_their_folds),
+        cmocka_unit_test(at_a_site_of_its_own_the_law_is_moved),
+        cmocka_unit_test(joint_density_is_of_new_people),
         cmocka_unit_test(scoring_leaks_nothing_where_an_allocation_fails),
         cmocka_unit_test(one_healthy_person_in_twenty_is_rare),
     };
