@@ -111,9 +111,15 @@ static kn_status try_whitened(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_
         goto out;
     }
     KN_TRY(compare(ctx, structured, &cv, o.groups, &c));
+    if (c.n < 2) {
+        kn_log(ctx, KN_LOG_INFO,
+               "noise: structured; folds of so few samples leave nothing outside their components, "
+               "and the maps held out have no density to compare");
+        goto out;
+    }
     kn_noise_choice choice = {
         .tried = 1, .structured = c.structured, .whitened = c.whitened, .gain = c.gain, .se = c.se};
-    bool better = c.n > 1 && c.gain > c.se;
+    bool better = c.gain > c.se;
     kn_log(
         ctx, KN_LOG_INFO,
         "noise: %s; of people held out the mean log density of a map is %.2f with structured and "

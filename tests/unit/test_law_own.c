@@ -411,6 +411,24 @@ static void folds_that_leave_directions_without_variance_say_nothing(void **stat
     fitted_clear(&f);
 }
 
+/* Folds whose components span everything: what is left is rounding, and no density; nothing can be
+ * compared, and the model stays what it is. */
+static void auto_stays_where_nobody_has_a_density(void **state)
+{
+    (void)state;
+    way w = {.method = "smtgpr", .noise = KN_NOISE_AUTO, .N = 15, .T = 12, .P = 11};
+    fitted f = {0};
+    kn_law_walk law;
+    fit(&w, &f);
+    assert_ptr_equal(f.gp.method, &kn_method_smtgpr);
+    assert_int_equal(f.info.noise_choice.tried, 0);
+    assert_ok(ctx, kn_law_density(ctx, &f.cv, NULL, &law));
+    for (ptrdiff_t i = 0; i < w.N; i++)
+        assert_true(isnan(law.log_p[i]) && isnan(law.dev[i]));
+    kn_law_walk_clear(&law);
+    fitted_clear(&f);
+}
+
 /* {noise=auto}: the mean over groups of what whitened noise says more of their members, and its
  * standard error; whitened noise has to gain more than that. */
 static void auto_asks_for_a_gain_above_its_standard_error(void **state)
@@ -461,6 +479,7 @@ int main(void)
         cmocka_unit_test(held_out_maps_have_the_density_of_their_fold),
         cmocka_unit_test(predicted_maps_have_the_density_of_the_model),
         cmocka_unit_test(folds_that_leave_directions_without_variance_say_nothing),
+        cmocka_unit_test(auto_stays_where_nobody_has_a_density),
         cmocka_unit_test(auto_asks_for_a_gain_above_its_standard_error),
     };
     int failed = cmocka_run_group_tests_name("law_own", tests, NULL, NULL);
