@@ -8,6 +8,7 @@
 #include "cov/additive.h"
 #include "gp/completion.h"
 #include "gp/covariance.h"
+#include "gp/cv_deal.h"
 #include "gp/kronsum.h"
 #include "gp/law.h"
 #include "gp/predict.h"
@@ -135,10 +136,11 @@ static void fit_beside(const way *w, fitted *f, rivals *rival)
                                   .rho = NAN,
                                   .length = NAN}};
     kn_spec spec = {.noise = w->noise == KN_NOISE_AUTO ? KN_NOISE_STRUCTURED : w->noise,
-                    .additive = true};
+                    .additive = true,
+                    .rank = w->N > KN_MANY ? 40 : 0};
     f->info = (kn_fit_info){.method = kn_method_of(w->method, w->noise), .noise = w->noise};
     people(w->N, w->T, w->groups, &f->X, &f->Y);
-    for (ptrdiff_t i = 0; i < w->N; i++)
+    for (ptrdiff_t i = 0; i < w->N && i < 64; i++)
         f->group[i] = w->groups ? (int)i / w->groups : (int)i;
     for (ptrdiff_t i = 0; w->holes && i < w->N; i += 3)
         for (ptrdiff_t j = i % 2; j < (i % 4 ? 3 : w->T - 1); j += 2)
@@ -393,6 +395,39 @@ static void predicted_maps_have_the_density_of_the_model(void **state)
     }
 }
 
+/* So many people that 2000 of them are held out once: s2 is what their basis leaves of the others.
+ */
+static void a_set_held_out_once_has_its_density_too(void **state)
+{
+    (void)state;
+    way w = {.method = "smtgpr", .N = KN_MANY + 200, .T = 6, .P = 2};
+    fitted f = {0};
+    fit(&w, &f);
+    const kn_part *p = &f.cv.part[0];
+    ptrdiff_t next = 0;
+    double left = 0;
+    kn_mat y = ref_new(w.N, w.T), inside = projector(p->B);
+    assert_int_equal(f.cv.folds, KN_HELD_OUT_ONCE);
+    assert_true(f.cv.n < w.N && p->n_train == w.N - f.cv.n);
+    kn_responses_block(ctx, &f.responses, 0, y);
+    for (ptrdiff_t i = 0; i < w.N; i++) {
+        if (next < f.cv.n && f.cv.sample[next] == i) {
+            next++;
+            continue;
+        }
+        for (ptrdiff_t a = 0; a < w.T; a++) {
+            double e = kn_at(y, i, a) - p->mu[a];
+            for (ptrdiff_t b = 0; b < w.T; b++)
+                e -= kn_at(inside, a, b) * (kn_at(y, i, b) - p->mu[b]);
+            left += e * e;
+        }
+    }
+    assert_close(p->s2, left / (double)(p->n_train * (w.T - w.P)), 1e-9);
+    check(&f.cv, NULL, kn_mat_none(), false);
+    free(y.data), free(inside.data);
+    fitted_clear(&f);
+}
+
 /* All components of all responses, and folds of fewer people than that: outside theirs there is no
  * variance at all, and nothing is said. */
 static void folds_that_leave_directions_without_variance_say_nothing(void **state)
@@ -478,6 +513,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held_out_maps_have_the_density_of_their_fold),
         cmocka_unit_test(predicted_maps_have_the_density_of_the_model),
+        cmocka_unit_test(a_set_held_out_once_has_its_density_too),
         cmocka_unit_test(folds_that_leave_directions_without_variance_say_nothing),
         cmocka_unit_test(auto_stays_where_nobody_has_a_density),
         cmocka_unit_test(auto_asks_for_a_gain_above_its_standard_error),
