@@ -291,6 +291,13 @@ double kn_responses_energy(const kn_responses *Y)
     return (1 + ROUNDING) * sum;
 }
 
+double kn_responses_variance(const kn_responses *Y, ptrdiff_t j, double own)
+{
+    static const double ROUNDING = 1e-12;
+    double sd = Y->scaling->sd0[j] / Y->scaling->sd[j];
+    return own > ROUNDING * sd * sd ? own : sd * sd;
+}
+
 typedef struct block_job {
     const kn_ctx *ctx;
     const kn_responses *Y;

@@ -59,6 +59,10 @@ kn_responses kn_responses_rows(const kn_responses *Y, const ptrdiff_t *rows, ptr
  * by Cauchy and Schwarz. */
 double kn_responses_energy(const kn_responses *Y);
 
+/* What the variance of response j is taken for: that of the rows at hand (own), or that of all
+ * people where it does not vary but for rounding, as in a fold without the one who differs. */
+double kn_responses_variance(const kn_responses *Y, ptrdiff_t j, double own);
+
 /* block (N x count) = standardised responses first .. first + count - 1 of those in use. */
 void kn_responses_block(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat block);
 /* block (N x count) = those named. */

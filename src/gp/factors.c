@@ -92,13 +92,12 @@ static double next_psi(const analysis *a, ptrdiff_t j, kn_mat V, ptrdiff_t row)
     double shared = 0;
     for (ptrdiff_t p = 0; p < a->P && p < a->k; p++)
         shared += kn_at(V, row, p) * kn_at(V, row, p) * a->gain[p];
-    double psi = fmax(a->var[j] - a->psi[j] * shared, FLOOR * a->var[j]);
-    return psi > 0 ? psi : FLOOR; /* a response that does not vary in a fold */
+    return fmax(a->var[j] - a->psi[j] * shared, FLOOR * kn_responses_variance(a->Y, j, a->var[j]));
 }
 
 static double first_psi(const analysis *a, ptrdiff_t j)
 {
-    return a->var[j] > 0 ? START * a->var[j] : FLOOR;
+    return START * kn_responses_variance(a->Y, j, a->var[j]);
 }
 
 /* How many of the pairs found are more than rounding, and leave something. */
@@ -107,8 +106,8 @@ static ptrdiff_t settled(const analysis *a)
     ptrdiff_t rank = 0, n = a->V.rows > 8 ? a->V.rows : 8;
     while (rank < a->k && a->s2[rank] > a->s2[0] * DBL_EPSILON * (double)n)
         rank++;
-    if (a->P == a->Y->T || rank == 0)
-        return rank;
+    if (rank == a->Y->T || rank == 0) /* nothing is left, or there is nothing */
+        return kn_at_most(rank, a->P);
     return kn_at_most(rank - 1, a->P);
 }
 

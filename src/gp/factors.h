@@ -13,9 +13,9 @@
 #include "data/responses.h"
 
 typedef struct kn_factors {
-    double *psi; /* T  positive */
-    kn_mat B;    /* T x P, B'B = I; fewer than asked for where the responses have no more, and */
-    kn_mat Z;    /* N x P, Yw B        unless P = T one less than they have, so that some is left */
+    double *psi;  /* T  positive */
+    kn_mat B;     /* T x P, B'B = I; fewer than asked for where the responses have no more, and */
+    kn_mat Z;     /* N x P, Yw B        unless that is T one less than they have: some is left */
     double total; /* |Yw|^2 */
 } kn_factors;
 

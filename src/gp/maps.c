@@ -132,8 +132,11 @@ static void block_work_clear(block_work *w)
     kn_mat_clear(&w->own_y);
 }
 
+/* A part that brings its basis may have a complement where the model has none. */
 static ptrdiff_t basis_size(const kn_gp_maps *maps, const kn_part *p)
 {
+    if (p->B.data)
+        return p->B.cols;
     return p->direct ? 0 : p->mean.cols - maps->gp->complement_component;
 }
 

@@ -38,6 +38,11 @@ static kn_status check(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
                        "mtgpr with %td components or factors of the noise needs more than %td "
                        "responses, there are %td",
                        most, most, T);
+    if (most >= p->Y.N)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "mtgpr with %td components or factors of the noise needs more than %td "
+                       "samples, there are %td",
+                       most, most, p->Y.N);
     return KN_OK;
 }
 
@@ -49,10 +54,12 @@ static void tell(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
     if (p->options->noise_rank == 0 && !p->options->iso_term)
         kn_log(ctx, KN_LOG_WARNING,
                "without structured noise, noise shared between responses is taken for signal");
+    if (p->options->search.limits.evals_left >= 0)
+        evals = fmin(evals, p->options->search.limits.evals_left);
     if (seconds * evals * (1 + p->options->folds) > 10)
         kn_log(ctx, KN_LOG_INFO,
-               "MTGPR: %.1f GB and about %.2g s for each evaluation, at most %.0f of them, and as "
-               "many again in each of %d folds",
+               "MTGPR: %.1f GB and about %.2g s for each evaluation, at most %.0f of them, in the "
+               "fit and in each of %d folds",
                GB, seconds, evals, p->options->folds);
 }
 
@@ -209,7 +216,8 @@ static kn_mtgpr_plan plan_of(const kn_mtgpr *own, bool gamma)
     return (kn_mtgpr_plan){.columns = {own->P, own->Q},
                            .gamma = gamma,
                            .iso = own->iso,
-                           .limits = {.evals_left = own->evals}};
+                           .limits = {.evals_left = own->evals},
+                           .journal = own->journal};
 }
 
 static void record(const kn_mtgpr_learned *l, const kn_gp *gp, const kn_found *found,
@@ -242,12 +250,13 @@ static kn_status learn(kn_ctx *ctx, kn_fit_problem *p, const kn_found *found, kn
     leading m = {0};
     kn_mtgpr_plan plan = plan_of(own, gp->complement_component);
     plan.limits = p->options->search.limits;
-    plan.journal = p->options->search.journal;
     plan.stage = "loadings";
     kn_cov_theta(&gp->spec.sample, &found->at, theta);
     KN_TRY(decompose(ctx, &gp->spec, p->X, theta, &R0, &U));
     kn_low_samples s = {.U = U.data ? U : R0.U, .r = R0.r};
     KN_TRY(kn_mtgpr_learn(ctx, &s, &p->Y, NULL, &plan, &l));
+    if (l.stop == KN_STOP_MAX_SECONDS) /* no more for a fold than for the fit */
+        own->evals = l.evals;
     gp->P = l.low.k;
     KN_TRY(kn_mat_copy(ctx, p->X, &X));
     KN_TRY(latent_of(ctx, &l.low, gp->complement_component, &X, &R0, &gp->latent));
@@ -289,7 +298,8 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     *own = (kn_mtgpr){.P = P,
                       .Q = p->options->noise_rank,
                       .evals = p->options->search.limits.evals_left,
-                      .iso = p->options->iso_term};
+                      .iso = p->options->iso_term,
+                      .journal = p->options->search.journal};
     gp->spec = p->spec;
     gp->complement_component = p->options->ppca && own->P + own->Q < gp->T;
     tell(ctx, p, own->P + own->Q);
@@ -297,6 +307,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     KN_TRY(learn(ctx, p, &found, gp, info));
     t2 = kn_clock();
     KN_TRY(kn_fit_cv(ctx, gp, p, info));
+    own->journal = NULL;
     info->seconds_basis = t1 - t0;
     info->seconds_fit = t2 - t1;
     info->seconds_reference = kn_clock() - t2;

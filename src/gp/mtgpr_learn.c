@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "gp/basis_range.h"
 #include "gp/optimise_large.h"
@@ -55,7 +56,7 @@ static kn_status learner_new(kn_ctx *ctx, learner *w)
     KN_TRY(kn_alloc_d(ctx, T, &l->at.psi));
     KN_TRY(kn_alloc_d(ctx, T, &w->least));
     for (ptrdiff_t j = 0; j < T; j++)
-        w->least[j] = LEAST * l->low.y2[j] / (double)l->low.N;
+        w->least[j] = LEAST * kn_responses_variance(&l->low.Y, j, l->low.y2[j] / (double)l->low.N);
 out:
     return status;
 }
@@ -82,9 +83,11 @@ static kn_status begin(kn_ctx *ctx, learner *w)
     kn_range_info info;
     kn_range_options o = {.centre = low->mu != NULL, .passes = KN_RANGE_PASSES, .seed = START_SEED};
     double signal = low->Q > 0 ? SIGNAL_BESIDE : SIGNAL, noise = low->Q > 0 ? NOISE_BESIDE : 0;
-    KN_TRY(kn_basis_range(ctx, &low->Y, low->P > low->Q ? low->P : low->Q, &o, &b, &info));
+    ptrdiff_t most = kn_at_most(low->N - o.centre, low->T); /* a fold may have fewer: then zeros */
+    KN_TRY(kn_basis_range(ctx, &low->Y, kn_at_most(low->P > low->Q ? low->P : low->Q, most), &o, &b,
+                          &info));
     for (ptrdiff_t j = 0; j < low->T; j++) {
-        double variance = low->y2[j] / (double)low->N, left = variance;
+        double variance = w->least[j] / LEAST, left = variance;
         for (ptrdiff_t q = 0; q < b.B.cols; q++) {
             double share = (q < low->P ? signal : 0) + (q < low->Q ? noise : 0);
             left -= share * kn_sumsq(kn_cols(b.Z, q, 1)) / (double)low->N * kn_at(b.B, j, q) *
@@ -108,6 +111,11 @@ static double tolerance(const learner *w)
     return TOLERANCE * (double)w->l->low.N * (double)w->l->low.T;
 }
 
+static bool late(const learner *w)
+{
+    return w->limits.deadline > 0 && kn_clock() > w->limits.deadline;
+}
+
 /* From the point at hand; what it leaves has been evaluated but for the last step. */
 static kn_status climb(kn_ctx *ctx, learner *w)
 {
@@ -115,7 +123,7 @@ static kn_status climb(kn_ctx *ctx, learner *w)
     kn_mtgpr_learned *l = w->l;
     double before = -INFINITY, lml;
     for (int step = 0; step < KN_MTGPR_EM && w->limits.evals_left != 0; step++) {
-        if (step > 0 && kn_cancelled(ctx))
+        if (step > 0 && (kn_cancelled(ctx) || late(w)))
             break;
         KN_TRY(kn_low_value(ctx, &l->low, &l->at, &lml));
         l->evals++;
@@ -229,8 +237,9 @@ static kn_status compute(kn_ctx *ctx, learner *w, int round, answer *a)
     if (round == 0) {
         KN_TRY(climb(ctx, w));
         from_point(w, w->x);
-        a->stop = KN_STOP_MAX_EVALS;
+        a->stop = late(w) ? KN_STOP_MAX_SECONDS : KN_STOP_MAX_EVALS;
         a->evals = l->evals;
+        a->projected = NAN;
     } else {
         int left = w->limits.evals_left, most = left < 0 || left > ROUND ? ROUND : left;
         kn_limits limits = {.evals_left = most, .deadline = w->limits.deadline};
@@ -240,7 +249,12 @@ static kn_status compute(kn_ctx *ctx, learner *w, int round, answer *a)
                               .unit = (double)l->low.N,
                               .f_tolerance = tolerance(w),
                               .stage = w->plan->stage};
-        KN_TRY(kn_maximise_large(ctx, &o, &limits, objective, w, &best));
+        status = kn_maximise_large(ctx, &o, &limits, objective, w, &best);
+        if (status == KN_ERR_CANCELLED) { /* before the first: the point at hand is the best */
+            best.stop = KN_STOP_CANCELLED;
+            status = KN_OK;
+        }
+        KN_TRY(status);
         w->limits.evals_left = left < 0 ? left : left - (most - limits.evals_left);
         a->value = best.value;
         a->projected = best.projected;
@@ -274,7 +288,8 @@ static kn_status take_round(kn_ctx *ctx, learner *w, int round)
     KN_TRY(kn_journal_recall(ctx, w->plan->journal, &step));
     if (!step.known) {
         KN_TRY(compute(ctx, w, round, a));
-        KN_TRY(kn_journal_note(ctx, w->plan->journal, &step));
+        if (a->stop != KN_STOP_MAX_SECONDS) /* another time there may be more of them */
+            KN_TRY(kn_journal_note(ctx, w->plan->journal, &step));
     }
     memcpy(w->x, a->x, (size_t)w->n * sizeof *w->x);
     to_point(w, w->x);

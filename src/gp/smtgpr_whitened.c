@@ -39,11 +39,11 @@ static kn_status check_components(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_
         *P = most;
     if (*P <= most)
         return KN_OK;
-    return kn_fail(
-        ctx, KN_ERR_ARGUMENT,
-        "components is %td, but with whitened noise %td samples of %td responses have at "
-        "most %td: something must be left outside",
-        *P, p->Y.N, p->Y.T, most);
+    return kn_fail(ctx, KN_ERR_ARGUMENT,
+                   "components is %td, but with whitened noise %td samples of %td responses have "
+                   "at most %td%s",
+                   *P, p->Y.N, p->Y.T, most,
+                   most < p->Y.T ? ": something must be left outside" : "");
 }
 
 static void tell_long(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
@@ -109,7 +109,7 @@ kn_status kn_whitened_fit_at(kn_ctx *ctx, kn_fit_problem *p, kn_found *found, pt
                              kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
-    kn_whitened w = {.complement = P < p->Y.T};
+    kn_whitened w = {0};
     double theta[KN_COV_THETA], t0 = kn_clock(), t1;
     kn_cov between = kn_cov_between(&p->spec.sample);
     kn_whitened_of of = {.spec = &p->spec, .X = p->X, .Y = &p->Y, .theta = theta};
@@ -124,6 +124,7 @@ kn_status kn_whitened_fit_at(kn_ctx *ctx, kn_fit_problem *p, kn_found *found, pt
     tell_long(ctx, p, P);
     KN_TRY(kn_factors_new(ctx, &p->Y, NULL, P, &w.factors));
     gp->P = w.factors.B.cols; /* as many as asked for, but for rounding */
+    w.complement = gp->P < gp->T;
     t1 = kn_clock();
     kn_cov_theta(&between, &found->at, theta);
     found->evals = 1; /* those before are counted */
@@ -180,12 +181,13 @@ static kn_status law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *out)
     kn_status status;
     const kn_gp *gp = maps->gp;
     const kn_part *p = &maps->part[part];
-    *out = (kn_law){.K = p->var.cols - gp->complement_component, .d0 = p->d ? p->s2 : gp->s2};
+    ptrdiff_t K = p->d ? p->B.cols : gp->P; /* a fold has its own */
+    *out = (kn_law){.K = K, .d0 = p->d ? p->s2 : gp->s2};
     KN_TRY(kn_mat_copy(ctx, kn_cols(p->var, 0, out->K), &out->v));
     KN_TRY(kn_alloc_d(ctx, out->K, &out->d));
     for (ptrdiff_t k = 0; k < out->K; k++)
         out->d[k] = p->d ? p->d[k] : gp->latent.d[k];
-    if (!gp->complement_component)
+    if (p->var.cols == K)
         goto out;
     KN_TRY(kn_alloc_d(ctx, p->n, &out->v0));
     for (ptrdiff_t i = 0; i < p->n; i++)

@@ -61,7 +61,7 @@ kn_status kn_whitened_fold(kn_ctx *ctx, const kn_refit *f, kn_part *part, double
 {
     kn_status status;
     const kn_gp *gp = f->gp;
-    kn_whitened w = {.complement = gp->complement_component};
+    kn_whitened w = {0};
     kn_whitened_of of = {.spec = &gp->spec,
                          .X = f->X,
                          .Y = &f->Y,
@@ -71,6 +71,7 @@ kn_status kn_whitened_fold(kn_ctx *ctx, const kn_refit *f, kn_part *part, double
     kn_mat unused = {0};
     double no = 0;
     KN_TRY(kn_factors_new(ctx, &f->Y, f->mu, gp->P, &w.factors));
+    w.complement = w.factors.B.cols < gp->T; /* also of as many components as responses */
     KN_TRY(kn_whitened_at(ctx, &of, &w));
     KN_TRY(kn_mat_new(ctx, f->Xs.rows, w.latent.P, &part->var));
     KN_TRY(predict(ctx, &w, f->Xs, filled, (places){&part->mean, &part->RU, &part->smooth},

@@ -16,7 +16,7 @@
 typedef struct kn_whitened {
     kn_factors factors; /* psi, B, Z */
     kn_latent latent;   /* P components, and where there is a complement one more, A = 0 */
-    bool complement;    /* of a fold, as the model has it */
+    bool complement;    /* fewer components than responses */
     double lml;         /* of Y, psi's determinant included */
     ptrdiff_t rank;     /* of R0 as it was decomposed: kn_spec.rank */
 } kn_whitened;

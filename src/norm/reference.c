@@ -32,7 +32,7 @@ void kn_reference_clear(kn_reference *r)
 
 double kn_reference_iso_share(const kn_gp *gp, ptrdiff_t j)
 {
-    double sum = 0, row = 0;
+    double sum = 0, row = 0, unit = gp->psi ? gp->psi[j] : 1;
     if (!(gp->latent.iso > 0))
         return 0;
     for (ptrdiff_t p = 0; p < gp->P; p++) {
@@ -41,8 +41,8 @@ double kn_reference_iso_share(const kn_gp *gp, ptrdiff_t j)
         row += b2;
     }
     if (gp->complement_component)
-        sum += (1 - row) * gp->latent.c[gp->P];
-    return sum * gp->latent.iso;
+        sum += (gp->outside ? gp->outside[j] : 1 - row) * gp->latent.c[gp->P];
+    return sum * gp->latent.iso * unit;
 }
 
 bool kn_reference_keeps_z(ptrdiff_t n, ptrdiff_t T)

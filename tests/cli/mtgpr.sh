@@ -48,6 +48,11 @@ misused "a rank of as many as there are responses" \
 misused "more factors of the noise than responses" \
     ": mtgpr with 13 components or factors of the noise needs more than 13 responses, there are 12" \
     $F -P 2 --noise-rank 13 -o bad.safetensors
+misused "as many as samples" \
+    ": mtgpr with 9 components or factors of the noise needs more than 9 samples, there are 8" \
+    $F -P 2 --noise-rank 9 --use age --match common --where 'participant_id in s1|s2|s3|s4|s5|s6|s7|s8' -o bad.safetensors
+misused "factors of the noise of another method" ": smtgpr has no use for --noise-rank: it is mtgpr's" \
+    fit -c people.csv -y y.csv --noise-rank 2 -o bad.safetensors
 misused "more than 200" \
     ": mtgpr learns every loading by itself: 201 components or factors of the noise are too many (at most 200); use the default" \
     $F -P 201 -o bad.safetensors

@@ -47,6 +47,9 @@ misused "auto without folds" " fit: --noise auto chooses by people held out, and
 misused "as many components as leave nothing" \
     ': components is 14, but with whitened noise 10 samples of 14 responses have at most 8: something must be left outside' \
     fit -c people.csv -y brains.csv --use age,sex --match common --where 'participant_id in s01|s02|s03|s04|s05|s06|s07|s08|s09|s10' --noise whitened -P 14 -o none
+misused "more components than responses" \
+    ': components is 15, but with whitened noise 60 samples of 14 responses have at most 14' \
+    fit $data --noise whitened -P 15 -o none
 misused "MT-Kronprod" " fit: --method kronprod has iso noise: --noise whitened has no meaning (see 'kronorm fit --help')" \
     fit $data --method kronprod --noise whitened -o none
 done_testing

@@ -9,6 +9,7 @@
 #include "gp/predict.h"
 #include "la/la.h"
 #include "model/model.h"
+#include "norm/reference.h"
 #include "test.h"
 
 static kn_ctx *ctx;
@@ -214,6 +215,8 @@ static void learned_models_are_dense_gaussians(void **state)
         check_same(var, dv, a->scale * a->scale, 1e-7);
         for (ptrdiff_t j = 0; j < a->T; j++) /* without folds the noise is that of training */
             assert_close(gp->noise[j] / kn_at(S, j, j), 1, 1e-9);
+        for (ptrdiff_t j = 0; j < a->T; j++) /* what of a variance is noise that has C */
+            assert_close(kn_reference_iso_share(gp, j) / kn_at(C, j, j), gp->latent.iso, 1e-9);
         kn_mat x = ref_new(1, gp->F);
         kn_mat_set(x, kn_sub(Xn, 0, 0, 1, gp->F));
         check_covariance(gp, x, S, dv);
@@ -408,6 +411,26 @@ static void learning_never_lowers_the_likelihood(void **state)
     free(X.data), free(Y.data);
 }
 
+/* When time is over the best so far stands, and a fold has no more than the fit had. */
+static void time_ends_learning(void **state)
+{
+    (void)state;
+    struct shape a = {40, 8, 2, 1, true, "linear+se+iso", KN_RANK_FULL, 1};
+    kn_settings s = settings(&a, 3);
+    kn_mat X, Y;
+    kn_model *m;
+    people(5, a.N, a.T, &X, &Y);
+    s.max_seconds = 1e-9;
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &s, &m));
+    assert_int_equal(m->info.stop, KN_STOP_MAX_SECONDS);
+    assert_int_equal(m->info.evaluations_inner, 1);
+    assert_true(isnan(m->info.projected_gradient)); /* EM has none */
+    assert_int_equal(((const kn_mtgpr *)m->gp.own)->evals, 1);
+    assert_true(m->info.cv.folds == 3 && isfinite(m->info.cv.msll));
+    kn_model_free(m);
+    free(X.data), free(Y.data);
+}
+
 /* A rank of N is no approximation. */
 static void as_many_pivots_as_people_is_exact(void **state)
 {
@@ -452,6 +475,7 @@ int main(void)
         cmocka_unit_test(law_is_the_dense_density),
         cmocka_unit_test(folds_are_refits),
         cmocka_unit_test(learning_never_lowers_the_likelihood),
+        cmocka_unit_test(time_ends_learning),
         cmocka_unit_test(as_many_pivots_as_people_is_exact),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -212,7 +212,8 @@ static void assert_same_file(const char *name, const void *bytes, size_t size)
 
 /* However much of the journal was written, the fit that goes on from it gives the model of one that
  * was never interrupted, and ends with the same journal. */
-static void resumes(ptrdiff_t N, ptrdiff_t T, const kn_settings *o)
+/* How many steps it keeps. */
+static int resumes(ptrdiff_t N, ptrdiff_t T, const kn_settings *o)
 {
     problem p = new_problem(N, T);
     kn_model *m;
@@ -247,6 +248,7 @@ static void resumes(ptrdiff_t N, ptrdiff_t T, const kn_settings *o)
     free(plain);
     free_problem(p);
     scratch_empty();
+    return (int)first.noted;
 }
 
 static kn_settings options(void)
@@ -448,7 +450,10 @@ static void mtgpr_resumes(void **state)
     kn_settings o = options();
     o.method = "mtgpr";
     o.components = 2;
-    resumes(30, 6, &o);
+    int steps = resumes(30, 6, &o);
+    o.folds = 0;
+    assert_true(steps >= resumes(30, 6, &o) + 2); /* each fold keeps its own */
+    o.folds = 2;
     o.noise_rank = 1;
     o.ppca = true;
     resumes(25, 5, &o);
