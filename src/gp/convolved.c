@@ -14,6 +14,7 @@
 #include "gp/law_components.h"
 #include "gp/noise.h"
 #include "gp/pilot.h"
+#include "gp/span.h"
 #include "la/la.h"
 
 /* Sums that nobody waits for: m^3, (NP)^3 and N^3 P for each of some hundred evaluations. */
@@ -93,15 +94,12 @@ static kn_status make_tasks(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_basis 
                "without structured noise, noise shared between responses is taken for signal");
         KN_TRY(kn_conv_identity(ctx, &p->Y, basis));
     } else if (o->basis.data) {
-        KN_TRY(kn_basis_given(ctx, &p->Y, o->basis, basis));
+        KN_TRY(kn_span_given(ctx, p, basis, gp, info));
     } else {
         KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
         if (gp->P == 0)
             KN_TRY(choose(ctx, p, info, &gp->P));
-        if (gp->P > p->gram.rank)
-            return kn_fail(ctx, KN_ERR_ARGUMENT,
-                           "components is %td, but %td samples of %td responses have at most %td",
-                           gp->P, p->Y.N, p->Y.T, p->gram.rank);
+        KN_TRY(kn_basis_check(ctx, &p->Y, gp->P, p->gram.rank));
         KN_TRY(kn_basis_pca(ctx, &p->Y, &p->gram, gp->P, basis));
     }
     gp->P = basis->B.cols;
@@ -293,6 +291,7 @@ const kn_method kn_method_convolved = {
     .clear = kn_convolved_clear,
     .bytes = kn_convolved_bytes,
     .batch = batch,
+    .say = kn_convolved_say,
     .need = {kn_conv_settle, kn_conv_fit_need, kn_conv_maps_need, kn_components_block_need},
     .shape = kn_conv_shape,
 };

@@ -70,9 +70,13 @@ out:
     return status;
 }
 
-/* density (KN_SHRINKAGES), summed over those held out */
+typedef struct judgement {         /* as the journal has it */
+    double density[KN_SHRINKAGES]; /* summed over those held out */
+    double unfinished;             /* searches that a limit ended */
+} judgement;
+
 static kn_status judge(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
-                       const int *fold, int number, double *density)
+                       const int *fold, int number, judgement *out)
 {
     kn_status status;
     halves h = {0};
@@ -88,8 +92,10 @@ static kn_status judge(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_ca
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(kn_kronsum_fit_learn(ctx, &f, kn_shrinkage[l]));
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_kronsum_fit_density(ctx, &f, h.Xs, h.Ys, &density[l]));
-        density[l] *= (double)h.Xs.rows;
+        KN_TRY(kn_kronsum_fit_density(ctx, &f, h.Xs, h.Ys, &out->density[l]));
+        out->density[l] *= (double)h.Xs.rows;
+        out->unfinished +=
+            f.learned.stop == KN_STOP_MAX_SECONDS || f.learned.stop == KN_STOP_MAX_EVALS;
     }
 out:
     kn_kronsum_fit_clear(&f);
@@ -99,24 +105,30 @@ out:
 
 /* judge by way of the journal. */
 static kn_status judged(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
-                        const int *fold, int number, double *density)
+                        const int *fold, int number, judgement *out)
 {
     kn_status status;
     kn_journal *journal = p->options->search.journal;
     double at[] = {number, (double)of->P, of->tau};
-    kn_step step = {KN_STEP_COVARIANCES,
-                    at,
-                    sizeof at,
-                    density,
-                    KN_SHRINKAGES * (ptrdiff_t)sizeof *density,
-                    false};
+    kn_step step = {KN_STEP_COVARIANCES, at, sizeof at, out, sizeof *out, false};
     KN_TRY(kn_journal_recall(ctx, journal, &step));
     if (step.known)
         goto out;
-    KN_TRY(judge(ctx, p, of, fold, number, density));
+    KN_TRY(judge(ctx, p, of, fold, number, out));
     KN_TRY(kn_journal_note(ctx, journal, &step));
 out:
     return status;
+}
+
+static void warn_of_none(kn_ctx *ctx, double unfinished)
+{
+    if (unfinished > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "{max_seconds} or {max_evals} ended searches of free covariances before they could "
+               "be judged; the result is the structured model ({shrinkage} takes a number)");
+    else
+        kn_log(ctx, KN_LOG_WARNING,
+               "the data do not support a free covariance; the result is the structured model");
 }
 
 kn_status kn_kronsum_choose(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
@@ -125,16 +137,17 @@ kn_status kn_kronsum_choose(kn_ctx *ctx, const kn_fit_problem *p, const kn_krons
     kn_status status;
     void *fold = NULL;
     int folds = KN_SHRINKAGE_FOLDS, best = KN_SHRINKAGES - 1;
-    double sum[KN_SHRINKAGES] = {0};
+    double sum[KN_SHRINKAGES] = {0}, unfinished = 0;
     /* other folds than those of the reference, which begin with the same seed */
     KN_TRY(kn_alloc(ctx, p->Y.N, sizeof(int), &fold));
     KN_TRY(
         kn_folds_deal(ctx, p->Y.N, p->options->groups, p->options->search.seed + 1, &folds, fold));
     for (int k = 0; k < folds; k++) {
-        double density[KN_SHRINKAGES] = {0};
-        KN_TRY(judged(ctx, p, of, fold, k, density));
+        judgement of_fold = {0};
+        KN_TRY(judged(ctx, p, of, fold, k, &of_fold));
+        unfinished += of_fold.unfinished;
         for (int l = 0; l < KN_SHRINKAGES; l++)
-            sum[l] += density[l] / (double)p->Y.N;
+            sum[l] += of_fold.density[l] / (double)p->Y.N;
         kn_tell(ctx, "shrinkage", k + 1, folds, NAN);
     }
     for (int l = KN_SHRINKAGES - 1; l >= 0; l--) {
@@ -143,6 +156,10 @@ kn_status kn_kronsum_choose(kn_ctx *ctx, const kn_fit_problem *p, const kn_krons
                kn_shrinkage[l], sum[l]);
     }
     *nu = kn_shrinkage[best];
+    if (isinf(*nu))
+        warn_of_none(ctx, unfinished);
+    else
+        kn_log(ctx, KN_LOG_INFO, "shrinkage %g is used", *nu);
 out:
     kn_free(fold);
     return status;

@@ -95,7 +95,12 @@ def make():
     nib.save(nib.Nifti1Image(atlas, np.eye(4)), "atlas.nii.gz")
     nib.save(nib.Nifti1Image(atlas, np.diag([2, 2, 2, 1.])), "moved.nii.gz")
     nib.save(nib.Nifti1Image((atlas == 4).astype("u1"), np.eye(4)), "mask.nii.gz")
-    np.save("columns.npy", np.linalg.qr(rng.normal(size=(120, 5)))[0])
+    columns = np.linalg.qr(rng.normal(size=(120, 5)))[0]
+    np.save("columns.npy", columns)
+    np.save("short.npy", columns[:-1])
+    hole = columns.copy()
+    hole[3, 2] = np.nan
+    np.save("nan.npy", hole)
     d = rng.normal(size=(120, 3))
     np.save("centred.npy", d - d.mean(0))
 

@@ -24,9 +24,13 @@ typedef struct problem {
 
 static void solve(problem *p)
 {
-    assert_ok(ctx, kn_kronsum_side_new(ctx, &p->spec, p->X, p->Y, &p->groups, p->theta, &p->side));
-    if (p->tau > 0)
-        assert_ok(ctx, kn_kronsum_side_at(ctx, &p->side, p->tau));
+    kn_kronsum_case of = {.spec = &p->spec,
+                          .theta = p->theta,
+                          .tau = p->tau,
+                          .X = p->X,
+                          .Y = p->Y,
+                          .groups = &p->groups};
+    assert_ok(ctx, kn_kronsum_side_new(ctx, &of, &p->side));
     p->data = kn_kronsum_side_data(&p->side);
     assert_ok(ctx, kn_kronsum_new(ctx, p->Y.cols, p->side.A.rows, &p->k));
     assert_ok(ctx, kn_kronsum_at(ctx, &p->data, p->C, p->S, &p->k));
@@ -542,7 +546,8 @@ static kn_kronsum_learned learn(problem *p, double nu, kn_kronsum_prior *prior, 
                                .floor = 1e-6,
                                .limits = {.evals_left = 2000},
                                .em = em};
-    assert_ok(ctx, kn_kronsum_learn(ctx, &p->data, &how, p->C, p->S, &p->k, &out));
+    assert_ok(ctx,
+              kn_kronsum_learn(ctx, &p->data, &how, &(kn_kronsum_point){p->C, p->S, &p->k}, &out));
     return out;
 }
 
@@ -590,7 +595,9 @@ static void duplicate_responses_end_at_the_floor(void **state)
         kn_col(p.C, k)[2] = kn_col(p.C, k)[1];
         kn_col(p.S, k)[2] = kn_col(p.S, k)[1];
     }
-    assert_ok(ctx, kn_kronsum_side_new(ctx, &p.spec, p.X, p.Y, &p.groups, p.theta, &p.side));
+    kn_kronsum_case of = {
+        .spec = &p.spec, .theta = p.theta, .X = p.X, .Y = p.Y, .groups = &p.groups};
+    assert_ok(ctx, kn_kronsum_side_new(ctx, &of, &p.side));
     p.data = kn_kronsum_side_data(&p.side);
     assert_ok(ctx, kn_kronsum_new(ctx, 3, p.side.A.rows, &p.k));
     kn_kronsum_learned a = learn(&p, 0, &prior, 50);
