@@ -28,6 +28,9 @@ works "the leading axes of convolved processes" fit $V --basis columns.npy -P 2 
 check "... as many as asked for" bases columns conv.safetensors 2
 check "... info" said conv.safetensors "basis: columns.npy, 5 columns, of which the components are the principal axes (2)"
 works "... score" score conv.safetensors -c people.csv -y v.nii.gz -o conv -q
+works "... another basis of that span" fit $V --basis turned.npy -P 2 --method convolved -o turned.safetensors -q
+works "... score" score turned.safetensors -c people.csv -y v.nii.gz -o turned -q
+check "... says the same of people by models without them" bases alike conv turned
 misused "fewer components than columns given" \
     ": components is 2, but with --basis-axes given they are the 5 columns of the basis" \
     fit $V --basis columns.npy --basis-axes given -P 2 -o x.safetensors

@@ -109,7 +109,7 @@ static void stands_at_its_maximum(kn_kronsum_fit *f, double tau)
     kn_mat S = ref_new(f->S.rows, f->S.cols);
     double lml[3];
     for (int k = 0; k < 3; k++) {
-        double at = tau * (1 + 0.03 * (k - 1));
+        double at = tau * (1 + 0.005 * (k - 1));
         for (ptrdiff_t j = 0; j < S.cols; j++)
             for (ptrdiff_t i = 0; i < S.rows; i++)
                 kn_col(S, j)[i] = kn_at(f->S, i, j) * (1 + tau) / (1 + at);
@@ -215,7 +215,10 @@ static void the_structured_model_keeps_the_noise_of_new_groups(void **state)
     enum { T = 3 };
     problem p = draw((shape){30, T, 2, 3, 10, 1, false});
     kn_kronsum_case of = case_of(&p, T);
-    kn_mat noise[2];
+    kn_mat noise[2], shared = ref_normal(&rng, 10, T);
+    for (int j = 0; j < T; j++)
+        for (int i = 0; i < 30; i++) /* the groups of draw */
+            kn_col(p.Y, j)[i] += 2 * kn_at(shared, i % 10, j);
     for (int k = 0; k < 2; k++) {
         kn_kronsum_fit f;
         of.tau = k ? 2.5 : 0.1;
@@ -242,6 +245,7 @@ static void the_structured_model_keeps_the_noise_of_new_groups(void **state)
     assert_ok(ctx, kn_engine_at(ctx, &e, p.theta, &lml));
     for (int q = 0; q < T; q++) {
         double along = 0;
+        assert_true(e.cell[e.in[q]].R0.gamma > 0.1);
         for (int j = 0; j < T; j++)
             for (int i = 0; i < T; i++)
                 along += kn_at(B, i, q) * kn_at(noise[0], i, j) * kn_at(B, j, q);
@@ -251,7 +255,7 @@ static void the_structured_model_keeps_the_noise_of_new_groups(void **state)
     kn_groups_clear(&groups);
     kn_mat_clear(&B);
     release(&p);
-    free(YY.data), free(Z.data), free(noise[0].data), free(noise[1].data);
+    free(YY.data), free(Z.data), free(noise[0].data), free(noise[1].data), free(shared.data);
 }
 
 int main(void)
