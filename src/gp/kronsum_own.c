@@ -76,14 +76,15 @@ void kn_kronsum_need_fit(kn_rehearsal *r, const kn_need_shape *s)
 {
     kn_need_shape few = *s;
     ptrdiff_t T = s->T, h, n;
-    kn_held begin = r->now, gram;
+    kn_held begin = r->now, numbers, gram;
     few.given_basis = false;
     few.P = kn_components_most(s->N, T, s->N);
     kn_rehearse_stage(r, "gram");
+    kn_hold_d(r, KN_NEED_WORK, s->N, T); /* Y */
+    numbers = r->now;
     if (s->N <= KN_MANY)
         kn_gram_need(r, &few);
     gram = r->now;
-    kn_hold_d(r, KN_NEED_WORK, s->N, T);
     kn_rehearse_stage(r, "components");
     kn_components_need(r, &few);
     kn_rehearse_stage(r, "shrinkage");
@@ -94,6 +95,7 @@ void kn_kronsum_need_fit(kn_rehearsal *r, const kn_need_shape *s)
     kn_let_go(r, gram);
     kn_hold_d(r, KN_NEED_BASIS, 2 * T, T);
     kn_latent_need(r, s);
+    kn_let_go_of(r, begin, numbers);
     kn_rehearse_stage(r, "folds");
     for (int k = 0; k < s->folds; k++) {
         h = (s->N + s->folds - 1 - k) / s->folds;
@@ -108,5 +110,5 @@ void kn_kronsum_need_fit(kn_rehearsal *r, const kn_need_shape *s)
         kn_kronsum_fit_need(r, &few);
         kn_let_go(r, mark);
     }
-    kn_let_go_of(r, begin, gram);
+    kn_let_go_of(r, numbers, gram);
 }

@@ -22,7 +22,7 @@
 
 enum { MOST = 200 }; /* components, and factors of the noise */
 
-/* Measured on one core: products of Y with N x k matrices. */
+/* A guess on the safe side for one core: products of Y with N x k matrices. */
 static const double FLOPS_PER_SECOND = 8e9;
 
 static kn_status check(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
