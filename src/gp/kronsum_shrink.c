@@ -4,7 +4,7 @@
 
 #include "gp/completion.h"
 #include "gp/cv_deal.h"
-#include "gp/cv_fold.h"
+#include "gp/cv_refit.h"
 
 const double kn_shrinkage[KN_SHRINKAGES] = {0, 100, 300, 1000, INFINITY};
 
@@ -20,86 +20,44 @@ kn_status kn_kronsum_numbers(kn_ctx *ctx, const kn_responses *Y, const double *m
     return KN_OK;
 }
 
-/* Training and test samples of a fold, each about the mean of training. */
-typedef struct halves {
-    kn_fold rows;
-    double *filled, *mu;
-    kn_mat X, Y, Xs, Ys;
-    kn_groups groups;
-} halves;
-
-static void halves_clear(halves *h)
-{
-    kn_fold_clear(&h->rows);
-    kn_groups_clear(&h->groups);
-    kn_free(h->filled);
-    kn_free(h->mu);
-    kn_mat *m[] = {&h->X, &h->Y, &h->Xs, &h->Ys};
-    for (size_t i = 0; i < sizeof m / sizeof *m; i++)
-        kn_mat_clear(m[i]);
-}
-
-/* Of those held out, what is missing stays filled in as in the whole. */
-static kn_status halves_new(kn_ctx *ctx, const kn_fit_problem *p, const int *fold, int number,
-                            halves *h)
-{
-    kn_status status;
-    kn_responses Y = p->Y;
-    KN_TRY(kn_fold_rows(ctx, p->Y.N, fold, number, &h->rows));
-    if (p->completion)
-        KN_TRY(
-            kn_completion_fold(ctx, p->completion, h->rows.train, h->rows.n_train, &h->filled, &Y));
-    kn_responses train = kn_responses_rows(&Y, h->rows.train, h->rows.n_train);
-    kn_responses test = kn_responses_rows(&p->Y, h->rows.test, h->rows.n_test);
-    KN_TRY(kn_alloc_d(ctx, Y.T, &h->mu));
-    KN_TRY(kn_kronsum_numbers(ctx, &train, NULL, &h->Y));
-    for (ptrdiff_t j = 0; j < Y.T; j++) {
-        double *y = kn_col(h->Y, j);
-        for (ptrdiff_t i = 0; i < train.N; i++)
-            h->mu[j] += y[i] / (double)train.N;
-        for (ptrdiff_t i = 0; i < train.N; i++)
-            y[i] -= h->mu[j];
-    }
-    KN_TRY(kn_kronsum_numbers(ctx, &test, h->mu, &h->Ys));
-    KN_TRY(kn_mat_new(ctx, train.N, p->X.cols, &h->X));
-    KN_TRY(kn_mat_new(ctx, test.N, p->X.cols, &h->Xs));
-    kn_mat_rows(p->X, h->rows.train, h->X);
-    kn_mat_rows(p->X, h->rows.test, h->Xs);
-    KN_TRY(kn_groups_subset(ctx, &p->groups, h->rows.train, train.N, &h->groups));
-out:
-    return status;
-}
-
 typedef struct judgement {         /* as the journal has it */
     double density[KN_SHRINKAGES]; /* summed over those held out */
     double unfinished;             /* searches that a limit ended */
 } judgement;
 
+/* Of those held out, what is missing stays filled in as in the whole. */
 static kn_status judge(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
                        const int *fold, int number, judgement *out)
 {
     kn_status status;
-    halves h = {0};
+    kn_refit r = {.number = number};
+    kn_mat Y = {0}, Ys = {0};
     kn_kronsum_fit f = {0};
     kn_kronsum_case part = *of;
-    KN_TRY(halves_new(ctx, p, fold, number, &h));
-    part.X = h.X;
-    part.Y = h.Y;
-    part.groups = &h.groups;
-    part.P = kn_at_most(of->P, (h.Y.rows - 1) / 2);
+    KN_TRY(kn_refit_open(
+        ctx, &(kn_refit_all){fold, &p->Y, p->completion, p->X, kn_mat_none(), &p->groups}, &r));
+    kn_responses test = kn_responses_rows(&p->Y, r.rows.test, r.rows.n_test);
+    KN_TRY(kn_kronsum_numbers(ctx, &r.Y, r.mu, &Y));
+    KN_TRY(kn_kronsum_numbers(ctx, &test, r.mu, &Ys));
+    part.X = r.X;
+    part.Y = Y;
+    part.groups = &r.groups;
+    part.P = kn_at_most(of->P, (r.n - 1) / 2);
     KN_TRY(kn_kronsum_fit_new(ctx, &part, &f));
     for (int l = 0; l < KN_SHRINKAGES; l++) {
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(kn_kronsum_fit_learn(ctx, &f, kn_shrinkage[l]));
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_kronsum_fit_density(ctx, &f, h.Xs, h.Ys, &out->density[l]));
-        out->density[l] *= (double)h.Xs.rows;
+        KN_TRY(kn_kronsum_fit_density(ctx, &f, r.Xs, Ys, &out->density[l]));
+        out->density[l] *= (double)r.Xs.rows;
         out->unfinished +=
             f.learned.stop == KN_STOP_MAX_SECONDS || f.learned.stop == KN_STOP_MAX_EVALS;
     }
 out:
     kn_kronsum_fit_clear(&f);
-    halves_clear(&h);
+    kn_mat_clear(&Y);
+    kn_mat_clear(&Ys);
+    kn_refit_close(&r);
     return status;
 }
 
