@@ -177,6 +177,10 @@ static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *val
         return status;
     kn_kronsum_gradient(ctx, w->k, w->GC, w->GS);
     *value = w->k->lml + w->shift + kn_kronsum_log_prior(ctx, &w->prior, w->k, &w->GC, &w->GS);
+    if (!isfinite(*value)) { /* C is singular, and its prior has no density there */
+        *value = -INFINITY;
+        return KN_OK;
+    }
     kn_gemm(ctx, 2, KN_N, w->GC, KN_N, w->X, 0, w->C);
     kn_gemm(ctx, 2, KN_N, w->GS, KN_N, w->Z, 0, w->S);
     pack(w->C, w->S, grad);
