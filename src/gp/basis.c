@@ -302,6 +302,17 @@ out:
     return status;
 }
 
+kn_status kn_basis_check(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, ptrdiff_t most)
+{
+    if (P < 1)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "components is %td, expected 1 to %td", P, most);
+    if (P > most)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "components is %td, but %td samples of %td responses have at most %td", P,
+                       Y->N, Y->T, most);
+    return KN_OK;
+}
+
 kn_status kn_basis_given(kn_ctx *ctx, const kn_responses *Y, kn_view B, kn_basis *out)
 {
     kn_status status;

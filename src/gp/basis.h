@@ -18,6 +18,10 @@ typedef struct kn_basis {
 kn_status kn_basis_pca(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, ptrdiff_t P,
                        kn_basis *out);
 /* A basis of the user's own, T_all x P: rows of responses left out are dropped. */
+/* P >= 1, and not more than `most`: principal components of standardised responses number at most
+ * N - 1 [METHOD 2]. */
+kn_status kn_basis_check(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, ptrdiff_t most);
+
 kn_status kn_basis_given(kn_ctx *ctx, const kn_responses *Y, kn_view B, kn_basis *out);
 void kn_basis_clear(kn_basis *b);
 

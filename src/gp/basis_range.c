@@ -215,12 +215,7 @@ kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const 
         moved.mean = moved.mean0;
         w.Y.scaling = &moved;
     }
-    if (P < 1 || P > most) {
-        status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                         "components is %td, but %td samples of %td responses have at most %td", P,
-                         Y->N, Y->T, most);
-        goto out;
-    }
+    KN_TRY(kn_basis_check(ctx, Y, P, most));
     w.k = kn_range_columns(Y->N, Y->T, P);
     w.total = (o->passes + 2) * Y->T;
     KN_TRY(kn_alloc_d(ctx, w.k, &t));

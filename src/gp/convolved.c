@@ -14,6 +14,7 @@
 #include "gp/law_components.h"
 #include "gp/noise.h"
 #include "gp/pilot.h"
+#include "gp/span.h"
 #include "la/la.h"
 
 /* Sums that nobody waits for: m^3, (NP)^3 and N^3 P for each of some hundred evaluations. */
@@ -22,30 +23,35 @@ enum { MOST_EVALS = 300 };                     /* of one search */
 static const double FLOPS = 20e9;              /* a second: Cholesky factors of some hundred rows */
 static const double PITC = 3, DENSE = 7 / 3.0; /* times N^3 P, (NP)^3 for value and gradient */
 
-static kn_status check_sizes(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t P)
+/* What can be said before there are tasks. */
+static kn_status check_inducing(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N)
 {
-    double all = (double)N * (double)P, n = (double)N, seconds = 0;
     ptrdiff_t m = plan->Q * plan->M;
-    if (plan->how == KN_INDUCING_NONE)
-        seconds = DENSE * all * all * all / FLOPS;
-    else if (plan->how == KN_INDUCING_PITC)
-        seconds = PITC * n * n * n * (double)P / FLOPS;
     if (plan->how != KN_INDUCING_NONE && m > MOST_M)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "convolved: m = QM is %td ({latent=%td} times {inducing_points=%td}), at "
                        "most %d",
                        m, plan->Q, plan->M, MOST_M);
+    if (plan->how == KN_INDUCING_PITC && N > MOST_PITC)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "convolved: {inducing=pitc} takes N^3 for each task, about %.0f s for each "
+                       "evaluation of one: %td samples, at most %d",
+                       PITC * (double)N * (double)N * (double)N / FLOPS, N, MOST_PITC);
+    return KN_OK;
+}
+
+static kn_status check_tasks(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t P)
+{
+    double all = (double)N * (double)P, n = (double)N, seconds = 0;
+    if (plan->how == KN_INDUCING_NONE)
+        seconds = DENSE * all * all * all / FLOPS;
+    else if (plan->how == KN_INDUCING_PITC)
+        seconds = PITC * n * n * n * (double)P / FLOPS;
     if (plan->how == KN_INDUCING_NONE && all > MOST_DENSE)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "convolved: {inducing=none} is one Gaussian of %td samples times %td tasks: "
                        "%.1f GB and about %.0f s for each evaluation; at most %d numbers",
                        N, P, 16e-9 * all * all, seconds, MOST_DENSE);
-    if (plan->how == KN_INDUCING_PITC && N > MOST_PITC)
-        return kn_fail(
-            ctx, KN_ERR_ARGUMENT,
-            "convolved: {inducing=pitc} takes N^3 P: about %.0f s for each evaluation of "
-            "%td samples and %td tasks; at most %d samples",
-            seconds, N, P, MOST_PITC);
     if (seconds > 0.1)
         kn_log(ctx, KN_LOG_INFO,
                "convolved: about %.1f s for each of some hundred evaluations, in every fold again",
@@ -93,15 +99,12 @@ static kn_status make_tasks(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_basis 
                "without structured noise, noise shared between responses is taken for signal");
         KN_TRY(kn_conv_identity(ctx, &p->Y, basis));
     } else if (o->basis.data) {
-        KN_TRY(kn_basis_given(ctx, &p->Y, o->basis, basis));
+        KN_TRY(kn_span_given(ctx, p, basis, gp, info));
     } else {
         KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
         if (gp->P == 0)
             KN_TRY(choose(ctx, p, info, &gp->P));
-        if (gp->P > p->gram.rank)
-            return kn_fail(ctx, KN_ERR_ARGUMENT,
-                           "components is %td, but %td samples of %td responses have at most %td",
-                           gp->P, p->Y.N, p->Y.T, p->gram.rank);
+        KN_TRY(kn_basis_check(ctx, &p->Y, gp->P, p->gram.rank));
         KN_TRY(kn_basis_pca(ctx, &p->Y, &p->gram, gp->P, basis));
     }
     gp->P = basis->B.cols;
@@ -166,8 +169,9 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
                                     .evals = evals < 0 || evals > MOST_EVALS ? MOST_EVALS : evals,
                                     .restarts = o->search.restarts};
     KN_TRY(kn_conv_columns(ctx, o, &own->spec));
+    KN_TRY(check_inducing(ctx, &own->spec.plan, gp->N));
     KN_TRY(make_tasks(ctx, p, gp, &basis, info));
-    KN_TRY(check_sizes(ctx, &own->spec.plan, gp->N, gp->P));
+    KN_TRY(check_tasks(ctx, &own->spec.plan, gp->N, gp->P));
     t1 = kn_clock();
     KN_TRY(kn_conv_model_new(ctx, &own->spec, p->X, basis.Z, &search, &own->model));
     KN_TRY(assemble(ctx, p, &basis, gp));
@@ -293,6 +297,7 @@ const kn_method kn_method_convolved = {
     .clear = kn_convolved_clear,
     .bytes = kn_convolved_bytes,
     .batch = batch,
+    .say = kn_convolved_say,
     .need = {kn_conv_settle, kn_conv_fit_need, kn_conv_maps_need, kn_components_block_need},
     .shape = kn_conv_shape,
 };

@@ -1,6 +1,7 @@
 #include "gp/convolved_own.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 kn_status kn_convolved_own(kn_ctx *ctx, kn_gp *gp)
@@ -133,6 +134,21 @@ static kn_status process_arrays(kn_gp *gp, const kn_conv_plan *plan, kn_conv_mod
         KN_TRY(a->mat(a, "alpha", gp->N, P, &p->alpha));
 out:
     return status;
+}
+
+void kn_convolved_say(const kn_gp *gp, char *line, size_t size)
+{
+    static const char *const how[] = {"the variational bound", "PITC"}; /* of kn_inducing */
+    const kn_convolved *own = gp->own;
+    const kn_conv_plan *plan = &own->spec.plan;
+    ptrdiff_t M = own->model.Z.rows;
+    if (plan->how == KN_INDUCING_NONE)
+        snprintf(line, size, "processes: %td latent, dense, widths %s", plan->Q,
+                 plan->widths == KN_WIDTHS_SHARED ? "shared" : "of each component");
+    else
+        snprintf(line, size, "processes: %td latent of %td inducing inputs, by %s, widths %s",
+                 plan->Q, M, how[plan->how],
+                 plan->widths == KN_WIDTHS_SHARED ? "shared" : "of each component");
 }
 
 kn_status kn_convolved_arrays(kn_gp *gp, kn_arrays *a)

@@ -20,6 +20,7 @@ void kn_convolved_clear(kn_gp *gp);
 /* latent.P, c and d, as they are told. */
 kn_status kn_convolved_latent(kn_ctx *ctx, kn_gp *gp);
 
+void kn_convolved_say(const kn_gp *gp, char *line, size_t size);
 kn_status kn_convolved_arrays(kn_gp *gp, kn_arrays *a);
 double kn_convolved_bytes(const kn_gp *gp);
 

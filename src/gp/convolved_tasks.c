@@ -5,6 +5,7 @@
 #include "data/design.h"
 #include "gp/components.h"
 #include "gp/convolved_own.h"
+#include "gp/span.h"
 #include "gp/walk.h"
 #include "la/la.h"
 
@@ -113,8 +114,13 @@ kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_part 
     kn_fold f = {.n_train = r->n};
     double total = 0;
     if (!r->gp->pca) {
-        KN_TRY(kn_mat_new(ctx, r->n, r->gp->P, Z));
-        KN_TRY(kn_project(ctx, &r->Y, r->mu, r->gp->B, *Z, &total));
+        kn_mat held = kn_span_held(r->gp);
+        KN_TRY(kn_mat_new(ctx, r->n, held.cols, &f.Z_train));
+        KN_TRY(kn_project(ctx, &r->Y, r->mu, held, f.Z_train, &total));
+        if (r->gp->axes)
+            KN_TRY(kn_fold_axes(ctx, r->gp, false, &f));
+        part->rotate = f.V;
+        f.V = kn_mat_none();
         goto out;
     }
     KN_TRY(kn_fold_completed(ctx, &r->Y, r->gp->P, &f));
@@ -122,10 +128,12 @@ kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_part 
     loadings l = {f.US, part->B, r->mu, 0};
     KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = r->Y},
                        &(kn_visitor){&l, KN_WALK_Y, NULL, loadings_block, NULL}, 1));
-    *Z = f.Z_train;
-    f.Z_train = kn_mat_none();
     total = l.total;
 out:
+    if (status == KN_OK) {
+        *Z = f.Z_train;
+        f.Z_train = kn_mat_none();
+    }
     if (status == KN_OK && r->gp->T > Z->cols)
         part->s2 = fmax(total - kn_sumsq(*Z), 0) / ((double)r->n * (double)(r->gp->T - Z->cols));
     kn_fold_clear(&f);
@@ -136,6 +144,8 @@ out:
 
 void kn_conv_settle(kn_need_shape *s)
 {
+    if (s->span > 0 && s->P == 0)
+        s->P = kn_at_most(s->span, s->N);
     s->chosen = s->P == 0 && !s->on_responses;
     if (s->on_responses) {
         s->P = s->T;
@@ -165,9 +175,12 @@ static void fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrd
     kn_held begin = r->now;
     f.N = n;
     kn_refit_need(r, s, n, h);
-    kn_hold_d(r, KN_NEED_WORK, n, (s->given_basis ? 1 : 2) * s->P); /* Z, US */
+    ptrdiff_t Q = s->span > 0 ? s->span : s->P;
+    kn_hold_d(r, KN_NEED_WORK, n, s->given_basis ? Q : 2 * s->P); /* Z, US */
     if (s->given_basis) {
-        kn_project_need(r, n, s->T, s->P);
+        kn_project_need(r, n, s->T, Q);
+        if (s->span > 0)
+            kn_fold_axes_need(r, s, n);
     } else {
         kn_held mark = r->now;
         kn_gram_need(r, &f);
@@ -185,6 +198,8 @@ static void fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrd
     kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * s->P);
     if (!s->given_basis)
         kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
+    if (s->span > 0)
+        kn_hold_d(r, KN_NEED_WORK, s->span, s->P); /* rotate */
 }
 
 void kn_conv_fit_need(kn_rehearsal *r, const kn_need_shape *s)
@@ -201,6 +216,8 @@ void kn_conv_fit_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_rehearse_stage(r, "basis");
     if (s->on_responses)
         kn_hold_d(r, KN_NEED_BASIS, s->T + s->N, s->P);
+    else if (s->span > 0)
+        kn_span_need(r, s);
     else
         kn_basis_need(r, s);
     made = r->now;
@@ -210,6 +227,8 @@ void kn_conv_fit_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_hold_d(r, KN_NEED_WORK, s->T, 1);
     kn_let_go_of(r, gram, made);
     kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
+    if (s->P < s->span)
+        kn_hold_d(r, KN_NEED_BASIS, s->T, s->span);
     kn_rehearse_stage(r, "folds");
     kn_hold_d(r, KN_NEED_WORK, s->folds > 0 ? s->N : 0, 2);
     for (int k = 0; k < s->folds; k++) {

@@ -15,7 +15,8 @@ kn_status kn_conv_columns(kn_ctx *ctx, const kn_gp_options *o, kn_conv_spec *out
 kn_status kn_conv_identity(kn_ctx *ctx, const kn_responses *Y, kn_basis *basis); /* B = I, Z = Y */
 
 /* Coordinates of a fold's training rows in its own principal components, whose loadings are
- * part->B, or in the basis that is held (none); part->s2: what is outside. */
+ * part->B, or in the basis that is held: its own axes inside it (part->rotate) where the model's
+ * are axes, else its columns; part->s2: what is outside. */
 kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_part *part);
 
 /* For kn_method.need and shape */

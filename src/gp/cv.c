@@ -125,17 +125,18 @@ out:
 static kn_status fold_noise(kn_ctx *ctx, const kn_gp *gp, const kn_latent *model, const kn_fold *f,
                             kn_part *part)
 {
+    static const double EMPTY = 1e-10; /* of |Y|^2, METHOD 2: what is left is rounding */
     kn_status status = KN_OK;
     ptrdiff_t outside = gp->T - model->P;
+    double left = f->total - kn_sumsq(f->Z_train);
     if (gp->spec.noise != KN_NOISE_STRUCTURED)
         return KN_OK;
     KN_TRY(
         kn_alloc_d(ctx, model->P + 1, &part->d)); /* of no component too it says that s2 is own */
     for (ptrdiff_t p = 0; p < model->P; p++)
         part->d[p] = kn_latent_noise(model, p);
-    if (outside > 0)
-        part->s2 =
-            fmax(f->total - kn_sumsq(f->Z_train), 0) / ((double)f->n_train * (double)outside);
+    if (outside > 0 && left > EMPTY * f->total)
+        part->s2 = left / ((double)f->n_train * (double)outside);
 out:
     return status;
 }

@@ -29,49 +29,68 @@ static kn_status rows_of(kn_ctx *ctx, kn_mat X, const ptrdiff_t *rows, ptrdiff_t
     return status;
 }
 
-static kn_status fold(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_refit_fn fit,
-                      kn_refit *r, kn_gp_maps *out)
+kn_status kn_refit_open(kn_ctx *ctx, const kn_refit_all *all, kn_refit *r)
 {
     kn_status status;
-    kn_fold f = {0};
-    kn_part *part = &out->part[r->number];
-    double *filled = NULL;
-    kn_responses Y = *problem->Y;
-    KN_TRY(kn_check_cancel(ctx));
-    KN_TRY(kn_fold_rows(ctx, gp->N, problem->fold, r->number, &f));
-    if (problem->completion)
-        KN_TRY(kn_completion_fold(ctx, problem->completion, f.train, f.n_train, &filled, &Y));
-    r->n = f.n_train;
-    r->train = f.train;
-    r->Y = kn_responses_rows(&Y, f.train, f.n_train);
-    KN_TRY(kn_alloc_d(ctx, gp->T, &part->mu));
-    r->mu = part->mu;
+    kn_responses Y = *all->Y;
+    kn_fold *f = &r->rows;
+    KN_TRY(kn_fold_rows(ctx, Y.N, all->fold, r->number, f));
+    if (all->completion)
+        KN_TRY(kn_completion_fold(ctx, all->completion, f->train, f->n_train, &r->filled, &Y));
+    r->n = f->n_train;
+    r->train = f->train;
+    r->Y = kn_responses_rows(&Y, f->train, f->n_train);
+    KN_TRY(kn_alloc_d(ctx, Y.T, &r->mu));
     KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = r->Y},
-                       &(kn_visitor){part->mu, KN_WALK_Y, NULL, mean_block, NULL}, 1));
-    KN_TRY(rows_of(ctx, gp->latent.X, f.train, f.n_train, &r->X));
-    KN_TRY(rows_of(ctx, gp->latent.X, f.test, f.n_test, &r->Xs));
-    KN_TRY(rows_of(ctx, problem->X_alone, f.test, f.n_test, &r->X_alone));
-    KN_TRY(kn_groups_subset(ctx, &gp->latent.groups, f.train, f.n_train, &r->groups));
-    if (out->far)
-        KN_TRY(kn_alloc_d(ctx, f.n_test, &r->far));
-    part->n = f.n_test;
-    part->n_train = f.n_train;
-    KN_TRY(fit(ctx, r, part, &out->clamped));
-    for (ptrdiff_t i = 0; r->far && i < f.n_test; i++)
-        out->far[f.test[i]] = r->far[i];
-    part->rows = f.test;
-    f.test = NULL;
-    if (problem->completion)
-        kn_completion_judge(problem->completion, f.train, f.n_train, part->mu);
-    kn_tell(ctx, "cross-validation", r->number + 1, problem->folds, NAN);
+                       &(kn_visitor){r->mu, KN_WALK_Y, NULL, mean_block, NULL}, 1));
+    KN_TRY(rows_of(ctx, all->X, f->train, f->n_train, &r->X));
+    KN_TRY(rows_of(ctx, all->X, f->test, f->n_test, &r->Xs));
+    KN_TRY(rows_of(ctx, all->X_alone, f->test, f->n_test, &r->X_alone));
+    KN_TRY(kn_groups_subset(ctx, all->groups, f->train, f->n_train, &r->groups));
 out:
+    return status;
+}
+
+void kn_refit_close(kn_refit *r)
+{
     kn_groups_clear(&r->groups);
     kn_free(r->far);
+    kn_free(r->mu);
     kn_mat_clear(&r->X);
     kn_mat_clear(&r->Xs);
     kn_mat_clear(&r->X_alone);
-    kn_fold_clear(&f);
-    kn_free(filled);
+    kn_fold_clear(&r->rows);
+    kn_free(r->filled);
+}
+
+static kn_status fold(kn_ctx *ctx, const kn_cv_problem *problem, kn_refit_fn fit, kn_refit *r,
+                      kn_gp_maps *out)
+{
+    kn_status status;
+    const kn_latent *l = &r->gp->latent;
+    kn_part *part = &out->part[r->number];
+    kn_fold *f = &r->rows;
+    KN_TRY(kn_check_cancel(ctx));
+    KN_TRY(kn_refit_open(ctx,
+                         &(kn_refit_all){problem->fold, problem->Y, problem->completion, l->X,
+                                         problem->X_alone, &l->groups},
+                         r));
+    if (out->far)
+        KN_TRY(kn_alloc_d(ctx, f->n_test, &r->far));
+    part->n = f->n_test;
+    part->n_train = f->n_train;
+    KN_TRY(fit(ctx, r, part, &out->clamped));
+    for (ptrdiff_t i = 0; r->far && i < f->n_test; i++)
+        out->far[f->test[i]] = r->far[i];
+    part->rows = f->test;
+    f->test = NULL;
+    part->mu = r->mu;
+    r->mu = NULL;
+    if (problem->completion)
+        kn_completion_judge(problem->completion, f->train, f->n_train, part->mu);
+    kn_tell(ctx, "cross-validation", r->number + 1, problem->folds, NAN);
+out:
+    kn_refit_close(r);
     return status;
 }
 
@@ -87,7 +106,7 @@ kn_status kn_refit_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem
     if (gp->P == 0)
         KN_TRY(kn_alloc_d(ctx, gp->N, &out->far));
     for (int k = 0; k < problem->folds; k++)
-        KN_TRY(fold(ctx, gp, problem, fit, &(kn_refit){.gp = gp, .number = k}, out));
+        KN_TRY(fold(ctx, problem, fit, &(kn_refit){.gp = gp, .number = k}, out));
 out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);

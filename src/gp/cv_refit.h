@@ -16,11 +16,26 @@ typedef struct kn_refit {
     kn_mat X;               /* n x F */
     kn_groups groups;       /* theirs; n = 0: none */
     kn_responses Y;         /* n x T, with mean mu */
-    const double *mu;       /* T */
+    double *mu;             /* T */
     kn_mat Xs;              /* h x F  of those held out */
     kn_mat X_alone;         /* h x F  the same as if they were of no batch; none: nobody asks */
     double *far;            /* h  to be filled in by kn_latent_far where gp->P = 0; else NULL */
+    kn_fold rows;           /* train, and test: those held out */
+    double *filled;         /* what Y has where responses are missing */
 } kn_refit;
+
+/* Of everybody: what a fold has rows of. */
+typedef struct kn_refit_all {
+    const int *fold; /* of each sample */
+    const kn_responses *Y;
+    const struct kn_completion *completion; /* NULL: nothing is missing */
+    kn_mat X, X_alone;                      /* X_alone: or none */
+    const kn_groups *groups;
+} kn_refit_all;
+
+/* Fold r->number: all of the above but gp and far. */
+kn_status kn_refit_open(kn_ctx *ctx, const kn_refit_all *all, kn_refit *r);
+void kn_refit_close(kn_refit *r);
 
 /* Fills part->mean and part->var (h x P), part->alone where X_alone is there, and part->B (T x P):
  * the loadings that lead from them to responses. clamped: see kn_at_least_zero. */

@@ -13,6 +13,7 @@
 #include "gp/cv_refit.h"
 #include "gp/fit_steps.h"
 #include "gp/kronsum_law.h"
+#include "gp/kronsum_own.h"
 #include "gp/kronsum_shrink.h"
 #include "gp/loo.h"
 #include "gp/noise.h"
@@ -21,15 +22,6 @@
 #include "la/la.h"
 
 enum { MOST = 1500 }; /* responses */
-
-/* What folds are to do as the fit did. */
-typedef struct own {
-    double nu;
-    ptrdiff_t P;         /* components of the structured model */
-    kn_limits limits;    /* evaluations; and the time of the fit, while it runs */
-    kn_journal *journal; /* of the fit, while it runs */
-    double kept[3];      /* as the file has them: a writer comes back for them */
-} own;
 
 /* Measured on two cores: dsyevd 0.085 ns T^3; about 20 T^3 flops of products and solves and 6 m T^2
  * at 113 GF/s. */
@@ -140,15 +132,11 @@ static kn_status find_nu(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_
         *nu = asked == KN_SHRINKAGE_INF ? (double)INFINITY : (double)asked;
         return KN_OK;
     }
-    kn_status status = kn_kronsum_choose(ctx, p, of, nu);
-    if (status == KN_OK && isinf(*nu))
-        kn_log(ctx, KN_LOG_WARNING,
-               "the data do not support a free covariance; the result is the structured model");
-    return status;
+    return kn_kronsum_choose(ctx, p, of, nu);
 }
 
 /* C and S of a case by way of the journal; which: -1 all samples, else the fold. */
-static kn_status learn(kn_ctx *ctx, const own *o, int which, kn_kronsum_fit *f)
+static kn_status learn(kn_ctx *ctx, const kn_kronsum_own *o, int which, kn_kronsum_fit *f)
 {
     kn_status status;
     ptrdiff_t T = f->k.T, n = T * T;
@@ -185,8 +173,8 @@ out:
  */
 
 /* Cancelled before C and S are looked for, there is no model; while they are, the best so far. */
-static kn_status search(kn_ctx *ctx, const kn_fit_problem *p, kn_kronsum_case *of, own *o,
-                        kn_kronsum_fit *f)
+static kn_status search(kn_ctx *ctx, const kn_fit_problem *p, kn_kronsum_case *of,
+                        kn_kronsum_own *o, kn_kronsum_fit *f)
 {
     kn_status status;
     KN_TRY(find_tau(ctx, p, of));
@@ -249,9 +237,9 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
                   .P = p->Y.T,
                   .pca = true};
     KN_TRY(check_size(ctx, p));
-    KN_TRY(kn_alloc(ctx, 1, sizeof(own), &memory));
+    KN_TRY(kn_alloc(ctx, 1, sizeof(kn_kronsum_own), &memory));
     gp->own = memory;
-    own *o = memory;
+    kn_kronsum_own *o = memory;
     o->limits = p->options->search.limits;
     o->journal = p->options->search.journal;
     KN_TRY(kn_kronsum_numbers(ctx, &p->Y, NULL, &Y));
@@ -295,7 +283,7 @@ static kn_status refit(kn_ctx *ctx, const kn_refit *r, kn_part *part, double *cl
 {
     kn_status status;
     const kn_gp *gp = r->gp;
-    const own *o = gp->own;
+    const kn_kronsum_own *o = gp->own;
     const kn_decomp *R0 = &gp->latent.cell[0].R0;
     kn_mat Y = {0}, ignored = {0};
     kn_kronsum_fit f = {0};
@@ -335,48 +323,6 @@ static kn_status cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, 
     return kn_refit_cv(ctx, gp, problem, refit, out);
 }
 
-/* ---- what it keeps -----------------------------------------------------------------------------
- */
-
-/* "shrinkage": nu (-1: infinite), components of the structured model, evaluations (-1: no limit) */
-static kn_status arrays(kn_gp *gp, kn_arrays *a)
-{
-    kn_status status;
-    own *o = gp->own;
-    double *data = NULL;
-    KN_TRY(kn_components_arrays(gp, a));
-    if (a->reading) {
-        void *memory;
-        KN_TRY(kn_alloc(a->ctx, 1, sizeof *o, &memory));
-        gp->own = o = memory;
-        KN_TRY(a->doubles(a, "shrinkage", 3, KN_ANY, &data));
-        *o = (own){.nu = data[0] < 0 ? INFINITY : data[0], .limits = {.evals_left = -1}};
-        bool sound = isfinite(data[0]) && data[1] >= 1 && data[1] <= (double)gp->T &&
-                     data[2] >= -1 && data[2] < 1e9 && gp->W.data && gp->P == gp->T;
-        o->P = sound ? (ptrdiff_t)data[1] : 1;
-        o->limits.evals_left = sound ? (int)data[2] : -1;
-        kn_free(data);
-        return sound ? KN_OK : a->bad(a, "shrinkage");
-    }
-    o->kept[0] = isinf(o->nu) ? -1 : o->nu;
-    o->kept[1] = (double)o->P;
-    o->kept[2] = o->limits.evals_left;
-    data = o->kept;
-    KN_TRY(a->doubles(a, "shrinkage", 3, KN_ANY, &data));
-out:
-    return status;
-}
-
-static void clear(kn_gp *gp)
-{
-    kn_free(gp->own);
-}
-
-static double bytes(const kn_gp *gp)
-{
-    return kn_components_bytes(gp) + 8 * (double)gp->T * (double)gp->T;
-}
-
 /* Estimated from those held out; without them it is S_jj (1 + tau) [METHOD 1d] */
 static bool known_noise(kn_gp *gp)
 {
@@ -388,53 +334,6 @@ static ptrdiff_t batch(const kn_gp *gp)
 {
     (void)gp;
     return 1;
-}
-
-static void need_settle(kn_need_shape *s)
-{
-    s->P = s->T;
-    s->given_basis = true; /* no fold finds one in the N x N Gram matrix */
-}
-
-static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
-{
-    kn_need_shape few = *s;
-    ptrdiff_t T = s->T, h, n;
-    kn_held begin = r->now, numbers, gram;
-    few.given_basis = false;
-    few.P = kn_components_most(s->N, T, s->N);
-    kn_rehearse_stage(r, "gram");
-    kn_hold_d(r, KN_NEED_WORK, s->N, T); /* Y */
-    numbers = r->now;
-    if (s->N <= KN_MANY)
-        kn_gram_need(r, &few);
-    gram = r->now;
-    kn_rehearse_stage(r, "components");
-    kn_components_need(r, &few);
-    kn_rehearse_stage(r, "shrinkage");
-    kn_kronsum_choose_need(r, &few);
-    kn_rehearse_stage(r, "covariances");
-    kn_kronsum_fit_need(r, &few);
-    kn_hold_d(r, KN_NEED_BASIS, 2 * T, T);
-    kn_let_go(r, gram);
-    kn_hold_d(r, KN_NEED_BASIS, 2 * T, T);
-    kn_latent_need(r, s);
-    kn_let_go_of(r, begin, numbers);
-    kn_rehearse_stage(r, "folds");
-    for (int k = 0; k < s->folds; k++) {
-        h = (s->N + s->folds - 1 - k) / s->folds;
-        n = s->N - h;
-        few.N = n;
-        few.M = s->M < s->N ? kn_at_most(s->M, n) : n;
-        kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * T);
-        kn_hold_d(r, KN_NEED_BASIS, T, T + 1);
-        kn_held mark = r->now;
-        kn_refit_need(r, s, n, h);
-        kn_hold_d(r, KN_NEED_WORK, n, T);
-        kn_kronsum_fit_need(r, &few);
-        kn_let_go(r, mark);
-    }
-    kn_let_go_of(r, numbers, gram);
 }
 
 const kn_method kn_method_kronsum = {
@@ -453,9 +352,11 @@ const kn_method kn_method_kronsum = {
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
     .group_share = kn_components_group_share,
-    .arrays = arrays,
-    .clear = clear,
-    .bytes = bytes,
+    .arrays = kn_kronsum_arrays,
+    .clear = kn_kronsum_own_clear,
+    .bytes = kn_kronsum_bytes,
     .batch = batch,
-    .need = {need_settle, need_fit, kn_components_maps_need, kn_components_block_need},
+    .say = kn_kronsum_say,
+    .need = {kn_kronsum_settle, kn_kronsum_need_fit, kn_components_maps_need,
+             kn_components_block_need},
 };

@@ -84,12 +84,9 @@ kn_status kn_kronsum_fit_new(kn_ctx *ctx, const kn_kronsum_case *of, kn_kronsum_
 {
     kn_status status;
     ptrdiff_t T = of->Y.cols;
-    bool ignored = false;
     *out = (kn_kronsum_fit){.of = *of};
     kn_mat *square[] = {&out->cov, &out->C0, &out->S0, &out->C, &out->S};
-    KN_TRY(kn_kronsum_side_new(ctx, of->spec, of->X, of->Y, of->groups, of->theta, &out->side));
-    if (of->tau > 0)
-        KN_TRY(kn_kronsum_side_at(ctx, &out->side, of->tau));
+    KN_TRY(kn_kronsum_side_new(ctx, of, &out->side));
     for (size_t i = 0; i < sizeof square / sizeof *square; i++)
         KN_TRY(kn_mat_new(ctx, T, T, square[i]));
     kn_syrk(ctx, 1 / (double)of->Y.rows, KN_T, of->Y, 0, out->cov);
@@ -97,7 +94,7 @@ kn_status kn_kronsum_fit_new(kn_ctx *ctx, const kn_kronsum_case *of, kn_kronsum_
     out->floor = FLOOR * (1 - SIGNAL) * mean_diagonal(out->cov);
     KN_TRY(kn_kronsum_new(ctx, T, out->side.A.rows, &out->k));
     KN_TRY(structured(ctx, of, out->cov, out->C0, out->S0));
-    KN_TRY(kn_kronsum_floor(ctx, out->S0, out->floor, out->k.one, &ignored));
+    KN_TRY(kn_kronsum_floor(ctx, out->S0, out->floor, out->k.one, &out->floored));
     out->data = kn_kronsum_side_data(&out->side);
 out:
     if (status != KN_OK)
@@ -169,6 +166,7 @@ kn_status kn_kronsum_fit_learn(kn_ctx *ctx, kn_kronsum_fit *f, double nu)
     if (isinf(nu)) {
         kn_mat_set(f->C, f->C0);
         kn_mat_set(f->S, f->S0);
+        f->learned.floored = f->floored;
         return kn_kronsum_fit_recall(ctx, f);
     }
     KN_TRY(settle(ctx, f));
@@ -179,7 +177,8 @@ kn_status kn_kronsum_fit_learn(kn_ctx *ctx, kn_kronsum_fit *f, double nu)
         KN_TRY(kn_kronsum_floor(ctx, f->C, FLOOR * mean_diagonal(f->cov), f->k.one, &ignored));
         how.prior.C0 = C0;
     }
-    KN_TRY(kn_kronsum_learn(ctx, &f->data, &how, f->C, f->S, &f->k, &f->learned));
+    KN_TRY(
+        kn_kronsum_learn(ctx, &f->data, &how, &(kn_kronsum_point){f->C, f->S, &f->k}, &f->learned));
     kn_kronsum_latent_set(ctx, &f->side, &f->k, &f->latent);
 out:
     kn_mat_clear(&C0);

@@ -6,18 +6,6 @@
 #include "gp/kronsum_learn.h"
 #include "gp/kronsum_side.h"
 
-/* What is held, and whose. */
-typedef struct kn_kronsum_case {
-    const kn_spec *spec;
-    const double *theta;     /* of R0 */
-    double tau;              /* group noise over noise */
-    ptrdiff_t P;             /* components of the structured model that C and S are drawn to */
-    kn_mat X, Y;             /* lent, N x F and N x T about its mean */
-    const kn_groups *groups; /* lent; n = 0: none */
-    kn_limits limits;
-    const char *stage; /* progress is told under this name; NULL: none */
-} kn_kronsum_case;
-
 typedef struct kn_kronsum_fit {
     kn_kronsum_case of;
     kn_kronsum_side side;
@@ -27,6 +15,7 @@ typedef struct kn_kronsum_fit {
     kn_mat C0, S0;    /* the structured model's */
     kn_mat C, S;      /* as they were learned */
     double floor;
+    bool floored; /* S0 is at it somewhere */
     kn_kronsum k;
     kn_kronsum_learned learned;
 } kn_kronsum_fit;

@@ -33,10 +33,12 @@ kn_status kn_kronsum_law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *
     KN_TRY(kn_mat_copy(ctx, p->var, &out->v));
     KN_TRY(kn_alloc_d(ctx, gp->T, &out->d));
     KN_TRY(coordinates(ctx, p->B.data ? p->B : gp->B, &out->W, &out->log_det));
+    if (maps->known)
+        KN_TRY(kn_alloc_d(ctx, gp->T, &out->d_known));
     for (ptrdiff_t k = 0; k < gp->T; k++) {
         out->d[k] = 1 + tau;
-        for (ptrdiff_t i = 0; maps->known && i < p->n; i++)
-            kn_col(out->v, k)[i] -= maps->known[i] ? tau : 0;
+        if (maps->known)
+            out->d_known[k] = 1; /* the rest is in v_lat, as far as it is not known */
     }
 out:
     if (status != KN_OK)

@@ -4,8 +4,8 @@
 
 #include "gp/law.h"
 
-/* V = I, W = Q^-T, log_det = ln|S| with S = QQ' of the part: a = e W, d = 1 + tau, v the variance
- * of each component; of members of a known group v has tau less, which d has too much. */
+/* V = I, W = Q^-T, log_det = ln|S| with S = QQ' of the part: a = e W, v the variance of each
+ * component, d = 1 + tau, of members of a known group 1. */
 kn_status kn_kronsum_law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *out);
 kn_status kn_kronsum_law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
                                kn_mat y, kn_mat V, double *scale);

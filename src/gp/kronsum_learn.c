@@ -22,10 +22,11 @@ static int stopped(const kn_ctx *ctx, const kn_limits *limits, int evals)
 
 /* C, S and k are left at the same point, the last one evaluated. */
 static kn_status by_em(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsum_learning *how,
-                       kn_limits *limits, kn_mat C, kn_mat S, kn_kronsum *k,
-                       kn_kronsum_learned *out)
+                       kn_limits *limits, const kn_kronsum_point *at, kn_kronsum_learned *out)
 {
     kn_status status;
+    kn_kronsum *k = at->k;
+    kn_mat C = at->C, S = at->S;
     int why = -1;
     double least = TOLERANCE * (double)data->N * (double)data->T;
     KN_TRY(kn_kronsum_floor(ctx, S, how->floor, k->one, &out->floored));
@@ -176,6 +177,10 @@ static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *val
         return status;
     kn_kronsum_gradient(ctx, w->k, w->GC, w->GS);
     *value = w->k->lml + w->shift + kn_kronsum_log_prior(ctx, &w->prior, w->k, &w->GC, &w->GS);
+    if (!isfinite(*value)) { /* C is singular, and its prior has no density there */
+        *value = -INFINITY;
+        return KN_OK;
+    }
     kn_gemm(ctx, 2, KN_N, w->GC, KN_N, w->X, 0, w->C);
     kn_gemm(ctx, 2, KN_N, w->GS, KN_N, w->Z, 0, w->S);
     pack(w->C, w->S, grad);
@@ -183,10 +188,11 @@ static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *val
 }
 
 static kn_status by_lbfgs(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsum_learning *how,
-                          kn_limits *limits, kn_mat C, kn_mat S, kn_kronsum *k,
-                          kn_kronsum_learned *out)
+                          kn_limits *limits, const kn_kronsum_point *at, kn_kronsum_learned *out)
 {
     kn_status status;
+    kn_kronsum *k = at->k;
+    kn_mat C = at->C, S = at->S;
     whitened w = {0};
     double *x = NULL;
     kn_large_optimum best = {0};
@@ -224,14 +230,14 @@ out:
 }
 
 kn_status kn_kronsum_learn(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsum_learning *how,
-                           kn_mat C, kn_mat S, kn_kronsum *k, kn_kronsum_learned *out)
+                           const kn_kronsum_point *at, kn_kronsum_learned *out)
 {
     kn_limits limits = how->limits;
     *out = (kn_kronsum_learned){.objective = -INFINITY};
-    kn_status status = by_em(ctx, data, how, &limits, C, S, k, out);
+    kn_status status = by_em(ctx, data, how, &limits, at, out);
     if (status != KN_OK || out->stop != KN_STOP_CONVERGED)
         return status;
-    return by_lbfgs(ctx, data, how, &limits, C, S, k, out);
+    return by_lbfgs(ctx, data, how, &limits, at, out);
 }
 
 void kn_kronsum_learn_need(kn_rehearsal *r, ptrdiff_t T, ptrdiff_t m, bool low)

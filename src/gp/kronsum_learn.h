@@ -30,10 +30,15 @@ typedef struct kn_kronsum_learned {
     bool floored; /* S is at its floor somewhere */
 } kn_kronsum_learned;
 
-/* C, S: the start, T x T in full; on return what was found, and k stands there. A cancelled run
- * keeps the best so far. */
+typedef struct kn_kronsum_point {
+    kn_mat C, S; /* T x T in full */
+    kn_kronsum *k;
+} kn_kronsum_point;
+
+/* at: the start; on return what was found, and k stands there. A cancelled run keeps the best so
+ * far. */
 kn_status kn_kronsum_learn(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsum_learning *how,
-                           kn_mat C, kn_mat S, kn_kronsum *k, kn_kronsum_learned *out);
+                           const kn_kronsum_point *at, kn_kronsum_learned *out);
 
 void kn_kronsum_learn_need(kn_rehearsal *r, ptrdiff_t T, ptrdiff_t m, bool low); /* passes */
 

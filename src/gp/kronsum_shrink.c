@@ -4,7 +4,7 @@
 
 #include "gp/completion.h"
 #include "gp/cv_deal.h"
-#include "gp/cv_fold.h"
+#include "gp/cv_refit.h"
 
 const double kn_shrinkage[KN_SHRINKAGES] = {0, 100, 300, 1000, INFINITY};
 
@@ -20,103 +20,73 @@ kn_status kn_kronsum_numbers(kn_ctx *ctx, const kn_responses *Y, const double *m
     return KN_OK;
 }
 
-/* Training and test samples of a fold, each about the mean of training. */
-typedef struct halves {
-    kn_fold rows;
-    double *filled, *mu;
-    kn_mat X, Y, Xs, Ys;
-    kn_groups groups;
-} halves;
-
-static void halves_clear(halves *h)
-{
-    kn_fold_clear(&h->rows);
-    kn_groups_clear(&h->groups);
-    kn_free(h->filled);
-    kn_free(h->mu);
-    kn_mat *m[] = {&h->X, &h->Y, &h->Xs, &h->Ys};
-    for (size_t i = 0; i < sizeof m / sizeof *m; i++)
-        kn_mat_clear(m[i]);
-}
+typedef struct judgement {         /* as the journal has it */
+    double density[KN_SHRINKAGES]; /* summed over those held out */
+    double unfinished;             /* searches that a limit ended */
+} judgement;
 
 /* Of those held out, what is missing stays filled in as in the whole. */
-static kn_status halves_new(kn_ctx *ctx, const kn_fit_problem *p, const int *fold, int number,
-                            halves *h)
-{
-    kn_status status;
-    kn_responses Y = p->Y;
-    KN_TRY(kn_fold_rows(ctx, p->Y.N, fold, number, &h->rows));
-    if (p->completion)
-        KN_TRY(
-            kn_completion_fold(ctx, p->completion, h->rows.train, h->rows.n_train, &h->filled, &Y));
-    kn_responses train = kn_responses_rows(&Y, h->rows.train, h->rows.n_train);
-    kn_responses test = kn_responses_rows(&p->Y, h->rows.test, h->rows.n_test);
-    KN_TRY(kn_alloc_d(ctx, Y.T, &h->mu));
-    KN_TRY(kn_kronsum_numbers(ctx, &train, NULL, &h->Y));
-    for (ptrdiff_t j = 0; j < Y.T; j++) {
-        double *y = kn_col(h->Y, j);
-        for (ptrdiff_t i = 0; i < train.N; i++)
-            h->mu[j] += y[i] / (double)train.N;
-        for (ptrdiff_t i = 0; i < train.N; i++)
-            y[i] -= h->mu[j];
-    }
-    KN_TRY(kn_kronsum_numbers(ctx, &test, h->mu, &h->Ys));
-    KN_TRY(kn_mat_new(ctx, train.N, p->X.cols, &h->X));
-    KN_TRY(kn_mat_new(ctx, test.N, p->X.cols, &h->Xs));
-    kn_mat_rows(p->X, h->rows.train, h->X);
-    kn_mat_rows(p->X, h->rows.test, h->Xs);
-    KN_TRY(kn_groups_subset(ctx, &p->groups, h->rows.train, train.N, &h->groups));
-out:
-    return status;
-}
-
-/* density (KN_SHRINKAGES), summed over those held out */
 static kn_status judge(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
-                       const int *fold, int number, double *density)
+                       const int *fold, int number, judgement *out)
 {
     kn_status status;
-    halves h = {0};
+    kn_refit r = {.number = number};
+    kn_mat Y = {0}, Ys = {0};
     kn_kronsum_fit f = {0};
     kn_kronsum_case part = *of;
-    KN_TRY(halves_new(ctx, p, fold, number, &h));
-    part.X = h.X;
-    part.Y = h.Y;
-    part.groups = &h.groups;
-    part.P = kn_at_most(of->P, (h.Y.rows - 1) / 2);
+    KN_TRY(kn_refit_open(
+        ctx, &(kn_refit_all){fold, &p->Y, p->completion, p->X, kn_mat_none(), &p->groups}, &r));
+    kn_responses test = kn_responses_rows(&p->Y, r.rows.test, r.rows.n_test);
+    KN_TRY(kn_kronsum_numbers(ctx, &r.Y, r.mu, &Y));
+    KN_TRY(kn_kronsum_numbers(ctx, &test, r.mu, &Ys));
+    part.X = r.X;
+    part.Y = Y;
+    part.groups = &r.groups;
+    part.P = kn_at_most(of->P, (r.n - 1) / 2);
     KN_TRY(kn_kronsum_fit_new(ctx, &part, &f));
     for (int l = 0; l < KN_SHRINKAGES; l++) {
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(kn_kronsum_fit_learn(ctx, &f, kn_shrinkage[l]));
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_kronsum_fit_density(ctx, &f, h.Xs, h.Ys, &density[l]));
-        density[l] *= (double)h.Xs.rows;
+        KN_TRY(kn_kronsum_fit_density(ctx, &f, r.Xs, Ys, &out->density[l]));
+        out->density[l] *= (double)r.Xs.rows;
+        out->unfinished +=
+            f.learned.stop == KN_STOP_MAX_SECONDS || f.learned.stop == KN_STOP_MAX_EVALS;
     }
 out:
     kn_kronsum_fit_clear(&f);
-    halves_clear(&h);
+    kn_mat_clear(&Y);
+    kn_mat_clear(&Ys);
+    kn_refit_close(&r);
     return status;
 }
 
 /* judge by way of the journal. */
 static kn_status judged(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
-                        const int *fold, int number, double *density)
+                        const int *fold, int number, judgement *out)
 {
     kn_status status;
     kn_journal *journal = p->options->search.journal;
     double at[] = {number, (double)of->P, of->tau};
-    kn_step step = {KN_STEP_COVARIANCES,
-                    at,
-                    sizeof at,
-                    density,
-                    KN_SHRINKAGES * (ptrdiff_t)sizeof *density,
-                    false};
+    kn_step step = {KN_STEP_COVARIANCES, at, sizeof at, out, sizeof *out, false};
     KN_TRY(kn_journal_recall(ctx, journal, &step));
     if (step.known)
         goto out;
-    KN_TRY(judge(ctx, p, of, fold, number, density));
+    KN_TRY(judge(ctx, p, of, fold, number, out));
     KN_TRY(kn_journal_note(ctx, journal, &step));
 out:
     return status;
+}
+
+static void warn_of_none(kn_ctx *ctx, double unfinished)
+{
+    if (unfinished > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "{max_seconds} or {max_evals} ended searches of free covariances before they could "
+               "be judged; the result is the structured model ({shrinkage} takes a number)");
+    else
+        kn_log(ctx, KN_LOG_WARNING,
+               "the data do not support a free covariance; the result is the structured model");
 }
 
 kn_status kn_kronsum_choose(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
@@ -125,16 +95,17 @@ kn_status kn_kronsum_choose(kn_ctx *ctx, const kn_fit_problem *p, const kn_krons
     kn_status status;
     void *fold = NULL;
     int folds = KN_SHRINKAGE_FOLDS, best = KN_SHRINKAGES - 1;
-    double sum[KN_SHRINKAGES] = {0};
+    double sum[KN_SHRINKAGES] = {0}, unfinished = 0;
     /* other folds than those of the reference, which begin with the same seed */
     KN_TRY(kn_alloc(ctx, p->Y.N, sizeof(int), &fold));
     KN_TRY(
         kn_folds_deal(ctx, p->Y.N, p->options->groups, p->options->search.seed + 1, &folds, fold));
     for (int k = 0; k < folds; k++) {
-        double density[KN_SHRINKAGES] = {0};
-        KN_TRY(judged(ctx, p, of, fold, k, density));
+        judgement of_fold = {0};
+        KN_TRY(judged(ctx, p, of, fold, k, &of_fold));
+        unfinished += of_fold.unfinished;
         for (int l = 0; l < KN_SHRINKAGES; l++)
-            sum[l] += density[l] / (double)p->Y.N;
+            sum[l] += of_fold.density[l] / (double)p->Y.N;
         kn_tell(ctx, "shrinkage", k + 1, folds, NAN);
     }
     for (int l = KN_SHRINKAGES - 1; l >= 0; l--) {
@@ -143,6 +114,10 @@ kn_status kn_kronsum_choose(kn_ctx *ctx, const kn_fit_problem *p, const kn_krons
                kn_shrinkage[l], sum[l]);
     }
     *nu = kn_shrinkage[best];
+    if (isinf(*nu))
+        warn_of_none(ctx, unfinished);
+    else
+        kn_log(ctx, KN_LOG_INFO, "shrinkage %g is used", *nu);
 out:
     kn_free(fold);
     return status;

@@ -14,19 +14,20 @@ void kn_kronsum_side_clear(kn_kronsum_side *s)
     *s = (kn_kronsum_side){0};
 }
 
-kn_status kn_kronsum_side_new(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_mat Y,
-                              const kn_groups *groups, const double *theta, kn_kronsum_side *out)
+kn_status kn_kronsum_side_new(kn_ctx *ctx, const kn_kronsum_case *of, kn_kronsum_side *out)
 {
     kn_status status;
-    kn_cov cov = kn_cov_between(&spec->sample);
+    kn_mat X = of->X, Y = of->Y;
+    const kn_groups *groups = of->groups;
+    kn_cov cov = kn_cov_between(&of->spec->sample);
     *out = (kn_kronsum_side){.X = X, .Y = Y, .groups = groups};
     for (int k = 0; k < cov.n_theta; k++)
-        out->theta[k] = theta[k];
-    if (spec->rank > 0) {
-        KN_TRY(
-            kn_lowrank_new(ctx, X, Y, groups->n > 0 ? groups : NULL, &cov, spec->rank, &out->low));
+        out->theta[k] = of->theta[k];
+    if (of->spec->rank > 0) {
+        KN_TRY(kn_lowrank_new(ctx, X, Y, groups->n > 0 ? groups : NULL, &cov, of->spec->rank,
+                              &out->low));
         out->low.tol = kn_rank_tolerance;
-        KN_TRY(kn_lowrank_at(ctx, &out->low, theta));
+        KN_TRY(kn_lowrank_at(ctx, &out->low, of->theta));
         out->R0 = (kn_decomp){.N = X.rows, .cov = cov};
         KN_TRY(kn_mat_new(ctx, Y.cols, Y.cols, &out->E));
     } else {
@@ -37,7 +38,7 @@ kn_status kn_kronsum_side_new(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_mat
         KN_TRY(kn_mat_new(ctx, groups->n, Y.cols, &out->sums));
         kn_groups_sums(groups, Y, out->sums);
     }
-    KN_TRY(kn_kronsum_side_at(ctx, out, 0));
+    KN_TRY(kn_kronsum_side_at(ctx, out, of->tau));
 out:
     if (status != KN_OK)
         kn_kronsum_side_clear(out);

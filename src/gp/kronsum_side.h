@@ -9,7 +9,20 @@
 
 #include "gp/kronsum_value.h"
 #include "gp/latent.h"
+#include "gp/optimise.h"
 #include "gp/spec.h"
+
+/* What is held, and whose. */
+typedef struct kn_kronsum_case {
+    const kn_spec *spec;
+    const double *theta;     /* of R0 */
+    double tau;              /* group noise over noise */
+    ptrdiff_t P;             /* components of the structured model that C and S are drawn to */
+    kn_mat X, Y;             /* lent, N x F and N x T about its mean */
+    const kn_groups *groups; /* lent; n = 0: none */
+    kn_limits limits;
+    const char *stage; /* progress is told under this name; NULL: none */
+} kn_kronsum_case;
 
 typedef struct kn_kronsum_side {
     kn_mat X, Y;             /* lent, N x F and N x T */
@@ -23,9 +36,8 @@ typedef struct kn_kronsum_side {
     double log_det;
 } kn_kronsum_side;
 
-/* X, Y and groups must outlive it; at tau = 0. */
-kn_status kn_kronsum_side_new(kn_ctx *ctx, const kn_spec *spec, kn_mat X, kn_mat Y,
-                              const kn_groups *groups, const double *theta, kn_kronsum_side *out);
+/* X, Y and groups must outlive it; at the case's tau. */
+kn_status kn_kronsum_side_new(kn_ctx *ctx, const kn_kronsum_case *of, kn_kronsum_side *out);
 kn_status kn_kronsum_side_at(kn_ctx *ctx, kn_kronsum_side *s, double tau);
 void kn_kronsum_side_clear(kn_kronsum_side *s);
 

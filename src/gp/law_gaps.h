@@ -48,9 +48,10 @@ static inline double kn_law_variance(const kn_law *l, const kn_law_row *r, ptrdi
     return d[k] + (model ? kn_at(l->v, r->i, k) : 0);
 }
 
+/* A fold may have fewer directions than its model, which has them all and nothing outside. */
 static inline double kn_law_outside(const kn_law *l, ptrdiff_t i, bool model)
 {
-    return l->d0 + (model ? l->v0[i] : 0);
+    return l->d0 + (model && l->v0 ? l->v0[i] : 0);
 }
 
 kn_status kn_law_gaps_new(kn_ctx *ctx, const kn_law *law, kn_mat V, kn_law_gaps *out);

@@ -127,6 +127,7 @@ typedef struct kn_method {
     /* Samples that a prediction should have, if there are so many, to be worth its while; by gp->T
      * alone, so that a rehearsal can ask too. */
     ptrdiff_t (*batch)(const kn_gp *gp);
+    void (*say)(const kn_gp *gp, char *line, size_t size); /* of itself, to people; NULL: nothing */
     kn_method_need need;
     /* What a scoring by a model takes that its own arrays say; NULL: nothing */
     void (*shape)(const kn_gp *gp, kn_need_shape *s);

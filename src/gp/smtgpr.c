@@ -20,18 +20,6 @@
 #include "gp/span.h"
 #include "la/la.h"
 
-/* METHOD 2: principal components of standardised responses number at most N - 1. */
-static kn_status check_components(kn_ctx *ctx, ptrdiff_t most, const kn_responses *Y, ptrdiff_t P)
-{
-    if (P < 1)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "components is %td, expected 1 to %td", P, most);
-    if (P > most)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "components is %td, but %td samples of %td responses have at most %td", P,
-                       Y->N, Y->T, most);
-    return KN_OK;
-}
-
 /* iso exact has no noise left to fit when the basis spans the responses [METHOD 2]. */
 static kn_status check_complement(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis)
 {
@@ -81,7 +69,7 @@ static kn_status gram_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptr
         if (*P == 0)
             return no_basis(ctx, p, basis);
     }
-    KN_TRY(check_components(ctx, p->gram.rank, &p->Y, *P));
+    KN_TRY(kn_basis_check(ctx, &p->Y, *P, p->gram.rank));
     KN_TRY(kn_basis_pca(ctx, &p->Y, &p->gram, *P, basis));
 out:
     return status;
@@ -137,33 +125,10 @@ static kn_status range_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, pt
     if (ro.start.data)
         ro.start = kn_cols(ro.start, 0, *P < ro.start.cols ? *P : ro.start.cols);
     KN_TRY(kn_basis_range(ctx, Y, *P, &ro, basis, &range));
-    KN_TRY(check_components(ctx, basis->B.cols, Y, *P));
+    KN_TRY(kn_basis_check(ctx, Y, *P, basis->B.cols));
     info->basis_residual = range.residual;
 out:
     kn_free(fold);
-    return status;
-}
-
-/* The user's own, and unless its columns are what is meant, the P leading axes inside its span. */
-static kn_status given_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t P,
-                             kn_mat *span, kn_fit_info *info)
-{
-    static const double SHARED = 0.5;
-    kn_status status;
-    KN_TRY(kn_basis_given(ctx, &p->Y, p->options->basis, basis));
-    info->basis_columns = basis->B.cols;
-    info->basis_constant = kn_span_constant(basis->B);
-    if (info->basis_constant < SHARED)
-        kn_log(ctx, KN_LOG_WARNING,
-               "the basis holds %.0f %% of a shift of all responses alike: effects that all "
-               "responses share are taken for noise (add a constant column)",
-               100 * info->basis_constant);
-    if (p->options->axes_given)
-        goto out;
-    KN_TRY(kn_span_axes(ctx, basis, P, span));
-    if (P > 0)
-        KN_TRY(check_components(ctx, basis->B.cols, &p->Y, P));
-out:
     return status;
 }
 
@@ -173,8 +138,7 @@ static kn_status make_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, kn_
 {
     kn_status status;
     if (p->options->basis.data) {
-        KN_TRY(given_basis(ctx, p, basis, gp->P, &gp->span, info));
-        gp->P = basis->B.cols;
+        KN_TRY(kn_span_given(ctx, p, basis, gp, info));
     } else {
         KN_TRY((p->Y.N > KN_MANY ? range_basis : gram_basis)(ctx, p, basis, &gp->P, found, info));
     }
@@ -250,8 +214,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
                   .F = p->X.cols,
                   .T = p->Y.T,
                   .P = p->options->components,
-                  .pca = !p->options->basis.data,
-                  .axes = p->options->basis.data && !p->options->axes_given};
+                  .pca = !p->options->basis.data};
     if (p->completion && gp->pca)
         found = (kn_components_pilot){true, p->completion->pilot};
     KN_TRY(make_basis(ctx, p, &basis, gp, &found, info));
@@ -289,21 +252,6 @@ static void need_settle(kn_need_shape *s)
         s->folds = KN_HELD_OUT_ONCE;
 }
 
-/* A basis given and its axes: all its columns stay, where the axes are fewer. */
-static void span_need(kn_rehearsal *r, const kn_need_shape *s)
-{
-    kn_need_shape all = *s;
-    kn_held begin = r->now, given;
-    all.P = s->span;
-    kn_basis_need(r, &all);
-    given = r->now;
-    kn_span_axes_need(r, s);
-    if (s->P < s->span) { /* but their coordinates pass */
-        kn_let_go_of(r, begin, given);
-        kn_hold_d(r, KN_NEED_BASIS, s->T, s->span);
-    }
-}
-
 /* As make_basis: leaves what the problem keeps, and in `basis` the mark before the basis. */
 static void basis_need(kn_rehearsal *r, const kn_need_shape *s, kn_held *basis)
 {
@@ -322,7 +270,7 @@ static void basis_need(kn_rehearsal *r, const kn_need_shape *s, kn_held *basis)
     if (s->range > 0)
         kn_range_need(r, s->N, s->T, s->P);
     else if (s->span > 0)
-        span_need(r, s);
+        kn_span_need(r, s);
     else
         kn_basis_need(r, s);
 }

@@ -111,9 +111,10 @@ static kn_status try_whitened(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_
         goto out;
     }
     KN_TRY(compare(ctx, structured, &cv, o.groups, &c));
-    if (c.n < 2) { /* responses that the components hold whole have no density */
+    if (c.n < 2) {
         kn_log(ctx, KN_LOG_INFO,
-               "noise: structured; maps of people held out have no density to compare by");
+               "noise: structured; folds of so few samples leave nothing outside their components, "
+               "and the maps held out have no density to compare");
         goto out;
     }
     kn_noise_choice choice = {

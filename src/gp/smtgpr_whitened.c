@@ -237,6 +237,14 @@ static ptrdiff_t batch(const kn_gp *gp)
     return 1;
 }
 
+/* What the complement says is in D0, of training people. */
+static kn_status share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to)
+{
+    (void)from, (void)how, (void)to;
+    return kn_fail(ctx, KN_ERR_ARGUMENT,
+                   "a model with whitened noise cannot be exported, expected structured noise");
+}
+
 static void need_settle(kn_need_shape *s)
 {
     s->chosen = s->P == 0;
@@ -306,6 +314,7 @@ const kn_method kn_method_whitened = {
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
     .group_share = kn_components_group_share,
+    .share = share,
     .arrays = arrays,
     .bytes = kn_components_bytes,
     .batch = batch,

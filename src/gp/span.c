@@ -67,6 +67,30 @@ out:
     return status;
 }
 
+kn_status kn_span_given(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis, kn_gp *gp,
+                        kn_fit_info *info)
+{
+    static const double SHARED = 0.5;
+    kn_status status;
+    KN_TRY(kn_basis_given(ctx, &p->Y, p->options->basis, basis));
+    info->basis_columns = basis->B.cols;
+    info->basis_constant = kn_span_constant(basis->B);
+    if (info->basis_constant < SHARED)
+        kn_log(ctx, KN_LOG_WARNING,
+               "the basis holds %.0f %% of a shift of all responses alike: effects that all "
+               "responses share are taken for noise (add a constant column)",
+               100 * info->basis_constant);
+    if (!p->options->axes_given) {
+        KN_TRY(kn_span_axes(ctx, basis, gp->P, &gp->span));
+        if (gp->P > 0)
+            KN_TRY(kn_basis_check(ctx, &p->Y, gp->P, basis->B.cols));
+    }
+    gp->axes = !p->options->axes_given;
+    gp->P = basis->B.cols;
+out:
+    return status;
+}
+
 double kn_span_constant(kn_mat B)
 {
     double inside = 0;
@@ -209,4 +233,18 @@ void kn_fold_axes_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
     axes_need(r, s);
     turn_need(r, KN_NEED_WORK, s, n);
     kn_let_go(r, mark);
+}
+
+void kn_span_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_need_shape all = *s;
+    kn_held begin = r->now, given;
+    all.P = s->span;
+    kn_basis_need(r, &all);
+    given = r->now;
+    kn_span_axes_need(r, s);
+    if (s->P < s->span) { /* but their coordinates pass */
+        kn_let_go_of(r, begin, given);
+        kn_hold_d(r, KN_NEED_BASIS, s->T, s->span);
+    }
 }

@@ -13,10 +13,17 @@
 
 #include "gp/cv_fold.h"
 #include "gp/gp.h"
+#include "gp/method.h"
 
 /* From the columns given (b, T x Q) to the P leading axes; 0: all along which the samples vary.
  * *span = the columns as they were, where the axes are fewer; else none, B spans the same. */
 kn_status kn_span_axes(kn_ctx *ctx, kn_basis *b, ptrdiff_t P, kn_mat *span);
+
+/* The basis that the user gave and its coordinates, gp->P of its axes or its columns as they are
+ * (options->axes_given); gp->span, axes and P as they turn out. Warns of a span that holds less
+ * than half of a shift of all responses alike. */
+kn_status kn_span_given(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis, kn_gp *gp,
+                        kn_fit_info *info);
 
 /* |B'1|^2 / T: the share that the span of B, orthonormal, has of the same shift of all responses in
  * standardised units. */
@@ -36,8 +43,10 @@ kn_status kn_fold_axes(kn_ctx *ctx, const kn_gp *gp, bool signs, kn_fold *f);
  * fold's, or none. */
 kn_status kn_span_rotation(kn_ctx *ctx, const kn_gp *gp, kn_mat V, kn_mat UC, kn_mat *rotate);
 
-/* kn_span_axes beside the basis itself, of which it leaves the second where P < s->span; and,
- * passing, kn_fold_axes of n samples. */
+/* kn_span_given: all its columns stay, where the axes are fewer; kn_span_axes beside the basis
+ * itself, of which it leaves the second where P < s->span; and, passing, kn_fold_axes of n samples.
+ */
+void kn_span_need(kn_rehearsal *r, const kn_need_shape *s);
 void kn_span_axes_need(kn_rehearsal *r, const kn_need_shape *s);
 void kn_fold_axes_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n);
 

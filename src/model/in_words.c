@@ -134,6 +134,15 @@ static void add_basis(text *t, const kn_model *m)
     add(t, "; it holds %.0f %% of a shift of all responses alike\n", 100 * info->basis_constant);
 }
 
+static void add_own(text *t, const kn_model *m)
+{
+    char line[LINE] = "";
+    if (m->gp.method->say)
+        m->gp.method->say(&m->gp, line, sizeof line);
+    if (*line)
+        add(t, "%s\n", line);
+}
+
 static void add_groups(text *t, const kn_model *m)
 {
     static const char *const by[] = {"", "a column", "ids that repeat", "covariates that repeat"};
@@ -302,6 +311,7 @@ kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)
     add(&t, "%s", "");
     add_signal(&t, m);
     add_basis(&t, m);
+    add_own(&t, m);
     add_groups(&t, m);
     add_covariates(&t, m);
     add_sites(&t, m);

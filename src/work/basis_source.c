@@ -20,6 +20,7 @@ void kn_basis_source_clear(kn_basis_source *s)
     kn_npy_clear(&s->npy);
     kn_atlas_clear(&s->labels);
     kn_mat_clear(&s->B);
+    kn_free(s->voxel);
     *s = (kn_basis_source){0};
 }
 
@@ -95,6 +96,9 @@ static kn_status open_harmonics(kn_ctx *ctx, const char *text, kn_basis_source *
                        HARMONICS, text);
     KN_TRY(take_files(ctx, text, (size_t)(last - text), s));
     for (int k = 0; k < s->files; k++)
+        if (!kn_path_ends(s->file[k], ".gii") && !kn_path_ends(s->file[k], ".gii.gz"))
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: expected a surface (.gii)", s->file[k]);
+    for (int k = 0; k < s->files; k++)
         KN_TRY(kn_surface_read(ctx, s->file[k], &s->surface[k]));
     s->cols = s->K * s->files;
     snprintf(s->name, sizeof s->name, "%s%s%s%s,%td", HARMONICS, without_folder(s->file[0]),
@@ -128,6 +132,23 @@ double kn_basis_source_beside(const kn_basis_source *s)
                : 0;
 }
 
+/* ---- a file ------------------------------------------------------------------------------------
+ */
+
+static kn_status check_file(kn_ctx *ctx, const kn_basis_source *s, ptrdiff_t T)
+{
+    kn_view v = s->npy.view;
+    if (v.rows != T)
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s: has %td rows, expected %td, one a response",
+                       s->file[0], v.rows, T);
+    for (ptrdiff_t p = 0; p < v.cols; p++)
+        for (ptrdiff_t j = 0; j < T; j++)
+            if (!isfinite(kn_view_at(v, j, p)))
+                return kn_fail(ctx, KN_ERR_DATA, "%s: row %td column %td is not finite", s->file[0],
+                               j + 1, p + 1);
+    return KN_OK;
+}
+
 /* ---- harmonics of the responses' surfaces ------------------------------------------------------
  */
 
@@ -157,6 +178,18 @@ static kn_status compare(kn_ctx *ctx, const kn_basis_source *s, const char *name
     return KN_OK;
 }
 
+/* highest: the largest eigenvalue; 0 where there are constants alone */
+static void tell(kn_ctx *ctx, const kn_basis_source *s, int k, const kn_laplacian *l,
+                 double highest)
+{
+    static const double TWO_PI = 6.283185307179586, NONE = 1e-12;
+    char waves[64] = "";
+    if (highest > NONE)
+        snprintf(waves, sizeof waves, ", wavelengths down to %.3g", TWO_PI / sqrt(highest));
+    kn_log(ctx, KN_LOG_INFO, "%s: %td harmonic%s over %td vertices, %td connected part%s%s",
+           s->file[k], s->K, s->K > 1 ? "s" : "", l->n, l->parts, l->parts > 1 ? "s" : "", waves);
+}
+
 /* Columns k K .. of B: the harmonics of surface k, on its responses. `first`: the first voxel of
  * its part. */
 static kn_status add_surface(kn_ctx *ctx, kn_basis_source *s, int k, const kn_space *space,
@@ -183,10 +216,7 @@ static kn_status add_surface(kn_ctx *ctx, kn_basis_source *s, int k, const kn_sp
     for (ptrdiff_t c = 0; c < s->K; c++)
         for (ptrdiff_t i = 0; i < l.n; i++)
             kn_col(s->B, k * s->K + c)[row[l.vertex[i]] - 1] = kn_at(E, i, c);
-    kn_log(ctx, KN_LOG_INFO,
-           "%s: %td harmonics over %td vertices, %td connected part%s, wavelengths down to %.3g",
-           s->file[k], s->K, l.n, l.parts, l.parts > 1 ? "s" : "",
-           lambda[s->K - 1] > 0 ? 6.283185307179586 / sqrt(lambda[s->K - 1]) : INFINITY);
+    tell(ctx, s, k, &l, lambda[s->K - 1]);
 out:
     kn_mat_clear(&E);
     kn_free(lambda);
@@ -196,30 +226,54 @@ out:
     return status;
 }
 
+/* Are B's harmonics of just these responses? Folds of a study mostly have the same ones. */
+static bool same_places(const kn_basis_source *s, const kn_space *space)
+{
+    return s->B.data && space->kind == KN_SPACE_IMAGE && s->B.rows == space->T &&
+           memcmp(s->voxel, space->voxel, (size_t)space->T * sizeof *s->voxel) == 0;
+}
+
+static kn_status make_harmonics(kn_ctx *ctx, kn_basis_source *s, const kn_space *space)
+{
+    kn_status status;
+    ptrdiff_t first = 0;
+    kn_mat_clear(&s->B);
+    kn_free(s->voxel);
+    s->voxel = NULL;
+    KN_TRY(kn_alloc_i(ctx, space->T, &s->voxel));
+    memcpy(s->voxel, space->voxel, (size_t)space->T * sizeof *s->voxel);
+    KN_TRY(kn_mat_new(ctx, space->T, s->cols, &s->B));
+    for (int k = 0; k < s->files; k++) {
+        KN_TRY(add_surface(ctx, s, k, space, first));
+        first += s->surface[k].vertices;
+    }
+out:
+    if (status != KN_OK)
+        kn_mat_clear(&s->B);
+    return status;
+}
+
 kn_status kn_basis_source_view(kn_ctx *ctx, kn_basis_source *s, const char *name,
                                const kn_space *space, kn_view *out)
 {
     kn_status status = KN_OK;
-    ptrdiff_t first = 0;
     *out = (kn_view){0};
     if (s->kind == KN_BASIS_PCA)
         return KN_OK;
     if (s->kind == KN_BASIS_FILE) {
+        KN_TRY(check_file(ctx, s, space->T));
         *out = s->npy.view;
         return KN_OK;
     }
     if (s->kind == KN_BASIS_LABELS) {
+        kn_mat_clear(&s->B);
         KN_TRY(kn_atlas_basis(ctx, &s->labels, name, space, &s->B));
-    } else {
+    } else if (!same_places(s, space)) {
         KN_TRY(compare(ctx, s, name, space));
         if (s->cols > space->T)
             return kn_fail(ctx, KN_ERR_ARGUMENT, "{basis}: %td harmonics, but %td responses",
                            s->cols, space->T);
-        KN_TRY(kn_mat_new(ctx, space->T, s->cols, &s->B));
-        for (int k = 0; k < s->files; k++) {
-            KN_TRY(add_surface(ctx, s, k, space, first));
-            first += s->surface[k].vertices;
-        }
+        KN_TRY(make_harmonics(ctx, s, space));
     }
     *out = kn_view_cols(s->B.data, s->B.rows, s->B.cols);
 out:

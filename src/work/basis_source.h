@@ -30,13 +30,14 @@ typedef struct kn_basis_source {
     kn_atlas labels;
     kn_surface surface[KN_PARTS];
     kn_mat B;
+    ptrdiff_t *voxel; /* of harmonics: places of the responses that B is of */
 } kn_basis_source;
 
 kn_status kn_basis_source_open(kn_ctx *ctx, const char *text, kn_basis_source *out);
 void kn_basis_source_clear(kn_basis_source *s); /* {0} is fine */
 
-/* The columns, T x cols of the responses in `space`, which the file `name` has; lent until _clear.
- */
+/* The columns, T x cols of the responses in `space`, which the file `name` has; lent until the next
+ * call or _clear. Harmonics of the same places are made once. */
 kn_status kn_basis_source_view(kn_ctx *ctx, kn_basis_source *s, const char *name,
                                const kn_space *space, kn_view *out);
 /* Bytes of a response that the columns take beside the fit. */

@@ -123,7 +123,8 @@ static kn_status check_values(kn_ctx *ctx, const kn_centiles_work *w, const kn_p
 
 static kn_status check_basis(kn_ctx *ctx, const kn_model *m)
 {
-    if (m->gp.P == 0 || m->gp.pca || m->gp.own)
+    bool given = !m->gp.pca && (!m->gp.own || m->info.basis_columns > 0);
+    if (m->gp.P == 0 || !given)
         return KN_OK;
     return kn_fail(ctx, KN_ERR_DATA,
                    "{bands=jackknife}: the model was fitted with a basis of its own, which fits "

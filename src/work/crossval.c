@@ -16,6 +16,7 @@
 #include "data/words.h"
 #include "gp/method.h"
 #include "work/crossval_work.h"
+#include "work/fit.h"
 
 enum { FOLD_NAME = 48 };
 
@@ -41,7 +42,7 @@ static kn_status fit_others(kn_ctx *ctx, kn_cv_work *w, int fold, kn_model **mod
     memset(w->use, 0, (size_t)w->data->n * sizeof *w->use);
     kn_holdout_training(&w->holdout, fold, w->abnormal, w->use);
     KN_TRY(kn_data_some(ctx, w->held, w->use, &train));
-    KN_TRY(kn_fit(ctx, train, w->fit, model));
+    KN_TRY(kn_fit_again(ctx, train, w->fit, &w->basis, model));
     KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model all the same */
     bool components = (*model)->gp.method->components;
     w->fold[fold] = (kn_fold_fact){.n_train = (*model)->info.n_samples,

@@ -17,6 +17,7 @@ void kn_cv_work_clear(kn_cv_work *w)
     kn_options_free(w->fit);
     kn_options_free(w->score);
     kn_options_free(w->adapt);
+    kn_basis_source_clear(&w->basis);
     kn_join_free(w->join);
     kn_join_free(w->adapted);
     kn_free(w->scored_row);

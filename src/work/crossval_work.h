@@ -3,6 +3,7 @@
 #define KN_WORK_CROSSVAL_WORK_H
 
 #include "data/held.h"
+#include "work/basis_source.h"
 #include "work/crossval.h"
 
 enum { KN_CV_PATH = 4096 };
@@ -12,6 +13,7 @@ typedef struct kn_cv_work {
     const kn_options *given;
     kn_settings s;
     kn_options *fit, *score, *adapt;
+    kn_basis_source basis; /* of all the fits */
     kn_held *held;
     const kn_people *all;
     kn_holdout holdout;

@@ -164,11 +164,19 @@ out:
 
 kn_status kn_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_model **model)
 {
+    kn_basis_source basis = {0};
+    kn_status status = kn_fit_again(ctx, data, options, &basis, model);
+    kn_basis_source_clear(&basis);
+    return status;
+}
+
+kn_status kn_fit_again(kn_ctx *ctx, kn_data *data, const kn_options *options,
+                       kn_basis_source *basis, kn_model **model)
+{
     kn_status status;
     kn_settings s;
     kn_work_room room;
     kn_people people = {0};
-    kn_basis_source basis = {0};
     kn_resources before = kn_resources_of(ctx);
     *model = NULL;
     if (!data)
@@ -181,19 +189,19 @@ kn_status kn_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_model
     kn_settings_resources(ctx, &s);
     if (s.output)
         KN_TRY(kn_fit_output_check(ctx, &s, data, NULL));
-    KN_TRY(kn_basis_source_open(ctx, s.basis, &basis));
-    for (int k = 0; s.output && k < basis.files; k++)
-        KN_TRY(kn_fit_output_check(ctx, &s, data, basis.file[k]));
-    s.basis_view.cols = basis.cols;
+    if (!basis->name[0])
+        KN_TRY(kn_basis_source_open(ctx, s.basis, basis));
+    for (int k = 0; s.output && k < basis->files; k++)
+        KN_TRY(kn_fit_output_check(ctx, &s, data, basis->file[k]));
+    s.basis_view.cols = basis->cols;
     KN_TRY(kn_room_to_fit(ctx, &s, &room));
-    room.room.beside.response = kn_basis_source_beside(&basis);
+    room.room.beside.response = kn_basis_source_beside(basis);
     KN_TRY(kn_people_train(ctx, data, &s, &room.room, &people));
-    KN_TRY(kn_basis_source_view(ctx, &basis, kn_data_responses_name(data), &people.space,
+    KN_TRY(kn_basis_source_view(ctx, basis, kn_data_responses_name(data), &people.space,
                                 &s.basis_view));
-    KN_TRY(fit_people(ctx, &s, options, basis.name, &people, model));
+    KN_TRY(fit_people(ctx, &s, options, basis->name, &people, model));
 out:
     kn_people_clear(&people);
-    kn_basis_source_clear(&basis);
     kn_resources_put(ctx, before);
     return status;
 }

@@ -24,6 +24,13 @@ works "the columns as given" fit $V --basis columns.npy --basis-axes given -o gi
 check "... info" said given.safetensors "basis: columns.npy, 5 columns, which are the components"
 works "... score" score given.safetensors -c people.csv -y v.nii.gz -o given -q
 works "folds of axes" cv -c people.csv -y v.nii.gz --basis columns.npy -P 2 --folds 3 -o cv -q
+works "the leading axes of convolved processes" fit $V --basis columns.npy -P 2 --method convolved -o conv.safetensors -q
+check "... as many as asked for" bases columns conv.safetensors 2
+check "... info" said conv.safetensors "basis: columns.npy, 5 columns, of which the components are the principal axes (2)"
+works "... score" score conv.safetensors -c people.csv -y v.nii.gz -o conv -q
+works "... another basis of that span" fit $V --basis turned.npy -P 2 --method convolved -o turned.safetensors -q
+works "... score" score turned.safetensors -c people.csv -y v.nii.gz -o turned -q
+check "... says the same of people by models without them" bases alike conv turned
 misused "fewer components than columns given" \
     ": components is 2, but with --basis-axes given they are the 5 columns of the basis" \
     fit $V --basis columns.npy --basis-axes given -P 2 -o x.safetensors
@@ -31,6 +38,13 @@ misused "more components than columns" ": components is 6, but the basis given h
     fit $V --basis columns.npy -P 6 -o x.safetensors
 works "a basis without a constant" fit $V --basis centred.npy -o centred.safetensors
 check "... is warned of" grep -q "warning: the basis holds 0 % of a shift of all responses alike: effects that all responses share are taken for noise (add a constant column)" "$logs/err"
+
+refused "a basis of other responses" "short.npy: has 119 rows, expected 120, one a response" \
+    fit $V --basis short.npy -o x.safetensors
+refused "a number that is none" "nan.npy: row 4 column 3 is not finite" fit $V --basis nan.npy -o x.safetensors
+fails "bands by fits that would have another basis" 1 \
+    "kronorm: --bands jackknife: the model was fitted with a basis of its own, which fits without some people would have to know" \
+    centiles conv.safetensors --over age --bands jackknife -c people.csv -y v.nii.gz -o bands
 
 # ---- labels
 works "an atlas of two labels" fit $V --basis labels:atlas.nii.gz -o atlas.safetensors -q
@@ -76,6 +90,7 @@ misused "without a number" \
     fit $S --basis harmonics:lh.sphere.surf.gii -o x.safetensors
 refused "another surface" "lh.short.surf.gii: has 641 vertices, expected 642 as in lh.y.func.gii" \
     fit $S --basis harmonics:lh.short.surf.gii,5 -o x.safetensors
+misused "an image for a surface" ": v.nii.gz: expected a surface (.gii)" fit $S --basis harmonics:v.nii.gz,5 -o x.safetensors
 refused "a triangle that cannot be" "lh.bad.surf.gii: triangle 7 has vertex 642, expected 0 to 641" \
     fit $S --basis harmonics:lh.bad.surf.gii,5 -o x.safetensors
 refused "no coordinates" \

@@ -18,6 +18,9 @@ fit_regions() { # promise, model, options ...
 fit_regions "kronsum fits regions" a.safetensors --seed 3
 check "... and says what it will take" said "two full covariances of 8 responses"
 check "... and how the shrinkage was chosen" said "shrinkage inf: mean log density of held-out maps"
+check "... and info says which it is" shows a.safetensors "^  covariances of signal and noise: "
+fit_regions "no time to judge a shrinkage" late.safetensors --max-seconds 0.000001
+check "... is not taken for what the data say" said "ended searches of free covariances before they could be judged"
 fit_regions "the same again" b.safetensors --seed 3
 check "... is the same bytes" same a.safetensors b.safetensors
 fit_regions "a shrinkage that is given" given.safetensors --shrinkage 300

@@ -3,6 +3,7 @@
     bases.py make                       people.csv, a surface, labels and volumes of 40 people
     bases.py harmonics MODEL SURF K     the model's basis spans the eigenmodes that eigsh finds
     bases.py columns MODEL P            the model's basis has P orthonormal columns
+    bases.py alike A B                  two folders of scores have the same z
 """
 
 import csv
@@ -95,7 +96,13 @@ def make():
     nib.save(nib.Nifti1Image(atlas, np.eye(4)), "atlas.nii.gz")
     nib.save(nib.Nifti1Image(atlas, np.diag([2, 2, 2, 1.])), "moved.nii.gz")
     nib.save(nib.Nifti1Image((atlas == 4).astype("u1"), np.eye(4)), "mask.nii.gz")
-    np.save("columns.npy", np.linalg.qr(rng.normal(size=(120, 5)))[0])
+    columns = np.linalg.qr(rng.normal(size=(120, 5)))[0]
+    np.save("columns.npy", columns)
+    np.save("turned.npy", columns @ np.linalg.qr(rng.normal(size=(5, 5)))[0])
+    np.save("short.npy", columns[:-1])
+    hole = columns.copy()
+    hole[3, 2] = np.nan
+    np.save("nan.npy", hole)
     d = rng.normal(size=(120, 3))
     np.save("centred.npy", d - d.mean(0))
 
@@ -146,6 +153,11 @@ def columns(model, P):
     B = tensor(model, "B")
     B = B if B.shape[0] > B.shape[1] else B.T
     assert B.shape[1] == int(P) and abs(B.T @ B - np.eye(int(P))).max() < 1e-10, B.shape
+
+
+def alike(a, b):
+    x, y = (nib.load(f"{d}/z.nii.gz").get_fdata() for d in (a, b))
+    assert abs(x - y).max() < 1e-3 and x.std() > .5, abs(x - y).max()
 
 
 globals()[sys.argv[1]](*sys.argv[2:])

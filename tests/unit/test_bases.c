@@ -7,6 +7,7 @@
 #include "gp/cv.h"
 #include "gp/smtgpr.h"
 #include "gp/span.h"
+#include "work/basis_source.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
@@ -428,6 +429,36 @@ static void no_allocation_that_fails_leaks(void **state)
     kn_surface_clear(&s);
 }
 
+/* Folds of a study ask again: of the same responses nothing is computed, of others it is. */
+static void harmonics_of_the_same_responses_are_made_once(void **state)
+{
+    (void)state;
+    char name[] = "sphere.gii";
+    kn_basis_source source = {.kind = KN_BASIS_HARMONICS, .files = 1, .cols = 3, .K = 3};
+    source.file[0] = name;
+    source.surface[0] = sphere(2, NULL);
+    ptrdiff_t n = source.surface[0].vertices, *voxel = test_calloc((size_t)n, sizeof *voxel);
+    kn_space space = {.kind = KN_SPACE_IMAGE, .T = n, .parts = 1, .voxel = voxel};
+    space.part[0].geometry = (kn_geometry){.dim = {n, 1, 1}};
+    kn_view B;
+    for (ptrdiff_t i = 0; i < n; i++)
+        voxel[i] = i;
+    assert_ok(ctx, kn_basis_source_view(ctx, &source, "maps", &space, &B));
+    double first = source.B.data[0];
+    source.B.data[0] = 7; /* a mark */
+    assert_ok(ctx, kn_basis_source_view(ctx, &source, "maps", &space, &B));
+    assert_true(kn_view_at(B, 0, 0) == 7);
+    voxel[n - 1] = n - 2, voxel[n - 2] = n - 1;
+    assert_ok(ctx, kn_basis_source_view(ctx, &source, "maps", &space, &B));
+    assert_true(kn_view_at(B, 0, 0) == first);
+    space.T = n - 1;
+    assert_ok(ctx, kn_basis_source_view(ctx, &source, "maps", &space, &B));
+    assert_int_equal(B.rows, n - 1);
+    source.file[0] = NULL;
+    kn_basis_source_clear(&source);
+    test_free(voxel);
+}
+
 static int enter(void **state)
 {
     (void)state;
@@ -455,6 +486,7 @@ int main(void)
         cmocka_unit_test(the_span_does_not_depend_on_the_numbering),
         cmocka_unit_test(parts_have_their_constants),
         cmocka_unit_test(no_allocation_that_fails_leaks),
+        cmocka_unit_test(harmonics_of_the_same_responses_are_made_once),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -1,44 +1,10 @@
-/* MT-Kronsum: golden numbers, dense Gaussians, gradients, EM that never falls.   [METHOD 1g] */
-#include "covs.h"
+/* MT-Kronsum: golden numbers, dense Gaussians, gradients.                       [METHOD 1g] */
+#include "kronsums.h"
 
-#include "base/rng.h"
-#include "gp/kronsum_fit.h"
 #include "gp/loo.h"
 #include "gp/predict.h"
 
-static kn_ctx *ctx;
-static kn_rng rng;
-
 /* ---- golden ---------------------------------------------------------------------------------- */
-
-typedef struct problem {
-    kn_mat X, Xs, Y, C, S;
-    kn_groups groups;
-    double tau;
-    kn_spec spec;
-    double theta[KN_COV_THETA];
-    kn_kronsum_side side;
-    kn_kronsum_data data;
-    kn_kronsum k;
-} problem;
-
-static void solve(problem *p)
-{
-    assert_ok(ctx, kn_kronsum_side_new(ctx, &p->spec, p->X, p->Y, &p->groups, p->theta, &p->side));
-    if (p->tau > 0)
-        assert_ok(ctx, kn_kronsum_side_at(ctx, &p->side, p->tau));
-    p->data = kn_kronsum_side_data(&p->side);
-    assert_ok(ctx, kn_kronsum_new(ctx, p->Y.cols, p->side.A.rows, &p->k));
-    assert_ok(ctx, kn_kronsum_at(ctx, &p->data, p->C, p->S, &p->k));
-}
-
-static void release(problem *p)
-{
-    kn_kronsum_clear(&p->k);
-    kn_kronsum_side_clear(&p->side);
-    kn_groups_clear(&p->groups);
-    free(p->X.data), free(p->Xs.data), free(p->Y.data), free(p->C.data), free(p->S.data);
-}
 
 static kn_mat scaled(kn_mat M, double by)
 {
@@ -322,54 +288,6 @@ static void kronprod_is_a_special_case(void **state)
 /* ---- dense Gaussians ---------------------------------------------------------------------------
  */
 
-typedef struct shape {
-    int N, T, F, rank, groups; /* of C */
-    double noise;
-    bool low;
-} shape;
-static const shape SHAPES[] = {
-    {3, 1, 1, 1, 0, 1, false},    {5, 2, 1, 2, 0, 1, false},    {8, 3, 2, 1, 0, 1, false},
-    {8, 3, 2, 0, 0, 1, false},    {7, 3, 2, 3, 0, 1e-6, false}, {7, 3, 2, 3, 0, 1e6, false},
-    {12, 5, 2, 5, 4, 1, false},   {9, 1, 1, 1, 3, 1, false},    {10, 3, 1, 3, 0, 1, true},
-    {12, 4, 2, 2, 0, 1, true},    {12, 4, 2, 4, 4, 1, true},    {9, 3, 2, 0, 3, 1, true},
-    {12, 2, 2, 2, 0, 1e-6, true},
-};
-enum { N_SHAPES = sizeof SHAPES / sizeof *SHAPES };
-
-static kn_mat wishart(ptrdiff_t T, ptrdiff_t rank, double by)
-{
-    kn_mat L = ref_normal(&rng, T, rank > 0 ? rank : 1), M = ref_mul(0, L, 1, L);
-    for (ptrdiff_t j = 0; j < T; j++)
-        for (ptrdiff_t i = 0; i < T; i++)
-            kn_col(M, j)[i] *= rank > 0 ? by : 0;
-    free(L.data);
-    return M;
-}
-
-static problem draw(shape s)
-{
-    problem p = {.X = ref_normal(&rng, s.N, s.F),
-                 .Xs = ref_normal(&rng, 4, s.F),
-                 .Y = ref_normal(&rng, s.N, s.T),
-                 .C = wishart(s.T, s.rank, 1),
-                 .S = wishart(s.T, s.T + 2, s.noise),
-                 .tau = s.groups > 0 ? 0.7 : 0};
-    int code[128];
-    assert_true(s.N <= 128);
-    for (int i = 0; i < s.N; i++)
-        code[i] = i % (s.groups > 0 ? s.groups : 1);
-    if (s.groups > 0)
-        assert_ok(ctx, kn_groups_new(ctx, s.N, code, &p.groups));
-    p.spec = (kn_spec){.noise = KN_NOISE_STRUCTURED,
-                       .sample = cov_of(s.low ? "linear" : "linear+se", s.F),
-                       .rank = s.low ? s.F : 0};
-    if (s.low)
-        p.theta[0] = -0.2;
-    else
-        theta_at_rho(&p.spec.sample, 0.4, 1.3, p.theta);
-    return p;
-}
-
 static kn_mat sample_cov(const problem *p, kn_mat A, kn_mat B)
 {
     bool low = p->spec.rank > 0;
@@ -503,136 +421,6 @@ static void gradients_match_central_differences(void **state)
     }
 }
 
-/* ---- learning ----------------------------------------------------------------------------------
- */
-
-static void em_never_falls(void **state)
-{
-    (void)state;
-    static const double NU[] = {0, 1, 30};
-    for (int s = 0; s < N_SHAPES; s++)
-        for (int l = 0; l < 3; l++) {
-            problem p = draw(SHAPES[s]);
-            ptrdiff_t T = p.Y.cols;
-            kn_kronsum_prior prior = {NU[l], wishart(T, T + 1, 1), wishart(T, T + 1, 1)};
-            double before = -INFINITY;
-            if (NU[l] > 0)
-                for (ptrdiff_t j = 0; j < T; j++)
-                    kn_col(p.C, j)[j] += 0.1;
-            solve(&p);
-            for (int step = 0; step < 15; step++) {
-                double now = p.k.lml + kn_kronsum_log_prior(ctx, &prior, &p.k, NULL, NULL);
-                if (!(now >= before - 1e-9 * (1 + fabs(before))))
-                    fail_msg("shape %d, nu %g, step %d: %.12g after %.12g", s, NU[l], step, now,
-                             before);
-                before = now;
-                kn_kronsum_em(ctx, &p.data, &prior, &p.k, p.C, p.S);
-                assert_ok(ctx, kn_kronsum_at(ctx, &p.data, p.C, p.S, &p.k));
-            }
-            release(&p);
-            free(prior.C0.data), free(prior.S0.data);
-        }
-}
-
-static kn_kronsum_learned learn(problem *p, double nu, kn_kronsum_prior *prior, int em)
-{
-    kn_kronsum_learned out;
-    prior->nu = nu;
-    kn_kronsum_learning how = {.prior = *prior,
-                               .floor = 1e-6,
-                               .limits = {.evals_left = 2000},
-                               .em = em};
-    assert_ok(ctx, kn_kronsum_learn(ctx, &p->data, &how, p->C, p->S, &p->k, &out));
-    return out;
-}
-
-/* Both parts of the learner rise, and end where the gradient in C and S is zero. */
-static void learning_ends_at_a_maximum(void **state)
-{
-    (void)state;
-    for (int low = 0; low < 2; low++)
-        for (int l = 0; l < 2; l++) {
-            problem p = draw((shape){30, 3, 2, 3, 0, 1, low});
-            ptrdiff_t T = 3;
-            kn_kronsum_prior prior = {0, wishart(T, 5, 1), wishart(T, 5, 1)};
-            kn_mat GC = ref_new(T, T), GS = ref_new(T, T);
-            solve(&p);
-            kn_kronsum_learned a = learn(&p, l ? 20 : 0, &prior, 20);
-            assert_true(a.evals > a.em_steps + 1 && a.em_steps <= 20);
-            assert_int_equal(a.stop, KN_STOP_CONVERGED);
-            assert_true(l || a.lml >= a.em_lml);
-            kn_kronsum_gradient(ctx, &p.k, GC, GS);
-            double value = kn_kronsum_log_prior(ctx, &prior, &p.k, &GC, &GS);
-            assert_close(a.objective, p.k.lml + value, 1e-12);
-            kn_mat slopes[] = {ref_mul(0, GC, 0, p.C), ref_mul(0, GS, 0, p.S)};
-            for (int which = 0; which < 2; which++) {
-                assert_true(sqrt(kn_sumsq(slopes[which])) < 0.05);
-                free(slopes[which].data);
-            }
-            release(&p);
-            free(GC.data), free(GS.data), free(prior.C0.data), free(prior.S0.data);
-        }
-}
-
-/* Two responses that are one: S stays at its floor, and nothing is infinite. */
-static void duplicate_responses_end_at_the_floor(void **state)
-{
-    (void)state;
-    problem p = draw((shape){30, 3, 2, 3, 0, 1, false});
-    kn_kronsum_prior prior = {0};
-    for (ptrdiff_t i = 0; i < 30; i++)
-        kn_col(p.Y, 2)[i] = kn_at(p.Y, i, 1);
-    for (int k = 0; k < 3; k++) {
-        kn_col(p.C, 2)[k] = kn_col(p.C, 1)[k];
-        kn_col(p.S, 2)[k] = kn_col(p.S, 1)[k];
-    }
-    for (int k = 0; k < 3; k++) {
-        kn_col(p.C, k)[2] = kn_col(p.C, k)[1];
-        kn_col(p.S, k)[2] = kn_col(p.S, k)[1];
-    }
-    assert_ok(ctx, kn_kronsum_side_new(ctx, &p.spec, p.X, p.Y, &p.groups, p.theta, &p.side));
-    p.data = kn_kronsum_side_data(&p.side);
-    assert_ok(ctx, kn_kronsum_new(ctx, 3, p.side.A.rows, &p.k));
-    kn_kronsum_learned a = learn(&p, 0, &prior, 50);
-    assert_true(a.floored && isfinite(a.lml));
-    double along = kn_at(p.S, 1, 1) + kn_at(p.S, 2, 2) - 2 * kn_at(p.S, 1, 2);
-    assert_true(along >= 1.99e-6 && along < 1e-5);
-    release(&p);
-}
-
-/* tau of data made with it, and none of data without. */
-static void group_noise_is_found(void **state)
-{
-    (void)state;
-    enum { N = 120, T = 3, EACH = 3 };
-    for (int with = 0; with < 2; with++) {
-        problem p = draw((shape){N, T, 1, 3, 0, 1, true});
-        int code[N];
-        double tau = with ? 2 : 0, found;
-        kn_mat shared = ref_normal(&rng, N / EACH, T);
-        for (int i = 0; i < N; i++) {
-            code[i] = i / EACH;
-            for (int j = 0; j < T; j++)
-                kn_col(p.Y, j)[i] += sqrt(tau) * kn_at(shared, i / EACH, j);
-        }
-        assert_ok(ctx, kn_groups_new(ctx, N, code, &p.groups));
-        kn_kronsum_case of = {.spec = &p.spec,
-                              .theta = p.theta,
-                              .P = 2,
-                              .X = p.X,
-                              .Y = p.Y,
-                              .groups = &p.groups,
-                              .limits = {.evals_left = -1}};
-        kn_kronsum_fit f;
-        assert_ok(ctx, kn_kronsum_fit_new(ctx, &of, &f));
-        assert_ok(ctx, kn_kronsum_fit_tau(ctx, &f, &found));
-        assert_true(with ? found > 1 && found < 4 : found < 0.2);
-        kn_kronsum_fit_clear(&f);
-        release(&p);
-        free(shared.data);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -641,10 +429,6 @@ int main(void)
         cmocka_unit_test(kronprod_is_a_special_case),
         cmocka_unit_test(likelihood_and_predictions_match_dense_gaussians),
         cmocka_unit_test(gradients_match_central_differences),
-        cmocka_unit_test(em_never_falls),
-        cmocka_unit_test(learning_ends_at_a_maximum),
-        cmocka_unit_test(duplicate_responses_end_at_the_floor),
-        cmocka_unit_test(group_noise_is_found),
     };
     ctx = kn_ctx_new();
     kn_rng_init(&rng, 11, 3);

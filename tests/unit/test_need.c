@@ -48,6 +48,7 @@ typedef struct trial {
     const char *sample, *task; /* kernels; NULL: the default */
     int rank;                  /* as an option; 0: full */
     int new_samples;           /* to be scored by the model, instead of its fit */
+    bool gaps;                 /* some of them lack nearly half of their responses */
     bool in_file;              /* whose responses are in a scratch file */
     bool additive;             /* the default model; s.groups of three rows each */
     bool full;                 /* every part of the calibration layer */
@@ -171,6 +172,12 @@ static const trial TRIALS[] = {
     {.name = "convolved, many inducing values",
      .s = {FIT(convolved, 150, 40, 6), .stats = 3, .folds = 3, .processes = 3, .points = 100},
      .additive = true},
+    {.name = "convolved, axes of a basis",
+     .s = {FIT(convolved, 120, 3000, 0), .folds = 10, .stats = 3, .given_basis = true, .span = 30},
+     .additive = true},
+    {.name = "convolved, some axes of a basis",
+     .s = {FIT(convolved, 120, 3000, 5), .folds = 10, .stats = 3, .given_basis = true, .span = 60},
+     .additive = true},
     {.name = "convolved, auto",
      .s = {FIT(convolved, 120, 80, 0), .folds = 4, .stats = 3, .widths = KN_WIDTHS_SHARED},
      .additive = true},
@@ -207,6 +214,18 @@ static const trial TRIALS[] = {
      .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5},
      .new_samples = 800,
      .findings = true},
+    {.name = "scoring by mtgpr", .s = {FIT(mtgpr, 50, 5000, 5), .folds = 3}, .new_samples = 800},
+    {.name = "scoring by mtgpr, gaps",
+     .s = {FIT(mtgpr, 80, 300, 5), .folds = 2, .factors = 30},
+     .new_samples = 100,
+     .gaps = true},
+    {.name = "scoring by kronsum",
+     .s = {FIT(kronsum, 260, 240, 0), .folds = 2},
+     .new_samples = 300},
+    {.name = "scoring by kronsum, gaps",
+     .s = {FIT(kronsum, 260, 240, 0), .folds = 2},
+     .new_samples = 300,
+     .gaps = true},
     {.name = "scoring by stgpr", .s = {FIT(stgpr, 40, 5000, 0), .folds = 4}, .new_samples = 800},
     {.name = "scoring from a file",
      .s = {FIT(smtgpr, 50, 5000, 5), .folds = 5},
@@ -343,13 +362,17 @@ static kn_need_shape scoring_peak(kn_ctx *ctx, const trial *t, double *peak)
              "force=yes%s%s",
              t->s.method->name, t->s.folds, t->s.P > 0 ? " components=5" : "",
              noise_of(t) == KN_NOISE_WHITENED ? " noise=whitened" : "");
+    if (t->s.factors > 0)
+        snprintf(options + strlen(options), sizeof options - strlen(options), " noise_rank=%td",
+                 (ptrdiff_t)t->s.factors);
     assert_ok(ctx, fit_files(ctx, options, &model));
     kn_model_free(model);
     assert_ok(ctx, kn_model_open(ctx, "model", &model));
     kn_need_shape s = {.scoring = true,
                        .model = kn_model_bytes(model),
                        .train = N,
-                       .maps = 2 + t->findings, /* z, and z by noise alone */
+                       .maps = 2 - t->s.method->own_deviance + /* z, and z by noise alone */
+                               t->findings,
                        .method = t->s.method,
                        .N = t->new_samples,
                        .T = T,
@@ -361,6 +384,8 @@ static kn_need_shape scoring_peak(kn_ctx *ctx, const trial *t, double *peak)
     if (s.method->shape)
         s.method->shape(&model->gp, &s);
     kn_model_free(model);
+    for (ptrdiff_t j = 0; t->gaps && j < T / 2; j++)
+        Y[(N + 1) * T + j] = Y[(N + 2) * T + 2 * j] = NAN;
     write_samples(N, t->new_samples, T, X, Y, all);
     if (t->in_file) { /* half way between with and without the responses */
         double less = s.value * (double)s.N * (double)T - kn_need_window(&s);
