@@ -123,7 +123,9 @@ typedef struct full {
 static void full_at(const people *p, kn_mat C, kn_mat S, double tau, full *f)
 {
     *f = (full){0};
-    assert_ok(ctx, kn_kronsum_side_new(ctx, &p->spec, p->X, p->Y, &p->groups, p->theta, &f->side));
+    kn_kronsum_case of = {
+        .spec = &p->spec, .theta = p->theta, .X = p->X, .Y = p->Y, .groups = &p->groups};
+    assert_ok(ctx, kn_kronsum_side_new(ctx, &of, &f->side));
     if (tau > 0)
         assert_ok(ctx, kn_kronsum_side_at(ctx, &f->side, tau));
     f->data = kn_kronsum_side_data(&f->side);
