@@ -36,16 +36,24 @@ static double gigabytes(double N, double T)
     return 8e-9 * (50 * T * T + 3 * N * T);
 }
 
-static kn_status check_size(kn_ctx *ctx, const kn_fit_problem *p)
+static kn_status admits(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T)
 {
-    ptrdiff_t N = p->Y.N, T = p->Y.T;
-    bool chosen = p->options->shrinkage == KN_SHRINKAGE_AUTO;
     if (T >= N || T > MOST)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "kronsum fits two full %td x %td covariances: %td responses from %td "
                        "samples is too many (T must be below N, at most %d); use the default, its "
                        "low-rank form, or {basis}",
                        T, T, T, N, MOST);
+    return KN_OK;
+}
+
+static kn_status check_size(kn_ctx *ctx, const kn_fit_problem *p)
+{
+    ptrdiff_t N = p->Y.N, T = p->Y.T;
+    bool chosen = p->options->shrinkage == KN_SHRINKAGE_AUTO;
+    kn_status status = admits(ctx, N, T);
+    if (status != KN_OK)
+        return status;
     kn_log(ctx, KN_LOG_INFO,
            "two full covariances of %td responses: %.2g GB, about %.2g s for a step, some hundred "
            "steps in each of %d fits",
@@ -341,6 +349,7 @@ const kn_method kn_method_kronsum = {
     .title = "MT-Kronsum",
     .low_rank = true,
     .own_deviance = true,
+    .admits = admits,
     .fit = fit,
     .predict = kn_components_predict,
     .loo = kn_components_loo,

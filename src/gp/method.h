@@ -97,6 +97,8 @@ typedef struct kn_method {
     bool training_noise; /* the fit leaves the noise of training in gp->noise */
     bool own_deviance;   /* the deviance of a map is that of its law, not one learned from z */
     /* ---- what it does ---- */
+    /* Refuses sizes that it does not take; NULL: it takes all. */
+    kn_status (*admits)(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T);
     kn_status (*fit)(kn_ctx *ctx, kn_fit_problem *problem, kn_gp *gp, kn_fit_info *info);
     kn_status (*predict)(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out);
     kn_status (*loo)(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);

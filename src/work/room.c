@@ -155,7 +155,12 @@ static kn_status place(const kn_room *self, kn_ctx *ctx, const kn_response_shape
     kn_allowance a = w->allowance;
     if (a.address_space) /* what is left beside these */
         a.bytes += r->there;
-    return kn_place_responses(ctx, &a, &s, at_least, in_file);
+    kn_status status = kn_place_responses(ctx, &a, &s, at_least, in_file);
+    if (status == KN_ERR_MEMORY && !s.scoring && s.method->admits) { /* a better reason */
+        kn_status refused = s.method->admits(ctx, s.N, s.T);
+        status = refused == KN_OK ? status : refused;
+    }
+    return status;
 }
 
 static kn_work_room room_of(kn_ctx *ctx, const kn_settings *s)

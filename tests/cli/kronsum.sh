@@ -37,6 +37,9 @@ head -9 study/train_regions.csv >few_y.csv
 misused "as many responses as samples" \
     ": kronsum fits two full 8 x 8 covariances: 8 responses from 8 samples is too many (T must be below N, at most 1500); use the default, its low-rank form, or --basis" \
     fit -c few_x.tsv -y few_y.csv --use age --method kronsum -o few.safetensors
+misused "and that before it speaks of memory" \
+    ": kronsum fits two full 8 x 8 covariances: 8 responses from 8 samples is too many (T must be below N, at most 1500); use the default, its low-rank form, or --basis" \
+    fit -c few_x.tsv -y few_y.csv --use age --method kronsum --memory 1M -o few.safetensors
 misused "components with kronsum" \
     " fit: --method kronsum has full covariances of signal and noise and no basis: --components has no meaning (see 'kronorm fit --help')" \
     fit -c study/train_participants.tsv -y study/train_regions.csv --method kronsum -P 3 -o few.safetensors
