@@ -89,6 +89,7 @@ kn_status kn_whitened_at(kn_ctx *ctx, const kn_whitened_of *of, kn_whitened *w)
     KN_TRY(kn_engine_at(ctx, &e, of->theta, &w->lml));
     w->rank = e.spec.rank;
     KN_TRY(take_latent(ctx, of->X, &e, w));
+    kn_engine_clear(&e); /* before a walk over the responses, which takes room of its own */
     if (w->complement)
         KN_TRY(complement(ctx, of, w, &outside));
     w->lml += outside;

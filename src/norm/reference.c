@@ -409,9 +409,7 @@ static kn_status own_deviances(kn_ctx *ctx, const kn_reference_job *job, maps_wa
         sound = sound && (job->cv->Y.holes || isfinite(w->law.dev_noise[i]));
     }
     if (!sound || !some) {
-        kn_log(ctx, KN_LOG_WARNING,
-               "no joint deviance: maps held out have directions without any noise (fewer "
-               "components leave some outside)");
+        kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
         return KN_OK;
     }
     kn_deviance_clear(&r->deviance);

@@ -84,7 +84,8 @@ each mtgpr "MTGPR models cannot be exported" --method mtgpr -P 2 --noise-rank 2
 { echo $head; head -13 train.body; } >few.csv
 few="$(both few.csv) $targets --use age,sex --folds 3 -P 10"
 works "as many components as responses, of few people" fit $few --noise whitened -o few.safetensors
-check "... is said" grep -q '^kronorm fit: warning: no joint deviance: maps held out have directions without any noise (fewer components leave some outside)$' "$logs/err"
+works "... scores" score few.safetensors $(both few.csv) --training-rows plain -o few_scored
+check "... with deviances of folds that have noise outside of their own" awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "deviance") c = i } NR > 1 && !($c > 0) { bad = 1 } END { exit bad || !c || NR != 14 }' few_scored/abnormality.tsv
 works "... scores all the same" score few.safetensors $(both new.csv) -o few
 works "auto" fit $few --noise auto -o auto.safetensors
 check "... has nothing to compare" grep -q '^noise: structured; folds of so few samples leave nothing outside their components' "$logs/err"

@@ -241,12 +241,12 @@ def the_options():
             check(old.key == info.key and old.size == C.sizeof(OldInfo), "a smaller struct is filled")
             check(info.help, f"help of {info.key}")
             seen[command, info.key.decode()] = (info.type, info.words, info.preferred, info.without)
-    check(seen["fit", "noise"] == (2, b"structured|iso", b"structured", b"stgpr"), "noise")
+    check(seen["fit", "noise"] == (2, b"structured|iso|whitened|auto", b"structured", b"stgpr kronsum convolved mtgpr"), "noise")
     check(seen["fit", "folds"][2] == b"10" and seen["score", "write"][0] == 6, "folds and write")
     o = options("fit", noise="iso", resume=None)
     check(text("options_get", o, b"noise") == "iso", "what was set")
     check(text("options_get", o, b"folds") == "10", "a default")
-    refused("{noise} is 'white', expected structured|iso", "argument",
+    refused("{noise} is 'white', expected structured|iso|whitened|auto", "argument",
             lambda: do(kn.options_set(ctx, o, b"noise", b"white")))
     do(kn.options_check(ctx, o))
     do(kn.options_set(ctx, o, b"folds", b"1"))

@@ -144,6 +144,10 @@ static const trial TRIALS[] = {
      .s = {.method = &kn_method_whitened, .N = 600, .T = 100, .P = 5, .M = 60, .folds = 4},
      .rank = 60,
      .either = true}, /* these data have no signal outside the basis, and so folds no smoothers */
+    {.name = "whitened, no folds", .s = {FIT(whitened, 300, 2000, 20)}},
+    {.name = "whitened, additive, no folds",
+     .s = {FIT(whitened, 300, 2000, 20), .stats = 3},
+     .additive = true},
     {.name = "noise auto", .s = {FIT(noise_auto, 200, 300, 5), .folds = 5}, .either = true},
     {.name = "noise auto, many", .s = {FIT(noise_auto, 40, 20000, 5), .folds = 10}, .either = true},
     {.name = "scoring, whitened",
