@@ -53,7 +53,8 @@ static void tell(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
     double GB = 8e-9 * T * 34 * (double)(k + 1);
     if (p->options->noise_rank == 0 && !p->options->iso_term)
         kn_log(ctx, KN_LOG_WARNING,
-               "without structured noise, noise shared between responses is taken for signal");
+               "without structured noise, noise shared between responses is taken for signal; "
+               "{noise_rank=Q} or {sample_kernel=additive+iso} gives it a place");
     if (p->options->search.limits.evals_left >= 0)
         evals = fmin(evals, p->options->search.limits.evals_left);
     if (seconds * evals * (1 + p->options->folds) > 10)
@@ -519,6 +520,7 @@ const kn_method kn_method_mtgpr = {
     .iso_term = true,
     .training_noise = true,
     .own_deviance = true,
+    .own_noise = true,
     .fit = fit,
     .predict = kn_components_predict,
     .loo = kn_mtgpr_loo,
@@ -532,6 +534,7 @@ const kn_method kn_method_mtgpr = {
     .group_share = kn_components_group_share,
     .arrays = arrays,
     .clear = clear,
+    .say = kn_mtgpr_say,
     .bytes = kn_components_bytes,
     .batch = batch,
     .need = {need_settle, need_fit, kn_components_maps_need, kn_components_block_need},
