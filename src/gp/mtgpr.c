@@ -59,9 +59,9 @@ static void tell(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
         evals = fmin(evals, p->options->search.limits.evals_left);
     if (seconds * evals * (1 + p->options->folds) > 10)
         kn_log(ctx, KN_LOG_INFO,
-               "MTGPR: %.1f GB and about %.2g s for each evaluation, at most %.0f of them, in the "
+               "MTGPR: %.0f MB and about %.2g s for each evaluation, at most %.0f of them, in the "
                "fit and in each of %d folds",
-               GB, seconds, evals, p->options->folds);
+               1e3 * GB, seconds, evals, p->options->folds);
 }
 
 /* ---- R0

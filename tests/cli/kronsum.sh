@@ -78,6 +78,6 @@ works "a model that keeps groups whole, and no more" fit -c two.csv -y two.csv $
 check "... says so" said "this model has no noise that rows of a group share: groups are kept whole in folds, and that is all"
 check "... again in info" shows whole.safetensors "^  groups: kept whole in folds; this model has no noise that their rows share"
 misused "known groups of it" \
-    ": --known-groups: whole.safetensors has no noise that rows of a group share; the default, --method stgpr and --method kronsum have it" \
+    ": --known-groups: whole.safetensors has no noise that rows of a group share, and kept nothing of its groups" \
     score whole.safetensors -c third.csv -y third.csv --known-groups -o never
 done_testing
