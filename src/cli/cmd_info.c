@@ -22,7 +22,20 @@ static double entry(const kn_model *m, const char *name, int i)
     return ((const double *)v.data)[i * v.row_stride];
 }
 
-static void print_search(const kn_model *m)
+/* Does a model of this method have what the option says? */
+static bool has(kn_ctx *ctx, const kn_model *m, const char *key)
+{
+    kn_option_info i = {.size = sizeof i};
+    const char *method = kn_model_text(m, "method");
+    for (int k = 0; kn_option_at(ctx, "fit", k, &i) == KN_OK; k++)
+        if (strcmp(i.key, key) == 0)
+            for (const char *w = i.without; *w; w += strcspn(w, " "), w += *w == ' ')
+                if (strcspn(w, " ") == strlen(method) && strncmp(w, method, strlen(method)) == 0)
+                    return false;
+    return true;
+}
+
+static void print_search(const kn_model *m, bool components)
 {
     int n_theta = (int)kn_model_number(m, "n_theta"), n_curve = (int)kn_model_number(m, "n_curve");
     char name[32];
@@ -40,18 +53,19 @@ static void print_search(const kn_model *m)
     for (int k = 0; k < n_curve; k++) {
         double P = entry(m, "curve.components", k);
         printf("  %10.0f %9.5f %8.5f%s\n", P, entry(m, "curve.msll", k), entry(m, "curve.se", k),
-               P == kn_model_number(m, "n_components") ? "  <- used" : "");
+               components && P == kn_model_number(m, "n_components") ? "  <- used" : "");
     }
 }
 
-static void print_model(const char *path, const kn_model *m)
+static void print_model(kn_ctx *ctx, const char *path, const kn_model *m)
 {
     bool components =
         kn_model_number(m, "n_components") > 0 || kn_model_number(m, "nothing_predicted") > 0;
     printf("%s\n  method %s", path, kn_model_text(m, "method"));
-    if (components && kn_model_text(m, "noise"))
-        printf(", noise %s, likelihood %s", kn_model_text(m, "noise"),
-               kn_model_text(m, "likelihood"));
+    if (has(ctx, m, "noise") && kn_model_text(m, "noise"))
+        printf(", noise %s", kn_model_text(m, "noise"));
+    if (has(ctx, m, "likelihood") && kn_model_text(m, "likelihood"))
+        printf(", likelihood %s", kn_model_text(m, "likelihood"));
     printf("\n  samples %.0f, covariates %.0f, responses %.0f (%.0f left out)\n",
            kn_model_number(m, "n_samples"), kn_model_number(m, "n_covariates"),
            kn_model_number(m, "n_responses"), kn_model_number(m, "n_left_out"));
@@ -68,7 +82,7 @@ static void print_model(const char *path, const kn_model *m)
     if (isfinite(kn_model_number(m, "rho")))
         printf("  rho %.4g, length %.4g\n", kn_model_number(m, "rho"),
                kn_model_number(m, "length"));
-    print_search(m);
+    print_search(m, has(ctx, m, "components"));
 }
 
 /* The model in words, each line as deep as the others. */
@@ -96,7 +110,7 @@ static int info(cli_run *run)
     if (status == KN_OK && run->json) {
         puts(text);
     } else if (status == KN_OK) {
-        print_model(run->word[0], model);
+        print_model(run->ctx, run->word[0], model);
         print_words(text);
     }
     kn_text_free(text);

@@ -15,12 +15,11 @@
 #include "gp/loo.h"
 #include "gp/mtgpr_learn.h"
 #include "gp/mtgpr_maps.h"
+#include "gp/mtgpr_need.h"
 #include "gp/noise.h"
 #include "gp/pilot.h"
 #include "gp/predict.h"
 #include "la/la.h"
-
-enum { MOST = 200 }; /* components, and factors of the noise */
 
 /* A guess on the safe side for one core: products of Y with N x k matrices. */
 static const double FLOPS_PER_SECOND = 8e9;
@@ -28,11 +27,11 @@ static const double FLOPS_PER_SECOND = 8e9;
 static kn_status check(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
 {
     ptrdiff_t T = p->Y.T, Q = p->options->noise_rank, most = P > Q ? P : Q;
-    if (most > MOST)
+    if (most > KN_MTGPR_MOST)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "mtgpr learns every loading by itself: %td components or factors of the "
                        "noise are too many (at most %d); use the default",
-                       most, MOST);
+                       most, KN_MTGPR_MOST);
     if (most >= T)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "mtgpr with %td components or factors of the noise needs more than %td "
@@ -94,7 +93,7 @@ static kn_status find(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_foun
     p->spec.rank_auto = false;
     if (*P == 0) {
         KN_TRY(kn_choose_components(ctx, p, &found->at, info, P));
-        *P = kn_at_most(kn_at_most(*P > 0 ? *P : 1, MOST), p->Y.T - 1);
+        *P = kn_at_most(kn_at_most(*P > 0 ? *P : 1, KN_MTGPR_MOST), p->Y.T - 1);
         *P = kn_at_most(*P, p->gram.rank);
     }
 out:
@@ -410,8 +409,8 @@ static kn_status arrays(kn_gp *gp, kn_arrays *a)
     of = own->kept;
     KN_TRY(a->indices(a, "mtgpr", &n, &of));
     if (a->reading) {
-        bool sound = n == 4 && of[0] >= 1 && of[1] >= 0 && of[2] >= 0 && of[0] <= MOST &&
-                     of[1] <= MOST && of[2] <= INT32_MAX &&
+        bool sound = n == 4 && of[0] >= 1 && of[1] >= 0 && of[2] >= 0 && of[0] <= KN_MTGPR_MOST &&
+                     of[1] <= KN_MTGPR_MOST && of[2] <= INT32_MAX &&
                      gp->P == kn_at_most(of[0] + of[1], gp->T);
         if (sound)
             *own = (kn_mtgpr){.P = of[0], .Q = of[1], .evals = (int)of[2] - 1, .iso = of[3] != 0};
@@ -442,76 +441,6 @@ static ptrdiff_t batch(const kn_gp *gp)
     return 1;
 }
 
-static void need_settle(kn_need_shape *s)
-{
-    s->chosen = s->P == 0;
-    if (s->chosen)
-        s->P = kn_at_most(kn_components_most(s->N, s->T, s->N), MOST);
-    s->P = kn_at_most(s->P + s->factors, s->T);
-}
-
-/* R0 of n samples, U of it, and what is learned at it; leaves the latent form and loadings. */
-static void learn_need(kn_rehearsal *r, const kn_need_shape *s)
-{
-    kn_held mark = r->now;
-    if (s->M < s->N) {
-        kn_lowrank_need(r, s);
-        kn_lowrank_kept_need(r, s);
-        kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->M);
-    } else {
-        kn_held begun = r->now;
-        kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
-        kn_decomp_need(r, s->N);
-        kn_let_go(r, begun);
-        kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->N);
-    }
-    kn_mtgpr_learn_need(r, s);
-    kn_latent_need(r, s);
-    kn_hold_d(r, KN_NEED_BASIS, s->T, s->P + 1);
-    if (s->complement)
-        kn_complement_need(r, s, s->M);
-    kn_let_go(r, mark);
-    kn_hold_d(r, KN_NEED_BASIS, s->T, s->P + 1);
-    if (s->complement)
-        kn_hold_d(r, KN_NEED_BASIS, s->M + 1, s->T);
-}
-
-static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
-{
-    kn_held begin = r->now;
-    kn_need_shape pilot = *s;
-    pilot.P = kn_at_most(s->N - 1, s->T); /* its components are not the model's */
-    kn_rehearse_stage(r, "gram");
-    if (s->N <= KN_MANY)
-        kn_gram_need(r, s);
-    kn_rehearse_stage(r, "components");
-    if (s->chosen)
-        kn_components_need(r, s);
-    else
-        kn_pilot_need(r, &pilot);
-    kn_let_go(r, begin);
-    kn_rehearse_stage(r, "loadings");
-    learn_need(r, s);
-    kn_latent_need(r, s);
-    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
-    kn_rehearse_stage(r, "folds");
-    kn_hold_d(r, KN_NEED_WORK, s->N, 2);
-    for (int k = 0; k < s->folds; k++) {
-        ptrdiff_t h = (s->N + s->folds - 1 - k) / s->folds;
-        kn_need_shape f = *s;
-        f.N = s->N - h;
-        f.M = s->M < s->N ? kn_at_most(s->M, f.N) : f.N;
-        kn_held mark = r->now;
-        kn_refit_need(r, s, f.N, h);
-        learn_need(r, &f);
-        kn_let_go(r, mark);
-        kn_hold_d(r, KN_NEED_BASIS, s->T, s->P + 2);
-        if (s->complement)
-            kn_hold_d(r, KN_NEED_BASIS, f.M + 1, s->T);
-        kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * (s->P + 1) + 1);
-    }
-}
-
 const kn_method kn_method_mtgpr = {
     .name = "mtgpr",
     .title = "MTGPR",
@@ -537,5 +466,6 @@ const kn_method kn_method_mtgpr = {
     .say = kn_mtgpr_say,
     .bytes = kn_components_bytes,
     .batch = batch,
-    .need = {need_settle, need_fit, kn_components_maps_need, kn_components_block_need},
+    .need = {kn_mtgpr_need_settle, kn_mtgpr_need_fit, kn_components_maps_need,
+             kn_components_block_need},
 };
