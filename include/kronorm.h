@@ -203,7 +203,7 @@ KN_API void kn_text_free(char *text);
 
 /* A number of that JSON by its name: "lml", "n_components", "cv.z2", "seconds.fit"; NaN: unknown.
  * A text: "method", "noise", "likelihood", "stop", or the name of a parameter, "theta.0"; NULL:
- * unknown. */
+ * unknown, or noise and likelihood of a method that has its own. */
 KN_API double kn_model_number(const kn_model *model, const char *name);
 KN_API const char *kn_model_text(const kn_model *model, const char *name);
 

@@ -62,17 +62,20 @@ static void print_model(kn_ctx *ctx, const char *path, const kn_model *m)
     bool components =
         kn_model_number(m, "n_components") > 0 || kn_model_number(m, "nothing_predicted") > 0;
     printf("%s\n  method %s", path, kn_model_text(m, "method"));
-    if (has(ctx, m, "noise"))
+    if (has(ctx, m, "noise") && kn_model_text(m, "noise"))
         printf(", noise %s", kn_model_text(m, "noise"));
-    if (has(ctx, m, "likelihood"))
+    if (has(ctx, m, "likelihood") && kn_model_text(m, "likelihood"))
         printf(", likelihood %s", kn_model_text(m, "likelihood"));
     printf("\n  samples %.0f, covariates %.0f, responses %.0f (%.0f left out)\n",
            kn_model_number(m, "n_samples"), kn_model_number(m, "n_covariates"),
            kn_model_number(m, "n_responses"), kn_model_number(m, "n_left_out"));
     cli_print_missing(m);
     if (components)
-        printf("  components %.0f, rank of R %.0f\n", kn_model_number(m, "n_components"),
-               kn_model_number(m, "rank"));
+        printf("  components %.0f", kn_model_number(m, "n_components"));
+    if (components && kn_model_number(m, "rank") > 0)
+        printf(", rank of R %.0f", kn_model_number(m, "rank"));
+    if (components)
+        printf("\n");
     printf("  log-likelihood %.4f, %s, %.0f evaluations\n", kn_model_number(m, "lml"),
            kn_model_number(m, "converged") > 0 ? "converged" : "not converged",
            kn_model_number(m, "evaluations"));

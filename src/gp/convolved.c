@@ -96,7 +96,8 @@ static kn_status make_tasks(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_basis 
                            "({on=components} takes any number)",
                            MOST_RESPONSES, p->Y.T);
         kn_log(ctx, KN_LOG_WARNING,
-               "without structured noise, noise shared between responses is taken for signal");
+               "without structured noise, noise shared between responses is taken for signal; "
+               "{on=components} has noise of each component");
         KN_TRY(kn_conv_identity(ctx, &p->Y, basis));
     } else if (o->basis.data) {
         KN_TRY(kn_span_given(ctx, p, basis, gp, info));
@@ -282,6 +283,7 @@ const kn_method kn_method_convolved = {
     .title = "convolved",
     .components = true,
     .own_covariance = true,
+    .own_noise = true,
     .fit = fit,
     .predict = predict,
     .loo = loo,

@@ -136,19 +136,32 @@ out:
     return status;
 }
 
+/* B is the identity of {on=responses}. */
+static bool on_responses(const kn_gp *gp)
+{
+    for (ptrdiff_t j = 0; j < gp->P; j++)
+        if (gp->P != gp->T || kn_at(gp->B, j, j) != 1)
+            return false;
+    return true;
+}
+
 void kn_convolved_say(const kn_gp *gp, char *line, size_t size)
 {
     static const char *const how[] = {"the variational bound", "PITC"}; /* of kn_inducing */
+    static const char *const value[] = {"the bound", "that of PITC", "exact"};
     const kn_convolved *own = gp->own;
     const kn_conv_plan *plan = &own->spec.plan;
-    ptrdiff_t M = own->model.Z.rows;
-    if (plan->how == KN_INDUCING_NONE)
-        snprintf(line, size, "processes: %td latent, dense, widths %s", plan->Q,
-                 plan->widths == KN_WIDTHS_SHARED ? "shared" : "of each component");
-    else
-        snprintf(line, size, "processes: %td latent of %td inducing inputs, by %s, widths %s",
-                 plan->Q, M, how[plan->how],
-                 plan->widths == KN_WIDTHS_SHARED ? "shared" : "of each component");
+    const char *tasks = on_responses(gp) ? "response" : "component";
+    char inducing[64] = "dense";
+    if (plan->how != KN_INDUCING_NONE)
+        snprintf(inducing, sizeof inducing, "%td inducing inputs of each, by %s", own->model.Z.rows,
+                 how[plan->how]);
+    snprintf(line, size,
+             "processes: %td latent, %s; widths %s%s, noise of each %s\n"
+             "log-likelihood: %s, %sgiven the linear effects",
+             plan->Q, inducing, plan->widths == KN_WIDTHS_SHARED ? "shared" : "of each ",
+             plan->widths == KN_WIDTHS_SHARED ? "" : tasks, tasks, value[plan->how],
+             on_responses(gp) ? "" : "of the components alone, ");
 }
 
 kn_status kn_convolved_arrays(kn_gp *gp, kn_arrays *a)

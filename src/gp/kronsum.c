@@ -54,11 +54,12 @@ static kn_status check_size(kn_ctx *ctx, const kn_fit_problem *p)
     kn_status status = admits(ctx, N, T);
     if (status != KN_OK)
         return status;
+    int fits = 1 + p->options->folds + (chosen ? KN_SHRINKAGE_FOLDS * (KN_SHRINKAGES - 1) : 0);
+    double seconds = step_seconds((double)T, (double)N);
     kn_log(ctx, KN_LOG_INFO,
-           "two full covariances of %td responses: %.2g GB, about %.2g s for a step, some hundred "
-           "steps in each of %d fits",
-           T, gigabytes((double)N, (double)T), step_seconds((double)T, (double)N),
-           1 + p->options->folds + (chosen ? KN_SHRINKAGE_FOLDS * (KN_SHRINKAGES - 1) : 0));
+           "two full covariances of %td responses: %.1f MB, %d fits of some hundred steps, about "
+           "%.2g s for each fit",
+           T, 1e3 * gigabytes((double)N, (double)T), fits, 100 * seconds);
     return KN_OK;
 }
 
@@ -350,6 +351,7 @@ const kn_method kn_method_kronsum = {
     .low_rank = true,
     .own_deviance = true,
     .admits = admits,
+    .own_noise = true,
     .fit = fit,
     .predict = kn_components_predict,
     .loo = kn_components_loo,
@@ -359,7 +361,7 @@ const kn_method kn_method_kronsum = {
     .law = kn_kronsum_law,
     .law_block = kn_kronsum_law_block,
     .known_noise = known_noise,
-    .group_noise = kn_components_group_noise,
+    .group_noise = kn_kronsum_group_noise,
     .group_share = kn_components_group_share,
     .arrays = kn_kronsum_arrays,
     .clear = kn_kronsum_own_clear,

@@ -201,6 +201,7 @@ static kn_status by_tau(void *self, kn_ctx *ctx, const double *x, double *value,
     kn_kronsum_fit *f = t->f;
     double tau = exp(x[0]), slope, trace = 0;
     KN_TRY(kn_kronsum_side_at(ctx, &f->side, tau));
+    KN_TRY(kn_kronsum_rows(ctx, f->side.A.rows, &f->k));
     f->data = kn_kronsum_side_data(&f->side);
     for (ptrdiff_t j = 0; j < f->S.cols; j++)
         for (ptrdiff_t i = 0; i < f->S.rows; i++)

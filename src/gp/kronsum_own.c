@@ -49,6 +49,12 @@ double kn_kronsum_bytes(const kn_gp *gp)
     return kn_components_bytes(gp) + 8 * (double)gp->T * (double)gp->T;
 }
 
+void kn_kronsum_group_noise(const kn_gp *gp, double *noise)
+{
+    for (ptrdiff_t j = 0; j < gp->T; j++)
+        noise[j] = gp->noise[j] / (1 + kn_latent_gamma(&gp->latent, 0));
+}
+
 void kn_kronsum_say(const kn_gp *gp, char *line, size_t size)
 {
     const kn_kronsum_own *o = gp->own;

@@ -36,6 +36,19 @@ out:
     return status;
 }
 
+kn_status kn_kronsum_rows(kn_ctx *ctx, ptrdiff_t m, kn_kronsum *k)
+{
+    kn_status status = KN_OK;
+    if (k->V.rows == m)
+        return KN_OK;
+    kn_mat_clear(&k->V);
+    kn_mat_clear(&k->F);
+    KN_TRY(kn_mat_new(ctx, m, k->T, &k->V));
+    KN_TRY(kn_mat_new(ctx, m, k->T, &k->F));
+out:
+    return status;
+}
+
 void kn_kronsum_need(kn_rehearsal *r, ptrdiff_t T, ptrdiff_t m)
 {
     kn_hold_d(r, KN_NEED_BASIS, 6 * T, T);

@@ -35,6 +35,8 @@ typedef struct kn_kronsum { /* the likelihood at the last C and S */
 
 kn_status kn_kronsum_new(kn_ctx *ctx, ptrdiff_t T, ptrdiff_t m, kn_kronsum *out);
 void kn_kronsum_clear(kn_kronsum *k);
+/* V and F of another m: R0 of low rank leaves out what rounds to nothing, which depends on O. */
+kn_status kn_kronsum_rows(kn_ctx *ctx, ptrdiff_t m, kn_kronsum *k);
 
 /* Everything above, at C and S (lower triangles, left alone); S must be positive definite. */
 kn_status kn_kronsum_at(kn_ctx *ctx, const kn_kronsum_data *data, kn_mat C, kn_mat S,

@@ -94,6 +94,7 @@ typedef struct kn_method {
     bool held_out_once;  /* beyond KN_MANY samples one set is held out instead of folds */
     bool own_covariance; /* how samples relate is its own, and no R0 */
     bool iso_term;       /* R may have an iso term beside noise of the method's own */
+    bool own_noise;      /* its noise and likelihood are its own: neither is chosen */
     bool training_noise; /* the fit leaves the noise of training in gp->noise */
     bool own_deviance;   /* the deviance of a map is that of its law, not one learned from z */
     /* ---- what it does ---- */

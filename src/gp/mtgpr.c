@@ -52,14 +52,15 @@ static void tell(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
     double GB = 8e-9 * T * 34 * (double)(k + 1);
     if (p->options->noise_rank == 0 && !p->options->iso_term)
         kn_log(ctx, KN_LOG_WARNING,
-               "without structured noise, noise shared between responses is taken for signal");
+               "without structured noise, noise shared between responses is taken for signal; "
+               "{noise_rank=Q} or {sample_kernel=additive+iso} gives it a place");
     if (p->options->search.limits.evals_left >= 0)
         evals = fmin(evals, p->options->search.limits.evals_left);
     if (seconds * evals * (1 + p->options->folds) > 10)
         kn_log(ctx, KN_LOG_INFO,
-               "MTGPR: %.1f GB and about %.2g s for each evaluation, at most %.0f of them, in the "
+               "MTGPR: %.0f MB and about %.2g s for each evaluation, at most %.0f of them, in the "
                "fit and in each of %d folds",
-               GB, seconds, evals, p->options->folds);
+               1e3 * GB, seconds, evals, p->options->folds);
 }
 
 /* ---- R0
@@ -448,6 +449,7 @@ const kn_method kn_method_mtgpr = {
     .iso_term = true,
     .training_noise = true,
     .own_deviance = true,
+    .own_noise = true,
     .fit = fit,
     .predict = kn_components_predict,
     .loo = kn_mtgpr_loo,
@@ -461,6 +463,7 @@ const kn_method kn_method_mtgpr = {
     .group_share = kn_components_group_share,
     .arrays = arrays,
     .clear = clear,
+    .say = kn_mtgpr_say,
     .bytes = kn_components_bytes,
     .batch = batch,
     .need = {kn_mtgpr_need_settle, kn_mtgpr_need_fit, kn_components_maps_need,

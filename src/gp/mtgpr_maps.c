@@ -5,6 +5,7 @@
 #include "gp/mtgpr_maps.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "gp/basis.h"
 #include "gp/loo.h"
@@ -203,4 +204,20 @@ out:
     kn_mat_clear(&V);
     kn_mat_clear(&B);
     return status;
+}
+
+/* ---- in words ---- */
+
+void kn_mtgpr_say(const kn_gp *gp, char *line, size_t size)
+{
+    const kn_mtgpr *own = gp->own;
+    char shared[96] = "", own_signal[64] = "";
+    if (own->Q > 0)
+        snprintf(shared, sizeof shared, ", and %td factor%s that responses share", own->Q,
+                 own->Q == 1 ? "" : "s");
+    if (gp->outside)
+        snprintf(own_signal, sizeof own_signal, ", and %.2g of each response's noise",
+                 gp->latent.c[gp->P]);
+    snprintf(line, size, "task covariance: of rank %td%s; noise of each response's own%s%s", own->P,
+             own_signal, shared, own->iso ? ", and noise with the covariance of the signal" : "");
 }

@@ -14,5 +14,6 @@ kn_status kn_mtgpr_law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrd
                              kn_mat y, kn_mat V, double *scale);
 kn_status kn_mtgpr_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
                               kn_mat model, kn_mat noise);
+void kn_mtgpr_say(const kn_gp *gp, char *line, size_t size); /* ranks, and whose noise */
 
 #endif

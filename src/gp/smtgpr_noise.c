@@ -123,7 +123,7 @@ static kn_status try_whitened(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_
     kn_log(
         ctx, KN_LOG_INFO,
         "noise: %s; of people held out the mean log density of a map is %.2f with structured and "
-        "%.2f with whitened noise, %.2f +- %.2f more",
+        "%.2f with whitened noise, a difference of %.2f +- %.2f",
         better ? "whitened" : "structured", c.structured, c.whitened, c.gain, c.se);
     if (better) {
         take(&other, &cv, gp, structured);

@@ -88,8 +88,8 @@ static json_t *column(const double *x, ptrdiff_t n)
     return a;
 }
 
-/* Structured noise: terms and their weights, length, and c, d and gamma of every component; of a
- * plain sum of two terms rho as well. */
+/* Noise of each component: terms and their weights, length, and c, d and gamma of every component;
+ * of a plain sum of two terms rho as well. */
 static json_t *theta_json(const kn_model *m)
 {
     const kn_latent *l = &m->gp.latent;
@@ -159,7 +159,7 @@ kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
     json_object_set_new(j, "software", json_string(kn_version()));
     json_object_update(j, info);
     json_decref(info);
-    if (m->info.noise == KN_NOISE_STRUCTURED && m->gp.method->components)
+    if (m->info.noise != KN_NOISE_ISO && !m->gp.method->alone)
         json_object_set_new(j, "theta", theta_json(m));
     json_object_set_new(j, "terms", kn_terms_json(&m->gp));
     json_object_set_new(j, "weights", kn_weights_json(&m->gp));

@@ -143,10 +143,24 @@ static void add_own(text *t, const kn_model *m)
         add(t, "%s\n", line);
 }
 
+/* Only of {noise=auto}. */
+static void add_noise(text *t, const kn_model *m)
+{
+    const kn_noise_choice *c = &m->info.noise_choice;
+    if (c->tried)
+        add(t,
+            "noise: %s, chosen; a map held out has %.2f nats with structured noise, %.2f with "
+            "whitened, a difference of %.2f +- %.2f\n",
+            m->info.noise == KN_NOISE_WHITENED ? "whitened" : "structured", c->structured,
+            c->whitened, c->gain, c->se);
+}
+
 static void add_groups(text *t, const kn_model *m)
 {
     static const char *const by[] = {"", "a column", "ids that repeat", "covariates that repeat"};
     const kn_latent *l = &m->gp.latent;
+    if (l->groups.n == 0 && m->grouped && !m->shareable)
+        add(t, "groups: kept whole in folds; this model has no noise that their rows share\n");
     if (l->groups.n == 0)
         return;
     add(t, "groups: %td of %td rows", l->groups.n, l->groups.N);
@@ -312,6 +326,7 @@ kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)
     add_signal(&t, m);
     add_basis(&t, m);
     add_own(&t, m);
+    add_noise(&t, m);
     add_groups(&t, m);
     add_covariates(&t, m);
     add_sites(&t, m);

@@ -111,7 +111,8 @@ double kn_info_number(const kn_fit_info *info, const char *name)
     if (!f)
         f = find(FURTHER, sizeof FURTHER / sizeof *FURTHER, name);
     const char *at = (const char *)info + (f ? f->at : 0);
-    if (!f || f->type == F_ENUM || f->type == F_METHOD)
+    if (!f || f->type == F_ENUM || f->type == F_METHOD ||
+        (f->at == AT(rank) && info->method->own_covariance)) /* no R, no rank */
         return NAN;
     return f->type == F_INT    ? *(const int *)at
            : f->type == F_SIZE ? (double)*(const ptrdiff_t *)at
@@ -123,6 +124,8 @@ const char *kn_info_text(const kn_fit_info *info, const char *name)
     const field *f = find(FIELDS, N_FIELDS, name);
     if (f && f->type == F_METHOD)
         return info->method->name;
+    if (f && (f->at == AT(noise) || f->at == AT(likelihood)) && info->method->own_noise)
+        return NULL;
     return f && f->type == F_ENUM ? f->words[*(const int *)((const char *)info + f->at)] : NULL;
 }
 

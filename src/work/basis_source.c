@@ -117,8 +117,13 @@ kn_status kn_basis_source_open(kn_ctx *ctx, const char *text, kn_basis_source *o
         KN_TRY(open_labels(ctx, text + strlen(LABELS), out));
     else if (strncmp(text, HARMONICS, strlen(HARMONICS)) == 0)
         KN_TRY(open_harmonics(ctx, text + strlen(HARMONICS), out));
-    else
+    else if (kn_path_ends(text, ".npy"))
         KN_TRY(open_file(ctx, text, out));
+    else
+        status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                         "{basis} is '%s', expected pca, FILE.npy, labels:ATLAS or "
+                         "harmonics:SURF.gii,K",
+                         text);
 out:
     if (status != KN_OK)
         kn_basis_source_clear(out);

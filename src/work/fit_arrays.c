@@ -440,6 +440,11 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
     responses = problem.Y;
     kn_fit_problem_clear(&problem);
     KN_TRY(status);
+    if (m->grouped && m->gp.latent.groups.n == 0)
+        kn_log(
+            ctx, KN_LOG_INFO,
+            "this model has no noise that rows of a group share: groups are kept whole in folds, "
+            "and that is all");
     KN_TRY(finish(ctx, &cv, &(fitted){X, responses}, &s, m));
     kn_mat_clear(&m->gp.span);
     m->timed = true;

@@ -29,6 +29,11 @@ static kn_status check_groups(kn_ctx *ctx, const kn_settings *s, const kn_model 
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "{known_groups}: %s is a model to give away and knows no groups of training",
                        name);
+    if (m->gp.latent.groups.n == 0 && m->grouped)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{known_groups}: %s has no noise that rows of a group share, and kept "
+                       "nothing of its groups",
+                       name);
     if (m->gp.latent.groups.n == 0)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{known_groups}: %s has no groups of training", name);
     if (m->group_rule == KN_GROUP_STIMULI)

@@ -46,6 +46,9 @@ fails "bands by fits that would have another basis" 1 \
     "kronorm: --bands jackknife: the model was fitted with a basis of its own, which fits without some people would have to know" \
     centiles conv.safetensors --over age --bands jackknife -c people.csv -y v.nii.gz -o bands
 
+misused "a word that is none" ": --basis is 'label:atlas.nii.gz', expected pca, FILE.npy, labels:ATLAS or harmonics:SURF.gii,K" \
+    fit $V --basis label:atlas.nii.gz -o x.safetensors
+
 # ---- labels
 works "an atlas of two labels" fit $V --basis labels:atlas.nii.gz -o atlas.safetensors -q
 check "... two columns" bases columns atlas.safetensors 2

@@ -37,6 +37,11 @@ for m in "-P 3" "-P 3 --latent 2 --widths shared" "-P 2 --inducing pitc --induci
     works "... is described" info model.safetensors
 done
 check "a model says what it is" shows model.safetensors "components 2"
+check "... that it has noise of each component" shows model.safetensors "widths of each component, noise of each component$"
+check "... and a bound" shows model.safetensors "log-likelihood: the bound, of the components alone"
+check "... not what it has not" sh -c "! grep -q 'noise structured\|likelihood exact\|rank of R' '$logs/out'"
+works "a model of the responses" $F --use age,sex --method convolved --on responses --folds 0 -o on.safetensors
+check "... says so" shows on.safetensors "widths of each response, noise of each response$"
 
 # ---- steps that were kept
 works "a fit that keeps its steps" $F --use age,sex,site --method convolved -P 2 --folds 3 -o whole.safetensors --resume
@@ -68,6 +73,6 @@ fails "another sample kernel" 2 \
     "kronorm fit: --method convolved smooths by widths of its own and has noise of each task: --sample-kernel has no meaning (see 'kronorm fit --help')" \
     $F --use age --method convolved --sample-kernel linear+se -o y.safetensors
 fails "latent processes of another method" 2 \
-    "kronorm: smtgpr has no use for latent: it is convolved's" \
+    "kronorm: smtgpr has no use for --latent: it is convolved's" \
     $F --use age --latent 2 -o y.safetensors
 done_testing

@@ -52,4 +52,32 @@ works "visits of people" fit -c visits.csv -y visits.csv --targets a,b,c,d --use
 check "... are groups in info" shows groups.safetensors "^  groups: 30 of 60 rows, by ids that repeat; .* % of the noise"
 works "scored within their groups" score groups.safetensors -c visits.csv -y visits.csv --known-groups \
     --training-rows plain -o known
+
+# three visits a person, the third to be scored; levels make columns of R0 that others tell
+awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
+    function n() { return u() + u() + u() + u() - 2 }
+    BEGIN {
+        x = 11
+        for (f = 1; f <= 2; f++) print "participant_id,age,sex,site,a,b,c,d,e,f" >(f == 1 ? "two.csv" : "third.csv")
+        for (i = 1; i <= 80; i++) {
+            age = 20 + int(500 * u()) / 10; sex = i % 2 ? "F" : "M"
+            for (j = 1; j <= 6; j++) own[j] = n()
+            for (v = 0; v < 3; v++) {
+                line = sprintf("s%02d,%.1f,%s,%s", i, age + v, sex, substr("ABCD", i % 4 + 1, 1))
+                for (j = 1; j <= 6; j++) line = line sprintf(",%.4f", 3 - 0.01 * j * (age + v) + 0.3 * own[j] + 0.05 * n())
+                print line >(v < 2 ? "two.csv" : "third.csv")
+            }
+        }
+    }'
+V="--use age,sex,site --targets a,b,c,d,e,f --threads 1"
+works "visits at sites" fit -c two.csv -y two.csv $V --method kronsum --shrinkage 300 -o two.safetensors
+check "... nothing is illegal" sh -c "! grep -q 'illegal value' '$logs/err' '$logs/out'"
+works "a third visit by the first two" score two.safetensors -c third.csv -y third.csv --known-groups --training-rows plain -o third
+check "... whose z are no smaller than they should be" sh -c "awk '/\"z2\"/ { sub(/,/, \"\"); if (\$2 > 0.5 && \$2 < 1.5) found = 1 } END { exit !found }' third/summary.json"
+works "a model that keeps groups whole, and no more" fit -c two.csv -y two.csv $V --method mtgpr -P 2 -o whole.safetensors
+check "... says so" said "this model has no noise that rows of a group share: groups are kept whole in folds, and that is all"
+check "... again in info" shows whole.safetensors "^  groups: kept whole in folds; this model has no noise that their rows share"
+misused "known groups of it" \
+    ": --known-groups: whole.safetensors has no noise that rows of a group share, and kept nothing of its groups" \
+    score whole.safetensors -c third.csv -y third.csv --known-groups -o never
 done_testing

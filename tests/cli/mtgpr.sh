@@ -31,6 +31,9 @@ check "..." cmp m.safetensors m2.safetensors
 works "by as many components as the curve says" $F -o auto.safetensors
 works "with factors of the noise" $F -P 2 --noise-rank 2 -o q.safetensors
 check "... no warning" sh -c "! grep -q 'without structured noise' '$logs/err'"
+works "... says what it is" info q.safetensors
+check "..." grep -qx "  task covariance: of rank 2; noise of each response's own, and 2 factors that responses share" "$logs/out"
+check "... not what it has not" sh -c "! grep -q 'noise structured' '$logs/out'"
 works "... scores" score q.safetensors -c new.csv -y new_y.csv -o q --training-rows plain
 works "with an iso term" $F -P 2 --sample-kernel additive+iso -o iso.safetensors
 check "... no warning" sh -c "! grep -q 'without structured noise' '$logs/err'"

@@ -60,7 +60,7 @@ static void what_a_method_has_no_use_for_is_refused_by_name(void **state)
          "MT-Kronsum has no use for components: its covariances of signal and noise are free",
          s.components = 3);
     CASE("kronsum", NULL, s.shrinkage = KN_SHRINKAGE_INF);
-    CASE("smtgpr", "smtgpr has no use for shrinkage: it is kronsum's", s.shrinkage = 100);
+    CASE("smtgpr", "smtgpr has no use for {shrinkage}: it is kronsum's", s.shrinkage = 100);
 #undef CASE
     for (int i = 0; i < n; i++) {
         kn_status status = kn_settings_check_method(ctx, &cases[i].s);

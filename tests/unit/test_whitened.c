@@ -849,7 +849,7 @@ static void what_cannot_be_is_refused(void **state)
     o.folds = 2;
     o.basis_view = view(Y);
     assert_refused(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m), KN_ERR_ARGUMENT,
-                   "Whitened noise has no use for basis");
+                   "Whitened noise has no use for {basis}");
     free(X.data), free(Y.data);
 }
 
