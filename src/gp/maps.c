@@ -13,7 +13,7 @@
 #include "gp/span.h"
 #include "la/la.h"
 
-static void part_clear(kn_part *p)
+void kn_part_clear(kn_part *p)
 {
     kn_free(p->rows);
     kn_free(p->train);
@@ -37,7 +37,7 @@ static void part_clear(kn_part *p)
 void kn_gp_maps_clear(kn_gp_maps *maps)
 {
     for (int k = 0; k < maps->n_parts; k++)
-        part_clear(&maps->part[k]);
+        kn_part_clear(&maps->part[k]);
     kn_free(maps->part);
     kn_free(maps->fold);
     kn_free(maps->sample);

@@ -78,6 +78,7 @@ kn_status kn_gp_maps_from(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, 
 void kn_gp_maps_leave_batch(kn_gp_maps *maps);
 /* Cross-validation: the responses that belong to the maps, n x T. */
 kn_responses kn_gp_maps_y(const kn_gp_maps *maps);
+void kn_part_clear(kn_part *p);
 void kn_gp_maps_clear(kn_gp_maps *maps);
 
 /* For kn_method.block of a method with components. */

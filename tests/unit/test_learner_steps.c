@@ -396,14 +396,8 @@ static void some_people_are_judged_by_their_own_groups(void **state)
     remake r = remake_new(ctx, &crowd_, NULL, EVERY);
     int group[N], own[N];
     kn_gp_maps *cv = &r.cv;
-    for (int k = 1; k < EVERY; k++) { /* the first fold's alone */
-        kn_free(cv->part[k].rows);
-        kn_free(cv->part[k].train);
-        kn_mat_clear(&cv->part[k].mean);
-        kn_mat_clear(&cv->part[k].var);
-        kn_mat_clear(&cv->part[k].US);
-        kn_mat_clear(&cv->part[k].rotate);
-    }
+    for (int k = 1; k < EVERY; k++) /* the first fold's alone */
+        kn_part_clear(&cv->part[k]);
     cv->n_parts = 1;
     cv->n = cv->part[0].n;
     cv->sample = cv->part[0].rows;

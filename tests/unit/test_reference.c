@@ -43,14 +43,8 @@ static kn_gp_maps only_first_fold(kn_gp_maps *all)
     some.n_parts = 1;
     some.n = all->part[0].n;
     some.sample = all->part[0].rows;
-    for (int k = 1; k < FOLDS; k++) {
-        kn_free(all->part[k].rows);
-        kn_free(all->part[k].train);
-        kn_mat_clear(&all->part[k].mean);
-        kn_mat_clear(&all->part[k].var);
-        kn_mat_clear(&all->part[k].US);
-        kn_mat_clear(&all->part[k].rotate);
-    }
+    for (int k = 1; k < FOLDS; k++)
+        kn_part_clear(&all->part[k]);
     some.part[0].rows = NULL;
     *all = (kn_gp_maps){0};
     return some;
