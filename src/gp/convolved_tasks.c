@@ -257,8 +257,8 @@ void kn_conv_maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kin
 void kn_conv_shape(const kn_gp *gp, kn_need_shape *s)
 {
     const kn_conv_plan *plan = &((const kn_convolved *)gp->own)->spec.plan;
-    s->inducing = plan->how;
-    s->widths = plan->widths;
+    s->inducing = (int)plan->how;
+    s->widths = (int)plan->widths;
     s->processes = plan->Q;
     s->points = plan->M;
     s->F = gp->F;
