@@ -4,13 +4,13 @@
 #include <string.h>
 
 const kn_system kn_systems[KN_N_METHODS] = {
-    [KN_RUN_SMTGPR] = {"smtgpr", "S-MTGPR", "method=smtgpr", true, true},
-    [KN_RUN_STGPR] = {"stgpr", "STGPR", "method=stgpr", false, false},
-    [KN_RUN_KRONPROD] = {"kronprod", "MT-Kronprod", "method=kronprod", false, false},
+    [KN_RUN_SMTGPR] = {"smtgpr", "S-MTGPR", "method=smtgpr", true, true, false, false},
+    [KN_RUN_STGPR] = {"stgpr", "STGPR", "method=stgpr", false, false, false},
+    [KN_RUN_KRONPROD] = {"kronprod", "MT-Kronprod", "method=kronprod", false, false, false},
     [KN_RUN_WHITENED] = {"whitened", "S-MTGPR, whitened", "noise=whitened", true, false, true},
-    [KN_RUN_KRONSUM] = {"kronsum", "MT-Kronsum", "method=kronsum", false, false},
-    [KN_RUN_MTGPR] = {"mtgpr", "MTGPR", "method=mtgpr", true, false},
-    [KN_RUN_CONVOLVED] = {"convolved", "Convolved", "method=convolved", true, false},
+    [KN_RUN_KRONSUM] = {"kronsum", "MT-Kronsum", "method=kronsum", false, false, false},
+    [KN_RUN_MTGPR] = {"mtgpr", "MTGPR", "method=mtgpr", true, false, false},
+    [KN_RUN_CONVOLVED] = {"convolved", "Convolved", "method=convolved", true, false, false},
 };
 
 /* 100 evaluations are where fmin_tnc, the paper's optimiser, stops by default. */
