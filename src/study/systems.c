@@ -4,7 +4,7 @@
 #include <string.h>
 
 const kn_system kn_systems[KN_N_METHODS] = {
-    [KN_RUN_SMTGPR] = {"smtgpr", "S-MTGPR", "method=smtgpr", true, true, false, false},
+    [KN_RUN_SMTGPR] = {"smtgpr", "S-MTGPR", "method=smtgpr", true, true, false},
     [KN_RUN_STGPR] = {"stgpr", "STGPR", "method=stgpr", false, false, false},
     [KN_RUN_KRONPROD] = {"kronprod", "MT-Kronprod", "method=kronprod", false, false, false},
     [KN_RUN_WHITENED] = {"whitened", "S-MTGPR, whitened", "noise=whitened", true, false, true},
