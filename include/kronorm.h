@@ -385,6 +385,26 @@ typedef struct kn_cv_info {
 /* info may be NULL. */
 KN_API kn_status kn_cv(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_cv_info *info);
 
+/* One page to look at: a model, and with {scored} a folder that kn_score or kn_change wrote with it; options
+ * of "report". In two steps, so that the numbers can be had without the page. model NULL: {scored} is a
+ * folder of kn_cv. */
+typedef struct kn_report kn_report;
+typedef struct kn_report_info {
+    size_t size; /* sizeof(kn_report_info) as the caller was compiled */
+    ptrdiff_t people, responses, warnings;
+    ptrdiff_t cards, cards_asked; /* fewer where {max_size} has no room for more */
+    ptrdiff_t bytes, figures;     /* of the page; files in {figures} */
+} kn_report_info;
+
+KN_API kn_status kn_report_compute(kn_ctx *ctx, const kn_model *model, const kn_options *options,
+                                   kn_report **report);
+/* What `kronorm report --json` prints; valid while the report lives. */
+KN_API kn_status kn_report_json(kn_ctx *ctx, kn_report *report, const char **json);
+/* The page {output} and the files of {figures}, whole or not at all. info may be NULL. */
+KN_API kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options *options,
+                                 kn_report_info *info);
+KN_API void kn_report_free(kn_report *report);
+
 #ifdef __cplusplus
 }
 #endif

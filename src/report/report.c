@@ -1,0 +1,112 @@
+/* The report as a handle: computed, printed, written   [REPORT in docs/report.md] */
+#include "report/report.h"
+
+#include <string.h>
+
+#include "base/info.h"
+#include "report/compute.h"
+#include "report/figure.h"
+#include "report/page.h"
+#include "report/niivue.h"
+#include "report/report_json.h"
+
+typedef kn_status (*step)(kn_ctx *ctx, const kn_report_job *job);
+
+/* In this order: a part may use those before it. */
+static const step STEPS[] = {
+    kn_compute_space,       kn_compute_cohort,    kn_compute_model,  kn_compute_people,
+    kn_compute_maps,        kn_compute_responses, kn_compute_curves, kn_compute_calibration,
+    kn_compute_group,       kn_compute_change,    kn_compute_cards,  kn_compute_words,
+    kn_compute_summary,
+};
+
+kn_status kn_report_compute(kn_ctx *ctx, const kn_model *model, const kn_options *options,
+                            kn_report **report)
+{
+    kn_status status;
+    kn_settings s;
+    kn_material m = {0};
+    void *memory = NULL;
+    kn_report *r = NULL;
+    *report = NULL;
+    KN_TRY(kn_settings_of(ctx, options, "report", &s));
+    KN_TRY(kn_alloc(ctx, 1, sizeof *r, &memory));
+    r = memory;
+    KN_TRY(kn_material_open(ctx, model, s.page_scored, &m));
+    const kn_report_job job = {.m = &m, .s = &s, .options = options, .r = r};
+    for (size_t k = 0; k < sizeof STEPS / sizeof *STEPS; k++) {
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(STEPS[k](ctx, &job));
+    }
+    *report = r;
+    r = NULL;
+out:
+    kn_report_free(r);
+    kn_material_clear(&m);
+    return status;
+}
+
+kn_status kn_report_json(kn_ctx *ctx, kn_report *report, const char **json)
+{
+    kn_status status = KN_OK;
+    *json = NULL;
+    if (!report->json)
+        status = kn_report_json_text(ctx, report, &report->json);
+    if (status == KN_OK)
+        *json = report->json;
+    return status;
+}
+
+/* Figures and page are named together at the end: either all appear, or none. */
+kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options *options,
+                          kn_report_info *info)
+{
+    kn_status status;
+    kn_settings s;
+    kn_niivue niivue = {0};
+    kn_made made = {0};
+    kn_pending pending = {0};
+    kn_report_info own = {.size = sizeof own,
+                          .people = report->people.n,
+                          .responses = report->responses.T,
+                          .warnings = report->warnings.n,
+                          .cards_asked = report->people.n_cards};
+    KN_TRY(kn_settings_of(ctx, options, "report", &s));
+    const char *inputs[] = {s.model, s.background};
+    kn_page_options page = {
+        .max_size = s.max_size,
+        .viewer = strcmp(s.viewer, "none") != 0,
+        .write = {.force = s.force, .inputs = inputs, .n_inputs = 2, .made = &made, .pending = &pending}};
+    if (s.page)
+        KN_TRY(kn_writer_check(ctx, s.page, &page.write));
+    if (s.page && strcmp(s.viewer, "niivue") == 0) {
+        KN_TRY(kn_niivue_read(ctx, &niivue));
+        page.niivue = &niivue;
+    }
+    if (s.figures) {
+        KN_TRY(kn_made_folder(ctx, &made, s.figures));
+        KN_TRY(kn_figures_write(ctx, report, s.figures, &page.write, &own.figures));
+    }
+    if (s.page)
+        KN_TRY(kn_page_write(ctx, report, s.page, &page, &own.cards, &own.bytes));
+    KN_TRY(kn_pending_commit(ctx, &pending, &made));
+    kn_info_give(info, &own, sizeof own);
+out:
+    if (status != KN_OK)
+        kn_made_remove(&made);
+    kn_pending_clear(&pending);
+    kn_made_clear(&made);
+    kn_niivue_clear(&niivue);
+    return status;
+}
+
+void kn_report_free(kn_report *report)
+{
+    if (!report)
+        return;
+    for (int k = 0; k < report->space.meshes; k++)
+        kn_surface_clear(&report->space.mesh[k].surface);
+    kn_arena_clear(&report->arena);
+    kn_free(report->json);
+    kn_free(report);
+}
