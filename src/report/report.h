@@ -155,6 +155,7 @@ typedef struct kn_report_person {
     bool unseen, implausible, adapted;
     const char *visit1, *visit2; /* change only */
     double interval;
+    bool reference; /* change only: one of the stable people with whom others are compared */
 } kn_report_person;
 
 typedef struct kn_report_top { /* a response that stands out in a person */
@@ -176,7 +177,7 @@ enum { KN_REPORT_NO_Z = -128 };
 typedef struct kn_report_card {
     ptrdiff_t person;
     const char *words; /* who he is and what stands out, in a sentence or two */
-    ptrdiff_t tops, clusters;
+    ptrdiff_t tops, clusters, clusters_found; /* found: how many there are, all in all */
     kn_report_top top[KN_REPORT_TOPS];
     kn_report_cluster cluster[KN_REPORT_CLUSTERS];
     const int8_t *z; /* T, in ZSTEP; NO_Z: missing */
@@ -218,9 +219,12 @@ typedef struct kn_report_group {
     kn_report_roc *roc; /* top statistic, deviance */
     double share_expected;        /* of responses beyond the threshold: 2 (1 - Phi) */
     double share_p;               /* Mann-Whitney of people's shares */
+    bool share_exact;             /* its p is exact, not by a normal law */
     double share_median[2];       /* labelled, others */
     double *overlap, *overlap_others; /* T  share of people beyond the threshold; NULL: none */
-    double *t, *q;                /* T  Welch's t labelled less others, and Benjamini-Hochberg */
+    /* T, of labelled and of others: people with a z, sums of z and of z^2 (compute_maps.c); NULL */
+    double *count[2], *sum[2], *sum2[2];
+    double *t, *q;                /* T  Welch's t labelled less others, and Benjamini-Hochberg; NULL */
     ptrdiff_t significant;        /* q <= .05 */
     ptrdiff_t n_best, *best;      /* responses by |t| */
 } kn_report_group;
@@ -231,6 +235,12 @@ typedef struct kn_report_change {
     ptrdiff_t pairs, people, reference_people;
     double gamma; /* regression to the mean */
     const char *interval_units;
+    const char *formula; /* "difference", "conditional"; NULL: not known */
+    double interval_low, interval_high; /* of the reference */
+    double smallest_p;
+    ptrdiff_t one_visit, different_sites, far_intervals; /* people left out; pairs */
+    ptrdiff_t with_p, found; /* pairs that are not the reference's; of these p <= .05 */
+    double expected;         /* of stable people; NaN: not known */
 } kn_report_change;
 
 /* ---- where responses are ------------------------------------------------------------------------- */
