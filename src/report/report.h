@@ -14,8 +14,7 @@
 #include "io/surface.h"
 #include "kronorm.h"
 
-/* ---- 1. summary
- * ---------------------------------------------------------------------------------- */
+/* ---- 1. summary ---------------------------------------------------------------------------- */
 
 typedef struct kn_report_note { /* a sentence of the summary */
     const char *code;  /* "calibration", "shift", "shape", "msll", "extrapolation", "training",
@@ -29,8 +28,7 @@ typedef struct kn_report_notes {
     kn_report_note *note;
 } kn_report_notes;
 
-/* ---- 2. cohort
- * ----------------------------------------------------------------------------------- */
+/* ---- 2. cohort ----------------------------------------------------------------------------- */
 
 enum { KN_REPORT_BARS = 20 };
 
@@ -53,8 +51,7 @@ typedef struct kn_report_cohort {
     const char *const *dropped_why;
 } kn_report_cohort;
 
-/* ---- 3. model and calibration
- * -------------------------------------------------------------------- */
+/* ---- 3. model and calibration -------------------------------------------------------------- */
 
 typedef struct kn_report_model { /* nothing of it where there is none: a folder of cv */
     bool known;
@@ -112,8 +109,7 @@ typedef struct kn_report_responses {
     double mean_R2, mean_MSLL;
 } kn_report_responses;
 
-/* ---- 4. centile curves
- * --------------------------------------------------------------------------- */
+/* ---- 4. centile curves --------------------------------------------------------------------- */
 
 enum { KN_REPORT_CENTILES = 5, KN_REPORT_GRID = 60, KN_REPORT_SHOWN = 6 };
 extern const double kn_report_centile[KN_REPORT_CENTILES]; /* 5 25 50 75 95 */
@@ -144,8 +140,7 @@ typedef struct kn_report_curves {
     kn_report_shown *shown;
 } kn_report_curves;
 
-/* ---- 5. people
- * ----------------------------------------------------------------------------------- */
+/* ---- 5. people ----------------------------------------------------------------------------- */
 
 typedef struct kn_report_person {
     const char *id;
@@ -162,6 +157,7 @@ typedef struct kn_report_person {
     bool unseen, implausible, adapted;
     const char *visit1, *visit2; /* change only */
     double interval;
+    bool reference; /* change only: one of the stable people with whom others are compared */
 } kn_report_person;
 
 typedef struct kn_report_top { /* a response that stands out in a person */
@@ -183,7 +179,7 @@ enum { KN_REPORT_NO_Z = -128 };
 typedef struct kn_report_card {
     ptrdiff_t person;
     const char *words; /* who he is and what stands out, in a sentence or two */
-    ptrdiff_t tops, clusters;
+    ptrdiff_t tops, clusters, clusters_found; /* found: how many there are, all in all */
     kn_report_top top[KN_REPORT_TOPS];
     kn_report_cluster cluster[KN_REPORT_CLUSTERS];
     const int8_t *z; /* T, in ZSTEP; NO_Z: missing */
@@ -208,8 +204,7 @@ typedef struct kn_report_people {
     const int8_t **thumb_z; /* T each */
 } kn_report_people;
 
-/* ---- 6. group, 7. change
- * ------------------------------------------------------------------------- */
+/* ---- 6. group, 7. change ------------------------------------------------------------------- */
 
 typedef struct kn_report_roc {
     const char *name; /* "deviance" */
@@ -226,9 +221,12 @@ typedef struct kn_report_group {
     kn_report_roc *roc;               /* top statistic, deviance */
     double share_expected;            /* of responses beyond the threshold: 2 (1 - Phi) */
     double share_p;                   /* Mann-Whitney of people's shares */
+    bool share_exact;                 /* its p is exact, not by a normal law */
     double share_median[2];           /* labelled, others */
     double *overlap, *overlap_others; /* T  share of people beyond the threshold; NULL: none */
-    double *t, *q;           /* T  Welch's t labelled less others, and Benjamini-Hochberg */
+    /* T, of labelled and of others: people with a z, sums of z and of z^2 (compute_maps.c); NULL */
+    double *count[2], *sum[2], *sum2[2];
+    double *t, *q;           /* T  Welch's t labelled less others, and Benjamini-Hochberg; NULL */
     ptrdiff_t significant;   /* q <= .05 */
     ptrdiff_t n_best, *best; /* responses by |t| */
 } kn_report_group;
@@ -239,10 +237,15 @@ typedef struct kn_report_change {
     ptrdiff_t pairs, people, reference_people;
     double gamma; /* regression to the mean */
     const char *interval_units;
+    const char *formula;                /* "difference", "conditional"; NULL: not known */
+    double interval_low, interval_high; /* of the reference */
+    double smallest_p;
+    ptrdiff_t one_visit, different_sites, far_intervals; /* people left out; pairs */
+    ptrdiff_t with_p, found; /* pairs that are not the reference's; of these p <= .05 */
+    double expected;         /* of stable people; NaN: not known */
 } kn_report_change;
 
-/* ---- where responses are
- * ------------------------------------------------------------------------- */
+/* ---- where responses are ------------------------------------------------------------------- */
 
 typedef enum kn_report_space_kind {
     KN_REPORT_TABLE_SPACE = 0,
@@ -278,8 +281,7 @@ typedef struct kn_report_space {
     const char *surface_note; /* why a given surface is not drawn; NULL */
 } kn_report_space;
 
-/* ---- 8. methods, 9. reproduce
- * -------------------------------------------------------------------- */
+/* ---- 8. methods, 9. reproduce -------------------------------------------------------------- */
 
 typedef struct kn_report_fact { /* "model", "xxh64:28192758c5b520c3" */
     const char *name, *value;
