@@ -90,8 +90,7 @@ out:
     return status;
 }
 
-/* ---- means
- * --------------------------------------------------------------------------------------- */
+/* ---- means ---- */
 
 static double mean_of(const double *x, ptrdiff_t n)
 {
@@ -114,8 +113,7 @@ static void interval(const double *x, ptrdiff_t n, double widening, double out[3
     out[2] = mean + half;
 }
 
-/* ---- what is drawn: worm, PIT, outer tenths
- * -------------------------------------------------------- */
+/* ---- what is drawn: worm, PIT, outer tenths ---- */
 
 enum {
     AT_WORM = 0,

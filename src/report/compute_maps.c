@@ -3,8 +3,6 @@
  * Of each person a histogram of z and exact sums; of each response sums over the normal people and
  * over the two groups; and of those who get a picture a map in steps of KN_REPORT_ZSTEP.
  *
- *     t_j = (m1 - m0) / sqrt(v1/n1 + v0/n0)        Welch, labelled less others
- *
  * A map is held at a time: 4 T bytes, and 8 T for each sum. */
 #include <math.h>
 #include <string.h>
@@ -14,8 +12,7 @@
 
 const double kn_report_coverage[KN_REPORT_COVERAGES] = {0.5, 0.9, 0.95, 0.99};
 
-/* ---- a person
- * ------------------------------------------------------------------------------------ */
+/* ---- a person ---- */
 
 typedef struct cuts { /* where bins end */
     double pit[KN_REPORT_PIT - 1], inside[KN_REPORT_COVERAGES];
@@ -78,8 +75,7 @@ out:
     return status;
 }
 
-/* ---- a response
- * ---------------------------------------------------------------------------------- */
+/* ---- a response ---- */
 
 typedef struct sums { /* T each; NULL: nobody asks */
     double *n, *z, *z2, *beyond;
@@ -117,11 +113,6 @@ static void sums_add(sums *s, const float *z, ptrdiff_t T, double threshold)
     }
 }
 
-static double variance(const sums *s, ptrdiff_t j)
-{
-    return fmax(s->z2[j] - s->z[j] * s->z[j] / s->n[j], 0) / (s->n[j] - 1);
-}
-
 /* The sums of a group, which its tests need. */
 static kn_status hand_over(kn_ctx *ctx, kn_report *r, const sums *s, ptrdiff_t T, int group)
 {
@@ -138,7 +129,7 @@ out:
     return status;
 }
 
-/* Overlap and Welch's t of the two groups. */
+/* Share of either group beyond the threshold; the sums are for the tests of compute_group.c. */
 static kn_status compare(kn_ctx *ctx, kn_report *r, const sums *labelled, const sums *others,
                          ptrdiff_t T)
 {
@@ -146,20 +137,12 @@ static kn_status compare(kn_ctx *ctx, kn_report *r, const sums *labelled, const 
     kn_report_group *g = &r->group;
     KN_TRY(kn_arena_d(ctx, &r->arena, T, &g->overlap));
     KN_TRY(kn_arena_d(ctx, &r->arena, T, &g->overlap_others));
-    KN_TRY(kn_arena_d(ctx, &r->arena, T, &g->t));
     KN_TRY(hand_over(ctx, r, labelled, T, 0));
     KN_TRY(hand_over(ctx, r, others, T, 1));
     for (ptrdiff_t j = 0; j < T; j++) {
         const double n1 = labelled->n[j], n0 = others->n[j];
         g->overlap[j] = n1 > 0 ? labelled->beyond[j] / n1 : NAN;
         g->overlap_others[j] = n0 > 0 ? others->beyond[j] / n0 : NAN;
-        g->t[j] = NAN;
-        if (n1 < 2 || n0 < 2)
-            continue;
-        const double a = variance(labelled, j) / n1, b = variance(others, j) / n0;
-        if (!(a + b > 0))
-            continue;
-        g->t[j] = (labelled->z[j] / n1 - others->z[j] / n0) / sqrt(a + b);
     }
 out:
     return status;
@@ -175,8 +158,7 @@ static kn_status squares(kn_ctx *ctx, kn_report *r, const sums *s, ptrdiff_t T, 
     return status;
 }
 
-/* ---- a picture
- * ----------------------------------------------------------------------------------- */
+/* ---- a picture ---- */
 
 static int8_t stepped(float z)
 {
@@ -239,8 +221,7 @@ static kn_status keep_map(kn_ctx *ctx, kn_report *r, ptrdiff_t person, const flo
     return status;
 }
 
-/* ---- everybody
- * ----------------------------------------------------------------------------------- */
+/* ---- everybody ---- */
 
 typedef struct pass {
     const kn_report_job *job;

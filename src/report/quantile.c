@@ -10,8 +10,7 @@ double kn_quantile_normal_cdf(double x)
     return 0.5 * erfc(-x * M_SQRT1_2);
 }
 
-/* ---- a quantile from its function: a bracket halved, Newton's step where it stays inside
- * ---------- */
+/* ---- a quantile from its function: a bracket halved, Newton's step where it stays inside ---- */
 
 typedef double (*law)(double x, double nu);
 
@@ -60,8 +59,7 @@ double kn_quantile_normal(double p)
     return p < 0.5 ? root(normal_cdf, normal_density, p, 0, -40, 0) : -kn_quantile_normal(1 - p);
 }
 
-/* ---- chi^2
- * --------------------------------------------------------------------------------------- */
+/* ---- chi^2 ---- */
 
 /* P(a, x) = x^a e^-x / Gamma(a + 1) sum_k x^k / ((a+1) .. (a+k)), and for x > a + 1 one less
  * x^a e^-x / Gamma(a) 1/(x+1-a - 1 (1-a)/(x+3-a - 2 (2-a)/(x+5-a - ..))), by Lentz's method. */
@@ -115,8 +113,7 @@ double kn_quantile_chi2(double p, double nu)
     return root(chi2_cdf, chi2_density, p, nu, 0, high);
 }
 
-/* ---- Student's t
- * --------------------------------------------------------------------------------- */
+/* ---- Student's t ---- */
 
 /* The continued fraction of I_x(a, b), forwards by Lentz's method; for x < (a+1)/(a+b+2). */
 static double beta_fraction(double a, double b, double x)

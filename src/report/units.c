@@ -7,11 +7,11 @@
 bool kn_report_is_normal(const kn_report_job *job, ptrdiff_t i)
 {
     const kn_report_people *p = &job->r->people;
-    if (job->m->kind == KN_MATERIAL_CHANGE) {
-        const double *reference = kn_material_people(job->m, "reference");
-        return reference && reference[i] == 1;
-    }
-    return i >= p->n || (p->person[i].label != 1 && !p->person[i].training);
+    if (i >= p->n)
+        return false;
+    if (job->m->kind == KN_MATERIAL_CHANGE)
+        return p->person[i].reference;
+    return p->person[i].label != 1 && !p->person[i].training;
 }
 
 typedef struct row {
