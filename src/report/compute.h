@@ -41,7 +41,7 @@ kn_status kn_compute_summary(
     const kn_report_job *job); /* compute_summary.c: sentence, warnings, what is fine */
 
 /* Person i of the folder counts as normal: not labelled, not of training (whose z is training's), and
- * of a folder of change one of the reference. units.c */
+ * of a folder of change one of the reference. counted.c */
 bool kn_report_is_normal(const kn_report_job *job, ptrdiff_t i);
 
 /* A note at the end of a list, its words in the arena of the report. */

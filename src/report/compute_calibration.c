@@ -19,7 +19,7 @@
 
 #include "base/rng.h"
 #include "report/quantile.h"
-#include "report/units.h"
+#include "report/counted.h"
 
 enum { BOOTSTRAPS = 400, CUT = 380, LEAST_PEOPLE = 10, TENTH = KN_REPORT_PIT / 10 };
 static const double LEAST_EXPECTED = 5, SAME = 1e-12;
@@ -54,7 +54,7 @@ static void divide(double *x, ptrdiff_t n, double by)
 }
 
 /* Rows of one person are put together, then everybody is a share of 1. */
-static kn_status crowd_new(kn_ctx *ctx, const kn_report_zhist *h, const kn_units *u, crowd *c)
+static kn_status crowd_new(kn_ctx *ctx, const kn_report_zhist *h, const kn_counted *u, crowd *c)
 {
     kn_status status;
     double *total = NULL;
@@ -284,16 +284,16 @@ static kn_status calibrate(kn_ctx *ctx, const kn_report_job *job, bool training,
                            kn_report_calibration *out)
 {
     kn_status status;
-    kn_units u = {0};
+    kn_counted u = {0};
     crowd c = {0};
     bands b = {0};
     kn_rng rng;
-    KN_TRY(kn_units_new(ctx, job, training, &u));
+    KN_TRY(kn_counted_new(ctx, job, training, &u));
     if (u.n == 0)
         goto out;
     KN_TRY(crowd_new(ctx, training ? &job->r->zhist_training : &job->r->zhist, &u, &c));
     kn_rng_init(&rng, job->s->seed, STREAM + !training);
-    const double n = (double)u.n, widening = kn_units_widening(job, training, u.n);
+    const double n = (double)u.n, widening = kn_counted_widening(job, training, u.n);
     const double factor = u.n > 1
                               ? widening * sqrt(n / (n - 1)) * kn_quantile_student(0.975, n - 1) /
                                     kn_quantile_normal(0.975)
@@ -306,7 +306,7 @@ static kn_status calibrate(kn_ctx *ctx, const kn_report_job *job, bool training,
     give_bands(&b, factor, out);
 out:
     crowd_clear(&c);
-    kn_units_clear(&u);
+    kn_counted_clear(&u);
     return status;
 }
 

@@ -21,20 +21,29 @@ static kn_status numbers(kn_ctx *ctx, kn_report *r, json_t *array, ptrdiff_t *n,
     return status;
 }
 
-static kn_status curve(kn_ctx *ctx, kn_report *r, json_t *array)
+static double *column(kn_view from, double *to)
 {
-    kn_status status;
-    kn_report_model *to = &r->model;
-    const ptrdiff_t n = (ptrdiff_t)json_array_size(array);
-    KN_TRY(kn_arena_d(ctx, &r->arena, n, &to->curve_components));
-    KN_TRY(kn_arena_d(ctx, &r->arena, n, &to->curve_msll));
-    KN_TRY(kn_arena_d(ctx, &r->arena, n, &to->curve_se));
-    for (ptrdiff_t k = 0; k < n; k++) {
-        json_t *row = json_array_get(array, (size_t)k);
-        to->curve_components[k] = kn_parsed_number(row, "components");
-        to->curve_msll[k] = kn_parsed_number(row, "msll");
-        to->curve_se[k] = kn_parsed_number(row, "se");
-    }
+    for (ptrdiff_t k = 0; k < from.rows * from.cols; k++)
+        to[k] = kn_view_at(from, k % from.rows, k / from.rows);
+    return to;
+}
+
+static kn_status curve(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_status status = KN_OK;
+    kn_report_model *to = &job->r->model;
+    const kn_view components = kn_model_array(job->m->model, "curve.components"),
+                  msll = kn_model_array(job->m->model, "curve.msll"),
+                  deviation = kn_model_array(job->m->model, "curve.se");
+    const ptrdiff_t n = components.rows * components.cols;
+    double *room;
+    if (!components.data || !msll.data || !deviation.data || msll.rows * msll.cols != n ||
+        deviation.rows * deviation.cols != n)
+        return status;
+    KN_TRY(kn_arena_d(ctx, &job->r->arena, 3 * n, &room));
+    to->curve_components = column(components, room);
+    to->curve_msll = column(msll, room + n);
+    to->curve_se = column(deviation, room + 2 * n);
     to->curve_n = n;
 out:
     return status;
@@ -149,7 +158,7 @@ kn_status kn_compute_model(kn_ctx *ctx, const kn_report_job *job)
            folds = kn_parsed_number(info, "cv.folds");
     to->components = components > 0 ? (ptrdiff_t)components : 0;
     to->folds = folds > 0 ? (int)folds : 0;
-    KN_TRY(curve(ctx, job->r, kn_parsed_at(info, "components_curve")));
+    KN_TRY(curve(ctx, job));
     KN_TRY(shares(ctx, job));
     KN_TRY(terms(ctx, job->r, info));
     KN_TRY(words(ctx, job->r, job->m->model_words));

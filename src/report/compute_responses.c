@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "report/quantile.h"
-#include "report/units.h"
+#include "report/counted.h"
 
 enum { BEST = 20, SHOWN_MOST = 100 };
 static const double APART = 25; /* mm */
@@ -92,19 +92,19 @@ static kn_status limits(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
     kn_report_responses *to = &job->r->responses;
-    kn_units u = {0};
+    kn_counted u = {0};
     bool training = false;
     double inside = 0, known = 0;
     to->z2_low = to->z2_high = to->z2_inside = NAN;
-    KN_TRY(kn_units_new(ctx, job, training, &u));
+    KN_TRY(kn_counted_new(ctx, job, training, &u));
     if (u.n == 0) {
         training = true;
-        kn_units_clear(&u);
-        KN_TRY(kn_units_new(ctx, job, training, &u));
+        kn_counted_clear(&u);
+        KN_TRY(kn_counted_new(ctx, job, training, &u));
     }
     if (u.n == 0 || !to->z2)
         goto out;
-    const double widening = kn_units_widening(job, training, u.n);
+    const double widening = kn_counted_widening(job, training, u.n);
     const double m = (double)u.n / (widening * widening);
     to->z2_low = kn_quantile_chi2(0.025, m) / m;
     to->z2_high = kn_quantile_chi2(0.975, m) / m;
@@ -115,7 +115,7 @@ static kn_status limits(kn_ctx *ctx, const kn_report_job *job)
         }
     to->z2_inside = known > 0 ? inside / known : NAN;
 out:
-    kn_units_clear(&u);
+    kn_counted_clear(&u);
     return status;
 }
 

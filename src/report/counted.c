@@ -1,4 +1,4 @@
-#include "report/units.h"
+#include "report/counted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,13 +51,13 @@ static const char *const *ids_of(const kn_material *m, bool training)
     return person ? person : m->id;
 }
 
-kn_status kn_units_new(kn_ctx *ctx, const kn_report_job *job, bool training, kn_units *out)
+kn_status kn_counted_new(kn_ctx *ctx, const kn_report_job *job, bool training, kn_counted *out)
 {
     kn_status status;
     const kn_report_zhist *h = training ? &job->r->zhist_training : &job->r->zhist;
     const char *const *id = ids_of(job->m, training);
     void *memory = NULL;
-    *out = (kn_units){0};
+    *out = (kn_counted){0};
     KN_TRY(kn_alloc(ctx, h->n, sizeof(row), &memory));
     KN_TRY(kn_alloc_i(ctx, h->n, &out->of));
     row *rows = memory;
@@ -77,17 +77,17 @@ kn_status kn_units_new(kn_ctx *ctx, const kn_report_job *job, bool training, kn_
 out:
     kn_free(memory);
     if (status != KN_OK)
-        kn_units_clear(out);
+        kn_counted_clear(out);
     return status;
 }
 
-void kn_units_clear(kn_units *u)
+void kn_counted_clear(kn_counted *u)
 {
     kn_free(u->of);
-    *u = (kn_units){0};
+    *u = (kn_counted){0};
 }
 
-double kn_units_widening(const kn_report_job *job, bool training, ptrdiff_t n)
+double kn_counted_widening(const kn_report_job *job, bool training, ptrdiff_t n)
 {
     const double N = job->m->model ? kn_model_number(job->m->model, "n_samples") : NAN;
     return !training && job->m->kind == KN_MATERIAL_SCORE && N > 0 ? sqrt(1 + (double)n / N) : 1;
