@@ -129,7 +129,7 @@ static json_t *warnings_json(const kn_changes *c)
     return list;
 }
 
-static json_t *summary_json(kn_ctx *ctx, const kn_changes *c, const char *line)
+static json_t *summary_json(const kn_changes *c, const char *line, json_t *hash)
 {
     const kn_change_info *i = c->info;
     ptrdiff_t moved = 0;
@@ -144,8 +144,7 @@ static json_t *summary_json(kn_ctx *ctx, const kn_changes *c, const char *line)
                      "changed", "with_p", (json_int_t)i->with_p, "p_at_most_05",
                      (json_int_t)i->below, "expected",
                      kn_json_number(i->smallest_p > 0.05 ? 0 : 0.05 * (double)i->with_p),
-                     "warnings", warnings_json(c), "hashes", "model",
-                     kn_model_hash_json(ctx, c->model));
+                     "warnings", warnings_json(c), "hashes", "model", hash);
 }
 
 static kn_status write_json(kn_ctx *ctx, const kn_changes *c, int file, json_t *j,
@@ -188,12 +187,14 @@ kn_status kn_changes_write(kn_ctx *ctx, const kn_changes *c, const kn_write_opti
 {
     kn_status status;
     char *line = NULL;
+    json_t *hash;
     KN_TRY(save_model(ctx, c, options));
     KN_TRY(write_table(ctx, c, options));
     KN_TRY(write_json(ctx, c, 1, reference_json(c), options));
     if (c->options && !c->data->in_memory)
         KN_TRY(kn_command_line(ctx, c->options, &line));
-    KN_TRY(write_json(ctx, c, 2, summary_json(ctx, c, line), options));
+    KN_TRY(kn_model_hash_json(ctx, c->model, &hash));
+    KN_TRY(write_json(ctx, c, 2, summary_json(c, line, hash), options));
 out:
     kn_free(line);
     return status;

@@ -76,18 +76,20 @@ static json_t *file_json(kn_ctx *ctx, const char *path)
     return path && file_hash(ctx, path, &h) == KN_OK ? hash_text("xxh64", h) : json_null();
 }
 
-json_t *kn_model_hash_json(kn_ctx *ctx, const kn_model *model)
+kn_status kn_model_hash_json(kn_ctx *ctx, const kn_model *model, json_t **out)
 {
     uint64_t h = 0;
-    return model && kn_model_hash(ctx, model, &h) == KN_OK ? hash_text("xxh64", h) : json_null();
+    kn_status status = model ? kn_model_hash(ctx, model, &h) : KN_OK;
+    *out = status == KN_OK && model ? hash_text("xxh64", h) : json_null();
+    return status;
 }
 
-static json_t *hashes_json(kn_ctx *ctx, const kn_provenance *from, const kn_model *model)
+static json_t *hashes_json(kn_ctx *ctx, const kn_provenance *from, json_t *model)
 {
     const kn_data *d = from->data;
     json_t *responses = kn_values_hashed(d) ? hash_text("xxh64-values", from->values)
                                             : file_json(ctx, d->responses_path);
-    return json_pack("{s:o s:o s:o}", "model", kn_model_hash_json(ctx, model), "covariates",
+    return json_pack("{s:o s:o s:o}", "model", model, "covariates",
                      file_json(ctx, d->covariates_path), "responses", responses);
 }
 
@@ -128,8 +130,10 @@ static void add_warnings(json_t *list, const kn_warnings *w)
 static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, const kn_model *model,
                                 json_t *summary)
 {
-    json_t *command, *warnings = json_array(), *dropped = kn_attendance_json(from->attendance);
+    json_t *command, *hash, *warnings = json_array(),
+                            *dropped = kn_attendance_json(from->attendance);
     kn_status status = command_json(ctx, from, &command);
+    kn_status hashed = kn_model_hash_json(ctx, model, &hash);
     add_warnings(warnings, &from->data->warnings);
     add_warnings(warnings, from->warnings);
     json_object_set_new(json_object_get(summary, "counts"), "dropped",
@@ -137,10 +141,12 @@ static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, const kn
     bool failed = from->warnings->lost || from->data->warnings.lost || !dropped;
     failed |= json_object_set_new(summary, "warnings", warnings) != 0;
     failed |= json_object_set_new(summary, "command", command) != 0;
-    failed |= json_object_set_new(summary, "hashes", hashes_json(ctx, from, model)) != 0;
+    failed |= json_object_set_new(summary, "hashes", hashes_json(ctx, from, hash)) != 0;
     failed |= json_object_set_new(summary, "label", text_json(from->s->label)) != 0;
     failed |= json_object_set_new(summary, "matched_by", matched_json(from->data)) != 0;
     failed |= json_object_set_new(summary, "dropped", dropped) != 0;
+    if (status == KN_OK)
+        status = hashed;
     if (status == KN_OK && failed)
         status = kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
     return status;
