@@ -26,16 +26,6 @@ kn_status kn_compute_people(kn_ctx *ctx,
  * z^2 and the sums of the group; int8 maps of cards and thumbs. */
 kn_status kn_compute_maps(kn_ctx *ctx, const kn_report_job *job);
 kn_status kn_compute_calibration(kn_ctx *ctx, const kn_report_job *job); /* compute_calibration.c */
-<<<<<<< HEAD
-kn_status kn_compute_responses(kn_ctx *ctx, const kn_report_job *job);   /* compute_responses.c: metrics, best, shown */
-kn_status kn_compute_curves(kn_ctx *ctx, const kn_report_job *job);      /* compute_curves.c */
-kn_status kn_compute_group(kn_ctx *ctx, const kn_report_job *job);       /* compute_group.c */
-kn_status kn_compute_change(kn_ctx *ctx, const kn_report_job *job);      /* compute_change.c */
-kn_status kn_compute_cards(kn_ctx *ctx, const kn_report_job *job);       /* compute_cards.c: words, tops, clusters */
-kn_status kn_compute_words(kn_ctx *ctx, const kn_report_job *job);       /* compute_words.c: methods, facts */
-kn_status kn_compute_summary(kn_ctx *ctx, const kn_report_job *job);     /* compute_summary.c: sentence, warnings, what is fine */
-kn_status kn_compute_strip(kn_ctx *ctx, const kn_report_job *job);       /* compute_strip.c: with {strip_ids}, ids out of all texts */
-=======
 kn_status
 kn_compute_responses(kn_ctx *ctx,
                      const kn_report_job *job); /* compute_responses.c: metrics, best, shown */
@@ -49,7 +39,8 @@ kn_status kn_compute_words(kn_ctx *ctx,
 kn_status kn_compute_summary(
     kn_ctx *ctx,
     const kn_report_job *job); /* compute_summary.c: sentence, warnings, what is fine */
->>>>>>> page
+/* compute_strip.c: with {strip_ids}, ids out of all texts */
+kn_status kn_compute_strip(kn_ctx *ctx, const kn_report_job *job);
 
 /* A note at the end of a list, its words in the arena of the report. */
 kn_status kn_report_note_add(kn_ctx *ctx, kn_report *r, kn_report_notes *notes, const char *code,
