@@ -18,8 +18,9 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "report/quantile.h"
 #include "report/counted.h"
+#include "report/laws.h"
+#include "report/quantile.h"
 
 enum { BOOTSTRAPS = 400, CUT = 380, LEAST_PEOPLE = 10, TENTH = KN_REPORT_PIT / 10 };
 static const double LEAST_EXPECTED = 5, SAME = 1e-12;
@@ -136,7 +137,7 @@ static void worm_of(const double *hist, const double *q, double *out)
     for (int b = 0; b < KN_REPORT_ZBINS; b++)
         total += hist[b];
     for (int i = 0; i < KN_REPORT_QQ; i++) {
-        const double p = kn_quantile_normal_cdf(q[i]) * total;
+        const double p = kn_laws_normal(q[i]) * total;
         while (k < KN_REPORT_ZBINS - 1 && below + hist[k] < p)
             below += hist[k++];
         const double part_of_bin = hist[k] > 0 ? fmin((p - below) / hist[k], 1) : 0;
@@ -240,7 +241,7 @@ static void set_points(double z_count, double *q, double *observed)
 {
     for (int k = 0; k < KN_REPORT_QQ; k++) {
         q[k] = (k - KN_REPORT_QQ / 2) / 10.0;
-        observed[k] = z_count * kn_quantile_normal_cdf(-fabs(q[k])) >= LEAST_EXPECTED ? 0 : NAN;
+        observed[k] = z_count * kn_laws_normal(-fabs(q[k])) >= LEAST_EXPECTED ? 0 : NAN;
     }
 }
 

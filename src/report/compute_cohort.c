@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "report/compute.h"
-#include "report/parsed.h"
+#include "report/json_path.h"
 
 typedef struct span {
     double low, high;
@@ -137,7 +137,7 @@ kn_status kn_compute_cohort(kn_ctx *ctx, const kn_report_job *job)
     for (ptrdiff_t k = 0; k < m->C; k++)
         KN_TRY(column(ctx, job, &m->column[k], &c->column[k]));
     KN_TRY(dropped(ctx, job));
-    KN_TRY(kn_report_parse(ctx, "summary.json", m->summary_json, &summary));
+    KN_TRY(kn_json_parse(ctx, "summary.json", m->summary_json, &summary));
     KN_TRY(kn_arena_text(ctx, &job->r->arena,
                          json_string_value(json_object_get(summary, "matched_by")),
                          &c->matched_by));

@@ -9,15 +9,17 @@
 
 #include "base/mat.h"
 #include "report/compute.h"
-#include "report/parsed.h"
+#include "report/json_path.h"
 
 /* The numbers of an array of JSON, NaN for what is none; *n = 0 where there is no array. */
-static kn_status numbers(kn_ctx *ctx, kn_report *r, json_t *array, ptrdiff_t *n, double **out)
+static kn_status numbers(kn_ctx *ctx, kn_report *r, const json_t *array, ptrdiff_t *n, double **out)
 {
     *n = (ptrdiff_t)json_array_size(array);
     kn_status status = kn_arena_d(ctx, &r->arena, *n, out);
-    for (ptrdiff_t k = 0; status == KN_OK && k < *n; k++)
-        (*out)[k] = kn_parsed_number(json_array_get(array, (size_t)k), "");
+    for (ptrdiff_t k = 0; status == KN_OK && k < *n; k++) {
+        const json_t *x = json_array_get(array, (size_t)k);
+        (*out)[k] = json_is_number(x) ? json_number_value(x) : NAN;
+    }
     return status;
 }
 
@@ -80,12 +82,12 @@ static kn_status terms(kn_ctx *ctx, kn_report *r, json_t *info)
 {
     kn_status status;
     kn_report_model *to = &r->model;
-    json_t *names = kn_parsed_at(info, "theta.terms");
+    const json_t *names = kn_json_at(info, "theta.terms");
     ptrdiff_t n = (ptrdiff_t)json_array_size(names), weights;
     void *memory;
-    KN_TRY(numbers(ctx, r, kn_parsed_at(info, "theta.weights"), &weights, &to->weight));
-    to->length = kn_parsed_number(info, "theta.length");
-    KN_TRY(kn_arena_text(ctx, &r->arena, kn_parsed_text(info, "theta.length_units"),
+    KN_TRY(numbers(ctx, r, kn_json_at(info, "theta.weights"), &weights, &to->weight));
+    to->length = kn_json_number_at(info, "theta.length");
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(info, "theta.length_units"),
                          &to->length_units));
     if (n != weights)
         goto out;
@@ -135,9 +137,9 @@ static kn_status texts(kn_ctx *ctx, kn_report *r, json_t *info)
 {
     kn_status status;
     kn_report_model *to = &r->model;
-    KN_TRY(kn_arena_text(ctx, &r->arena, kn_parsed_text(info, "method"), &to->method));
-    KN_TRY(kn_arena_text(ctx, &r->arena, kn_parsed_text(info, "noise"), &to->noise));
-    KN_TRY(kn_arena_text(ctx, &r->arena, kn_parsed_text(info, "likelihood"), &to->likelihood));
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(info, "method"), &to->method));
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(info, "noise"), &to->noise));
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(info, "likelihood"), &to->likelihood));
 out:
     return status;
 }
@@ -151,24 +153,24 @@ kn_status kn_compute_model(kn_ctx *ctx, const kn_report_job *job)
     to->gev[0] = to->gev[1] = to->gev[2] = NAN;
     if (!job->m->model)
         return KN_OK;
-    KN_TRY(kn_report_parse(ctx, "what is known of the model", job->m->model_json, &info));
+    KN_TRY(kn_json_parse(ctx, "what is known of the model", job->m->model_json, &info));
     to->known = true;
     KN_TRY(texts(ctx, job->r, info));
-    double components = kn_parsed_number(info, "n_components"),
-           folds = kn_parsed_number(info, "cv.folds");
+    double components = kn_json_number_at(info, "n_components"),
+           folds = kn_json_number_at(info, "cv.folds");
     to->components = components > 0 ? (ptrdiff_t)components : 0;
     to->folds = folds > 0 ? (int)folds : 0;
     KN_TRY(curve(ctx, job));
     KN_TRY(shares(ctx, job));
     KN_TRY(terms(ctx, job->r, info));
     KN_TRY(words(ctx, job->r, job->m->model_words));
-    to->cv_z2 = kn_parsed_number(info, "cv.z2");
-    to->cv_msll = kn_parsed_number(info, "cv.msll");
-    to->cv_coverage95 = kn_parsed_number(info, "cv.coverage95");
-    to->gev[0] = kn_parsed_number(info, "gev.shape");
-    to->gev[1] = kn_parsed_number(info, "gev.location");
-    to->gev[2] = kn_parsed_number(info, "gev.scale");
-    to->smallest_p = kn_parsed_number(info, "reference.smallest_p");
+    to->cv_z2 = kn_json_number_at(info, "cv.z2");
+    to->cv_msll = kn_json_number_at(info, "cv.msll");
+    to->cv_coverage95 = kn_json_number_at(info, "cv.coverage95");
+    to->gev[0] = kn_json_number_at(info, "gev.shape");
+    to->gev[1] = kn_json_number_at(info, "gev.location");
+    to->gev[2] = kn_json_number_at(info, "gev.scale");
+    to->smallest_p = kn_json_number_at(info, "reference.smallest_p");
 out:
     json_decref(info);
     return status;

@@ -3,12 +3,9 @@
 #include <float.h>
 #include <math.h>
 
-enum { STEPS = 10000, HALVINGS = 200 };
+#include "report/laws.h"
 
-double kn_quantile_normal_cdf(double x)
-{
-    return 0.5 * erfc(-x * M_SQRT1_2);
-}
+enum { STEPS = 10000, HALVINGS = 200 };
 
 /* ---- a quantile from its function: a bracket halved, Newton's step where it stays inside ---- */
 
@@ -38,7 +35,7 @@ static double root(law F, law density, double p, double nu, double low, double h
 static double normal_cdf(double x, double nu)
 {
     (void)nu;
-    return kn_quantile_normal_cdf(x);
+    return kn_laws_normal(x);
 }
 
 static double normal_density(double x, double nu)
@@ -115,44 +112,10 @@ double kn_quantile_chi2(double p, double nu)
 
 /* ---- Student's t ---- */
 
-/* The continued fraction of I_x(a, b), forwards by Lentz's method; for x < (a+1)/(a+b+2). */
-static double beta_fraction(double a, double b, double x)
+static double student_cdf(double t, double nu)
 {
-    double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), f = d;
-    for (int m = 1; m < STEPS; m++) {
-        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-        d = 1 / (1 + even * d);
-        c = 1 + even / c;
-        f *= c * d;
-        d = 1 / (1 + odd * d);
-        c = 1 + odd / c;
-        f *= c * d;
-        if (fabs(c * d - 1) <= DBL_EPSILON)
-            break;
-    }
-    return f;
-}
-
-static double incomplete_beta(double a, double b, double x, double y) /* y = 1 - x */
-{
-    if (x >= (a + 1) / (a + b + 2))
-        return 1 - incomplete_beta(b, a, y, x);
-    if (x <= 0)
-        return 0;
-    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(y));
-    return front / a * beta_fraction(a, b, x);
-}
-
-double kn_quantile_student_cdf(double t, double nu)
-{
-    if (!(nu > 0) || isnan(t))
-        return NAN;
-    if (isinf(t) || isinf(nu))
-        return kn_quantile_normal_cdf(t);
-    double x = nu / (nu + t * t), y = t * t / (nu + t * t);
-    double tail = 0.5 * incomplete_beta(nu / 2, 0.5, x, y); /* beyond |t|, on one side */
-    return t > 0 ? 1 - tail : tail;
+    double both = kn_laws_student_both(t, nu);
+    return t > 0 ? 1 - both / 2 : both / 2;
 }
 
 static double student_density(double t, double nu)
@@ -172,7 +135,7 @@ double kn_quantile_student(double p, double nu)
         return -kn_quantile_student(1 - p, nu);
     if (isinf(nu))
         return kn_quantile_normal(p);
-    while (kn_quantile_student_cdf(low, nu) > p)
+    while (student_cdf(low, nu) > p)
         low *= 2;
-    return root(kn_quantile_student_cdf, student_density, p, nu, low, 0);
+    return root(student_cdf, student_density, p, nu, low, 0);
 }

@@ -8,11 +8,9 @@
 
 #include <stddef.h>
 
-double kn_quantile_normal_cdf(double x);      /* Phi(x), relative accuracy in the lower tail too */
 double kn_quantile_normal(double p);          /* -+inf at 0 and 1 */
 double kn_quantile_gamma(double a, double x); /* P(a, x): the lower part of Gamma(a), regularised */
 double kn_quantile_chi2(double p, double nu);
-double kn_quantile_student_cdf(double t, double nu); /* P(T <= t) */
 double kn_quantile_student(double p, double nu);
 
 #endif

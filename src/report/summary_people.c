@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/parsed.h"
+#include "report/json_path.h"
 #include "report/said.h"
 #include "report/summary.h"
 
@@ -243,7 +243,7 @@ kn_status kn_summary_folder(kn_ctx *ctx, const kn_report_job *job)
     json_t *summary = NULL, *text;
     char *words = NULL;
     size_t k;
-    KN_TRY(kn_report_parse(ctx, "summary.json", job->m->summary_json, &summary));
+    KN_TRY(kn_json_parse(ctx, "summary.json", job->m->summary_json, &summary));
     json_array_foreach(json_object_get(summary, "warnings"), k, text)
     {
         const char *from = json_string_value(text);
