@@ -39,6 +39,8 @@ kn_status kn_compute_words(kn_ctx *ctx,
 kn_status kn_compute_summary(
     kn_ctx *ctx,
     const kn_report_job *job); /* compute_summary.c: sentence, warnings, what is fine */
+/* compute_strip.c: with {strip_ids}, ids out of all texts */
+kn_status kn_compute_strip(kn_ctx *ctx, const kn_report_job *job);
 
 /* A note at the end of a list, its words in the arena of the report. */
 kn_status kn_report_note_add(kn_ctx *ctx, kn_report *r, kn_report_notes *notes, const char *code,
