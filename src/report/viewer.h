@@ -1,6 +1,7 @@
-/* What the viewer of slices in the page needs, as data of the page: responses of the mask, the ground,
- * and the z of every card, one byte each, gzip, base64, in <script type="application/octet-stream">.
- * Above KN_VIEWER_MOST responses every second voxel of each direction. viewer.js reads it. */
+/* What the viewer of slices in the page needs, as data of the page: responses of the mask, the
+ * ground, and the z of every card, one byte each, gzip, base64, in <script
+ * type="application/octet-stream">. Above KN_VIEWER_MOST responses every second voxel of each
+ * direction. viewer.js reads it. */
 #ifndef KN_REPORT_VIEWER_H
 #define KN_REPORT_VIEWER_H
 
@@ -9,7 +10,8 @@
 
 enum { KN_VIEWER_MOST = 500000 };
 
-/* Has the page a viewer? Of volumes, if a card has a map. The others write nothing for one that has none. */
+/* Has the page a viewer? Of volumes, if a card has a map. The others write nothing for one that has
+ * none. */
 bool kn_viewer_has(const kn_report *r);
 /* What all cards share: once. */
 void kn_viewer_space(const kn_report *r, kn_html *out);
