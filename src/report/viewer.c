@@ -47,7 +47,7 @@ bool kn_viewer_has(const kn_report *r)
 static kn_status view_make(kn_ctx *ctx, const kn_report *r, kn_arena *arena, view *v)
 {
     const ptrdiff_t T = r->responses.T;
-    kn_box box;
+    kn_head_box box;
     kn_orientation_of(&r->space, &v->o);
     kn_orientation_box(&v->o, &r->space, T, &box);
     v->step = T > KN_VIEWER_MOST ? 2 : 1;
