@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VIEW = 360, THUMB = 72, MARGIN = 4, SMOOTH = 3, GREY = 176, FOLD = 34 };
-static const double LIGHT[3] = {0.894, 0, 0.447}; /* towards the eye, and from above */
+#include "report/lettering.h"
+
+enum { VIEW = 360, THUMB = 72, MARGIN = 4, SMOOTH = 3, GREY = 202, FOLD = 39 };
+static const double LIGHT[2] = {0.894, 0.447}; /* from the eye, and from above; of length 1 */
 static const double AMBIENT = 0.35;
 
 static void corner(const kn_surface *s, ptrdiff_t v, double x[3])
@@ -59,28 +61,20 @@ static void span(double a, double b, double c, ptrdiff_t n, ptrdiff_t *from, ptr
     *to = high < (double)(n - 1) ? (high >= 0 ? (ptrdiff_t)high : -1) : n - 1;
 }
 
-static void see(const triangle *t, const double w[3], const double *normal, double eye,
-                kn_raster_pixel *pixel)
+static void see(const triangle *t, ptrdiff_t k, const double w[3], kn_raster_pixel *pixel)
 {
     const double depth = w[0] * t->depth[0] + w[1] * t->depth[1] + w[2] * t->depth[2];
-    if (pixel->vertex >= 0 && (float)depth >= pixel->depth)
+    if (pixel->vertex >= 0 && depth >= pixel->depth)
         return;
     const int nearest = w[0] >= w[1] ? (w[0] >= w[2] ? 0 : 2) : (w[1] >= w[2] ? 1 : 2);
-    double n[3] = {0};
-    for (int c = 0; c < 3; c++)
-        for (int i = 0; i < 3; i++)
-            n[i] += w[c] * normal[3 * t->v[c] + i];
-    const double length = sqrt(dot(n, n)), sign = n[0] * eye < 0 ? -1 : 1;
-    pixel->vertex = t->v[nearest];
-    pixel->depth = (float)depth;
-    for (int i = 0; i < 3; i++)
-        pixel->normal[i] = (float)(length > 0 ? sign * n[i] / length : (i == 0 ? eye : 0));
+    *pixel = (kn_raster_pixel){.vertex = t->v[nearest],
+                               .triangle = k,
+                               .weight = {(float)w[0], (float)w[1], (float)w[2]},
+                               .depth = depth};
 }
 
-void kn_raster_view(const kn_surface *s, const double *normal, const kn_raster_frame *f,
-                    kn_raster_pixel *out)
+void kn_raster_view(const kn_surface *s, const kn_raster_frame *f, kn_raster_pixel *out)
 {
-    const double eye = f->from_left ? -1 : 1;
     for (ptrdiff_t i = 0; i < f->width * f->height; i++)
         out[i] = (kn_raster_pixel){.vertex = -1};
     for (ptrdiff_t k = 0; k < s->triangles; k++) {
@@ -100,7 +94,7 @@ void kn_raster_view(const kn_surface *s, const double *normal, const kn_raster_f
                     ((t.x[1] - t.x[0]) * (y - t.y[0]) - (x - t.x[0]) * (t.y[1] - t.y[0])) / t.area;
                 w[0] = 1 - w[1] - w[2];
                 if (w[0] >= 0 && w[1] >= 0 && w[2] >= 0)
-                    see(&t, w, normal, eye, &out[j * f->width + i]);
+                    see(&t, k, w, &out[j * f->width + i]);
             }
     }
 }
@@ -259,11 +253,19 @@ static kn_raster_frame frame_of(const sheet *sheets, int n, ptrdiff_t width)
     return f;
 }
 
+/* Light from the eye and from above on the surface, which is darker where it is folded in. */
 static uint8_t grey(const sheet *s, const kn_raster_pixel *p)
 {
-    const double shine = fabs(p->normal[0]) * LIGHT[0] + p->normal[2] * LIGHT[2];
-    const double x =
-        (GREY - FOLD * s->fold[p->vertex]) * (AMBIENT + (1 - AMBIENT) * fmax(shine, 0)) * 1.15;
+    const ptrdiff_t *v = s->mesh->surface.corner + 3 * p->triangle;
+    double n[3] = {0}, fold = 0;
+    for (int c = 0; c < 3; c++) {
+        fold += p->weight[c] * s->fold[v[c]];
+        for (int i = 0; i < 3; i++)
+            n[i] += p->weight[c] * s->normal[3 * v[c] + i];
+    }
+    const double length = sqrt(dot(n, n));
+    const double shine = length > 0 ? (fabs(n[0]) * LIGHT[0] + n[2] * LIGHT[1]) / length : LIGHT[0];
+    const double x = (GREY - FOLD * fold) * (AMBIENT + (1 - AMBIENT) * fmax(shine, 0));
     return (uint8_t)fmax(1, fmin(255, round(x)));
 }
 
@@ -280,22 +282,6 @@ static void place(const sheet *s, const kn_raster_frame *f, const kn_raster_pixe
             const ptrdiff_t response = s->mesh->response[p->vertex];
             table->ground[to] = grey(s, p);
             table->response[to] = response < T ? response : -1;
-        }
-}
-
-/* Which side this is, in the outer corner above. */
-static void letter(kn_picture_table *table, int side, ptrdiff_t left, ptrdiff_t width)
-{
-    static const uint8_t shape[2][7] = {{16, 16, 16, 16, 16, 16, 31}, {30, 17, 17, 30, 20, 18, 17}};
-    enum { COLUMNS = 5, ROWS = 7, BIG = 2, INK = 128 };
-    const ptrdiff_t x = side == 0 ? left + MARGIN : left + width - MARGIN - BIG * COLUMNS;
-    for (ptrdiff_t j = 0; j < BIG * ROWS; j++)
-        for (ptrdiff_t i = 0; i < BIG * COLUMNS; i++) {
-            const ptrdiff_t to = (MARGIN + j) * table->width + x + i;
-            if (MARGIN + j < table->height &&
-                (shape[side][j / BIG] >> (COLUMNS - 1 - i / BIG) & 1) != 0 &&
-                table->ground[to] == 0)
-                table->ground[to] = INK;
         }
 }
 
@@ -320,10 +306,12 @@ static kn_status draw(kn_ctx *ctx, const sheet *sheets, int n, ptrdiff_t T, ptrd
             f.y = (s->low[1] + s->high[1]) / 2;
             f.z = (s->low[2] + s->high[2]) / 2;
             KN_TRY(kn_check_cancel(ctx));
-            kn_raster_view(&s->mesh->surface, s->normal, &f, view);
+            kn_raster_view(&s->mesh->surface, &f, view);
             place(s, &f, view, T, table, at);
-            if (inner == 0 && width == VIEW)
-                letter(table, s->mesh->side, n == 2 ? at[0] : 0, n == 2 ? width : 2 * width);
+            if (inner == 0 && width == VIEW) /* in the outer corner */
+                kn_letter(ground, table->width, table->height,
+                          k == 0 ? MARGIN : table->width - MARGIN - KN_LETTER_WIDTH, MARGIN,
+                          s->mesh->side == 0 ? "L" : "R");
         }
 out:
     kn_free(view);

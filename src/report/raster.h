@@ -13,16 +13,15 @@ typedef struct kn_raster_frame { /* where a view looks from, and what it shows *
 } kn_raster_frame;
 
 typedef struct kn_raster_pixel {
-    ptrdiff_t vertex; /* the nearest corner of the triangle that is seen; -1: none is */
-    float depth;      /* mm along the line of sight */
-    float normal[3];  /* of the surface, towards the eye */
+    ptrdiff_t vertex;   /* the nearest corner of the triangle that is seen; -1: none is */
+    ptrdiff_t triangle; /* that is seen ... */
+    float weight[3];    /* ... and where in it: barycentric */
+    double depth;       /* mm along the line of sight */
 } kn_raster_pixel;
 
 /* out: height x width, the top row first. A pixel is what is seen in its middle. Triangles without
- * an area are passed over. normal: 3 x vertices, of kn_raster_normals. Cost: triangles + pixels
- * that their boxes cover. */
-void kn_raster_view(const kn_surface *surface, const double *normal, const kn_raster_frame *frame,
-                    kn_raster_pixel *out);
+ * an area are passed over. Cost: triangles + pixels that their boxes cover. */
+void kn_raster_view(const kn_surface *surface, const kn_raster_frame *frame, kn_raster_pixel *out);
 
 /* Outward normals of length 1, weighted by area; 0 at a vertex of no triangle. 3 x vertices. */
 void kn_raster_normals(const kn_surface *surface, double *normal);
