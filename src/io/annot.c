@@ -17,7 +17,7 @@ typedef struct reader {
     bool second;      /* version of the table */
     ptrdiff_t count;
     kn_label_key *keys;
-    kn_labels *out;
+    kn_vertex_labels *out;
 } reader;
 
 static kn_status cut(const reader *r)
@@ -135,7 +135,7 @@ static kn_status parse(reader *r)
     r->at += (ptrdiff_t)n * PAIR;
     r->part = "table of colours";
     KN_TRY(take_head(r));
-    KN_TRY(kn_labels_new(r->ctx, n, r->count, r->out));
+    KN_TRY(kn_vertex_labels_new(r->ctx, n, r->count, r->out));
     KN_TRY(kn_alloc(r->ctx, r->count, sizeof *r->keys, &memory));
     r->keys = memory;
     for (ptrdiff_t i = 0; i < r->count; i++)
@@ -147,11 +147,11 @@ out:
     return status;
 }
 
-kn_status kn_annot_read_source(kn_ctx *ctx, const kn_source *source, kn_labels *out)
+kn_status kn_annot_read_source(kn_ctx *ctx, const kn_source *source, kn_vertex_labels *out)
 {
     kn_status status;
     void *bytes = NULL;
-    *out = (kn_labels){0};
+    *out = (kn_vertex_labels){0};
     KN_TRY(kn_alloc(ctx, source->size, 1, &bytes));
     KN_TRY(kn_source_read(ctx, source, 0, source->size, bytes));
     reader r = {.ctx = ctx,
@@ -164,6 +164,6 @@ kn_status kn_annot_read_source(kn_ctx *ctx, const kn_source *source, kn_labels *
 out:
     kn_free(bytes);
     if (status != KN_OK)
-        kn_labels_clear(out);
+        kn_vertex_labels_clear(out);
     return status;
 }

@@ -11,8 +11,8 @@
 #ifndef KN_IO_ANNOT_H
 #define KN_IO_ANNOT_H
 
-#include "io/labels.h"
+#include "io/vertex_labels.h"
 
-kn_status kn_annot_read_source(kn_ctx *ctx, const kn_source *source, kn_labels *out);
+kn_status kn_annot_read_source(kn_ctx *ctx, const kn_source *source, kn_vertex_labels *out);
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef KN_REPORT_REGIONS_H
 #define KN_REPORT_REGIONS_H
 
-#include "io/labels.h"
+#include "io/vertex_labels.h"
 #include "report/report.h"
 
 enum { KN_REGION_TEXT = 128, KN_REGION_TOKENS = 24 };
@@ -43,10 +43,10 @@ typedef struct kn_region_table { /* the responses of a table */
 
 /* What a mesh shows of a table: mesh->response by side and key, response and label being of one
  * name. A response without a side is of both. */
-kn_status kn_regions_match(kn_ctx *ctx, const kn_region_table *table, const kn_labels *labels,
-                           kn_report_mesh *mesh);
+kn_status kn_regions_match(kn_ctx *ctx, const kn_region_table *table,
+                           const kn_vertex_labels *labels, kn_report_mesh *mesh);
 /* mesh->region: the label of each vertex in words; NULL where it is unknown or the medial wall. */
-kn_status kn_regions_label(kn_ctx *ctx, kn_arena *arena, const kn_labels *labels,
+kn_status kn_regions_label(kn_ctx *ctx, kn_arena *arena, const kn_vertex_labels *labels,
                            kn_report_mesh *mesh);
 /* The measure that most names have, of equals the first; NULL: none has any. */
 const char *kn_regions_measure(const char *const *name, ptrdiff_t T);

@@ -74,8 +74,8 @@ static ptrdiff_t find(const response *list, ptrdiff_t n, const char *label, int 
     return found;
 }
 
-kn_status kn_regions_match(kn_ctx *ctx, const kn_region_table *table, const kn_labels *labels,
-                           kn_report_mesh *mesh)
+kn_status kn_regions_match(kn_ctx *ctx, const kn_region_table *table,
+                           const kn_vertex_labels *labels, kn_report_mesh *mesh)
 {
     kn_status status;
     void *memory = NULL;
@@ -110,7 +110,7 @@ static bool is_nothing(const char *label)
     return false;
 }
 
-kn_status kn_regions_label(kn_ctx *ctx, kn_arena *arena, const kn_labels *labels,
+kn_status kn_regions_label(kn_ctx *ctx, kn_arena *arena, const kn_vertex_labels *labels,
                            kn_report_mesh *mesh)
 {
     kn_status status;

@@ -281,7 +281,7 @@ typedef struct kn_report_space {
     kn_report_region *region; /* T; NULL */
     ptrdiff_t unmatched;      /* responses that no label of the surface has */
     const char *measure;      /* of a table of several, the one that surfaces show; NULL: they say none */
-    const char *surface_note; /* why a given surface is not drawn; NULL */
+    const char *surface_note; /* what a given surface does not show; NULL */
 } kn_report_space;
 
 /* ---- 8. methods, 9. reproduce -------------------------------------------------------------- */

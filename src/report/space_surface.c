@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "io/cifti_vertices.h"
-#include "io/labels.h"
+#include "io/vertex_labels.h"
 #include "report/compute_space.h"
 #include "report/regions.h"
 
@@ -199,7 +199,7 @@ out:
  * -------------------------------------------------------------------------- */
 
 static kn_status count_matched(kn_ctx *ctx, const kn_report_job *job, const kn_region_table *table,
-                               const kn_labels *labels)
+                               const kn_vertex_labels *labels)
 {
     ptrdiff_t found = 0;
     for (ptrdiff_t t = 0; t < table->T; t++)
@@ -211,16 +211,16 @@ static kn_status count_matched(kn_ctx *ctx, const kn_report_job *job, const kn_r
                        "responses as '%.40s'",
                        job->s->labels, labels->count > 0 ? labels->name[labels->count - 1] : "",
                        table->name[0]);
-    return found == table->T
-               ? KN_OK
-               : kn_report_note_add(
-                     ctx, job->r, &job->r->good, "unmatched", "",
-                     "%td of %td responses have no region on the surface and are not drawn there.",
-                     table->T - found, table->T);
+    if (found == table->T)
+        return KN_OK;
+    return kn_arena_print(
+        ctx, &job->r->arena, &job->r->space.surface_note,
+        "%td of %td responses have no region on the surface and are not drawn there.",
+        table->T - found, table->T);
 }
 
 static kn_status take_labels(kn_ctx *ctx, const kn_report_job *job, const pair *files,
-                             kn_labels *labels)
+                             kn_vertex_labels *labels)
 {
     kn_report_space *space = &job->r->space;
     if (files->n != space->meshes)
@@ -228,7 +228,7 @@ static kn_status take_labels(kn_ctx *ctx, const kn_report_job *job, const pair *
                        files->n == 1 ? "" : "s", space->meshes);
     for (int k = 0; k < files->n; k++) {
         kn_report_mesh *mesh = &space->mesh[k];
-        kn_status status = kn_labels_read(ctx, files->path[k], &labels[k]);
+        kn_status status = kn_vertex_labels_read(ctx, files->path[k], &labels[k]);
         if (status != KN_OK)
             return status;
         if (labels[k].vertices != mesh->surface.vertices)
@@ -241,7 +241,7 @@ static kn_status take_labels(kn_ctx *ctx, const kn_report_job *job, const pair *
     return KN_OK;
 }
 
-static kn_status take_regions(kn_ctx *ctx, const kn_report_job *job, const kn_labels *labels)
+static kn_status take_regions(kn_ctx *ctx, const kn_report_job *job, const kn_vertex_labels *labels)
 {
     kn_status status;
     const kn_material *m = job->m;
@@ -267,7 +267,7 @@ kn_status kn_space_surface(kn_ctx *ctx, const kn_report_job *job)
     kn_report_space *space = &job->r->space;
     kn_arena *arena = &job->r->arena;
     const kn_settings *s = job->s;
-    kn_labels labels[2] = {{0}};
+    kn_vertex_labels labels[2] = {{0}};
     pair surface, other;
     KN_TRY(split(ctx, arena, "surface", s->surface, &surface));
     KN_TRY(read_meshes(ctx, &surface, space));
@@ -293,7 +293,7 @@ kn_status kn_space_surface(kn_ctx *ctx, const kn_report_job *job)
         KN_TRY(take_vertices(ctx, job, &surface));
     space->kind = KN_REPORT_SURFACE;
 out:
-    kn_labels_clear(&labels[0]);
-    kn_labels_clear(&labels[1]);
+    kn_vertex_labels_clear(&labels[0]);
+    kn_vertex_labels_clear(&labels[1]);
     return status;
 }

@@ -1,4 +1,4 @@
-#include "io/labels.h"
+#include "io/vertex_labels.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,20 +7,21 @@
 #include "io/annot.h"
 #include "io/path.h"
 
-void kn_labels_clear(kn_labels *l)
+void kn_vertex_labels_clear(kn_vertex_labels *l)
 {
     for (ptrdiff_t i = 0; l->name && i < l->count; i++)
         kn_free(l->name[i]);
     kn_free(l->name);
     kn_free(l->region);
-    *l = (kn_labels){0};
+    *l = (kn_vertex_labels){0};
 }
 
-kn_status kn_labels_new(kn_ctx *ctx, ptrdiff_t vertices, ptrdiff_t count, kn_labels *out)
+kn_status kn_vertex_labels_new(kn_ctx *ctx, ptrdiff_t vertices, ptrdiff_t count,
+                               kn_vertex_labels *out)
 {
     kn_status status;
     void *names = NULL;
-    *out = (kn_labels){.vertices = vertices, .count = count};
+    *out = (kn_vertex_labels){.vertices = vertices, .count = count};
     KN_TRY(kn_alloc_i(ctx, vertices, &out->region));
     KN_TRY(kn_alloc(ctx, count, sizeof *out->name, &names));
     out->name = names;
@@ -28,7 +29,7 @@ kn_status kn_labels_new(kn_ctx *ctx, ptrdiff_t vertices, ptrdiff_t count, kn_lab
         out->region[v] = -1;
 out:
     if (status != KN_OK)
-        kn_labels_clear(out);
+        kn_vertex_labels_clear(out);
     return status;
 }
 
@@ -82,16 +83,17 @@ static kn_status check(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
     return KN_OK;
 }
 
-kn_status kn_labels_of(kn_ctx *ctx, const char *name, const kn_gifti *gifti, kn_labels *out)
+kn_status kn_vertex_labels_of(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
+                              kn_vertex_labels *out)
 {
     kn_status status;
     void *memory = NULL;
     const kn_gifti_array *a = find_array(gifti);
-    *out = (kn_labels){0};
+    *out = (kn_vertex_labels){0};
     KN_TRY(check(ctx, name, gifti, a));
     KN_TRY(kn_alloc(ctx, gifti->labels, sizeof(kn_label_key), &memory));
     kn_label_key *keys = memory;
-    KN_TRY(kn_labels_new(ctx, a->dim[0], gifti->labels, out));
+    KN_TRY(kn_vertex_labels_new(ctx, a->dim[0], gifti->labels, out));
     for (ptrdiff_t i = 0; i < gifti->labels; i++) {
         const char *text = gifti->label[i].name;
         keys[i] = (kn_label_key){.key = gifti->label[i].key, .place = i};
@@ -106,22 +108,22 @@ kn_status kn_labels_of(kn_ctx *ctx, const char *name, const kn_gifti *gifti, kn_
 out:
     kn_free(memory);
     if (status != KN_OK)
-        kn_labels_clear(out);
+        kn_vertex_labels_clear(out);
     return status;
 }
 
-kn_status kn_labels_read(kn_ctx *ctx, const char *path, kn_labels *out)
+kn_status kn_vertex_labels_read(kn_ctx *ctx, const char *path, kn_vertex_labels *out)
 {
     kn_gifti gifti = {0};
     kn_source source = {.fd = -1};
     kn_status status;
-    *out = (kn_labels){0};
+    *out = (kn_vertex_labels){0};
     KN_TRY(kn_source_open(ctx, path, &source));
     if (kn_path_ends(path, ".annot")) {
         KN_TRY(kn_annot_read_source(ctx, &source, out));
     } else if (kn_path_ends(path, ".gii") || kn_path_ends(path, ".gii.gz")) {
         KN_TRY(kn_gifti_read_source(ctx, &source, true, &gifti));
-        KN_TRY(kn_labels_of(ctx, path, &gifti, out));
+        KN_TRY(kn_vertex_labels_of(ctx, path, &gifti, out));
     } else {
         status = kn_fail(ctx, KN_ERR_FORMAT,
                          "%s: expected labels of vertices, named .label.gii or .annot", path);
