@@ -135,6 +135,18 @@
             fold.setAttribute("aria-pressed", String(folded));
             for (const card of all(".card")) card.open = !folded;
         });
+    for (const viewer of all(".viewer")) {
+        const line = make("p", ""), button = make("button", "Look through the slices");
+        line.className = "control";
+        button.type = "button";
+        button.addEventListener("click", () => {
+            line.remove();
+            window.kronormViewer(viewer);
+            viewer.querySelector("canvas").focus({ preventScroll: true });
+        });
+        line.append(button);
+        viewer.before(line);
+    }
     addEventListener("beforeprint", () => all("details").forEach((d) => (d.open = true)));
 
     /* ---- copy ---- */
