@@ -1,5 +1,5 @@
-/* The figures of the page: a row of one table each. The page draws them inline, {figures} writes them as
- * files with their data beside them. */
+/* The figures of the page: a row of one table each. The page draws them inline, {figures} writes
+ * them as files with their data beside them. */
 #ifndef KN_REPORT_FIGURE_H
 #define KN_REPORT_FIGURE_H
 
@@ -8,8 +8,8 @@
 #include "report/svg.h"
 
 typedef struct kn_figure {
-    const char *name;  /* of its files: "qq"; with more than one "curve-1" */
-    const char *title; /* "QQ plot, detrended" */
+    const char *name;                       /* of its files: "qq"; with more than one "curve-1" */
+    const char *title;                      /* "QQ plot, detrended" */
     ptrdiff_t (*count)(const kn_report *r); /* how many there are; 0: nothing to draw */
     /* Figure k: <svg> .. </svg>. */
     void (*draw)(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg);

@@ -1,7 +1,7 @@
-/* Just enough SVG for a figure. Colours are classes, which report/figure.css gives them for light and
- * dark; a file of its own (kn_svg_standalone) carries the style with it. Lengths are px in a figure of
- * its own width, y runs downwards; numbers are hundredths of a pixel, so that the same figure is the
- * same bytes everywhere. */
+/* Just enough SVG for a figure. Colours are classes, which report/figure.css gives them for light
+ * and dark; a file of its own carries the light ones with it. Lengths are px in a figure of its own
+ * width, y runs downwards; numbers are hundredths of a pixel, so that the same figure is the same
+ * bytes everywhere. What has a coordinate that is not finite is not drawn. */
 #ifndef KN_REPORT_SVG_H
 #define KN_REPORT_SVG_H
 
@@ -11,11 +11,13 @@ typedef struct kn_svg {
     kn_html *out; /* lent */
 } kn_svg;
 
-/* `what`: <title>, `how`: <desc>; number: makes their ids unique within the page. standalone: a file,
- * with xmlns and style. */
+/* `what` and then `of`: <title>; `how`: <desc>. number: makes their ids unique within the page.
+ * standalone: a file, with xmlns and style. */
 typedef struct kn_svg_head {
     double width, height;
-    const char *what, *how;
+    const char *what, *how; /* words of ours */
+    const char *of;         /* of what: a name of anybody's; NULL: no more words */
+    const char *style;      /* more rules of a file, CSS of ours; NULL: none */
     int number;
     bool standalone;
 } kn_svg_head;
@@ -23,18 +25,34 @@ typedef struct kn_svg_head {
 void kn_svg_open(kn_svg *svg, const kn_svg_head *head);
 void kn_svg_close(kn_svg *svg);
 
-/* class: of figure.css. */
+/* Elements that share classes. */
+void kn_svg_group(kn_svg *svg, const char *class);
+void kn_svg_group_end(kn_svg *svg);
+
+/* class: of figure.css; NULL: that of the group. */
 void kn_svg_line(kn_svg *svg, const char *class, double x1, double y1, double x2, double y2);
 void kn_svg_rect(kn_svg *svg, const char *class, double x, double y, double width, double height);
-void kn_svg_path(kn_svg *svg, const char *class, const double *x, const double *y, ptrdiff_t n); /* NaN: a gap */
-void kn_svg_band(kn_svg *svg, const char *class, const double *x, const double *low, const double *high,
-                 ptrdiff_t n);
+void kn_svg_path(kn_svg *svg, const char *class, const double *x, const double *y,
+                 ptrdiff_t n); /* NaN: a gap */
+void kn_svg_area(kn_svg *svg, const char *class, const double *x, const double *y,
+                 ptrdiff_t n); /* closed */
+void kn_svg_band(kn_svg *svg, const char *class, const double *x, const double *low,
+                 const double *high, ptrdiff_t n);
 /* Many dots as one element: small, and without names. */
 void kn_svg_dots(kn_svg *svg, const char *class, const double *x, const double *y, ptrdiff_t n);
-/* One dot that has a person: highlighted when he is looked for. */
-void kn_svg_person(kn_svg *svg, const char *class, double x, double y, ptrdiff_t person);
-/* anchor: start, middle or end. text of anybody's. */
+
+/* One mark, of about the same area each; person -1: nobody's, else highlighted when he is looked
+ * for. */
+typedef enum kn_mark { KN_MARK_CIRCLE, KN_MARK_SQUARE, KN_MARK_DIAMOND, KN_MARK_TRIANGLE } kn_mark;
+void kn_svg_mark(kn_svg *svg, const char *class, kn_mark mark, double x, double y,
+                 ptrdiff_t person);
+void kn_svg_person(kn_svg *svg, const char *class, double x, double y,
+                   ptrdiff_t person); /* a circle */
+
+/* anchor: start, middle or end. text of anybody's; cut: the most characters of it. */
 void kn_svg_text(kn_svg *svg, const char *class, const char *anchor, double x, double y,
                  const char *text);
+void kn_svg_text_cut(kn_svg *svg, const char *anchor, double x, double y, const char *text,
+                     ptrdiff_t cut);
 
 #endif
