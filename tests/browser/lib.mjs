@@ -120,3 +120,13 @@ export const table = (path) => {
 };
 
 export const made = () => existsSync(pages) ? readdirSync(pages).filter((f) => f.endsWith('.html')).sort() : [];
+
+// ---- the page ----------------------------------------------------------------------------------------
+
+// The viewer of the first card that has one, opened.
+export async function viewer_of(page) {
+  const viewer = page.locator('.viewer').first();
+  if (!await viewer.isVisible()) await page.locator('.card, details').filter({ has: page.locator('.viewer') }).first().locator('button').first().click();
+  await page.waitForFunction(() => / mm: /.test(document.querySelector('.viewer-where').textContent));
+  return viewer;
+}
