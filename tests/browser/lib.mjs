@@ -121,12 +121,57 @@ export const table = (path) => {
 
 export const made = () => existsSync(pages) ? readdirSync(pages).filter((f) => f.endsWith('.html')).sort() : [];
 
-// ---- the page ----------------------------------------------------------------------------------------
+// ---- the page, by either browser: functions that run in it -------------------------------------------
 
-// The viewer of the first card that has one, opened.
+// Figures with more than a few people in them, how each of a person's marks looks, and whether it can be seen.
+export const marks = (person) => [...document.querySelectorAll('figure svg')]
+  .filter((svg) => new Set([...svg.querySelectorAll('[data-p]')].map((e) => e.dataset.p)).size > 5)
+  .map((svg) => {
+    const e = svg.querySelector(`[data-p="${person}"]`), style = e && getComputedStyle(e);
+    return {
+      figure: svg.querySelector('title').textContent,
+      seen: svg.getBoundingClientRect().width > 0,
+      look: style && [style.fill, style.stroke, style.strokeWidth, style.r, style.d, style.opacity, style.transform].join(),
+    };
+  });
+
+// The person marked in every figure, and in no other way than before anybody was looked for.
+export function all_marked(before, after) {
+  if (before.length < 2) throw Error(`people are in ${before.length} figures`);
+  before.forEach((b, i) => {
+    if (!after[i].look) throw Error(`${b.figure}: he is not in it`);
+    if (after[i].look === b.look) throw Error(`${b.figure}: he is not highlighted: ${b.look}`);
+  });
+}
+
+// What the viewer of slices says: {mm, z}; z NaN where there is no response.
+export function said(text) {
+  const plain = text.replaceAll('\u2212', '-');
+  const found = /^(-?\d+), (-?\d+), (-?\d+) mm: (?:z (-?[\d.]+)|no response)/.exec(plain);
+  if (!found) throw Error(`the viewer says: ${text}`);
+  return { mm: found.slice(1, 4).map(Number), z: Number(found[4] ?? NaN) };
+}
+
+// The voxel of a NIfTI that is nearest to mm; axes along those of the head.
+export function voxel_at({ affine }, mm) {
+  return mm.map((x, i) => {
+    const along = [0, 1, 2].find((j) => affine[i][j] !== 0);
+    return [along, Math.round((x - affine[i][3]) / affine[i][along])];
+  }).sort((a, b) => a[0] - b[0]).map((pair) => pair[1]);
+}
+
+// z that the viewer says against the file's, which it has in steps of .1 up to 12.7.
+export function same_z(image, person, { mm, z }) {
+  const file = image.at(...voxel_at(image, mm), person);
+  const held = Math.max(-12.7, Math.min(12.7, file));
+  if (!(Math.abs(z - held) <= 0.0501)) throw Error(`at ${mm} mm the viewer says ${z}, the file ${file}`);
+}
+
+// The viewer of the first card that has one, opened. (playwright)
 export async function viewer_of(page) {
   const viewer = page.locator('.viewer').first();
-  if (!await viewer.isVisible()) await page.locator('.card, details').filter({ has: page.locator('.viewer') }).first().locator('button').first().click();
+  await viewer.scrollIntoViewIfNeeded({ timeout: 1000 }).catch(() => {});
+  if (!await viewer.isVisible()) await page.locator('.viewer-open').first().click();
   await page.waitForFunction(() => / mm: /.test(document.querySelector('.viewer-where').textContent));
   return viewer;
 }
