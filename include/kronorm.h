@@ -385,9 +385,9 @@ typedef struct kn_cv_info {
 /* info may be NULL. */
 KN_API kn_status kn_cv(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_cv_info *info);
 
-/* One page to look at: a model, and with {scored} a folder that kn_score or kn_change wrote with it; options
- * of "report". In two steps, so that the numbers can be had without the page. model NULL: {scored} is a
- * folder of kn_cv. */
+/* One page to look at: a model, and with {scored} a folder that kn_score or kn_change wrote with
+ * it; options of "report". In two steps, so that the numbers can be had without the page. model
+ * NULL: {scored} is a folder of kn_cv. */
 typedef struct kn_report kn_report;
 typedef struct kn_report_info {
     size_t size; /* sizeof(kn_report_info) as the caller was compiled */

@@ -2,7 +2,7 @@
 _kronorm()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd=${COMP_WORDS[1]}
-    local commands='fit adapt predict score overlap change centiles cv export simulate reproduce info' words before=
+    local commands='fit adapt predict score overlap change centiles report cv export simulate reproduce info' words before=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         COMPREPLY=($(compgen -W "$commands help --help --version" -- "$cur"))

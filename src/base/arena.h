@@ -15,7 +15,8 @@ kn_status kn_arena_d(kn_ctx *ctx, kn_arena *arena, ptrdiff_t n, double **out);
 kn_status kn_arena_f(kn_ctx *ctx, kn_arena *arena, ptrdiff_t n, float **out);
 kn_status kn_arena_i(kn_ctx *ctx, kn_arena *arena, ptrdiff_t n, ptrdiff_t **out);
 
-kn_status kn_arena_text(kn_ctx *ctx, kn_arena *arena, const char *text, const char **out); /* a copy; NULL stays NULL */
+kn_status kn_arena_text(kn_ctx *ctx, kn_arena *arena, const char *text,
+                        const char **out); /* a copy; NULL stays NULL */
 kn_status kn_arena_print(kn_ctx *ctx, kn_arena *arena, const char **out, const char *format, ...)
     KN_PRINTF(4, 5);
 

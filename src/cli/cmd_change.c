@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/session.h"
+#include "cli/told.h"
 
 static void report(const kn_change_info *i, const kn_options *options)
 {
@@ -27,6 +28,7 @@ static void report(const kn_change_info *i, const kn_options *options)
     if (kn_options_get(options, "save"))
         printf("  %s keeps the reference\n", kn_options_get(options, "save"));
     printf("  change.tsv, reference.json, summary.json and maps: %td files\n", i->files);
+    cli_print_page(kn_options_get(options, "model"), kn_options_get(options, "output"));
 }
 
 static int change(cli_run *run)

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/started.h"
+#include "cli/told.h"
 
 static void report(const kn_cv_info *i, const kn_options *options)
 {
@@ -32,6 +33,7 @@ static void report(const kn_cv_info *i, const kn_options *options)
                i->adapted_z2);
     printf("  abnormality.tsv, folds.tsv, people.tsv, summary.json, metrics and maps: %td files\n",
            i->files);
+    cli_print_page(NULL, output);
 }
 
 static int cv(cli_run *run)

@@ -45,6 +45,7 @@ static void report(kn_ctx *ctx, const kn_model *m, const char *output)
     report_norms(ctx, m);
     printf("  seconds: basis %.2f, fit %.2f, reference %.2f\n", NUMBER("seconds.basis"),
            NUMBER("seconds.fit"), NUMBER("seconds.reference"));
+    cli_print_page(output, NULL);
 #undef NUMBER
 }
 

@@ -7,14 +7,16 @@
 
 static void tell(const kn_report_info *i, const kn_options *options)
 {
-    const char *page = kn_options_get(options, "output"), *figures = kn_options_get(options, "figures");
+    const char *page = kn_options_get(options, "output"),
+               *figures = kn_options_get(options, "figures");
     if (page) {
         printf("%s: %.1f MB, %td people, %td responses", page, (double)i->bytes / 1e6, i->people,
                i->responses);
         printf(i->warnings > 0 ? ", %td warning%s in its summary\n" : "\n", i->warnings,
                i->warnings == 1 ? "" : "s");
         if (i->cards < i->cards_asked)
-            printf("  %td of %td cards: --max-size has no room for more\n", i->cards, i->cards_asked);
+            printf("  %td of %td cards: --max-size has no room for more\n", i->cards,
+                   i->cards_asked);
         printf("  personal data: share it as you would share the participants' table\n");
     }
     if (figures)
@@ -38,6 +40,9 @@ static int report(cli_run *run)
     kn_report *made = NULL;
     const char *json = NULL;
     kn_report_info info = {.size = sizeof info};
+    if (!print && !kn_options_get(run->options, "output") &&
+        !kn_options_get(run->options, "figures"))
+        return cli_usage_error("report", "-o, --output is needed, or --figures or --json");
     kn_status status = open_first(run, &model);
     if (status == KN_OK)
         status = kn_report_compute(run->ctx, model, run->options, &made);
@@ -55,28 +60,22 @@ static int report(cli_run *run)
     return code;
 }
 
-/* Something must come of it. */
-static kn_status check(kn_ctx *ctx, const kn_options *options)
-{
-    if (!kn_options_get(options, "output") && !kn_options_get(options, "figures") &&
-        strcmp(kn_options_get(options, "json"), "yes") != 0)
-        return kn_options_refuse(ctx, "{output} is needed: the page to write");
-    return kn_options_check(ctx, options);
-}
-
 const cli_command cmd_report = {
     .name = "report",
     .summary = "model (+ scored folder) -> one page to look at",
     .usage = "MODEL|CV-FOLDER [--scored DIR] -o report.html [options]",
-    .description =
-        "One page that opens in any browser, without a network: whether the model may be believed,\n"
-        "centile curves with people among them, who is abnormal and where, groups, changes, the text\n"
-        "for the methods section and how all of it was made. The first word may also be a folder that\n"
-        "cv wrote. Pages are personal data.",
+    .description = "One page that opens in any browser, without a network: whether the model may "
+                   "be believed,\n"
+                   "centile curves with people among them, who is abnormal and where, groups, "
+                   "changes, the text\n"
+                   "for the methods section and how all of it was made. The first word may also be "
+                   "a folder that\n"
+                   "cv wrote. Pages are personal data.",
     .example = "kronorm report model.safetensors --scored scored -o report.html\n"
-               "kronorm report model.safetensors --scored scored --figures figures --people sub-007,sub-042 -o report.html",
+               "kronorm report model.safetensors --scored scored --figures figures --people "
+               "sub-007,sub-042 -o report.html",
     .model = true,
     .needs = "",
-    .check = check,
+    .check = kn_options_check,
     .run = report,
 };

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/session.h"
+#include "cli/told.h"
 
 static void report_auc(const kn_scores *s, const char *label)
 {
@@ -77,6 +78,7 @@ static void report(const kn_scores *s, const kn_options *options)
         report_auc(s, label);
     printf("  abnormality.tsv, people.tsv, summary.json, metrics and maps: %.0f files\n",
            kn_scores_number(s, "files"));
+    cli_print_page(kn_options_get(options, "model"), kn_options_get(options, "output"));
 }
 
 static int score(cli_run *run)

@@ -8,7 +8,7 @@
 /* clang-format off */
 #define CLI_COMMANDS(ROW)                                                                          \
     ROW(fit) ROW(adapt) ROW(predict) ROW(score) ROW(cv) ROW(overlap) ROW(change) ROW(centiles)     \
-    ROW(export) ROW(simulate) ROW(reproduce) ROW(info)
+    ROW(report) ROW(export) ROW(simulate) ROW(reproduce) ROW(info)
 /* clang-format on */
 
 #define CLI_COMMAND_DECLARED(name) extern const cli_command cmd_##name;

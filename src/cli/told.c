@@ -1,6 +1,7 @@
 #include "cli/told.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void cli_print_missing(const kn_model *m)
 {
@@ -12,4 +13,33 @@ void cli_print_missing(const kn_model *m)
                kn_model_number(m, "missing.rounds"), kn_model_number(m, "missing.rms_change"));
     if (out > 0)
         printf("  %.0f people without any response left out\n", out);
+}
+
+/* A path as a shell takes it. */
+static void print_quoted(const char *path)
+{
+    static const char PLAIN[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%,";
+    if (*path && path[strspn(path, PLAIN)] == '\0') {
+        fputs(path, stdout);
+        return;
+    }
+    putchar('\'');
+    for (const char *c = path; *c; c++)
+        if (*c == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*c);
+    putchar('\'');
+}
+
+void cli_print_page(const char *model, const char *folder)
+{
+    printf("  to look at it: kronorm report ");
+    print_quoted(model ? model : folder);
+    if (model && folder) {
+        printf(" --scored ");
+        print_quoted(folder);
+    }
+    printf(" -o report.html\n");
 }

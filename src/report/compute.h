@@ -15,21 +15,30 @@ typedef struct kn_report_job {
 } kn_report_job;
 
 /* In this order. */
-kn_status kn_compute_space(kn_ctx *ctx, const kn_report_job *job);       /* compute_space.c: background, meshes, regions */
-kn_status kn_compute_cohort(kn_ctx *ctx, const kn_report_job *job);      /* compute_cohort.c */
-kn_status kn_compute_model(kn_ctx *ctx, const kn_report_job *job);       /* compute_model.c */
-kn_status kn_compute_people(kn_ctx *ctx, const kn_report_job *job);      /* compute_people.c: rows, order, lines */
-/* compute_maps.c: the one pass over the maps of everybody. For each: histogram, sums; per response z^2 and the
- * sums of the group; int8 maps of cards and thumbs. */
+kn_status
+kn_compute_space(kn_ctx *ctx,
+                 const kn_report_job *job); /* compute_space.c: background, meshes, regions */
+kn_status kn_compute_cohort(kn_ctx *ctx, const kn_report_job *job); /* compute_cohort.c */
+kn_status kn_compute_model(kn_ctx *ctx, const kn_report_job *job);  /* compute_model.c */
+kn_status kn_compute_people(kn_ctx *ctx,
+                            const kn_report_job *job); /* compute_people.c: rows, order, lines */
+/* compute_maps.c: the one pass over the maps of everybody. For each: histogram, sums; per response
+ * z^2 and the sums of the group; int8 maps of cards and thumbs. */
 kn_status kn_compute_maps(kn_ctx *ctx, const kn_report_job *job);
 kn_status kn_compute_calibration(kn_ctx *ctx, const kn_report_job *job); /* compute_calibration.c */
-kn_status kn_compute_responses(kn_ctx *ctx, const kn_report_job *job);   /* compute_responses.c: metrics, best, shown */
-kn_status kn_compute_curves(kn_ctx *ctx, const kn_report_job *job);      /* compute_curves.c */
-kn_status kn_compute_group(kn_ctx *ctx, const kn_report_job *job);       /* compute_group.c */
-kn_status kn_compute_change(kn_ctx *ctx, const kn_report_job *job);      /* compute_change.c */
-kn_status kn_compute_cards(kn_ctx *ctx, const kn_report_job *job);       /* compute_cards.c: words, tops, clusters */
-kn_status kn_compute_words(kn_ctx *ctx, const kn_report_job *job);       /* compute_words.c: methods, facts */
-kn_status kn_compute_summary(kn_ctx *ctx, const kn_report_job *job);     /* compute_summary.c: sentence, warnings, what is fine */
+kn_status
+kn_compute_responses(kn_ctx *ctx,
+                     const kn_report_job *job); /* compute_responses.c: metrics, best, shown */
+kn_status kn_compute_curves(kn_ctx *ctx, const kn_report_job *job); /* compute_curves.c */
+kn_status kn_compute_group(kn_ctx *ctx, const kn_report_job *job);  /* compute_group.c */
+kn_status kn_compute_change(kn_ctx *ctx, const kn_report_job *job); /* compute_change.c */
+kn_status kn_compute_cards(kn_ctx *ctx,
+                           const kn_report_job *job); /* compute_cards.c: words, tops, clusters */
+kn_status kn_compute_words(kn_ctx *ctx,
+                           const kn_report_job *job); /* compute_words.c: methods, facts */
+kn_status kn_compute_summary(
+    kn_ctx *ctx,
+    const kn_report_job *job); /* compute_summary.c: sentence, warnings, what is fine */
 
 /* A note at the end of a list, its words in the arena of the report. */
 kn_status kn_report_note_add(kn_ctx *ctx, kn_report *r, kn_report_notes *notes, const char *code,

@@ -8,15 +8,15 @@
 #include "report/report.h"
 
 typedef struct kn_page_options {
-    double max_size;    /* bytes */
-    bool viewer;        /* of slices */
+    double max_size;         /* bytes */
+    bool viewer;             /* of slices */
     const kn_niivue *niivue; /* NULL: not asked for */
     kn_write_options write;
 } kn_page_options;
 
-/* Fewer cards, and then fewer thumbnails, where the page would be above max_size; *cards and *bytes: how
- * many, and how large it became. */
-kn_status kn_page_write(kn_ctx *ctx, const kn_report *r, const char *path, const kn_page_options *options,
-                        ptrdiff_t *cards, ptrdiff_t *bytes);
+/* Fewer cards, and then fewer thumbnails, where the page would be above max_size; *cards and
+ * *bytes: how many, and how large it became. */
+kn_status kn_page_write(kn_ctx *ctx, const kn_report *r, const char *path,
+                        const kn_page_options *options, ptrdiff_t *cards, ptrdiff_t *bytes);
 
 #endif

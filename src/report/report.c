@@ -6,17 +6,17 @@
 #include "base/info.h"
 #include "report/compute.h"
 #include "report/figure.h"
-#include "report/page.h"
 #include "report/niivue.h"
+#include "report/page.h"
 #include "report/report_json.h"
 
 typedef kn_status (*step)(kn_ctx *ctx, const kn_report_job *job);
 
 /* In this order: a part may use those before it. */
 static const step STEPS[] = {
-    kn_compute_space,       kn_compute_cohort,    kn_compute_model,  kn_compute_people,
-    kn_compute_maps,        kn_compute_responses, kn_compute_curves, kn_compute_calibration,
-    kn_compute_group,       kn_compute_change,    kn_compute_cards,  kn_compute_words,
+    kn_compute_space,   kn_compute_cohort,    kn_compute_model,  kn_compute_people,
+    kn_compute_maps,    kn_compute_responses, kn_compute_curves, kn_compute_calibration,
+    kn_compute_group,   kn_compute_change,    kn_compute_cards,  kn_compute_words,
     kn_compute_summary,
 };
 
@@ -73,10 +73,13 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
                           .cards_asked = report->people.n_cards};
     KN_TRY(kn_settings_of(ctx, options, "report", &s));
     const char *inputs[] = {s.model, s.background};
-    kn_page_options page = {
-        .max_size = s.max_size,
-        .viewer = strcmp(s.viewer, "none") != 0,
-        .write = {.force = s.force, .inputs = inputs, .n_inputs = 2, .made = &made, .pending = &pending}};
+    kn_page_options page = {.max_size = s.max_size,
+                            .viewer = strcmp(s.viewer, "none") != 0,
+                            .write = {.force = s.force,
+                                      .inputs = inputs,
+                                      .n_inputs = 2,
+                                      .made = &made,
+                                      .pending = &pending}};
     if (s.page)
         KN_TRY(kn_writer_check(ctx, s.page, &page.write));
     if (s.page && strcmp(s.viewer, "niivue") == 0) {

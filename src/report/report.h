@@ -2,8 +2,9 @@
  * report/report_json.c prints it, report/page*.c and report/figure*.c draw it: drawing computes no
  * statistic, and computing writes no mark-up.
  *
- * Texts are as the files have them, hostile ones included; report/html.h is where they become harmless.
- * Everything is in the report's arena. NaN: not known. Responses and people are numbered from 0. */
+ * Texts are as the files have them, hostile ones included; report/html.h is where they become
+ * harmless. Everything is in the report's arena. NaN: not known. Responses and people are numbered
+ * from 0. */
 #ifndef KN_REPORT_REPORT_H
 #define KN_REPORT_REPORT_H
 
@@ -13,13 +14,13 @@
 #include "io/surface.h"
 #include "kronorm.h"
 
-/* ---- 1. summary ---------------------------------------------------------------------------------- */
+/* ---- 1. summary ---------------------------------------------------------------------------- */
 
 typedef struct kn_report_note { /* a sentence of the summary */
-    const char *code;           /* "calibration", "shift", "shape", "msll", "extrapolation", "training",
-                                 * "few", "wiggly", "abnormal", "size", "strip" ...: for machines */
-    const char *title;          /* "These people are shifted."; "" where a sentence is enough */
-    const char *words;          /* "Their mean z is +0.06 (95 % interval ...)." */
+    const char *code;  /* "calibration", "shift", "shape", "msll", "extrapolation", "training",
+                        * "few", "wiggly", "abnormal", "size", "strip" ...: for machines */
+    const char *title; /* "These people are shifted."; "" where a sentence is enough */
+    const char *words; /* "Their mean z is +0.06 (95 % interval ...)." */
 } kn_report_note;
 
 typedef struct kn_report_notes {
@@ -27,7 +28,7 @@ typedef struct kn_report_notes {
     kn_report_note *note;
 } kn_report_notes;
 
-/* ---- 2. cohort ----------------------------------------------------------------------------------- */
+/* ---- 2. cohort ----------------------------------------------------------------------------- */
 
 enum { KN_REPORT_BARS = 20 };
 
@@ -50,7 +51,7 @@ typedef struct kn_report_cohort {
     const char *const *dropped_why;
 } kn_report_cohort;
 
-/* ---- 3. model and calibration -------------------------------------------------------------------- */
+/* ---- 3. model and calibration -------------------------------------------------------------- */
 
 typedef struct kn_report_model { /* nothing of it where there is none: a folder of cv */
     bool known;
@@ -89,25 +90,26 @@ typedef struct kn_report_calibration { /* of some normal people; bands are over 
     double mean, mean_low, mean_high, z2, z2_low, z2_high; /* 95 % intervals */
     double coverage[KN_REPORT_COVERAGES];
     double q[KN_REPORT_QQ]; /* theoretical quantiles */
-    double worm[KN_REPORT_QQ], worm_low[KN_REPORT_QQ], worm_high[KN_REPORT_QQ]; /* observed - q, and
-                                           * its simultaneous 95 % band about what was observed */
-    double pit[KN_REPORT_PIT], pit_low, pit_high; /* density of each twentieth, 1 is normal; the band
-                                                   * simultaneous, about 1; NaN: no band */
+    double worm[KN_REPORT_QQ], worm_low[KN_REPORT_QQ],
+        worm_high[KN_REPORT_QQ];                  /* observed - q, and
+                                                   * its simultaneous 95 % band about what was observed */
+    double pit[KN_REPORT_PIT], pit_low, pit_high; /* density of each twentieth, 1 is normal; the
+                                                   * band simultaneous, about 1; NaN: no band */
     double pit_se[KN_REPORT_PIT];
 } kn_report_calibration;
 
 typedef struct kn_report_responses {
     ptrdiff_t T;
     const char *const *name;
-    double *R2, *MSLL, *z2; /* T  NULL: not known */
-    const char *z2_of;      /* "the people scored", "training, cross-validated" */
-    double z2_low, z2_high; /* limits of chi^2_n/n */
-    double z2_inside;       /* share of responses within them */
+    double *R2, *MSLL, *z2;  /* T  NULL: not known */
+    const char *z2_of;       /* "the people scored", "training, cross-validated" */
+    double z2_low, z2_high;  /* limits of chi^2_n/n */
+    double z2_inside;        /* share of responses within them */
     ptrdiff_t n_best, *best; /* the best predicted, the first first */
     double mean_R2, mean_MSLL;
 } kn_report_responses;
 
-/* ---- 4. centile curves --------------------------------------------------------------------------- */
+/* ---- 4. centile curves --------------------------------------------------------------------- */
 
 enum { KN_REPORT_CENTILES = 5, KN_REPORT_GRID = 60, KN_REPORT_SHOWN = 6 };
 extern const double kn_report_centile[KN_REPORT_CENTILES]; /* 5 25 50 75 95 */
@@ -138,23 +140,24 @@ typedef struct kn_report_curves {
     kn_report_shown *shown;
 } kn_report_curves;
 
-/* ---- 5. people ----------------------------------------------------------------------------------- */
+/* ---- 5. people ----------------------------------------------------------------------------- */
 
 typedef struct kn_report_person {
     const char *id;
-    bool training; /* is among training: his z are cross-validated */
-    int label;     /* 1 labelled, 0 not, -1: nobody is */
+    bool training;                /* is among training: his z are cross-validated */
+    int label;                    /* 1 labelled, 0 not, -1: nobody is */
     const char *const *covariate; /* cohort.n texts, as people.tsv has them; change: NULL */
     double statistic, p, deviance, deviance_p, deviance_noise_p, extrapolation_pct;
     double mean_z, mean_z_p, negative, negative_p, positive, positive_p; /* burden: counts beyond */
     double fdr_negative, fdr_positive; /* responses that stand out after FDR */
     double responses;                  /* with a z */
-    double share;     /* of responses beyond the threshold */
-    const char *note; /* p_note; NULL */
-    bool p_is_bound;  /* p is the smallest that there can be: "< p" */
+    double share;                      /* of responses beyond the threshold */
+    const char *note;                  /* p_note; NULL */
+    bool p_is_bound;                   /* p is the smallest that there can be: "< p" */
     bool unseen, implausible, adapted;
     const char *visit1, *visit2; /* change only */
     double interval;
+    bool reference; /* change only: one of the stable people with whom others are compared */
 } kn_report_person;
 
 typedef struct kn_report_top { /* a response that stands out in a person */
@@ -176,7 +179,7 @@ enum { KN_REPORT_NO_Z = -128 };
 typedef struct kn_report_card {
     ptrdiff_t person;
     const char *words; /* who he is and what stands out, in a sentence or two */
-    ptrdiff_t tops, clusters;
+    ptrdiff_t tops, clusters, clusters_found; /* found: how many there are, all in all */
     kn_report_top top[KN_REPORT_TOPS];
     kn_report_cluster cluster[KN_REPORT_CLUSTERS];
     const int8_t *z; /* T, in ZSTEP; NO_Z: missing */
@@ -185,23 +188,23 @@ typedef struct kn_report_card {
 typedef struct kn_report_people {
     ptrdiff_t n;
     kn_report_person *person;
-    ptrdiff_t *order;   /* n  the most abnormal first */
+    ptrdiff_t *order; /* n  the most abnormal first */
     ptrdiff_t N;
-    double *training;   /* N  statistic of training; NULL: not kept */
+    double *training;          /* N  statistic of training; NULL: not kept */
     double *training_deviance; /* N; NULL */
-    double line[2];     /* of the statistic at p = .05 and .001; NaN: p cannot be that small */
-    double threshold;   /* of burden: 1.96 */
+    double line[2];   /* of the statistic at p = .05 and .001; NaN: p cannot be that small */
+    double threshold; /* of burden: 1.96 */
     double deviance_expected_low, deviance_expected_high; /* binomial 95 % range of people with
                                                            * deviance_p <= .05 */
     ptrdiff_t deviance_found, deviance_of;
     ptrdiff_t n_cards;
     kn_report_card *card;
-    ptrdiff_t n_thumbs; /* maps of the most abnormal, the first first */
-    ptrdiff_t *thumb;   /* person */
+    ptrdiff_t n_thumbs;     /* maps of the most abnormal, the first first */
+    ptrdiff_t *thumb;       /* person */
     const int8_t **thumb_z; /* T each */
 } kn_report_people;
 
-/* ---- 6. group, 7. change ------------------------------------------------------------------------- */
+/* ---- 6. group, 7. change ------------------------------------------------------------------- */
 
 typedef struct kn_report_roc {
     const char *name; /* "deviance" */
@@ -215,14 +218,17 @@ typedef struct kn_report_group {
     const char *label; /* "group=patient" */
     ptrdiff_t labelled, others;
     ptrdiff_t rocs;
-    kn_report_roc *roc; /* top statistic, deviance */
-    double share_expected;        /* of responses beyond the threshold: 2 (1 - Phi) */
-    double share_p;               /* Mann-Whitney of people's shares */
-    double share_median[2];       /* labelled, others */
+    kn_report_roc *roc;               /* top statistic, deviance */
+    double share_expected;            /* of responses beyond the threshold: 2 (1 - Phi) */
+    double share_p;                   /* Mann-Whitney of people's shares */
+    bool share_exact;                 /* its p is exact, not by a normal law */
+    double share_median[2];           /* labelled, others */
     double *overlap, *overlap_others; /* T  share of people beyond the threshold; NULL: none */
-    double *t, *q;                /* T  Welch's t labelled less others, and Benjamini-Hochberg */
-    ptrdiff_t significant;        /* q <= .05 */
-    ptrdiff_t n_best, *best;      /* responses by |t| */
+    /* T, of labelled and of others: people with a z, sums of z and of z^2 (compute_maps.c); NULL */
+    double *count[2], *sum[2], *sum2[2];
+    double *t, *q;           /* T  Welch's t labelled less others, and Benjamini-Hochberg; NULL */
+    ptrdiff_t significant;   /* q <= .05 */
+    ptrdiff_t n_best, *best; /* responses by |t| */
 } kn_report_group;
 
 typedef struct kn_report_change {
@@ -231,9 +237,15 @@ typedef struct kn_report_change {
     ptrdiff_t pairs, people, reference_people;
     double gamma; /* regression to the mean */
     const char *interval_units;
+    const char *formula;                /* "difference", "conditional"; NULL: not known */
+    double interval_low, interval_high; /* of the reference */
+    double smallest_p;
+    ptrdiff_t one_visit, different_sites, far_intervals; /* people left out; pairs */
+    ptrdiff_t with_p, found; /* pairs that are not the reference's; of these p <= .05 */
+    double expected;         /* of stable people; NaN: not known */
 } kn_report_change;
 
-/* ---- where responses are ------------------------------------------------------------------------- */
+/* ---- where responses are ------------------------------------------------------------------- */
 
 typedef enum kn_report_space_kind {
     KN_REPORT_TABLE_SPACE = 0,
@@ -257,9 +269,9 @@ typedef struct kn_report_region { /* a response whose name was recognised */
 
 typedef struct kn_report_space {
     kn_report_space_kind kind;
-    ptrdiff_t dim[3];    /* volume */
-    double affine[3][4]; /* voxel to mm */
-    ptrdiff_t *voxel;    /* T  index, x fastest */
+    ptrdiff_t dim[3];          /* volume */
+    double affine[3][4];       /* voxel to mm */
+    ptrdiff_t *voxel;          /* T  index, x fastest */
     const uint8_t *background; /* dim[0] x dim[1] x dim[2] grey; NULL: none */
     int meshes;
     kn_report_mesh mesh[2];
@@ -269,7 +281,7 @@ typedef struct kn_report_space {
     const char *surface_note; /* why a given surface is not drawn; NULL */
 } kn_report_space;
 
-/* ---- 8. methods, 9. reproduce -------------------------------------------------------------------- */
+/* ---- 8. methods, 9. reproduce -------------------------------------------------------------- */
 
 typedef struct kn_report_fact { /* "model", "xxh64:28192758c5b520c3" */
     const char *name, *value;
@@ -285,18 +297,19 @@ typedef struct kn_report_words {
 } kn_report_words;
 
 typedef enum kn_report_kind { /* as kn_material_kind */
-    KN_REPORT_MODEL = 0,
-    KN_REPORT_SCORE = 1,
-    KN_REPORT_CV = 2,
-    KN_REPORT_CHANGE = 3
+                              KN_REPORT_MODEL = 0,
+                              KN_REPORT_SCORE = 1,
+                              KN_REPORT_CV = 2,
+                              KN_REPORT_CHANGE = 3
 } kn_report_kind;
 
 struct kn_report {
     kn_arena arena;
     kn_report_kind kind;
-    const char *title;    /* {title}, or made from what is shown */
-    const char *sentence; /* the first of the page: "48 people scored on 3560 responses, against ..." */
-    bool stripped;        /* ids were replaced by person-1 ... */
+    const char *title; /* {title}, or made from what is shown */
+    const char
+        *sentence; /* the first of the page: "48 people scored on 3560 responses, against ..." */
+    bool stripped; /* ids were replaced by person-1 ... */
     kn_report_notes warnings, good;
     kn_report_cohort cohort;
     kn_report_model model;

@@ -1,6 +1,7 @@
-/* What the viewer of slices in the page needs, as data of the page: responses of the mask, the ground,
- * and the z of every card, one byte each, gzip, base64, in <script type="application/octet-stream">.
- * Above KN_VIEWER_MOST responses every second voxel of each direction. viewer.js reads it. */
+/* What the viewer of slices in the page needs, as data of the page: responses of the mask, the
+ * ground, and the z of every card, one byte each, gzip, base64, in <script
+ * type="application/octet-stream">. Above KN_VIEWER_MOST responses every second voxel of each
+ * direction. viewer.js reads it. */
 #ifndef KN_REPORT_VIEWER_H
 #define KN_REPORT_VIEWER_H
 

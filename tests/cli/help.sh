@@ -20,13 +20,14 @@ example predict "kronorm predict model.safetensors -c new_participants.tsv -o pr
 example score "kronorm score model.safetensors -c test_participants.tsv -y test_images.txt --label group=patient -o scored"
 example centiles "kronorm centiles model.safetensors --over age --at site=mean -o curves"
 example overlap "kronorm overlap scored --by group -c test_participants.tsv -o overlap"
+example report "kronorm report model.safetensors --scored scored -o report.html"
 example export "kronorm export model.safetensors -o shared.safetensors"
 example adapt "kronorm adapt model.safetensors -c controls.tsv -y controls.txt -o adapted.safetensors"
 example simulate "kronorm simulate --kind cohort --samples 120 --patients 20 -o study"
 example reproduce "kronorm reproduce --data visual --methods smtgpr --repeats 2 -o results"
 example info "kronorm info model.safetensors --json"
 
-for c in fit adapt predict score overlap change centiles export simulate reproduce info; do
+for c in fit adapt predict score overlap change centiles report export simulate reproduce info; do
     kronorm $c --man
     check "$c has a manual page with an example and its exit codes" test \
         "$(grep -cE '^\.(TH KRONORM|SH (OPTIONS|EXAMPLE|EXIT STATUS))' "$logs/out")" -eq 4

@@ -68,6 +68,11 @@ class HeldOut(C.Structure):
                 ("adapted_MSLL", DOUBLE), ("adapted_z2", DOUBLE), ("AUC", DOUBLE), ("AUC_deviance", DOUBLE)]
 
 
+class Page(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("people", SIZE), ("responses", SIZE), ("warnings", SIZE), ("cards", SIZE),
+                ("cards_asked", SIZE), ("bytes", SIZE), ("figures", SIZE)]
+
+
 class OldInfo(C.Structure):  # of a caller that was compiled when there was no more
     _fields_ = [("size", C.c_size_t), ("key", TEXT)]
 
@@ -494,6 +499,22 @@ def centiles_of_a_model(model, folder):
     refused("{over}: the model has no covariate 'weight'", "argument", lambda: do(kn.centiles(ctx, model, None, None, o, None)))
 
 
+def a_page(model, folder):
+    made, info, text = P(), Page(size=C.sizeof(Page)), TEXT()
+    o = options("report", output=f"{folder}/report.html")
+    do(kn.report_compute(ctx, model, o, C.byref(made)))
+    do(kn.report_json(ctx, made, C.byref(text)))
+    check(json.loads(text.value)["summary"]["responses"] == 9, "the numbers of a page")
+    do(kn.report_write(ctx, made, o, C.byref(info)))
+    check(info.responses == 9 and info.bytes == os.path.getsize(f"{folder}/report.html"), "the page")
+    refused("exists already (use {force} to replace it)", "io", lambda: do(kn.report_write(ctx, made, o, None)))
+    free("report_free", made)
+    free("options_free", o)
+    o = options("report", scored=f"{folder}/nowhere")
+    refused("nowhere", "io", lambda: do(kn.report_compute(ctx, model, o, C.byref(made))))
+    free("options_free", o)
+
+
 def everybody_held_out(train, folder):
     o = options("cv", folds=4, components=1, output=f"{folder}/held_out")
     info = HeldOut(size=C.sizeof(HeldOut))
@@ -522,6 +543,7 @@ with tempfile.TemporaryDirectory(prefix="kn-ctypes-") as folder:
     change_of_visits(opened, folder)
     a_model_to_give_away(opened, folder)
     centiles_of_a_model(opened, folder)
+    a_page(opened, folder)
     everybody_held_out(train, folder)
     people_from_files(folder)
     what_goes_wrong(model)

@@ -1,0 +1,81 @@
+#!/bin/sh
+# The page: what report makes of a model and of folders, and what it refuses.
+. "$(dirname "$0")/lib.sh"
+
+make_tables
+awk -F , 'NR == 1 || NR <= 31' regions.csv >train.csv
+awk -F , 'BEGIN { OFS = "," } NR == 1 { print $0, "group"; next } NR > 31 { if (NR < 35) $5 -= .6; print $0, NR < 35 ? "patient" : "control" }' \
+    regions.csv >test.csv
+fit="--use age,sex,site --targets ?h_*"
+works "fit" fit -c train.csv -y train.csv $fit -o model.safetensors
+check "... says how to look at it" grep -qxF "  to look at it: kronorm report model.safetensors -o report.html" "$logs/out"
+works "score" score model.safetensors -c test.csv -y test.csv --label group=patient -o 'scored people'
+check "... says how to look at it, with a path as a shell takes it" grep -qxF \
+    "  to look at it: kronorm report model.safetensors --scored 'scored people' -o report.html" "$logs/out"
+mv 'scored people' scored
+works "cv" cv -c regions.csv -y regions.csv $fit --folds 3 -o held_out
+check "... says how to look at it" grep -qxF "  to look at it: kronorm report held_out -o report.html" "$logs/out"
+
+whole() { # page: one that ends, and asks for nothing from elsewhere
+    head -c 15 "$1" | grep -qi '^<!doctype html>' && tail -n 1 "$1" | grep -q '</html>' &&
+        ! grep -Eo '(src|href)="[^"]*"' "$1" | grep -Ev '="(#|data:)'
+}
+works "a page of a model and a folder" report model.safetensors --scored scored -o report.html
+check "... is whole, and asks for nothing from elsewhere" whole report.html
+check "... is told, with what it is" grep -q '^report.html: [0-9.]* MB, 10 people, 4 responses' "$logs/out"
+check "... is personal data" grep -q 'personal data' "$logs/out"
+check "... and says so" grep -qi 'personal data' report.html
+works "the same again" report model.safetensors --scored scored -o again.html
+check "... is the same bytes" cmp report.html again.html
+works "... with one thread too" report model.safetensors --scored scored --threads 1 -o one.html
+check "... the same bytes" cmp report.html one.html
+works "a page of a model alone" report model.safetensors -o model.html
+check "... is whole" whole model.html
+works "a page of cv" report held_out -o cv.html
+check "... is whole" whole cv.html
+check "... and has everybody" grep -q s40 cv.html
+
+works "figures, with their numbers" report model.safetensors --scored scored --figures figures
+check "... a csv for each svg" sh -c 'for f in figures/*.svg; do test -s "${f%.svg}.csv" || exit 1; done; test -s figures/qq.svg -a -s figures/curve-1.svg'
+works "the numbers as JSON" report model.safetensors --scored scored --json
+check "... which is JSON, of these people" /usr/bin/python3 -c 'import json, sys
+r = json.load(open(sys.argv[1])); assert [p["id"] for p in r["people"]] and len(r["people"]) == 10, r["people"]' "$logs/out"
+works "without ids" report model.safetensors --scored scored --strip-ids --title 'A study' -o stripped.html
+check "... nobody is named" sh -c "! grep -q 's3[1-9]\|s40' stripped.html && grep -q person-1 stripped.html"
+check "... under the title that was given" grep -q '<title>A study' stripped.html
+works "cards of those who are asked for" report model.safetensors --scored scored --people s35,s40 --json
+check "... and no others" /usr/bin/python3 -c 'import json, sys
+r = json.load(open(sys.argv[1])); p = r["people"]; assert sorted(p[c["person"]]["id"] for c in r["cards"]) == ["s35", "s40"]' "$logs/out"
+works "curves of those that are asked for" report model.safetensors --scored scored --show 'rh_*' --json
+check "... and no others" /usr/bin/python3 -c 'import json, sys
+r = json.load(open(sys.argv[1])); assert sorted(c["name"] for c in r["curves"]) == ["rh_a", "rh_b"]' "$logs/out"
+works "a page that must be small" report model.safetensors --scored scored --max-size 100k -o small.html
+check "... is" test "$(wc -c <small.html)" -le 100000
+
+works "another model" fit -c train.csv -y train.csv --use age --targets '?h_*' -o other.safetensors
+kronorm report other.safetensors --scored scored -o other.html
+check "a folder of another model is refused by its hash" grep -q 'kronorm: scored: was scored by another model (xxh64:' "$logs/err"
+check "... with exit code 1, and nothing is written" test $code -eq 1 -a ! -e other.html
+refused "cv beside a model" "held_out: was written by cv, which has no one model, expected no model beside it" \
+    report model.safetensors --scored held_out -o x.html
+misused "no output" " report: -o, --output is needed, or --figures or --json (see 'kronorm report --help')" report model.safetensors
+misused "no model" " report: a model file is needed (see 'kronorm report --help')" report
+kronorm report model.safetensors --scored scored -o report.html
+check "a page is not written over" grep -q '^kronorm: report.html: ' "$logs/err"
+works "... but by --force" report model.safetensors --scored scored -o report.html --force
+kronorm report model.safetensors --scored nowhere -o x.html
+check "no such folder" test $code -eq 1 -a ! -e x.html
+kronorm report model.safetensors --scored scored --people s99 -o x.html
+check "nobody of that name" grep -q "'s99'" "$logs/err"
+check "... nothing is written" test $code -ne 0 -a ! -e x.html
+kronorm report model.safetensors --scored scored --show 'nosuch*' -o x.html
+check "no response of that name" grep -q "'nosuch\*'" "$logs/err"
+check "... nothing is written either" test $code -ne 0 -a ! -e x.html
+
+make_images
+works "images" fit -c study/train_participants.tsv --use age,sex,site -y study/train_images.txt -m study/mask.nii.gz -o images.safetensors
+works "... scored" score images.safetensors -c study/test_participants.tsv -y study/test_images.txt --label group=patient -o maps
+works "... have a page" report images.safetensors --scored maps -o images.html
+check "... which is whole, with pictures" sh -c 'grep -q "data:image/png;base64," images.html'
+check "... and asks for nothing from elsewhere" whole images.html
+done_testing
