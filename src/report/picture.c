@@ -23,6 +23,7 @@ struct kn_pictures {
 /* A kind of space is a row; one without has no pictures. */
 static const kn_picture_kind KINDS[] = {
     [KN_REPORT_VOLUME] = kn_mosaic_make,
+    [KN_REPORT_SURFACE] = kn_raster_make,
 };
 
 void kn_picture_clear(kn_picture *p)
