@@ -24,6 +24,9 @@ kn_status kn_model_write(kn_ctx *ctx, const kn_model *model, const char *path,
 /* The same bytes in memory. Free with kn_free. */
 kn_status kn_model_write_bytes(kn_ctx *ctx, const kn_model *model, void **bytes, ptrdiff_t *n);
 
+/* XXH64 of the file that it came from, or would be written as. */
+kn_status kn_model_hash(kn_ctx *ctx, const kn_model *model, uint64_t *out);
+
 /* Every size is checked against the others before use. A newer format is refused. */
 kn_status kn_model_read(kn_ctx *ctx, const char *path, kn_model **out);
 kn_status kn_model_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,

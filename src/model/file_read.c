@@ -364,6 +364,8 @@ kn_status kn_model_read(kn_ctx *ctx, const char *path, kn_model **out)
     kn_status status = kn_st_open(ctx, path, &f);
     if (status == KN_OK)
         status = assemble(ctx, f, out);
+    if (status == KN_OK)
+        (*out)->hash = kn_st_hash(f);
     kn_st_close(f);
     return status;
 }
@@ -376,6 +378,8 @@ kn_status kn_model_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdi
     kn_status status = kn_st_parse(ctx, name, bytes, n, &f);
     if (status == KN_OK)
         status = assemble(ctx, f, out);
+    if (status == KN_OK)
+        (*out)->hash = kn_st_hash(f);
     kn_st_close(f);
     return status;
 }
@@ -388,6 +392,8 @@ kn_status kn_model_copy(kn_ctx *ctx, const kn_model *model, kn_model **out)
     kn_status status = kn_model_write_bytes(ctx, model, &bytes, &n);
     if (status == KN_OK)
         status = kn_model_parse(ctx, "a copy of the model", bytes, n, out);
+    if (status == KN_OK)
+        (*out)->hash = 0; /* the caller changes it */
     kn_free(bytes);
     return status;
 }

@@ -223,3 +223,18 @@ out:
     kn_st_writer_free(w);
     return status;
 }
+
+kn_status kn_model_hash(kn_ctx *ctx, const kn_model *m, uint64_t *out)
+{
+    kn_status status;
+    kn_st_writer *w = NULL;
+    *out = m->hash;
+    if (m->hash)
+        return KN_OK;
+    KN_TRY(kn_st_writer_new(ctx, &w));
+    KN_TRY(collect(ctx, m, w));
+    KN_TRY(kn_st_write_hash(ctx, w, out));
+out:
+    kn_st_writer_free(w);
+    return status;
+}

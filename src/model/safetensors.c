@@ -398,6 +398,11 @@ kn_status kn_st_verify(kn_ctx *ctx, const kn_st_file *file, bool *sealed)
     return KN_OK;
 }
 
+uint64_t kn_st_hash(const kn_st_file *file)
+{
+    return kn_hash(file->bytes, (size_t)file->size, 0);
+}
+
 const char *kn_st_name(const kn_st_file *file)
 {
     return file->name;

@@ -64,6 +64,8 @@ kn_status kn_st_write(kn_ctx *ctx, const kn_st_writer *writer, const char *path,
                       const kn_write_options *options); /* whole or not at all */
 /* The same bytes in memory. Free with kn_free. */
 kn_status kn_st_write_bytes(kn_ctx *ctx, const kn_st_writer *writer, void **bytes, ptrdiff_t *n);
+/* XXH64 of these bytes, without holding them. Two passes over the arrays where there is a seal. */
+kn_status kn_st_write_hash(kn_ctx *ctx, const kn_st_writer *writer, uint64_t *out);
 
 /* Reading. A file is checked in full when it is opened; after that nothing here changes it, and
  * any thread may use it. */
@@ -90,6 +92,7 @@ const char *kn_st_name(const kn_st_file *file); /* as opened, for messages */
 /* Do the bytes have the checksum that the file says? *sealed false: it says none. Reads all of the
  * file once, in order. */
 kn_status kn_st_verify(kn_ctx *ctx, const kn_st_file *file, bool *sealed);
+uint64_t kn_st_hash(const kn_st_file *file); /* XXH64 of all of it */
 
 /* In the order of the header. */
 ptrdiff_t kn_st_count(const kn_st_file *file);

@@ -35,14 +35,20 @@ struct kn_st_writer {
 
 /* A file under way. */
 typedef struct putting {
-    kn_writer *file;
-    kn_hashing hash; /* of what went there */
+    kn_writer *file;    /* NULL: only the hash is asked for */
+    kn_hashing hash;    /* of what went there */
+    const char *digits; /* of the seal, where they are known from the start; NULL: zeros */
 } putting;
+
+static const char *path_of(const putting *to)
+{
+    return to->file ? kn_writer_path(to->file) : "memory";
+}
 
 static kn_status put(kn_ctx *ctx, putting *to, const void *bytes, ptrdiff_t n)
 {
     kn_hashing_add(&to->hash, bytes, (size_t)n);
-    return kn_writer_write(ctx, to->file, bytes, n);
+    return to->file ? kn_writer_write(ctx, to->file, bytes, n) : KN_OK;
 }
 
 kn_status kn_st_writer_new(kn_ctx *ctx, kn_st_writer **out)
@@ -222,7 +228,7 @@ static kn_status put_entry(kn_ctx *ctx, putting *to, const entry *e)
         if (e->fill)
             KN_TRY(e->fill(ctx, e->user, first, n, block));
         else if (e->view.data)
-            KN_TRY(fill_view(ctx, kn_writer_path(to->file), e, first, n, block));
+            KN_TRY(fill_view(ctx, path_of(to), e, first, n, block));
         const void *bytes = in_place ? (const unsigned char *)e->data + first * size : block;
         KN_TRY(put(ctx, to, bytes, n * size));
     }
@@ -287,7 +293,7 @@ static kn_status put_header(kn_ctx *ctx, putting *to, const char *text)
     kn_status status;
     if (n + padding > KN_ST_MAX_HEADER)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: a header of %zu bytes, allowed are %d",
-                       kn_writer_path(to->file), n + padding, KN_ST_MAX_HEADER);
+                       path_of(to), n + padding, KN_ST_MAX_HEADER);
     kn_store64(start, n + padding, KN_BIG_ENDIAN);
     KN_TRY(put(ctx, to, start, KN_ST_START));
     KN_TRY(put(ctx, to, text, (ptrdiff_t)n));
@@ -296,41 +302,65 @@ out:
     return status;
 }
 
-/* The digits, now that all other bytes are there. */
-static kn_status put_seal(kn_ctx *ctx, putting *to)
+static void seal_of(const putting *to, char digits[KN_ST_DIGITS + 1])
 {
-    char digits[KN_ST_DIGITS + 1];
-    snprintf(digits, sizeof digits, "%016" PRIx64, kn_hashing_end(&to->hash));
-    return kn_writer_patch(ctx, to->file, KN_ST_SEAL, digits, KN_ST_DIGITS);
+    snprintf(digits, KN_ST_DIGITS + 1, "%016" PRIx64, kn_hashing_end(&to->hash));
 }
 
-/* Header and tensors to a file that is open, or to memory. */
-static kn_status put_all(kn_ctx *ctx, const kn_st_writer *w, kn_writer *file)
+/* Header and tensors. */
+static kn_status put_all(kn_ctx *ctx, const kn_st_writer *w, putting *to)
 {
     ptrdiff_t *offsets = NULL;
     char *text = NULL;
-    putting to = {.file = file, .hash = kn_hashing_begin(0)};
     kn_status status;
 
+    to->hash = kn_hashing_begin(0);
     KN_TRY(kn_alloc_i(ctx, w->count, &offsets));
-    KN_TRY(lay_out(ctx, w, kn_writer_path(file), offsets));
+    KN_TRY(lay_out(ctx, w, path_of(to), offsets));
     text = make_header(w, offsets);
     if (!text) {
-        status =
-            kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for the header", kn_writer_path(file));
+        status = kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for the header", path_of(to));
         goto out;
     }
     assert(!w->sealed || strncmp(text, KN_ST_SEALED, sizeof KN_ST_SEALED - 1) == 0);
-    KN_TRY(put_header(ctx, &to, text));
+    if (to->digits)
+        memcpy(text + KN_ST_SEAL - KN_ST_START, to->digits, KN_ST_DIGITS);
+    KN_TRY(put_header(ctx, to, text));
     for (int type = 0; type < KN_ST_TYPES; type++)
         for (ptrdiff_t i = 0; i < w->count; i++)
             if ((int)w->entries[i].type == type)
-                KN_TRY(put_entry(ctx, &to, &w->entries[i]));
-    if (w->sealed)
-        KN_TRY(put_seal(ctx, &to));
+                KN_TRY(put_entry(ctx, to, &w->entries[i]));
 out:
     free(text);
     kn_free(offsets);
+    return status;
+}
+
+/* To a file that is open, or to memory: the digits at the end, when all other bytes are there. */
+static kn_status put_sealed(kn_ctx *ctx, const kn_st_writer *w, kn_writer *file)
+{
+    char digits[KN_ST_DIGITS + 1];
+    putting to = {.file = file};
+    kn_status status = put_all(ctx, w, &to);
+    if (status != KN_OK || !w->sealed)
+        return status;
+    seal_of(&to, digits);
+    return kn_writer_patch(ctx, file, KN_ST_SEAL, digits, KN_ST_DIGITS);
+}
+
+kn_status kn_st_write_hash(kn_ctx *ctx, const kn_st_writer *w, uint64_t *out)
+{
+    char digits[KN_ST_DIGITS + 1];
+    putting to = {.file = NULL};
+    kn_status status;
+    KN_TRY(put_all(ctx, w, &to));
+    if (w->sealed) {
+        seal_of(&to, digits);
+        to.digits = digits;
+        KN_TRY(put_all(ctx, w, &to));
+    }
+    *out = kn_hashing_end(&to.hash);
+out:
     return status;
 }
 
@@ -341,7 +371,7 @@ kn_status kn_st_write(kn_ctx *ctx, const kn_st_writer *w, const char *path,
     kn_status status;
 
     KN_TRY(kn_writer_new(ctx, path, options, &file));
-    KN_TRY(put_all(ctx, w, file));
+    KN_TRY(put_sealed(ctx, w, file));
     KN_TRY(kn_writer_commit(ctx, file));
 out:
     kn_writer_free(file);
@@ -355,7 +385,7 @@ kn_status kn_st_write_bytes(kn_ctx *ctx, const kn_st_writer *w, void **bytes, pt
 
     *bytes = NULL;
     KN_TRY(kn_writer_new_memory(ctx, "memory", &file));
-    KN_TRY(put_all(ctx, w, file));
+    KN_TRY(put_sealed(ctx, w, file));
     KN_TRY(kn_writer_take(ctx, file, bytes, n));
 out:
     kn_writer_free(file);

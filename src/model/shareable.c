@@ -81,6 +81,7 @@ kn_status kn_model_share(kn_ctx *ctx, const kn_model *model, kn_model **out)
     KN_TRY(kn_model_write_bytes(ctx, &same, &bytes, &n));
     KN_TRY(kn_model_parse(ctx, "the model", bytes, n, &m));
     m->shareable = true;
+    m->hash = 0;
     round_ranges(m);
     KN_TRY(kn_reference_share(ctx, &m->reference));
     KN_TRY(kn_model_share_change(ctx, m));

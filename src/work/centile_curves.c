@@ -101,6 +101,33 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     return kn_check_cancel(ctx);
 }
 
+/* The blocks of a walk that have responses of `kept`. */
+static kn_status pass_few(kn_ctx *ctx, passing *p, const kn_responses *Y, const kn_gp_maps *maps)
+{
+    kn_status status;
+    const kn_curves *c = p->c;
+    kn_mat mean = {0}, var = {0};
+    KN_TRY(kn_mat_new(ctx, c->n, KN_BLOCK, &mean));
+    KN_TRY(kn_mat_new(ctx, c->n, KN_BLOCK, &var));
+    for (ptrdiff_t first = 0, last; p->at < c->S; first = last) {
+        last = kn_block_end(Y, KN_BLOCK, first);
+        if (c->kept[p->at] >= last)
+            continue;
+        kn_block b = {.first = first,
+                      .count = last - first,
+                      .mean = kn_cols(mean, 0, last - first),
+                      .var = kn_cols(var, 0, last - first)};
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_gp_maps_from(ctx, maps, first, kn_mat_none(), b.mean, b.var));
+        while (p->at < c->S && c->kept[p->at] < last)
+            keep(p, &b, c->kept[p->at] - first);
+    }
+out:
+    kn_mat_clear(&mean);
+    kn_mat_clear(&var);
+    return status;
+}
+
 /* As scores have it: who was held is further out than anybody. Without components there is no model
  * variance, and covariates tell alone. */
 static void judge(const passing *p, const kn_gp_maps *maps, const int *held)
@@ -152,8 +179,12 @@ kn_status kn_curves_make(kn_ctx *ctx, kn_view raw, kn_curves *of)
     KN_TRY(predict(ctx, m, raw, of->site.alone, held, &maps));
     kn_walk walk = {.Y = kn_responses_of((kn_view){.rows = of->n, .cols = m->y.n_all}, &m->y),
                     .maps = &maps};
-    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
-    judge(&p, &maps, held);
+    if (of->few)
+        KN_TRY(pass_few(ctx, &p, &walk.Y, &maps));
+    else
+        KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    if (!of->few)
+        judge(&p, &maps, held);
 out:
     kn_mat_clear(&p.D);
     kn_free(p.term);

@@ -15,6 +15,7 @@ typedef struct kn_curves {
     kn_curve_site site;
     ptrdiff_t n, S;        /* points, responses */
     const ptrdiff_t *kept; /* S  which of those in use, ascending; lent */
+    bool few;              /* extrapolation is not asked for: of the others nothing is made */
     kn_mat mean;           /* n x S */
     kn_mat var, noise;     /* n x S  of the mean; of people about it, at these covariates */
     double
@@ -22,7 +23,8 @@ typedef struct kn_curves {
 } kn_curves;
 
 /* of: model, site, S and kept are set. raw: n points as kn_design_apply takes them, covariates held
- * as those of new people are. Walks over all responses once, whatever S. */
+ * as those of new people are. Walks over all responses once, whatever S; if few over the blocks
+ * that these are in, to the same bits. */
 kn_status kn_curves_make(kn_ctx *ctx, kn_view raw, kn_curves *of);
 void kn_curves_clear(kn_curves *c); /* all but what is lent; {0} is fine */
 

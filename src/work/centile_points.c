@@ -11,13 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "norm/layer_inverse.h"
 #include "norm/normal.h"
 #include "work/centiles.h"
 #include "work/room.h"
 #include "work/scores.h"
 
-enum { BATCH_BYTES = 1 << 26 };
 static const char TABLE[] = "points.tsv";
 static const char *const MAPS[] = {"points_value", "points_z"};
 enum { N_MAPS = sizeof MAPS / sizeof *MAPS };
@@ -108,13 +106,6 @@ static double z_of(const points *p, ptrdiff_t i, ptrdiff_t j)
     return (double)p->scores->map[0][i * p->scores->T + p->w->response[j]];
 }
 
-static double value_of(const points *p, const kn_curves *c, ptrdiff_t i, ptrdiff_t j, double z)
-{
-    double sd = sqrt(kn_at(c->var, i, j) + kn_at(c->noise, i, j));
-    return kn_at(c->mean, i, j) +
-           sd * kn_layer_inverse(&p->w->model->layer, kn_centiles_law(p->w, j), z);
-}
-
 static kn_status begin_row(kn_ctx *ctx, points *p, ptrdiff_t i)
 {
     kn_status status;
@@ -134,7 +125,7 @@ static kn_status put_rows(kn_ctx *ctx, points *p, const kn_curves *c, ptrdiff_t 
         kn_response_name(&p->w->model->space, p->w->response[j], name, sizeof name);
         KN_TRY(begin_row(ctx, p, first + i));
         KN_TRY(kn_table_writer_text(ctx, p->table, name));
-        KN_TRY(kn_table_writer_number(ctx, p->table, value_of(p, c, i, j, z)));
+        KN_TRY(kn_table_writer_number(ctx, p->table, kn_centiles_at_z(p->w, c, i, j, z)));
         KN_TRY(kn_table_writer_number(ctx, p->table, z));
         KN_TRY(kn_table_writer_number(ctx, p->table, 100 * kn_normal_cdf(z)));
         KN_TRY(kn_table_writer_end_row(ctx, p->table));
@@ -149,7 +140,7 @@ static kn_status put_volume(kn_ctx *ctx, points *p, const kn_curves *c, ptrdiff_
     kn_status status;
     for (ptrdiff_t j = 0; j < p->w->S; j++) {
         double z = z_of(p, first + i, j);
-        p->row[0][p->w->response[j]] = (float)value_of(p, c, i, j, z);
+        p->row[0][p->w->response[j]] = (float)kn_centiles_at_z(p->w, c, i, j, z);
         p->row[1][p->w->response[j]] = (float)z;
     }
     for (int k = 0; k < N_MAPS; k++)
@@ -165,8 +156,9 @@ static kn_status put_people(kn_ctx *ctx, points *p)
     kn_status status = KN_OK;
     const kn_centiles_work *w = p->w;
     kn_curves c = kn_centiles_curves(w);
+    c.few = true;
     ptrdiff_t n = p->raw.rows;
-    ptrdiff_t batch = (ptrdiff_t)(BATCH_BYTES / (3.0 * sizeof(double) * (double)w->S)) + 1;
+    ptrdiff_t batch = kn_centiles_batch(w->S);
     kn_view all = kn_view_cols(p->raw.data, n, p->raw.cols);
     for (ptrdiff_t first = 0; first < n; first += batch) {
         ptrdiff_t rows = n - first < batch ? n - first : batch;

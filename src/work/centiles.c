@@ -14,7 +14,7 @@
 
 const char *const kn_bands_name[] = {"none", "model", "jackknife"};
 
-static void clear(kn_centiles_work *w)
+void kn_centiles_clear(kn_centiles_work *w)
 {
     kn_grid_clear(&w->grid);
     kn_mat_clear(&w->raw);
@@ -190,7 +190,7 @@ static double people_behind(const kn_model *m, ptrdiff_t kept)
     return m->layer.nu > 0 ? fmin(n, m->layer.nu + 1) : n;
 }
 
-static kn_status prepare_laws(kn_ctx *ctx, kn_centiles_work *w)
+kn_status kn_centiles_laws(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
     const kn_layer *l = &w->model->layer;
@@ -223,6 +223,13 @@ kn_centile_value kn_centiles_value(const kn_centiles_work *w, const kn_curves *c
                            .n = people_behind(w->model, w->kept[j])};
     return (kn_centile_value){kn_at(c->mean, i, j) + sqrt(v + noise) * t,
                               w->bands == KN_BANDS_NONE ? NAN : kn_band_half(&parts)};
+}
+
+double kn_centiles_at_z(const kn_centiles_work *w, const kn_curves *c, ptrdiff_t i, ptrdiff_t j,
+                        double z)
+{
+    double sd = sqrt(kn_at(c->var, i, j) + kn_at(c->noise, i, j));
+    return kn_at(c->mean, i, j) + sd * kn_layer_inverse(&w->model->layer, kn_centiles_law(w, j), z);
 }
 
 /* ---- the work ---------------------------------------------------------------------------------
@@ -275,7 +282,7 @@ static kn_status prepare(kn_ctx *ctx, kn_centiles_work *w)
     KN_TRY(take_centiles(ctx, w));
     KN_TRY(choose_bands(ctx, w));
     KN_TRY(choose_responses(ctx, w));
-    KN_TRY(prepare_laws(ctx, w));
+    KN_TRY(kn_centiles_laws(ctx, w));
     w->info.responses = w->S;
     w->info.curves = w->grid.curves;
     w->info.values = w->grid.values;
@@ -335,7 +342,7 @@ kn_status kn_centiles(kn_ctx *ctx, const kn_model *model, kn_data *training, kn_
     } else {
         kn_info_give(info, &w.info, sizeof w.info);
     }
-    clear(&w);
+    kn_centiles_clear(&w);
     kn_resources_put(ctx, before);
     return status;
 }

@@ -72,6 +72,20 @@ typedef struct kn_centile_value {
 kn_centile_value kn_centiles_value(const kn_centiles_work *w, const kn_curves *c, ptrdiff_t first,
                                    ptrdiff_t i, ptrdiff_t j, int k);
 
+/* The value at point i of the curves that has this z. */
+double kn_centiles_at_z(const kn_centiles_work *w, const kn_curves *c, ptrdiff_t i, ptrdiff_t j,
+                        double z);
+/* Points that are made at a time. */
+static inline ptrdiff_t kn_centiles_batch(ptrdiff_t S)
+{
+    enum { BYTES = 1 << 26 };
+    return (ptrdiff_t)(BYTES / (3.0 * sizeof(double) * (double)S)) + 1;
+}
+
+/* law, t and kurt, when responses and centiles are known. */
+kn_status kn_centiles_laws(kn_ctx *ctx, kn_centiles_work *w);
+void kn_centiles_clear(kn_centiles_work *w); /* {0} is fine */
+
 /* The training people, chosen as the model remembers them; and J of the means at w->raw, from fits
  * without each fold of them. */
 kn_status kn_jackknife_read(kn_ctx *ctx, const kn_centiles_work *w, kn_data **out);

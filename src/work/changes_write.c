@@ -10,6 +10,7 @@
 #include "model/info_json.h"
 #include "model/shareable.h"
 #include "work/changes.h"
+#include "work/provenance.h"
 
 enum { PATH = 4096, FILES = 3 };
 static const char *const FILE_NAMES[FILES] = {"change.tsv", "reference.json", "summary.json"};
@@ -128,13 +129,13 @@ static json_t *warnings_json(const kn_changes *c)
     return list;
 }
 
-static json_t *summary_json(const kn_changes *c, const char *line)
+static json_t *summary_json(const kn_changes *c, const char *line, json_t *hash)
 {
     const kn_change_info *i = c->info;
     ptrdiff_t moved = 0;
     for (ptrdiff_t k = 0; k < c->visits->n_pairs; k++)
         moved += c->visits->pair[k].moved;
-    return json_pack("{s:o s:I s:I s:I s:I s:I s:I s:I s:o s:{s:I s:I s:o} s:o}", "command",
+    return json_pack("{s:o s:I s:I s:I s:I s:I s:I s:I s:o s:{s:I s:I s:o} s:o s:{s:o}}", "command",
                      text_json(line), "people", (json_int_t)i->people, "pairs",
                      (json_int_t)i->pairs, "one_visit", (json_int_t)i->one_visit, "responses",
                      (json_int_t)i->responses, "different_sites", (json_int_t)moved,
@@ -143,7 +144,7 @@ static json_t *summary_json(const kn_changes *c, const char *line)
                      "changed", "with_p", (json_int_t)i->with_p, "p_at_most_05",
                      (json_int_t)i->below, "expected",
                      kn_json_number(i->smallest_p > 0.05 ? 0 : 0.05 * (double)i->with_p),
-                     "warnings", warnings_json(c));
+                     "warnings", warnings_json(c), "hashes", "model", hash);
 }
 
 static kn_status write_json(kn_ctx *ctx, const kn_changes *c, int file, json_t *j,
@@ -186,12 +187,14 @@ kn_status kn_changes_write(kn_ctx *ctx, const kn_changes *c, const kn_write_opti
 {
     kn_status status;
     char *line = NULL;
+    json_t *hash;
     KN_TRY(save_model(ctx, c, options));
     KN_TRY(write_table(ctx, c, options));
     KN_TRY(write_json(ctx, c, 1, reference_json(c), options));
     if (c->options && !c->data->in_memory)
         KN_TRY(kn_command_line(ctx, c->options, &line));
-    KN_TRY(write_json(ctx, c, 2, summary_json(c, line), options));
+    KN_TRY(kn_model_hash_json(ctx, c->model, &hash));
+    KN_TRY(write_json(ctx, c, 2, summary_json(c, line, hash), options));
 out:
     kn_free(line);
     return status;

@@ -190,7 +190,7 @@ out:
 static kn_status run(kn_ctx *ctx, work *w)
 {
     kn_status status;
-    KN_TRY(kn_scored_open(ctx, w->s.scored, &w->scored));
+    KN_TRY(kn_scored_open(ctx, w->s.scored, &kn_scored_by_score, &w->scored));
     KN_TRY(kn_membership_new(ctx, &w->s, &w->scored, &w->members));
     ptrdiff_t G = w->members.levels.n;
     w->inputs[0] = kn_table_path(w->scored.people);

@@ -132,20 +132,29 @@ static bool has_column(const kn_people_sheet *sheet, int k)
     return k == LABEL ? sheet->scores->scored : k == MAPS ? sheet->maps != NULL : true;
 }
 
-/* A covariate that is called as one of ours is `used_why`. */
+bool kn_people_ours(const char *name)
+{
+    for (int k = 0; k < N_FIXED; k++)
+        if (strcmp(FIXED[k], name) == 0)
+            return true;
+    return false;
+}
+
+void kn_people_covariate(const char *name, char out[KN_PEOPLE_NAME])
+{
+    snprintf(out, KN_PEOPLE_NAME, "%s%s", kn_people_ours(name) ? "used_" : "", name);
+}
+
 static kn_status header(kn_ctx *ctx, const kn_people_sheet *sheet, kn_table_writer *w)
 {
     kn_status status = KN_OK;
     const kn_recipe *r = &sheet->model->recipe;
-    char name[KN_LEVEL_SIZE + 8];
+    char name[KN_PEOPLE_NAME];
     for (int k = 0; k < N_FIXED; k++)
         if (has_column(sheet, k))
             KN_TRY(kn_table_writer_text(ctx, w, FIXED[k]));
     for (ptrdiff_t k = 0; k < r->n; k++) {
-        bool ours = false;
-        for (int f = 0; f < N_FIXED; f++)
-            ours = ours || strcmp(FIXED[f], r->column[k].name) == 0;
-        snprintf(name, sizeof name, "%s%s", ours ? "used_" : "", r->column[k].name);
+        kn_people_covariate(r->column[k].name, name);
         KN_TRY(kn_table_writer_text(ctx, w, name));
     }
     KN_TRY(kn_table_writer_end_row(ctx, w));

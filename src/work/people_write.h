@@ -21,6 +21,11 @@ typedef enum kn_people_row { KN_PEOPLE_HEADER, KN_PEOPLE_USED, KN_PEOPLE_DROPPED
 kn_status kn_people_line(kn_ctx *ctx, const kn_people_sheet *sheet, kn_people_row which,
                          ptrdiff_t i, char **line);
 
+/* What a covariate is called there: `used_why` if its name is one of ours. */
+enum { KN_PEOPLE_NAME = KN_LEVEL_SIZE + 8 };
+bool kn_people_ours(const char *name);
+void kn_people_covariate(const char *name, char out[KN_PEOPLE_NAME]);
+
 kn_status kn_people_check(kn_ctx *ctx, const char *dir, const kn_write_options *options);
 kn_status kn_people_write(kn_ctx *ctx, const kn_people_sheet *sheet, const char *dir,
                           const kn_write_options *options);

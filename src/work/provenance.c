@@ -8,6 +8,7 @@
 #include "base/command_line.h"
 #include "base/hash.h"
 #include "io/source.h"
+#include "model/file.h"
 
 /* ---- hashes ------------------------------------------------------------------------------------
  */
@@ -75,12 +76,20 @@ static json_t *file_json(kn_ctx *ctx, const char *path)
     return path && file_hash(ctx, path, &h) == KN_OK ? hash_text("xxh64", h) : json_null();
 }
 
-static json_t *hashes_json(kn_ctx *ctx, const kn_provenance *from)
+kn_status kn_model_hash_json(kn_ctx *ctx, const kn_model *model, json_t **out)
+{
+    uint64_t h = 0;
+    kn_status status = model ? kn_model_hash(ctx, model, &h) : KN_OK;
+    *out = status == KN_OK && model ? hash_text("xxh64", h) : json_null();
+    return status;
+}
+
+static json_t *hashes_json(kn_ctx *ctx, const kn_provenance *from, json_t *model)
 {
     const kn_data *d = from->data;
     json_t *responses = kn_values_hashed(d) ? hash_text("xxh64-values", from->values)
                                             : file_json(ctx, d->responses_path);
-    return json_pack("{s:o s:o s:o}", "model", file_json(ctx, from->s->model), "covariates",
+    return json_pack("{s:o s:o s:o}", "model", model, "covariates",
                      file_json(ctx, d->covariates_path), "responses", responses);
 }
 
@@ -118,10 +127,13 @@ static void add_warnings(json_t *list, const kn_warnings *w)
     }
 }
 
-static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, json_t *summary)
+static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, const kn_model *model,
+                                json_t *summary)
 {
-    json_t *command, *warnings = json_array(), *dropped = kn_attendance_json(from->attendance);
+    json_t *command, *hash, *warnings = json_array(),
+                            *dropped = kn_attendance_json(from->attendance);
     kn_status status = command_json(ctx, from, &command);
+    kn_status hashed = kn_model_hash_json(ctx, model, &hash);
     add_warnings(warnings, &from->data->warnings);
     add_warnings(warnings, from->warnings);
     json_object_set_new(json_object_get(summary, "counts"), "dropped",
@@ -129,10 +141,12 @@ static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, json_t *
     bool failed = from->warnings->lost || from->data->warnings.lost || !dropped;
     failed |= json_object_set_new(summary, "warnings", warnings) != 0;
     failed |= json_object_set_new(summary, "command", command) != 0;
-    failed |= json_object_set_new(summary, "hashes", hashes_json(ctx, from)) != 0;
+    failed |= json_object_set_new(summary, "hashes", hashes_json(ctx, from, hash)) != 0;
     failed |= json_object_set_new(summary, "label", text_json(from->s->label)) != 0;
     failed |= json_object_set_new(summary, "matched_by", matched_json(from->data)) != 0;
     failed |= json_object_set_new(summary, "dropped", dropped) != 0;
+    if (status == KN_OK)
+        status = hashed;
     if (status == KN_OK && failed)
         status = kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
     return status;
@@ -144,7 +158,7 @@ kn_status kn_summary_make(kn_ctx *ctx, kn_scores *s, const kn_provenance *from)
     s->summary = kn_scores_summary(s);
     if (!s->summary)
         return kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
-    KN_TRY(add_provenance(ctx, from, s->summary));
+    KN_TRY(add_provenance(ctx, from, s->model, s->summary));
     s->json = json_dumps(s->summary, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     if (!s->json)
         status = kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");

@@ -22,6 +22,9 @@ kn_status kn_values_hash(kn_ctx *ctx, kn_view Y, uint64_t before, uint64_t *out)
 /* Are the values hashed, and not the file? Tables are: they are small, and their file says more. */
 bool kn_values_hashed(const kn_data *data);
 
+/* "xxh64:28192758c5b520c3" of the model's file, which need not be written yet; null: no model. */
+kn_status kn_model_hash_json(kn_ctx *ctx, const kn_model *model, json_t **out);
+
 /* summary.json, as JSON and as text, after kn_scores_finish. */
 kn_status kn_summary_make(kn_ctx *ctx, kn_scores *s, const kn_provenance *from);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "data/columns.h"
 #include "data/words.h"
@@ -13,16 +14,23 @@
 
 enum { PATH = 4096 };
 
+const kn_scored_kind kn_scored_by_score = {
+    "score", "people.tsv", "z", {"participant_id", NULL, NULL}, true};
+const kn_scored_kind kn_scored_by_change = {
+    "change", "change.tsv", "change_z", {"person", "visit1", "visit2"}, false};
+
 /* ---- which files -------------------------------------------------------------------------------
  */
 
 /* "z.EXT", or "z_lh.EXT" and so on of a hemisphere, as maps are named. */
-static bool is_z(const char *name)
+static bool is_z(const kn_scored *s, const char *name)
 {
-    static const char *const heads[] = {"z.", "z_lh.", "z_rh.", "z_1.", "z_2."};
+    static const char *const sides[] = {".", "_lh.", "_rh.", "_1.", "_2."};
+    size_t n = strlen(s->kind->map);
     bool head = false;
-    for (size_t k = 0; k < sizeof heads / sizeof *heads; k++)
-        head = head || strncmp(name, heads[k], strlen(heads[k])) == 0;
+    for (size_t k = 0; k < sizeof sides / sizeof *sides; k++)
+        head = head || (strncmp(name, s->kind->map, n) == 0 &&
+                        strncmp(name + n, sides[k], strlen(sides[k])) == 0);
     return head &&
            (kn_path_ends(name, ".csv") || kn_path_ends(name, ".npy") || kn_image_is_name(name));
 }
@@ -35,8 +43,8 @@ static kn_status consider(kn_ctx *ctx, kn_scored *s, const char *name, size_t le
     kn_status status = kn_text_copy(ctx, name, length, &copy);
     if (status != KN_OK)
         return status;
-    if (!is_z(copy) || ++*found > KN_PARTS) {
-        if (is_z(copy))
+    if (!is_z(s, copy) || ++*found > KN_PARTS) {
+        if (is_z(s, copy))
             kn_listing_add(list, copy);
         kn_free(copy);
         return KN_OK;
@@ -54,8 +62,9 @@ static kn_status consider(kn_ctx *ctx, kn_scored *s, const char *name, size_t le
 static bool is_whole(const kn_scored *s, int found)
 {
     const char *a = strchr(s->tail[0], '.'), *b = found == 2 ? strchr(s->tail[1], '.') : NULL;
-    bool side = s->tail[0][1] == '_';
-    return found == 1 ? !side : found == 2 && side && s->tail[1][1] == '_' && strcmp(a, b) == 0;
+    size_t n = strlen(s->kind->map); /* where a side begins */
+    bool side = s->tail[0][n] == '_';
+    return found == 1 ? !side : found == 2 && side && s->tail[1][n] == '_' && strcmp(a, b) == 0;
 }
 
 static kn_status look_into(kn_ctx *ctx, kn_scored *s, int *found, kn_listing *list)
@@ -77,7 +86,7 @@ static kn_status find_files(kn_ctx *ctx, kn_scored *s)
     ptrdiff_t maps = kn_table_find(s->people, "maps");
     kn_listing list = {.most = KN_NAMES_LISTED};
     int found = 0;
-    s->split = maps >= 0;
+    s->split = s->kind->attended && maps >= 0;
     if (s->split)
         for (const char *m = kn_table_cell(s->people, s->row[0], maps); *m;) {
             size_t length = strcspn(m, ",");
@@ -87,8 +96,8 @@ static kn_status find_files(kn_ctx *ctx, kn_scored *s)
     else
         KN_TRY(look_into(ctx, s, &found, &list));
     if (found == 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: there are no z maps, expected a folder of score",
-                         s->dir);
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: there are no z maps, expected a folder of %s",
+                         s->dir, s->kind->command);
     else if (!is_whole(s, found))
         status = kn_fail(ctx, KN_ERR_DATA,
                          "%s: z maps are %s, expected one file, or one for each hemisphere", s->dir,
@@ -187,22 +196,50 @@ out:
 /* ---- the folder --------------------------------------------------------------------------------
  */
 
+/* "c01", of a pair "c01_ses-1_ses-2". */
+static kn_status make_id(kn_ctx *ctx, const kn_scored *s, ptrdiff_t row, char **out)
+{
+    const char *text[3] = {"", "", ""};
+    size_t n = 0, at = 0;
+    int parts = 0;
+    void *memory;
+    for (; parts < 3 && s->kind->part[parts]; parts++) {
+        ptrdiff_t col = kn_table_find(s->people, s->kind->part[parts]);
+        text[parts] = kn_table_cell(s->people, row, col);
+        n += strlen(text[parts]) + 1;
+    }
+    kn_status status = kn_alloc(ctx, (ptrdiff_t)n, 1, &memory);
+    *out = memory;
+    for (int k = 0; k < parts && status == KN_OK; k++)
+        at += (size_t)snprintf(*out + at, n - at, "%s%s", k ? "_" : "", text[k]);
+    return status;
+}
+
 static kn_status read_people(kn_ctx *ctx, kn_scored *s)
 {
-    static const char why[] = "which score writes";
     kn_status status;
-    char path[PATH];
-    if (snprintf(path, PATH, "%s/people.tsv", s->dir) >= PATH)
+    char path[PATH], why[64];
+    ptrdiff_t use = -1;
+    void *memory;
+    if (snprintf(path, PATH, "%s/%s", s->dir, s->kind->table) >= PATH)
         return kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", s->dir);
+    snprintf(why, sizeof why, "which %s writes", s->kind->command);
     KN_TRY(kn_table_read(ctx, path, &s->people));
-    ptrdiff_t use = kn_table_find(s->people, "status");
-    s->id_col = kn_table_find(s->people, "participant_id");
-    if (s->id_col < 0 || use < 0)
-        return kn_column_unknown(ctx, s->people, use < 0 ? "status" : "participant_id", why);
-    KN_TRY(kn_alloc_i(ctx, kn_table_rows(s->people), &s->row));
-    for (ptrdiff_t i = 0; i < kn_table_rows(s->people); i++)
-        if (strcmp(kn_table_cell(s->people, i, use), "used") == 0)
-            s->row[s->n++] = i;
+    for (int k = 0; k < 3 && s->kind->part[k]; k++)
+        if (kn_table_find(s->people, s->kind->part[k]) < 0)
+            return kn_column_unknown(ctx, s->people, s->kind->part[k], why);
+    if (s->kind->attended && (use = kn_table_find(s->people, "status")) < 0)
+        return kn_column_unknown(ctx, s->people, "status", why);
+    ptrdiff_t rows = kn_table_rows(s->people);
+    KN_TRY(kn_alloc_i(ctx, rows, &s->row));
+    KN_TRY(kn_alloc(ctx, rows, sizeof(char *), &memory));
+    s->id = memory;
+    for (ptrdiff_t i = 0; i < rows; i++) {
+        if (use >= 0 && strcmp(kn_table_cell(s->people, i, use), "used") != 0)
+            continue;
+        KN_TRY(make_id(ctx, s, i, &s->id[s->n]));
+        s->row[s->n++] = i;
+    }
     if (s->n == 0)
         status = kn_fail(ctx, KN_ERR_DATA, "%s: nobody was used", path);
 out:
@@ -248,8 +285,8 @@ static kn_status check_file(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i)
     ptrdiff_t maps = s->split ? 1 : s->n;
     KN_TRY(path_of(ctx, s, i, 0, path));
     if (rows_of(f) != maps)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: %td maps, expected %td as in people.tsv", path,
-                       rows_of(f), maps);
+        return kn_fail(ctx, KN_ERR_DATA, "%s: %td maps, expected %td as in %s", path, rows_of(f),
+                       maps, s->kind->table);
     if (width_of(f) < 1)
         return kn_fail(ctx, KN_ERR_DATA, "%s: there are no responses", path);
     if (i > 0 && f->images)
@@ -261,19 +298,19 @@ static kn_status check_file(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i)
     for (ptrdiff_t k = 0; f->table && k < maps; k++) {
         const char *id = kn_table_cell(f->table, k, 0), *expected = kn_scored_id(s, i + k);
         if (strcmp(id, expected) != 0)
-            return kn_fail(ctx, KN_ERR_DATA,
-                           "%s line %td: %s is '%s', expected '%s' as in people.tsv", path,
-                           kn_table_line(f->table, k), kn_clipped(kn_table_name(f->table, 0)).text,
-                           kn_clipped(id).text, kn_clipped(expected).text);
+            return kn_fail(ctx, KN_ERR_DATA, "%s line %td: %s is '%s', expected '%s' as in %s",
+                           path, kn_table_line(f->table, k),
+                           kn_clipped(kn_table_name(f->table, 0)).text, kn_clipped(id).text,
+                           kn_clipped(expected).text, s->kind->table);
     }
 out:
     return status;
 }
 
-kn_status kn_scored_open(kn_ctx *ctx, const char *dir, kn_scored *out)
+kn_status kn_scored_open(kn_ctx *ctx, const char *dir, const kn_scored_kind *kind, kn_scored *out)
 {
     kn_status status;
-    *out = (kn_scored){.dir = dir};
+    *out = (kn_scored){.dir = dir, .kind = kind};
     KN_TRY(read_people(ctx, out));
     KN_TRY(find_files(ctx, out));
     KN_TRY(open_file(ctx, out, 0, &out->file));
@@ -292,13 +329,14 @@ void kn_scored_clear(kn_scored *s)
     for (int k = 0; k < KN_PARTS; k++)
         kn_free(s->tail[k]);
     kn_free(s->row);
+    kn_names_free(s->id, s->n);
     kn_table_free(s->people);
     *s = (kn_scored){0};
 }
 
 const char *kn_scored_id(const kn_scored *s, ptrdiff_t i)
 {
-    return kn_table_cell(s->people, s->row[i], s->id_col);
+    return s->id[i];
 }
 
 kn_status kn_scored_z(kn_ctx *ctx, kn_scored *s, ptrdiff_t i, float *z)
@@ -306,15 +344,47 @@ kn_status kn_scored_z(kn_ctx *ctx, kn_scored *s, ptrdiff_t i, float *z)
     kn_status status = KN_OK;
     kn_zfile *f = &s->file;
     ptrdiff_t row = s->split ? 0 : i, T = s->space.T;
-    if (s->split && i > 0) {
+    if (s->split && i != s->of) {
         close_file(f);
+        s->of = -1;
         KN_TRY(open_file(ctx, s, i, f));
         KN_TRY(check_file(ctx, s, i));
+        s->of = i;
     }
     if (f->images)
         KN_TRY(kn_images_read_rows(ctx, f->images, row, 1, NULL, T, z));
     else
         KN_TRY(f->table ? read_table_row(ctx, f, row, T, z) : read_array_row(ctx, f, row, T, z));
 out:
+    return status;
+}
+
+/* DIR/NAME and what stands behind the name of the maps: ".nii.gz", "_lh.func.gii". */
+kn_status kn_scored_single(kn_ctx *ctx, const kn_scored *s, const char *name, bool *found,
+                           float *values)
+{
+    kn_status status = KN_OK;
+    char both[KN_PARTS * PATH];
+    size_t at = 0;
+    kn_images *images = NULL;
+    *found = s->space.kind == KN_SPACE_IMAGE;
+    for (int k = 0; *found && k < s->parts; k++) {
+        const char *tail = s->tail[k] + strlen(s->kind->map);
+        char *path = both + at + (k > 0);
+        int n = snprintf(path, PATH, "%s/%s%s", s->dir, name, tail);
+        if (n >= PATH - 1)
+            return kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", s->dir);
+        *found = access(path, F_OK) == 0;
+        if (k > 0)
+            both[at] = ',';
+        at += (size_t)n + (k > 0);
+    }
+    if (!*found)
+        return KN_OK;
+    KN_TRY(kn_images_open(ctx, both, 0, &images));
+    KN_TRY(kn_geometry_compare(ctx, both, kn_images_geometry(images), s->dir, &s->space.geometry));
+    KN_TRY(kn_images_read_rows(ctx, images, 0, 1, NULL, s->space.T, values));
+out:
+    kn_images_free(images);
     return status;
 }

@@ -55,9 +55,12 @@ s = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
 check "the reference tells what it is" test "$(json all/reference.json \
     's["people"], s["pairs"], s["formula"], -1 <= s["gamma"] < 0, s["s0"] > 0, s["of"], s["interval"], s["threshold"]')" = \
     "(20, 20, 'conditional', True, True, 'group=control', {'column': 'age', 'least': 1.5, 'largest': 1.5}, 1.96)"
+works "the same model scores" score model.safetensors -c train.csv -y train.csv -o scored
 check "the summary has counts, warnings and the line that does it again" test "$(json all/summary.json \
     's["people"], s["pairs"], s["one_visit"], s["responses"], s["changed"]["with_p"], len(s["warnings"]), s["command"]')" = \
     "(23, 25, 1, 24, 5, 1, 'kronorm change model.safetensors --covariates visits.csv --person participant_id --visit session --responses visits.csv --reference group=control --output all')"
+check "... and says by which model" test "$(json all/summary.json 's["hashes"]["model"]')" = \
+    "$(json scored/summary.json 's["hashes"]["model"]')"
 
 works "predict of every visit" predict model.safetensors -c visits.csv --session session --unseen prior -o predicted
 oracle() { PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$here/../python/change_oracle.py" "$@"; }

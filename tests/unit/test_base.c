@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/arena.h"
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/processors.h"
@@ -318,11 +319,53 @@ static void a_checksum_does_not_depend_on_how_bytes_are_cut(void **state)
         }
 }
 
+/* Whatever was asked for, and however far it got, one call takes all of it back. */
+static void an_arena_goes_all_at_once(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_arena arena = {0};
+    size_t before = kn_memory_now(ctx);
+    const char *text, *printed;
+    double *d;
+    float *f;
+    ptrdiff_t *index;
+    void *none = &arena;
+    char given[] = "a text";
+    assert_ok(ctx, kn_arena_d(ctx, &arena, 1000, &d));
+    assert_ok(ctx, kn_arena_f(ctx, &arena, 3, &f));
+    assert_ok(ctx, kn_arena_i(ctx, &arena, 5, &index));
+    assert_ok(ctx, kn_arena_text(ctx, &arena, given, &text));
+    assert_ok(ctx, kn_arena_print(ctx, &arena, &printed, "%s and %d", given, 17));
+    assert_ok(ctx, kn_arena_alloc(ctx, &arena, 0, 8, &none));
+    assert_null(none);
+    for (int i = 0; i < 1000; i++)
+        assert_true(d[i] == 0);
+    assert_true((uintptr_t)d % _Alignof(max_align_t) == 0);
+    given[0] = 'b'; /* it was copied */
+    assert_string_equal(text, "a text");
+    assert_string_equal(printed, "a text and 17");
+    assert_ok(ctx, kn_arena_text(ctx, &arena, NULL, &text));
+    assert_null(text);
+    assert_refused(ctx, kn_arena_alloc(ctx, &arena, PTRDIFF_MAX / 4, 8, &none), KN_ERR_MEMORY,
+                   "too many");
+    assert_null(none);
+    kn_fail_allocation(ctx, 1);
+    assert_int_equal(kn_arena_d(ctx, &arena, 10, &d), KN_ERR_MEMORY);
+    kn_fail_allocation(ctx, 0);
+    assert_true(kn_memory_now(ctx) > before);
+    kn_arena_clear(&arena);
+    assert_true(kn_memory_now(ctx) == before);
+    kn_arena_clear(&arena);
+    kn_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_numbers_are_the_same_everywhere),
         cmocka_unit_test(a_checksum_does_not_depend_on_how_bytes_are_cut),
+        cmocka_unit_test(an_arena_goes_all_at_once),
         cmocka_unit_test(normal_numbers_have_unit_moments),
         cmocka_unit_test(a_permutation_holds_every_index_once),
         cmocka_unit_test(an_impossible_size_is_a_sentence),
