@@ -27,9 +27,9 @@ typedef struct parser {
     int depth;
     bool in_array, in_data, in_table, in_label;
     long key; /* of the label that is open ... */
-    char label[4];
-    int label_length;   /* ... and how its name begins */
-    kn_gifti_form form; /* of the array that is open */
+    char *label;
+    ptrdiff_t label_length, label_room; /* ... and its name so far */
+    kn_gifti_form form;                 /* of the array that is open */
     char *text;
     ptrdiff_t length, room;
     kn_gifti *out;
@@ -181,14 +181,26 @@ static void start_label(parser *p, const char **attributes)
     p->label_length = 0;
 }
 
-/* Its name is nothing but '???'. */
-static void end_label(parser *p)
+/* Keeps it; '???' is what no vertex is of. */
+static kn_status end_label(parser *p)
 {
-    if (p->label_length == 3 && memcmp(p->label, "???", 3) == 0) {
+    void *labels = p->out->label;
+    char *name = NULL;
+    kn_status status;
+    p->in_label = false;
+    const size_t n = (size_t)p->label_length;
+    KN_TRY(
+        kn_grow(p->x.ctx, p->out->labels + 1, sizeof *p->out->label, &labels, &p->out->label_room));
+    KN_TRY(kn_text_copy(p->x.ctx, n > 0 ? p->label : "", n, &name));
+    if (strcmp(name, "???") == 0) {
         p->out->has_unknown = true;
         p->out->unknown = p->key;
     }
-    p->in_label = false;
+out:
+    p->out->label = labels;
+    if (status == KN_OK)
+        p->out->label[p->out->labels++] = (kn_gifti_label){.key = p->key, .name = name};
+    return status;
 }
 
 static void XMLCALL on_start(void *self, const char *name, const char **attributes)
@@ -215,23 +227,30 @@ static void XMLCALL on_start(void *self, const char *name, const char **attribut
         start_label(p, attributes);
 }
 
+/* Puts n characters and a 0 behind those that are there. */
+static kn_status append(const parser *p, const char *text, int n, char **to, ptrdiff_t *length,
+                        ptrdiff_t *size)
+{
+    void *room = *to;
+    kn_status status = kn_grow(p->x.ctx, *length + n + 1, 1, &room, size);
+    *to = room;
+    if (status != KN_OK)
+        return status;
+    memcpy(*to + *length, text, (size_t)n);
+    *length += n;
+    (*to)[*length] = '\0';
+    return KN_OK;
+}
+
 static void XMLCALL on_text(void *self, const char *text, int n)
 {
     parser *p = self;
-    for (int i = 0; p->in_label && i < n && p->label_length < (int)sizeof p->label; i++)
-        p->label[p->label_length++] = text[i];
-    if (p->x.status != KN_OK || !p->in_data)
+    if (p->x.status != KN_OK || !(p->in_data || p->in_label))
         return;
-    void *room = p->text;
-    kn_status status = kn_grow(p->x.ctx, p->length + n + 1, 1, &room, &p->room);
-    p->text = room;
-    if (status != KN_OK) {
+    kn_status status = p->in_label ? append(p, text, n, &p->label, &p->label_length, &p->label_room)
+                                   : append(p, text, n, &p->text, &p->length, &p->room);
+    if (status != KN_OK)
         kn_xml_stop(&p->x, status);
-        return;
-    }
-    memcpy(p->text + p->length, text, (size_t)n);
-    p->length += n;
-    p->text[p->length] = '\0';
 }
 
 static void XMLCALL on_end(void *self, const char *name)
@@ -242,19 +261,18 @@ static void XMLCALL on_end(void *self, const char *name)
         return;
     if (p->depth == AT_DATA)
         p->in_data = false;
-    if (p->depth == AT_DATA && p->in_label)
-        end_label(p);
+    kn_status status = p->depth == AT_DATA && p->in_label ? end_label(p) : KN_OK;
     if (p->depth == AT_ARRAY && p->in_array) {
         char none[1] = "";
-        kn_status status = kn_gifti_decode(p->x.ctx, p->x.name, p->out->count, p->others, &p->form,
-                                           p->length > 0 ? p->text : none, p->length,
-                                           &p->out->array[p->out->count - 1]);
+        status = kn_gifti_decode(p->x.ctx, p->x.name, p->out->count, p->others, &p->form,
+                                 p->length > 0 ? p->text : none, p->length,
+                                 &p->out->array[p->out->count - 1]);
         kn_free(p->form.external);
         p->form.external = NULL;
         p->in_array = false;
-        if (status != KN_OK)
-            kn_xml_stop(&p->x, status);
     }
+    if (status != KN_OK)
+        kn_xml_stop(&p->x, status);
     p->depth--;
 }
 
@@ -331,6 +349,7 @@ kn_status kn_gifti_read_source(kn_ctx *ctx, const kn_source *source, bool others
     status = feed(&p);
     XML_ParserFree(p.x.xml);
     kn_free(p.text);
+    kn_free(p.label);
     kn_free(p.form.external);
     if (status != KN_OK)
         kn_gifti_clear(out);
@@ -354,6 +373,9 @@ void kn_gifti_clear(kn_gifti *gifti)
     for (ptrdiff_t i = 0; i < gifti->count; i++)
         kn_free(gifti->array[i].data);
     kn_free(gifti->array);
+    for (ptrdiff_t i = 0; i < gifti->labels; i++)
+        kn_free(gifti->label[i].name);
+    kn_free(gifti->label);
     *gifti = (kn_gifti){0};
 }
 

@@ -18,9 +18,16 @@ typedef struct kn_gifti_array {
     void *data;       /* in this machine's byte order, row after row */
 } kn_gifti_array;
 
+typedef struct kn_gifti_label {
+    long key;
+    char *name;
+} kn_gifti_label;
+
 typedef struct kn_gifti {
     ptrdiff_t count, room;
     kn_gifti_array *array;
+    ptrdiff_t labels, label_room; /* of its table; those whose key is a number */
+    kn_gifti_label *label;
     bool has_unknown; /* the table of labels has one that is '???', whose key is this */
     long unknown;
 } kn_gifti;

@@ -18,10 +18,18 @@ typedef struct piece { /* bytes on their way to the writer */
     char bytes[1024];
 } piece;
 
+/* The one way to the writer. */
+static void give(kn_html *h, const char *bytes, ptrdiff_t n)
+{
+    if (h->status == KN_OK && n > 0)
+        h->status = kn_writer_write(h->ctx, h->file, bytes, n);
+    if (h->status == KN_OK)
+        h->bytes += n;
+}
+
 static void flush(piece *p)
 {
-    if (p->h->status == KN_OK && p->n > 0)
-        p->h->status = kn_writer_write(p->h->ctx, p->h->file, p->bytes, p->n);
+    give(p->h, p->bytes, p->n);
     p->n = 0;
 }
 
@@ -103,8 +111,7 @@ static void put_text(piece *p, uint32_t c)
 
 void kn_html_raw(kn_html *h, const char *mark_up)
 {
-    if (h->status == KN_OK)
-        h->status = kn_writer_write(h->ctx, h->file, mark_up, (ptrdiff_t)strlen(mark_up));
+    give(h, mark_up, (ptrdiff_t)strlen(mark_up));
 }
 
 void kn_html_print(kn_html *h, const char *format, ...)

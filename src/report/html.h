@@ -10,6 +10,7 @@ typedef struct kn_html {
     kn_ctx *ctx;
     kn_writer *file; /* lent */
     kn_status status;
+    ptrdiff_t bytes; /* written so far */
 } kn_html;
 
 /* Mark-up of our own, as it is; with a format for numbers and words of our own, never for a text

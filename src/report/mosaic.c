@@ -5,7 +5,7 @@
 
 #include "report/lettering.h"
 
-enum { PLAIN = 150, DARKEST = 24, LIGHTEST = 224 }; /* greys of the ground */
+enum { PLAIN = 150, DARKEST = 24, LIGHTEST = 192 }; /* greys of the ground */
 enum { THUMB = 90 };                                /* pixels along the longer side, about */
 static const double OBLIQUE = 5;                    /* degrees */
 
@@ -35,14 +35,16 @@ out:
     return status;
 }
 
-/* "L z -40 R" under a slice, or as much of it as there is room for. */
-static void label(const kn_mosaic *m, const kn_mosaic_tile *t, kn_picture_table *table)
+/* "z -40" under a slice, or as much of it as there is room for; "L" and "R" at the first of a row.
+ */
+static void label(const kn_mosaic *m, int k, kn_picture_table *table)
 {
+    const kn_mosaic_tile *t = &m->tile[k];
     const int axis = kn_mosaic_plane_of[t->plane].through;
     const ptrdiff_t y = t->y + t->height + 2;
     char text[32];
     int mm = (int)lround(fmax(-9999, fmin(9999, t->mm)));
-    bool sides = m->o.known && t->plane != KN_SAGITTAL;
+    bool sides = m->o.known && t->plane != KN_SAGITTAL && t->x == 0;
     ptrdiff_t n = snprintf(text, sizeof text, "%c %d", "xyz"[axis], mm);
     ptrdiff_t wide = n * KN_LETTER_WIDTH, room = t->width - (sides ? 4 * KN_LETTER_WIDTH : 0);
     const char *shown = wide <= room ? text : text + 2;
@@ -69,7 +71,7 @@ static void fill(const kn_report_space *space, const kn_mosaic *m, const int32_t
                 table->response[at] = response[voxel];
                 table->ground[at] = grey_of(space, voxel, response[voxel] >= 0);
             }
-        label(m, t, table);
+        label(m, k, table);
     }
 }
 
@@ -114,7 +116,7 @@ static ptrdiff_t cell_along(const kn_mosaic *m, int axis, ptrdiff_t voxel, ptrdi
 static kn_status make_thumb(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
                             const kn_mosaic *m, kn_picture_tables *out)
 {
-    enum { EDGE = 176, MIDDLE = 224 }; /* the shadow is lighter where there is more behind it */
+    enum { EDGE = 110, MIDDLE = 160 }; /* the shadow is lighter where there is more behind it */
     const kn_mosaic_plane *p = &kn_mosaic_plane_of[m->tile[0].plane];
     const shadow s = shadow_of(m, p);
     kn_picture_table *table = &out->thumb;

@@ -29,7 +29,7 @@ typedef struct kn_mosaic_tile {
 
 typedef struct kn_mosaic {
     kn_orientation o;
-    kn_box box;
+    kn_head_box box;
     double pixel; /* mm */
     ptrdiff_t width, height;
     int tiles;

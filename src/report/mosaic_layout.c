@@ -45,21 +45,23 @@ static double middle_mm(const kn_mosaic *m, int axis, ptrdiff_t slice)
     return mm;
 }
 
-/* At most `most` slices of a plane, evenly over those that have responses. */
+/* At most `most` slices of a plane, evenly over those that have a twentieth of the responses that
+ * the fullest has: the tips of a brain show nothing. */
 static kn_status choose_slices(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T, int plane,
                                int most, kn_mosaic *m)
 {
     const int axis = kn_mosaic_plane_of[plane].through;
     const ptrdiff_t stride = m->o.stride[axis], width = stride < 0 ? -stride : stride;
-    ptrdiff_t *filled = NULL, n = 0;
+    ptrdiff_t *filled = NULL, n = 0, fullest = 0;
     kn_status status;
     KN_TRY(kn_alloc_i(ctx, m->o.dim[axis], &filled));
     for (ptrdiff_t t = 0; t < T; t++) {
         ptrdiff_t at = space->voxel[t] / width % m->o.dim[axis];
-        filled[stride < 0 ? m->o.dim[axis] - 1 - at : at] = 1;
+        ptrdiff_t now = ++filled[stride < 0 ? m->o.dim[axis] - 1 - at : at];
+        fullest = now > fullest ? now : fullest;
     }
     for (ptrdiff_t s = 0; s < m->o.dim[axis]; s++)
-        if (filled[s])
+        if (20 * filled[s] >= fullest)
             filled[n++] = s; /* n is never ahead of s */
     int count = n < most ? (int)n : most;
     for (int k = 0; k < count; k++) {

@@ -73,7 +73,7 @@ void kn_orientation_of(const kn_report_space *space, kn_orientation *out)
 }
 
 void kn_orientation_box(const kn_orientation *o, const kn_report_space *space, ptrdiff_t T,
-                        kn_box *out)
+                        kn_head_box *out)
 {
     /* Places along the head's axes from an index: which axis of the file each is, by its stride. */
     assert(T > 0);

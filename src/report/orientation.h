@@ -24,11 +24,11 @@ static inline ptrdiff_t kn_orientation_at(const kn_orientation *o, ptrdiff_t a, 
 }
 
 /* Smallest box around the responses, both ends included; T is at least 1. */
-typedef struct kn_box {
+typedef struct kn_head_box {
     ptrdiff_t low[3], high[3];
-} kn_box;
+} kn_head_box;
 void kn_orientation_box(const kn_orientation *o, const kn_report_space *space, ptrdiff_t T,
-                        kn_box *out);
+                        kn_head_box *out);
 
 /* *out: for each voxel of the file its response, -1 where there is none. */
 kn_status kn_response_of_voxel(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,

@@ -9,7 +9,7 @@
 #include "report/map_colours.h"
 #include "report/picture_kind.h"
 
-enum { BAR_WIDTH = 256, BAR_HEIGHT = 12 };
+enum { BAR_WIDTH = 256, BAR_HEIGHT = 12, BAR_GREY = 128 }; /* as over a brain of middle grey */
 enum {
     GREYS = 5
 }; /* of the ground of a thumbnail: with every level of z they fit into 256 colours */
@@ -23,6 +23,7 @@ struct kn_pictures {
 /* A kind of space is a row; one without has no pictures. */
 static const kn_picture_kind KINDS[] = {
     [KN_REPORT_VOLUME] = kn_mosaic_make,
+    [KN_REPORT_SURFACE] = kn_raster_make,
 };
 
 void kn_picture_clear(kn_picture *p)
@@ -211,7 +212,7 @@ kn_status kn_pictures_bar(kn_ctx *ctx, bool z, kn_picture *out)
     uint8_t pixel[BAR_WIDTH * BAR_HEIGHT];
     *out = (kn_picture){0};
     for (int k = 0; k < levels; k++)
-        colour[k] = z ? kn_zcolour(k) : kn_vcolour(k);
+        colour[k] = kn_colour_over(z ? kn_zcolour(k) : kn_vcolour(k), BAR_GREY);
     for (int i = 0; i < BAR_WIDTH * BAR_HEIGHT; i++)
         pixel[i] = (uint8_t)(i % BAR_WIDTH * levels / BAR_WIDTH);
     return write_png(ctx, BAR_WIDTH, BAR_HEIGHT, pixel, colour, out);

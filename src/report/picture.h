@@ -34,7 +34,8 @@ kn_status kn_pictures_values(kn_ctx *ctx, kn_pictures *p, const double *value, d
 /* A small one, ground and all: of a volume the largest |z| along the line of sight, seen from
  * above. */
 kn_status kn_pictures_thumb(kn_ctx *ctx, kn_pictures *p, const int8_t *z, kn_picture *out);
-/* The colours from -ZMAX to ZMAX, or from low to high, as a bar 256 wide and 12 high. */
+/* The colours from -ZMAX to ZMAX, or from low to high, as over a brain of middle grey: a bar
+ * 256 wide and 12 high. */
 kn_status kn_pictures_bar(kn_ctx *ctx, bool z, kn_picture *out);
 
 #endif

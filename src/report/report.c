@@ -17,7 +17,7 @@ static const step STEPS[] = {
     kn_compute_space,   kn_compute_cohort,    kn_compute_model,  kn_compute_people,
     kn_compute_maps,    kn_compute_responses, kn_compute_curves, kn_compute_calibration,
     kn_compute_group,   kn_compute_change,    kn_compute_cards,  kn_compute_words,
-    kn_compute_summary,
+    kn_compute_summary, kn_compute_strip,
 };
 
 kn_status kn_report_compute(kn_ctx *ctx, const kn_model *model, const kn_options *options,

@@ -81,6 +81,8 @@ extern const double kn_report_coverage[KN_REPORT_COVERAGES]; /* .5 .9 .95 .99 */
 typedef struct kn_report_zhist { /* z of each person, counted */
     ptrdiff_t n;                 /* 0: not known */
     uint32_t *count;             /* n x ZBINS, a person after the other */
+    uint32_t *pit;               /* n x PIT    by Phi(z), from z and not from the bins */
+    uint32_t *inside;            /* n x COVERAGES  |z| at most the normal quantile */
     double *sum, *sum2;          /* n  of z and z^2, exactly */
     ptrdiff_t *responses;        /* n  with a z */
 } kn_report_zhist;
@@ -96,6 +98,10 @@ typedef struct kn_report_calibration { /* of some normal people; bands are over 
     double pit[KN_REPORT_PIT], pit_low, pit_high; /* density of each twentieth, 1 is normal; the
                                                    * band simultaneous, about 1; NaN: no band */
     double pit_se[KN_REPORT_PIT];
+    double pit_half[KN_REPORT_PIT]; /* half the band of each bar, which is 1 -+ this; pit_low and
+                                     * pit_high are those of the widest */
+    double tenth[2], tenth_half[2]; /* the outer tenths of PIT, and half of their band */
+    ptrdiff_t rows;                 /* maps; n are people, who may have several */
 } kn_report_calibration;
 
 typedef struct kn_report_responses {
@@ -258,13 +264,15 @@ typedef struct kn_report_mesh {
     kn_surface surface;
     ptrdiff_t *response; /* a vertex: its response; -1: none */
     float *sulc;         /* a vertex; NULL: not given */
+    const char **region; /* a vertex: its label in words, "left insula"; NULL: no labels, or of none */
 } kn_report_mesh;
 
-typedef struct kn_report_region { /* a response whose name was recognised */
+typedef struct kn_report_region { /* a response of a table of regions */
     int side;                     /* 0 left, 1 right, -1: neither */
-    const char *name;             /* of the region, without side and measure */
+    const char *name;             /* of the region, without side and measure; NULL: not recognised */
     const char *full;             /* in words: "superior temporal gyrus"; NULL: name will do */
     const char *lobe;             /* NULL: not known */
+    const char *measure;          /* "thickness"; NULL: not said */
 } kn_report_region;
 
 typedef struct kn_report_space {
@@ -278,7 +286,8 @@ typedef struct kn_report_space {
     const char *atlas; /* "Destrieux", "Desikan-Killiany", "Schaefer"; NULL: not recognised */
     kn_report_region *region; /* T; NULL */
     ptrdiff_t unmatched;      /* responses that no label of the surface has */
-    const char *surface_note; /* why a given surface is not drawn; NULL */
+    const char *measure;      /* of a table of several, the one that surfaces show; NULL: they say none */
+    const char *surface_note; /* what a given surface does not show; NULL */
 } kn_report_space;
 
 /* ---- 8. methods, 9. reproduce -------------------------------------------------------------- */

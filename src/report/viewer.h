@@ -10,7 +10,8 @@
 
 enum { KN_VIEWER_MOST = 500000 };
 
-/* Has the page a viewer? Of volumes, if there are cards. */
+/* Has the page a viewer? Of volumes, if a card has a map. The others write nothing for one that has
+ * none. */
 bool kn_viewer_has(const kn_report *r);
 /* What all cards share: once. */
 void kn_viewer_space(const kn_report *r, kn_html *out);

@@ -1,0 +1,58 @@
+/* What normal change was learned from, and how many changed more than that   [METHOD 8g] */
+#include <math.h>
+#include <stdio.h>
+
+#include "report/compute.h"
+#include "report/json_path.h"
+
+enum { PATH = 4096 };
+
+/* reference.json of the folder; NULL: it was taken away, and the page does without. */
+static json_t *read_reference(const kn_material *m)
+{
+    char path[PATH];
+    if (!m->dir || snprintf(path, sizeof path, "%s/reference.json", m->dir) >= PATH)
+        return NULL;
+    return json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+}
+
+static kn_status take_reference(kn_ctx *ctx, kn_report *r, const json_t *j)
+{
+    kn_status status;
+    kn_report_change *c = &r->change;
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(j, "of"), &c->reference));
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(j, "formula"), &c->formula));
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(j, "interval.column"), &c->interval_units));
+    c->gamma = kn_json_number_at(j, "gamma");
+    c->interval_low = kn_json_number_at(j, "interval.least");
+    c->interval_high = kn_json_number_at(j, "interval.largest");
+    c->smallest_p = kn_json_number_at(j, "smallest_p");
+out:
+    return status;
+}
+
+kn_status kn_compute_change(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_status status;
+    kn_report_change *c = &job->r->change;
+    json_t *summary = NULL, *reference = NULL;
+    if (job->m->kind != KN_MATERIAL_CHANGE)
+        return KN_OK;
+    KN_TRY(kn_json_parse(ctx, "summary.json", job->m->summary_json, &summary));
+    reference = read_reference(job->m);
+    KN_TRY(take_reference(ctx, job->r, reference));
+    c->known = true;
+    c->pairs = job->m->n;
+    c->people = kn_json_count_at(summary, "people");
+    c->reference_people = kn_json_count_at(summary, "reference_people");
+    c->one_visit = kn_json_count_at(summary, "one_visit");
+    c->different_sites = kn_json_count_at(summary, "different_sites");
+    c->far_intervals = kn_json_count_at(summary, "far_intervals");
+    c->with_p = kn_json_count_at(summary, "changed.with_p");
+    c->found = kn_json_count_at(summary, "changed.p_at_most_05");
+    c->expected = kn_json_number_at(summary, "changed.expected");
+out:
+    json_decref(summary);
+    json_decref(reference);
+    return status;
+}

@@ -1,0 +1,111 @@
+/* The last step of a page without ids: texts that came from files, such as command lines, may still hold
+ * some. */
+#include <string.h>
+
+#include "report/compute.h"
+#include "report/strip.h"
+
+typedef struct sweep {
+    kn_ctx *ctx;
+    kn_report *r;
+    kn_stripper *stripper;
+    kn_status status;
+} sweep;
+
+static void clean(sweep *s, const char **text, bool sentence)
+{
+    if (s->status == KN_OK)
+        s->status = kn_strip(s->ctx, s->stripper, *text, sentence, &s->r->arena, text);
+}
+
+static void clean_notes(sweep *s, kn_report_notes *notes)
+{
+    for (ptrdiff_t i = 0; i < notes->n; i++) {
+        clean(s, &notes->note[i].title, true);
+        clean(s, &notes->note[i].words, true);
+    }
+}
+
+/* Who was dropped comes after who is there. */
+static kn_status clean_dropped(sweep *s, ptrdiff_t people)
+{
+    kn_status status;
+    kn_report *r = s->r;
+    kn_report_cohort *c = &r->cohort;
+    void *ids, *whys;
+    KN_TRY(kn_arena_alloc(s->ctx, &r->arena, c->n_dropped, sizeof(char *), &ids));
+    KN_TRY(kn_arena_alloc(s->ctx, &r->arena, c->n_dropped, sizeof(char *), &whys));
+    const char **id = ids, **why = whys;
+    for (ptrdiff_t i = 0; i < c->n_dropped; i++) {
+        KN_TRY(kn_arena_print(s->ctx, &r->arena, &id[i], "person-%td", people + i + 1));
+        why[i] = c->dropped_why[i];
+        clean(s, &why[i], false);
+    }
+    c->dropped_id = id;
+    c->dropped_why = why;
+out:
+    return status;
+}
+
+static void clean_texts(sweep *s)
+{
+    kn_report *r = s->r;
+    clean(s, &r->title, false);
+    clean(s, &r->sentence, true);
+    clean_notes(s, &r->warnings);
+    clean_notes(s, &r->good);
+    for (ptrdiff_t k = 0; k < r->people.n_cards; k++)
+        clean(s, &r->people.card[k].words, true);
+    for (ptrdiff_t k = 0; k < r->words.facts; k++)
+        clean(s, &r->words.fact[k].value, false);
+    const char **paragraph = (const char **)(uintptr_t)r->words.paragraph; /* our own, in the arena */
+    for (ptrdiff_t k = 0; k < r->words.paragraphs; k++)
+        clean(s, &paragraph[k], true);
+    clean(s, &r->space.surface_note, false);
+}
+
+/* Aliases of everybody in the folder, in training and among those who were dropped. */
+static kn_status list_aliases(kn_ctx *ctx, const kn_report_job *job, kn_alias *alias, ptrdiff_t *n)
+{
+    kn_status status = KN_OK;
+    kn_report *r = job->r;
+    const kn_material *m = job->m;
+    const char *const *person = m->kind == KN_MATERIAL_CHANGE ? kn_material_texts(m, "person") : NULL;
+    const char *const *name = m->dir ? m->id : m->training_id;
+    for (ptrdiff_t i = 0; name && i < r->people.n; i++) {
+        const char *instead = r->people.person[i].id;
+        if (person) { /* "person-1 ses-1 to ses-2" without its visits */
+            KN_TRY(kn_arena_print(ctx, &r->arena, &instead, "%.*s", (int)strcspn(instead, " "), instead));
+            alias[(*n)++] = (kn_alias){person[i], instead};
+        } else {
+            alias[(*n)++] = (kn_alias){name[i], instead};
+        }
+    }
+    for (ptrdiff_t i = 0; m->dir && m->training_id && i < m->N; i++)
+        alias[(*n)++] = (kn_alias){m->training_id[i], "person-of-training"};
+    for (ptrdiff_t i = 0; i < m->n_dropped; i++)
+        alias[(*n)++] = (kn_alias){m->dropped_id[i], "person-dropped"};
+out:
+    return status;
+}
+
+kn_status kn_compute_strip(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_status status;
+    kn_report *r = job->r;
+    void *memory = NULL;
+    ptrdiff_t n = 0;
+    sweep s = {.ctx = ctx, .r = r};
+    if (!r->stripped)
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, r->people.n + job->m->N + job->m->n_dropped, sizeof(kn_alias), &memory));
+    KN_TRY(list_aliases(ctx, job, memory, &n));
+    KN_TRY(kn_stripper_new(ctx, memory, n, &s.stripper));
+    KN_TRY(clean_dropped(&s, r->people.n));
+    clean_texts(&s);
+    status = s.status;
+out:
+    kn_stripper_free(s.stripper);
+    kn_free(memory);
+    return status;
+}

@@ -1,0 +1,84 @@
+/* Pieces of mark-up that every part of the page has: names, tables, facts. */
+#include <string.h>
+
+#include "report/page_parts.h"
+
+void kn_page_name(kn_page *p, const char *name)
+{
+    if (strlen(name) <= KN_PAGE_NAME) { /* bytes: no more characters than that */
+        kn_html_text(p->h, name);
+        return;
+    }
+    kn_html_raw(p->h, "<span title=\"");
+    kn_html_cut(p->h, name, 1000);
+    kn_html_raw(p->h, "\">");
+    kn_html_cut(p->h, name, KN_PAGE_NAME);
+    kn_html_raw(p->h, "</span>");
+}
+
+void kn_page_response(kn_page *p, ptrdiff_t response)
+{
+    static const char *const side[] = {"left ", "right "};
+    const kn_report_region *region = p->r->space.region ? &p->r->space.region[response] : NULL;
+    kn_page_name(p, p->r->responses.name[response]);
+    if (region && region->full) {
+        kn_html_raw(p->h, " <span class=\"quiet\">");
+        if (region->side == 0 || region->side == 1)
+            kn_html_raw(p->h, side[region->side]);
+        kn_html_text(p->h, region->full);
+        kn_html_raw(p->h, "</span>");
+    }
+}
+
+/* A region that scrolls has to be reached with the keyboard: hence the tabindex and the name. */
+void kn_page_table_open(kn_page *p, const char *caption)
+{
+    kn_html_print(p->h,
+                  "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"%s\">"
+                  "<table><caption>%s</caption>\n",
+                  caption, caption);
+}
+
+void kn_page_table_close(kn_page *p)
+{
+    kn_html_raw(p->h, "</tbody></table></div>\n");
+}
+
+void kn_page_th(kn_page *p, const char *const *titles, ptrdiff_t n)
+{
+    kn_html_raw(p->h, "<thead><tr>");
+    for (ptrdiff_t k = 0; k < n; k++)
+        if (titles[k])
+            kn_html_print(p->h, "<th scope=\"col\"%s>%s</th>", k > 0 ? " class=\"n\"" : "",
+                          titles[k]);
+    kn_html_raw(p->h, "</tr></thead>\n<tbody>\n");
+}
+
+void kn_page_td(kn_page *p, double x, int digits)
+{
+    kn_html_raw(p->h, "<td class=\"n\">");
+    kn_html_fixed(p->h, x, digits);
+    kn_html_raw(p->h, "</td>");
+}
+
+void kn_page_td_p(kn_page *p, double x, bool bound)
+{
+    kn_html_raw(p->h, "<td class=\"n\">");
+    kn_html_p(p->h, x, bound);
+    kn_html_raw(p->h, "</td>");
+}
+
+void kn_page_fact(kn_page *p, const char *name)
+{
+    kn_html_print(p->h, "<div><dt>%s</dt><dd>", name);
+}
+
+void kn_page_fact_end(kn_page *p)
+{
+    kn_html_raw(p->h, "</dd></div>\n");
+}
+
+void kn_page_count(kn_page *p, ptrdiff_t n, const char *one, const char *many)
+{
+    kn_html_print(p->h, "%td %s", n, n == 1 ? one : many);
+}

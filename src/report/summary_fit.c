@@ -1,0 +1,247 @@
+/* Does the model fit these people?   [METHOD 10b]
+ *
+ *     calibration   mean z^2 outside .9 - 1.1, and its interval without 1; "may" while the interval
+ * reaches into .9 - 1.1 shift         |mean z| > .05, and its interval without 0 shape         an
+ * outer tenth of Phi(z) off by more than a tenth of what it should hold, and outside the band of
+ * both at once msll          mean MSLL not below 0 wiggly        length below .2 standard
+ * deviations, and more than .05 of the signal abnormal      people with deviance_p <= .05 outside
+ * what chance allows in 95 % of studies few           fewer than 100 people of training: how small
+ * a p can be
+ *
+ * A rule needs both: an effect that matters and evidence for it, so that small studies do not cry
+ * wolf and large ones do not split hairs. Those of calibration ask 10 people or more. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/said.h"
+#include "report/summary.h"
+
+enum { LEAST_PEOPLE = 10, MANY = 100 };
+static const double Z2_OFF = 0.1, SHIFT = 0.05, TENTH_OFF = 0.1, WIGGLY_LENGTH = 0.2,
+                    WIGGLY_SHARE = 0.05;
+
+/* Of those whom the page is about: the people scored; of a model alone those of training. */
+static const kn_report_calibration *judged(const kn_report_job *job)
+{
+    const kn_report_calibration *c = &job->r->calibration[job->m->kind != KN_MATERIAL_MODEL];
+    const bool known = c->n >= LEAST_PEOPLE && job->m->kind != KN_MATERIAL_CHANGE;
+    return known ? c : NULL; /* of change the reference is judged by itself */
+}
+
+/* "the 32 people who are not labelled" */
+typedef struct whom {
+    char text[100];
+} whom;
+
+static whom people_of(const kn_report_job *job, ptrdiff_t n)
+{
+    whom w;
+    bool labels = false;
+    for (ptrdiff_t i = 0; i < job->r->people.n; i++)
+        labels = labels || job->r->people.person[i].label == 1;
+    snprintf(w.text, sizeof w.text, "the %td %s", n,
+             job->m->kind == KN_MATERIAL_MODEL ? "people of training, each held out in turn"
+             : labels                          ? "people who are not labelled"
+                                               : "people");
+    return w;
+}
+
+kn_status kn_summary_calibration(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_report *r = job->r;
+    const kn_report_calibration *c = judged(job);
+    if (!c)
+        return KN_OK;
+    const bool outside = fabs(c->z2 - 1) > Z2_OFF, wide = c->z2 > 1;
+    const bool evident = c->z2_low > 1 || c->z2_high < 1;
+    const bool sure = c->z2_low > 1 + Z2_OFF || c->z2_high < 1 - Z2_OFF;
+    const kn_said value = kn_said_fixed(c->z2, 2), low = kn_said_fixed(c->z2_low, 2),
+                  high = kn_said_fixed(c->z2_high, 2);
+    if (!outside || !evident)
+        return kn_report_note_add(
+            ctx, r, &r->good, "calibration", "",
+            "Deviations are of the size they should be%s: the mean z^2 of %s is %s (95 %% interval "
+            "%s to %s, expected 1).",
+            outside ? ", as far as so few people can tell" : "", people_of(job, c->n).text,
+            value.text, low.text, high.text);
+    return kn_report_note_add(
+        ctx, r, &r->warnings, "calibration",
+        wide   ? sure ? "The model is too sure of itself." : "The model may be too sure of itself."
+        : sure ? "The model is not sure enough."
+               : "The model may not be sure enough.",
+        "Deviations of %s are %s than they should be: their mean z^2 is %s (95 %% interval %s to "
+        "%s, expected 1). %s",
+        people_of(job, c->n).text, wide ? "larger" : "smaller", value.text, low.text, high.text,
+        wide ? "A z of 2 is less unusual here than it says, and too many people will look abnormal."
+             : "A z of 2 is more unusual here than it says, and abnormal people may be missed.");
+}
+
+kn_status kn_summary_shift(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_report *r = job->r;
+    const kn_report_calibration *c = judged(job);
+    if (!c)
+        return KN_OK;
+    const kn_said mean = kn_said_signed(c->mean, 2), low = kn_said_signed(c->mean_low, 2),
+                  high = kn_said_signed(c->mean_high, 2);
+    const bool evident = c->mean_low > 0 || c->mean_high < 0;
+    if (fabs(c->mean) > SHIFT && evident)
+        return kn_report_note_add(ctx, r, &r->warnings, "shift", "These people are shifted.",
+                                  "The mean z of %s is %s (95 %% interval %s to %s, expected 0): "
+                                  "on average they lie %s the "
+                                  "people of training, as after another scanner or another way of "
+                                  "processing. Part of every "
+                                  "deviation may be this shift.",
+                                  people_of(job, c->n).text, mean.text, low.text, high.text,
+                                  c->mean > 0 ? "above" : "below");
+    return kn_report_note_add(
+        ctx, r, &r->good, "shift", "",
+        "There is no shift that matters%s: the mean z of %s is %s (95 %% interval "
+        "%s to %s, expected 0).",
+        fabs(c->mean) > SHIFT ? ", as far as so few people can tell" : "",
+        people_of(job, c->n).text, mean.text, low.text, high.text);
+}
+
+kn_status kn_summary_shape(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_report *r = job->r;
+    const kn_report_calibration *c = judged(job);
+    bool off = false;
+    if (!c || isnan(c->tenth_half[0]) || isnan(c->tenth_half[1]))
+        return KN_OK;
+    for (int k = 0; k < 2; k++)
+        off = off || fabs(c->tenth[k] - 1) > fmax(TENTH_OFF, c->tenth_half[k]);
+    const kn_said low = kn_said_percent(c->tenth[0] / 10), high = kn_said_percent(c->tenth[1] / 10),
+                  far = kn_said_percent(1 - c->coverage[KN_REPORT_COVERAGES - 1]);
+    if (!off)
+        return kn_report_note_add(
+            ctx, r, &r->good, "shape", "",
+            "The tails are as long as they should be: %s %% of the z are in the lowest "
+            "tenth and %s %% in the highest (expected 10 %% each).",
+            low.text, high.text);
+    const bool apart = (c->tenth[0] - 1) * (c->tenth[1] - 1) < 0;
+    return kn_report_note_add(
+        ctx, r, &r->warnings, "shape", "The z do not follow a normal law.",
+        "Of the z of %s %s %% are in the lowest tenth and %s %% in the highest (expected 10 %% "
+        "each), and "
+        "%s %% are beyond +-2.58 (expected 1 %%). %s",
+        people_of(job, c->n).text, low.text, high.text, far.text,
+        apart ? "They are lopsided: a z of -2 and one of +2 are not equally rare. See the "
+                "detrended QQ plot."
+              : "A centile read from a z is off where they bend away. See the detrended QQ plot.");
+}
+
+kn_status kn_summary_msll(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_report *r = job->r;
+    const bool model = job->m->kind == KN_MATERIAL_MODEL || job->m->kind == KN_MATERIAL_CHANGE;
+    const double msll = model ? r->model.cv_msll : r->responses.mean_MSLL;
+    if (isnan(msll) || (!model && r->calibration[1].n < LEAST_PEOPLE))
+        return KN_OK;
+    const char *who = model ? "held-out people of training" : "the people scored";
+    if (msll >= 0)
+        return kn_report_note_add(
+            ctx, r, &r->warnings, "msll", "The covariates do not help here.",
+            "Age, sex and the like predict %s no better than the mean and the spread of training "
+            "do (mean "
+            "standardised log loss %s, below 0 where they help). z are then plain z-scores.",
+            who, kn_said_signed(msll, 3).text);
+    return kn_report_note_add(
+        ctx, r, &r->good, "msll", "",
+        "The covariates help to predict %s: the mean standardised log loss is %s "
+        "(0 is no gain, lower is better).",
+        who, kn_said_fixed(msll, 3).text);
+}
+
+/* ---- the model ------------------------------------------------------------------------------- */
+
+static double deviation_of(const kn_report_job *job, const char *name)
+{
+    for (ptrdiff_t k = 0; k < job->m->C; k++) {
+        const kn_material_column *c = &job->m->column[k];
+        double n = 0, mean = 0, ss = 0;
+        if (!c->numeric || !c->training || strcmp(c->name, name) != 0)
+            continue;
+        for (ptrdiff_t i = 0; i < job->m->N; i++)
+            if (isfinite(c->training[i])) { /* Welford */
+                double d = c->training[i] - mean;
+                mean += d / ++n;
+                ss += d * (c->training[i] - mean);
+            }
+        return n > 1 ? sqrt(ss / (n - 1)) : NAN;
+    }
+    return NAN;
+}
+
+kn_status kn_summary_wiggly(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_report *r = job->r;
+    const kn_report_model *m = &r->model;
+    double share = 0;
+    if (!m->known || isnan(m->length) || !m->length_units)
+        return KN_OK;
+    for (ptrdiff_t k = 0; k < m->terms; k++)
+        if (strcmp(m->term[k], "smooth") == 0)
+            share += m->weight[k];
+    const bool in_sd = strcmp(m->length_units, "sd") == 0;
+    const double sd = in_sd ? 1 : deviation_of(job, m->length_units);
+    if (!(m->length < WIGGLY_LENGTH * sd && share > WIGGLY_SHARE))
+        return KN_OK;
+    return kn_report_note_add(
+        ctx, r, &r->warnings, "wiggly", "The curves may wiggle.",
+        "%s %% of the signal changes over a length of only %s %s%s, so that neighbours in %s are "
+        "told apart: "
+        "bends of the curves may be those of single people of training. Look at the curves.",
+        kn_said_percent(share).text, kn_said_fixed(m->length, 2).text,
+        in_sd ? "standard deviations" : "of ", in_sd ? "" : m->length_units,
+        in_sd ? "the covariates" : m->length_units);
+}
+
+kn_status kn_summary_abnormal(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_report *r = job->r;
+    const kn_report_people *p = &r->people;
+    const double found = (double)p->deviance_found;
+    if (p->deviance_of == 0 || job->m->kind == KN_MATERIAL_MODEL)
+        return KN_OK;
+    const kn_said low = kn_said_fixed(p->deviance_expected_low, 0),
+                  high = kn_said_fixed(p->deviance_expected_high, 0);
+    if (found >= p->deviance_expected_low && found <= p->deviance_expected_high)
+        return kn_report_note_add(
+            ctx, r, &r->good, "abnormal", "",
+            "As many people stand out as chance allows: %td of %td have a deviance with p "
+            "of .05 or less (%s to %s expected of healthy ones).",
+            p->deviance_found, p->deviance_of, low.text, high.text);
+    const bool many = found > p->deviance_expected_high;
+    return kn_report_note_add(ctx, r, &r->warnings, "abnormal",
+                              many ? "More people stand out than expected."
+                                   : "Fewer people stand out than expected.",
+                              "%td of %s have a deviance with p of .05 or less; of so many healthy "
+                              "people %s to %s are expected. %s",
+                              p->deviance_found, people_of(job, p->deviance_of).text, low.text,
+                              high.text,
+                              many ? "Either they are not healthy, or the model does not fit them."
+                                   : "The model may be wider than these people need.");
+}
+
+ptrdiff_t kn_summary_training(const kn_report_job *job)
+{
+    const double N = job->m->model ? kn_model_number(job->m->model, "n_samples") : NAN;
+    return N > 0 ? (ptrdiff_t)N : 0;
+}
+
+kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_report *r = job->r;
+    const ptrdiff_t N = kn_summary_training(job);
+    const double rank_p = 1 / (double)(N + 1);
+    const double least = r->model.smallest_p > 0 ? r->model.smallest_p : rank_p;
+    if (N == 0 || N >= MANY)
+        return KN_OK;
+    return kn_report_note_add(
+        ctx, r, &r->warnings, "few", "The reference is small.",
+        "The model was trained on %td people. However unusual somebody is, his p cannot "
+        "be below %s, and one by rank not below %s.",
+        N, kn_said_p(least).text, kn_said_p(rank_p).text);
+}
