@@ -1,5 +1,5 @@
 /* The cards: who somebody is and what stands out, in words; where, as responses or clusters
- *   [METHOD 10c] */
+ *   [METHOD 11c] */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

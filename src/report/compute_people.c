@@ -1,4 +1,4 @@
-/* Who is how abnormal: the rows of the folder, or of training where there is none   [METHOD 10c] */
+/* Who is how abnormal: the rows of the folder, or of training where there is none   [METHOD 11c] */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
