@@ -138,11 +138,14 @@ void kn_tick_text(const kn_ticks *t, double x, char out[KN_TICK_TEXT])
     if (digits < 0 || fabs(shown) >= 1e7)
         kn_number_short(shown, number);
     else { /* digits by a whole number: no locale has a say */
-        const double whole = round(fabs(shown) * pow(10, digits));
-        const long long scale = llround(pow(10, digits)), w = (long long)whole;
-        int n = snprintf(number, sizeof number, "%s%lld", shown < 0 && w > 0 ? "-" : "", w / scale);
-        if (digits > 0)
-            snprintf(number + n, sizeof number - (size_t)n, ".%0*lld", digits, w % scale);
+        const double scale = pow(10, digits), whole = round(fabs(shown) * scale);
+        const long long w = (long long)whole, part = w % llround(scale);
+        int n = snprintf(number, sizeof number, "%s%lld", shown < 0 && w > 0 ? "-" : "",
+                         w / llround(scale));
+        for (int d = 0; d < digits; d++) {
+            const int figure = (int)(part / llround(pow(10, digits - 1 - d)) % 10);
+            n += snprintf(number + n, sizeof number - (size_t)n, d == 0 ? ".%d" : "%d", figure);
+        }
     }
     const bool minus = *text == '-';
     snprintf(out, KN_TICK_TEXT, "%s%s%s", minus ? "−" : "", text + minus,

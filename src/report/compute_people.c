@@ -1,4 +1,4 @@
-/* Who is how abnormal: the rows of the folder, or of training where there is none   [METHOD 10c] */
+/* Who is how abnormal: the rows of the folder, or of training where there is none   [METHOD 11c] */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 
 static const double BURDEN = 1.96; /* the threshold, where nobody said another */
 
-/* ---- columns ---------------------------------------------------------------------------------- */
+/* ---- columns ----------------------------------------------------------------------------------
+ */
 
 /* A column of abnormality.tsv, and of change.tsv where it has another name there. */
 typedef struct column {
@@ -59,7 +60,8 @@ static void take_numbers(const kn_report_job *job)
     const bool change = job->m->kind == KN_MATERIAL_CHANGE;
     for (int k = 0; k < N_COLUMNS; k++) {
         const column *c = &COLUMNS[k];
-        const double *values = kn_material_people(job->m, change && c->change ? c->change : c->name);
+        const double *values =
+            kn_material_people(job->m, change && c->change ? c->change : c->name);
         for (ptrdiff_t i = 0; i < people->n; i++)
             *field(&people->person[i], c) = value_of(values, i);
     }
@@ -86,7 +88,8 @@ static void take_flags(const kn_report_job *job)
     }
 }
 
-static kn_status take_text(kn_ctx *ctx, kn_report *r, const char *const *texts, ptrdiff_t i, const char **out)
+static kn_status take_text(kn_ctx *ctx, kn_report *r, const char *const *texts, ptrdiff_t i,
+                           const char **out)
 {
     const char *text = texts ? texts[i] : NULL;
     return kn_arena_text(ctx, &r->arena, text && !kn_text_is_missing(text) ? text : NULL, out);
@@ -110,7 +113,8 @@ out:
     return status;
 }
 
-/* ---- people of training ----------------------------------------------------------------------- */
+/* ---- people of training -----------------------------------------------------------------------
+ */
 
 typedef struct reference_column {
     const char *name;
@@ -158,7 +162,8 @@ out:
     return status;
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------
+ */
 
 /* As the files have them: of the folder, of training, or row-0001. */
 static kn_status true_names(kn_ctx *ctx, const kn_report_job *job, const char *const **out)
@@ -198,8 +203,8 @@ static kn_status strip_names(kn_ctx *ctx, const kn_report_job *job, const char *
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
         kn_report_person *one = &r->people.person[i];
         if (one->visit1 && one->visit2)
-            KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "person-%td %s to %s", number[i], one->visit1,
-                                  one->visit2));
+            KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "person-%td %s to %s", number[i],
+                                  one->visit1, one->visit2));
         else
             KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "person-%td", number[i]));
     }
@@ -221,7 +226,8 @@ out:
     return status;
 }
 
-/* ---- covariates ------------------------------------------------------------------------------- */
+/* ---- covariates -------------------------------------------------------------------------------
+ */
 
 static const kn_material_column *column_named(const kn_material *m, const char *name)
 {
@@ -264,7 +270,8 @@ out:
     return status;
 }
 
-/* ---- the reference ---------------------------------------------------------------------------- */
+/* ---- the reference ----------------------------------------------------------------------------
+ */
 
 /* As the command of the folder has it; there it stands only where somebody gave it. */
 static double threshold_of(const json_t *summary)
@@ -281,12 +288,13 @@ static double threshold_of(const json_t *summary)
     return kn_number_parse(number, &x) == KN_CELL_NUMBER && x > 0 ? x : BURDEN;
 }
 
-/* Of the extreme value law that p of the folder are by, or would be by the model alone; none where p are
- * ranks. */
+/* Of the extreme value law that p of the folder are by, or would be by the model alone; none where
+ * p are ranks. */
 static void draw_lines(kn_report_people *people, const json_t *from, double smallest)
 {
     static const double P[2] = {0.05, 0.001};
-    const double gev[3] = {kn_json_number_at(from, "gev.shape"), kn_json_number_at(from, "gev.location"),
+    const double gev[3] = {kn_json_number_at(from, "gev.shape"),
+                           kn_json_number_at(from, "gev.location"),
                            kn_json_number_at(from, "gev.scale")};
     for (int k = 0; k < 2; k++)
         people->line[k] = gev[2] > 0 && P[k] >= smallest ? kn_laws_gev_beyond(gev, P[k]) : NAN;
@@ -331,20 +339,23 @@ static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const jso
     kn_report_people *people = &r->people;
     people->N = job->m->N;
     KN_TRY(copied(ctx, r, kn_material_training(job->m, "statistic"), people->N, &people->training));
-    KN_TRY(copied(ctx, r, kn_material_training(job->m, "deviance"), people->N, &people->training_deviance));
+    KN_TRY(copied(ctx, r, kn_material_training(job->m, "deviance"), people->N,
+                  &people->training_deviance));
     people->threshold = threshold_of(summary);
     double smallest = summary ? kn_json_number_at(summary, "abnormality.smallest_p")
                               : kn_json_number_at(model, "reference.smallest_p");
     draw_lines(people, summary ? summary : model, smallest);
     bound_p(r, smallest);
     /* In a folder of cv or change the references are others; ranks among many come close to .05 */
-    ptrdiff_t n = job->m->kind == KN_MATERIAL_SCORE ? count_finite(people->training_deviance, people->N) : 0;
+    ptrdiff_t n =
+        job->m->kind == KN_MATERIAL_SCORE ? count_finite(people->training_deviance, people->N) : 0;
     kn_people_count(r, n > 0 ? n : 9999);
 out:
     return status;
 }
 
-/* ---- all -------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------
+ */
 
 static kn_status choose(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {

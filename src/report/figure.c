@@ -51,7 +51,7 @@ static kn_svg_head head_of(const kn_figure *f, ptrdiff_t k, bool standalone)
 void kn_figure_inline(const kn_report *r, const char *name, ptrdiff_t k, kn_html *out)
 {
     const kn_figure *f = kn_figure_named(name);
-    kn_svg svg = {out};
+    kn_svg svg = {.out = out};
     char file[NAME];
     if (f->count(r) <= k)
         return;
@@ -73,7 +73,7 @@ static kn_status write_svg(kn_ctx *ctx, const kn_report *r, const kn_figure *f, 
     kn_writer *file = NULL;
     KN_TRY(kn_writer_new(ctx, path, options, &file));
     kn_html out = {.ctx = ctx, .file = file};
-    kn_svg svg = {&out};
+    kn_svg svg = {.out = &out};
     const kn_svg_head head = head_of(f, k, true);
     f->draw(r, k, &head, &svg);
     KN_TRY(out.status);

@@ -14,7 +14,7 @@ static ptrdiff_t count(const kn_report *r)
 
 static void words(kn_plot *p, const kn_report_roc *roc, int k)
 {
-    char text[64];
+    char text[2 * KN_TICK_TEXT + 8];
     const kn_ticks t = {.digits = 2};
     char auc[KN_TICK_TEXT], low[KN_TICK_TEXT], high[KN_TICK_TEXT];
     const double x = p->right + 18, y = p->top + 24 + 62 * k;

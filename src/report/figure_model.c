@@ -15,7 +15,7 @@ static ptrdiff_t components_count(const kn_report *r)
 static void components_lines(kn_plot *p, const kn_report_model *m)
 {
     enum { MOST = 256 }; /* numbers of components that a search looks at, and far more */
-    double x[MOST], y[MOST], low[MOST], high[MOST];
+    double x[MOST] = {0}, y[MOST] = {0}, low[MOST] = {0}, high[MOST] = {0};
     const ptrdiff_t n = m->curve_n < MOST ? m->curve_n : MOST;
     for (ptrdiff_t k = 0; k < n; k++) {
         const double se = m->curve_se ? m->curve_se[k] : NAN;

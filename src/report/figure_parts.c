@@ -46,6 +46,7 @@ static double hex_y(int row)
 static bool hex_of(double x, double y, int *col, int *row)
 {
     double best = INFINITY;
+    *col = *row = 0;
     if (!isfinite(x) || !isfinite(y) || x < 0 || y < 0 || x > 1e4 || y > 1e4)
         return false;
     const int first = (int)(y / (HEX_SIDE * 1.5));

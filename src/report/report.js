@@ -144,6 +144,7 @@
             window.kronormViewer(viewer);
             viewer.querySelector("canvas").focus({ preventScroll: true });
         });
+        button.className = "viewer-open";
         line.append(button);
         viewer.before(line);
     }
