@@ -281,6 +281,12 @@ static ptrdiff_t batch(const kn_gp *gp)
 const kn_method kn_method_convolved = {
     .name = "convolved",
     .title = "convolved",
+    .words =
+        "convolved multi-output Gaussian processes, in which latent functions are smoothed for "
+        "each output",
+    .cite = "Alvarez & Lawrence, 2009",
+    .paper = "Alvarez MA, Lawrence ND (2009). Sparse convolved Gaussian processes for multi-output "
+             "regression. Advances in Neural Information Processing Systems 21.",
     .components = true,
     .own_covariance = true,
     .own_noise = true,

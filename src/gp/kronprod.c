@@ -167,6 +167,12 @@ static ptrdiff_t batch(const kn_gp *gp)
 const kn_method kn_method_kronprod = {
     .name = "kronprod",
     .title = "MT-Kronprod",
+    .words = "multi-task Gaussian process regression whose covariance is the Kronecker product of "
+             "one between people and one between all responses",
+    .cite = "Kia & Marquand, 2018",
+    .paper = "Kia SM, Marquand AF (2018). Normative modeling of neuroimaging data using scalable "
+             "multi-task Gaussian processes. In: Medical Image Computing and Computer Assisted "
+             "Intervention - MICCAI 2018, Lecture Notes in Computer Science 11072.",
     .identity = true,
     .fit = fit,
     .predict = kn_components_predict,

@@ -348,6 +348,13 @@ static ptrdiff_t batch(const kn_gp *gp)
 const kn_method kn_method_kronsum = {
     .name = "kronsum",
     .title = "MT-Kronsum",
+    .words =
+        "multi-task Gaussian process regression with free covariances of signal and noise between "
+        "responses, a sum of two Kronecker products",
+    .paper =
+        "Rakitsch B, Lippert C, Borgwardt K, Stegle O (2013). It is all in the noise: efficient "
+        "multi-task Gaussian process inference with structured residuals. Advances in Neural "
+        "Information Processing Systems 26.",
     .low_rank = true,
     .own_deviance = true,
     .admits = admits,

@@ -444,6 +444,11 @@ static ptrdiff_t batch(const kn_gp *gp)
 const kn_method kn_method_mtgpr = {
     .name = "mtgpr",
     .title = "MTGPR",
+    .words = "multi-task Gaussian process regression with a learned covariance of low rank between "
+             "responses",
+    .cite = "Bonilla et al., 2008",
+    .paper = "Bonilla EV, Chai KMA, Williams CKI (2008). Multi-task Gaussian process prediction. "
+             "Advances in Neural Information Processing Systems 20.",
     .components = true,
     .low_rank = true,
     .iso_term = true,

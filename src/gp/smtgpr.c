@@ -326,6 +326,12 @@ static kn_status share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *t
 const kn_method kn_method_smtgpr = {
     .name = "smtgpr",
     .title = "S-MTGPR",
+    .words = "scalable multi-task Gaussian process regression, in which all responses are "
+             "predicted jointly through components of their own",
+    .cite = "Kia & Marquand, 2018",
+    .paper = "Kia SM, Marquand AF (2018). Normative modeling of neuroimaging data using scalable "
+             "multi-task Gaussian processes. In: Medical Image Computing and Computer Assisted "
+             "Intervention - MICCAI 2018, Lecture Notes in Computer Science 11072.",
     .components = true,
     .low_rank = true,
     .held_out_once = true,

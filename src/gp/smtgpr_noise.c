@@ -195,6 +195,12 @@ static void need_block(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kin
 const kn_method kn_method_noise_auto = {
     .name = "smtgpr",
     .title = "S-MTGPR",
+    .words = "scalable multi-task Gaussian process regression, in which all responses are "
+             "predicted jointly through components of their own",
+    .cite = "Kia & Marquand, 2018",
+    .paper = "Kia SM, Marquand AF (2018). Normative modeling of neuroimaging data using scalable "
+             "multi-task Gaussian processes. In: Medical Image Computing and Computer Assisted "
+             "Intervention - MICCAI 2018, Lecture Notes in Computer Science 11072.",
     .components = true,
     .low_rank = true,
     .held_out_once = true,

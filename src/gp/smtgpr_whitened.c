@@ -300,6 +300,12 @@ static void block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kin
 const kn_method kn_method_whitened = {
     .name = "smtgpr",
     .title = "S-MTGPR",
+    .words = "scalable multi-task Gaussian process regression, in which all responses are "
+             "predicted jointly through components that are weighted by the noise of each response",
+    .cite = "Kia & Marquand, 2018",
+    .paper = "Kia SM, Marquand AF (2018). Normative modeling of neuroimaging data using scalable "
+             "multi-task Gaussian processes. In: Medical Image Computing and Computer Assisted "
+             "Intervention - MICCAI 2018, Lecture Notes in Computer Science 11072.",
     .components = true,
     .low_rank = true,
     .own_deviance = true,

@@ -432,6 +432,9 @@ out:
 const kn_method kn_method_stgpr = {
     .name = "stgpr",
     .title = "STGPR",
+    .words = "Gaussian process regression of each response alone",
+    .paper =
+        "Rasmussen CE, Williams CKI (2006). Gaussian Processes for Machine Learning. MIT Press.",
     .alone = true,
     .low_rank = true,
     .fit = fit,

@@ -26,12 +26,14 @@ void kn_clusters_free(kn_clusters *c)
     kn_free(c);
 }
 
-/* ---- who is where ----------------------------------------------------------------------------- */
+/* ---- who is where -----------------------------------------------------------------------------
+ */
 
 /* A line of numbers is no volume: vertices whose mesh was not given. */
 static bool is_volume(const kn_report_space *s)
 {
-    return s->kind == KN_REPORT_VOLUME && s->voxel && (s->dim[0] > 1) + (s->dim[1] > 1) + (s->dim[2] > 1) >= 2;
+    return s->kind == KN_REPORT_VOLUME && s->voxel &&
+           (s->dim[0] > 1) + (s->dim[1] > 1) + (s->dim[2] > 1) >= 2;
 }
 
 static kn_status place_voxels(kn_ctx *ctx, kn_clusters *c)
@@ -103,7 +105,8 @@ out:
     return status;
 }
 
-/* ---- union-find ------------------------------------------------------------------------------- */
+/* ---- union-find -------------------------------------------------------------------------------
+ */
 
 static ptrdiff_t root_of(ptrdiff_t *parent, ptrdiff_t t)
 {
@@ -153,7 +156,8 @@ static void unite_vertices(kn_clusters *c, const float *z)
     }
 }
 
-/* ---- what they are ---------------------------------------------------------------------------- */
+/* ---- what they are ----------------------------------------------------------------------------
+ */
 
 static int larger_first(const void *x, const void *y)
 {
@@ -172,7 +176,8 @@ static void locate(const kn_clusters *c, kn_report_cluster *k)
     for (int d = 0; d < 3; d++) {
         if (c->response) {
             ptrdiff_t v = s->voxel[k->peak];
-            ptrdiff_t x = v % s->dim[0], y = v / s->dim[0] % s->dim[1], w = v / (s->dim[0] * s->dim[1]);
+            ptrdiff_t x = v % s->dim[0], y = v / s->dim[0] % s->dim[1],
+                      w = v / (s->dim[0] * s->dim[1]);
             const double *A = s->affine[d];
             k->mm[d] = A[0] * (double)x + A[1] * (double)y + A[2] * (double)w + A[3];
         } else {

@@ -1,7 +1,7 @@
-/* Clusters: connected responses with |z| above a threshold, of one sign   [METHOD 10c]
+/* Clusters: connected responses with |z| above a threshold, of one sign   [METHOD 11c]
  *
- * Voxels that share a face, an edge or a corner are neighbours (26 of them); vertices that an edge of the
- * mesh joins. Union-find over the responses beyond, O(T) a map. */
+ * Voxels that share a face, an edge or a corner are neighbours (26 of them); vertices that an edge
+ * of the mesh joins. Union-find over the responses beyond, O(T) a map. */
 #ifndef KN_REPORT_CLUSTER_H
 #define KN_REPORT_CLUSTER_H
 
@@ -9,9 +9,10 @@
 
 typedef struct kn_clusters kn_clusters;
 
-/* *out NULL with KN_OK: nothing says which responses are neighbours (a table, vertices without their
- * mesh, regions). space is lent. */
-kn_status kn_clusters_new(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T, kn_clusters **out);
+/* *out NULL with KN_OK: nothing says which responses are neighbours (a table, vertices without
+ * their mesh, regions). space is lent. */
+kn_status kn_clusters_new(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
+                          kn_clusters **out);
 void kn_clusters_free(kn_clusters *c);
 
 typedef struct kn_cluster_list {
@@ -19,7 +20,8 @@ typedef struct kn_cluster_list {
     ptrdiff_t most, n, found;   /* written; how many there are */
 } kn_cluster_list;
 
-/* Of a map z (T, NaN missing): the largest first, then by the size of the peak, then by its place. */
+/* Of a map z (T, NaN missing): the largest first, then by the size of the peak, then by its place.
+ */
 kn_status kn_clusters_find(kn_ctx *ctx, kn_clusters *c, const float *z, double threshold,
                            kn_cluster_list *out);
 

@@ -1,4 +1,4 @@
-/* Are z what they should be: mean 0, variance 1, a normal law   [METHOD 10a]
+/* Are z what they should be: mean 0, variance 1, a normal law   [METHOD 11a]
  *
  * Over people, each once: the responses of a person go together, and bands over responses would be
  * too narrow by their correlation. With x_u a person's mean, s its deviation over n people, N of

@@ -1,5 +1,5 @@
 /* The cards: who somebody is and what stands out, in words; where, as responses or clusters
- *   [METHOD 10c] */
+ *   [METHOD 11c] */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,16 @@
 
 static const double FAR = 99; /* percentile of extrapolation beyond which a small z says nothing */
 
-/* ---- words ------------------------------------------------------------------------------------ */
+/* ---- words ------------------------------------------------------------------------------------
+ */
 
 static void say_who(kn_say *s, const kn_report *r, const kn_report_person *one)
 {
     ptrdiff_t said = 0;
     for (ptrdiff_t k = 0; one->covariate && k < r->cohort.n; k++)
         if (one->covariate[k] && strcmp(one->covariate[k], "n/a") != 0)
-            kn_say_words(s, "%s%s %s", said++ ? ", " : "", r->cohort.column[k].name, one->covariate[k]);
+            kn_say_words(s, "%s%s %s", said++ ? ", " : "", r->cohort.column[k].name,
+                         one->covariate[k]);
     if (isfinite(one->interval)) {
         kn_say_figures(s, one->interval, 3);
         kn_say_words(s, "%s%s between the visits", r->change.interval_units ? " of " : "",
@@ -34,15 +36,18 @@ static void say_who(kn_say *s, const kn_report *r, const kn_report_person *one)
 /* "More extreme than 98.7 % of healthy people by the largest |z| (p = .013); .." */
 static void say_rarity(kn_say *s, const kn_report *r, const kn_report_person *one)
 {
-    const char *whom = r->kind == KN_REPORT_CHANGE ? "stable" : "healthy";
-    const char *what = r->kind == KN_REPORT_CHANGE ? "The largest changes are more extreme than those of "
-                                                   : "More extreme than ";
+    const char *whom = r->kind == KN_REPORT_CHANGE  ? "stable people"
+                       : r->kind == KN_REPORT_MODEL ? "the people of training"
+                                                    : "healthy people";
+    const char *what = r->kind == KN_REPORT_CHANGE
+                           ? "The largest changes are more extreme than those of "
+                           : "More extreme than ";
     if (isfinite(one->p)) {
         kn_say_words(s, "%s", what);
         if (one->p_is_bound)
-            kn_say_words(s, "more than ");
+            kn_say_words(s, "at least ");
         kn_say_percent(s, 1 - one->p);
-        kn_say_words(s, r->kind == KN_REPORT_CHANGE ? " of %s people (" : " of %s people by the largest |z| (",
+        kn_say_words(s, r->kind == KN_REPORT_CHANGE ? " of %s (" : " of %s by the largest |z| (",
                      whom);
         kn_say_p(s, one->p, one->p_is_bound);
         kn_say_words(s, one->note && strcmp(one->note, "rough") == 0 ? ", roughly)" : ")");
@@ -68,20 +73,22 @@ static void say_burden(kn_say *s, const kn_report *r, const kn_report_person *on
     kn_say_percent(s, 2 * kn_laws_normal(-t));
     kn_say_words(s, " expected)");
     if (one->negative + one->positive > 0)
-        kn_say_words(s, ", %.0f below and %.0f above what is expected", one->negative, one->positive);
+        kn_say_words(s, ", %.0f low and %.0f high", one->negative, one->positive);
 }
 
 static void say_joint(kn_say *s, const kn_report *r, const kn_report_person *one)
 {
     double found = one->fdr_negative + one->fdr_positive;
     if (isfinite(one->deviance_p)) {
-        kn_say_words(s, r->kind == KN_REPORT_CHANGE ? " All changes together: " : " The whole map at once: ");
+        kn_say_words(s, r->kind == KN_REPORT_CHANGE ? " All changes together: "
+                                                    : " The whole map at once: ");
         kn_say_p(s, one->deviance_p, false);
         kn_say_words(s, ".");
     }
     if (found > 0)
-        kn_say_words(s, " %.0f response%s out after control of false discoveries (%.0f low, %.0f high).", found,
-                     found == 1 ? " stands" : "s stand", one->fdr_negative, one->fdr_positive);
+        kn_say_words(
+            s, " %.0f response%s out after control of false discoveries (%.0f low, %.0f high).",
+            found, found == 1 ? " stands" : "s stand", one->fdr_negative, one->fdr_positive);
     else if (found == 0)
         kn_say_words(s, " No single response stands out after control of false discoveries.");
 }
@@ -119,9 +126,11 @@ static kn_status say_card(kn_ctx *ctx, kn_report *r, kn_report_card *card)
     return kn_say_end(&s, &card->words);
 }
 
-/* ---- where ------------------------------------------------------------------------------------ */
+/* ---- where ------------------------------------------------------------------------------------
+ */
 
-/* The largest |z|, the earlier response first among equals: kept in order while the map is walked. */
+/* The largest |z|, the earlier response first among equals: kept in order while the map is walked.
+ */
 static void find_tops(const float *z, ptrdiff_t T, kn_report_card *card)
 {
     card->tops = 0;

@@ -22,7 +22,8 @@ static kn_status take_reference(kn_ctx *ctx, kn_report *r, const json_t *j)
     kn_report_change *c = &r->change;
     KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(j, "of"), &c->reference));
     KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(j, "formula"), &c->formula));
-    KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(j, "interval.column"), &c->interval_units));
+    KN_TRY(
+        kn_arena_text(ctx, &r->arena, kn_json_text_at(j, "interval.column"), &c->interval_units));
     c->gamma = kn_json_number_at(j, "gamma");
     c->interval_low = kn_json_number_at(j, "interval.least");
     c->interval_high = kn_json_number_at(j, "interval.largest");

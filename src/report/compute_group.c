@@ -1,7 +1,8 @@
-/* Labelled people against the others   [METHOD 10d]
+/* Labelled people against the others   [METHOD 11d]
  *
- * ROC of each statistic over everybody who has it, as score takes them for its AUC; the test of shares over
- * people, Welch's t of each response from the sums that the pass over the maps left. O(n log n + T log T). */
+ * ROC of each statistic over everybody who has it, as score takes them for its AUC; the test of
+ * shares over people, Welch's t of each response from the sums that the pass over the maps left.
+ * O(n log n + T log T). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 static const double SIGNIFICANT = 0.05;
 enum { BEST = 10 };
 
-/* ---- ROC -------------------------------------------------------------------------------------- */
+/* ---- ROC --------------------------------------------------------------------------------------
+ */
 
 typedef struct score {
     double value;
@@ -117,7 +119,8 @@ out:
     return status;
 }
 
-/* ---- shares ----------------------------------------------------------------------------------- */
+/* ---- shares -----------------------------------------------------------------------------------
+ */
 
 /* Of training the number of responses is known only now that the maps were read. */
 static void finish_shares(kn_report *r)
@@ -158,7 +161,8 @@ out:
     return status;
 }
 
-/* ---- responses -------------------------------------------------------------------------------- */
+/* ---- responses --------------------------------------------------------------------------------
+ */
 
 typedef struct effect {
     double size;
@@ -168,7 +172,8 @@ typedef struct effect {
 static int strongest_first(const void *x, const void *y)
 {
     const effect *a = x, *b = y;
-    return a->size != b->size ? (a->size < b->size) - (a->size > b->size) : (a->j > b->j) - (a->j < b->j);
+    return a->size != b->size ? (a->size < b->size) - (a->size > b->size)
+                              : (a->j > b->j) - (a->j < b->j);
 }
 
 static kn_status rank_effects(kn_ctx *ctx, kn_report *r)
@@ -223,7 +228,8 @@ out:
     return status;
 }
 
-/* ---- all -------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------
+ */
 
 kn_status kn_compute_group(kn_ctx *ctx, const kn_report_job *job)
 {

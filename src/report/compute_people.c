@@ -1,10 +1,11 @@
-/* Who is how abnormal: the rows of the folder, or of training where there is none   [METHOD 10c] */
+/* Who is how abnormal: the rows of the folder, or of training where there is none   [METHOD 11c] */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "io/number.h"
+#include "report/command_option.h"
 #include "report/compute.h"
 #include "report/json_path.h"
 #include "report/laws.h"
@@ -14,7 +15,8 @@
 
 static const double BURDEN = 1.96; /* the threshold, where nobody said another */
 
-/* ---- columns ---------------------------------------------------------------------------------- */
+/* ---- columns ----------------------------------------------------------------------------------
+ */
 
 /* A column of abnormality.tsv, and of change.tsv where it has another name there. */
 typedef struct column {
@@ -59,7 +61,8 @@ static void take_numbers(const kn_report_job *job)
     const bool change = job->m->kind == KN_MATERIAL_CHANGE;
     for (int k = 0; k < N_COLUMNS; k++) {
         const column *c = &COLUMNS[k];
-        const double *values = kn_material_people(job->m, change && c->change ? c->change : c->name);
+        const double *values =
+            kn_material_people(job->m, change && c->change ? c->change : c->name);
         for (ptrdiff_t i = 0; i < people->n; i++)
             *field(&people->person[i], c) = value_of(values, i);
     }
@@ -86,7 +89,8 @@ static void take_flags(const kn_report_job *job)
     }
 }
 
-static kn_status take_text(kn_ctx *ctx, kn_report *r, const char *const *texts, ptrdiff_t i, const char **out)
+static kn_status take_text(kn_ctx *ctx, kn_report *r, const char *const *texts, ptrdiff_t i,
+                           const char **out)
 {
     const char *text = texts ? texts[i] : NULL;
     return kn_arena_text(ctx, &r->arena, text && !kn_text_is_missing(text) ? text : NULL, out);
@@ -110,7 +114,8 @@ out:
     return status;
 }
 
-/* ---- people of training ----------------------------------------------------------------------- */
+/* ---- people of training -----------------------------------------------------------------------
+ */
 
 typedef struct reference_column {
     const char *name;
@@ -158,7 +163,8 @@ out:
     return status;
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------
+ */
 
 /* As the files have them: of the folder, of training, or row-0001. */
 static kn_status true_names(kn_ctx *ctx, const kn_report_job *job, const char *const **out)
@@ -198,8 +204,8 @@ static kn_status strip_names(kn_ctx *ctx, const kn_report_job *job, const char *
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
         kn_report_person *one = &r->people.person[i];
         if (one->visit1 && one->visit2)
-            KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "person-%td %s to %s", number[i], one->visit1,
-                                  one->visit2));
+            KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "person-%td %s to %s", number[i],
+                                  one->visit1, one->visit2));
         else
             KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "person-%td", number[i]));
     }
@@ -221,7 +227,8 @@ out:
     return status;
 }
 
-/* ---- covariates ------------------------------------------------------------------------------- */
+/* ---- covariates -------------------------------------------------------------------------------
+ */
 
 static const kn_material_column *column_named(const kn_material *m, const char *name)
 {
@@ -264,29 +271,27 @@ out:
     return status;
 }
 
-/* ---- the reference ---------------------------------------------------------------------------- */
+/* ---- the reference ----------------------------------------------------------------------------
+ */
 
 /* As the command of the folder has it; there it stands only where somebody gave it. */
 static double threshold_of(const json_t *summary)
 {
+    char given[KN_NUMBER_SIZE];
     double x = kn_json_number_at(summary, "threshold");
-    const char *command = kn_json_text_at(summary, "command");
-    const char *given = command ? strstr(command, " --threshold ") : NULL;
-    char number[KN_NUMBER_SIZE];
-    if (!given)
-        return isnan(x) ? BURDEN : x;
-    given += strlen(" --threshold ");
-    size_t n = strcspn(given, " ");
-    snprintf(number, sizeof number, "%.*s", (int)(n < sizeof number ? n : 0), given);
-    return kn_number_parse(number, &x) == KN_CELL_NUMBER && x > 0 ? x : BURDEN;
+    if (isnan(x) &&
+        kn_command_option(kn_json_text_at(summary, "command"), "--threshold", given, sizeof given))
+        kn_number_parse(given, &x);
+    return x > 0 ? x : BURDEN;
 }
 
-/* Of the extreme value law that p of the folder are by, or would be by the model alone; none where p are
- * ranks. */
+/* Of the extreme value law that p of the folder are by, or would be by the model alone; none where
+ * p are ranks. */
 static void draw_lines(kn_report_people *people, const json_t *from, double smallest)
 {
     static const double P[2] = {0.05, 0.001};
-    const double gev[3] = {kn_json_number_at(from, "gev.shape"), kn_json_number_at(from, "gev.location"),
+    const double gev[3] = {kn_json_number_at(from, "gev.shape"),
+                           kn_json_number_at(from, "gev.location"),
                            kn_json_number_at(from, "gev.scale")};
     for (int k = 0; k < 2; k++)
         people->line[k] = gev[2] > 0 && P[k] >= smallest ? kn_laws_gev_beyond(gev, P[k]) : NAN;
@@ -323,6 +328,20 @@ static ptrdiff_t count_finite(const double *x, ptrdiff_t n)
     return m;
 }
 
+/* How many people deviance_p are ranks among. Models of cv have references of their own: of so many
+ * that ranks are as good as continuous. */
+static ptrdiff_t reference_size(const kn_report_job *job, const json_t *summary)
+{
+    enum { MANY = 9999 };
+    const kn_report_people *people = &job->r->people;
+    ptrdiff_t n = 0;
+    if (job->m->kind == KN_MATERIAL_SCORE)
+        n = count_finite(people->training_deviance, people->N);
+    else if (job->m->kind == KN_MATERIAL_CHANGE)
+        n = kn_json_count_at(summary, "reference_people");
+    return n > 0 ? n : MANY;
+}
+
 static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const json_t *summary,
                                 const json_t *model)
 {
@@ -331,20 +350,20 @@ static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const jso
     kn_report_people *people = &r->people;
     people->N = job->m->N;
     KN_TRY(copied(ctx, r, kn_material_training(job->m, "statistic"), people->N, &people->training));
-    KN_TRY(copied(ctx, r, kn_material_training(job->m, "deviance"), people->N, &people->training_deviance));
+    KN_TRY(copied(ctx, r, kn_material_training(job->m, "deviance"), people->N,
+                  &people->training_deviance));
     people->threshold = threshold_of(summary);
     double smallest = summary ? kn_json_number_at(summary, "abnormality.smallest_p")
                               : kn_json_number_at(model, "reference.smallest_p");
     draw_lines(people, summary ? summary : model, smallest);
     bound_p(r, smallest);
-    /* In a folder of cv or change the references are others; ranks among many come close to .05 */
-    ptrdiff_t n = job->m->kind == KN_MATERIAL_SCORE ? count_finite(people->training_deviance, people->N) : 0;
-    kn_people_count(r, n > 0 ? n : 9999);
+    kn_people_count(r, reference_size(job, summary));
 out:
     return status;
 }
 
-/* ---- all -------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------
+ */
 
 static kn_status choose(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {

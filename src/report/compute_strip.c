@@ -1,5 +1,5 @@
-/* The last step of a page without ids: texts that came from files, such as command lines, may still hold
- * some. */
+/* The last step of a page without ids: texts that came from files, such as command lines, may still
+ * hold some. */
 #include <string.h>
 
 #include "report/compute.h"
@@ -58,7 +58,8 @@ static void clean_texts(sweep *s)
         clean(s, &r->people.card[k].words, true);
     for (ptrdiff_t k = 0; k < r->words.facts; k++)
         clean(s, &r->words.fact[k].value, false);
-    const char **paragraph = (const char **)(uintptr_t)r->words.paragraph; /* our own, in the arena */
+    const char **paragraph =
+        (const char **)(uintptr_t)r->words.paragraph; /* our own, in the arena */
     for (ptrdiff_t k = 0; k < r->words.paragraphs; k++)
         clean(s, &paragraph[k], true);
     clean(s, &r->space.surface_note, false);
@@ -70,12 +71,14 @@ static kn_status list_aliases(kn_ctx *ctx, const kn_report_job *job, kn_alias *a
     kn_status status = KN_OK;
     kn_report *r = job->r;
     const kn_material *m = job->m;
-    const char *const *person = m->kind == KN_MATERIAL_CHANGE ? kn_material_texts(m, "person") : NULL;
+    const char *const *person =
+        m->kind == KN_MATERIAL_CHANGE ? kn_material_texts(m, "person") : NULL;
     const char *const *name = m->dir ? m->id : m->training_id;
     for (ptrdiff_t i = 0; name && i < r->people.n; i++) {
         const char *instead = r->people.person[i].id;
         if (person) { /* "person-1 ses-1 to ses-2" without its visits */
-            KN_TRY(kn_arena_print(ctx, &r->arena, &instead, "%.*s", (int)strcspn(instead, " "), instead));
+            KN_TRY(kn_arena_print(ctx, &r->arena, &instead, "%.*s", (int)strcspn(instead, " "),
+                                  instead));
             alias[(*n)++] = (kn_alias){person[i], instead};
         } else {
             alias[(*n)++] = (kn_alias){name[i], instead};

@@ -16,10 +16,11 @@ typedef struct kn_figure {
     void (*caption)(const kn_report *r, ptrdiff_t k, kn_html *out); /* how to read it; mark-up */
     kn_status (*data)(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv);
     double width, height; /* of the figure */
+    bool many;            /* of its kind: its files are numbered though there is but one */
 } kn_figure;
 
-/* The table, in the order of the page; ends with name NULL. */
-extern const kn_figure kn_figures[];
+/* The table, in the order of the page; ends with NULL. */
+extern const kn_figure *const kn_figures[];
 const kn_figure *kn_figure_named(const char *name); /* an assert where there is none */
 
 /* <figure> with the drawing, the caption and the button that saves it; nothing where count <= k. */

@@ -30,7 +30,8 @@ static double fraction(double a, double b, double x)
     return f;
 }
 
-/* I_x(df/2, 1/2) at x = df/(df + t^2); near the middle from the other side, 1 - I_(1-x)(1/2, df/2). */
+/* I_x(df/2, 1/2) at x = df/(df + t^2); near the middle from the other side, 1 - I_(1-x)(1/2, df/2).
+ */
 double kn_laws_student_both(double x, double df)
 {
     if (isnan(x) || !(df > 0))

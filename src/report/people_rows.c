@@ -7,7 +7,8 @@
 
 #include "report/laws.h"
 
-/* ---- order ------------------------------------------------------------------------------------ */
+/* ---- order ------------------------------------------------------------------------------------
+ */
 
 typedef struct place {
     double p, statistic;
@@ -50,7 +51,8 @@ out:
     return status;
 }
 
-/* ---- ranks and counts ------------------------------------------------------------------------- */
+/* ---- ranks and counts -------------------------------------------------------------------------
+ */
 
 static int ascending(const void *x, const void *y)
 {
@@ -108,7 +110,8 @@ void kn_people_count(kn_report *r, ptrdiff_t reference_n)
                            &people->deviance_expected_low, &people->deviance_expected_high);
 }
 
-/* ---- cards ------------------------------------------------------------------------------------ */
+/* ---- cards ------------------------------------------------------------------------------------
+ */
 
 static kn_status new_cards(kn_ctx *ctx, kn_report *r, ptrdiff_t n)
 {
@@ -138,7 +141,8 @@ static kn_status choose_first(kn_ctx *ctx, kn_report *r, double wanted)
     return status;
 }
 
-/* Insertions, deletions and replacements that make one text the other; texts beyond 63 bytes are cut. */
+/* Insertions, deletions and replacements that make one text the other; texts beyond 63 bytes are
+ * cut. */
 static int edits(const char *a, const char *b)
 {
     enum { LONGEST = 63 };
@@ -158,7 +162,8 @@ static int edits(const char *a, const char *b)
     return row[m];
 }
 
-static kn_status nobody(kn_ctx *ctx, const kn_report *r, const kn_people_named *named, const char *id)
+static kn_status nobody(kn_ctx *ctx, const kn_report *r, const kn_people_named *named,
+                        const char *id)
 {
     int least = (int)strlen(id) / 3 + 2; /* further off is no slip of the pen */
     const char *near = NULL;
@@ -170,7 +175,8 @@ static kn_status nobody(kn_ctx *ctx, const kn_report *r, const kn_people_named *
             near = other;
         }
     }
-    return near ? kn_fail(ctx, KN_ERR_DATA, "{people}: %s has no '%s'; is it '%s'?", named->where, id, near)
+    return near ? kn_fail(ctx, KN_ERR_DATA, "{people}: %s has no '%s'; is it '%s'?", named->where,
+                          id, near)
                 : kn_fail(ctx, KN_ERR_DATA, "{people}: %s has no '%s'", named->where, id);
 }
 

@@ -144,6 +144,7 @@
             window.kronormViewer(viewer);
             viewer.querySelector("canvas").focus({ preventScroll: true });
         });
+        button.className = "viewer-open";
         line.append(button);
         viewer.before(line);
     }
@@ -179,7 +180,7 @@
         const svg = figure.querySelector("svg"), copied = svg.cloneNode(true);
         for (const e of all(".hit", copied)) e.classList.remove("hit");
         const text = new XMLSerializer().serializeToString(copied)
-            .replace(/^<svg[^>]*>/, (tag) => tag + "<style>svg { background: #fff; }\n" + styleOf(svg) + "</style>");
+            .replace(/^<svg[^>]*>/, (tag) => tag + "<style>svg { background: #fff; }\n" + styleOf(svg) + "<\/style>");
         const a = make("a", "");
         a.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
         a.download = (figure.dataset.figure || "figure") + ".svg";

@@ -1,5 +1,5 @@
-/* Sentences put together piece by piece, in an arena. Numbers have a point under every locale. The first
- * failure is kept, and later pieces do nothing, so that a paragraph reads as one. */
+/* Sentences put together piece by piece, in an arena. Numbers have a point under every locale. The
+ * first failure is kept, and later pieces do nothing, so that a paragraph reads as one. */
 #ifndef KN_REPORT_SAY_H
 #define KN_REPORT_SAY_H
 
@@ -15,12 +15,13 @@ typedef struct kn_say {
     kn_status status;
 } kn_say;
 
-/* {.ctx = .., .arena = ..} begins. No floating-point conversion in a format: kn_say_fixed and its like. */
+/* {.ctx = .., .arena = ..} begins. No floating-point conversion in a format: kn_say_fixed and its
+ * like. */
 void kn_say_words(kn_say *s, const char *format, ...) KN_PRINTF(2, 3);
-void kn_say_fixed(kn_say *s, double x, int digits);  /* 0.984; "-0.000" has no sign */
+void kn_say_fixed(kn_say *s, double x, int digits);   /* 0.984; "-0.000" has no sign */
 void kn_say_figures(kn_say *s, double x, int digits); /* so many significant digits: 8.62, 0.0052 */
-void kn_say_percent(kn_say *s, double share);        /* "12.3 %", more digits near 0 and 100 % */
-void kn_say_p(kn_say *s, double p, bool bound);      /* "p = .013", "p < .0052", never 0 */
+void kn_say_percent(kn_say *s, double share);         /* "12.3 %", more digits near 0 and 100 % */
+void kn_say_p(kn_say *s, double p, bool bound);       /* "p = .013", "p < .0052", never 0 */
 /* "a", "a and b", "a, b and c": piece k of n before its item. */
 void kn_say_and(kn_say *s, ptrdiff_t k, ptrdiff_t n);
 

@@ -6,7 +6,8 @@
 
 #include "report/say.h"
 
-/* ---- numbers ---------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------
+ */
 
 typedef struct named {
     const char *name;
@@ -33,7 +34,7 @@ kn_status kn_strip_numbers(kn_ctx *ctx, const char *const *name, ptrdiff_t n, pt
     qsort(all, (size_t)n, sizeof *all, by_name);
     for (ptrdiff_t k = 0; k < n; k++) /* of equal names the first is the earliest */
         number[all[k].i] = k > 0 && strcmp(all[k].name, all[k - 1].name) == 0 ? number[all[k - 1].i]
-                                                                             : -1 - all[k].i;
+                                                                              : -1 - all[k].i;
     /* -1-i: first met at i. Numbers are given in the order of i. */
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t first = -1 - number[i];
@@ -43,7 +44,8 @@ kn_status kn_strip_numbers(kn_ctx *ctx, const char *const *name, ptrdiff_t n, pt
     return KN_OK;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------ */
+/* ---- texts ------------------------------------------------------------------------------------
+ */
 
 typedef struct entry {
     const char *id, *instead;
@@ -121,8 +123,8 @@ static ptrdiff_t bound(const kn_stripper *s, ptrdiff_t low, ptrdiff_t high, ptrd
     return low;
 }
 
-/* The longest id that `text` begins with and that ends as a word; the range of ids that begin alike narrows
- * byte by byte. NULL: none. */
+/* The longest id that `text` begins with and that ends as a word; the range of ids that begin alike
+ * narrows byte by byte. NULL: none. */
 static const entry *match(const kn_stripper *s, const char *text, bool sentence)
 {
     const entry *longest = NULL;
@@ -141,8 +143,8 @@ static const entry *match(const kn_stripper *s, const char *text, bool sentence)
     return longest;
 }
 
-kn_status kn_strip(kn_ctx *ctx, const kn_stripper *s, const char *text, bool sentence, kn_arena *arena,
-                   const char **out)
+kn_status kn_strip(kn_ctx *ctx, const kn_stripper *s, const char *text, bool sentence,
+                   kn_arena *arena, const char **out)
 {
     kn_say said = {.ctx = ctx, .arena = arena};
     const char *kept = text; /* from here on nothing is written yet */

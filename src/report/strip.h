@@ -13,15 +13,15 @@ typedef struct kn_alias { /* lent */
     const char *id, *instead;
 } kn_alias;
 
-/* Longer ids go before shorter ones; of the same id the first alias counts. Ids of one or two digits say
- * nothing of anybody and stay. */
+/* Longer ids go before shorter ones; of the same id the first alias counts. Ids of one or two
+ * digits say nothing of anybody and stay. */
 kn_status kn_stripper_new(kn_ctx *ctx, const kn_alias *alias, ptrdiff_t n, kn_stripper **out);
 void kn_stripper_free(kn_stripper *s);
 
-/* *out: the text with every id replaced that stands as a word, not within a longer run of letters and digits;
- * the text itself where there is none. sentence: of our own, where a number is a number; ids that are numbers
- * stay. */
-kn_status kn_strip(kn_ctx *ctx, const kn_stripper *s, const char *text, bool sentence, kn_arena *arena,
-                   const char **out);
+/* *out: the text with every id replaced that stands as a word, not within a longer run of letters
+ * and digits; the text itself where there is none. sentence: of our own, where a number is a
+ * number; ids that are numbers stay. */
+kn_status kn_strip(kn_ctx *ctx, const kn_stripper *s, const char *text, bool sentence,
+                   kn_arena *arena, const char **out);
 
 #endif

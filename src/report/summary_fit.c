@@ -1,4 +1,4 @@
-/* Does the model fit these people?   [METHOD 10b]
+/* Does the model fit these people?   [METHOD 11b]
  *
  *     calibration   mean z^2 outside .9 - 1.1, and its interval without 1; "may" while the interval
  * reaches into .9 - 1.1 shift         |mean z| > .05, and its interval without 0 shape         an

@@ -43,12 +43,13 @@ static void begin(kn_svg *svg, const char *name, const char *class)
  * paper know no custom properties. */
 static void resolve(kn_html *out, const char *css, const char *end)
 {
+    enum { PIECE = 1024 };
     while (css < end) {
         const char *var = strstr(css, "var(--");
         if (!var || var >= end)
             var = end;
-        for (; css < var; css++)
-            kn_html_print(out, "%c", *css);
+        for (ptrdiff_t n; (n = var - css < PIECE ? var - css : PIECE) > 0; css += n)
+            kn_html_print(out, "%.*s", (int)n, css);
         if (css == end)
             return;
         char name[64];
@@ -124,8 +125,8 @@ void kn_svg_line(kn_svg *svg, const char *class, double x1, double y1, double x2
     if (!known(x1, y1, x2, y2))
         return;
     begin(svg, "line", class);
-    kn_html_print(svg->out, " x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\"/>\n", at(x1).text, at(y1).text,
-                  at(x2).text, at(y2).text);
+    kn_html_print(svg->out, " x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\"/>\n", at(x1).text,
+                  at(y1).text, at(x2).text, at(y2).text);
 }
 
 void kn_svg_rect(kn_svg *svg, const char *class, double x, double y, double width, double height)
@@ -142,86 +143,82 @@ static void put_point(kn_svg *svg, char command, double x, double y)
     kn_html_print(svg->out, "%c%s %s", command, at(x).text, at(y).text);
 }
 
-/* What has two known numbers; a path without any is no path. */
-static ptrdiff_t points(const double *x, const double *y, ptrdiff_t n)
+void kn_svg_pen(kn_svg *svg, const char *class)
 {
-    ptrdiff_t some = 0;
-    for (ptrdiff_t i = 0; i < n; i++)
-        some += known(x[i], y[i], 0, 0);
-    return some;
+    svg->pen.class = class;
+    svg->pen.begun = svg->pen.down = false;
 }
 
-static void put_path(kn_svg *svg, const double *x, const double *y, ptrdiff_t n)
+static void pen_begin(kn_svg *svg)
 {
-    bool pen = false;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        const bool here = known(x[i], y[i], 0, 0);
-        if (here)
-            put_point(svg, pen ? 'L' : 'M', x[i], y[i]);
-        pen = here;
+    if (!svg->pen.begun) {
+        begin(svg, "path", svg->pen.class);
+        kn_html_raw(svg->out, " d=\"");
     }
+    svg->pen.begun = true;
+}
+
+void kn_svg_pen_to(kn_svg *svg, double x, double y)
+{
+    const bool here = known(x, y, 0, 0);
+    if (here) {
+        pen_begin(svg);
+        put_point(svg, svg->pen.down ? 'L' : 'M', x, y);
+    }
+    svg->pen.down = here;
+}
+
+/* A line of no length with round ends. */
+void kn_svg_pen_dot(kn_svg *svg, double x, double y)
+{
+    if (!known(x, y, 0, 0))
+        return;
+    pen_begin(svg);
+    put_point(svg, 'M', x, y);
+    kn_html_raw(svg->out, "h0");
+}
+
+void kn_svg_pen_up(kn_svg *svg, bool closed)
+{
+    if (svg->pen.begun)
+        kn_html_raw(svg->out, closed ? "Z\"/>\n" : "\"/>\n");
+    svg->pen.begun = svg->pen.down = false;
 }
 
 void kn_svg_path(kn_svg *svg, const char *class, const double *x, const double *y, ptrdiff_t n)
 {
-    if (points(x, y, n) < 2)
-        return;
-    begin(svg, "path", class);
-    kn_html_raw(svg->out, " d=\"");
-    put_path(svg, x, y, n);
-    kn_html_raw(svg->out, "\"/>\n");
+    kn_svg_pen(svg, class);
+    for (ptrdiff_t i = 0; i < n; i++)
+        kn_svg_pen_to(svg, x[i], y[i]);
+    kn_svg_pen_up(svg, false);
 }
 
 void kn_svg_area(kn_svg *svg, const char *class, const double *x, const double *y, ptrdiff_t n)
 {
-    if (points(x, y, n) < 3)
-        return;
-    begin(svg, "path", class);
-    kn_html_raw(svg->out, " d=\"");
-    put_path(svg, x, y, n);
-    kn_html_raw(svg->out, "Z\"/>\n");
+    kn_svg_pen(svg, class);
+    for (ptrdiff_t i = 0; i < n; i++)
+        kn_svg_pen_to(svg, x[i], y[i]);
+    kn_svg_pen_up(svg, true);
 }
 
 /* Where both edges are known: there along the one, and back along the other. */
 void kn_svg_band(kn_svg *svg, const char *class, const double *x, const double *low,
                  const double *high, ptrdiff_t n)
 {
-    bool any = false;
     for (ptrdiff_t from = 0; from < n; from++) {
         ptrdiff_t to = from;
         while (to < n && known(x[to], low[to], high[to], 0))
             to++;
         if (to - from > 1) {
-            if (!any) {
-                begin(svg, "path", class);
-                kn_html_raw(svg->out, " d=\"");
-            }
-            any = true;
+            kn_svg_pen(svg, class);
             for (ptrdiff_t i = from; i < to; i++)
-                put_point(svg, i == from ? 'M' : 'L', x[i], high[i]);
+                kn_svg_pen_to(svg, x[i], high[i]);
             for (ptrdiff_t i = to - 1; i >= from; i--)
-                put_point(svg, 'L', x[i], low[i]);
-            kn_html_raw(svg->out, "Z");
+                kn_svg_pen_to(svg, x[i], low[i]);
+            kn_svg_pen_up(svg, true);
         }
         from = to;
     }
-    if (any)
-        kn_html_raw(svg->out, "\"/>\n");
-}
-
-/* Lines of no length with round ends. */
-void kn_svg_dots(kn_svg *svg, const char *class, const double *x, const double *y, ptrdiff_t n)
-{
-    if (points(x, y, n) == 0)
-        return;
-    begin(svg, "path", class);
-    kn_html_raw(svg->out, " d=\"");
-    for (ptrdiff_t i = 0; i < n; i++)
-        if (known(x[i], y[i], 0, 0)) {
-            put_point(svg, 'M', x[i], y[i]);
-            kn_html_raw(svg->out, "h0");
-        }
-    kn_html_raw(svg->out, "\"/>\n");
 }
 
 void kn_svg_mark(kn_svg *svg, const char *class, kn_mark mark, double x, double y, ptrdiff_t person)
@@ -274,11 +271,18 @@ void kn_svg_text(kn_svg *svg, const char *class, const char *anchor, double x, d
     kn_html_raw(svg->out, "</text>\n");
 }
 
-void kn_svg_text_cut(kn_svg *svg, const char *anchor, double x, double y, const char *text,
-                     ptrdiff_t cut)
+void kn_svg_text_more(kn_svg *svg, const char *anchor, double x, double y, const char *text,
+                      ptrdiff_t cut, const char *more)
 {
     if (!begin_text(svg, NULL, anchor, x, y))
         return;
     kn_html_cut(svg->out, text, cut);
+    kn_html_text(svg->out, more);
     kn_html_raw(svg->out, "</text>\n");
+}
+
+void kn_svg_text_cut(kn_svg *svg, const char *anchor, double x, double y, const char *text,
+                     ptrdiff_t cut)
+{
+    kn_svg_text_more(svg, anchor, x, y, text, cut, "");
 }

@@ -9,6 +9,10 @@
 
 typedef struct kn_svg {
     kn_html *out; /* lent */
+    struct {      /* a path that is being drawn */
+        const char *class;
+        bool begun, down;
+    } pen;
 } kn_svg;
 
 /* `what` and then `of`: <title>; `how`: <desc>. number: makes their ids unique within the page.
@@ -29,6 +33,13 @@ void kn_svg_close(kn_svg *svg);
 void kn_svg_group(kn_svg *svg, const char *class);
 void kn_svg_group_end(kn_svg *svg);
 
+/* A path point by point: a NaN lifts the pen. Without a point there is no element. */
+void kn_svg_pen(kn_svg *svg, const char *class);
+void kn_svg_pen_to(kn_svg *svg, double x, double y);
+void kn_svg_pen_dot(kn_svg *svg, double x,
+                    double y); /* many of them are one element, without names */
+void kn_svg_pen_up(kn_svg *svg, bool closed);
+
 /* class: of figure.css; NULL: that of the group. */
 void kn_svg_line(kn_svg *svg, const char *class, double x1, double y1, double x2, double y2);
 void kn_svg_rect(kn_svg *svg, const char *class, double x, double y, double width, double height);
@@ -38,8 +49,6 @@ void kn_svg_area(kn_svg *svg, const char *class, const double *x, const double *
                  ptrdiff_t n); /* closed */
 void kn_svg_band(kn_svg *svg, const char *class, const double *x, const double *low,
                  const double *high, ptrdiff_t n);
-/* Many dots as one element: small, and without names. */
-void kn_svg_dots(kn_svg *svg, const char *class, const double *x, const double *y, ptrdiff_t n);
 
 /* One mark, of about the same area each; person -1: nobody's, else highlighted when he is looked
  * for. */
@@ -54,5 +63,8 @@ void kn_svg_text(kn_svg *svg, const char *class, const char *anchor, double x, d
                  const char *text);
 void kn_svg_text_cut(kn_svg *svg, const char *anchor, double x, double y, const char *text,
                      ptrdiff_t cut);
+/* The same, and more words of ours after it. */
+void kn_svg_text_more(kn_svg *svg, const char *anchor, double x, double y, const char *text,
+                      ptrdiff_t cut, const char *more);
 
 #endif

@@ -26,7 +26,8 @@ static ptrdiff_t gather(item *to, ptrdiff_t have, const double *x, ptrdiff_t n, 
     return have;
 }
 
-/* ---- Mann and Whitney ------------------------------------------------------------------------- */
+/* ---- Mann and Whitney -------------------------------------------------------------------------
+ */
 
 typedef struct ranks {
     ptrdiff_t n, m;   /* of the first group, of both */
@@ -50,7 +51,8 @@ static void rank_all(const item *sorted, ptrdiff_t second, ranks *r)
     }
 }
 
-/* ways[k][s]: subsets of k values with sum s of doubled midranks. p = 2 min(P(sum <= s), P(sum >= s)). */
+/* ways[k][s]: subsets of k values with sum s of doubled midranks. p = 2 min(P(sum <= s), P(sum >=
+ * s)). */
 static kn_status exact_p(kn_ctx *ctx, const ranks *r, double *p)
 {
     ptrdiff_t most = r->m * (r->m + 1), width = most + 1;
@@ -110,7 +112,8 @@ out:
     return status;
 }
 
-/* ---- Welch ------------------------------------------------------------------------------------ */
+/* ---- Welch ------------------------------------------------------------------------------------
+ */
 
 /* Variance of the mean; what rounding alone leaves of equal values counts as none. */
 static double mean_variance(kn_sums s)
@@ -134,7 +137,8 @@ kn_welch kn_welch_of(kn_sums a, kn_sums b)
     return w;
 }
 
-/* ---- many ------------------------------------------------------------------------------------- */
+/* ---- many -------------------------------------------------------------------------------------
+ */
 
 kn_status kn_adjusted(kn_ctx *ctx, const double *p, ptrdiff_t n, double *q)
 {

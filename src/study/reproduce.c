@@ -11,7 +11,7 @@
 #include "io/grow.h"
 #include "io/source.h"
 #include "io/writer.h"
-#include "study/figure.h"
+#include "study/paper_figure.h"
 #include "study/reproduce.h"
 
 typedef struct plan {
@@ -270,7 +270,7 @@ kn_status kn_reproduce(kn_ctx *ctx, const kn_options *options, kn_reproduced *re
         KN_TRY(kn_results_resume(ctx, s.results, &results));
     KN_TRY(run_all(ctx, &v, &p, s.results, &results, result));
     KN_TRY(kn_results_write(ctx, &results, s.results));
-    KN_TRY(kn_figure_write(ctx, &results, figure));
+    KN_TRY(kn_paper_figure_write(ctx, &results, figure));
 out:
     kn_free(p.run);
     kn_results_clear(&results);

@@ -129,14 +129,14 @@ static json_t *warnings_json(const kn_changes *c)
     return list;
 }
 
-static json_t *summary_json(const kn_changes *c, const char *line, json_t *hash)
+static json_t *summary_json(const kn_changes *c, const char *line, json_t *const hash[2])
 {
     const kn_change_info *i = c->info;
     ptrdiff_t moved = 0;
     for (ptrdiff_t k = 0; k < c->visits->n_pairs; k++)
         moved += c->visits->pair[k].moved;
-    return json_pack("{s:o s:I s:I s:I s:I s:I s:I s:I s:o s:{s:I s:I s:o} s:o s:{s:o}}", "command",
-                     text_json(line), "people", (json_int_t)i->people, "pairs",
+    return json_pack("{s:o s:I s:I s:I s:I s:I s:I s:I s:o s:{s:I s:I s:o} s:o s:{s:o s:o}}",
+                     "command", text_json(line), "people", (json_int_t)i->people, "pairs",
                      (json_int_t)i->pairs, "one_visit", (json_int_t)i->one_visit, "responses",
                      (json_int_t)i->responses, "different_sites", (json_int_t)moved,
                      "far_intervals", (json_int_t)i->far, "reference_people",
@@ -144,7 +144,7 @@ static json_t *summary_json(const kn_changes *c, const char *line, json_t *hash)
                      "changed", "with_p", (json_int_t)i->with_p, "p_at_most_05",
                      (json_int_t)i->below, "expected",
                      kn_json_number(i->smallest_p > 0.05 ? 0 : 0.05 * (double)i->with_p),
-                     "warnings", warnings_json(c), "hashes", "model", hash);
+                     "warnings", warnings_json(c), "hashes", "model", hash[0], "saved", hash[1]);
 }
 
 static kn_status write_json(kn_ctx *ctx, const kn_changes *c, int file, json_t *j,
@@ -165,18 +165,23 @@ static kn_status write_json(kn_ctx *ctx, const kn_changes *c, int file, json_t *
 /* ---- all ---------------------------------------------------------------------------------------
  */
 
-static kn_status save_model(kn_ctx *ctx, const kn_changes *c, const kn_write_options *options)
+/* hash: of its file, null where none is asked for. */
+static kn_status save_model(kn_ctx *ctx, const kn_changes *c, const kn_write_options *options,
+                            json_t **hash)
 {
     kn_status status = KN_OK;
     kn_model with = *c->model, *shared = NULL;
+    *hash = json_null();
     if (!c->s->save)
         return KN_OK;
     with.change = *c->reference;
+    with.hash = 0;
     if (with.shareable) { /* and so is what it keeps */
         KN_TRY(kn_model_copy(ctx, &with, &shared));
         KN_TRY(kn_model_share_change(ctx, shared));
     }
     KN_TRY(kn_model_write(ctx, shared ? shared : &with, c->s->save, options));
+    KN_TRY(kn_model_hash_json(ctx, shared ? shared : &with, hash));
     c->info->files++;
 out:
     kn_model_free(shared);
@@ -187,15 +192,18 @@ kn_status kn_changes_write(kn_ctx *ctx, const kn_changes *c, const kn_write_opti
 {
     kn_status status;
     char *line = NULL;
-    json_t *hash;
-    KN_TRY(save_model(ctx, c, options));
+    json_t *hash[2] = {NULL, NULL}; /* of the model, and as it is saved */
+    KN_TRY(save_model(ctx, c, options, &hash[1]));
     KN_TRY(write_table(ctx, c, options));
     KN_TRY(write_json(ctx, c, 1, reference_json(c), options));
     if (c->options && !c->data->in_memory)
         KN_TRY(kn_command_line(ctx, c->options, &line));
-    KN_TRY(kn_model_hash_json(ctx, c->model, &hash));
-    KN_TRY(write_json(ctx, c, 2, summary_json(c, line, hash), options));
+    KN_TRY(kn_model_hash_json(ctx, c->model, &hash[0]));
+    json_t *summary = summary_json(c, line, hash);
+    hash[1] = NULL; /* the summary's */
+    KN_TRY(write_json(ctx, c, 2, summary, options));
 out:
+    json_decref(hash[1]);
     kn_free(line);
     return status;
 }

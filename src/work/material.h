@@ -55,13 +55,14 @@ typedef struct kn_material {
 kn_status kn_material_open(kn_ctx *ctx, const kn_model *model, const char *dir, kn_material *out);
 void kn_material_clear(kn_material *m); /* {0} is fine */
 
-/* A column of abnormality.tsv or change.tsv as n numbers, NaN where n/a; or as n texts. NULL: no
- * such column. */
+/* A column of abnormality.tsv or change.tsv, else of people.tsv (why, maps, covariates as the model
+ * saw them), as n numbers, NaN where n/a; or as n texts. NULL: no such column. */
 const double *kn_material_people(const kn_material *m, const char *name);
 const char *const *kn_material_texts(const kn_material *m, const char *name);
 /* Of the N people of training, from the model's reference: statistic, mean_z, negative, positive,
  * deviance, deviance_noise, extrapolation (ascending, nobody's in particular); NaN: not in the
- * reference. NULL: not kept. */
+ * reference. Of an exported model all are ascending, and nobody's: spread from quantiles. NULL: not
+ * kept. */
 const double *kn_material_training(const kn_material *m, const char *name);
 /* A column of metrics.tsv, T numbers: R2, MSLL, z2 ...; from maps where there is no table. NULL:
  * there is none. */
@@ -71,6 +72,10 @@ const double *kn_material_responses(const kn_material *m, const char *name);
 kn_status kn_material_z(kn_ctx *ctx, kn_material *m, ptrdiff_t i, float *z);
 /* The cross-validated z of person i of training; all NaN where there is none. */
 kn_status kn_material_training_z(kn_ctx *ctx, kn_material *m, ptrdiff_t i, float *z);
+
+/* How the method of the model is told in a methods section: "title", "words", "cite" or "paper" of its row; NULL
+ * of cv. */
+const char *kn_material_method(const kn_material *m, const char *what);
 
 /* ---- curves [METHOD 8f] ------------------------------------------------------------------------
  */
@@ -101,8 +106,10 @@ typedef struct kn_material_response {
     kn_material_points training, scored; /* n = 0: none */
 } kn_material_response;
 
-/* The covariate that curves are over: `over`, or NULL: the numeric covariate called age, else the
- * one with the largest share of the signal, else the first numeric; *out NULL: there is none. */
+/* The covariate that curves are over: `over`, or NULL: the numeric covariate called age, else
+ * another age, else the one along which predictions move the most: the variance of the mean along
+ * its curves over that of the response, summed over responses. *out NULL: there is none, as of cv
+ * and of models without names of covariates. */
 kn_status kn_material_over(kn_ctx *ctx, const kn_material *m, const char *over, const char **out);
 /* S responses, ascending; out: S rows in the material's arena. z of everybody at these responses is
  * read once. Not for cv; for change without scored points. */

@@ -59,7 +59,8 @@ static kn_status find_kind(kn_ctx *ctx, kn_material *m, const json_t *summary, c
     return KN_OK;
 }
 
-static kn_status check_model(kn_ctx *ctx, const kn_material *m, const char *hash)
+/* saved: hash of the same model with the reference of change that it was saved with. */
+static kn_status check_model(kn_ctx *ctx, const kn_material *m, const char *hash, const char *saved)
 {
     const char *command = m->kind == KN_MATERIAL_CHANGE ? "change" : "score";
     char own[HASH];
@@ -83,7 +84,7 @@ static kn_status check_model(kn_ctx *ctx, const kn_material *m, const char *hash
     if (status != KN_OK)
         return status;
     snprintf(own, sizeof own, "xxh64:%016" PRIx64, h);
-    if (strcmp(own, hash) == 0)
+    if (strcmp(own, hash) == 0 || (saved && strcmp(own, saved) == 0))
         return KN_OK;
     return kn_fail(ctx, KN_ERR_DATA,
                    "%s: was scored by another model (%s, this one is %s), expected a folder of "
@@ -97,10 +98,11 @@ kn_status kn_material_recognise(kn_ctx *ctx, kn_material *m)
     json_t *summary = NULL;
     KN_TRY(read_summary(ctx, m));
     summary = json_loads(m->summary_json, JSON_REJECT_DUPLICATES, NULL);
-    const char *hash =
-        json_string_value(json_object_get(json_object_get(summary, "hashes"), "model"));
+    const json_t *hashes = json_object_get(summary, "hashes");
+    const char *hash = json_string_value(json_object_get(hashes, "model"));
+    const char *saved = json_string_value(json_object_get(hashes, "saved"));
     KN_TRY(find_kind(ctx, m, summary, hash));
-    KN_TRY(check_model(ctx, m, hash));
+    KN_TRY(check_model(ctx, m, hash, saved));
 out:
     json_decref(summary);
     return status;

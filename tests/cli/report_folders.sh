@@ -30,9 +30,9 @@ works "score by the other" score other.safetensors -c new.csv -y new.csv -o by_o
 refused "a folder of another model" 1 \
     "scored: was scored by another model ($(hash scored/summary.json), this one is $(hash by_other/summary.json)), expected a folder of this one" \
     other.safetensors --scored scored
-refused "a folder of cv beside a model" 1 \
+refused "a folder of cv beside a model" 2 \
     "crossed: was written by cv, which has no one model, expected no model beside it" model.safetensors --scored crossed
-refused "a folder of score alone" 1 "scored: was written by score, expected the model that it was made by" scored
+refused "a folder of score alone" 2 "scored: was written by score, expected the model that it was made by" scored
 mkdir empty
 refused "a folder without a summary" 1 "empty: has no summary.json, expected a folder that score, cv or change wrote" \
     model.safetensors --scored empty

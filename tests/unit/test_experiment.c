@@ -4,7 +4,7 @@
 
 #include "base/option_table.h"
 #include "io/table.h"
-#include "study/figure.h"
+#include "study/paper_figure.h"
 #include "study/split.h"
 
 static kn_ctx *ctx;
@@ -247,7 +247,7 @@ static void the_figure_is_drawn_of_whatever_there_is(void **state)
             r.row[i].value[KN_Q_SECONDS_FIT] = kind == 3 ? NAN : 1.5;
         }
         r.n = kind == 0 ? 0 : kind == 1 ? 1 : r.n;
-        assert_int_equal(kn_figure_write(ctx, &r, "figure.svg"), KN_OK);
+        assert_int_equal(kn_paper_figure_write(ctx, &r, "figure.svg"), KN_OK);
         size_t n = scratch_read("figure.svg", text, sizeof text - 1);
         text[n] = '\0';
         assert_true(strstr(text, "</svg>") && !strstr(text, "nan") && !strstr(text, "n/a") &&

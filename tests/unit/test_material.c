@@ -579,10 +579,16 @@ static void changes_are_of_pairs(void **state)
     kn_table *table, *z;
     const char *over;
     kn_material_response r;
-    kn_options *o =
-        options_of(ctx, "change", "visit=visit reference=state=stable output=out format=csv");
+    kn_options *o = options_of(
+        ctx, "change",
+        "visit=visit reference=state=stable output=out format=csv save=saved.safetensors");
     kn_data *d = visits_of(&visits);
+    kn_model *saved;
     assert_ok(ctx, kn_change(ctx, model, d, o, NULL));
+    assert_ok(ctx, kn_model_open(ctx, "saved.safetensors", &saved));
+    assert_ok(ctx, kn_material_open(ctx, saved, "out", &m)); /* the same one, with a reference */
+    kn_material_clear(&m);
+    kn_model_free(saved);
     assert_ok(ctx, kn_material_open(ctx, model, "out", &m));
     assert_int_equal(m.kind, KN_MATERIAL_CHANGE);
     assert_int_equal(m.n, 12);

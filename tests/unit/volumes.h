@@ -42,7 +42,7 @@ static inline void volume_tilt(volume *v, const double angle[3])
     }
 }
 
-/* A share of the voxels of an ellipsoid, in file order. */
+/* A share of the voxels of an ellipsoid, in file order; the ground is larger than it. */
 static inline void volume_mask(volume *v, unsigned *seed, unsigned percent)
 {
     v->T = 0;
@@ -53,7 +53,7 @@ static inline void volume_mask(volume *v, unsigned *seed, unsigned percent)
             far += d[k] > 2 ? pow((2 * (double)at[k] - (double)(d[k] - 1)) / (double)(d[k] - 1), 2)
                             : 0;
         v->ground[i] = (uint8_t)(far < 1 ? 50 + chance(seed, 200) : 0);
-        if (far < 1 && chance(seed, 100) < percent)
+        if (far < .3 && chance(seed, 100) < percent)
             v->space.voxel[v->T++] = i;
     }
     v->space.background = v->ground;

@@ -1,11 +1,11 @@
-#include "study/figure.h"
+#include "study/paper_figure.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "io/number.h"
-#include "study/svg.h"
+#include "report/svg.h"
 
 /* Layout in px. */
 enum {
@@ -17,33 +17,45 @@ enum {
     PANEL_STEP = 296,
     LEFT = 66,
     TOP = 34,
-    SMALL = 12,
-    LARGE = 14,
     LABEL_ROOM = 30 /* a component number needs this much of the axis */
 };
 
 /* Okabe & Ito's palette, told apart under every common colour blindness, and marks where it is used
  * up. */
+#define SERIES_STYLE(class, colour) ".fig ." class " { color: " colour "; }\n"
+static const char STYLE[] = SERIES_STYLE("orange", "#D55E00") SERIES_STYLE("amber", "#E69F00")
+    SERIES_STYLE("blue", "#0072B2") SERIES_STYLE("sky", "#56B4E9") SERIES_STYLE("black", "#000000")
+        SERIES_STYLE("wine", "#882255") SERIES_STYLE("olive", "#999933")
+            SERIES_STYLE("green", "#009E73") SERIES_STYLE("rose", "#CC79A7")
+                SERIES_STYLE("brown", "#7F4F24") SERIES_STYLE(
+                    "ink", "#222222") ".fig .run { stroke: currentColor; stroke-width: 1.8px; "
+                                      "fill: currentColor; }\n"
+                                      ".fig .bar { stroke: currentColor; stroke-width: 1.2px; }\n"
+                                      ".fig .dashed { stroke-dasharray: 5 3; }\n"
+                                      ".fig .open { fill: var(--paper); stroke-dasharray: none; }\n"
+                                      ".fig .large { font-size: 14px; fill: var(--ink); }\n";
+
 static const struct series {
     int method, variant;
-    const char *colour;
+    const char *colour; /* a class of STYLE */
     kn_mark mark;
-} SERIES[] = {{KN_RUN_SMTGPR, KN_VAR_PAPER, "#D55E00", KN_MARK_CIRCLE},
-              {KN_RUN_SMTGPR, KN_VAR_ISO_EXACT, "#E69F00", KN_MARK_CIRCLE},
-              {KN_RUN_SMTGPR, KN_VAR_DEFAULT, "#0072B2", KN_MARK_CIRCLE},
-              {KN_RUN_SMTGPR, KN_VAR_CLASSIC, "#D55E00", KN_MARK_DIAMOND},
-              {KN_RUN_SMTGPR, KN_VAR_KNOWN, "#56B4E9", KN_MARK_CIRCLE},
-              {KN_RUN_WHITENED, KN_VAR_DEFAULT, "#000000", KN_MARK_SQUARE},
-              {KN_RUN_MTGPR, KN_VAR_DEFAULT, "#882255", KN_MARK_TRIANGLE},
-              {KN_RUN_CONVOLVED, KN_VAR_DEFAULT, "#999933", KN_MARK_DIAMOND},
-              {KN_RUN_STGPR, KN_VAR_DEFAULT, "#009E73", KN_MARK_CIRCLE},
-              {KN_RUN_KRONPROD, KN_VAR_DEFAULT, "#CC79A7", KN_MARK_SQUARE},
-              {KN_RUN_KRONSUM, KN_VAR_DEFAULT, "#7F4F24", KN_MARK_TRIANGLE}};
-enum { N_SERIES = sizeof SERIES / sizeof *SERIES, NAME = 64 };
+} SERIES[] = {{KN_RUN_SMTGPR, KN_VAR_PAPER, "orange", KN_MARK_CIRCLE},
+              {KN_RUN_SMTGPR, KN_VAR_ISO_EXACT, "amber", KN_MARK_CIRCLE},
+              {KN_RUN_SMTGPR, KN_VAR_DEFAULT, "blue", KN_MARK_CIRCLE},
+              {KN_RUN_SMTGPR, KN_VAR_CLASSIC, "orange", KN_MARK_DIAMOND},
+              {KN_RUN_SMTGPR, KN_VAR_KNOWN, "sky", KN_MARK_CIRCLE},
+              {KN_RUN_WHITENED, KN_VAR_DEFAULT, "black", KN_MARK_SQUARE},
+              {KN_RUN_MTGPR, KN_VAR_DEFAULT, "wine", KN_MARK_TRIANGLE},
+              {KN_RUN_CONVOLVED, KN_VAR_DEFAULT, "olive", KN_MARK_DIAMOND},
+              {KN_RUN_STGPR, KN_VAR_DEFAULT, "green", KN_MARK_CIRCLE},
+              {KN_RUN_KRONPROD, KN_VAR_DEFAULT, "rose", KN_MARK_SQUARE},
+              {KN_RUN_KRONSUM, KN_VAR_DEFAULT, "brown", KN_MARK_TRIANGLE}};
+enum { N_SERIES = sizeof SERIES / sizeof *SERIES, NAME = 64, CLASS = 48 };
 
 typedef struct curve {
     kn_quantity quantity;
-    const char *dashes, *name; /* name: where a panel has more than one */
+    bool dashed;
+    const char *name; /* where a panel has more than one */
 } curve;
 
 static const struct panel {
@@ -51,14 +63,13 @@ static const struct panel {
     bool log;
     int n;
     curve curve[2];
-} PANELS[] = {
-    {"Runtime of the fit", "seconds", true, 1, {{KN_Q_SECONDS_FIT, NULL, NULL}}},
-    {"R² of unseen random patterns", "mean over voxels", false, 1, {{KN_Q_R2, NULL, NULL}}},
-    {"Detection of figures",
-     "AUC",
-     false,
-     2,
-     {{KN_Q_AUC_DEVIANCE, NULL, "joint deviance"}, {KN_Q_AUC_TOP, "5 3", "top 5 %"}}}};
+} PANELS[] = {{"Runtime of the fit", "seconds", true, 1, {{KN_Q_SECONDS_FIT, false, NULL}}},
+              {"R² of unseen random patterns", "mean", false, 1, {{KN_Q_R2, false, NULL}}},
+              {"Detection of figures",
+               "AUC",
+               false,
+               2,
+               {{KN_Q_AUC_DEVIANCE, false, "joint deviance"}, {KN_Q_AUC_TOP, true, "top 5 %"}}}};
 enum { N_PANELS = sizeof PANELS / sizeof *PANELS };
 
 typedef struct axis {
@@ -142,12 +153,11 @@ static void find_axes(drawing *d, const struct panel *p)
 
 static void y_tick(drawing *d, double value)
 {
-    static const kn_pen GRID = {"#e4e4e4", 1, NULL};
     char text[KN_NUMBER_SIZE];
     double y = height(d, value);
     kn_number_text(value + 0.0, text); /* -0 becomes 0 */
-    kn_svg_line(&d->svg, d->left, y, d->left + PANEL_WIDTH, y, GRID);
-    kn_svg_text(&d->svg, d->left - 6, y + 4, SMALL, "end", false, text);
+    kn_svg_line(&d->svg, "grid", d->left, y, d->left + PANEL_WIDTH, y);
+    kn_svg_text(&d->svg, NULL, "end", d->left - 6, y + 4, text);
 }
 
 /* Steps of 1, 2 or 5 times a power of ten, four to eight of them; the quotient of whole numbers
@@ -175,7 +185,6 @@ static void log_ticks(drawing *d)
 /* Ticks where there are results; numbers from the right as far as there is room. */
 static void x_ticks(drawing *d)
 {
-    static const kn_pen TICK = {"#222", 1, NULL};
     double bottom = d->top + PANEL_HEIGHT, free_below = INFINITY;
     ptrdiff_t before = PTRDIFF_MAX;
     for (;;) { /* downwards over the distinct numbers */
@@ -188,27 +197,35 @@ static void x_ticks(drawing *d)
         if (P == 0)
             return;
         double x = across(d, (double)P);
-        kn_svg_line(&d->svg, x, bottom, x, bottom + 4, TICK);
+        kn_svg_line(&d->svg, "axis", x, bottom, x, bottom + 4);
         if (x < free_below) {
             char text[KN_NUMBER_SIZE];
             kn_number_text((double)P, text);
-            kn_svg_text(&d->svg, x, bottom + 17, SMALL, "middle", false, text);
+            kn_svg_text(&d->svg, NULL, "middle", x, bottom + 17, text);
             free_below = x - LABEL_ROOM;
         }
         before = P;
     }
 }
 
+static const char *class_of(const char *kind, const char *colour, char out[CLASS])
+{
+    snprintf(out, CLASS, "%s %s", kind, colour);
+    return out;
+}
+
 static void error_bar(drawing *d, double x, const kn_group *g, int q, const char *colour)
 {
-    const kn_pen pen = {colour, 1.2, NULL};
+    char class[CLASS];
     if (!(g->sd[q] > 0))
         return;
     double low = bar_end(g, q, -1), up = height(d, bar_end(g, q, 1));
     double down = d->y.log && low <= 0 ? d->top + PANEL_HEIGHT : height(d, low);
-    kn_svg_line(&d->svg, x, up, x, down, pen);
-    kn_svg_line(&d->svg, x - 3, up, x + 3, up, pen);
-    kn_svg_line(&d->svg, x - 3, down, x + 3, down, pen);
+    kn_svg_group(&d->svg, class_of("bar", colour, class));
+    kn_svg_line(&d->svg, NULL, x, up, x, down);
+    kn_svg_line(&d->svg, NULL, x - 3, up, x + 3, up);
+    kn_svg_line(&d->svg, NULL, x - 3, down, x + 3, down);
+    kn_svg_group_end(&d->svg);
 }
 
 static bool drawable(const drawing *d, double value)
@@ -246,8 +263,9 @@ static double aside(const drawing *d, const struct series *s)
 /* One system and variant: a curve over its components, or a line across when it has none. */
 static void draw_series(drawing *d, const struct series *s, const curve *c)
 {
-    const kn_pen line = {s->colour, 1.8, c->dashes}, edge = {s->colour, 1.6, NULL};
-    const char *fill = c->dashes ? "#fff" : s->colour;
+    char line[CLASS], mark[CLASS];
+    class_of(c->dashed ? "run dashed" : "run", s->colour, line);
+    class_of(c->dashed ? "run open" : "run", s->colour, mark);
     double last_x = NAN, last_y = NAN, right = d->left + PANEL_WIDTH;
     int q = (int)c->quantity;
     for (ptrdiff_t i = 0; i < d->n; i++) {
@@ -258,11 +276,11 @@ static void draw_series(drawing *d, const struct series *s, const curve *c)
         double y = height(d, g->mean[q]);
         double x = aside(d, s) + (curved ? across(d, (double)g->run.components) : right);
         if (!curved)
-            kn_svg_line(&d->svg, d->left, y, right, y, line);
+            kn_svg_line(&d->svg, line, d->left, y, right, y);
         else if (isfinite(last_x))
-            kn_svg_line(&d->svg, last_x, last_y, x, y, line);
+            kn_svg_line(&d->svg, line, last_x, last_y, x, y);
         error_bar(d, x, g, q, s->colour);
-        kn_svg_mark(&d->svg, s->mark, x, y, fill, edge);
+        kn_svg_mark(&d->svg, mark, s->mark, x, y, -1);
         last_x = x;
         last_y = y;
     }
@@ -270,17 +288,17 @@ static void draw_series(drawing *d, const struct series *s, const curve *c)
 
 static void draw_panel(drawing *d, const struct panel *p)
 {
-    static const kn_pen FRAME = {"#222", 1, NULL};
     double right = d->left + PANEL_WIDTH, bottom = d->top + PANEL_HEIGHT;
+    char title[2 * NAME];
     find_axes(d, p);
     (p->log ? log_ticks : linear_ticks)(d);
-    kn_svg_line(&d->svg, d->left, d->top, d->left, bottom, FRAME);
-    kn_svg_line(&d->svg, d->left, bottom, right, bottom, FRAME);
+    kn_svg_line(&d->svg, "axis", d->left, d->top, d->left, bottom);
+    kn_svg_line(&d->svg, "axis", d->left, bottom, right, bottom);
     x_ticks(d);
-    kn_svg_text(&d->svg, d->left, d->top - 12, LARGE, "start", false, p->title);
-    kn_svg_text(&d->svg, d->left + PANEL_WIDTH / 2.0, bottom + 36, SMALL, "middle", false,
+    snprintf(title, sizeof title, "%s, %s", p->title, p->unit);
+    kn_svg_text(&d->svg, "large", "start", d->left - 30, d->top - 14, title);
+    kn_svg_text(&d->svg, NULL, "middle", d->left + PANEL_WIDTH / 2.0, bottom + 36,
                 "basis functions (components)");
-    kn_svg_text(&d->svg, d->left - 52, d->top + PANEL_HEIGHT / 2.0, SMALL, "middle", true, p->unit);
     for (int c = 0; c < p->n; c++)
         for (int k = 0; k < N_SERIES; k++)
             draw_series(d, &SERIES[k], &p->curve[c]);
@@ -306,8 +324,7 @@ static double draw_systems(drawing *d, double top, bool draw)
 {
     double x = LEFT, y = top + 14;
     for (int k = 0; k < N_SERIES; k++) {
-        const kn_pen pen = {SERIES[k].colour, 2.4, NULL};
-        char name[NAME];
+        char name[NAME], class[CLASS];
         if (!has_series(d, &SERIES[k]))
             continue;
         name_series(&SERIES[k], name);
@@ -316,9 +333,10 @@ static double draw_systems(drawing *d, double top, bool draw)
             y += LEGEND_ROW;
         }
         if (draw) {
-            kn_svg_line(&d->svg, x, y, x + 24, y, pen);
-            kn_svg_mark(&d->svg, SERIES[k].mark, x + 12, y, SERIES[k].colour, pen);
-            kn_svg_text(&d->svg, x + 30, y + 4, SMALL, "start", false, name);
+            class_of("run", SERIES[k].colour, class);
+            kn_svg_line(&d->svg, class, x, y, x + 24, y);
+            kn_svg_mark(&d->svg, class, SERIES[k].mark, x + 12, y, -1);
+            kn_svg_text(&d->svg, NULL, "start", x + 30, y + 4, name);
         }
         x += text_width(name);
     }
@@ -330,63 +348,84 @@ static void draw_legend(drawing *d, double top)
     const struct panel *auc = &PANELS[N_PANELS - 1];
     double x = LEFT, y = top + draw_systems(d, top, true) + LEGEND_ROW;
     for (int c = 0; c < auc->n; c++) {
-        const kn_pen line = {"#222", 1.8, auc->curve[c].dashes}, edge = {"#222", 1.6, NULL};
+        const bool dashed = auc->curve[c].dashed;
         char text[NAME];
         snprintf(text, sizeof text, "AUC by %s", auc->curve[c].name);
-        kn_svg_line(&d->svg, x, y, x + 24, y, line);
-        kn_svg_mark(&d->svg, KN_MARK_CIRCLE, x + 12, y, auc->curve[c].dashes ? "#fff" : "#222",
-                    edge);
-        kn_svg_text(&d->svg, x + 30, y + 4, SMALL, "start", false, text);
+        kn_svg_line(&d->svg, dashed ? "run dashed ink" : "run ink", x, y, x + 24, y);
+        kn_svg_mark(&d->svg, dashed ? "run open ink" : "run ink", KN_MARK_CIRCLE, x + 12, y, -1);
+        kn_svg_text(&d->svg, NULL, "start", x + 30, y + 4, text);
         x += text_width(text);
     }
     bool bars = false;
     for (ptrdiff_t i = 0; i < d->n; i++)
         bars = bars || d->group[i].run.repeat > 1;
     if (bars)
-        kn_svg_text(&d->svg, x, y + 4, SMALL, "start", false,
-                    "Bars: standard deviation over repeats");
+        kn_svg_text(&d->svg, NULL, "start", x, y + 4, "Bars: standard deviation over repeats");
 }
 
-kn_status kn_figure_write(kn_ctx *ctx, const kn_results *r, const char *path)
+/* Of results there is something to draw of, and of which splits. */
+static int drawn(drawing *d, kn_group *group, ptrdiff_t n, bool has[KN_N_SPLITS])
 {
-    drawing d = {0};
-    kn_group *group = NULL;
-    bool has[KN_N_SPLITS] = {false};
     int rows = 0;
-    kn_status status;
-    KN_TRY(kn_results_group(ctx, r, &group, &d.n));
-    d.group = group;
-    ptrdiff_t n = d.n;
-    d.n = 0;
-    for (ptrdiff_t i = 0; i < n; i++) /* of those that there is something to draw of */
+    d->group = group;
+    for (ptrdiff_t i = 0; i < n; i++)
         if (!group[i].refused[0])
-            group[d.n++] = group[i];
-    for (ptrdiff_t i = 0; i < d.n; i++)
+            group[d->n++] = group[i];
+    for (ptrdiff_t i = 0; i < d->n; i++)
         has[group[i].run.split] = true;
     for (int s = 0; s < KN_N_SPLITS; s++)
         rows += has[s];
-    double indent = rows > 1 ? 24 : 0; /* room for the split's name above its row */
-    kn_svg_open(ctx, path, WIDTH,
-                rows * (ROW + indent) + draw_systems(&d, 0, false) + 2 * LEGEND_ROW + 2,
-                "Runtime, R2 and AUC against the number of basis functions", &d.svg);
+    return rows;
+}
+
+static void draw_all(drawing *d, const bool has[KN_N_SPLITS], int rows)
+{
+    const double indent = rows > 1 ? 24 : 0; /* room for the split's name above its row */
     double top = 0;
-    for (d.split = 0; d.split < KN_N_SPLITS; d.split++) {
-        if (!has[d.split])
+    kn_svg_open(&d->svg,
+                &(kn_svg_head){.width = WIDTH,
+                               .height = rows * (ROW + indent) + draw_systems(d, 0, false) +
+                                         2 * LEGEND_ROW + 2,
+                               .what = "Runtime, R2 and AUC against the number of basis functions",
+                               .how = "A panel for each quantity, a line for each method.",
+                               .style = STYLE,
+                               .standalone = true});
+    for (d->split = 0; d->split < KN_N_SPLITS; d->split++) {
+        if (!has[d->split])
             continue;
         char name[64];
-        snprintf(name, sizeof name, "Split by %s", kn_split_name[d.split]);
+        snprintf(name, sizeof name, "Split by %s", kn_split_name[d->split]);
         if (rows > 1)
-            kn_svg_text(&d.svg, LEFT, top + 24, LARGE, "start", false, name);
-        d.top = top + indent + TOP;
+            kn_svg_text(&d->svg, "large", "start", LEFT, top + 24, name);
+        d->top = top + indent + TOP;
         for (int p = 0; p < N_PANELS; p++) {
-            d.left = LEFT + p * PANEL_STEP;
-            draw_panel(&d, &PANELS[p]);
+            d->left = LEFT + p * PANEL_STEP;
+            draw_panel(d, &PANELS[p]);
         }
         top += ROW + indent;
     }
-    draw_legend(&d, top);
-    status = kn_svg_close(&d.svg);
+    draw_legend(d, top);
+    kn_svg_close(&d->svg);
+}
+
+kn_status kn_paper_figure_write(kn_ctx *ctx, const kn_results *r, const char *path)
+{
+    const kn_write_options options = {.force = true};
+    kn_status status;
+    kn_writer *file = NULL;
+    kn_group *group = NULL;
+    ptrdiff_t n = 0;
+    bool has[KN_N_SPLITS] = {false};
+    KN_TRY(kn_results_group(ctx, r, &group, &n));
+    KN_TRY(kn_writer_new(ctx, path, &options, &file));
+    kn_html out = {.ctx = ctx, .file = file};
+    drawing d = {.svg = {.out = &out}};
+    const int rows = drawn(&d, group, n, has);
+    draw_all(&d, has, rows);
+    KN_TRY(out.status);
+    KN_TRY(kn_writer_commit(ctx, file));
 out:
+    kn_writer_free(file);
     kn_free(group);
     return status;
 }

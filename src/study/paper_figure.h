@@ -1,10 +1,10 @@
 /* The paper's figure: runtime, R2 and AUC against the number of components, mean and standard
  * deviation over repeats; a row of panels for each kind of split. */
-#ifndef KN_STUDY_FIGURE_H
-#define KN_STUDY_FIGURE_H
+#ifndef KN_STUDY_PAPER_FIGURE_H
+#define KN_STUDY_PAPER_FIGURE_H
 
 #include "study/results.h"
 
-kn_status kn_figure_write(kn_ctx *ctx, const kn_results *r, const char *path);
+kn_status kn_paper_figure_write(kn_ctx *ctx, const kn_results *r, const char *path);
 
 #endif
