@@ -158,7 +158,7 @@ double kn_text_width(const char *text)
     for (; *text; text++) {
         const unsigned char c = (unsigned char)*text;
         if ((c & 0xc0) != 0x80) /* not the middle of a character */
-            width += strchr(".,:;il|' ", c) ? 3.6 : c >= 'A' && c <= 'Z' ? 8.4 : 7;
+            width += strchr(".,:;il|' ", c) ? 4 : c == 'm' || (c >= 'A' && c <= 'Z') ? 9.4 : 7.6;
     }
     return width;
 }

@@ -44,7 +44,7 @@ kn_range kn_range_counts(double high);
 
 enum { KN_TICK_TEXT = 48 };
 void kn_tick_text(const kn_ticks *t, double x, char out[KN_TICK_TEXT]);
-double kn_text_width(
-    const char *text); /* about, at 12.5 px; bytes of UTF-8 after the first count nothing */
+double kn_text_width(const char *text); /* of a wide font, about, at 12.5 px; bytes of UTF-8 after
+                                           the first count nothing */
 
 #endif

@@ -114,7 +114,7 @@ static void draw_levels(const kn_report_column *c, const kn_svg_head *head, kn_s
     const ptrdiff_t rows = c->levels < LEVELS ? c->levels : LEVELS;
     double width = 0, most = 0;
     for (ptrdiff_t k = 0; k < rows; k++) {
-        width = fmax(width, fmin(kn_text_width(c->level[k]), 7.2 * NAME_CUT));
+        width = fmax(width, fmin(kn_text_width(c->level[k]), 7.8 * NAME_CUT));
         most = fmax(most, fmax(share(c->training, c->levels, k), share(c->scored, c->levels, k)));
     }
     p.left = width + 14;

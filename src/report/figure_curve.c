@@ -153,8 +153,7 @@ static void draw_key(kn_plot *p, const kn_report *r, const kn_report_shown *s)
                 (kn_key[]){{"line-a", KN_SWATCH_LINE, level[0], -1},
                            {"line-b", KN_SWATCH_LINE, level[1], -1},
                            {"dots", KN_SWATCH_DOT, training > 0 ? "training" : NULL, -1},
-                           {two ? "person b" : "person a", KN_SWATCH_CIRCLE,
-                            scored > 0 ? "scored" : NULL, -1},
+                           {"person none", KN_SWATCH_CIRCLE, scored > 0 ? "scored" : NULL, -1},
                            {"labelled", KN_SWATCH_DIAMOND, labelled > 0 ? "labelled" : NULL, -1}},
                 5);
 }
@@ -174,7 +173,7 @@ static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_sv
     kn_plot_y_axis(&p, name, false);
     draw_training(&p, &s->training, curves);
     for (ptrdiff_t c = 0; c < curves; c++)
-        for (int q = 0; q < KN_REPORT_CENTILES; q++)
+        for (int q = 0; q < KN_REPORT_CENTILES; q += MEDIAN)
             draw_band(&p, &s->curve[c], q, c);
     for (ptrdiff_t c = 0; c < curves; c++)
         draw_lines(&p, &s->curve[c], c);
@@ -196,7 +195,9 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         kn_html_raw(out, c == 0 ? " (at " : "; ");
         kn_html_text(out, s->curve[c].label ? s->curve[c].label : "");
     }
-    kn_html_raw(out, s->curves > 0 ? "); bands: 95 % of their uncertainty. " : ". ");
+    kn_html_raw(out, s->curves > 0
+                         ? "); bands: 95 % of the uncertainty of the middle and the outer lines. "
+                         : ". ");
     kn_html_print(
         out,
         "People (%td of training, %td scored) stand where their z puts them at the covariates "

@@ -22,7 +22,7 @@ static void words(kn_plot *p, const kn_report_roc *roc, int k)
     kn_tick_text(&t, roc->low, low);
     kn_tick_text(&t, roc->high, high);
     kn_svg_line(p->svg, LINE[k % 2], x, y - 4, x + 16, y - 4);
-    kn_svg_text_more(p->svg, x + 22, y, roc->name, 16, "");
+    kn_svg_text_cut(p->svg, "start", x + 22, y, roc->name, 16);
     snprintf(text, sizeof text, "AUC %s", isfinite(roc->auc) ? auc : "n/a");
     kn_svg_text(p->svg, "strong", "start", x + 22, y + 17, text);
     snprintf(text, sizeof text, "%s to %s", low, high);

@@ -111,12 +111,14 @@ static void shares_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head
     kn_plot_scales(&p, (kn_range){0.5, (double)m->P + 0.5}, kn_range_counts(fmin(1, y.high)));
     kn_svg_open(svg, &own);
     kn_plot_y_axis(&p, "share explained", true);
-    const double width = (p.right - p.left) / (double)m->P;
-    const double gap = fmax(fmin(0.2 * width, 6), width > 3 ? 1 : 0);
+    const double room = (p.right - p.left) / (double)m->P;
+    const double width = fmin(room - (room > 3 ? fmax(0.2 * room, 1) : 0), 40);
     kn_svg_group(svg, "bar");
-    for (ptrdiff_t i = 0; i < m->P; i++)
-        kn_svg_rect(svg, NULL, p.left + width * (double)i + gap / 2, kn_plot_y(&p, m->share[i]),
-                    fmin(width - gap, 40), p.bottom - kn_plot_y(&p, m->share[i]));
+    for (ptrdiff_t i = 0; i < m->P; i++) {
+        const double top = kn_plot_y(&p, m->share[i]);
+        kn_svg_rect(svg, NULL, kn_plot_x(&p, (double)i + 1) - width / 2, top, width,
+                    p.bottom - top);
+    }
     kn_svg_group_end(svg);
     kn_plot_x_whole(&p, "component");
     kn_svg_close(svg);
@@ -173,7 +175,7 @@ static void terms_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     double width = 0;
     kn_range_take_all(&x, m->weight, m->terms);
     for (ptrdiff_t i = 0; i < m->terms; i++)
-        width = fmax(width, fmin(kn_text_width(m->term[i]), 7.2 * TERM_CUT));
+        width = fmax(width, fmin(kn_text_width(m->term[i]), 7.8 * TERM_CUT));
     p.left = width + 14;
     p.right -= 40;
     p.top = 22;

@@ -110,7 +110,8 @@ kn_histogram kn_histogram_of(const double *x, ptrdiff_t n, kn_range clip)
     r = kn_range_wide(r, 0);
     const kn_scale s = {.range = r};
     kn_ticks t = kn_ticks_of(&s, 8);
-    const double step = t.n > 1 ? (t.at[1] - t.at[0]) / 5 : r.high - r.low;
+    const double parts = n > 200 ? 5 : n > 40 ? 2 : 1; /* of a tick: few responses, wide bars */
+    const double step = t.n > 1 ? (t.at[1] - t.at[0]) / parts : r.high - r.low;
     const double first = floor(r.low / step + 1e-9);
     h.n = (int)fmin(KN_HISTOGRAM, fmax(1, ceil(r.high / step - 1e-9) - first));
     for (int k = 0; k <= h.n; k++)

@@ -306,6 +306,7 @@ static void change_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head
         kn_svg_mark(svg, kn_figure_labelled(r, i) ? "labelled" : "person",
                     kn_figure_labelled(r, i) ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
                     kn_plot_x(&p, o->person[i].interval), kn_plot_y(&p, o->person[i].statistic), i);
+    p.x_more = r->change.interval_units ? " between visits" : NULL;
     kn_plot_x_axis(&p, r->change.interval_units ? r->change.interval_units : "time between visits",
                    false);
     if (labelled_of(r) > 0)

@@ -22,7 +22,7 @@ static void draw_histogram(kn_plot *p, const kn_histogram *h, const char *name, 
     for (const char *c = also; *c; c++) /* "1": the number is to be seen, too */
         kn_range_take(&x, *c - '0');
     kn_plot_scales(p, x, kn_range_counts(most));
-    kn_plot_y_axis(p, "responses", false);
+    kn_plot_y_whole(p, "responses");
     kn_histogram_draw(p, h, "bar");
     kn_plot_x_axis(p, name, false);
     if (h->below > 0) {

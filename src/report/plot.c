@@ -37,21 +37,48 @@ double kn_plot_y(const kn_plot *p, double y)
     return kn_scale_px(&p->y, y);
 }
 
-void kn_plot_y_axis(kn_plot *p, const char *name, bool percent)
+static void y_ticks(kn_plot *p, const kn_ticks *t, const char *name)
 {
-    static const double STEP = 34; /* px of a tick at least */
-    kn_ticks t = kn_ticks_of(&p->y, (int)((p->bottom - p->top) / STEP));
-    t.percent = percent;
     kn_svg_group(p->svg, "grid");
-    for (int k = 0; k < t.n; k++)
-        kn_svg_line(p->svg, NULL, p->left, kn_plot_y(p, t.at[k]), p->right, kn_plot_y(p, t.at[k]));
+    for (int k = 0; k < t->n; k++)
+        kn_svg_line(p->svg, NULL, p->left, kn_plot_y(p, t->at[k]), p->right,
+                    kn_plot_y(p, t->at[k]));
     kn_svg_group_end(p->svg);
-    for (int k = 0; k < t.n; k++) {
+    for (int k = 0; k < t->n; k++) {
         char text[KN_TICK_TEXT];
-        kn_tick_text(&t, t.at[k], text);
-        kn_svg_text(p->svg, NULL, "end", p->left - 7, kn_plot_y(p, t.at[k]) + 4.4, text);
+        kn_tick_text(t, t->at[k], text);
+        kn_svg_text(p->svg, NULL, "end", p->left - 7, kn_plot_y(p, t->at[k]) + 4.4, text);
     }
     kn_svg_text_cut(p->svg, "start", 4, 15, name, TEXT_ROOM);
+}
+
+static kn_ticks upwards(const kn_plot *p)
+{
+    static const double STEP = 32; /* px of a tick at least */
+    return kn_ticks_of(&p->y, (int)((p->bottom - p->top) / STEP));
+}
+
+void kn_plot_y_axis(kn_plot *p, const char *name, bool percent)
+{
+    kn_ticks t = upwards(p);
+    t.percent = percent;
+    y_ticks(p, &t, name);
+}
+
+/* Of ticks those at whole numbers. */
+static kn_ticks whole(kn_ticks t)
+{
+    kn_ticks some = {0};
+    for (int k = 0; k < t.n; k++)
+        if (t.at[k] == round(t.at[k]))
+            some.at[some.n++] = t.at[k];
+    return some;
+}
+
+void kn_plot_y_whole(kn_plot *p, const char *name)
+{
+    const kn_ticks t = whole(upwards(p));
+    y_ticks(p, &t, name);
 }
 
 void kn_plot_x_ticks(kn_plot *p, const kn_ticks *t, const char *name)
@@ -64,7 +91,8 @@ void kn_plot_x_ticks(kn_plot *p, const kn_ticks *t, const char *name)
         kn_svg_line(p->svg, "axis", x, p->bottom, x, p->bottom + 4);
         kn_svg_text(p->svg, NULL, "middle", x, p->bottom + 17, text);
     }
-    kn_svg_text_cut(p->svg, "middle", (p->left + p->right) / 2, p->bottom + 36, name, TEXT_ROOM);
+    kn_svg_text_more(p->svg, "middle", (p->left + p->right) / 2, p->bottom + 36, name, TEXT_ROOM,
+                     p->x_more ? p->x_more : "");
 }
 
 void kn_plot_x_axis(kn_plot *p, const char *name, bool percent)
@@ -76,11 +104,8 @@ void kn_plot_x_axis(kn_plot *p, const char *name, bool percent)
 
 void kn_plot_x_whole(kn_plot *p, const char *name)
 {
-    kn_ticks t = kn_ticks_across(&p->x), whole = {0};
-    for (int k = 0; k < t.n; k++)
-        if (t.at[k] == round(t.at[k]))
-            whole.at[whole.n++] = t.at[k];
-    kn_plot_x_ticks(p, &whole, name);
+    const kn_ticks t = whole(kn_ticks_across(&p->x));
+    kn_plot_x_ticks(p, &t, name);
 }
 
 void kn_plot_level(kn_plot *p, const char *class, double y)
@@ -135,7 +160,7 @@ static double key_width(const kn_key *key, char count[static 32])
     count[0] = '\0';
     if (key->n >= 0)
         snprintf(count, 32, " %td", key->n);
-    return fmin(kn_text_width(key->name), 7.4 * KN_KEY_CUT) + kn_text_width(count);
+    return fmin(kn_text_width(key->name), 7.8 * KN_KEY_CUT) + kn_text_width(count);
 }
 
 /* On the line between the axis's name and the plot. */
@@ -148,7 +173,7 @@ void kn_plot_key(kn_plot *p, const kn_key *key, int n)
         if (!key[k].name)
             continue;
         const double width = key_width(&key[k], count);
-        kn_svg_text_more(p->svg, x - width, y + 4.4, key[k].name, KN_KEY_CUT, count);
+        kn_svg_text_more(p->svg, "start", x - width, y + 4.4, key[k].name, KN_KEY_CUT, count);
         swatch(p, &key[k], x - width - 20, y);
         x -= width + 32;
     }

@@ -8,6 +8,7 @@ typedef struct kn_plot {
     kn_svg *svg;
     double left, top, right, bottom;
     kn_scale x, y;
+    const char *x_more; /* words of ours after the name of the x axis; NULL: none */
 } kn_plot;
 
 /* Where there is room for labels around it; scales follow by kn_plot_scales. */
@@ -18,7 +19,8 @@ double kn_plot_y(const kn_plot *p, double y);
 
 /* Grid lines across with their numbers; the name above them at the left. Texts of anybody's. */
 void kn_plot_y_axis(kn_plot *p, const char *name, bool percent);
-/* The line below with ticks, numbers and a name; whole: numbers of things, no fractions. */
+void kn_plot_y_whole(kn_plot *p, const char *name); /* numbers of things, no fractions */
+/* The line below with ticks, numbers and a name. */
 void kn_plot_x_axis(kn_plot *p, const char *name, bool percent);
 void kn_plot_x_whole(kn_plot *p, const char *name);
 /* The same with ticks of the caller's. */

@@ -271,21 +271,18 @@ void kn_svg_text(kn_svg *svg, const char *class, const char *anchor, double x, d
     kn_html_raw(svg->out, "</text>\n");
 }
 
-void kn_svg_text_cut(kn_svg *svg, const char *anchor, double x, double y, const char *text,
-                     ptrdiff_t cut)
+void kn_svg_text_more(kn_svg *svg, const char *anchor, double x, double y, const char *text,
+                      ptrdiff_t cut, const char *more)
 {
     if (!begin_text(svg, NULL, anchor, x, y))
         return;
     kn_html_cut(svg->out, text, cut);
+    kn_html_text(svg->out, more);
     kn_html_raw(svg->out, "</text>\n");
 }
 
-void kn_svg_text_more(kn_svg *svg, double x, double y, const char *text, ptrdiff_t cut,
-                      const char *more)
+void kn_svg_text_cut(kn_svg *svg, const char *anchor, double x, double y, const char *text,
+                     ptrdiff_t cut)
 {
-    if (!begin_text(svg, NULL, "start", x, y))
-        return;
-    kn_html_cut(svg->out, text, cut);
-    kn_html_text(svg->out, more);
-    kn_html_raw(svg->out, "</text>\n");
+    kn_svg_text_more(svg, anchor, x, y, text, cut, "");
 }

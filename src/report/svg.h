@@ -63,8 +63,8 @@ void kn_svg_text(kn_svg *svg, const char *class, const char *anchor, double x, d
                  const char *text);
 void kn_svg_text_cut(kn_svg *svg, const char *anchor, double x, double y, const char *text,
                      ptrdiff_t cut);
-/* The same at the start of a place, and more words of ours after it. */
-void kn_svg_text_more(kn_svg *svg, double x, double y, const char *text, ptrdiff_t cut,
-                      const char *more);
+/* The same, and more words of ours after it. */
+void kn_svg_text_more(kn_svg *svg, const char *anchor, double x, double y, const char *text,
+                      ptrdiff_t cut, const char *more);
 
 #endif

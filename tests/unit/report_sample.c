@@ -1,4 +1,4 @@
-#include "unit/report_sample_parts.h"
+#include "report_sample_parts.h"
 
 const char *const sample_name[SAMPLE_KINDS] = {"table", "hostile", "change", "volume",  "crowd",
                                                "model", "nothing", "one",    "unknown", "constant"};

@@ -2,8 +2,8 @@
 #ifndef KN_REPORT_SAMPLE_PARTS_H
 #define KN_REPORT_SAMPLE_PARTS_H
 
-#include "unit/report_sample.h"
-#include "unit/test.h"
+#include "report_sample.h"
+#include "test.h"
 
 typedef struct maker {
     kn_ctx *ctx;

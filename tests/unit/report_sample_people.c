@@ -1,5 +1,5 @@
 /* Curves and people of a sample report. */
-#include "unit/report_sample_parts.h"
+#include "report_sample_parts.h"
 
 /* ---- curves ---- */
 

@@ -1,5 +1,5 @@
 /* Sample reports that are spoilt: texts that try to become mark-up, numbers that are not known. */
-#include "unit/report_sample_parts.h"
+#include "report_sample_parts.h"
 
 static const char *const HOSTILE[] = {
     "<script>alert(1)</script>",
