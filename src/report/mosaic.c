@@ -116,7 +116,7 @@ static ptrdiff_t cell_along(const kn_mosaic *m, int axis, ptrdiff_t voxel, ptrdi
 static kn_status make_thumb(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
                             const kn_mosaic *m, kn_picture_tables *out)
 {
-    enum { EDGE = 110, MIDDLE = 160 }; /* the shadow is lighter where there is more behind it */
+    enum { EDGE = 96, MIDDLE = 140, THIN = 4 }; /* darker where less than a quarter is behind it */
     const kn_mosaic_plane *p = &kn_mosaic_plane_of[m->tile[0].plane];
     const shadow s = shadow_of(m, p);
     kn_picture_table *table = &out->thumb;
@@ -140,7 +140,7 @@ static kn_status make_thumb(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t
             if (depth[cell] == 0)
                 continue;
             table->response[at] = cell;
-            table->ground[at] = (uint8_t)(EDGE + (MIDDLE - EDGE) * depth[cell] / deepest);
+            table->ground[at] = THIN * depth[cell] < deepest ? EDGE : MIDDLE;
         }
 out:
     kn_free(depth);
