@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "report/lettering.h"
 
@@ -44,7 +45,7 @@ static void label(const kn_mosaic *m, int k, kn_picture_table *table)
     const ptrdiff_t y = t->y + t->height + 2;
     char text[32];
     int mm = (int)lround(fmax(-9999, fmin(9999, t->mm)));
-    bool sides = m->o.known && t->plane != KN_SAGITTAL && t->x == 0;
+    bool sides = m->o.known && t->plane != KN_SAGITTAL && t->x == m->tile[0].x;
     ptrdiff_t n = snprintf(text, sizeof text, "%c %d", "xyz"[axis], mm);
     ptrdiff_t wide = n * KN_LETTER_WIDTH, room = t->width - (sides ? 4 * KN_LETTER_WIDTH : 0);
     const char *shown = wide <= room ? text : text + 2;
@@ -150,6 +151,11 @@ out:
 /* ---- words
  * --------------------------------------------------------------------------------------- */
 
+static const char *minus(long x)
+{
+    return x < 0 ? "\u2212" : "";
+}
+
 static int say_plane(const kn_mosaic *m, int plane, bool first, char *to, size_t room)
 {
     const kn_mosaic_tile *from = NULL, *until = NULL;
@@ -168,9 +174,11 @@ static int say_plane(const kn_mosaic *m, int plane, bool first, char *to, size_t
         first ? snprintf(to, room, "%c%s", capital, name + 1) : snprintf(to, room, ", %s", name);
     to += said;
     room -= (size_t)said;
-    return said + (n == 1 ? snprintf(to, room, " slice at %c = %ld mm", axis, lround(from->mm))
-                          : snprintf(to, room, " slices from %c = %ld to %ld mm", axis,
-                                     lround(from->mm), lround(until->mm)));
+    const long low = lround(from->mm), high = lround(until->mm);
+    return said + (n == 1
+                       ? snprintf(to, room, " slice at %c = %s%ld mm", axis, minus(low), labs(low))
+                       : snprintf(to, room, " slices from %c = %s%ld to %s%ld mm", axis, minus(low),
+                                  labs(low), minus(high), labs(high)));
 }
 
 static void say(const kn_mosaic *m, char words[KN_PICTURE_WORDS])
