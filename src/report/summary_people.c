@@ -84,10 +84,9 @@ kn_status kn_summary_sites(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status = KN_OK;
     kn_report *r = job->r;
-    const double *adapted = job->m->n > 0 ? kn_material_people(job->m, "site_adapted") : NULL;
     some at_site = {0}, unseen = {0};
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        if (adapted && adapted[i] == 0)
+        if (r->people.person[i].site_unknown)
             add(&at_site, r->people.person[i].id);
         if (r->people.person[i].unseen)
             add(&unseen, r->people.person[i].id);
@@ -171,7 +170,6 @@ kn_status kn_summary_extrapolation(kn_ctx *ctx, const kn_report_job *job)
     ptrdiff_t known = 0;
     if (m->kind != KN_MATERIAL_SCORE && m->kind != KN_MATERIAL_CV)
         return KN_OK;
-    const double *ratio = kn_material_people(m, "extrapolation");
     const double most = m->model ? largest(kn_material_training(m, "extrapolation"), m->N) : NAN;
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
         const kn_report_person *p = &r->people.person[i];
@@ -181,8 +179,9 @@ kn_status kn_summary_extrapolation(kn_ctx *ctx, const kn_report_job *job)
         if (!(p->extrapolation_pct > BEYOND))
             continue;
         add(&who, p->id);
-        if (ratio && most > 0) /* 100 and not above the largest: a covariate was held */
-            far = far || ratio[i] > FAR * most || (p->extrapolation_pct >= 100 && ratio[i] <= most);
+        if (most > 0) /* 100 and not above the largest: a covariate was held */
+            far = far || p->extrapolation > FAR * most ||
+                  (p->extrapolation_pct >= 100 && p->extrapolation <= most);
     }
     if (known == 0)
         return KN_OK;
