@@ -4,16 +4,17 @@
  * too narrow by their correlation. With x_u a person's mean, s its deviation over n people, N of
  * training:
  *
- *     interval    mean +- t_{n-1,.975} s/sqrt(n) sqrt(1 + n/N)
- *                 of z^2 with s no less than that of training: where few people have small z they
- * also vary less, and their interval would miss 1 too often worm        F^-1(Phi(q)) - q,  F the
- * mean of people's histograms, linear within a bin PIT         20 times the mean share of Phi(z) in
- * each twentieth band        +- c se sqrt(n/(n-1)) t_{n-1,.975}/Phi^-1(.975) sqrt(1 + n/N)
+ *     interval    mean -+ t_{n-1,.975} s/sqrt(n) sqrt(1 + n/N);  of z^2 with s no less than that of
+ *                 training: where few people have small z they also vary less, and their interval
+ *                 would miss 1 too often
+ *     worm        F^-1(Phi(q)) - q,  F the mean of people's histograms, linear within a bin
+ *     PIT         20 times the mean share of Phi(z) in each twentieth
+ *     band        -+ c se sqrt(n/(n-1)) t_{n-1,.975}/Phi^-1(.975) sqrt(1 + n/N)
  *
  * se the deviation over 400 samples of people drawn with replacement, c the 95 % point of their
- * largest |difference|/se over all points: one band that holds everywhere at once. Where fewer than
- * 5 z are expected beyond q there is no point; of fewer than 10 people no band. Cost: 400 n (ZBINS
- * + PIT). */
+ * largest |difference|/se over all points: one band that holds everywhere at once. That of PIT is
+ * flat, se 1 for all bars. Where fewer than 5 z are expected beyond q there is no point; of fewer
+ * than 10 people no band. Cost: 400 n (ZBINS + PIT). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,16 +4,14 @@
  *     site            of a site that training did not have, and the model was not adapted to it
  *     unseen          of another level that training did not have
  *     training        they were in training
- *     extrapolation   extrapolation_pct > 99: more of them than chance allows, or one whose ratio
- * is FAR times the largest of training, or whose covariates were held folder          what score,
- * cv or change warned of, unless the page says it in its own words
+ *     extrapolation   extrapolation_pct > 99: more of them than chance allows, one whose ratio is
+ *                     FAR times the largest of training, or one whose covariates were held
+ *     folder          what score, cv or change warned of, unless the page has its own words for it
  *
  * One in a hundred healthy people is beyond the 99th percentile of training, so that one of 32 is
- * nothing: k of n is beta-binomial with the rank that the percentile has among N,
+ * nothing: their number is beta-binomial, by the rank that the percentile has among N,
  *
- *     P(X = x) = C(n, x) B(a + x, N + 1 - a + n - x) / B(a, N + 1 - a),   a = N - floor(.99 N)
- */
-#include <ctype.h>
+ *     P(X = x) = C(n, x) B(a + x, N + 1 - a + n - x) / B(a, N + 1 - a),   a = N - floor(.99 N)  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +45,7 @@ static void add(some *s, const char *id)
     if (s->n > LISTED + 1)
         return;
     if (s->n == LISTED + 1)
-        snprintf(s->text + used, sizeof s->text - used, ", ...");
+        snprintf(s->text + used, sizeof s->text - used, " and others");
     else
         snprintf(s->text + used, sizeof s->text - used, "%s%.*s%s", before, (int)cut(id), id,
                  id[cut(id)] ? "..." : "");
@@ -252,8 +250,8 @@ kn_status kn_summary_folder(kn_ctx *ctx, const kn_report_job *job)
         KN_TRY(kn_alloc(ctx, 2 * (ptrdiff_t)strlen(from) + 1, 1, &memory));
         words = memory;
         as_typed(from, words);
-        words[0] = (char)toupper((unsigned char)words[0]);
-        KN_TRY(kn_report_note_add(ctx, r, &r->warnings, "folder", "", "%s.", words));
+        KN_TRY(
+            kn_report_note_add(ctx, r, &r->warnings, "folder", "", "The folder says: %s.", words));
         kn_free(words);
         words = NULL;
     }
