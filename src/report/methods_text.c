@@ -146,6 +146,9 @@ void kn_methods_model(kn_methods *m)
     const kn_material *of = m->job->m;
     const char *words = kn_material_method(of, "words");
     const char *kind = kn_json_text_at(m->model, "responses_kind");
+    const char *what = !kind || strcmp(kind, "image") != 0         ? "responses"
+                       : m->job->r->space.kind == KN_REPORT_VOLUME ? "voxels"
+                                                                   : "vertices";
     if (of->kind == KN_MATERIAL_CV) {
         say_held_out(m);
         return;
@@ -154,10 +157,11 @@ void kn_methods_model(kn_methods *m)
         return;
     kn_say_words(&m->say, "A normative model");
     kn_methods_cite(m, KN_PAPER_NORMATIVE, " (Marquand et al., 2016)");
-    kn_say_words(&m->say, " of %td %s was fitted to %td people with kronorm %s by %s (%s; %s)",
-                 of->T, kind && strcmp(kind, "image") == 0 ? "voxels or vertices" : "responses",
-                 kn_json_count_at(m->model, "n_samples"), kn_version(), words,
-                 kn_material_method(of, "title"), kn_material_method(of, "cite"));
+    kn_say_words(
+        &m->say,
+        " of %td %s was fitted to %td people with kronorm (this text: version %s) by %s (%s; %s)",
+        of->T, what, kn_json_count_at(m->model, "n_samples"), kn_version(), words,
+        kn_material_method(of, "title"), kn_material_method(of, "cite"));
     kn_methods_cite(m, KN_PAPER_METHOD, ".");
     say_covariates(m);
     say_terms(m);
@@ -389,6 +393,13 @@ static void say_change(kn_methods *m)
     kn_say_words(&m->say, ". p are ranks among the pairs of the stable people.");
 }
 
+static void say_scored(kn_methods *m)
+{
+    const char *version = kn_json_text_at(m->folder, "software.kronorm");
+    kn_say_words(&m->say, "%td people were scored with the model%s%s.", m->job->r->people.n,
+                 version ? " by kronorm " : "", version ? version : "");
+}
+
 void kn_methods_people(kn_methods *m)
 {
     const kn_report *r = m->job->r;
@@ -399,6 +410,6 @@ void kn_methods_people(kn_methods *m)
         return;
     }
     if (r->kind == KN_REPORT_SCORE)
-        kn_say_words(&m->say, "%td people were scored with the model.", r->people.n);
+        say_scored(m);
     say_group(m);
 }
