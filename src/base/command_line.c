@@ -58,10 +58,19 @@ static void put_option(line *l, const kn_option_row *r, const char *value)
         put_word(l, value);
 }
 
-/* What a command is about stands first, without a name. */
-static bool is_first(const char *key)
+/* What a command is about stands first, without a name: a model, or a folder where the command
+ * takes no model. */
+static bool is_first(const kn_options *o, const char *key)
 {
-    return strcmp(key, "model") == 0 || strcmp(key, "scored") == 0;
+    return strcmp(key, "model") == 0 ||
+           (strcmp(key, "scored") == 0 && strcmp(kn_options_command(o), "report") != 0);
+}
+
+/* A folder that stands first is set twice. */
+static bool is_twice(const kn_options *o, const char *key, const char *value)
+{
+    const char *first = strcmp(key, "scored") == 0 ? kn_options_get(o, "model") : NULL;
+    return first && strcmp(first, value) == 0;
 }
 
 static void write_line(const kn_options *o, line *l)
@@ -71,10 +80,10 @@ static void write_line(const kn_options *o, line *l)
     put_text(l, "kronorm ");
     put_text(l, kn_options_command(o));
     for (int i = 0; kn_options_given(o, i, &r, &value); i++)
-        if (is_first(r->key))
+        if (is_first(o, r->key))
             put_word(l, value);
     for (int i = 0; kn_options_given(o, i, &r, &value); i++)
-        if (!is_first(r->key))
+        if (!is_first(o, r->key) && !is_twice(o, r->key, value))
             put_option(l, r, value);
     put(l, "", 1);
 }

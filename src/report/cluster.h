@@ -1,4 +1,4 @@
-/* Clusters: connected responses with |z| above a threshold, of one sign   [METHOD 10c]
+/* Clusters: connected responses with |z| above a threshold, of one sign   [METHOD 11c]
  *
  * Voxels that share a face, an edge or a corner are neighbours (26 of them); vertices that an edge
  * of the mesh joins. Union-find over the responses beyond, O(T) a map. */

@@ -1,5 +1,5 @@
 /* The cards: who somebody is and what stands out, in words; where, as responses or clusters
- *   [METHOD 10c] */
+ *   [METHOD 11c] */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,18 +36,18 @@ static void say_who(kn_say *s, const kn_report *r, const kn_report_person *one)
 /* "More extreme than 98.7 % of healthy people by the largest |z| (p = .013); .." */
 static void say_rarity(kn_say *s, const kn_report *r, const kn_report_person *one)
 {
-    const char *whom = r->kind == KN_REPORT_CHANGE ? "stable" : "healthy";
+    const char *whom = r->kind == KN_REPORT_CHANGE  ? "stable people"
+                       : r->kind == KN_REPORT_MODEL ? "the people of training"
+                                                    : "healthy people";
     const char *what = r->kind == KN_REPORT_CHANGE
                            ? "The largest changes are more extreme than those of "
                            : "More extreme than ";
     if (isfinite(one->p)) {
         kn_say_words(s, "%s", what);
         if (one->p_is_bound)
-            kn_say_words(s, "more than ");
+            kn_say_words(s, "at least ");
         kn_say_percent(s, 1 - one->p);
-        kn_say_words(s,
-                     r->kind == KN_REPORT_CHANGE ? " of %s people ("
-                                                 : " of %s people by the largest |z| (",
+        kn_say_words(s, r->kind == KN_REPORT_CHANGE ? " of %s (" : " of %s by the largest |z| (",
                      whom);
         kn_say_p(s, one->p, one->p_is_bound);
         kn_say_words(s, one->note && strcmp(one->note, "rough") == 0 ? ", roughly)" : ")");
@@ -73,8 +73,7 @@ static void say_burden(kn_say *s, const kn_report *r, const kn_report_person *on
     kn_say_percent(s, 2 * kn_laws_normal(-t));
     kn_say_words(s, " expected)");
     if (one->negative + one->positive > 0)
-        kn_say_words(s, ", %.0f below and %.0f above what is expected", one->negative,
-                     one->positive);
+        kn_say_words(s, ", %.0f low and %.0f high", one->negative, one->positive);
 }
 
 static void say_joint(kn_say *s, const kn_report *r, const kn_report_person *one)

@@ -1,4 +1,4 @@
-/* Who: each covariate's histogram or levels, of training and of those scored   [METHOD 10a]
+/* Who: each covariate's histogram or levels, of training and of those scored   [METHOD 11a]
  *
  * Bars of a number are KN_REPORT_BARS of the same width from the least to the largest of everybody;
  * the last takes its upper edge. */

@@ -1,4 +1,4 @@
-/* Labelled people against the others   [METHOD 10d]
+/* Labelled people against the others   [METHOD 11d]
  *
  * ROC of each statistic over everybody who has it, as score takes them for its AUC; the test of
  * shares over people, Welch's t of each response from the sums that the pass over the maps left.

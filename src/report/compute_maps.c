@@ -1,4 +1,4 @@
-/* The one pass over the maps of everybody   [METHOD 10a]
+/* The one pass over the maps of everybody   [METHOD 11a]
  *
  * Of each person a histogram of z and exact sums; of each response sums over the normal people and
  * over the two groups; and of those who get a picture a map in steps of KN_REPORT_ZSTEP.

@@ -1,4 +1,4 @@
-/* The model in numbers and words, from what `info` says of it   [METHOD 10a]
+/* The model in numbers and words, from what `info` says of it   [METHOD 11a]
  *
  *     share_p = c_p mean(r) / (c_p mean(r) + d_p),   mean(r) = sum_k r_k / N
  *

@@ -1,10 +1,11 @@
-/* Who is how abnormal: the rows of the folder, or of training where there is none   [METHOD 10c] */
+/* Who is how abnormal: the rows of the folder, or of training where there is none   [METHOD 11c] */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "io/number.h"
+#include "report/command_option.h"
 #include "report/compute.h"
 #include "report/json_path.h"
 #include "report/laws.h"
@@ -276,16 +277,12 @@ out:
 /* As the command of the folder has it; there it stands only where somebody gave it. */
 static double threshold_of(const json_t *summary)
 {
+    char given[KN_NUMBER_SIZE];
     double x = kn_json_number_at(summary, "threshold");
-    const char *command = kn_json_text_at(summary, "command");
-    const char *given = command ? strstr(command, " --threshold ") : NULL;
-    char number[KN_NUMBER_SIZE];
-    if (!given)
-        return isnan(x) ? BURDEN : x;
-    given += strlen(" --threshold ");
-    size_t n = strcspn(given, " ");
-    snprintf(number, sizeof number, "%.*s", (int)(n < sizeof number ? n : 0), given);
-    return kn_number_parse(number, &x) == KN_CELL_NUMBER && x > 0 ? x : BURDEN;
+    if (isnan(x) &&
+        kn_command_option(kn_json_text_at(summary, "command"), "--threshold", given, sizeof given))
+        kn_number_parse(given, &x);
+    return x > 0 ? x : BURDEN;
 }
 
 /* Of the extreme value law that p of the folder are by, or would be by the model alone; none where
@@ -331,6 +328,20 @@ static ptrdiff_t count_finite(const double *x, ptrdiff_t n)
     return m;
 }
 
+/* How many people deviance_p are ranks among. Models of cv have references of their own: of so many
+ * that ranks are as good as continuous. */
+static ptrdiff_t reference_size(const kn_report_job *job, const json_t *summary)
+{
+    enum { MANY = 9999 };
+    const kn_report_people *people = &job->r->people;
+    ptrdiff_t n = 0;
+    if (job->m->kind == KN_MATERIAL_SCORE)
+        n = count_finite(people->training_deviance, people->N);
+    else if (job->m->kind == KN_MATERIAL_CHANGE)
+        n = kn_json_count_at(summary, "reference_people");
+    return n > 0 ? n : MANY;
+}
+
 static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const json_t *summary,
                                 const json_t *model)
 {
@@ -346,10 +357,7 @@ static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const jso
                               : kn_json_number_at(model, "reference.smallest_p");
     draw_lines(people, summary ? summary : model, smallest);
     bound_p(r, smallest);
-    /* In a folder of cv or change the references are others; ranks among many come close to .05 */
-    ptrdiff_t n =
-        job->m->kind == KN_MATERIAL_SCORE ? count_finite(people->training_deviance, people->N) : 0;
-    kn_people_count(r, n > 0 ? n : 9999);
+    kn_people_count(r, reference_size(job, summary));
 out:
     return status;
 }

@@ -1,5 +1,5 @@
 /* Each response: how well it is predicted, whether its z are wide enough, and which are shown
- * [METHOD 10a]
+ * [METHOD 11a]
  *
  *     R2, MSLL     of the people scored, where the folder has them; else of the model: R2 = 1 -
  * noise/variance limits       chi^2_m/m of a mean z^2, 1/m = 1/n + 1/N: as many people, less what

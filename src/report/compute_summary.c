@@ -1,5 +1,5 @@
 /* The first words of the page: what is shown, in a sentence; what to be careful with; what was
- * checked and is fine   [METHOD 10b] */
+ * checked and is fine   [METHOD 11b] */
 #include "report/compute.h"
 #include "report/summary.h"
 

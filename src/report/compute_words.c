@@ -173,6 +173,28 @@ out:
     return status;
 }
 
+/* ---- title --------------------------------------------------------------------------------------
+ */
+
+static const char *last_part(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* As given, or the names of model and folder. */
+static kn_status make_title(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_report *r = job->r;
+    const char *model = job->m->model ? last_part(job->s->model) : NULL,
+               *dir = last_part(job->m->dir);
+    if (job->s->title)
+        return kn_arena_text(ctx, &r->arena, job->s->title, &r->title);
+    if (model && dir)
+        return kn_arena_print(ctx, &r->arena, &r->title, "%s, %s", model, dir);
+    return kn_arena_text(ctx, &r->arena, model ? model : dir, &r->title);
+}
+
 /* ---- all --------------------------------------------------------------------------------------
  */
 
@@ -182,6 +204,7 @@ kn_status kn_compute_words(kn_ctx *ctx, const kn_report_job *job)
     kn_methods m = {.job = job, .say = {.ctx = ctx, .arena = &job->r->arena}};
     KN_TRY(kn_json_parse(ctx, "the model's record", job->m->model_json, &m.model));
     KN_TRY(kn_json_parse(ctx, "summary.json", job->m->summary_json, &m.folder));
+    KN_TRY(make_title(ctx, job));
     KN_TRY(write_paragraphs(ctx, &m));
     KN_TRY(write_references(ctx, &m));
     KN_TRY(write_facts(ctx, &m));

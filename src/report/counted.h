@@ -1,4 +1,4 @@
-/* Whom a statistic is over: people, each once   [METHOD 10a]
+/* Whom a statistic is over: people, each once   [METHOD 11a]
  *
  * Rows of one id are one person seen several times, and so are the pairs of visits of one person.
  */

@@ -9,11 +9,10 @@
 
 /* In the order of the page. */
 const kn_figure *const kn_figures[] = {
-    &kn_figure_cohort, &kn_figure_components, &kn_figure_shares,
-    &kn_figure_terms,  &kn_figure_qq,         &kn_figure_pit,
-    &kn_figure_z2,     &kn_figure_r2,         &kn_figure_curve,
-    &kn_figure_strip,  &kn_figure_card,       &kn_figure_roc,
-    &kn_figure_burden, &kn_figure_change,     NULL,
+    &kn_figure_cohort, &kn_figure_components, &kn_figure_shares, &kn_figure_terms,
+    &kn_figure_qq,     &kn_figure_pit,        &kn_figure_z2,     &kn_figure_r2,
+    &kn_figure_curve,  &kn_figure_strip,      &kn_figure_card,   &kn_figure_regions,
+    &kn_figure_roc,    &kn_figure_burden,     &kn_figure_change, NULL,
 };
 
 enum { NAME = 64, PATH = 4096, MOST = 100000 /* of a kind */ };

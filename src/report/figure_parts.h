@@ -7,7 +7,7 @@
 
 extern const kn_figure kn_figure_cohort, kn_figure_components, kn_figure_shares, kn_figure_terms,
     kn_figure_qq, kn_figure_pit, kn_figure_z2, kn_figure_r2, kn_figure_curve, kn_figure_strip,
-    kn_figure_card, kn_figure_roc, kn_figure_burden, kn_figure_change;
+    kn_figure_card, kn_figure_regions, kn_figure_roc, kn_figure_burden, kn_figure_change;
 
 enum { KN_FIGURE_WIDTH = 460, KN_FIGURE_HEIGHT = 300 };
 

@@ -15,7 +15,7 @@ double kn_laws_student_both(double x, double df);
 double kn_laws_gev_beyond(const double gev[3], double p);
 
 /* Of Binomial(n, q): the least k with P(K <= k) > .025, and the least with P(K <= k) >= .975, so
- * that a count outside low .. high happens in at most 5 % of studies   [METHOD 10c] */
+ * that a count outside low .. high happens in at most 5 % of studies   [METHOD 11c] */
 void kn_laws_binomial_range(ptrdiff_t n, double q, double *low, double *high);
 
 #endif

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/command_option.h"
 #include "report/json_path.h"
-#include "report/laws.h"
 
 void kn_methods_cite(kn_methods *m, kn_paper paper, const char *words)
 {
@@ -116,11 +116,33 @@ static void say_noise(kn_methods *m)
     }
 }
 
+/* A folder of cv: there is no one model to tell of. */
+static void say_held_out(kn_methods *m)
+{
+    char folds[32], leave[256];
+    const char *command = kn_json_text_at(m->folder, "command");
+    const char *version = kn_json_text_at(m->folder, "software.kronorm");
+    kn_say_words(
+        &m->say,
+        "%td people were scored on %td responses with kronorm %s, each by a normative model",
+        m->job->m->n, m->job->m->T, version ? version : kn_version());
+    kn_methods_cite(m, KN_PAPER_NORMATIVE, " (Marquand et al., 2016) fitted without them");
+    if (kn_command_option(command, "--leave", leave, sizeof leave))
+        kn_say_words(&m->say, ", the people of one level of %s left out after the other", leave);
+    else if (kn_command_option(command, "--folds", folds, sizeof folds))
+        kn_say_words(&m->say, " (%s folds)", folds);
+    kn_say_words(&m->say, ".");
+}
+
 void kn_methods_model(kn_methods *m)
 {
     const kn_material *of = m->job->m;
     const char *words = kn_material_method(of, "words");
     const char *kind = kn_json_text_at(m->model, "responses_kind");
+    if (of->kind == KN_MATERIAL_CV) {
+        say_held_out(m);
+        return;
+    }
     if (!words)
         return;
     kn_say_words(&m->say, "A normative model");
@@ -163,18 +185,27 @@ static void say_layer(kn_methods *m)
     kn_say_words(&m->say, ".");
 }
 
+/* Of held-out people: training by its folds, or everybody of a folder of cv. */
 static void say_folds(kn_methods *m)
 {
+    const bool cv = m->job->m->kind == KN_MATERIAL_CV;
     ptrdiff_t folds = kn_json_count_at(m->model, "cv.folds");
-    double z2 = kn_json_number_at(m->model, "cv.z2"), msll = kn_json_number_at(m->model, "cv.msll");
-    double coverage = kn_json_number_at(m->model, "cv.coverage95");
-    if (folds == 0 || !isfinite(z2))
+    double z2 =
+        cv ? kn_json_number_at(m->folder, "calibration.z2") : kn_json_number_at(m->model, "cv.z2");
+    double msll =
+        cv ? kn_json_number_at(m->folder, "metrics.MSLL") : kn_json_number_at(m->model, "cv.msll");
+    double coverage = cv ? kn_json_number_at(m->folder, "calibration.coverage95")
+                         : kn_json_number_at(m->model, "cv.coverage95");
+    if ((folds == 0 && !cv) || !isfinite(z2))
         return;
-    kn_say_words(
-        &m->say,
-        " In the training people, each predicted without their own fold (%td folds), the mean of "
-        "z squared was ",
-        folds);
+    if (cv)
+        kn_say_words(&m->say, " The mean of z squared was ");
+    else
+        kn_say_words(&m->say,
+                     "%sIn the training people, each predicted without their own fold (%td folds), "
+                     "the mean of "
+                     "z squared was ",
+                     m->say.used > 0 ? " " : "", folds);
     kn_say_fixed(&m->say, z2, 3);
     if (isfinite(msll)) {
         kn_say_words(&m->say, ", the mean standardised log loss ");
@@ -203,12 +234,13 @@ static void say_adaptation(kn_methods *m)
 
 void kn_methods_calibration(kn_methods *m)
 {
-    if (!m->model)
-        return;
-    kn_say_words(&m->say, "A deviation score z is the difference of a value from its prediction, "
-                          "over the root of the "
-                          "sum of the variance of the prediction and that of the noise.");
-    say_layer(m);
+    if (m->job->m->kind !=
+        KN_MATERIAL_CHANGE) { /* whose z are of differences, by a law of their own */
+        kn_say_words(&m->say, "A deviation score z is the difference of a value from its "
+                              "prediction, over the root of "
+                              "the sum of the variance of the prediction and that of the noise.");
+        say_layer(m);
+    }
     say_folds(m);
     say_adaptation(m);
 }
@@ -216,26 +248,42 @@ void kn_methods_calibration(kn_methods *m)
 /* ---- abnormality ------------------------------------------------------------------------------
  */
 
+/* Whom the statistic of a scored person is compared with. */
+static void say_compared(kn_methods *m, const char *reference)
+{
+    ptrdiff_t people = kn_json_count_at(m->model, "reference.people");
+    if (reference && strcmp(reference, "loo") == 0)
+        kn_say_words(&m->say, " %td training people, each left out by itself", people);
+    else if (reference && strcmp(reference, "cv") != 0)
+        kn_say_words(&m->say, " scored people with %s", reference);
+    else
+        kn_say_words(&m->say, " %td training people, each without their own fold", people);
+}
+
 static void say_p(kn_methods *m)
 {
-    const char *by = kn_json_text_at(m->model, "reference.p_by");
-    ptrdiff_t people = kn_json_count_at(m->model, "reference.people");
-    double smallest = kn_json_number_at(m->model, "reference.smallest_p");
+    char reference[256];
+    double smallest = kn_json_number_at(m->folder, "abnormality.smallest_p");
     const kn_report *r = m->job->r;
     if (r->kind == KN_REPORT_MODEL)
         kn_say_words(&m->say, " Its p is the rank of a training person among the others.");
-    else if (r->kind == KN_REPORT_SCORE && by && strcmp(by, "none") != 0) {
-        kn_say_words(&m->say, " Its p is %s %td training people",
-                     strcmp(by, "gev") == 0 ? "the upper tail of a generalised extreme value "
-                                              "distribution fitted to the statistics of the"
-                                            : "the rank among the statistics of the",
-                     people);
-        if (smallest > 0) {
-            kn_say_words(&m->say, ", each without their own fold, and is not said below ");
-            kn_say_figures(&m->say, smallest, 2);
-        }
-        kn_say_words(&m->say, ".");
-    }
+    if (r->kind == KN_REPORT_CV)
+        kn_say_words(&m->say,
+                     " Its p is against the training people of the model that scored the person.");
+    if (r->kind != KN_REPORT_SCORE || !isfinite(smallest))
+        return;
+    bool given = kn_command_option(kn_json_text_at(m->folder, "command"), "--reference", reference,
+                                   sizeof reference);
+    kn_say_words(
+        &m->say,
+        json_is_object(kn_json_at(m->folder, "gev"))
+            ? " Its p is the upper tail of a generalised extreme value distribution fitted to the "
+              "statistics of the"
+            : " Its p is the rank among the statistics of the");
+    say_compared(m, given ? reference : NULL);
+    kn_say_words(&m->say, "; p below ");
+    kn_say_figures(&m->say, smallest, 2);
+    kn_say_words(&m->say, " are not told apart.");
 }
 
 void kn_methods_abnormality(kn_methods *m)
@@ -342,12 +390,7 @@ void kn_methods_people(kn_methods *m)
         say_change(m);
         return;
     }
-    if (r->kind == KN_REPORT_CV)
-        kn_say_words(&m->say,
-                     "%td people were scored with kronorm on %td responses, each by a normative "
-                     "model fitted without them.",
-                     r->people.n, m->job->m->T);
-    else
+    if (r->kind == KN_REPORT_SCORE)
         kn_say_words(&m->say, "%td people were scored with the model.", r->people.n);
     say_group(m);
 }

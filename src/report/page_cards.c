@@ -168,6 +168,7 @@ static void one(kn_page *p, ptrdiff_t k)
     burden(p, person);
     kn_html_raw(p->h, "</div>\n");
     kn_figure_inline(p->r, "card", k, p->h);
+    kn_figure_inline(p->r, "regions", k, p->h);
     kn_html_raw(p->h, "</div></details>\n");
 }
 

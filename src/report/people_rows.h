@@ -5,7 +5,7 @@
 #include "report/report.h"
 
 /* The most abnormal first: smallest p, then the largest statistic; who has none last, ties as they
- * come. [METHOD 10c] */
+ * come. [METHOD 11c] */
 kn_status kn_people_sort(kn_ctx *ctx, kn_report *r);
 
 /* p[i] = (1 + #{others >= value})/n among the other n - 1 people with a value, of its size where
@@ -13,7 +13,7 @@ kn_status kn_people_sort(kn_ctx *ctx, kn_report *r);
 kn_status kn_people_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bool sizes, double *p);
 
 /* How many normal people have deviance_p <= .05, and how many are expected: of those who are not
- * labelled, of training or of the reference, against reference_n people   [METHOD 10c] */
+ * labelled, of training or of the reference, against reference_n people   [METHOD 11c] */
 void kn_people_count(kn_report *r, ptrdiff_t reference_n);
 
 /* Who gets a card: N, or ids with commas. `name` of each person as it was in the files; person:

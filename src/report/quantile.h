@@ -1,4 +1,4 @@
-/* Quantiles of the laws that the page compares with   [METHOD 10a]
+/* Quantiles of the laws that the page compares with   [METHOD 11a]
  *
  * Each by the function that it inverts: chi^2 by the regularised incomplete gamma function,
  * Student's t by the incomplete beta function, to 1e-12 relative; for degrees of freedom that are

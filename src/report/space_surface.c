@@ -45,15 +45,17 @@ static double mean_x(const kn_surface *s)
 
 static const double BESIDE = 5; /* mm: a mean x beyond it says which side a surface is of */
 
-/* 0 left, 1 right by the name of the file, else by where it lies; -1: neither says. */
+/* 0 left, 1 right by the name of the file, lh.pial.surf.gii or pial_left.gii, else by where it lies; -1:
+ * neither says. */
 static int side_of(const char *path, const kn_surface *s)
 {
-    const char *named = kn_image_side(path);
+    const char *named = kn_image_side(path), *slash = strrchr(path, '/');
     const double x = mean_x(s);
-    if (strcmp(named, "lh") == 0)
-        return 0;
-    if (strcmp(named, "rh") == 0)
-        return 1;
+    kn_region_name words;
+    if (*named)
+        return strcmp(named, "rh") == 0;
+    if (kn_region_parse(slash ? slash + 1 : path, &words) && words.side >= 0)
+        return words.side;
     return x < -BESIDE ? 0 : x > BESIDE ? 1 : -1;
 }
 

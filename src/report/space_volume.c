@@ -1,4 +1,4 @@
-/* Volumes: the grid of the responses, and the grey under their maps   [METHOD 10s]
+/* Volumes: the grid of the responses, and the grey under their maps   [METHOD 11e]
  *
  *     grey(v) = 255 (b(v) - low) / (high - low), within 1 .. 255; 0 where there is no b(v)
  *

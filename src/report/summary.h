@@ -1,4 +1,4 @@
-/* Rules of the summary   [METHOD 10b]. Each looks at one thing, and adds a warning in words where
+/* Rules of the summary   [METHOD 11b]. Each looks at one thing, and adds a warning in words where
  * it is not as it should be, or a sentence among what is fine where it is, or nothing where it
  * cannot know. */
 #ifndef KN_REPORT_SUMMARY_H

@@ -1,4 +1,4 @@
-/* Who needs a second look?   [METHOD 10b]
+/* Who needs a second look?   [METHOD 11b]
  *
  *     implausible     score says that their data cannot be right
  *     site            of a site that training did not have, and the model was not adapted to it

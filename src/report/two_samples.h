@@ -1,4 +1,4 @@
-/* Two groups of people compared   [METHOD 10d] */
+/* Two groups of people compared   [METHOD 11d] */
 #ifndef KN_REPORT_TWO_SAMPLES_H
 #define KN_REPORT_TWO_SAMPLES_H
 
