@@ -1,5 +1,5 @@
 /* Centile curves of a response: five lines for each level of the category that is drawn, with the
- * bands of their uncertainty, and everybody at the covariates of the curves, so that z decides the
+ * band of the middle one, and everybody at the covariates of the curves, so that z decides the
  * height. */
 #include <math.h>
 #include <stdio.h>
