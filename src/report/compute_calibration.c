@@ -124,8 +124,11 @@ enum {
 };
 typedef struct part { /* of the figures, with one band each */
     int first, n;
+    bool flat; /* as wide everywhere: what is drawn behind bars */
 } part;
-static const part PARTS[] = {{AT_WORM, KN_REPORT_QQ}, {AT_PIT, KN_REPORT_PIT}, {AT_TENTH, 2}};
+static const part PARTS[] = {{AT_WORM, KN_REPORT_QQ, false},
+                             {AT_PIT, KN_REPORT_PIT, true},
+                             {AT_TENTH, 2, false}};
 enum { N_PARTS = 3 };
 
 /* F^-1(Phi(q)) - q of a histogram; NaN stays where `out` has it. */
@@ -194,11 +197,11 @@ static void simultaneous(const double *drawn, const double *observed, double *se
         for (int b = 0; b < BOOTSTRAPS; b++)
             for (int k = PARTS[p].first; k < PARTS[p].first + PARTS[p].n; k++)
                 if (se[k] > SAME) /* not NaN, not the same in every sample */
-                    largest[b] =
-                        fmax(largest[b], fabs(drawn[b * FIGURES + k] - observed[k]) / se[k]);
+                    largest[b] = fmax(largest[b], fabs(drawn[b * FIGURES + k] - observed[k]) /
+                                                      (PARTS[p].flat ? 1 : se[k]));
         qsort(largest, BOOTSTRAPS, sizeof *largest, ascending);
         for (int k = PARTS[p].first; k < PARTS[p].first + PARTS[p].n; k++)
-            half[k] = largest[CUT - 1] * se[k];
+            half[k] = largest[CUT - 1] * (PARTS[p].flat ? 1 : se[k]);
     }
 }
 
@@ -247,7 +250,6 @@ static void set_points(double z_count, double *q, double *observed)
 
 static void give_bands(const bands *b, double factor, kn_report_calibration *out)
 {
-    double widest = NAN;
     for (int k = 0; k < KN_REPORT_QQ; k++) {
         out->worm[k] = b->observed[k];
         out->worm_low[k] = b->observed[k] - factor * b->half[k];
@@ -256,11 +258,9 @@ static void give_bands(const bands *b, double factor, kn_report_calibration *out
     for (int k = 0; k < KN_REPORT_PIT; k++) {
         out->pit[k] = b->observed[AT_PIT + k];
         out->pit_se[k] = factor * b->se[AT_PIT + k];
-        out->pit_half[k] = factor * b->half[AT_PIT + k];
-        widest = fmax(widest, out->pit_half[k]);
     }
-    out->pit_low = 1 - widest;
-    out->pit_high = 1 + widest;
+    out->pit_low = 1 - factor * b->half[AT_PIT];
+    out->pit_high = 1 + factor * b->half[AT_PIT];
     for (int k = 0; k < 2; k++) {
         out->tenth[k] = b->observed[AT_TENTH + k];
         out->tenth_half[k] = factor * b->half[AT_TENTH + k];

@@ -161,9 +161,11 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
     kn_html_raw(out, c->batch ? " (a site or scanner): " : ": ");
     kn_html_print(out, "shares of the %.0f people of training", people(c->training, bars_of(c)));
     if (c->scored)
-        kn_html_print(out, " and of the %.0f people scored%s", people(c->scored, bars_of(c)),
-                      c->numeric ? "; where the line has no grey below it, the model extrapolates"
-                                 : "");
+        kn_html_print(
+            out, " and of the %.0f people scored%s", people(c->scored, bars_of(c)),
+            c->numeric
+                ? "; where there is little grey below the line, the model has seen few such people"
+                : "");
     kn_html_raw(out, ".");
     missing(out, c->training_missing, "training");
     missing(out, c->scored_missing, "the people scored");
@@ -195,5 +197,5 @@ const kn_figure kn_figure_cohort = {.name = "cohort",
                                     .caption = caption,
                                     .data = data,
                                     .width = KN_FIGURE_WIDTH,
-                                    .height = 240,
+                                    .height = 260,
                                     .many = true};

@@ -92,6 +92,7 @@ static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curve
 
 static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *s)
 {
+    p->svg->many = s->n > KN_FIGURE_MARKS;
     for (int labelled = 0; labelled < 2; labelled++)
         for (ptrdiff_t i = 0; i < s->n; i++) {
             char class[32];
@@ -100,6 +101,7 @@ static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *
                             labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE, kn_plot_x(p, s->x[i]),
                             kn_plot_y(p, s->value[i]), i);
         }
+    p->svg->many = false;
 }
 
 static ptrdiff_t drawn(const kn_report *r, const kn_report_points *s, bool labelled)

@@ -61,8 +61,8 @@ static void components_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
     (void)k;
     kn_html_print(out,
                   "Mean standardised log loss of people left out of the fit (%td of training, %d "
-                  "folds); band: one standard error. %td components were chosen: the fewest within "
-                  "one standard error of the best.",
+                  "folds); band: one standard error. %td components were chosen: the fewest "
+                  "that do about as well as the best.",
                   r->people.N, r->model.folds, r->model.components);
 }
 

@@ -13,6 +13,8 @@ enum { KN_FIGURE_WIDTH = 460, KN_FIGURE_HEIGHT = 300 };
 
 /* Above so many points people of training are drawn as a density. */
 enum { KN_FIGURE_DOTS = 1500 };
+/* Above so many people scored their marks are smaller. */
+enum { KN_FIGURE_MARKS = 120 };
 
 /* The head of a figure of `what` (and whose, or NULL), drawn by the caller's. */
 kn_svg_head kn_figure_head(const kn_svg_head *head, const char *what, const char *of,

@@ -68,12 +68,14 @@ static void strip_training(kn_plot *p, const kn_report_people *o, const row *w)
 
 static void strip_people(kn_plot *p, const kn_report *r, const row *w)
 {
+    p->svg->many = r->people.n > KN_FIGURE_MARKS;
     for (int labelled = 0; labelled < 2; labelled++)
         for (ptrdiff_t i = 0; i < r->people.n; i++)
             if (kn_figure_labelled(r, i) == labelled)
                 kn_svg_mark(p->svg, labelled ? "labelled" : "person",
                             labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
                             kn_plot_x(p, r->people.person[i].statistic), level(w, i), i);
+    p->svg->many = false;
 }
 
 static ptrdiff_t labelled_of(const kn_report *r)
@@ -118,8 +120,8 @@ static void strip_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     p.top += 16;
     strip_people(&p, r, &below);
     kn_plot_x_axis(&p,
-                   r->kind == KN_REPORT_CHANGE ? "statistic of the change"
-                                               : "statistic of the whole map",
+                   r->kind == KN_REPORT_CHANGE ? "statistic of the change: mean of the largest |z|"
+                                               : "statistic: mean of the largest |z|",
                    false);
     p.top -= 14;
     if (labelled_of(r) > 0)
@@ -191,12 +193,14 @@ static ptrdiff_t burden_count(const kn_report *r)
 
 static void burden_row(kn_plot *p, const kn_report *r, bool labelled, const row *w)
 {
+    p->svg->many = r->people.n > KN_FIGURE_MARKS;
     const double median = kn_plot_x(p, r->group.share_median[labelled ? 0 : 1]);
     for (ptrdiff_t i = 0; i < r->people.n; i++)
         if (kn_figure_labelled(r, i) == labelled)
             kn_svg_mark(p->svg, labelled ? "labelled" : "person",
                         labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
                         kn_plot_x(p, r->people.person[i].share), level(w, i), i);
+    p->svg->many = false;
     if (isfinite(median))
         kn_svg_line(p->svg, "median", median, w->top + 6, median, w->bottom - 6);
     name_row(p->svg, w, burden_of(r, labelled));

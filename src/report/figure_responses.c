@@ -12,15 +12,14 @@ static bool some(const double *x, ptrdiff_t n)
     return false;
 }
 
-/* Bars, and words where the last ones hold more than their edges say. */
-static void draw_histogram(kn_plot *p, const kn_histogram *h, const char *name, const char *also)
+/* Bars, and words where the last ones hold more than their edges say. x: what is to be seen as
+ * well. */
+static void draw_histogram(kn_plot *p, const kn_histogram *h, const char *name, kn_range x)
 {
     double most = 0;
-    kn_range x = {h->edge[0], h->edge[h->n]};
+    kn_range_take_all(&x, h->edge, h->n + 1);
     for (int k = 0; k < h->n; k++)
         most = fmax(most, h->count[k]);
-    for (const char *c = also; *c; c++) /* "1": the number is to be seen, too */
-        kn_range_take(&x, *c - '0');
     kn_plot_scales(p, x, kn_range_counts(most));
     kn_plot_y_whole(p, "responses");
     kn_histogram_draw(p, h, "bar");
@@ -71,7 +70,10 @@ static void z2_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn
     kn_plot p = kn_plot_new(svg, &own);
     const kn_histogram h = z2_histogram(r);
     kn_svg_open(svg, &own);
-    draw_histogram(&p, &h, "mean z²", "1");
+    kn_range x = {1, 1};
+    kn_range_take(&x, r->responses.z2_low);
+    kn_range_take(&x, r->responses.z2_high);
+    draw_histogram(&p, &h, "mean z²", x);
     kn_plot_upright(&p, "limit", r->responses.z2_low, "");
     kn_plot_upright(&p, "limit", r->responses.z2_high, "");
     kn_svg_close(svg);
@@ -129,7 +131,7 @@ static void r2_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn
     kn_plot p = kn_plot_new(svg, &own);
     const kn_histogram h = r2_histogram(r);
     kn_svg_open(svg, &own);
-    draw_histogram(&p, &h, "R²", "0");
+    draw_histogram(&p, &h, "R²", (kn_range){0, 0});
     kn_plot_upright(&p, "zero", 0, "");
     kn_plot_upright(&p, "limit", r->responses.mean_R2, "mean");
     kn_svg_close(svg);

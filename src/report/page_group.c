@@ -91,7 +91,7 @@ static void best(kn_page *p)
     kn_html_raw(p->h,
                 " between the labelled and the others at 5&nbsp;% false discoveries (Welch's t of "
                 "z, Benjamini-Hochberg).</p>\n");
-    kn_page_table_open(p, "Responses that differ most");
+    kn_page_table_open(p, "The largest differences first");
     kn_page_th(p, titles, 5);
     for (ptrdiff_t k = 0; k < g->n_best; k++) {
         const ptrdiff_t t = g->best[k];

@@ -147,7 +147,7 @@ static void best(kn_page *p)
     if (o->n_best == 0)
         return;
     kn_html_raw(p->h, "<h3>Best predicted responses</h3>\n");
-    kn_page_table_open(p, "Best predicted responses");
+    kn_page_table_open(p, "The best predicted first");
     kn_page_th(p, titles, 4);
     for (ptrdiff_t k = 0; k < o->n_best; k++) {
         const ptrdiff_t t = o->best[k];

@@ -9,7 +9,8 @@ enum {
     MARGIN_TOP = 42, /* name of the y axis and the key */
     MARGIN_RIGHT = 14,
     MARGIN_BOTTOM = 44,
-    TEXT_ROOM = 40, /* characters of a name of anybody's */
+    KEY_ROOM = 32,  /* of a swatch, and before it */
+    TEXT_ROOM = 48, /* characters of a name of anybody's */
 };
 
 kn_plot kn_plot_new(kn_svg *svg, const kn_svg_head *head)
@@ -155,26 +156,38 @@ static void swatch(kn_plot *p, const kn_key *key, double x, double y)
 }
 
 /* About, cut as it will be. */
-static double key_width(const kn_key *key, char count[static 32])
+static double key_width(const kn_key *key, ptrdiff_t cut, char count[static 32])
 {
     count[0] = '\0';
     if (key->n >= 0)
         snprintf(count, 32, " %td", key->n);
-    return fmin(kn_text_width(key->name), 7.8 * KN_KEY_CUT) + kn_text_width(count);
+    return fmin(kn_text_width(key->name), 7.8 * (double)cut) + kn_text_width(count);
 }
 
-/* On the line between the axis's name and the plot. */
+static double keys_width(const kn_key *key, int n, ptrdiff_t cut)
+{
+    double width = 0;
+    char count[32];
+    for (int k = 0; k < n; k++)
+        width += key[k].name ? key_width(&key[k], cut, count) + KEY_ROOM : 0;
+    return width;
+}
+
+/* On the line between the axis's name and the plot; names are cut until they fit. */
 void kn_plot_key(kn_plot *p, const kn_key *key, int n)
 {
     double x = p->right;
     const double y = p->top - 13;
+    ptrdiff_t cut = KN_KEY_CUT;
+    while (cut > 4 && keys_width(key, n, cut) > p->right)
+        cut--;
     for (int k = n - 1; k >= 0; k--) {
         char count[32];
         if (!key[k].name)
             continue;
-        const double width = key_width(&key[k], count);
-        kn_svg_text_more(p->svg, "start", x - width, y + 4.4, key[k].name, KN_KEY_CUT, count);
+        const double width = key_width(&key[k], cut, count);
+        kn_svg_text_more(p->svg, "start", x - width, y + 4.4, key[k].name, cut, count);
         swatch(p, &key[k], x - width - 20, y);
-        x -= width + 32;
+        x -= width + KEY_ROOM;
     }
 }

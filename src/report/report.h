@@ -98,8 +98,6 @@ typedef struct kn_report_calibration { /* of some normal people; bands are over 
     double pit[KN_REPORT_PIT], pit_low, pit_high; /* density of each twentieth, 1 is normal; the
                                                    * band simultaneous, about 1; NaN: no band */
     double pit_se[KN_REPORT_PIT];
-    double pit_half[KN_REPORT_PIT]; /* half the band of each bar, which is 1 -+ this; pit_low and
-                                     * pit_high are those of the widest */
     double tenth[2], tenth_half[2]; /* the outer tenths of PIT, and half of their band */
     ptrdiff_t rows;                 /* maps; n are people, who may have several */
 } kn_report_calibration;

@@ -192,6 +192,8 @@ static json_t *shown(kn_jotter *w, const kn_report_shown *s)
         kn_jot_next(w, curves, curve(w, &s->curve[k]));
     kn_jot(w, j, "response", kn_jot_count(s->response));
     kn_jot(w, j, "name", kn_jot_text(p->name ? p->name[s->response] : NULL));
+    kn_jot(w, j, "over", kn_jot_text(w->r->curves.over));
+    kn_jot(w, j, "centiles", kn_jot_numbers(kn_report_centile, KN_REPORT_CENTILES));
     kn_jot(w, j, "curves", curves);
     kn_jot(w, j, "points", points(w, &s->scored));
     kn_jot(w, j, "train", points(w, &s->training));
@@ -201,13 +203,10 @@ static json_t *shown(kn_jotter *w, const kn_report_shown *s)
 json_t *kn_jot_curves(kn_jotter *w)
 {
     const kn_report_curves *c = &w->r->curves;
-    json_t *j = json_object(), *all = json_array();
+    json_t *all = json_array();
     for (ptrdiff_t k = 0; k < c->n; k++)
         kn_jot_next(w, all, shown(w, &c->shown[k]));
-    kn_jot(w, j, "over", kn_jot_text(c->over));
-    kn_jot(w, j, "centiles", kn_jot_numbers(kn_report_centile, KN_REPORT_CENTILES));
-    kn_jot(w, j, "shown", all);
-    return j;
+    return all;
 }
 
 /* ---- space ------------------------------------------------------------------------------------

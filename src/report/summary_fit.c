@@ -112,7 +112,8 @@ kn_status kn_summary_shape(kn_ctx *ctx, const kn_report_job *job)
         return KN_OK;
     for (int k = 0; k < 2; k++)
         off = off || fabs(c->tenth[k] - 1) > fmax(TENTH_OFF, c->tenth_half[k]);
-    const kn_said low = kn_said_percent(c->tenth[0] / 10), high = kn_said_percent(c->tenth[1] / 10),
+    const kn_said low = kn_said_fixed(10 * c->tenth[0], 1),
+                  high = kn_said_fixed(10 * c->tenth[1], 1),
                   far = kn_said_percent(1 - c->coverage[KN_REPORT_COVERAGES - 1]);
     if (!off)
         return kn_report_note_add(

@@ -232,12 +232,15 @@ void kn_svg_mark(kn_svg *svg, const char *class, kn_mark mark, double x, double 
     if (!known(x, y, 0, 0))
         return;
     begin(svg, mark == KN_MARK_CIRCLE ? "circle" : "path", class);
+    const double size = svg->many ? 0.72 : 1;
     if (mark == KN_MARK_CIRCLE)
-        kn_html_print(svg->out, " cx=\"%s\" cy=\"%s\" r=\"3.2\"", at(x).text, at(y).text);
+        kn_html_print(svg->out, " cx=\"%s\" cy=\"%s\" r=\"%s\"", at(x).text, at(y).text,
+                      at(3.2 * size).text);
     else {
         kn_html_raw(svg->out, " d=\"");
         for (int k = 0; k < CORNERS[mark].n; k++)
-            put_point(svg, k == 0 ? 'M' : 'L', x + CORNERS[mark].x[k], y + CORNERS[mark].y[k]);
+            put_point(svg, k == 0 ? 'M' : 'L', x + size * CORNERS[mark].x[k],
+                      y + size * CORNERS[mark].y[k]);
         kn_html_raw(svg->out, "Z\"");
     }
     if (person >= 0)

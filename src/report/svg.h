@@ -9,6 +9,7 @@
 
 typedef struct kn_svg {
     kn_html *out; /* lent */
+    bool many;    /* marks are smaller: there are many of them */
     struct {      /* a path that is being drawn */
         const char *class;
         bool begun, down;
