@@ -134,7 +134,8 @@ for (const name of made()) {
     for (const head of heads) assert.ok(text.includes(flat(head)), head);
     for (const caption of captions) assert.ok(text.includes(flat(caption).slice(0, 40)), caption);
     await page.emulateMedia({ media: 'print' });
-    assert.equal(await page.locator('button:visible, input:visible').count(), 0, 'controls on paper');
+    // what sorts a column is its heading too
+    assert.equal(await page.locator('button:visible:not(th button), input:visible, select:visible').count(), 0, 'controls on paper');
   }));
 }
 await browser.close();
