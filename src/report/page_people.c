@@ -195,7 +195,7 @@ void kn_page_table(kn_page *p)
     if (p->plan.rows > PRINTED_ROWS)
         kn_html_print(p->h, " <span class=\"on-paper\">The first %d rows are printed.</span>",
                       PRINTED_ROWS);
-    kn_html_raw(p->h, "</p>\n<div class=\"scroll tall\" role=\"region\" tabindex=\"0\" "
+    kn_html_raw(p->h, "</p>\n<div class=\"scroll tall\" role=\"group\" tabindex=\"0\" "
                       "aria-label=\"Table of people\"><table class=\"sortable\">"
                       "<caption>People, the most abnormal first</caption>\n");
     table_head(p, &s);

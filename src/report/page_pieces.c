@@ -34,7 +34,7 @@ void kn_page_response(kn_page *p, ptrdiff_t response)
 void kn_page_table_open(kn_page *p, const char *caption)
 {
     kn_html_print(p->h,
-                  "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"%s\">"
+                  "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"%s\">"
                   "<table><caption>%s</caption>\n",
                   caption, caption);
 }
