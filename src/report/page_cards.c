@@ -125,7 +125,7 @@ static void map(kn_page *p, const kn_report_card *card)
     kn_page_map_z(p, card->z, "Map of z: the table beside it has the largest deviations");
     kn_page_bar_z(p);
     kn_html_raw(p->h, "<figcaption>The larger |z|, the more opaque. ");
-    kn_html_text(p->h, kn_pictures_words(p->pictures));
+    kn_page_words(p, kn_pictures_words(p->pictures));
     kn_html_raw(p->h, "</figcaption></figure>\n");
 }
 
@@ -155,7 +155,7 @@ static void one(kn_page *p, ptrdiff_t k)
     kn_html_raw(p->h, "</summary>\n");
     if (card->words) {
         kn_html_raw(p->h, "<p>");
-        kn_html_text(p->h, card->words);
+        kn_page_words(p, card->words);
         kn_html_raw(p->h, "</p>\n");
     }
     map(p, card);
