@@ -125,7 +125,7 @@ static void map(kn_page *p, const kn_report_card *card)
     kn_page_map_z(p, card->z, "Map of z: the table beside it has the largest deviations");
     kn_page_bar_z(p);
     kn_html_raw(p->h, "<figcaption>The larger |z|, the more opaque. ");
-    kn_html_text(p->h, kn_pictures_words(p->pictures));
+    kn_page_words(p, kn_pictures_words(p->pictures));
     kn_html_raw(p->h, "</figcaption></figure>\n");
 }
 
@@ -155,7 +155,7 @@ static void one(kn_page *p, ptrdiff_t k)
     kn_html_raw(p->h, "</summary>\n");
     if (card->words) {
         kn_html_raw(p->h, "<p>");
-        kn_html_text(p->h, card->words);
+        kn_page_words(p, card->words);
         kn_html_raw(p->h, "</p>\n");
     }
     map(p, card);
@@ -166,10 +166,10 @@ static void one(kn_page *p, ptrdiff_t k)
     else if (card->tops > 0)
         tops(p, card);
     burden(p, person);
-    kn_html_raw(p->h, "</div>\n");
+    kn_html_raw(p->h, "</div><div>\n");
     kn_figure_inline(p->r, "card", k, p->h);
     kn_figure_inline(p->r, "regions", k, p->h);
-    kn_html_raw(p->h, "</div></details>\n");
+    kn_html_raw(p->h, "</div></div></details>\n");
 }
 
 /* Said where the cards are, and where they would be. */

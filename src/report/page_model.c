@@ -79,7 +79,7 @@ static void model(kn_page *p)
         kn_html_raw(p->h, "<details><summary>All that the model says of itself</summary><ul>\n");
         for (ptrdiff_t k = 0; k < m->words; k++) {
             kn_html_raw(p->h, "<li>");
-            kn_html_text(p->h, m->word[k]);
+            kn_page_words(p, m->word[k]);
             kn_html_raw(p->h, "</li>\n");
         }
         kn_html_raw(p->h, "</ul></details>\n");
@@ -175,7 +175,7 @@ static void map_of_R2(kn_page *p)
     kn_page_map_values(p, o->R2, 0, high, "Map of R² of each response, where it is above 0");
     kn_page_bar_values(p, 0, high, 2, "R²");
     kn_html_raw(p->h, "<figcaption>Where the covariates predict the responses: R², held out. ");
-    kn_html_text(p->h, kn_pictures_words(p->pictures));
+    kn_page_words(p, kn_pictures_words(p->pictures));
     kn_html_raw(p->h, "</figcaption></figure>\n");
 }
 

@@ -60,6 +60,8 @@ ptrdiff_t kn_page_card_of(const kn_page *p, ptrdiff_t person); /* -1: he has non
 /* A name as it is shown: long ones are cut, and whole in the title of the element. */
 enum { KN_PAGE_NAME = 60 };
 void kn_page_name(kn_page *p, const char *name);
+/* Sentences: as kn_html_text, with true minus signs before numbers and ^2 raised. */
+void kn_page_words(kn_page *p, const char *text);
 /* A response by its name, with the region in words where it was recognised. */
 void kn_page_response(kn_page *p, ptrdiff_t response);
 /* <div class="scroll"><table><caption>; closed by _table_close. */

@@ -287,12 +287,12 @@ static void how_many(kn_page *p)
 void kn_page_people(kn_page *p)
 {
     how_many(p);
-    kn_html_raw(
-        p->h,
-        "<p class=\"control search\" hidden><label for=\"find\">Find a person</label> "
-        "<input type=\"search\" id=\"find\" autocomplete=\"off\" spellcheck=\"false\" "
-        "placeholder=\"id or number\"> <button type=\"button\" id=\"find-next\">Next</button> "
-        "<span id=\"found\" role=\"status\"></span></p>\n");
+    kn_html_raw(p->h,
+                "<p class=\"control search\" hidden><label for=\"find\">Find a person</label> "
+                "<input type=\"search\" id=\"find\" autocomplete=\"off\" spellcheck=\"false\" "
+                "placeholder=\"id, or #3 for the third\"> <button type=\"button\" "
+                "id=\"find-next\">Next</button> "
+                "<span id=\"found\" role=\"status\"></span></p>\n");
     kn_figure_inline(p->r, "strip", 0, p->h);
     kn_page_table(p);
     kn_page_thumbs(p);

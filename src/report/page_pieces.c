@@ -16,6 +16,45 @@ void kn_page_name(kn_page *p, const char *name)
     kn_html_raw(p->h, "</span>");
 }
 
+/* What a writer of numbers would set at text[i], where it is not what stands there; *n bytes of it.
+ */
+static const char *typeset(const char *text, size_t i, size_t *n)
+{
+    const bool begins = i == 0 || text[i - 1] == ' ' || text[i - 1] == '(';
+    *n = 1;
+    if (text[i] == '-' && begins &&
+        (text[i + 1] == '.' || (text[i + 1] >= '0' && text[i + 1] <= '9')))
+        return "−";
+    if (text[i] == '^' && text[i + 1] == '2') {
+        *n = 2;
+        return "²";
+    }
+    return NULL;
+}
+
+void kn_page_words(kn_page *p, const char *text)
+{
+    char piece[512];
+    size_t used = 0, n;
+    for (size_t i = 0; text[i]; i += n) {
+        const char *better = typeset(text, i, &n);
+        const bool begins =
+            ((unsigned char)text[i] & 0xc0) != 0x80; /* a character, not its middle */
+        if ((used + 5 > sizeof piece - 8 && begins) || used + 5 > sizeof piece) {
+            piece[used] = 0;
+            kn_html_text(p->h, piece);
+            used = 0;
+        }
+        if (better) {
+            memcpy(piece + used, better, strlen(better));
+            used += strlen(better);
+        } else
+            piece[used++] = text[i];
+    }
+    piece[used] = 0;
+    kn_html_text(p->h, piece);
+}
+
 void kn_page_response(kn_page *p, ptrdiff_t response)
 {
     static const char *const side[] = {"left ", "right "};

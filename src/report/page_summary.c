@@ -14,11 +14,11 @@ static void warning(kn_page *p, const kn_report_note *note)
     kn_html_raw(p->h, "<li class=\"warning\">");
     if (note->title && *note->title) {
         kn_html_raw(p->h, "<strong>");
-        kn_html_text(p->h, note->title);
+        kn_page_words(p, note->title);
         kn_html_raw(p->h, "</strong> ");
     }
     kn_html_raw(p->h, "<span>");
-    kn_html_text(p->h, note->words);
+    kn_page_words(p, note->words);
     kn_html_raw(p->h, "</span></li>\n");
 }
 
@@ -26,10 +26,10 @@ static void good(kn_page *p, const kn_report_note *note)
 {
     kn_html_raw(p->h, "<li>");
     if (note->title && *note->title) {
-        kn_html_text(p->h, note->title);
+        kn_page_words(p, note->title);
         kn_html_raw(p->h, " ");
     }
-    kn_html_text(p->h, note->words);
+    kn_page_words(p, note->words);
     kn_html_raw(p->h, "</li>\n");
 }
 
@@ -38,7 +38,7 @@ void kn_page_summary(kn_page *p)
     const kn_report *r = p->r;
     if (r->sentence) {
         kn_html_raw(p->h, "<p class=\"lead\">");
-        kn_html_text(p->h, r->sentence);
+        kn_page_words(p, r->sentence);
         kn_html_raw(p->h, "</p>\n");
     }
     if (r->warnings.n > 0) {

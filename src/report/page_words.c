@@ -15,7 +15,7 @@ void kn_page_methods(kn_page *p)
                       "(CC0&nbsp;1.0).</p>\n<div class=\"box\" id=\"methods-text\">\n");
     for (ptrdiff_t k = 0; k < w->paragraphs; k++) {
         kn_html_raw(p->h, "<p>");
-        kn_html_text(p->h, w->paragraph[k]);
+        kn_page_words(p, w->paragraph[k]);
         kn_html_raw(p->h, "</p>\n");
     }
     if (w->references > 0) {

@@ -68,7 +68,7 @@ works "... but by --force" report model.safetensors --scored scored -o report.ht
 kronorm report model.safetensors --scored nowhere -o x.html
 check "no such folder" test $code -eq 1 -a ! -e x.html
 kronorm report model.safetensors --scored scored --people s99 -o x.html
-check "nobody of that name" grep -q "'s99'" "$logs/err"
+check "nobody of that name" grep -qxF "kronorm: --people: scored/people.tsv has no 's99'; is it 's39'?" "$logs/err"
 check "... nothing is written" test $code -ne 0 -a ! -e x.html
 kronorm report model.safetensors --scored scored --show 'nosuch*' -o x.html
 check "no response of that name" grep -q "'nosuch\*'" "$logs/err"

@@ -129,12 +129,9 @@ def promises(page, text):
     if control:
         faults.append(f"a control character U+{ord(control[0]):04X}")
     inside = [d for (tag, kind, _), each in page.data.items() for d in each if kind is None]
-<<<<<<< HEAD
-=======
     outward = [d[m.start() - 20:m.end() + 20] for d in inside for m in re.finditer(r"url\(|@import|https?:|import\(|fetch\(", d)]
     if outward:
         faults.append(f"style or script that leads out of the page: {outward[0]!r}")
->>>>>>> pagehtml
     for d in inside:
         if f"'sha256-{sha256(d)}'" not in page.policy:
             faults.append("style or script that the policy does not admit")
@@ -186,15 +183,10 @@ def main():
             assert Page(wrong).faults, wrong
         for seed in range(seeds):
             rng, kind = random.Random(seed), KINDS[seed % len(KINDS)]
-<<<<<<< HEAD
-            texts = HOSTILE[seed % len(HOSTILE):] + HOSTILE[:seed % len(HOSTILE)] if seed < 40 else \
-                [some(rng) for _ in range(97)]
-=======
             if seed < 16:  # each kind at many places; long ones are in an attribute too
                 texts = [t + b"-long" * 14 * (seed // 4 % 2) for t in HOSTILE[3 * seed:] + HOSTILE[:3 * seed]]
             else:
                 texts = [some(rng) for _ in range(97)]
->>>>>>> pagehtml
             page, text = draw(program, work, kind, texts)
             plain, plain_text = draw(program, work, kind, [harmless(t) for t in texts])
             faults = promises(page, text) + promises(plain, plain_text)
