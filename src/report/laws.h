@@ -7,7 +7,7 @@
 double kn_laws_normal(double z); /* Phi(z), both tails to full relative accuracy */
 
 /* P(|t| >= |x|), t of Student's law with `df` degrees of freedom, not necessarily whole   [METHOD
- * 10d] */
+ * 11d] */
 double kn_laws_student_both(double x, double df);
 
 /* The statistic that p of normal people exceed by an extreme value law {shape, location, scale}

@@ -49,7 +49,7 @@ r = json.load(open(sys.argv[1])); p = r["people"]; assert sorted(p[c["person"]][
 works "curves of those that are asked for" report model.safetensors --scored scored --show 'rh_*' --json
 check "... and no others" /usr/bin/python3 -c 'import json, sys
 r = json.load(open(sys.argv[1])); assert sorted(c["name"] for c in r["curves"]) == ["rh_a", "rh_b"]' "$logs/out"
-refused "a pattern that names nothing" "--show: no response matches 'nix*'" \
+fails "a pattern that names nothing" 2 "kronorm: --show: no response matches 'nix*'" \
     report model.safetensors --scored scored --show 'rh_*,nix*' -o x.html
 works "a page that must be small" report model.safetensors --scored scored --max-size 100k -o small.html
 check "... is" test "$(wc -c <small.html)" -le 100000
@@ -77,7 +77,7 @@ check "... nothing is written either" test $code -ne 0 -a ! -e x.html
 make_images
 works "images" fit -c study/train_participants.tsv --use age,sex,site -y study/train_images.txt -m study/mask.nii.gz -o images.safetensors
 works "... scored" score images.safetensors -c study/test_participants.tsv -y study/test_images.txt --label group=patient -o maps
-refused "too many to look at" "--show names more than 100 responses, expected some to look at" \
+fails "too many to look at" 2 "kronorm: --show names more than 100 responses, expected some to look at" \
     report images.safetensors --scored maps --show '*' -o x.html
 works "... have a page" report images.safetensors --scored maps -o images.html
 check "... which is whole, with pictures" sh -c 'grep -q "data:image/png;base64," images.html'
