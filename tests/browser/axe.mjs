@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { done, folder, launch, made, open, packages, promise, url } from './lib.mjs';
+import { done, folder, launch, made, open, packages, promise, url, viewer_of } from './lib.mjs';
 
 const axe = readFileSync(packages.resolve('axe-core/axe.min.js'), 'utf8');
 const browser = await launch();
@@ -20,6 +20,7 @@ async function looked_at(address) {
   await page.evaluate(axe);
   // everything that opens is open: what is closed is not looked at
   await page.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
+  if (await page.locator('.viewer-open').count()) await viewer_of(page);
   return { page, close };
 }
 

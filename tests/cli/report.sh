@@ -82,4 +82,15 @@ fails "too many to look at" 2 "kronorm: --show names more than 100 responses, ex
 works "... have a page" report images.safetensors --scored maps -o images.html
 check "... which is whole, with pictures" sh -c 'grep -q "data:image/png;base64," images.html'
 check "... and asks for nothing from elsewhere" whole images.html
+
+export KRONORM_NIIVUE=niivue.js.gz
+refused "NiiVue that was not fetched" "NiiVue is not at niivue.js.gz, expected tools/fetch-niivue to have put it there" \
+    report images.safetensors --scored maps --viewer niivue -o x.html
+echo 'not packed' >niivue.js.gz
+refused "what is not NiiVue" "niivue.js.gz: not the NiiVue that this kronorm knows, expected the file that tools/fetch-niivue makes" \
+    report images.safetensors --scored maps --viewer niivue -o x.html
+echo 'alert(1)' | gzip -n >niivue.js.gz
+kronorm report images.safetensors --scored maps --viewer niivue -o x.html
+check "another script" grep -qE '^kronorm: niivue.js.gz: the script in it has the SHA-256 [0-9a-f]{64}, expected [0-9a-f]{64} \(tools/fetch-niivue gets it\)$' "$logs/err"
+check "... is not put into a page" test $code -eq 1 -a ! -e x.html
 done_testing
