@@ -73,7 +73,15 @@ static bool is_twice(const kn_options *o, const char *key, const char *value)
     return first && strcmp(first, value) == 0;
 }
 
-static void write_line(const kn_options *o, line *l)
+static bool is_among(const char *const *keys, const char *key)
+{
+    for (; *keys; keys++)
+        if (strcmp(*keys, key) == 0)
+            return true;
+    return false;
+}
+
+static void write_line(const kn_options *o, const char *const *without, line *l)
 {
     const kn_option_row *r;
     const char *value;
@@ -83,21 +91,28 @@ static void write_line(const kn_options *o, line *l)
         if (is_first(o, r->key))
             put_word(l, value);
     for (int i = 0; kn_options_given(o, i, &r, &value); i++)
-        if (!is_first(o, r->key) && !is_twice(o, r->key, value))
+        if (!is_first(o, r->key) && !is_twice(o, r->key, value) && !is_among(without, r->key))
             put_option(l, r, value);
     put(l, "", 1);
 }
 
 kn_status kn_command_line(kn_ctx *ctx, const kn_options *options, char **out)
 {
+    static const char *const none[] = {NULL};
+    return kn_command_line_without(ctx, options, none, out);
+}
+
+kn_status kn_command_line_without(kn_ctx *ctx, const kn_options *options,
+                                  const char *const *without, char **out)
+{
     line l = {0};
     void *memory;
-    write_line(options, &l);
+    write_line(options, without, &l);
     kn_status status = kn_alloc(ctx, (ptrdiff_t)l.at, 1, &memory);
     if (status != KN_OK)
         return status;
     l = (line){memory, 0};
-    write_line(options, &l);
+    write_line(options, without, &l);
     *out = memory;
     return KN_OK;
 }

@@ -7,5 +7,8 @@
 /* *out = "kronorm score m.safetensors --covariates 'my people.csv' ...": what was given, in the
  * order of the table, quoted for a shell. Free with kn_free. */
 kn_status kn_command_line(kn_ctx *ctx, const kn_options *options, char **out);
+/* The same without some of them; `without` ends with NULL. */
+kn_status kn_command_line_without(kn_ctx *ctx, const kn_options *options,
+                                  const char *const *without, char **out);
 
 #endif

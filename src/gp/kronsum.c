@@ -351,6 +351,7 @@ const kn_method kn_method_kronsum = {
     .words =
         "multi-task Gaussian process regression with free covariances of signal and noise between "
         "responses, a sum of two Kronecker products",
+    .cite = "Rakitsch et al., 2013",
     .paper =
         "Rakitsch B, Lippert C, Borgwardt K, Stegle O (2013). It is all in the noise: efficient "
         "multi-task Gaussian process inference with structured residuals. Advances in Neural "

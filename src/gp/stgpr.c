@@ -433,6 +433,7 @@ const kn_method kn_method_stgpr = {
     .name = "stgpr",
     .title = "STGPR",
     .words = "Gaussian process regression of each response alone",
+    .cite = "Rasmussen & Williams, 2006",
     .paper =
         "Rasmussen CE, Williams CKI (2006). Gaussian Processes for Machine Learning. MIT Press.",
     .alone = true,

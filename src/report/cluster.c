@@ -185,6 +185,8 @@ static void locate(const kn_clusters *c, kn_report_cluster *k)
         }
     }
     k->ml = c->response ? (double)k->size * c->voxel_ml : NAN;
+    const kn_report_mesh *mesh = c->response ? NULL : &s->mesh[c->side[k->peak]];
+    k->region = mesh && mesh->region ? mesh->region[c->vertex[k->peak]] : NULL;
 }
 
 static void collect(kn_clusters *c, const float *z, kn_report_cluster *all)

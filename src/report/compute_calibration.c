@@ -4,15 +4,17 @@
  * too narrow by their correlation. With x_u a person's mean, s its deviation over n people, N of
  * training:
  *
- *     interval    mean +- t_{n-1,.975} s/sqrt(n) sqrt(1 + n/N)
+ *     interval    mean -+ t_{n-1,.975} s/sqrt(n) sqrt(1 + n/N);  of z^2 with s no less than that of
+ *                 training: where few people have small z they also vary less, and their interval
+ *                 would miss 1 too often
  *     worm        F^-1(Phi(q)) - q,  F the mean of people's histograms, linear within a bin
  *     PIT         20 times the mean share of Phi(z) in each twentieth
- *     band        +- c se sqrt(n/(n-1)) t_{n-1,.975}/Phi^-1(.975) sqrt(1 + n/N)
+ *     band        -+ c se sqrt(n/(n-1)) t_{n-1,.975}/Phi^-1(.975) sqrt(1 + n/N)
  *
  * se the deviation over 400 samples of people drawn with replacement, c the 95 % point of their
- * largest |difference|/se over all points: one band that holds everywhere at once. Where fewer than
- * 5 z are expected beyond q there is no point; of fewer than 10 people no band. Cost: 400 n (ZBINS
- * + PIT). */
+ * largest |difference|/se over all points: one band that holds everywhere at once. That of PIT is
+ * flat, se 1 for all bars. Where fewer than 5 z are expected beyond q there is no point; of fewer
+ * than 10 people no band. Cost: 400 n (ZBINS + PIT). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,13 +103,14 @@ static double mean_of(const double *x, ptrdiff_t n)
     return sum / (double)n;
 }
 
-static void interval(const double *x, ptrdiff_t n, double widening, double out[3])
+/* spread: the deviation is not taken to be smaller. */
+static void interval(const double *x, ptrdiff_t n, double widening, double spread, double out[3])
 {
     double mean = mean_of(x, n), ss = 0;
     for (ptrdiff_t i = 0; i < n; i++)
         ss += (x[i] - mean) * (x[i] - mean);
     double half = n > 1 ? kn_quantile_student(0.975, (double)(n - 1)) * widening *
-                              sqrt(ss / (double)(n - 1) / (double)n)
+                              fmax(sqrt(ss / (double)(n - 1)), spread) / sqrt((double)n)
                         : NAN;
     out[0] = mean;
     out[1] = mean - half;
@@ -267,12 +270,19 @@ static void give_bands(const bands *b, double factor, kn_report_calibration *out
     }
 }
 
-static void give_means(const crowd *c, double widening, kn_report_calibration *out)
+/* Deviation of people's mean z^2 behind an interval that was not widened; 0: there is none. */
+static double spread_of(const kn_report_calibration *c)
+{
+    const double n = (double)c->n;
+    return c->n > 1 ? (c->z2_high - c->z2) * sqrt(n) / kn_quantile_student(0.975, n - 1) : 0;
+}
+
+static void give_means(const crowd *c, double widening, double spread, kn_report_calibration *out)
 {
     double three[3];
-    interval(c->mean, c->n, widening, three);
+    interval(c->mean, c->n, widening, 0, three);
     out->mean = three[0], out->mean_low = three[1], out->mean_high = three[2];
-    interval(c->z2, c->n, widening, three);
+    interval(c->z2, c->n, widening, spread, three);
     out->z2 = three[0], out->z2_low = three[1], out->z2_high = three[2];
     for (int k = 0; k < KN_REPORT_COVERAGES; k++) {
         out->coverage[k] = 0;
@@ -301,7 +311,7 @@ static kn_status calibrate(kn_ctx *ctx, const kn_report_job *job, bool training,
                               : NAN;
     out->n = u.n;
     out->rows = u.rows;
-    give_means(&c, widening, out);
+    give_means(&c, widening, training ? 0 : spread_of(&job->r->calibration[0]), out);
     set_points(c.z_count, out->q, b.observed);
     KN_TRY(bootstrap(ctx, &c, out->q, &rng, &b));
     give_bands(&b, factor, out);

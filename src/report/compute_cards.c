@@ -27,6 +27,8 @@ static void say_who(kn_say *s, const kn_report *r, const kn_report_person *one)
                      r->change.interval_units ? r->change.interval_units : "");
         said++;
     }
+    if (one->label == 1 && r->group.label)
+        kn_say_words(s, "%slabelled %s", said++ ? "; " : "", r->group.label);
     if (one->training)
         kn_say_words(s, "%sof training, by models without this person", said++ ? "; " : "");
     if (said)

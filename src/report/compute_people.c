@@ -76,6 +76,7 @@ static void take_flags(const kn_report_job *job)
     const double *unseen = kn_material_people(job->m, "unseen_level");
     const double *implausible = kn_material_people(job->m, "implausible");
     const double *adapted = kn_material_people(job->m, "site_adapted");
+    const double *extrapolation = kn_material_people(job->m, "extrapolation");
     const double *reference = kn_material_people(job->m, "reference");
     for (ptrdiff_t i = 0; i < people->n; i++) {
         kn_report_person *one = &people->person[i];
@@ -85,6 +86,8 @@ static void take_flags(const kn_report_job *job)
         one->unseen = value_of(unseen, i) == 1;
         one->implausible = value_of(implausible, i) == 1;
         one->adapted = value_of(adapted, i) == 1;
+        one->site_unknown = value_of(adapted, i) == 0;
+        one->extrapolation = value_of(extrapolation, i);
         one->reference = value_of(reference, i) == 1;
     }
 }

@@ -1,9 +1,9 @@
 /* Each response: how well it is predicted, whether its z are wide enough, and which are shown
  * [METHOD 11a]
  *
- *     R2, MSLL     of the people scored, where the folder has them; else of the model: R2 = 1 -
- * noise/variance limits       chi^2_m/m of a mean z^2, 1/m = 1/n + 1/N: as many people, less what
- * training did not know
+ *     R2, MSLL   of the people scored, where the folder has them; else R2 = 1 - noise/variance, of
+ *                the model, no less than 0
+ *     limits     chi^2_m/m of a mean z^2, 1/m = 1/n + 1/N: training does not know its noise exactly
  *
  * Shown with curves: those that {show} names, else the best predicted, in images KN_REPORT_SHOWN
  * that are APART mm from each other. */
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/quantile.h"
 #include "report/counted.h"
+#include "report/quantile.h"
 
 enum { BEST = 20, SHOWN_MOST = 100 };
 static const double APART = 25; /* mm */

@@ -23,9 +23,9 @@ static kn_status say_scored(kn_ctx *ctx, const kn_report_job *job, const char *b
     const ptrdiff_t n = job->m->n, of_them = labelled(r);
     const char *some = "";
     if (of_them > 0)
-        KN_TRY(kn_arena_print(ctx, &r->arena, &some, ", %td of them labelled%s%s,", of_them,
+        KN_TRY(kn_arena_print(ctx, &r->arena, &some, ", %td of them labelled%s%s", of_them,
                               r->group.label ? " " : "", r->group.label ? r->group.label : ""));
-    KN_TRY(kn_arena_print(ctx, &r->arena, &r->sentence, "%td %s scored on %td response%s%s %s.", n,
+    KN_TRY(kn_arena_print(ctx, &r->arena, &r->sentence, "%td %s scored on %td response%s%s, %s.", n,
                           plural(n), job->m->T, job->m->T == 1 ? "" : "s", some, by));
 out:
     return status;

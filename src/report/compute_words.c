@@ -152,24 +152,39 @@ out:
     return status;
 }
 
+/* The command, without what makes no difference to the page: the same inputs give the same bytes,
+ * wherever they go and however many threads there are. */
+static kn_status add_command(kn_ctx *ctx, kn_methods *m)
+{
+    static const char *const WITHOUT[] = {"output", "figures", "json",    "threads", "memory",
+                                          "force",  "quiet",   "verbose", NULL};
+    kn_status status;
+    const char *text;
+    char *line = NULL;
+    if (!m->job->options)
+        return KN_OK;
+    KN_TRY(kn_command_line_without(ctx, m->job->options, WITHOUT, &line));
+    KN_TRY(kn_arena_print(ctx, &m->job->r->arena, &text, "%s --output report.html", line));
+    KN_TRY(add_fact(ctx, m->job->r, "this page", text));
+out:
+    kn_free(line);
+    return status;
+}
+
 static kn_status write_facts(kn_ctx *ctx, kn_methods *m)
 {
     kn_status status;
     kn_report *r = m->job->r;
     void *memory;
-    char *line = NULL;
     KN_TRY(kn_arena_alloc(ctx, &r->arena, MOST, sizeof *r->words.fact, &memory));
     r->words.fact = memory;
-    if (m->job->options)
-        KN_TRY(kn_command_line(ctx, m->job->options, &line));
-    KN_TRY(add_fact(ctx, r, "this page", line));
+    KN_TRY(add_command(ctx, m));
     for (int k = 0; k < N_OF_FOLDER; k++)
         KN_TRY(add_fact(ctx, r, OF_FOLDER[k].name, kn_json_text_at(m->folder, OF_FOLDER[k].path)));
     KN_TRY(add_options(ctx, m));
     KN_TRY(add_numbers(ctx, m));
     KN_TRY(add_fact(ctx, r, "kronorm", kn_version()));
 out:
-    kn_free(line);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* Centile curves of a response: five lines for each level of the category that is drawn, with the
- * bands of their uncertainty, and everybody at the covariates of the curves, so that z decides the
+ * band of the middle one, and everybody at the covariates of the curves, so that z decides the
  * height. */
 #include <math.h>
 #include <stdio.h>
@@ -173,10 +173,9 @@ static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_sv
     find_scales(&p, s);
     kn_svg_open(svg, &own);
     kn_plot_y_axis(&p, name, false);
-    draw_training(&p, &s->training, curves);
     for (ptrdiff_t c = 0; c < curves; c++)
-        for (int q = 0; q < KN_REPORT_CENTILES; q += MEDIAN)
-            draw_band(&p, &s->curve[c], q, c);
+        draw_band(&p, &s->curve[c], MEDIAN, c); /* the others' would hide each other */
+    draw_training(&p, &s->training, curves);
     for (ptrdiff_t c = 0; c < curves; c++)
         draw_lines(&p, &s->curve[c], c);
     draw_scored(&p, r, &s->scored);
@@ -197,9 +196,8 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         kn_html_raw(out, c == 0 ? " (at " : "; ");
         kn_html_text(out, s->curve[c].label ? s->curve[c].label : "");
     }
-    kn_html_raw(out, s->curves > 0
-                         ? "); bands: 95 % of the uncertainty of the middle and the outer lines. "
-                         : ". ");
+    kn_html_raw(out,
+                s->curves > 0 ? "); band: 95 % of the uncertainty of the middle line. " : ". ");
     kn_html_print(
         out,
         "People (%td of training, %td scored) stand where their z puts them at the covariates "

@@ -73,7 +73,7 @@ static void say_components(kn_methods *m)
     ptrdiff_t P = kn_json_count_at(m->model, "n_components");
     size_t tried = json_array_size(kn_json_at(m->model, "components_curve"));
     const char *basis = kn_json_text_at(m->model, "basis");
-    if (P == 0)
+    if (P == 0 || P >= m->job->m->T) /* none, or all there are */
         return;
     if (basis && *basis)
         kn_say_words(&m->say, " Responses were expressed in %td components of a basis (%s)", P,
@@ -86,33 +86,40 @@ static void say_components(kn_methods *m)
     kn_say_words(&m->say, ".");
 }
 
-typedef struct noise_row {
-    const char *name, *words;
-} noise_row;
-
-static const noise_row NOISES[] = {
-    {"structured",
-     "Every component had a variance of signal and one of noise; the noise variance of each "
-     "response was estimated from held-out residuals"},
-    {"iso", "The noise had one variance for all components; that of each response was estimated "
-            "from held-out "
-            "residuals"},
-    {"whitened", "Every response had a noise variance of its own within the model"},
-};
-
 static void say_noise(kn_methods *m)
 {
     const kn_model *model = m->job->m->model;
     const char *noise = model ? kn_model_text(model, "noise") : NULL;
+    bool components =
+        kn_json_count_at(m->model, "n_components") > 0; /* or each response is alone */
+    bool held_out = kn_json_count_at(m->model, "cv.folds") > 0;
+    if (noise && strcmp(noise, "structured") == 0 && components)
+        kn_say_words(
+            &m->say, " Every component had a variance of signal and one of noise%s.",
+            held_out ? "; the noise variance of each response was estimated from held-out residuals"
+                     : "");
+    if (noise && strcmp(noise, "iso") == 0)
+        kn_say_words(&m->say, " The noise had one variance for all responses.");
+    if (noise && strcmp(noise, "whitened") == 0)
+        kn_say_words(&m->say, " Every response had a noise variance of its own within the model.");
+}
+
+/* What was done to the data, and to what is predicted of them. */
+static void say_repairs(kn_methods *m)
+{
     double missing = kn_json_number_at(m->model, "missing.share");
-    for (size_t k = 0; noise && k < sizeof NOISES / sizeof *NOISES; k++)
-        if (strcmp(noise, NOISES[k].name) == 0)
-            kn_say_words(&m->say, " %s.", NOISES[k].words);
+    double slope = kn_json_number_at(m->model, "theta.slope_mean");
     if (missing > 0) {
         kn_say_words(&m->say, " ");
         kn_say_percent(&m->say, missing);
         kn_say_words(&m->say,
                      " of the cells were missing and were completed from the other responses.");
+    }
+    if (isfinite(slope)) {
+        kn_say_words(&m->say, " Predictions of each response were scaled by a slope learned from "
+                              "held-out people (mean ");
+        kn_say_fixed(&m->say, slope, 2);
+        kn_say_words(&m->say, ").");
     }
 }
 
@@ -139,6 +146,9 @@ void kn_methods_model(kn_methods *m)
     const kn_material *of = m->job->m;
     const char *words = kn_material_method(of, "words");
     const char *kind = kn_json_text_at(m->model, "responses_kind");
+    const char *what = !kind || strcmp(kind, "image") != 0         ? "responses"
+                       : m->job->r->space.kind == KN_REPORT_VOLUME ? "voxels"
+                                                                   : "vertices";
     if (of->kind == KN_MATERIAL_CV) {
         say_held_out(m);
         return;
@@ -147,15 +157,17 @@ void kn_methods_model(kn_methods *m)
         return;
     kn_say_words(&m->say, "A normative model");
     kn_methods_cite(m, KN_PAPER_NORMATIVE, " (Marquand et al., 2016)");
-    kn_say_words(&m->say, " of %td %s was fitted to %td people with kronorm %s by %s (%s; %s)",
-                 of->T, kind && strcmp(kind, "image") == 0 ? "voxels or vertices" : "responses",
-                 kn_json_count_at(m->model, "n_samples"), kn_version(), words,
-                 kn_material_method(of, "title"), kn_material_method(of, "cite"));
+    kn_say_words(
+        &m->say,
+        " of %td %s was fitted to %td people with kronorm (this text: version %s) by %s (%s; %s)",
+        of->T, what, kn_json_count_at(m->model, "n_samples"), kn_version(), words,
+        kn_material_method(of, "title"), kn_material_method(of, "cite"));
     kn_methods_cite(m, KN_PAPER_METHOD, ".");
     say_covariates(m);
     say_terms(m);
     say_components(m);
     say_noise(m);
+    say_repairs(m);
     kn_methods_cite(m, KN_PAPER_PROCESSES,
                     " Gaussian processes are described by Rasmussen & Williams (2006).");
 }
@@ -381,6 +393,13 @@ static void say_change(kn_methods *m)
     kn_say_words(&m->say, ". p are ranks among the pairs of the stable people.");
 }
 
+static void say_scored(kn_methods *m)
+{
+    const char *version = kn_json_text_at(m->folder, "software.kronorm");
+    kn_say_words(&m->say, "%td people were scored with the model%s%s.", m->job->r->people.n,
+                 version ? " by kronorm " : "", version ? version : "");
+}
+
 void kn_methods_people(kn_methods *m)
 {
     const kn_report *r = m->job->r;
@@ -391,6 +410,6 @@ void kn_methods_people(kn_methods *m)
         return;
     }
     if (r->kind == KN_REPORT_SCORE)
-        kn_say_words(&m->say, "%td people were scored with the model.", r->people.n);
+        say_scored(m);
     say_group(m);
 }

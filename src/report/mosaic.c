@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "report/lettering.h"
 
@@ -44,7 +45,7 @@ static void label(const kn_mosaic *m, int k, kn_picture_table *table)
     const ptrdiff_t y = t->y + t->height + 2;
     char text[32];
     int mm = (int)lround(fmax(-9999, fmin(9999, t->mm)));
-    bool sides = m->o.known && t->plane != KN_SAGITTAL && t->x == 0;
+    bool sides = m->o.known && t->plane != KN_SAGITTAL && t->x == m->tile[0].x;
     ptrdiff_t n = snprintf(text, sizeof text, "%c %d", "xyz"[axis], mm);
     ptrdiff_t wide = n * KN_LETTER_WIDTH, room = t->width - (sides ? 4 * KN_LETTER_WIDTH : 0);
     const char *shown = wide <= room ? text : text + 2;
@@ -116,7 +117,7 @@ static ptrdiff_t cell_along(const kn_mosaic *m, int axis, ptrdiff_t voxel, ptrdi
 static kn_status make_thumb(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
                             const kn_mosaic *m, kn_picture_tables *out)
 {
-    enum { EDGE = 110, MIDDLE = 160 }; /* the shadow is lighter where there is more behind it */
+    enum { EDGE = 96, MIDDLE = 140, THIN = 4 }; /* darker where less than a quarter is behind it */
     const kn_mosaic_plane *p = &kn_mosaic_plane_of[m->tile[0].plane];
     const shadow s = shadow_of(m, p);
     kn_picture_table *table = &out->thumb;
@@ -140,7 +141,7 @@ static kn_status make_thumb(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t
             if (depth[cell] == 0)
                 continue;
             table->response[at] = cell;
-            table->ground[at] = (uint8_t)(EDGE + (MIDDLE - EDGE) * depth[cell] / deepest);
+            table->ground[at] = THIN * depth[cell] < deepest ? EDGE : MIDDLE;
         }
 out:
     kn_free(depth);
@@ -149,6 +150,11 @@ out:
 
 /* ---- words
  * --------------------------------------------------------------------------------------- */
+
+static const char *minus(long x)
+{
+    return x < 0 ? "\u2212" : "";
+}
 
 static int say_plane(const kn_mosaic *m, int plane, bool first, char *to, size_t room)
 {
@@ -168,9 +174,11 @@ static int say_plane(const kn_mosaic *m, int plane, bool first, char *to, size_t
         first ? snprintf(to, room, "%c%s", capital, name + 1) : snprintf(to, room, ", %s", name);
     to += said;
     room -= (size_t)said;
-    return said + (n == 1 ? snprintf(to, room, " slice at %c = %ld mm", axis, lround(from->mm))
-                          : snprintf(to, room, " slices from %c = %ld to %ld mm", axis,
-                                     lround(from->mm), lround(until->mm)));
+    const long low = lround(from->mm), high = lround(until->mm);
+    return said + (n == 1
+                       ? snprintf(to, room, " slice at %c = %s%ld mm", axis, minus(low), labs(low))
+                       : snprintf(to, room, " slices from %c = %s%ld to %s%ld mm", axis, minus(low),
+                                  labs(low), minus(high), labs(high)));
 }
 
 static void say(const kn_mosaic *m, char words[KN_PICTURE_WORDS])

@@ -77,7 +77,7 @@ out:
 /* Rows of KN_MOSAIC_ROW slices of the first kind, the further kinds in a row of their own. */
 static void place(kn_mosaic *m, double pixel)
 {
-    ptrdiff_t x = 0, y = 0, highest = 0;
+    ptrdiff_t x = GAP, y = GAP, highest = 0;
     m->pixel = pixel;
     m->width = 0;
     for (int k = 0; k < m->tiles; k++) {
@@ -87,7 +87,8 @@ static void place(kn_mosaic *m, double pixel)
         if (k > 0 && ((further && m->tile[k - 1].plane == m->tile[0].plane) ||
                       (!further && k % KN_MOSAIC_ROW == 0))) {
             y += highest + LABEL + GAP;
-            x = highest = 0;
+            x = GAP;
+            highest = 0;
         }
         t->x = x;
         t->y = y;
@@ -95,9 +96,9 @@ static void place(kn_mosaic *m, double pixel)
         t->height = lround(fmax(1, (double)extent(m, p->up) * m->o.size[p->up] / pixel));
         x += t->width + GAP;
         highest = t->height > highest ? t->height : highest;
-        m->width = x - GAP > m->width ? x - GAP : m->width;
+        m->width = x > m->width ? x : m->width;
     }
-    m->height = y + highest + LABEL;
+    m->height = y + highest + LABEL + GAP;
 }
 
 /* The smallest step of the axes that are seen, enlarged or thinned by a whole number. */

@@ -166,10 +166,10 @@ static void one(kn_page *p, ptrdiff_t k)
     else if (card->tops > 0)
         tops(p, card);
     burden(p, person);
-    kn_html_raw(p->h, "</div>\n");
+    kn_html_raw(p->h, "</div><div>\n");
     kn_figure_inline(p->r, "card", k, p->h);
     kn_figure_inline(p->r, "regions", k, p->h);
-    kn_html_raw(p->h, "</div></details>\n");
+    kn_html_raw(p->h, "</div></div></details>\n");
 }
 
 /* Said where the cards are, and where they would be. */

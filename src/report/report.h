@@ -159,6 +159,8 @@ typedef struct kn_report_person {
     const char *note;                  /* p_note; NULL */
     bool p_is_bound;                   /* p is the smallest that there can be: "< p" */
     bool unseen, implausible, adapted;
+    bool site_unknown;    /* of a site that training did not have, and the model was not adapted to it */
+    double extrapolation; /* the ratio behind extrapolation_pct */
     const char *visit1, *visit2; /* change only */
     double interval;
     bool reference; /* change only: one of the stable people with whom others are compared */

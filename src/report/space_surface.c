@@ -45,8 +45,8 @@ static double mean_x(const kn_surface *s)
 
 static const double BESIDE = 5; /* mm: a mean x beyond it says which side a surface is of */
 
-/* 0 left, 1 right by the name of the file, lh.pial.surf.gii or pial_left.gii, else by where it lies; -1:
- * neither says. */
+/* 0 left, 1 right by the name of the file, lh.pial.surf.gii or pial_left.gii, else by where it
+ * lies; -1: neither says. */
 static int side_of(const char *path, const kn_surface *s)
 {
     const char *named = kn_image_side(path), *slash = strrchr(path, '/');
@@ -215,10 +215,14 @@ static kn_status count_matched(kn_ctx *ctx, const kn_report_job *job, const kn_r
                        table->name[0]);
     if (found == table->T)
         return KN_OK;
-    return kn_arena_print(
-        ctx, &job->r->arena, &job->r->space.surface_note,
+    const char **note = &job->r->space.surface_note;
+    kn_status status = kn_arena_print(
+        ctx, &job->r->arena, note,
         "%td of %td responses have no region on the surface and are not drawn there.",
         table->T - found, table->T);
+    return status == KN_OK
+               ? kn_report_note_add(ctx, job->r, &job->r->good, "unmatched", "", "%s", *note)
+               : status;
 }
 
 static kn_status take_labels(kn_ctx *ctx, const kn_report_job *job, const pair *files,

@@ -1,15 +1,17 @@
 /* Does the model fit these people?   [METHOD 11b]
  *
  *     calibration   mean z^2 outside .9 - 1.1, and its interval without 1; "may" while the interval
- * reaches into .9 - 1.1 shift         |mean z| > .05, and its interval without 0 shape         an
- * outer tenth of Phi(z) off by more than a tenth of what it should hold, and outside the band of
- * both at once msll          mean MSLL not below 0 wiggly        length below .2 standard
- * deviations, and more than .05 of the signal abnormal      people with deviance_p <= .05 outside
- * what chance allows in 95 % of studies few           fewer than 100 people of training: how small
- * a p can be
+ *                   reaches into .9 - 1.1
+ *     shift         |mean z| > .05, and its interval without 0
+ *     shape         an outer tenth of Phi(z) off by more than a tenth of what it should hold, and
+ *                   outside the band of both at once
+ *     msll          mean MSLL not below 0
+ *     wiggly        length below .2 standard deviations, and more than .05 of the signal
+ *     abnormal      people with deviance_p <= .05 outside what chance allows in 95 % of studies
+ *     few           fewer than 100 people of training: how small a p can be
  *
  * A rule needs both: an effect that matters and evidence for it, so that small studies do not cry
- * wolf and large ones do not split hairs. Those of calibration ask 10 people or more. */
+ * wolf and large ones do not split hairs. Those of calibration ask for 10 people or more. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +43,7 @@ static whom people_of(const kn_report_job *job, ptrdiff_t n)
     for (ptrdiff_t i = 0; i < job->r->people.n; i++)
         labels = labels || job->r->people.person[i].label == 1;
     snprintf(w.text, sizeof w.text, "the %td %s", n,
-             job->m->kind == KN_MATERIAL_MODEL ? "people of training, each held out in turn"
+             job->m->kind == KN_MATERIAL_MODEL ? "people of training (each held out in turn)"
              : labels                          ? "people who are not labelled"
                                                : "people");
     return w;

@@ -4,16 +4,14 @@
  *     site            of a site that training did not have, and the model was not adapted to it
  *     unseen          of another level that training did not have
  *     training        they were in training
- *     extrapolation   extrapolation_pct > 99: more of them than chance allows, or one whose ratio
- * is FAR times the largest of training, or whose covariates were held folder          what score,
- * cv or change warned of, unless the page says it in its own words
+ *     extrapolation   extrapolation_pct > 99: more of them than chance allows, one whose ratio is
+ *                     FAR times the largest of training, or one whose covariates were held
+ *     folder          what score, cv or change warned of, unless the page has its own words for it
  *
  * One in a hundred healthy people is beyond the 99th percentile of training, so that one of 32 is
- * nothing: k of n is beta-binomial with the rank that the percentile has among N,
+ * nothing: their number is beta-binomial, by the rank that the percentile has among N,
  *
- *     P(X = x) = C(n, x) B(a + x, N + 1 - a + n - x) / B(a, N + 1 - a),   a = N - floor(.99 N)
- */
-#include <ctype.h>
+ *     P(X = x) = C(n, x) B(a + x, N + 1 - a + n - x) / B(a, N + 1 - a),   a = N - floor(.99 N)  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +45,7 @@ static void add(some *s, const char *id)
     if (s->n > LISTED + 1)
         return;
     if (s->n == LISTED + 1)
-        snprintf(s->text + used, sizeof s->text - used, ", ...");
+        snprintf(s->text + used, sizeof s->text - used, " and others");
     else
         snprintf(s->text + used, sizeof s->text - used, "%s%.*s%s", before, (int)cut(id), id,
                  id[cut(id)] ? "..." : "");
@@ -84,10 +82,9 @@ kn_status kn_summary_sites(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status = KN_OK;
     kn_report *r = job->r;
-    const double *adapted = job->m->n > 0 ? kn_material_people(job->m, "site_adapted") : NULL;
     some at_site = {0}, unseen = {0};
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        if (adapted && adapted[i] == 0)
+        if (r->people.person[i].site_unknown)
             add(&at_site, r->people.person[i].id);
         if (r->people.person[i].unseen)
             add(&unseen, r->people.person[i].id);
@@ -171,7 +168,6 @@ kn_status kn_summary_extrapolation(kn_ctx *ctx, const kn_report_job *job)
     ptrdiff_t known = 0;
     if (m->kind != KN_MATERIAL_SCORE && m->kind != KN_MATERIAL_CV)
         return KN_OK;
-    const double *ratio = kn_material_people(m, "extrapolation");
     const double most = m->model ? largest(kn_material_training(m, "extrapolation"), m->N) : NAN;
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
         const kn_report_person *p = &r->people.person[i];
@@ -181,8 +177,9 @@ kn_status kn_summary_extrapolation(kn_ctx *ctx, const kn_report_job *job)
         if (!(p->extrapolation_pct > BEYOND))
             continue;
         add(&who, p->id);
-        if (ratio && most > 0) /* 100 and not above the largest: a covariate was held */
-            far = far || ratio[i] > FAR * most || (p->extrapolation_pct >= 100 && ratio[i] <= most);
+        if (most > 0) /* 100 and not above the largest: a covariate was held */
+            far = far || p->extrapolation > FAR * most ||
+                  (p->extrapolation_pct >= 100 && p->extrapolation <= most);
     }
     if (known == 0)
         return KN_OK;
@@ -253,8 +250,8 @@ kn_status kn_summary_folder(kn_ctx *ctx, const kn_report_job *job)
         KN_TRY(kn_alloc(ctx, 2 * (ptrdiff_t)strlen(from) + 1, 1, &memory));
         words = memory;
         as_typed(from, words);
-        words[0] = (char)toupper((unsigned char)words[0]);
-        KN_TRY(kn_report_note_add(ctx, r, &r->warnings, "folder", "", "%s.", words));
+        KN_TRY(
+            kn_report_note_add(ctx, r, &r->warnings, "folder", "", "The folder says: %s.", words));
         kn_free(words);
         words = NULL;
     }

@@ -73,8 +73,8 @@ kn_status kn_material_z(kn_ctx *ctx, kn_material *m, ptrdiff_t i, float *z);
 /* The cross-validated z of person i of training; all NaN where there is none. */
 kn_status kn_material_training_z(kn_ctx *ctx, kn_material *m, ptrdiff_t i, float *z);
 
-/* How the method of the model is told in a methods section: "title", "words", "cite" or "paper" of its row; NULL
- * of cv. */
+/* How the method of the model is told in a methods section: "title", "words", "cite" or "paper" of
+ * its row; NULL of cv. */
 const char *kn_material_method(const kn_material *m, const char *what);
 
 /* ---- curves [METHOD 8f] ------------------------------------------------------------------------

@@ -27,7 +27,7 @@ await promise('a fault is seen', async () => {
 for (const name of made())
   await promise(`${name}: opens without a fault`, async () => {
     const { page, faults } = await open(name);
-    assert.ok(await page.evaluate(() => [...document.querySelectorAll('figure svg')].some((s) => s.getBoundingClientRect().width > 0)));
+    if (name !== 'stored-nothing.html') assert.ok(await page.evaluate(() => [...document.querySelectorAll('figure svg')].some((s) => s.getBoundingClientRect().width > 0)));
     await new Promise((resolve) => setTimeout(resolve, 500));
     assert.deepEqual(faults, []);
     await page.close();

@@ -111,7 +111,7 @@ for (const name of made()) {
       captions: document.querySelectorAll('figcaption').length,
     }));
     const lively = await read(page), figures = await drawn(page);
-    assert.ok(figures > 0);
+    assert.ok(figures > 0 || name === 'stored-nothing.html');
     await with_page(address, { js: false }, async (still) => {
       assert.deepEqual(await read(still), lively);
       assert.ok(await drawn(still) >= figures);
@@ -129,12 +129,13 @@ for (const name of made()) {
     const captions = await page.evaluate(() => [...document.querySelectorAll('figcaption')].map((c) => c.textContent));
     const flat = (s) => s.replace(/\s+/g, '').toLowerCase();
     const sheets = execFileSync('pdftotext', [file, '-'], { encoding: 'utf8', maxBuffer: 1 << 28 }).split('\f');
-    assert.ok(sheets.length - 1 > 1, `${sheets.length - 1} page`);
+    assert.ok(sheets.length - 1 > (name === 'stored-nothing.html' ? 0 : 1), `${sheets.length - 1} page`);
     const text = flat(sheets.join(' '));
     for (const head of heads) assert.ok(text.includes(flat(head)), head);
     for (const caption of captions) assert.ok(text.includes(flat(caption).slice(0, 40)), caption);
     await page.emulateMedia({ media: 'print' });
-    assert.equal(await page.locator('button:visible, input:visible').count(), 0, 'controls on paper');
+    // what sorts a column is its heading too
+    assert.equal(await page.locator('button:visible:not(th button), input:visible, select:visible').count(), 0, 'controls on paper');
   }));
 }
 await browser.close();

@@ -49,6 +49,8 @@ r = json.load(open(sys.argv[1])); p = r["people"]; assert sorted(p[c["person"]][
 works "curves of those that are asked for" report model.safetensors --scored scored --show 'rh_*' --json
 check "... and no others" /usr/bin/python3 -c 'import json, sys
 r = json.load(open(sys.argv[1])); assert sorted(c["name"] for c in r["curves"]) == ["rh_a", "rh_b"]' "$logs/out"
+refused "a pattern that names nothing" "--show: no response matches 'nix*'" \
+    report model.safetensors --scored scored --show 'rh_*,nix*' -o x.html
 works "a page that must be small" report model.safetensors --scored scored --max-size 100k -o small.html
 check "... is" test "$(wc -c <small.html)" -le 100000
 
@@ -66,7 +68,7 @@ works "... but by --force" report model.safetensors --scored scored -o report.ht
 kronorm report model.safetensors --scored nowhere -o x.html
 check "no such folder" test $code -eq 1 -a ! -e x.html
 kronorm report model.safetensors --scored scored --people s99 -o x.html
-check "nobody of that name" grep -q "'s99'" "$logs/err"
+check "nobody of that name" grep -qxF "kronorm: --people: scored/people.tsv has no 's99'; is it 's39'?" "$logs/err"
 check "... nothing is written" test $code -ne 0 -a ! -e x.html
 kronorm report model.safetensors --scored scored --show 'nosuch*' -o x.html
 check "no response of that name" grep -q "'nosuch\*'" "$logs/err"
@@ -75,6 +77,8 @@ check "... nothing is written either" test $code -ne 0 -a ! -e x.html
 make_images
 works "images" fit -c study/train_participants.tsv --use age,sex,site -y study/train_images.txt -m study/mask.nii.gz -o images.safetensors
 works "... scored" score images.safetensors -c study/test_participants.tsv -y study/test_images.txt --label group=patient -o maps
+refused "too many to look at" "--show names more than 100 responses, expected some to look at" \
+    report images.safetensors --scored maps --show '*' -o x.html
 works "... have a page" report images.safetensors --scored maps -o images.html
 check "... which is whole, with pictures" sh -c 'grep -q "data:image/png;base64," images.html'
 check "... and asks for nothing from elsewhere" whole images.html

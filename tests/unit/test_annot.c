@@ -182,7 +182,7 @@ static void lies_are_sentences(void **state)
 #define LABELS                                                                                     \
     ARRAY("NIFTI_INTENT_LABEL", "NIFTI_TYPE_INT32", "Dimensionality=\"1\" Dim0=\"4\"", "7 0 -3 9")
 #define TABLE                                                                                      \
-    "<Label Key=\"0\" Red=\"0\">?\?\?</Label><Label Key=\"7\"><![CDATA[L_G&S_x]]></Label>"           \
+    "<Label Key=\"0\" Red=\"0\">?\?\?</Label><Label Key=\"7\"><![CDATA[L_G&S_x]]></Label>"         \
     "<Label Key=\"-3\">R &amp; D</Label><Label Key=\"x\">no number</Label><Label "                 \
     "Key=\"7\">again</Label>"
 

@@ -4,6 +4,7 @@
 #include <locale.h>
 #include <sys/stat.h>
 
+#include "report/assets.h"
 #include "report/figure.h"
 #include "report/plot.h"
 #include "report_sample.h"
@@ -336,6 +337,44 @@ static void ticks_are_round_and_do_not_touch(void **state)
     assert_string_equal(text, "25\u202f%");
 }
 
+/* ---- colours ---- */
+
+/* The relative luminance of #rrggbb, of the colour `name` in a block of the style (WCAG 2). */
+static double luminance(const char *block, const char *name)
+{
+    char text[64];
+    unsigned rgb[3];
+    double linear[3];
+    snprintf(text, sizeof text, "--%s: #", name);
+    const char *at = strstr(block, text);
+    assert_non_null(at);
+    assert_int_equal(sscanf(at + strlen(text), "%2x%2x%2x", &rgb[0], &rgb[1], &rgb[2]), 3);
+    for (int k = 0; k < 3; k++) {
+        const double c = rgb[k] / 255.0;
+        linear[k] = c <= 0.03928 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+    }
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+}
+
+static void colours_can_be_seen_on_light_and_dark_paper(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double least;
+    } COLOURS[] = {{"ink", 4.5}, {"soft", 4.5},   {"blue", 4.5}, /* centiles are text in it */
+                   {"grey", 3},  {"orange", 4.5}, {"magenta", 3}};
+    int blocks = 0;
+    for (const char *at = kn_asset_figure_css.text; (at = strstr(at, ":root {")); at++, blocks++)
+        for (size_t k = 0; k < sizeof COLOURS / sizeof *COLOURS; k++) {
+            const double paper = luminance(at, "paper"), c = luminance(at, COLOURS[k].name);
+            const double contrast = (fmax(paper, c) + 0.05) / (fmin(paper, c) + 0.05);
+            if (contrast < COLOURS[k].least)
+                fail_msg("%s has a contrast of %.2f", COLOURS[k].name, contrast);
+        }
+    assert_int_equal(blocks, 3); /* light, dark, on paper */
+}
+
 int main(void)
 {
     ctx = kn_ctx_new();
@@ -347,6 +386,7 @@ int main(void)
         cmocka_unit_test(a_person_is_a_mark_in_every_figure_of_people),
         cmocka_unit_test(many_people_of_training_are_a_density),
         cmocka_unit_test(a_locale_with_commas_changes_nothing),
+        cmocka_unit_test(colours_can_be_seen_on_light_and_dark_paper),
         cmocka_unit_test(ticks_are_round_and_do_not_touch),
     };
     const int failed = cmocka_run_group_tests(tests, scratch_enter, scratch_leave);

@@ -13,6 +13,7 @@ static void every_row_is_complete(void **state)
         const kn_method *m = kn_method_at(i);
         assert_non_null(m);
         assert_true(m->name && m->name[0] && m->title && m->title[0]);
+        assert_true(m->words && m->cite && m->paper);
         assert_ptr_equal(kn_method_find(m->name), m);
         assert_true(m->fit && m->predict && m->loo && m->cv && m->block && m->covariance);
         assert_true(m->known_noise && m->arrays && m->bytes && m->batch);

@@ -536,6 +536,45 @@ static void a_stripped_report_names_nobody(void **state)
     free_report(r);
 }
 
+/* Each allocation fails in its turn: the sentence is about memory, and nothing is lost (valgrind).
+ */
+static void memory_that_is_not_there_is_told(void **state)
+{
+    (void)state;
+    static const double A[] = {1, 2, 3}, B[] = {2, 4};
+    static const kn_alias ALIAS[] = {{"sub-1", "person-1"}};
+    ptrdiff_t voxel[] = {0, 1, 2, 3};
+    const float z[] = {4, 4, -4, 1};
+    kn_report_space space = {.kind = KN_REPORT_VOLUME, .dim = {2, 2, 1}, .voxel = voxel};
+    kn_status status = KN_ERR_MEMORY;
+    int k = 0;
+    while (status != KN_OK) {
+        kn_report_cluster found[4];
+        kn_cluster_list list = {.cluster = found, .most = 4};
+        kn_clusters *c = NULL;
+        kn_stripper *s = NULL;
+        kn_arena arena = {0};
+        kn_rank_test test;
+        const char *text;
+        kn_fail_allocation(ctx, ++k);
+        status = kn_clusters_new(ctx, &space, 4, &c);
+        if (status == KN_OK)
+            status = kn_clusters_find(ctx, c, z, 3, &list);
+        if (status == KN_OK)
+            status = kn_rank_test_of(ctx, A, 3, B, 2, &test);
+        if (status == KN_OK)
+            status = kn_stripper_new(ctx, ALIAS, 1, &s);
+        if (status == KN_OK)
+            status = kn_strip(ctx, s, "of sub-1", true, &arena, &text);
+        kn_fail_allocation(ctx, 0);
+        assert_true(status == KN_OK || status == KN_ERR_MEMORY);
+        kn_clusters_free(c);
+        kn_stripper_free(s);
+        kn_arena_clear(&arena);
+    }
+    assert_true(k > 8);
+}
+
 static void broken_texts_are_json_all_the_same(void **state)
 {
     (void)state;
@@ -572,6 +611,7 @@ int main(void)
         cmocka_unit_test(equal_names_have_one_number),
         cmocka_unit_test(ids_are_replaced_as_words),
         cmocka_unit_test(a_stripped_report_names_nobody),
+        cmocka_unit_test(memory_that_is_not_there_is_told),
         cmocka_unit_test(broken_texts_are_json_all_the_same),
     };
     ctx = kn_ctx_new();

@@ -1,0 +1,390 @@
+/* Calibration, its bands and the warnings of a page, on people made here. */
+#include "report/compute.h"
+
+#include "base/rng.h"
+#include "report/counted.h"
+#include "report/quantile.h"
+#include "report/said.h"
+#include "test.h"
+
+enum { N = 128, MOST = 40, T = 60, FACTORS = 4 };
+
+typedef struct study {
+    kn_ctx *ctx;
+    kn_material m;
+    kn_settings s;
+    kn_report r;
+    const char *id[MOST];
+    char text[MOST][16];
+} study;
+
+static void begin(study *w)
+{
+    *w = (study){.ctx = kn_ctx_new()};
+    kn_settings_init(&w->s);
+    w->m.kind = KN_MATERIAL_CV; /* without a model: nothing is widened */
+    w->m.id = w->id;
+    w->m.T = w->r.responses.T = T;
+}
+
+static void end(study *w)
+{
+    kn_arena_clear(&w->r.arena);
+    kn_ctx_free(w->ctx);
+}
+
+/* The pass reads files; here z are counted as it does, by a plain loop. */
+static void count(study *w, ptrdiff_t n, const double *z)
+{
+    void *memory;
+    kn_report_zhist *h = &w->r.zhist;
+    w->m.n = w->r.people.n = h->n = n;
+    kn_arena_alloc(w->ctx, &w->r.arena, n, sizeof(kn_report_person), &memory);
+    w->r.people.person = memory;
+    kn_arena_alloc(w->ctx, &w->r.arena, n * KN_REPORT_ZBINS, sizeof *h->count, &memory);
+    h->count = memory;
+    kn_arena_alloc(w->ctx, &w->r.arena, n * KN_REPORT_PIT, sizeof *h->pit, &memory);
+    h->pit = memory;
+    kn_arena_alloc(w->ctx, &w->r.arena, n * KN_REPORT_COVERAGES, sizeof *h->inside, &memory);
+    h->inside = memory;
+    kn_arena_d(w->ctx, &w->r.arena, n, &h->sum);
+    kn_arena_d(w->ctx, &w->r.arena, n, &h->sum2);
+    kn_arena_i(w->ctx, &w->r.arena, n, &h->responses);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        if (!w->id[i]) {
+            snprintf(w->text[i], sizeof w->text[i], "sub-%td", i);
+            w->id[i] = w->text[i];
+        }
+        w->r.people.person[i] = (kn_report_person){.id = w->id[i], .label = -1};
+        for (ptrdiff_t j = 0; j < T; j++) {
+            double x = z[i * T + j], b = floor((x + 8) * 20), p = 0.5 * erfc(-x / sqrt(2));
+            b = b < 0 ? 0 : b > 319 ? 319 : b;
+            h->count[i * KN_REPORT_ZBINS + (ptrdiff_t)b]++;
+            h->pit[i * KN_REPORT_PIT + (p >= 1 ? 19 : (ptrdiff_t)(20 * p))]++;
+            for (int k = 0; k < KN_REPORT_COVERAGES; k++)
+                h->inside[i * KN_REPORT_COVERAGES + k] +=
+                    2 * fabs(p - 0.5) <= kn_report_coverage[k];
+            h->sum[i] += x;
+            h->sum2[i] += x * x;
+            h->responses[i]++;
+        }
+    }
+}
+
+/* Maps with factors in common, each response normal with mean 0 and variance 1. */
+static void draw(kn_rng *rng, ptrdiff_t n, double *z)
+{
+    double load[FACTORS][T], factor[FACTORS];
+    for (int j = 0; j < T; j++) {
+        double size = 0;
+        for (int f = 0; f < FACTORS; f++) {
+            load[f][j] = kn_rng_normal(rng);
+            size += load[f][j] * load[f][j];
+        }
+        for (int f = 0; f < FACTORS; f++)
+            load[f][j] *= 0.6 / sqrt(size);
+    }
+    for (ptrdiff_t i = 0; i < n; i++) {
+        for (int f = 0; f < FACTORS; f++)
+            factor[f] = kn_rng_normal(rng);
+        for (int j = 0; j < T; j++) {
+            z[i * T + j] = 0.8 * kn_rng_normal(rng);
+            for (int f = 0; f < FACTORS; f++)
+                z[i * T + j] += load[f][j] * factor[f];
+        }
+    }
+}
+
+static void compute(study *w)
+{
+    const kn_report_job job = {.m = &w->m, .s = &w->s, .r = &w->r};
+    assert_int_equal(kn_compute_calibration(w->ctx, &job), KN_OK);
+}
+
+static const kn_report_note *warned(study *w, const char *code)
+{
+    for (ptrdiff_t k = 0; k < w->r.warnings.n; k++)
+        if (strcmp(w->r.warnings.note[k].code, code) == 0)
+            return &w->r.warnings.note[k];
+    return NULL;
+}
+
+static void summarise(study *w)
+{
+    const kn_report_job job = {.m = &w->m, .s = &w->s, .r = &w->r};
+    compute(w);
+    w->r.responses.mean_MSLL = -0.1;
+    assert_int_equal(kn_compute_summary(w->ctx, &job), KN_OK);
+}
+
+/* ---- laws ------------------------------------------------------------------------------------ */
+
+/* By scipy.stats 1.10: chi2.ppf at .025, .5, .975, and t at .975 from betaincinv(nu/2, 1/2, .05):
+ * t.ppf has 1e-10. */
+static void quantiles_are_those_of_scipy(void **state)
+{
+    static const double expected[][5] = {
+        {1, 0.00098206911717525552, 0.454936423119572, 5.0238861873148881, 12.706204736174707},
+        {2, 0.050635615968579753, 1.386294361119891, 7.3777589082278707, 4.3026527297494637},
+        {3.7, 0.39457687534151664, 3.0588893590418631, 10.618055248352459, 2.867520707191189},
+        {25.6, 13.553578519423299, 24.936508311217469, 41.413150716942155, 2.0570937309039476},
+        {128, 98.5755970924709, 127.33395414332766, 161.20873457378099, 1.9786708498378349},
+        {1000, 914.25715379925896, 999.33341240338098, 1089.5309127749135, 1.9623390808262446}};
+    for (int k = 0; k < 6; k++) {
+        const double *e = expected[k];
+        assert_true(fabs(kn_quantile_chi2(0.025, e[0]) / e[1] - 1) < 1e-11);
+        assert_true(fabs(kn_quantile_chi2(0.5, e[0]) / e[2] - 1) < 1e-11);
+        assert_true(fabs(kn_quantile_chi2(0.975, e[0]) / e[3] - 1) < 1e-11);
+        assert_true(fabs(kn_quantile_student(0.975, e[0]) / e[4] - 1) < 1e-11);
+        assert_close(kn_quantile_student(0.025, e[0]), -kn_quantile_student(0.975, e[0]), 1e-12);
+    }
+    assert_close(kn_quantile_normal(0.975), 1.959963984540054, 1e-14);
+    assert_close(kn_quantile_normal(0.001), -3.0902323061678132, 1e-13);
+    assert_close(kn_quantile_normal(1e-12), -7.0344838253011313, 1e-12);
+    assert_true(isnan(kn_quantile_chi2(0.5, 0)) && isnan(kn_quantile_student(2, 3)));
+    (void)state;
+}
+
+static void numbers_are_said_with_a_point_and_without_a_negative_zero(void **state)
+{
+    assert_string_equal(kn_said_fixed(1.005, 1).text, "1.0");
+    assert_string_equal(kn_said_fixed(-0.004, 2).text, "0.00");
+    assert_string_equal(kn_said_signed(0.061, 2).text, "+0.06");
+    assert_string_equal(kn_said_signed(-12.3456, 3).text, "-12.346");
+    assert_string_equal(kn_said_fixed(NAN, 2).text, "n/a");
+    assert_string_equal(kn_said_percent(0.0456).text, "4.6");
+    assert_string_equal(kn_said_p(0.003875968992).text, "0.0039");
+    (void)state;
+}
+
+/* ---- people ---------------------------------------------------------------------------------- */
+
+static void rows_of_one_id_count_as_one_person(void **state)
+{
+    study once, twice;
+    double z[MOST * T];
+    kn_rng rng;
+    (void)state;
+    kn_rng_init(&rng, 3, 0);
+    draw(&rng, 12, z);
+    begin(&once);
+    count(&once, 12, z);
+    compute(&once);
+    begin(&twice); /* everybody comes again with the same map */
+    memcpy(z + 12 * T, z, 12 * T * sizeof *z);
+    for (int i = 0; i < 12; i++) {
+        snprintf(twice.text[i], sizeof twice.text[i], "sub-%d", i);
+        twice.id[i] = twice.id[12 + i] = twice.text[i];
+    }
+    count(&twice, 24, z);
+    compute(&twice);
+    const kn_report_calibration *a = &once.r.calibration[1], *b = &twice.r.calibration[1];
+    assert_int_equal(b->n, 12);
+    assert_int_equal(b->rows, 24);
+    assert_close(b->mean_low, a->mean_low, 1e-12);
+    assert_close(b->z2_high, a->z2_high, 1e-12);
+    assert_close(b->pit_high, a->pit_high, 1e-12);
+    end(&twice);
+    end(&once);
+}
+
+static void labelled_people_and_those_of_training_do_not_count(void **state)
+{
+    study w;
+    double z[MOST * T];
+    kn_rng rng;
+    (void)state;
+    kn_rng_init(&rng, 4, 0);
+    draw(&rng, 20, z);
+    for (int j = 0; j < T; j++)
+        z[j] = z[T + j] = 7;
+    begin(&w);
+    count(&w, 20, z);
+    w.r.people.person[0].label = 1;
+    w.r.people.person[1].training = true;
+    compute(&w);
+    assert_int_equal(w.r.calibration[1].n, 18);
+    assert_true(w.r.calibration[1].z2 < 2);
+    end(&w);
+}
+
+static void means_and_intervals_are_students(void **state)
+{
+    study w;
+    double z[MOST * T], x[10], mean = 0, ss = 0;
+    kn_rng rng;
+    (void)state;
+    kn_rng_init(&rng, 5, 0);
+    draw(&rng, 10, z);
+    begin(&w);
+    count(&w, 10, z);
+    compute(&w);
+    for (int i = 0; i < 10; i++) {
+        x[i] = 0;
+        for (int j = 0; j < T; j++)
+            x[i] += z[i * T + j] / T;
+        mean += x[i] / 10;
+    }
+    for (int i = 0; i < 10; i++)
+        ss += (x[i] - mean) * (x[i] - mean);
+    const kn_report_calibration *c = &w.r.calibration[1];
+    assert_close(c->mean, mean, 1e-12);
+    assert_close(c->mean_high - c->mean, 2.2621571627982053 * sqrt(ss / 90), 1e-12); /* t of 9 */
+    end(&w);
+}
+
+/* The band holds at every point at once in about 95 % of studies; a pointwise one would in far
+ * fewer. */
+static void bands_hold_everywhere_at_once(void **state)
+{
+    const int studies = repeat(200, 60);
+    int worm = 0, pit = 0;
+    kn_rng rng;
+    static double z[MOST * T];
+    (void)state;
+    kn_rng_init(&rng, 6, 0);
+    for (int k = 0; k < studies; k++) {
+        study w;
+        bool in_worm = true, in_pit = true;
+        draw(&rng, MOST, z);
+        begin(&w);
+        count(&w, MOST, z);
+        compute(&w);
+        const kn_report_calibration *c = &w.r.calibration[1];
+        for (int q = 0; q < KN_REPORT_QQ; q++)
+            in_worm =
+                in_worm && (isnan(c->worm[q]) || (c->worm_low[q] <= 0 && c->worm_high[q] >= 0));
+        for (int b = 0; b < KN_REPORT_PIT; b++)
+            in_pit = in_pit && c->pit[b] >= c->pit_low && c->pit[b] <= c->pit_high;
+        worm += in_worm;
+        pit += in_pit;
+        end(&w);
+    }
+    if (worm < 0.88 * studies || pit < 0.88 * studies)
+        fail_msg("of %d studies worm holds in %d, PIT in %d", studies, worm, pit);
+    assert_true(worm + pit < 2 * studies); /* not by being endless */
+}
+
+static void few_people_have_no_band(void **state)
+{
+    study w;
+    double z[MOST * T];
+    kn_rng rng;
+    (void)state;
+    kn_rng_init(&rng, 7, 0);
+    draw(&rng, 9, z);
+    begin(&w);
+    count(&w, 9, z);
+    summarise(&w);
+    assert_true(isnan(w.r.calibration[1].pit_low) && isnan(w.r.calibration[1].worm_low[30]));
+    assert_true(isfinite(w.r.calibration[1].mean_low));
+    assert_null(warned(&w, "shape"));
+    end(&w);
+}
+
+/* ---- warnings ----------------------------------------------------------------------------------
+ */
+
+static void plant(study *w, double shift, double spread, double tails)
+{
+    double z[MOST * T];
+    kn_rng rng;
+    kn_rng_init(&rng, 8, 0);
+    draw(&rng, MOST, z);
+    for (int k = 0; k < MOST * T; k++) {
+        double x = z[k] * spread + shift;
+        z[k] = tails > 0 ? sinh(x / tails) * tails : x;
+    }
+    begin(w);
+    count(w, MOST, z);
+    summarise(w);
+}
+
+static void healthy_people_raise_no_warning(void **state)
+{
+    study w;
+    (void)state;
+    plant(&w, 0, 1, 0);
+    assert_int_equal(w.r.warnings.n, 0);
+    assert_true(w.r.good.n >= 4);
+    assert_non_null(strstr(w.r.sentence, "40 people scored on 60 responses, each by a model"));
+    end(&w);
+}
+
+static void a_shift_a_spread_and_tails_are_each_warned_of(void **state)
+{
+    study w;
+    (void)state;
+    plant(&w, 0.4, 1, 0);
+    assert_non_null(warned(&w, "shift"));
+    assert_non_null(strstr(warned(&w, "shift")->words, "above"));
+    end(&w);
+    plant(&w, 0, sqrt(1.5), 0);
+    assert_string_equal(warned(&w, "calibration")->title, "The model is too sure of itself.");
+    end(&w);
+    plant(&w, 0, sqrt(0.7), 0);
+    assert_string_equal(warned(&w, "calibration")->title, "The model is not sure enough.");
+    end(&w);
+    plant(&w, 0, 0.6, 0.6); /* heavy: fewer than a tenth in the outer tenths */
+    assert_non_null(warned(&w, "shape"));
+    end(&w);
+}
+
+static void warnings_of_the_folder_are_passed_on_unless_the_page_says_them(void **state)
+{
+    study w;
+    double z[MOST * T];
+    kn_rng rng;
+    (void)state;
+    kn_rng_init(&rng, 9, 0);
+    draw(&rng, 12, z);
+    begin(&w);
+    count(&w, 12, z);
+    w.m.summary_json =
+        "{\"warnings\": [\"3 of 12 samples have covariates far from training (extrapolation_pct "
+        "above 99): a; b\", \"metrics are n/a ({training_rows=plain} predicts them)\"]}";
+    summarise(&w);
+    assert_int_equal(w.r.warnings.n, 1);
+    assert_string_equal(warned(&w, "folder")->words,
+                        "The folder says: metrics are n/a (--training-rows plain predicts them).");
+    end(&w);
+}
+
+static void implausible_people_are_named_five_at_most(void **state)
+{
+    study w;
+    double z[MOST * T];
+    kn_rng rng;
+    const kn_report_job job = {.m = &w.m, .s = &w.s, .r = &w.r};
+    (void)state;
+    kn_rng_init(&rng, 10, 0);
+    draw(&rng, 12, z);
+    begin(&w);
+    count(&w, 12, z);
+    compute(&w);
+    for (int i = 0; i < 7; i++)
+        w.r.people.person[i].implausible = true;
+    assert_int_equal(kn_compute_summary(w.ctx, &job), KN_OK);
+    const char *words = warned(&w, "implausible")->words;
+    assert_non_null(strstr(words, "7 of 12 people have"));
+    assert_non_null(strstr(words, "sub-0, sub-1, sub-2, sub-3, sub-4 and others"));
+    end(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantiles_are_those_of_scipy),
+        cmocka_unit_test(numbers_are_said_with_a_point_and_without_a_negative_zero),
+        cmocka_unit_test(rows_of_one_id_count_as_one_person),
+        cmocka_unit_test(labelled_people_and_those_of_training_do_not_count),
+        cmocka_unit_test(means_and_intervals_are_students),
+        cmocka_unit_test(bands_hold_everywhere_at_once),
+        cmocka_unit_test(few_people_have_no_band),
+        cmocka_unit_test(healthy_people_raise_no_warning),
+        cmocka_unit_test(a_shift_a_spread_and_tails_are_each_warned_of),
+        cmocka_unit_test(warnings_of_the_folder_are_passed_on_unless_the_page_says_them),
+        cmocka_unit_test(implausible_people_are_named_five_at_most),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
