@@ -1,5 +1,5 @@
-/* What a page carries: style and script, made arrays by tools/embed when kronorm is built, so that their
- * hashes are constants of the build. */
+/* What a page carries: style and script, made arrays by tools/embed when kronorm is built, so that
+ * their hashes are constants of the build. */
 #ifndef KN_REPORT_ASSETS_H
 #define KN_REPORT_ASSETS_H
 

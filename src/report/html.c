@@ -125,14 +125,19 @@ void kn_html_print(kn_html *h, const char *format, ...)
     kn_html_raw(h, text);
 }
 
-void kn_html_cut(kn_html *h, const char *text, ptrdiff_t most)
+ptrdiff_t kn_html_length(const char *text)
 {
     ptrdiff_t length = 0;
-    piece p = {.h = h};
-    const unsigned char *s;
-    for (s = (const unsigned char *)text; *s && length <= most; length++)
+    for (const unsigned char *s = (const unsigned char *)text; *s; length++)
         next(&s);
-    s = (const unsigned char *)text;
+    return length;
+}
+
+void kn_html_cut(kn_html *h, const char *text, ptrdiff_t most)
+{
+    const ptrdiff_t length = kn_html_length(text);
+    piece p = {.h = h};
+    const unsigned char *s = (const unsigned char *)text;
     for (ptrdiff_t i = 0; *s && i < (length > most ? most - 1 : most); i++)
         put_text(&p, harmless(next(&s)));
     if (length > most)

@@ -25,6 +25,8 @@ void kn_html_print(kn_html *h, const char *format, ...) KN_PRINTF(2, 3);
 void kn_html_text(kn_html *h, const char *text);
 /* The same of at most `most` characters, the rest as an ellipsis. */
 void kn_html_cut(kn_html *h, const char *text, ptrdiff_t most);
+/* Characters that kn_html_text writes: of a broken sequence one. */
+ptrdiff_t kn_html_length(const char *text);
 
 /* A number with `digits` after the point, a true minus sign, "n/a" where it is not known. */
 void kn_html_fixed(kn_html *h, double x, int digits);

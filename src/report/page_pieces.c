@@ -5,7 +5,7 @@
 
 void kn_page_name(kn_page *p, const char *name)
 {
-    if (strlen(name) <= KN_PAGE_NAME) { /* bytes: no more characters than that */
+    if (kn_html_length(name) <= KN_PAGE_NAME) {
         kn_html_text(p->h, name);
         return;
     }

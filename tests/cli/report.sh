@@ -51,8 +51,12 @@ check "... and no others" /usr/bin/python3 -c 'import json, sys
 r = json.load(open(sys.argv[1])); assert sorted(c["name"] for c in r["curves"]) == ["rh_a", "rh_b"]' "$logs/out"
 fails "a pattern that names nothing" 2 "kronorm: --show: no response matches 'nix*'" \
     report model.safetensors --scored scored --show 'rh_*,nix*' -o x.html
-works "a page that must be small" report model.safetensors --scored scored --max-size 100k -o small.html
-check "... is" test "$(wc -c <small.html)" -le 100000
+works "a page that must be small" report model.safetensors --scored scored --max-size 200k -o small.html
+check "... is" test "$(wc -c <small.html)" -le 200000
+check "... and says what it left out" grep -q 'cards</strong>.*max-size' small.html
+kronorm report model.safetensors --scored scored --max-size 100k -o tiny.html
+check "one that cannot be is refused" grep -q '^kronorm: tiny.html: the page takes [0-9]* kB without cards, thumbnails and the table of people, --max-size is 100 kB$' "$logs/err"
+check "... with exit code 2, and nothing is written" test $code -eq 2 -a ! -e tiny.html
 
 works "another model" fit -c train.csv -y train.csv --use age --targets '?h_*' -o other.safetensors
 kronorm report other.safetensors --scored scored -o other.html
