@@ -84,9 +84,9 @@ typedef struct kn_method_need {
 } kn_method_need;
 
 typedef struct kn_method {
-    const char *name;  /* as an option and in model files */
-    const char *title; /* in sentences */
-    const char *words; /* what it is, in a methods section: "..., which ..." */
+    const char *name;         /* as an option and in model files */
+    const char *title;        /* in sentences */
+    const char *words;        /* what it is, in a methods section: "..., which ..." */
     const char *cite, *paper; /* whom to cite for it: in the text, in the list */
     /* ---- what it has ---- */
     bool components;     /* a number of components, given or chosen by held-out loss */

@@ -42,8 +42,8 @@ kn_status kn_compute_summary(
 /* compute_strip.c: with {strip_ids}, ids out of all texts */
 kn_status kn_compute_strip(kn_ctx *ctx, const kn_report_job *job);
 
-/* Person i of the folder counts as normal: not labelled, not of training (whose z is training's), and
- * of a folder of change one of the reference. counted.c */
+/* Person i of the folder counts as normal: not labelled, not of training (whose z is training's),
+ * and of a folder of change one of the reference. counted.c */
 bool kn_report_is_normal(const kn_report_job *job, ptrdiff_t i);
 
 /* A note at the end of a list, its words in the arena of the report. */

@@ -159,8 +159,9 @@ typedef struct kn_report_person {
     const char *note;                  /* p_note; NULL */
     bool p_is_bound;                   /* p is the smallest that there can be: "< p" */
     bool unseen, implausible, adapted;
-    bool site_unknown;    /* of a site that training did not have, and the model was not adapted to it */
-    double extrapolation; /* the ratio behind extrapolation_pct */
+    bool site_unknown; /* of a site that training did not have, and the model was not adapted to it
+                        */
+    double extrapolation;        /* the ratio behind extrapolation_pct */
     const char *visit1, *visit2; /* change only */
     double interval;
     bool reference; /* change only: one of the stable people with whom others are compared */
@@ -264,15 +265,16 @@ typedef struct kn_report_mesh {
     kn_surface surface;
     ptrdiff_t *response; /* a vertex: its response; -1: none */
     float *sulc;         /* a vertex; NULL: not given */
-    const char **region; /* a vertex: its label in words, "left insula"; NULL: no labels, or of none */
+    const char *
+        *region; /* a vertex: its label in words, "left insula"; NULL: no labels, or of none */
 } kn_report_mesh;
 
 typedef struct kn_report_region { /* a response of a table of regions */
     int side;                     /* 0 left, 1 right, -1: neither */
-    const char *name;             /* of the region, without side and measure; NULL: not recognised */
-    const char *full;             /* in words: "superior temporal gyrus"; NULL: name will do */
-    const char *lobe;             /* NULL: not known */
-    const char *measure;          /* "thickness"; NULL: not said */
+    const char *name;    /* of the region, without side and measure; NULL: not recognised */
+    const char *full;    /* in words: "superior temporal gyrus"; NULL: name will do */
+    const char *lobe;    /* NULL: not known */
+    const char *measure; /* "thickness"; NULL: not said */
 } kn_report_region;
 
 typedef struct kn_report_space {
@@ -286,7 +288,8 @@ typedef struct kn_report_space {
     const char *atlas; /* "Destrieux", "Desikan-Killiany", "Schaefer"; NULL: not recognised */
     kn_report_region *region; /* T; NULL */
     ptrdiff_t unmatched;      /* responses that no label of the surface has */
-    const char *measure;      /* of a table of several, the one that surfaces show; NULL: they say none */
+    const char
+        *measure; /* of a table of several, the one that surfaces show; NULL: they say none */
     const char *surface_note; /* what a given surface does not show; NULL */
 } kn_report_space;
 
