@@ -62,7 +62,7 @@ works "another model" fit -c train.csv -y train.csv --use age --targets '?h_*' -
 kronorm report other.safetensors --scored scored -o other.html
 check "a folder of another model is refused by its hash" grep -q 'kronorm: scored: was scored by another model (xxh64:' "$logs/err"
 check "... with exit code 1, and nothing is written" test $code -eq 1 -a ! -e other.html
-refused "cv beside a model" "held_out: was written by cv, which has no one model, expected no model beside it" \
+misused "cv beside a model" ": held_out: was written by cv, which has no one model, expected no model beside it" \
     report model.safetensors --scored held_out -o x.html
 misused "no output" " report: -o, --output is needed, or --figures or --json (see 'kronorm report --help')" report model.safetensors
 misused "no model" " report: a model file is needed (see 'kronorm report --help')" report

@@ -94,7 +94,7 @@ def figure(out):
     root = xml.etree.ElementTree.fromstring(text)
     check(root.get("width") == "900", "width")
     words = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
-    for w in ("seconds", "AUC", "mean over voxels", "basis functions (components)",
+    for w in ("Runtime of the fit, seconds", "Detection of figures, AUC", "R² of unseen random patterns, mean", "basis functions (components)",
               "S-MTGPR, paper", "S-MTGPR, default", "Split by pattern"):
         check(w in words, "the figure lacks", w)
     check("nan" not in text and "inf" not in text and "n/a" not in text, "numbers of the figure")
