@@ -126,7 +126,8 @@ for (const name of made()) {
     const file = join(folder, name.replace('.html', '.pdf'));
     await page.pdf({ path: file, format: 'A4' });
     const heads = await page.evaluate(() => [...document.querySelectorAll('h2')].map((h) => h.innerText));
-    const captions = await page.evaluate(() => [...document.querySelectorAll('figcaption')].map((c) => c.textContent));
+    const captions = await page.evaluate(() => [...document.querySelectorAll('figcaption')]
+      .map((c) => [...c.childNodes].filter((e) => e.tagName !== 'BUTTON').map((e) => e.textContent).join('')));
     const flat = (s) => s.replace(/\s+/g, '').toLowerCase();
     const sheets = execFileSync('pdftotext', [file, '-'], { encoding: 'utf8', maxBuffer: 1 << 28 }).split('\f');
     assert.ok(sheets.length - 1 > (name === 'stored-nothing.html' ? 0 : 1), `${sheets.length - 1} page`);

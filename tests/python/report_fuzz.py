@@ -31,7 +31,8 @@ HOSTILE = [
 KINDS = ["table", "change", "volume", "table"]
 TAGS = set("""html head meta title style body header nav main section footer a ul li h1 h2 h3 h4 p div span b strong
 figure figcaption svg g path line rect circle polygon polyline text tspan desc defs use image img table caption thead
-tbody tr th td dl dt dd details summary pre code script button label select option input canvas output""".split())
+tbody tr th td dl dt dd details summary pre code script button label select option input canvas output
+small""".split())
 VOID = {"meta", "img", "input"}
 ATTRIBUTES = set("""lang charset http-equiv content name class id href src alt title role scope tabindex hidden open
 for type value placeholder autocomplete spellcheck width height viewbox xmlns d x y x1 x2 y1 y2 cx cy r points
