@@ -87,6 +87,12 @@ works "... have a page" report images.safetensors --scored maps -o images.html
 check "... which is whole, with pictures" sh -c 'grep -q "data:image/png;base64," images.html'
 check "... and asks for nothing from elsewhere" whole images.html
 
+# Maps of nobody: neither small ones nor cards, and no fault.
+works "a model of images to share" export images.safetensors -o shared.safetensors
+works "... alone" report shared.safetensors -o shared.html
+check "... is whole" whole shared.html
+check "... without maps of people" sh -c '! grep -q "class=.thumbs" shared.html'
+
 export KRONORM_NIIVUE=niivue.js.gz
 refused "NiiVue that was not fetched" "NiiVue is not at niivue.js.gz, expected tools/fetch-niivue to have put it there" \
     report images.safetensors --scored maps --viewer niivue -o x.html
