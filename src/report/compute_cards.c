@@ -35,7 +35,7 @@ static void say_who(kn_say *s, const kn_report *r, const kn_report_person *one)
         kn_say_words(s, ". ");
 }
 
-/* "More extreme than 98.7 % of healthy people by the largest |z| (p = .013); .." */
+/* "More extreme than 98.7 % of healthy people by the largest |z| (p = 0.013); .." */
 static void say_rarity(kn_say *s, const kn_report *r, const kn_report_person *one)
 {
     const char *whom = r->kind == KN_REPORT_CHANGE  ? "stable people"
@@ -164,6 +164,7 @@ static kn_status fill_card(kn_ctx *ctx, const kn_report_job *job, kn_clusters *c
         KN_TRY(kn_clusters_find(ctx, clusters, z, KN_REPORT_CLUSTER, &list));
         card->clusters = list.n;
         card->clusters_found = list.found;
+        card->clusters_single = list.singles;
     } else {
         find_tops(z, job->m->T, card);
     }

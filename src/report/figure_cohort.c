@@ -157,9 +157,8 @@ static void missing(kn_html *out, ptrdiff_t n, const char *of)
 static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const kn_report_column *c = &r->cohort.column[k];
-    kn_html_text(out, c->name);
-    kn_html_raw(out, c->batch ? " (a site or scanner): " : ": ");
-    kn_html_print(out, "shares of the %.0f people of training", people(c->training, bars_of(c)));
+    kn_html_raw(out, c->batch ? "A site or scanner. " : "");
+    kn_html_print(out, "Shares of the %.0f people of training", people(c->training, bars_of(c)));
     if (c->scored)
         kn_html_print(
             out, " and of the %.0f people scored%s", people(c->scored, bars_of(c)),
@@ -169,6 +168,11 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
     kn_html_raw(out, ".");
     missing(out, c->training_missing, "training");
     missing(out, c->scored_missing, "the people scored");
+}
+
+static const char *title(const kn_report *r, ptrdiff_t k)
+{
+    return r->cohort.column[k].name;
 }
 
 static kn_status data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
@@ -192,6 +196,7 @@ out:
 
 const kn_figure kn_figure_cohort = {.name = "cohort",
                                     .title = "Cohort",
+                                    .title_of = title,
                                     .count = count,
                                     .draw = draw,
                                     .caption = caption,

@@ -163,7 +163,8 @@ static void draw_key(kn_plot *p, const kn_report *r, const kn_report_shown *s)
 static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     const kn_report_shown *s = &r->curves.shown[k];
-    const char *name = r->responses.name[s->response];
+    char room[KN_FIGURE_RESPONSE];
+    const char *name = kn_figure_response(r, s->response, room);
     const kn_svg_head own = kn_figure_head(
         head, "Centile curves of", name,
         "Lines of five centiles along a covariate with people as points about them.");
@@ -191,13 +192,14 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const kn_report_shown *s = &r->curves.shown[k];
     kn_html_raw(out, "5, 25, 50, 75 and 95 % of normal people are expected below the lines of ");
-    kn_html_text(out, r->responses.name[s->response]);
-    for (ptrdiff_t c = 0; c < s->curves; c++) {
+    kn_html_text(out, kn_figure_response(r, s->response, (char[KN_FIGURE_RESPONSE]){0}));
+    const bool labelled = s->curves > 0 && s->curve[0].label && s->curve[0].label[0];
+    for (ptrdiff_t c = 0; labelled && c < s->curves; c++) {
         kn_html_raw(out, c == 0 ? " (at " : "; ");
         kn_html_text(out, s->curve[c].label ? s->curve[c].label : "");
     }
-    kn_html_raw(out,
-                s->curves > 0 ? "); band: 95 % of the uncertainty of the middle line. " : ". ");
+    kn_html_raw(out, labelled ? ")" : "");
+    kn_html_raw(out, s->curves > 0 ? "; band: 95 % of the uncertainty of the middle line. " : ". ");
     kn_html_print(
         out,
         "People (%td of training, %td scored) stand where their z puts them at the covariates "

@@ -59,7 +59,7 @@ void kn_page_cohort(kn_page *p)
     const kn_report *r = p->r;
     kn_html_raw(p->h, "<p>Who the model was made from, and who is shown. Where the two differ, the "
                       "model is asked about people whom it has hardly seen.</p>\n");
-    kn_html_raw(p->h, "<div class=\"tiles\">\n");
+    kn_html_raw(p->h, "<div class=\"flow\">\n");
     for (ptrdiff_t j = 0; j < r->cohort.n; j++)
         kn_figure_inline(r, "cohort", j, p->h);
     kn_html_raw(p->h, "</div>\n");

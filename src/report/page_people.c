@@ -147,7 +147,7 @@ static void row(kn_page *p, const shape *s, ptrdiff_t i)
     kn_html_print(p->h, "<tr id=\"row%td\" data-p=\"%td\"><th scope=\"row\">", i, i);
     if (card)
         kn_html_print(p->h, "<a href=\"#card%td\">", i);
-    kn_html_cut(p->h, person->id, KN_PAGE_NAME);
+    kn_page_id(p, person->id);
     kn_html_raw(p->h, card ? "</a></th>" : "</th>");
     if (s->label)
         text_cell(p, person->label < 0 ? "n/a" : group[person->label > 0], false);
@@ -191,7 +191,9 @@ void kn_page_table(kn_page *p)
                       p->plan.rows < KN_REPORT_TABLE
                           ? "more would make the page larger than max-size"
                           : "the others are in the scored folder's table");
-    kn_html_raw(p->h, "The most abnormal first.");
+    kn_html_raw(p->h, p->plan.cards > 0
+                          ? "The most abnormal first; a name that is a link leads to a card."
+                          : "The most abnormal first.");
     if (p->plan.rows > PRINTED_ROWS)
         kn_html_print(p->h, " <span class=\"on-paper\">The first %d rows are printed.</span>",
                       PRINTED_ROWS);
@@ -293,7 +295,9 @@ void kn_page_people(kn_page *p)
                 "placeholder=\"id, or #3 for the third\"> <button type=\"button\" "
                 "id=\"find-next\">Next</button> "
                 "<span id=\"found\" role=\"status\"></span></p>\n");
+    kn_html_raw(p->h, "<div class=\"beside\">\n");
     kn_figure_inline(p->r, "strip", 0, p->h);
+    kn_html_raw(p->h, "</div>\n");
     kn_page_table(p);
     kn_page_thumbs(p);
     kn_page_cards(p);

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/lettering.h"
-
 enum { VIEW = 360, THUMB = 72, MARGIN = 4, SMOOTH = 3, GREY = 202, FOLD = 39 };
 static const double LIGHT[2] = {0.894, 0.447}; /* from the eye, and from above; of length 1 */
 static const double AMBIENT = 0.35;
@@ -309,9 +307,12 @@ static kn_status draw(kn_ctx *ctx, const sheet *sheets, int n, ptrdiff_t T, ptrd
             kn_raster_view(&s->mesh->surface, &f, view);
             place(s, &f, view, T, table, at);
             if (inner == 0 && width == VIEW) /* in the outer corner */
-                kn_letter(ground, table->width, table->height,
-                          k == 0 ? MARGIN : table->width - MARGIN - KN_LETTER_WIDTH, MARGIN,
-                          s->mesh->side == 0 ? "L" : "R");
+                kn_picture_label_add(out,
+                                     &(kn_picture_label){.x = k == 0 ? MARGIN
+                                                                     : table->width - MARGIN,
+                                                         .y = MARGIN + KN_PICTURE_LETTER,
+                                                         .anchor = k == 0 ? "start" : "end",
+                                                         .text = {s->mesh->side == 0 ? 'L' : 'R'}});
         }
 out:
     kn_free(view);

@@ -56,6 +56,8 @@ typedef struct kn_report_cohort {
 typedef struct kn_report_model { /* nothing of it where there is none: a folder of cv */
     bool known;
     const char *method, *noise, *likelihood; /* NULL: it has its own */
+    const char *title;                       /* of the method: "S-MTGPR" */
+    const char *means; /* and what it is: "scalable multi-task Gaussian process regression, .." */
     ptrdiff_t components;
     ptrdiff_t curve_n; /* of the search for the number of components */
     double *curve_components, *curve_msll, *curve_se;
@@ -186,7 +188,8 @@ enum { KN_REPORT_NO_Z = -128 };
 typedef struct kn_report_card {
     ptrdiff_t person;
     const char *words; /* who he is and what stands out, in a sentence or two */
-    ptrdiff_t tops, clusters, clusters_found; /* found: how many there are, all in all */
+    ptrdiff_t tops, clusters;
+    ptrdiff_t clusters_found, clusters_single; /* all in all, and those of one voxel or vertex */
     kn_report_top top[KN_REPORT_TOPS];
     kn_report_cluster cluster[KN_REPORT_CLUSTERS];
     const int8_t *z; /* T, in ZSTEP; NO_Z: missing */

@@ -102,7 +102,7 @@ void kn_say_p(kn_say *s, double p, bool bound)
 {
     kn_say piece = {.ctx = s->ctx};
     if (p <= 0) { /* nothing is impossible: less than any number here */
-        append(s, "p < .000001");
+        append(s, "p < 0.000001");
         return;
     }
     kn_say_figures(&piece, p, 2);
@@ -110,7 +110,7 @@ void kn_say_p(kn_say *s, double p, bool bound)
     if (piece.status != KN_OK && s->status == KN_OK)
         s->status = piece.status;
     if (piece.text)
-        append(s, piece.text[0] == '0' ? piece.text + 1 : piece.text);
+        append(s, piece.text);
     kn_free(piece.text);
 }
 

@@ -214,18 +214,17 @@ kn_status kn_summary_abnormal(kn_ctx *ctx, const kn_report_job *job)
         return kn_report_note_add(
             ctx, r, &r->good, "abnormal", "",
             "As many people stand out as chance allows: %td of %td have a deviance with p "
-            "of .05 or less (%s to %s expected of healthy ones).",
+            "of 0.05 or less (%s to %s expected of healthy ones).",
             p->deviance_found, p->deviance_of, low.text, high.text);
     const bool many = found > p->deviance_expected_high;
-    return kn_report_note_add(ctx, r, &r->warnings, "abnormal",
-                              many ? "More people stand out than expected."
-                                   : "Fewer people stand out than expected.",
-                              "%td of %s have a deviance with p of .05 or less; of so many healthy "
-                              "people %s to %s are expected. %s",
-                              p->deviance_found, people_of(job, p->deviance_of).text, low.text,
-                              high.text,
-                              many ? "Either they are not healthy, or the model does not fit them."
-                                   : "The model may be wider than these people need.");
+    return kn_report_note_add(
+        ctx, r, &r->warnings, "abnormal",
+        many ? "More people stand out than expected." : "Fewer people stand out than expected.",
+        "%td of %s have a deviance with p of 0.05 or less; of so many healthy "
+        "people %s to %s are expected. %s",
+        p->deviance_found, people_of(job, p->deviance_of).text, low.text, high.text,
+        many ? "Either they are not healthy, or the model does not fit them."
+             : "The model may be wider than these people need.");
 }
 
 ptrdiff_t kn_summary_training(const kn_report_job *job)

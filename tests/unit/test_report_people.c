@@ -410,8 +410,8 @@ static void p_is_never_0(void **state)
         double p;
         bool bound;
         const char *text;
-    } CASE[] = {{.0132, false, "p = .013"}, {.0052, true, "p < .0052"},     {1, false, "p = 1.0"},
-                {0, false, "p < .000001"},  {3e-7, false, "p = .00000030"}, {.5, false, "p = .50"}};
+    } CASE[] = {{.0132, false, "p = 0.013"}, {.0052, true, "p < 0.0052"},     {1, false, "p = 1.0"},
+                {0, false, "p < 0.000001"},  {3e-7, false, "p = 0.00000030"}, {.5, false, "p = 0.50"}};
     kn_arena arena = {0};
     for (size_t k = 0; k < sizeof CASE / sizeof *CASE; k++) {
         kn_say s = {.ctx = ctx, .arena = &arena};
