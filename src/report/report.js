@@ -135,7 +135,7 @@
             fold.setAttribute("aria-pressed", String(folded));
             for (const card of all(".card")) card.open = !folded;
         });
-    for (const viewer of all(".viewer")) {
+    for (const viewer of all(".viewer:not(.meshes)")) {
         const line = make("p", ""), button = make("button", "Look through the slices");
         line.className = "control";
         button.type = "button";
