@@ -102,6 +102,11 @@ void kn_page_summary(kn_page *p)
             good(p, &r->good.note[k]);
         kn_html_raw(p->h, "</ul>\n");
     }
+    if (r->space.surface_note) {
+        kn_html_raw(p->h, "<p class=\"note\">");
+        kn_page_words(p, r->space.surface_note);
+        kn_html_raw(p->h, "</p>\n");
+    }
     kn_html_raw(
         p->h,
         r->stripped
