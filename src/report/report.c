@@ -9,6 +9,7 @@
 #include "report/figure.h"
 #include "report/niivue.h"
 #include "report/page.h"
+#include "report/protected.h"
 #include "report/report_json.h"
 #include "report/viewer.h"
 
@@ -88,18 +89,20 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
     kn_niivue niivue = {0};
     kn_made made = {0};
     kn_pending pending = {0};
+    kn_arena arena = {0};
+    kn_protected inputs;
     kn_report_info own = {.size = sizeof own,
                           .people = report->people.n,
                           .responses = report->responses.T,
                           .warnings = report->warnings.n,
                           .cards_asked = report->people.n_cards};
     KN_TRY(kn_settings_of(ctx, options, "report", &s));
-    const char *inputs[] = {s.model, s.background};
+    KN_TRY(kn_protected_find(ctx, &s, &arena, &inputs));
     kn_page_options page = {.max_size = s.max_size,
                             .viewer = strcmp(s.viewer, "none") != 0,
                             .write = {.force = s.force,
-                                      .inputs = inputs,
-                                      .n_inputs = 2,
+                                      .inputs = inputs.path,
+                                      .n_inputs = inputs.n,
                                       .made = &made,
                                       .pending = &pending}};
     if (s.page)
@@ -120,6 +123,7 @@ out:
     kn_pending_clear(&pending);
     kn_made_clear(&made);
     kn_niivue_clear(&niivue);
+    kn_arena_clear(&arena);
     return status;
 }
 

@@ -325,6 +325,7 @@ struct kn_report {
     const char
         *sentence; /* the first of the page: "48 people scored on 3560 responses, against ..." */
     bool stripped; /* ids were replaced by person-1 ... */
+    const char *alias; /* "person-": what their numbers stand behind; NULL: not stripped */
     kn_report_notes warnings, good;
     kn_report_cohort cohort;
     kn_report_model model;
