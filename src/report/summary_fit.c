@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/said.h"
+#include "report/say.h"
 #include "report/summary.h"
 
 enum { LEAST_PEOPLE = 10, MANY = 100 };

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "report/json_path.h"
-#include "report/said.h"
+#include "report/say.h"
 #include "report/summary.h"
 
 enum { LISTED = 5, LONG = 80 };

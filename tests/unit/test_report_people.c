@@ -410,8 +410,10 @@ static void p_is_never_0(void **state)
         double p;
         bool bound;
         const char *text;
-    } CASE[] = {{.0132, false, "p = .013"}, {.0052, true, "p < .0052"},     {1, false, "p = 1.0"},
-                {0, false, "p < .000001"},  {3e-7, false, "p = .00000030"}, {.5, false, "p = .50"}};
+    } CASE[] = {{.0132, false, "p = .013"},     {.0052, true, "p < .0052"},
+                {1. / 98, true, "p < .011"},    {.00991, true, "p < .010"},
+                {1, false, "p = 1.0"},          {0, false, "p < .000001"},
+                {3e-7, false, "p = .00000030"}, {.5, false, "p = .50"}};
     kn_arena arena = {0};
     for (size_t k = 0; k < sizeof CASE / sizeof *CASE; k++) {
         kn_say s = {.ctx = ctx, .arena = &arena};
@@ -429,6 +431,8 @@ static void p_is_never_0(void **state)
     kn_say_figures(&s, 12345.6, 3);
     assert_ok(ctx, kn_say_end(&s, &text));
     assert_string_equal(text, "0.000 99.99 % 12346");
+    assert_string_equal(kn_said_percent_least(1 - 1. / 98).text, "98.9"); /* 98.98 */
+    assert_string_equal(kn_said_percent_least(.95).text, "95.0");
     kn_arena_clear(&arena);
 }
 
