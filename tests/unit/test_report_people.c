@@ -360,15 +360,15 @@ static void who_is_labelled_is_not_expected_to_be_normal(void **state)
         r->people.person[i].training = i == 1;
     }
     r->people.person[29].deviance_p = NAN;
-    kn_people_count(r, 24); /* p are multiples of 1/25: .04 is as near as they come */
+    kn_people_count(r, .04);
     assert_int_equal(r->people.deviance_of, 27);
     assert_int_equal(r->people.deviance_found, 2);
     double low, high;
     kn_laws_binomial_range(27, .04, &low, &high);
     assert_close(r->people.deviance_expected_low, low, 0);
     assert_close(r->people.deviance_expected_high, high, 0);
-    kn_people_count(r, 10); /* p cannot be .05: nobody is expected */
-    assert_close(r->people.deviance_expected_high, 0, 0);
+    kn_people_count(r, 0); /* no p can be .05: then nothing is expected, and nothing is said */
+    assert_true(isnan(r->people.deviance_expected_low) && isnan(r->people.deviance_expected_high));
     free_report(r);
 }
 
