@@ -106,6 +106,7 @@ typedef struct kn_report_responses {
     ptrdiff_t T;
     const char *const *name;
     double *R2, *MSLL, *z2;  /* T  NULL: not known */
+    bool R2_of_model;        /* 1 - noise/variance in training; else of people not seen */
     const char *z2_of;       /* "the people scored", "training, cross-validated" */
     double z2_low, z2_high;  /* limits of chi^2_n/n */
     double z2_inside;        /* share of responses within them */

@@ -171,6 +171,16 @@ page = Page("given.safetensors", "--scored", "by_given")
 check("a model without people: nobody can be recognised", "training" not in page.good)
 least_p_is_said("a model without people", page, 1 / (2 * (N + 1)))
 
+# ---- what models explain -----------------------------------------------------------------------------
+for method, held_out in ((["--noise", "iso"], False), (["--method", "kronprod"], False), (["--method", "stgpr"], False), ([], True)):
+    run("fit", *train, *method, "--force", "-o", "by.safetensors")
+    page = Page("by.safetensors")
+    R2, what = page.json["response"]["mean_R2"], " ".join(method) or "by default"
+    run("cv", *train, *method, "--folds", 10, "--force", "-o", "by")
+    true = json.load(open("by/summary.json"))["metrics"]["R2"]
+    check(f"{what}: R2 is about that of people held out, or not told", abs(R2 - true) < 0.05 if held_out else R2 is None, (R2, true))
+    check(f"{what}: which are best is told where it is known", bool(page.json["response"]["best"]) == held_out)
+
 # ---- a model of few people: ranks --------------------------------------------------------------------
 x, y = rows("s/train_participants.tsv")[:24], rows("s/train_regions.csv")[:24]
 write("x24.tsv", x, x[0])
