@@ -249,7 +249,7 @@ static kn_status scored(kn_ctx *ctx, pass *w)
             w->normal++;
             sums_add(&w->normals, w->z, m->T, threshold);
         }
-        if (w->groups)
+        if (w->groups && r->people.person[i].label >= 0)
             sums_add(r->people.person[i].label == 1 ? &w->labelled : &w->others, w->z, m->T,
                      threshold);
         KN_TRY(keep_map(ctx, r, i, w->z, m->T));
@@ -286,7 +286,8 @@ static bool has_groups(const kn_report_job *job)
     bool some[2] = {false, false};
     const kn_report_people *p = &job->r->people;
     for (ptrdiff_t i = 0; i < job->m->n && p->person && i < p->n; i++)
-        some[p->person[i].label == 1] = true;
+        if (p->person[i].label >= 0)
+            some[p->person[i].label == 1] = true;
     return some[0] && some[1];
 }
 

@@ -108,6 +108,7 @@ typedef struct kn_report_responses {
     ptrdiff_t T;
     const char *const *name;
     double *R2, *MSLL, *z2;  /* T  NULL: not known */
+    bool R2_of_model;        /* 1 - noise/variance in training; else of people not seen */
     const char *z2_of;       /* "the people scored", "training, cross-validated" */
     double z2_low, z2_high;  /* limits of chi^2_n/n */
     double z2_inside;        /* share of responses within them */
@@ -202,8 +203,13 @@ typedef struct kn_report_people {
     ptrdiff_t N;
     double *training;          /* N  statistic of training; NULL: not kept */
     double *training_deviance; /* N; NULL */
-    double line[2];   /* of the statistic at p = .05 and .001; NaN: p cannot be that small */
-    double threshold; /* of burden: 1.96 */
+    double line[2];       /* of the statistic at p = .05 and .001; NaN: p cannot be that small */
+    double threshold;     /* of burden: 1.96 */
+    bool training_anew;   /* people of training were predicted by the model that has seen them */
+    const char *compared; /* with whom, in words: "people like those of training" */
+    ptrdiff_t compared_n; /* how many they are; 0: not known */
+    bool compared_among_them; /* they are people of the folder */
+    double smallest_p;        /* the least that a p of the statistic can be; NaN: not known */
     double deviance_expected_low, deviance_expected_high; /* binomial 95 % range of people with
                                                            * deviance_p <= .05 */
     ptrdiff_t deviance_found, deviance_of;

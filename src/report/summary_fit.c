@@ -16,12 +16,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/said.h"
+#include "report/say.h"
 #include "report/summary.h"
 
 enum { LEAST_PEOPLE = 10, MANY = 100 };
 static const double Z2_OFF = 0.1, SHIFT = 0.05, TENTH_OFF = 0.1, WIGGLY_LENGTH = 0.2,
                     WIGGLY_SHARE = 0.05;
+/* What is off by so much would be a warning, if there were evidence of it. */
+static const char UNSURE[] = ", as far as so few people can tell";
 
 /* Of those whom the page is about: the people scored; of a model alone those of training. */
 static const kn_report_calibration *judged(const kn_report_job *job)
@@ -39,13 +41,17 @@ typedef struct whom {
 static whom people_of(const kn_report_job *job, ptrdiff_t n)
 {
     whom w;
-    bool labels = false;
-    for (ptrdiff_t i = 0; i < job->r->people.n; i++)
+    bool labels = false, training = false;
+    for (ptrdiff_t i = 0; i < job->r->people.n; i++) {
         labels = labels || job->r->people.person[i].label == 1;
-    snprintf(w.text, sizeof w.text, "the %td %s", n,
-             job->m->kind == KN_MATERIAL_MODEL ? "people of training (each held out in turn)"
-             : labels                          ? "people who are not labelled"
-                                               : "people");
+        training = training || job->r->people.person[i].training;
+    }
+    snprintf(w.text, sizeof w.text, "the %td %s%s", n, n == 1 ? "person" : "people",
+             job->m->kind == KN_MATERIAL_MODEL ? " of training (each held out in turn)"
+             : labels && training              ? " neither labelled nor of training"
+             : labels                          ? " without the label"
+             : training                        ? " not of training"
+                                               : "");
     return w;
 }
 
@@ -65,8 +71,7 @@ kn_status kn_summary_calibration(kn_ctx *ctx, const kn_report_job *job)
             ctx, r, &r->good, "calibration", "",
             "Deviations are of the size they should be%s: the mean z^2 of %s is %s (95 %% interval "
             "%s to %s, expected 1).",
-            outside ? ", as far as so few people can tell" : "", people_of(job, c->n).text,
-            value.text, low.text, high.text);
+            outside ? UNSURE : "", people_of(job, c->n).text, value.text, low.text, high.text);
     return kn_report_note_add(
         ctx, r, &r->warnings, "calibration",
         wide   ? sure ? "The model is too sure of itself." : "The model may be too sure of itself."
@@ -101,8 +106,8 @@ kn_status kn_summary_shift(kn_ctx *ctx, const kn_report_job *job)
         ctx, r, &r->good, "shift", "",
         "There is no shift that matters%s: the mean z of %s is %s (95 %% interval "
         "%s to %s, expected 0).",
-        fabs(c->mean) > SHIFT ? ", as far as so few people can tell" : "",
-        people_of(job, c->n).text, mean.text, low.text, high.text);
+        fabs(c->mean) > SHIFT ? UNSURE : "", people_of(job, c->n).text, mean.text, low.text,
+        high.text);
 }
 
 kn_status kn_summary_shape(kn_ctx *ctx, const kn_report_job *job)
@@ -120,9 +125,10 @@ kn_status kn_summary_shape(kn_ctx *ctx, const kn_report_job *job)
     if (!off)
         return kn_report_note_add(
             ctx, r, &r->good, "shape", "",
-            "The tails are as long as they should be: %s %% of the z are in the lowest "
+            "The tails are as long as they should be%s: %s %% of the z are in the lowest "
             "tenth and %s %% in the highest (expected 10 %% each).",
-            low.text, high.text);
+            fmax(fabs(c->tenth[0] - 1), fabs(c->tenth[1] - 1)) > TENTH_OFF ? UNSURE : "", low.text,
+            high.text);
     const bool apart = (c->tenth[0] - 1) * (c->tenth[1] - 1) < 0;
     return kn_report_note_add(
         ctx, r, &r->warnings, "shape", "The z do not follow a normal law.",
@@ -142,12 +148,12 @@ kn_status kn_summary_msll(kn_ctx *ctx, const kn_report_job *job)
     const double msll = model ? r->model.cv_msll : r->responses.mean_MSLL;
     if (isnan(msll) || (!model && r->calibration[1].n < LEAST_PEOPLE))
         return KN_OK;
-    const char *who = model ? "held-out people of training" : "the people scored";
+    const whom scored = people_of(job, r->calibration[1].n);
+    const char *who = model ? "held-out people of training" : scored.text;
     if (msll >= 0)
         return kn_report_note_add(
             ctx, r, &r->warnings, "msll", "The covariates do not help here.",
-            "Age, sex and the like predict %s no better than the mean and the spread of training "
-            "do (mean "
+            "Covariates predict %s no better than the mean and the spread of training do (mean "
             "standardised log loss %s, below 0 where they help). z are then plain z-scores.",
             who, kn_said_signed(msll, 3).text);
     return kn_report_note_add(
@@ -206,25 +212,32 @@ kn_status kn_summary_abnormal(kn_ctx *ctx, const kn_report_job *job)
     kn_report *r = job->r;
     const kn_report_people *p = &r->people;
     const double found = (double)p->deviance_found;
-    if (p->deviance_of == 0 || job->m->kind == KN_MATERIAL_MODEL)
+    const bool change = job->m->kind == KN_MATERIAL_CHANGE;
+    if (p->deviance_of == 0 || isnan(p->deviance_expected_low) || job->m->kind == KN_MATERIAL_MODEL)
         return KN_OK;
     const kn_said low = kn_said_fixed(p->deviance_expected_low, 0),
                   high = kn_said_fixed(p->deviance_expected_high, 0);
-    if (found >= p->deviance_expected_low && found <= p->deviance_expected_high)
-        return kn_report_note_add(
-            ctx, r, &r->good, "abnormal", "",
-            "As many people stand out as chance allows: %td of %td have a deviance with p "
-            "of 0.05 or less (%s to %s expected of healthy ones).",
-            p->deviance_found, p->deviance_of, low.text, high.text);
+    const bool normal = found >= p->deviance_expected_low && found <= p->deviance_expected_high;
+    if (normal && p->deviance_of < LEAST_PEOPLE) /* of so few it is no praise */
+        return KN_OK;
+    if (normal)
+        return kn_report_note_add(ctx, r, &r->good, "abnormal", "",
+                                  "As many %s stand out as chance allows: a deviance with p of "
+                                  "0.05 or less in %td of %td "
+                                  "(%s to %s expected of %s).",
+                                  change ? "changes" : "people", p->deviance_found, p->deviance_of,
+                                  low.text, high.text, p->compared);
     const bool many = found > p->deviance_expected_high;
     return kn_report_note_add(
         ctx, r, &r->warnings, "abnormal",
-        many ? "More people stand out than expected." : "Fewer people stand out than expected.",
-        "%td of %s have a deviance with p of 0.05 or less; of so many healthy "
-        "people %s to %s are expected. %s",
-        p->deviance_found, people_of(job, p->deviance_of).text, low.text, high.text,
-        many ? "Either they are not healthy, or the model does not fit them."
-             : "The model may be wider than these people need.");
+        change ? "More changes stand out than expected."
+        : many ? "More people stand out than expected."
+               : "Fewer people stand out than expected.",
+        "A deviance with p of 0.05 or less in %td of %td; %s to %s are expected of %s. %s",
+        p->deviance_found, p->deviance_of, low.text, high.text, p->compared,
+        change ? "These people are not as stable as those of the reference."
+        : many ? "Either they differ from those of training, or the model does not fit them."
+               : "The model may be wider than these people need.");
 }
 
 ptrdiff_t kn_summary_training(const kn_report_job *job)
@@ -233,17 +246,45 @@ ptrdiff_t kn_summary_training(const kn_report_job *job)
     return N > 0 ? (ptrdiff_t)N : 0;
 }
 
+/* Whom p are by, in a sentence. */
+static kn_status reference_words(kn_ctx *ctx, const kn_report_job *job, const char **out)
+{
+    const kn_report_people *p = &job->r->people;
+    kn_arena *arena = &job->r->arena;
+    const ptrdiff_t n = p->compared_n;
+    if (job->m->kind == KN_MATERIAL_CHANGE)
+        return kn_arena_print(ctx, arena, out,
+                              "Changes are compared with those of %td stable people", n);
+    if (job->m->kind == KN_MATERIAL_CV)
+        return kn_arena_print(ctx, arena, out,
+                              "The smallest training of a model that people were scored by was of "
+                              "%td people",
+                              n);
+    if (p->compared_among_them)
+        return kn_arena_print(ctx, arena, out, "People are compared with %td of the folder", n);
+    return kn_arena_print(ctx, arena, out, "The model was trained on %td people",
+                          kn_summary_training(job));
+}
+
 kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job)
 {
+    kn_status status;
     kn_report *r = job->r;
-    const ptrdiff_t N = kn_summary_training(job);
-    const double rank_p = 1 / (double)(N + 1);
-    const double least = r->model.smallest_p > 0 ? r->model.smallest_p : rank_p;
-    if (N == 0 || N >= MANY)
+    const bool change = job->m->kind == KN_MATERIAL_CHANGE;
+    const ptrdiff_t n = r->people.compared_n;
+    const double rank_p = 1 / (double)(n + 1);
+    const double told = change ? r->change.smallest_p : r->people.smallest_p;
+    const double least = told > 0 ? told : rank_p, SAME = 1e-6; /* as files have digits */
+    const char *who, *ranks = "";
+    if (n == 0 || n >= MANY)
         return KN_OK;
-    return kn_report_note_add(
-        ctx, r, &r->warnings, "few", "The reference is small.",
-        "The model was trained on %td people. However unusual somebody is, his p cannot "
-        "be below %s, and one by rank not below %s.",
-        N, kn_said_p(least).text, kn_said_p(rank_p).text);
+    KN_TRY(reference_words(ctx, job, &who));
+    if (least < rank_p * (1 - SAME))
+        KN_TRY(kn_arena_print(ctx, &r->arena, &ranks, ", and one by rank not below %s",
+                              kn_said_p(rank_p).text));
+    KN_TRY(kn_report_note_add(ctx, r, &r->warnings, "few", "The reference is small.",
+                              "%s. However unusual %s is, p cannot be below %s%s.", who,
+                              change ? "a change" : "somebody", kn_said_p(least).text, ranks));
+out:
+    return status;
 }

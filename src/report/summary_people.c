@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "report/json_path.h"
-#include "report/said.h"
+#include "report/say.h"
 #include "report/summary.h"
 
 enum { LISTED = 5, LONG = 80 };
@@ -109,6 +109,22 @@ out:
     return status;
 }
 
+/* "row-0017", as a row without an id is called. */
+static bool is_row(const char *id)
+{
+    return strncmp(id, "row-", 4) == 0 && strlen(id) >= 8 &&
+           strspn(id + 4, "0123456789") == strlen(id + 4);
+}
+
+/* Could they be recognised? The model and they have ids. */
+static bool have_ids(const kn_material *m)
+{
+    bool ids = false;
+    for (ptrdiff_t i = 0; m->training_id && m->id && i < m->n; i++)
+        ids = ids || !is_row(m->id[i]);
+    return ids;
+}
+
 kn_status kn_summary_training_people(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report *r = job->r;
@@ -118,14 +134,21 @@ kn_status kn_summary_training_people(kn_ctx *ctx, const kn_report_job *job)
     for (ptrdiff_t i = 0; i < r->people.n; i++)
         if (r->people.person[i].training)
             add(&who, r->people.person[i].id);
+    if (who.n == 0 && !have_ids(job->m))
+        return KN_OK;
     if (who.n == 0)
         return kn_report_note_add(ctx, r, &r->good, "training", "",
                                   "Nobody here was in training, by id.");
     return kn_report_note_add(ctx, r, &r->warnings, "training", "Some people were in training.",
-                              "%td of %td %s among those the model was made of. Their z come from "
-                              "folds without them, and they are "
+                              "%td of %td %s among those the model was made of. %s, and they are "
                               "not counted where the page checks the model: %s.",
-                              who.n, r->people.n, are(who.n), who.text);
+                              who.n, r->people.n, are(who.n),
+                              r->people.training_anew
+                                  ? "Their z are by the model that has seen them, which makes them "
+                                    "too small"
+                                  : "Their z come from folds without them unless their data have "
+                                    "changed",
+                              who.text);
 }
 
 /* ---- far from training ----------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "report/counted.h"
 #include "report/quantile.h"
-#include "report/said.h"
+#include "report/say.h"
 #include "test.h"
 
 enum { N = 128, MOST = 40, T = 60, FACTORS = 4 };
@@ -153,7 +153,9 @@ static void numbers_are_said_with_a_point_and_without_a_negative_zero(void **sta
     assert_string_equal(kn_said_signed(-12.3456, 3).text, "-12.346");
     assert_string_equal(kn_said_fixed(NAN, 2).text, "n/a");
     assert_string_equal(kn_said_percent(0.0456).text, "4.6");
-    assert_string_equal(kn_said_p(0.003875968992).text, "0.0039");
+    assert_string_equal(kn_said_fixed(1e300, 2).text, "1.00e+300");
+    assert_string_equal(kn_said_signed(-1e-9, 3).text, "0.000");
+    assert_string_equal(kn_said_p(0.003875968992).text, ".0039");
     (void)state;
 }
 
