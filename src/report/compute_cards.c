@@ -35,12 +35,12 @@ static void say_who(kn_say *s, const kn_report *r, const kn_report_person *one)
         kn_say_words(s, ". ");
 }
 
-/* "More extreme than 98.7 % of healthy people by the largest |z| (p = .013); .." */
+/* "More extreme than 98.7 % of normal people by the largest |z| (p = .013); .." */
 static void say_rarity(kn_say *s, const kn_report *r, const kn_report_person *one)
 {
     const char *whom = r->kind == KN_REPORT_CHANGE  ? "stable people"
                        : r->kind == KN_REPORT_MODEL ? "the people of training"
-                                                    : "healthy people";
+                                                    : "normal people";
     const char *what = r->kind == KN_REPORT_CHANGE
                            ? "The largest changes are more extreme than those of "
                            : "More extreme than ";

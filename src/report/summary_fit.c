@@ -8,14 +8,18 @@
  *     msll          mean MSLL not below 0
  *     wiggly        length below .2 standard deviations, and more than .05 of the signal
  *     abnormal      people with deviance_p <= .05 outside what chance allows in 95 % of studies
- *     few           fewer than 100 people of training: how small a p can be
+ *     few           p cannot be small: fewer than 100 people of training, or in {reference}
  *
- * A rule needs both: an effect that matters and evidence for it, so that small studies do not cry
- * wolf and large ones do not split hairs. Those of calibration ask for 10 people or more. */
+ * Whoever is warned is told what to do about it. Where fewer than 10 people can be judged, those of
+ * training are, each held out. A rule needs both: an effect that matters and evidence for it, so
+ * that small studies do not cry wolf and large ones do not split hairs. Those of calibration ask
+ * for 10 people or more. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "report/command_option.h"
+#include "report/json_path.h"
 #include "report/said.h"
 #include "report/summary.h"
 
@@ -23,36 +27,45 @@ enum { LEAST_PEOPLE = 10, MANY = 100 };
 static const double Z2_OFF = 0.1, SHIFT = 0.05, TENTH_OFF = 0.1, WIGGLY_LENGTH = 0.2,
                     WIGGLY_SHARE = 0.05;
 
-/* Of those whom the page is about: the people scored; of a model alone those of training. */
-static const kn_report_calibration *judged(const kn_report_job *job)
+/* Whose z are judged: the people scored; of a model alone, or of too few scored, those of training.
+ */
+typedef struct judged {
+    const kn_report_calibration *c; /* NULL: nobody's */
+    bool training;
+    char who[100]; /* "the 32 people who are not labelled" */
+} judged;
+
+static bool scored_known(const kn_report_job *job)
 {
-    const kn_report_calibration *c = &job->r->calibration[job->m->kind != KN_MATERIAL_MODEL];
-    const bool known = c->n >= LEAST_PEOPLE && job->m->kind != KN_MATERIAL_CHANGE;
-    return known ? c : NULL; /* of change the reference is judged by itself */
+    return job->m->kind != KN_MATERIAL_MODEL && job->r->calibration[1].n >= LEAST_PEOPLE;
 }
 
-/* "the 32 people who are not labelled" */
-typedef struct whom {
-    char text[100];
-} whom;
-
-static whom people_of(const kn_report_job *job, ptrdiff_t n)
+static void name_people(const kn_report_job *job, ptrdiff_t n, bool training, char who[100])
 {
-    whom w;
     bool labels = false;
     for (ptrdiff_t i = 0; i < job->r->people.n; i++)
         labels = labels || job->r->people.person[i].label == 1;
-    snprintf(w.text, sizeof w.text, "the %td %s", n,
-             job->m->kind == KN_MATERIAL_MODEL ? "people of training (each held out in turn)"
-             : labels                          ? "people who are not labelled"
-                                               : "people");
-    return w;
+    snprintf(who, 100, "the %td %s", n,
+             training ? "people of training (each held out in turn)"
+             : labels ? "people who are not labelled"
+                      : "people");
+}
+
+static judged judge(const kn_report_job *job)
+{
+    judged j = {.training = !scored_known(job)};
+    const kn_report_calibration *c = &job->r->calibration[!j.training];
+    if (c->n >= LEAST_PEOPLE && job->m->kind != KN_MATERIAL_CHANGE) /* which judges itself */
+        j.c = c;
+    name_people(job, c->n, j.training, j.who);
+    return j;
 }
 
 kn_status kn_summary_calibration(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report *r = job->r;
-    const kn_report_calibration *c = judged(job);
+    const judged j = judge(job);
+    const kn_report_calibration *c = j.c;
     if (!c)
         return KN_OK;
     const bool outside = fabs(c->z2 - 1) > Z2_OFF, wide = c->z2 > 1;
@@ -65,24 +78,29 @@ kn_status kn_summary_calibration(kn_ctx *ctx, const kn_report_job *job)
             ctx, r, &r->good, "calibration", "",
             "Deviations are of the size they should be%s: the mean z^2 of %s is %s (95 %% interval "
             "%s to %s, expected 1).",
-            outside ? ", as far as so few people can tell" : "", people_of(job, c->n).text,
-            value.text, low.text, high.text);
+            outside ? ", as far as so few people can tell" : "", j.who, value.text, low.text,
+            high.text);
     return kn_report_note_add(
         ctx, r, &r->warnings, "calibration",
         wide   ? sure ? "The model is too sure of itself." : "The model may be too sure of itself."
         : sure ? "The model is not sure enough."
                : "The model may not be sure enough.",
         "Deviations of %s are %s than they should be: their mean z^2 is %s (95 %% interval %s to "
-        "%s, expected 1). %s",
-        people_of(job, c->n).text, wide ? "larger" : "smaller", value.text, low.text, high.text,
+        "%s, expected 1). %s %s",
+        j.who, wide ? "larger" : "smaller", value.text, low.text, high.text,
         wide ? "A z of 2 is less unusual here than it says, and too many people will look abnormal."
-             : "A z of 2 is more unusual here than it says, and abnormal people may be missed.");
+             : "A z of 2 is more unusual here than it says, and abnormal people may be missed.",
+        j.training ? "What to do: look for people of training whose data are odd, and fit without "
+                     "them."
+                   : "What to do: read people against controls of your own ('score --reference'), "
+                     "or, of another scanner, 'kronorm adapt' the model to it first.");
 }
 
 kn_status kn_summary_shift(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report *r = job->r;
-    const kn_report_calibration *c = judged(job);
+    const judged j = judge(job);
+    const kn_report_calibration *c = j.c;
     if (!c)
         return KN_OK;
     const kn_said mean = kn_said_signed(c->mean, 2), low = kn_said_signed(c->mean_low, 2),
@@ -94,53 +112,60 @@ kn_status kn_summary_shift(kn_ctx *ctx, const kn_report_job *job)
                                   "on average they lie %s the "
                                   "people of training, as after another scanner or another way of "
                                   "processing. Part of every "
-                                  "deviation may be this shift.",
-                                  people_of(job, c->n).text, mean.text, low.text, high.text,
+                                  "deviation may be this shift. What to do: compare how images "
+                                  "were made and processed; 'kronorm adapt' with healthy people of "
+                                  "a new site takes its shift out.",
+                                  j.who, mean.text, low.text, high.text,
                                   c->mean > 0 ? "above" : "below");
     return kn_report_note_add(
         ctx, r, &r->good, "shift", "",
         "There is no shift that matters%s: the mean z of %s is %s (95 %% interval "
         "%s to %s, expected 0).",
-        fabs(c->mean) > SHIFT ? ", as far as so few people can tell" : "",
-        people_of(job, c->n).text, mean.text, low.text, high.text);
+        fabs(c->mean) > SHIFT ? ", as far as so few people can tell" : "", j.who, mean.text,
+        low.text, high.text);
 }
 
 kn_status kn_summary_shape(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report *r = job->r;
-    const kn_report_calibration *c = judged(job);
-    bool off = false;
+    const judged j = judge(job);
+    const kn_report_calibration *c = j.c;
+    bool off = false, outside = false;
     if (!c || isnan(c->tenth_half[0]) || isnan(c->tenth_half[1]))
         return KN_OK;
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 2; k++) {
+        outside = outside || fabs(c->tenth[k] - 1) > TENTH_OFF;
         off = off || fabs(c->tenth[k] - 1) > fmax(TENTH_OFF, c->tenth_half[k]);
+    }
     const kn_said low = kn_said_fixed(10 * c->tenth[0], 1),
                   high = kn_said_fixed(10 * c->tenth[1], 1),
                   far = kn_said_percent(1 - c->coverage[KN_REPORT_COVERAGES - 1]);
     if (!off)
         return kn_report_note_add(
             ctx, r, &r->good, "shape", "",
-            "The tails are as long as they should be: %s %% of the z are in the lowest "
+            "The tails are as long as they should be%s: %s %% of the z are in the lowest "
             "tenth and %s %% in the highest (expected 10 %% each).",
-            low.text, high.text);
+            outside ? ", as far as so few people can tell" : "", low.text, high.text);
     const bool apart = (c->tenth[0] - 1) * (c->tenth[1] - 1) < 0;
     return kn_report_note_add(
         ctx, r, &r->warnings, "shape", "The z do not follow a normal law.",
         "Of the z of %s %s %% are in the lowest tenth and %s %% in the highest (expected 10 %% "
         "each), and "
-        "%s %% are beyond +-2.58 (expected 1 %%). %s",
-        people_of(job, c->n).text, low.text, high.text, far.text,
-        apart ? "They are lopsided: a z of -2 and one of +2 are not equally rare. See the "
-                "detrended QQ plot."
-              : "A centile read from a z is off where they bend away. See the detrended QQ plot.");
+        "%s %% are beyond 2.58 either way (expected 1 %%). %s What to do: see the detrended QQ "
+        "plot, and "
+        "go by p, which compares people with people, rather than by single z.",
+        j.who, low.text, high.text, far.text,
+        apart ? "They are lopsided: a z of -2 and one of +2 are not equally rare."
+              : "A centile read from a z is off where they bend away.");
 }
 
 kn_status kn_summary_msll(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report *r = job->r;
-    const bool model = job->m->kind == KN_MATERIAL_MODEL || job->m->kind == KN_MATERIAL_CHANGE;
+    const bool model =
+        job->m->kind == KN_MATERIAL_CHANGE || !scored_known(job) || isnan(r->responses.mean_MSLL);
     const double msll = model ? r->model.cv_msll : r->responses.mean_MSLL;
-    if (isnan(msll) || (!model && r->calibration[1].n < LEAST_PEOPLE))
+    if (isnan(msll))
         return KN_OK;
     const char *who = model ? "held-out people of training" : "the people scored";
     if (msll >= 0)
@@ -148,7 +173,9 @@ kn_status kn_summary_msll(kn_ctx *ctx, const kn_report_job *job)
             ctx, r, &r->warnings, "msll", "The covariates do not help here.",
             "Age, sex and the like predict %s no better than the mean and the spread of training "
             "do (mean "
-            "standardised log loss %s, below 0 where they help). z are then plain z-scores.",
+            "standardised log loss %s, below 0 where they help). z are then plain z-scores. What "
+            "to "
+            "do: try other covariates, or train on more people.",
             who, kn_said_signed(msll, 3).text);
     return kn_report_note_add(
         ctx, r, &r->good, "msll", "",
@@ -195,7 +222,8 @@ kn_status kn_summary_wiggly(kn_ctx *ctx, const kn_report_job *job)
         ctx, r, &r->warnings, "wiggly", "The curves may wiggle.",
         "%s %% of the signal changes over a length of only %s %s%s, so that neighbours in %s are "
         "told apart: "
-        "bends of the curves may be those of single people of training. Look at the curves.",
+        "bends of the curves may be those of single people of training. What to do: look at the "
+        "curves; where they bend for no reason, do not trust them there.",
         kn_said_percent(share).text, kn_said_fixed(m->length, 2).text,
         in_sd ? "standard deviations" : "of ", in_sd ? "" : m->length_units,
         in_sd ? "the covariates" : m->length_units);
@@ -214,18 +242,23 @@ kn_status kn_summary_abnormal(kn_ctx *ctx, const kn_report_job *job)
         return kn_report_note_add(
             ctx, r, &r->good, "abnormal", "",
             "As many people stand out as chance allows: %td of %td have a deviance with p "
-            "of .05 or less (%s to %s expected of healthy ones).",
+            "of .05 or less (%s to %s expected of normal people).",
             p->deviance_found, p->deviance_of, low.text, high.text);
     const bool many = found > p->deviance_expected_high;
+    char who[100];
+    name_people(job, p->deviance_of, false, who);
     return kn_report_note_add(ctx, r, &r->warnings, "abnormal",
                               many ? "More people stand out than expected."
                                    : "Fewer people stand out than expected.",
-                              "%td of %s have a deviance with p of .05 or less; of so many healthy "
+                              "%td of %s have a deviance with p of .05 or less; of so many normal "
                               "people %s to %s are expected. %s",
-                              p->deviance_found, people_of(job, p->deviance_of).text, low.text,
-                              high.text,
-                              many ? "Either they are not healthy, or the model does not fit them."
-                                   : "The model may be wider than these people need.");
+                              p->deviance_found, who, low.text, high.text,
+                              many ? "Either they are not healthy, or the model does not fit them. "
+                                     "What to do: name patients with 'score --label', and the page "
+                                     "compares them with the others; look at the first cards."
+                                   : "The model may be wider than these people need. What to do: "
+                                     "read them against controls of your own ('score "
+                                     "--reference').");
 }
 
 ptrdiff_t kn_summary_training(const kn_report_job *job)
@@ -234,17 +267,43 @@ ptrdiff_t kn_summary_training(const kn_report_job *job)
     return N > 0 ? (ptrdiff_t)N : 0;
 }
 
+/* The people that p are against, if they are some of those scored: "group=control". */
+static bool own_reference(const char *command, char out[256])
+{
+    return kn_command_option(command, "--reference", out, 256) && strcmp(out, "cv") != 0 &&
+           strcmp(out, "loo") != 0;
+}
+
 kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job)
 {
+    kn_status status;
     kn_report *r = job->r;
     const ptrdiff_t N = kn_summary_training(job);
-    const double rank_p = 1 / (double)(N + 1);
-    const double least = r->model.smallest_p > 0 ? r->model.smallest_p : rank_p;
-    if (N == 0 || N >= MANY)
-        return KN_OK;
-    return kn_report_note_add(
-        ctx, r, &r->warnings, "few", "The reference is small.",
-        "The model was trained on %td people. However unusual somebody is, his p cannot "
-        "be below %s, and one by rank not below %s.",
-        N, kn_said_p(least).text, kn_said_p(rank_p).text);
+    json_t *summary = NULL;
+    char reference[256], rank[80] = "";
+    KN_TRY(kn_json_parse(ctx, "summary.json", job->m->summary_json, &summary));
+    const double own = kn_json_number_at(summary, "abnormality.smallest_p");
+    if (own > 0 && own_reference(kn_json_text_at(summary, "command"), reference)) {
+        if (own * (MANY + 1) > 1)
+            KN_TRY(kn_report_note_add(
+                ctx, r, &r->warnings, "few", "The reference is small.",
+                "p are ranks among the people scored who are %.80s: however unusual somebody is, p "
+                "cannot be below %s. What to do: go by z and by the order of people, or read them "
+                "against training (score without --reference).",
+                reference, kn_said_p(own).text));
+    } else if (N > 0 && N < MANY) {
+        const double rank_p = 1 / (double)(N + 1);
+        const double least = r->model.smallest_p > 0 ? r->model.smallest_p : rank_p;
+        if (least < rank_p)
+            snprintf(rank, sizeof rank, ", and that of the deviance, which is a rank, not below %s",
+                     kn_said_p(rank_p).text);
+        KN_TRY(kn_report_note_add(
+            ctx, r, &r->warnings, "few", "The reference is small.",
+            "The model was trained on %td people: however unusual somebody is, p cannot be below "
+            "%s%s. What to do: go by z and by the order of people, or train on more.",
+            N, kn_said_p(least).text, rank));
+    }
+out:
+    json_decref(summary);
+    return status;
 }
