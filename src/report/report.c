@@ -82,6 +82,12 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
                                       .pending = &pending}};
     if (s.page)
         KN_TRY(kn_writer_check(ctx, s.page, &page.write));
+    if (strcmp(s.viewer, "niivue") == 0 && report->space.kind == KN_REPORT_TABLE_SPACE) {
+        status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                         "{viewer=niivue}: the responses have no places, expected voxels of a "
+                         "volume, or {surface}");
+        goto out;
+    }
     if (s.page && strcmp(s.viewer, "niivue") == 0) {
         KN_TRY(kn_niivue_read(ctx, &niivue));
         page.niivue = &niivue;

@@ -280,14 +280,14 @@ kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job)
     kn_report *r = job->r;
     const ptrdiff_t N = kn_summary_training(job);
     json_t *summary = NULL;
-    char reference[256], rank[80] = "";
+    char reference[256], rank[120] = "";
     KN_TRY(kn_json_parse(ctx, "summary.json", job->m->summary_json, &summary));
     const double own = kn_json_number_at(summary, "abnormality.smallest_p");
     if (own > 0 && own_reference(kn_json_text_at(summary, "command"), reference)) {
         if (own * (MANY + 1) > 1)
             KN_TRY(kn_report_note_add(
                 ctx, r, &r->warnings, "few", "The reference is small.",
-                "p are ranks among the people scored who are %.80s: however unusual somebody is, p "
+                "p are against the people scored who are %.80s: however unusual somebody is, p "
                 "cannot be below %s. What to do: go by z and by the order of people, or read them "
                 "against training (score without --reference).",
                 reference, kn_said_p(own).text));
