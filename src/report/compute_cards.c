@@ -22,8 +22,9 @@ static void say_who(kn_say *s, const kn_report *r, const kn_report_person *one)
             kn_say_words(s, "%s%s %s", said++ ? ", " : "", r->cohort.column[k].name,
                          one->covariate[k]);
     if (isfinite(one->interval)) {
+        kn_say_words(s, "Visits ");
         kn_say_figures(s, one->interval, 3);
-        kn_say_words(s, "%s%s between the visits", r->change.interval_units ? " of " : "",
+        kn_say_words(s, " apart%s%s", r->change.interval_units ? " in " : "",
                      r->change.interval_units ? r->change.interval_units : "");
         said++;
     }

@@ -119,8 +119,9 @@ static void calibration(kn_page *p)
     static const char *const titles[] = {"people",           "number",           "mean z",
                                          "mean z²",          "within 50&nbsp;%", "within 90&nbsp;%",
                                          "within 95&nbsp;%", "within 99&nbsp;%"};
-    static const char *const who[] = {"training, cross-validated", "scored, not labelled"};
     const kn_report_calibration *c = p->r->calibration;
+    const char *who[] = {"training, cross-validated",
+                         p->r->group.known ? "scored, not labelled" : "scored"};
     if (c[0].n + c[1].n == 0)
         return;
     kn_html_raw(p->h,

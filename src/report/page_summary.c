@@ -81,6 +81,14 @@ static void at_a_glance(kn_page *p)
     kn_html_raw(p->h, "</dl>\n");
 }
 
+static bool anybody(const kn_report *r)
+{
+    bool any = r->people.n > 0 || r->cohort.n_dropped > 0;
+    for (ptrdiff_t j = 0; j < r->cohort.n; j++)
+        any = any || r->cohort.column[j].training || r->cohort.column[j].scored;
+    return any;
+}
+
 void kn_page_summary(kn_page *p)
 {
     const kn_report *r = p->r;
@@ -109,7 +117,10 @@ void kn_page_summary(kn_page *p)
     }
     kn_html_raw(
         p->h,
-        r->stripped
+        !anybody(r) ? "<p class=\"personal\"><strong>Nobody's data.</strong> The model has nobody "
+                      "in it, and "
+                      "so has this page.</p>\n"
+        : r->stripped
             ? "<p class=\"personal\"><strong>Personal data.</strong> Ids were replaced by "
               "numbers, but the measurements of single people are still on this page: share it "
               "as you would share the table of participants.</p>\n"

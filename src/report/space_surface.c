@@ -185,8 +185,9 @@ static kn_status take_vertices(kn_ctx *ctx, const kn_report_job *job, const pair
     } else if (image && s->parts == 2) {
         KN_TRY(take_parts(ctx, s, files, of_voxel, space));
     } else if (vertices != n) {
-        status = kn_fail(ctx, KN_ERR_SHAPE, "%s: has %td vertices%s, the responses have %td",
-                         job->s->surface, vertices, space->meshes == 2 ? " in all" : "", n);
+        status = kn_fail(ctx, KN_ERR_SHAPE, "%s: has %td vertices%s, the responses have %td%s",
+                         job->s->surface, vertices, space->meshes == 2 ? " in all" : "", n,
+                         image ? "" : " (a table of regions needs {labels})");
     } else {
         for (ptrdiff_t k = 0, first = 0; k < space->meshes;
              first += space->mesh[k].surface.vertices, k++)

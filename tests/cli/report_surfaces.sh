@@ -24,7 +24,7 @@ both="--surface lh.gii,rh.gii"
 refused "labels of another atlas" \
     "lh.label.gii,rh.label.gii: none of its regions is a response: they are named as 'cuneus', responses as 'lh_a'" \
     report model.safetensors $both --labels lh.label.gii,rh.label.gii -o page.html
-refused "vertices of another surface" "lh.gii,rh.gii: has 7 vertices in all, the responses have 4" \
+refused "vertices of another surface" "lh.gii,rh.gii: has 7 vertices in all, the responses have 4 (a table of regions needs --labels)" \
     report model.safetensors $both -o page.html
 refused "sides that are turned" "rh.gii: is the right hemisphere, expected the left one first in --surface" \
     report model.safetensors --surface rh.gii,lh.gii -o page.html

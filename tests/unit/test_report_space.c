@@ -306,7 +306,8 @@ static void what_does_not_fit_is_a_sentence(void **state)
         "lh.label.gii,rh.label.gii: none of its regions is a response: they are named as 'cuneus', "
         "responses as 'a'");
     refuse_table("lh.gii,rh.gii.gz", NULL, NULL, KN_ERR_SHAPE,
-                 "lh.gii,rh.gii.gz: has 7 vertices in all, the responses have 2");
+                 "lh.gii,rh.gii.gz: has 7 vertices in all, the responses have 2 (a table of "
+                 "regions needs {labels})");
     refuse_table("lh.gii,rh.gii.gz", "rh.label.gii,lh.label.gii", NULL, KN_ERR_SHAPE,
                  "rh.label.gii: has labels of 3 vertices, its surface 4");
     refuse_table("lh.gii,rh.gii.gz", "lh.label.gii", NULL, KN_ERR_ARGUMENT,
