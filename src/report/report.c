@@ -69,9 +69,9 @@ static kn_status take_niivue(kn_ctx *ctx, const kn_report *r, kn_niivue *niivue,
         status = kn_niivue_read(ctx, niivue);
         page->niivue = niivue;
     } else if (r->space.kind == KN_REPORT_TABLE_SPACE) {
-        kn_log(ctx, KN_LOG_WARNING,
-               "{viewer=niivue}: there is nothing to turn, for the responses have no place in a "
-               "volume or on a {surface}; the page is made without NiiVue");
+        status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                         "{viewer=niivue}: the responses have no places, expected voxels of a "
+                         "volume, or {surface}");
     } else {
         kn_log(ctx, KN_LOG_WARNING,
                "{viewer=niivue}: there is nothing to turn, for no person has a card; the page is "
