@@ -75,12 +75,14 @@ static void strip_training(kn_plot *p, const kn_report_people *o, const row *w)
 static void strip_people(kn_plot *p, const kn_report *r, const row *w)
 {
     p->svg->many = r->people.n > KN_FIGURE_MARKS;
-    for (int labelled = 0; labelled < 2; labelled++)
+    for (int labelled = 0; labelled < 2; labelled++) {
+        kn_svg_group(p->svg, labelled ? "labelled" : "person");
         for (ptrdiff_t i = 0; i < r->people.n; i++)
             if (kn_figure_labelled(r, i) == labelled)
-                kn_svg_mark(p->svg, labelled ? "labelled" : "person",
-                            labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
+                kn_svg_mark(p->svg, NULL, labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
                             kn_plot_x(p, r->people.person[i].statistic), level(w, i), i);
+        kn_svg_group_end(p->svg);
+    }
     p->svg->many = false;
 }
 
@@ -206,11 +208,12 @@ static void burden_row(kn_plot *p, const kn_report *r, bool labelled, const row 
 {
     p->svg->many = r->people.n > KN_FIGURE_MARKS;
     const double median = kn_plot_x(p, r->group.share_median[labelled ? 0 : 1]);
+    kn_svg_group(p->svg, labelled ? "labelled" : "person");
     for (ptrdiff_t i = 0; i < r->people.n; i++)
         if (kn_figure_labelled(r, i) == labelled)
-            kn_svg_mark(p->svg, labelled ? "labelled" : "person",
-                        labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
+            kn_svg_mark(p->svg, NULL, labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
                         kn_plot_x(p, r->people.person[i].share), level(w, i), i);
+    kn_svg_group_end(p->svg);
     p->svg->many = false;
     if (isfinite(median))
         kn_svg_line(p->svg, "median", median, w->top + 6, median, w->bottom - 6);
