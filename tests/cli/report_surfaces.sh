@@ -42,6 +42,10 @@ check "... differs in its name alone" test "$(sed s/again.html/page.html/g again
 label rh.label.gii 3 '1 1 1' insula
 works "a region that the labels lack" report atlas.safetensors $both --labels lh.label.gii,rh.label.gii -o less.html
 check "... is counted" grep -q 'class="note">1 of 4 responses has no region on the surface and is not drawn there: rh_cuneus_thickness\.<' less.html
+cut -d, -f2- atlas.csv >nameless.csv
+works "a table without ids" fit -c nameless.csv -y nameless.csv --use age,sex,site --targets '?h_*' -o nameless.safetensors
+works "... whose model has no maps of people" report nameless.safetensors $both --labels lh.label.gii,rh.label.gii -o nameless.html
+check "... has none in the page" sh -c '! grep -q "class=\"thumbs\"" nameless.html'
 works "figures" report atlas.safetensors --figures figures
 check "... have the numbers of the bars" grep -q '^s.*,insula,insula,insula,thickness,' figures/regions-1.csv
 
