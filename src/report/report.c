@@ -98,9 +98,9 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
     KN_TRY(kn_pending_commit(ctx, &pending, &made));
     kn_info_give(info, &own, sizeof own);
 out:
+    kn_pending_clear(&pending); /* before a folder that was made for them can go */
     if (status != KN_OK)
         kn_made_remove(&made);
-    kn_pending_clear(&pending);
     kn_made_clear(&made);
     kn_niivue_clear(&niivue);
     kn_arena_clear(&arena);
