@@ -83,16 +83,16 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
                                       .n_inputs = inputs.n,
                                       .made = &made,
                                       .pending = &pending}};
+    if (s.figures) /* the page may be in it */
+        KN_TRY(kn_made_folder(ctx, &made, s.figures));
     if (s.page)
         KN_TRY(kn_writer_check(ctx, s.page, &page.write));
     if (s.page && strcmp(s.viewer, "niivue") == 0) {
         KN_TRY(kn_niivue_read(ctx, &niivue));
         page.niivue = &niivue;
     }
-    if (s.figures) {
-        KN_TRY(kn_made_folder(ctx, &made, s.figures));
+    if (s.figures)
         KN_TRY(kn_figures_write(ctx, report, s.figures, &page.write, &own.figures));
-    }
     if (s.page)
         KN_TRY(kn_page_write(ctx, report, s.page, &page, &own.cards, &own.bytes));
     KN_TRY(kn_pending_commit(ctx, &pending, &made));
