@@ -26,7 +26,7 @@ refused "labels of another atlas" \
     report model.safetensors $both --labels lh.label.gii,rh.label.gii -o page.html
 refused "vertices of another surface" "lh.gii,rh.gii: has 7 vertices in all, the responses have 4 (a table of regions needs --labels)" \
     report model.safetensors $both -o page.html
-refused "sides that are turned" "rh.gii: is the right hemisphere, expected the left one first in --surface" \
+refused "sides that are turned" "rh.gii: is the right hemisphere, expected the left one first in --surface, then the right one" \
     report model.safetensors --surface rh.gii,lh.gii -o page.html
 misused "labels without a surface" ": --labels needs --surface: what it is of" \
     report model.safetensors --labels lh.label.gii,rh.label.gii -o page.html
