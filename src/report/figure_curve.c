@@ -80,7 +80,7 @@ static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curve
     for (ptrdiff_t i = 0; many && i < t->n; i++)
         kn_density_take(&d, kn_plot_x(p, t->x[i]), kn_plot_y(p, t->value[i]));
     if (many)
-        kn_density_draw(p->svg, &d);
+        kn_density_draw(p->svg, &d, NULL);
     for (ptrdiff_t c = -1; c < curves && !many; c++) {
         kn_svg_pen(p->svg, class_of("dots", c, class));
         for (ptrdiff_t i = 0; i < t->n; i++)
@@ -92,11 +92,16 @@ static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curve
 
 static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *s)
 {
+    kn_density d = {.most = 0};
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        if (!kn_figure_marked(r, i))
+            kn_density_take(&d, kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]));
+    kn_density_draw(p->svg, &d, "scored");
     p->svg->many = s->n > KN_FIGURE_MARKS;
     for (int labelled = 0; labelled < 2; labelled++)
         for (ptrdiff_t i = 0; i < s->n; i++) {
             char class[32];
-            if (kn_figure_labelled(r, i) == labelled)
+            if (kn_figure_labelled(r, i) == labelled && kn_figure_marked(r, i))
                 kn_svg_mark(p->svg, labelled ? "labelled" : class_of("person", s->curve[i], class),
                             labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE, kn_plot_x(p, s->x[i]),
                             kn_plot_y(p, s->value[i]), i);
@@ -203,6 +208,8 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         "People (%td of training, %td scored) stand where their z puts them at the covariates "
         "of their curve, not at what was measured.",
         known(&s->training), known(&s->scored));
+    if (known(&s->scored) > 0)
+        kn_figure_marked_words(r, out);
 }
 
 static kn_status write_curves(kn_ctx *ctx, const kn_report_shown *s, kn_table_writer *csv)
