@@ -249,7 +249,7 @@ static kn_status scored(kn_ctx *ctx, pass *w)
             w->normal++;
             sums_add(&w->normals, w->z, m->T, threshold);
         }
-        if (w->groups)
+        if (w->groups && r->people.person[i].label >= 0)
             sums_add(r->people.person[i].label == 1 ? &w->labelled : &w->others, w->z, m->T,
                      threshold);
         KN_TRY(keep_map(ctx, r, i, w->z, m->T));
@@ -288,7 +288,8 @@ static bool has_groups(const kn_report_job *job)
     bool some[2] = {false, false};
     const kn_report_people *p = &job->r->people;
     for (ptrdiff_t i = 0; i < job->m->n && p->person && i < p->n; i++)
-        some[p->person[i].label == 1] = true;
+        if (p->person[i].label >= 0)
+            some[p->person[i].label == 1] = true;
     return some[0] && some[1];
 }
 
@@ -304,7 +305,8 @@ kn_status kn_compute_maps(kn_ctx *ctx, const kn_report_job *job)
         KN_TRY(sums_new(ctx, T, &w.labelled));
         KN_TRY(sums_new(ctx, T, &w.others));
     }
-    KN_TRY(choose_thumbs(ctx, r));
+    if (job->m->dir || job->m->has_training_z)
+        KN_TRY(choose_thumbs(ctx, r));
     KN_TRY(scored(ctx, &w));
     KN_TRY(training(ctx, &w));
     if (w.normal > 0 || r->zhist_training.n > 0)

@@ -2,7 +2,9 @@
  * [METHOD 11a]
  *
  *     R2, MSLL   of the people scored, where the folder has them; else R2 = 1 - noise/variance, of
- *                the model, no less than 0
+ *                the model, no less than 0, if its noise is what held-out people show (METHOD 1d):
+ *                of iso and MT-Kronprod most of what is not explained is in the variance of the
+ *                mean, and STGPR has the noise of its likelihood
  *     limits     chi^2_m/m of a mean z^2, 1/m = 1/n + 1/N: training does not know its noise exactly
  *
  * Shown with curves: those that {show} names, else the best predicted, in images KN_REPORT_SHOWN
@@ -54,14 +56,16 @@ static kn_status copied(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t
     return status;
 }
 
-/* What the model explains of each response in training: 1 - noise/variance, no less than 0. */
+/* What the model explains of each response in training: 1 - noise/variance, no less than 0. Where
+ * there is a slope of held-out people, the noise is theirs too. */
 static kn_status explained(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
     const kn_material *m = job->m;
     const ptrdiff_t *kept = NULL;
     double *noise = NULL;
-    if (!m->model || !m->y_sd)
+    job->r->responses.R2 = NULL;
+    if (!m->model || !m->y_sd || !kn_model_array(m->model, "slope").data)
         return KN_OK;
     const double all = kn_model_number(m->model, "n_responses");
     if (kn_model_kept(m->model, &kept) != m->T || !(all >= (double)m->T))
@@ -71,6 +75,7 @@ static kn_status explained(kn_ctx *ctx, const kn_report_job *job)
     KN_TRY(kn_arena_d(ctx, &job->r->arena, m->T, &job->r->responses.R2));
     for (ptrdiff_t j = 0; j < m->T; j++)
         job->r->responses.R2[j] = fmax(1 - noise[kept[j]] / (m->y_sd[j] * m->y_sd[j]), 0);
+    job->r->responses.R2_of_model = true;
 out:
     kn_free(noise);
     return status;
@@ -154,6 +159,8 @@ static kn_status ranked(kn_ctx *ctx, const kn_report_responses *r, rank **out, p
 static kn_status best(kn_ctx *ctx, kn_report *r, const rank *by, ptrdiff_t n)
 {
     kn_report_responses *to = &r->responses;
+    if (!to->MSLL && !to->R2) /* as they come: none is known to be better */
+        n = 0;
     to->n_best = n < BEST ? n : BEST;
     kn_status status = kn_arena_i(ctx, &r->arena, to->n_best, &to->best);
     for (ptrdiff_t k = 0; status == KN_OK && k < to->n_best; k++)

@@ -95,11 +95,10 @@ kn_status kn_people_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bool siz
     return KN_OK;
 }
 
-void kn_people_count(kn_report *r, ptrdiff_t reference_n)
+void kn_people_count(kn_report *r, double rate)
 {
     static const double ALPHA = 0.05;
     kn_report_people *people = &r->people;
-    double n = (double)reference_n + 1; /* ranks: p is a multiple of 1/n */
     people->deviance_found = people->deviance_of = 0;
     for (ptrdiff_t i = 0; i < people->n; i++) {
         const kn_report_person *one = &people->person[i];
@@ -108,7 +107,7 @@ void kn_people_count(kn_report *r, ptrdiff_t reference_n)
         people->deviance_of++;
         people->deviance_found += one->deviance_p <= ALPHA;
     }
-    kn_laws_binomial_range(people->deviance_of, floor(ALPHA * n + 1e-9) / n,
+    kn_laws_binomial_range(people->deviance_of, rate > 0 ? rate : NAN,
                            &people->deviance_expected_low, &people->deviance_expected_high);
 }
 
