@@ -266,6 +266,7 @@ static kn_status scored(kn_ctx *ctx, pass *w)
             sums_add(r->people.person[i].label == 1 ? &w->labelled : &w->others, w->z, m->T,
                      threshold);
         KN_TRY(keep_map(ctx, r, i, w->z, m->T));
+        kn_tell(ctx, "maps", i + 1, m->n, NAN);
     }
 out:
     return status;
@@ -289,6 +290,7 @@ static kn_status training(kn_ctx *ctx, pass *w)
             sums_add(&w->normals, w->z, m->T, INFINITY);
         if (shown)
             KN_TRY(keep_map(ctx, r, i, w->z, m->T));
+        kn_tell(ctx, "maps of training", i + 1, m->N, NAN);
     }
 out:
     return status;
