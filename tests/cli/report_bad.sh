@@ -93,7 +93,7 @@ bad "z of other responses" "bad/z.csv: column 2 is 'r2', expected 'r1' as the mo
 bad "z of fewer responses" "bad: z maps of 3 responses, expected 4 as the model has" scored \
     'cut -d, -f1-4 z.csv >s; mv s z.csv'
 bad "z that are no numbers" "bad/z.csv line 3: r1 is 'zero', expected a number" scored 'sed -i "3s/,[^,]*/,zero/" z.csv'
-bad "no z" "bad: there are no z maps, expected a folder of score" scored 'rm z.csv'
+bad "no z" "bad: there are no z maps, expected a folder of score that has them (--write z)" scored 'rm z.csv'
 bad "no verdicts" "bad/abnormality.tsv: cannot be opened: no such file or directory" scored 'rm abnormality.tsv'
 bad "no covariates" "bad/people.tsv: no column 'age' which the model has; the closest are label, why, status, family, participant_id" \
     scored 'sed -i "1s/age/x_____________/" people.tsv'

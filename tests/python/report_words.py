@@ -61,7 +61,7 @@ def write(path, table, columns):
 
 def least_p_is_said(what, page, least):
     """No p of the page is below the one that the warning names, and it is the one of the reference."""
-    said = re.search(r"p cannot be below (\.\d+)", page.warned["few"])
+    said = re.search(r"p cannot be below (0\.\d+)", page.warned["few"])
     check(f"{what}: the least p", said and abs(float(said[1]) / least - 1) < 0.06, page.warned["few"])
     check(f"{what}: ... and nobody has less", all(p["p"] is None or p["p"] >= least * (1 - 1e-6) for p in page.json["people"]))
 
@@ -93,7 +93,7 @@ expected_range_is_said("training", page, math.floor(0.05 * (N + 1)) / (N + 1))
 check("training: of whom it is told", f"the {len(normal)} people without the label" in page.good["calibration"], page.good)
 for who, words in page.cards.items():
     p = float(judged[who]["p_upper"])
-    said = re.search(r"More extreme than (at least )?([\d.]+) % of people like those of training by the largest \|z\| \(p ([<=]) (\.\d+)", words)
+    said = re.search(r"More extreme than (at least )?([\d.]+) % of people like those of training by the largest \|z\| \(p ([<=]) (0\.\d+)", words)
     check(f"training: {who} has the p of the table", said and
           ((said[3] == "<") == (judged[who]["p_note"] == "bound") == bool(said[1])) and
           abs(float(said[4]) - p) <= (0.1 if said[3] == "<" else 0.051) * p + 1e-9, words)
@@ -102,7 +102,7 @@ for who, words in page.cards.items():
     share = 100 * (int(judged[who]["negative"]) + int(judged[who]["positive"])) / int(judged[who]["n_responses"])
     check(f"training: {who} has that share", f"in {share:.1f} % of responses (5.0 % expected)" in words, words)
     q = float(judged[who]["deviance_p"])
-    said = re.search(r"The whole map at once: p = (\.\d+|1\.0)", words)
+    said = re.search(r"The whole map at once: p = (0\.\d+|1\.0)", words)
     check(f"training: {who} has the deviance of the table", said and abs(float(said[1]) / q - 1) <= 0.051, words)
 order = [p["id"] for p in page.json["people"]]
 asked = ["sub-0068", "sub-0001", "sub-0022", "sub-0001"]
