@@ -90,14 +90,19 @@ static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curve
     }
 }
 
-static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *s)
+/* Those of them who are no marks, below the lines. */
+static void draw_crowd(kn_plot *p, const kn_report *r, const kn_report_points *s)
 {
     kn_density d = {.most = 0};
     for (ptrdiff_t i = 0; i < s->n; i++)
         if (!kn_figure_marked(r, i))
             kn_density_take(&d, kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]));
     kn_density_draw(p->svg, &d, "scored");
-    p->svg->many = s->n > KN_FIGURE_MARKS;
+}
+
+static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *s)
+{
+    p->svg->many = kn_figure_many(s->n);
     for (int labelled = 0; labelled < 2; labelled++)
         for (ptrdiff_t i = 0; i < s->n; i++) {
             char class[32];
@@ -106,7 +111,7 @@ static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *
                             labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE, kn_plot_x(p, s->x[i]),
                             kn_plot_y(p, s->value[i]), i);
         }
-    p->svg->many = false;
+    p->svg->many = 0;
 }
 
 static ptrdiff_t drawn(const kn_report *r, const kn_report_points *s, bool labelled)
@@ -182,6 +187,7 @@ static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_sv
     for (ptrdiff_t c = 0; c < curves; c++)
         draw_band(&p, &s->curve[c], MEDIAN, c); /* the others' would hide each other */
     draw_training(&p, &s->training, curves);
+    draw_crowd(&p, r, &s->scored);
     for (ptrdiff_t c = 0; c < curves; c++)
         draw_lines(&p, &s->curve[c], c);
     draw_scored(&p, r, &s->scored);
