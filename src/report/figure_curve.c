@@ -90,15 +90,20 @@ static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curve
     }
 }
 
-/* By curve, -1 without one; those with the label last. */
-static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *s)
+/* Those of them who are no marks, below the lines. */
+static void draw_crowd(kn_plot *p, const kn_report *r, const kn_report_points *s)
 {
     kn_density d = {.most = 0};
     for (ptrdiff_t i = 0; i < s->n; i++)
         if (!kn_figure_marked(r, i))
             kn_density_take(&d, kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]));
     kn_density_draw(p->svg, &d, "scored");
-    p->svg->many = s->n > KN_FIGURE_MARKS;
+}
+
+/* By curve, -1 without one; those with the label last. */
+static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *s)
+{
+    p->svg->many = kn_figure_many(s->n);
     for (int c = -1; c <= LABELLED; c++) { /* a class for each group, not for each of many people */
         char class[32];
         kn_svg_group(p->svg, c == LABELLED ? "labelled" : class_of("person", c, class));
@@ -108,7 +113,7 @@ static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *
                             kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]), i);
         kn_svg_group_end(p->svg);
     }
-    p->svg->many = false;
+    p->svg->many = 0;
 }
 
 static ptrdiff_t drawn(const kn_report *r, const kn_report_points *s, bool labelled)
@@ -184,6 +189,7 @@ static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_sv
     for (ptrdiff_t c = 0; c < curves; c++)
         draw_band(&p, &s->curve[c], MEDIAN, c); /* the others' would hide each other */
     draw_training(&p, &s->training, curves);
+    draw_crowd(&p, r, &s->scored);
     for (ptrdiff_t c = 0; c < curves; c++)
         draw_lines(&p, &s->curve[c], c);
     draw_scored(&p, r, &s->scored);

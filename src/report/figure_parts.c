@@ -27,6 +27,11 @@ bool kn_figure_labelled(const kn_report *r, ptrdiff_t person)
     return person < r->people.n && r->people.person[person].label == 1;
 }
 
+int kn_figure_many(ptrdiff_t people)
+{
+    return (people > KN_FIGURE_MARKS) + (people > KN_FIGURE_DOTS);
+}
+
 /* Whoever has a card is: the reader goes from one to the other. */
 bool kn_figure_marked(const kn_report *r, ptrdiff_t person)
 {

@@ -53,6 +53,9 @@ const char *kn_figure_response(const kn_report *r, ptrdiff_t response,
 /* Is he labelled? Nobody is where there is no label. */
 bool kn_figure_labelled(const kn_report *r, ptrdiff_t person);
 
+/* Of marks, for svg->many. */
+int kn_figure_many(ptrdiff_t people);
+
 /* Is he a mark that can be found, or one of a density? */
 bool kn_figure_marked(const kn_report *r, ptrdiff_t person);
 /* Said in captions where not everybody is a mark. */

@@ -79,7 +79,7 @@ static void strip_people(kn_plot *p, const kn_report *r, const row *w)
         if (!kn_figure_marked(r, i))
             kn_density_take(&d, kn_plot_x(p, r->people.person[i].statistic), level(w, i));
     kn_density_draw(p->svg, &d, "scored");
-    p->svg->many = r->people.n > KN_FIGURE_MARKS;
+    p->svg->many = kn_figure_many(r->people.n);
     for (int labelled = 0; labelled < 2; labelled++) {
         kn_svg_group(p->svg, labelled ? "labelled" : "person");
         for (ptrdiff_t i = 0; i < r->people.n; i++)
@@ -88,7 +88,7 @@ static void strip_people(kn_plot *p, const kn_report *r, const row *w)
                             kn_plot_x(p, r->people.person[i].statistic), level(w, i), i);
         kn_svg_group_end(p->svg);
     }
-    p->svg->many = false;
+    p->svg->many = 0;
 }
 
 static ptrdiff_t labelled_of(const kn_report *r)
@@ -218,14 +218,14 @@ static void burden_row(kn_plot *p, const kn_report *r, bool labelled, const row 
         if (kn_figure_labelled(r, i) == labelled && !kn_figure_marked(r, i))
             kn_density_take(&d, kn_plot_x(p, r->people.person[i].share), level(w, i));
     kn_density_draw(p->svg, &d, "scored");
-    p->svg->many = r->people.n > KN_FIGURE_MARKS;
+    p->svg->many = kn_figure_many(r->people.n);
     kn_svg_group(p->svg, labelled ? "labelled" : "person");
     for (ptrdiff_t i = 0; i < r->people.n; i++)
         if (kn_figure_labelled(r, i) == labelled && kn_figure_marked(r, i))
             kn_svg_mark(p->svg, NULL, labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
                         kn_plot_x(p, r->people.person[i].share), level(w, i), i);
     kn_svg_group_end(p->svg);
-    p->svg->many = false;
+    p->svg->many = 0;
     if (isfinite(median))
         kn_svg_line(p->svg, "median", median, w->top + 6, median, w->bottom - 6);
     name_row(p->svg, w, burden_of(r, labelled));

@@ -9,7 +9,7 @@
 
 typedef struct kn_svg {
     kn_html *out; /* lent */
-    bool many;    /* marks are smaller: there are many of them */
+    int many;     /* marks are smaller: 1, there are many of them; 2, very many */
     struct {      /* a path that is being drawn */
         const char *class;
         bool begun, down;
