@@ -46,7 +46,11 @@ static whom people_of(const kn_report_job *job, ptrdiff_t n)
         labels = labels || job->r->people.person[i].label == 1;
         training = training || job->r->people.person[i].training;
     }
-    snprintf(w.text, sizeof w.text, "the %td %s%s", n, n == 1 ? "person" : "people",
+    const bool groups = job->m->kind == KN_MATERIAL_MODEL && job->m->units < job->m->N;
+    snprintf(w.text, sizeof w.text, "the %td %s%s", n,
+             groups   ? "groups"
+             : n == 1 ? "person"
+                      : "people",
              job->m->kind == KN_MATERIAL_MODEL ? " of training (each held out in turn)"
              : labels && training              ? " neither labelled nor of training"
              : labels                          ? " without the label"
@@ -246,6 +250,14 @@ ptrdiff_t kn_summary_training(const kn_report_job *job)
     return N > 0 ? (ptrdiff_t)N : 0;
 }
 
+kn_status kn_summary_training_words(kn_ctx *ctx, const kn_report_job *job, const char **out)
+{
+    const ptrdiff_t N = kn_summary_training(job), units = job->m->units;
+    if (units > 0 && units < N)
+        return kn_arena_print(ctx, &job->r->arena, out, "%td maps in %td groups", N, units);
+    return kn_arena_print(ctx, &job->r->arena, out, "%td %s", N, N == 1 ? "person" : "people");
+}
+
 /* Whom p are by, in a sentence. */
 static kn_status reference_words(kn_ctx *ctx, const kn_report_job *job, const char **out)
 {
@@ -262,8 +274,9 @@ static kn_status reference_words(kn_ctx *ctx, const kn_report_job *job, const ch
                               n);
     if (p->compared_among_them)
         return kn_arena_print(ctx, arena, out, "People are compared with %td of the folder", n);
-    return kn_arena_print(ctx, arena, out, "The model was trained on %td people",
-                          kn_summary_training(job));
+    kn_status status = kn_summary_training_words(ctx, job, out);
+    return status == KN_OK ? kn_arena_print(ctx, arena, out, "The model was trained on %s", *out)
+                           : status;
 }
 
 kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job)

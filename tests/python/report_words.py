@@ -171,6 +171,26 @@ page = Page("given.safetensors", "--scored", "by_given")
 check("a model without people: nobody can be recognised", "training" not in page.good)
 least_p_is_said("a model without people", page, 1 / (2 * (N + 1)))
 
+# ---- rows that share noise ---------------------------------------------------------------------------
+families = [{**r, "family": f"f{i // 2}"} for i, r in enumerate(rows("s/train_participants.tsv"))]
+write("families.tsv", families, families[0])
+run("fit", "-c", "families.tsv", "-y", "s/train_regions.csv", "--use", "age,sex,site", "--group", "family", "-o", "groups.safetensors")
+page = Page("groups.safetensors")
+h = page.json["zhist"]["training"]
+pairs = [[sum(h[k][i:i + 2]) for k in ("sum", "sum2", "responses")] for i in range(0, N, 2)]
+x2 = [s[1] / s[2] for s in pairs]
+half = stats.t.ppf(0.975, len(x2) - 1) * stats.tstd(x2) / math.sqrt(len(x2))
+c = page.json["calibration"]["training"]
+check("groups: each counts once", c["n"] == N // 2 and abs(c["z2_high"] - c["z2_low"] - 2 * half) < 1e-9, c["n"])
+check("groups: how many there are is said", f"{N} maps in {N // 2} groups" in page.json["summary"]["sentence"] and
+      f"the {N // 2} groups of training" in {**page.good, **page.warned}["calibration"], page.good)
+run("score", "groups.safetensors", *test, "-o", "by_groups")
+page = Page("groups.safetensors", "--scored", "by_groups")
+c, h = page.json["calibration"]["scored"], page.json["zhist"]["scored"]
+x = [a / b for a, b in zip(h["sum"], h["responses"])]
+half = stats.t.ppf(0.975, len(x) - 1) * stats.tstd(x) / math.sqrt(len(x)) * math.sqrt(1 + len(x) / (N // 2))
+check("groups: training is a sample of groups", abs(c["mean_high"] - c["mean_low"] - 2 * half) < 1e-9, (c, half))
+
 # ---- what models explain -----------------------------------------------------------------------------
 for method, held_out in ((["--noise", "iso"], False), (["--method", "kronprod"], False), (["--method", "stgpr"], False), ([], True)):
     run("fit", *train, *method, "--force", "-o", "by.safetensors")
