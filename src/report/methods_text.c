@@ -334,9 +334,9 @@ static void say_group(kn_methods *m)
     ptrdiff_t tested = 0; /* who is alone, or all the same, has no t */
     if (!g->known)
         return;
-    kn_say_words(&m->say, " %td labelled %s%s%s%s compared with %td %s.", g->labelled,
-                 g->labelled == 1 ? "person" : "people", g->label ? " (" : "",
-                 g->label ? g->label : "",
+    kn_say_words(&m->say, "%s%td labelled %s%s%s%s compared with %td %s.",
+                 m->say.used > 0 ? " " : "", g->labelled, g->labelled == 1 ? "person" : "people",
+                 g->label ? " (" : "", g->label ? g->label : "",
                  g->label && g->labelled == 1 ? ") was"
                  : g->label                   ? ") were"
                  : g->labelled == 1           ? " was"

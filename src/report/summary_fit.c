@@ -23,7 +23,7 @@ enum { LEAST_PEOPLE = 10, MANY = 100 };
 static const double Z2_OFF = 0.1, SHIFT = 0.05, TENTH_OFF = 0.1, WIGGLY_LENGTH = 0.2,
                     WIGGLY_SHARE = 0.05;
 /* What is off by so much would be a warning, if there were evidence of it. */
-static const char UNSURE[] = ", as far as so few people can tell";
+static const char UNSURE[] = ", as far as these people can tell";
 
 /* Of those whom the page is about: the people scored; of a model alone those of training. */
 static const kn_report_calibration *judged(const kn_report_job *job)

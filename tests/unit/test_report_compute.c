@@ -282,6 +282,13 @@ static void few_people_have_no_band(void **state)
     assert_true(isfinite(w.r.calibration[1].mean_low));
     assert_null(warned(&w, "shape"));
     end(&w);
+    draw(&rng, 14, z); /* enough for the bars, not for the tails of the worm */
+    begin(&w);
+    count(&w, 14, z);
+    compute(&w);
+    assert_true(isfinite(w.r.calibration[1].pit_low) && isnan(w.r.calibration[1].worm_low[30]));
+    assert_true(isfinite(w.r.calibration[1].worm[30]));
+    end(&w);
 }
 
 /* ---- warnings ----------------------------------------------------------------------------------
