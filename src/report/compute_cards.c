@@ -22,8 +22,9 @@ static void say_who(kn_say *s, const kn_report *r, const kn_report_person *one)
             kn_say_words(s, "%s%s %s", said++ ? ", " : "", r->cohort.column[k].name,
                          one->covariate[k]);
     if (isfinite(one->interval)) {
+        kn_say_words(s, "Visits ");
         kn_say_figures(s, one->interval, 3);
-        kn_say_words(s, "%s%s between the visits", r->change.interval_units ? " of " : "",
+        kn_say_words(s, " apart%s%s", r->change.interval_units ? " in " : "",
                      r->change.interval_units ? r->change.interval_units : "");
         said++;
     }
@@ -38,7 +39,7 @@ static void say_who(kn_say *s, const kn_report *r, const kn_report_person *one)
         kn_say_words(s, ". ");
 }
 
-/* "More extreme than 98.7 % of people like those of training by the largest |z| (p = .013); .." */
+/* "More extreme than 98.7 % of people like those of training by the largest |z| (p = 0.013); .." */
 static void say_rarity(kn_say *s, const kn_report *r, const kn_report_person *one)
 {
     const char *whom = r->people.compared ? r->people.compared : "the reference";
@@ -165,6 +166,7 @@ static kn_status fill_card(kn_ctx *ctx, const kn_report_job *job, kn_clusters *c
         KN_TRY(kn_clusters_find(ctx, clusters, z, KN_REPORT_CLUSTER, &list));
         card->clusters = list.n;
         card->clusters_found = list.found;
+        card->clusters_single = list.singles;
     } else {
         find_tops(z, job->m->T, card);
     }

@@ -303,7 +303,8 @@ kn_status kn_compute_maps(kn_ctx *ctx, const kn_report_job *job)
         KN_TRY(sums_new(ctx, T, &w.labelled));
         KN_TRY(sums_new(ctx, T, &w.others));
     }
-    KN_TRY(choose_thumbs(ctx, r));
+    if (job->m->dir || job->m->has_training_z)
+        KN_TRY(choose_thumbs(ctx, r));
     KN_TRY(scored(ctx, &w));
     KN_TRY(training(ctx, &w));
     if (w.normal > 0 || r->zhist_training.n > 0)

@@ -195,6 +195,18 @@ static const char *const *persons_of(const kn_material *m)
     return m->kind == KN_MATERIAL_CHANGE ? kn_material_texts(m, "person") : NULL;
 }
 
+/* "person-" with as many hyphens as it takes to be nobody's id. */
+static kn_status choose_alias(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
+{
+    static const char most[] = "person----------------------------------------";
+    const kn_material *m = job->m;
+    ptrdiff_t hyphens = kn_strip_hyphens(name, job->r->people.n, 0);
+    hyphens = kn_strip_hyphens(m->training_id, m->N, hyphens);
+    hyphens = kn_strip_hyphens(m->dropped_id, m->n_dropped, hyphens);
+    return kn_arena_print(ctx, &job->r->arena, &job->r->alias, "%.*s",
+                          (int)(sizeof "person" + (size_t)hyphens), most);
+}
+
 /* person-1 ..; of change "person-1 ses-1 to ses-2". */
 static kn_status strip_names(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
@@ -203,14 +215,15 @@ static kn_status strip_names(kn_ctx *ctx, const kn_report_job *job, const char *
     const char *const *person = persons_of(job->m);
     ptrdiff_t *number = NULL;
     KN_TRY(kn_alloc_i(ctx, r->people.n, &number));
+    KN_TRY(choose_alias(ctx, job, person ? person : name));
     KN_TRY(kn_strip_numbers(ctx, person ? person : name, r->people.n, number));
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
         kn_report_person *one = &r->people.person[i];
         if (one->visit1 && one->visit2)
-            KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "person-%td %s to %s", number[i],
+            KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "%s%td %s to %s", r->alias, number[i],
                                   one->visit1, one->visit2));
         else
-            KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "person-%td", number[i]));
+            KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "%s%td", r->alias, number[i]));
     }
 out:
     kn_free(number);

@@ -26,6 +26,42 @@ static void clean_notes(sweep *s, kn_report_notes *notes)
     }
 }
 
+/* Texts of files: an id that is a number may as well be a site or an age there, and stays. */
+static void clean_list(sweep *s, const char *const *text, ptrdiff_t n)
+{
+    const char **own = (const char **)(uintptr_t)text; /* in the arena of the report */
+    for (ptrdiff_t k = 0; own && k < n; k++)
+        clean(s, &own[k], true);
+}
+
+/* Levels: a family, or a scanner of one's own, may be called by somebody's id. */
+static void clean_levels(sweep *s)
+{
+    kn_report *r = s->r;
+    for (ptrdiff_t k = 0; k < r->cohort.n; k++)
+        clean_list(s, r->cohort.column[k].level, r->cohort.column[k].levels);
+    for (ptrdiff_t k = 0; k < r->curves.n; k++)
+        for (ptrdiff_t c = 0; c < r->curves.shown[k].curves; c++) {
+            clean(s, &r->curves.shown[k].curve[c].label, true);
+            clean(s, &r->curves.shown[k].curve[c].level, true);
+        }
+    clean(s, &r->group.label, true);
+    clean(s, &r->change.reference, true);
+}
+
+static void clean_people(sweep *s)
+{
+    kn_report *r = s->r;
+    for (ptrdiff_t i = 0; i < r->people.n; i++) {
+        kn_report_person *one = &r->people.person[i];
+        clean_list(s, one->covariate, r->cohort.n);
+        clean(s, &one->id, true); /* that of a pair has its visits */
+        clean(s, &one->visit1, true);
+        clean(s, &one->visit2, true);
+        clean(s, &one->note, true);
+    }
+}
+
 /* Who was dropped comes after who is there. */
 static kn_status clean_dropped(sweep *s, ptrdiff_t people)
 {
@@ -37,7 +73,7 @@ static kn_status clean_dropped(sweep *s, ptrdiff_t people)
     KN_TRY(kn_arena_alloc(s->ctx, &r->arena, c->n_dropped, sizeof(char *), &whys));
     const char **id = ids, **why = whys;
     for (ptrdiff_t i = 0; i < c->n_dropped; i++) {
-        KN_TRY(kn_arena_print(s->ctx, &r->arena, &id[i], "person-%td", people + i + 1));
+        KN_TRY(kn_arena_print(s->ctx, &r->arena, &id[i], "%s%td", r->alias, people + i + 1));
         why[i] = c->dropped_why[i];
         clean(s, &why[i], false);
     }
@@ -103,8 +139,10 @@ kn_status kn_compute_strip(kn_ctx *ctx, const kn_report_job *job)
         return KN_OK;
     KN_TRY(kn_alloc(ctx, r->people.n + job->m->N + job->m->n_dropped, sizeof(kn_alias), &memory));
     KN_TRY(list_aliases(ctx, job, memory, &n));
-    KN_TRY(kn_stripper_new(ctx, memory, n, &s.stripper));
+    KN_TRY(kn_stripper_new(ctx, memory, n, r->alias, &s.stripper));
     KN_TRY(clean_dropped(&s, r->people.n));
+    clean_levels(&s);
+    clean_people(&s);
     clean_texts(&s);
     status = s.status;
 out:

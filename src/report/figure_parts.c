@@ -169,3 +169,13 @@ kn_status kn_figure_row(kn_ctx *ctx, kn_table_writer *csv, const char *const *te
 out:
     return status;
 }
+
+const char *kn_figure_response(const kn_report *r, ptrdiff_t response,
+                               char room[KN_FIGURE_RESPONSE])
+{
+    const char *name = r->responses.name[response];
+    if (r->space.kind != KN_REPORT_VOLUME || strlen(name) > KN_FIGURE_RESPONSE - sizeof "voxel ")
+        return name;
+    snprintf(room, KN_FIGURE_RESPONSE, "voxel %s", name);
+    return room;
+}

@@ -44,6 +44,11 @@ void kn_histogram_draw(kn_plot *p, const kn_histogram *h, const char *class);
 /* A place between 0 and 1 for the i-th of a row of points, spread evenly however many there are. */
 double kn_figure_spread(ptrdiff_t i);
 
+/* A response as figures name it: "voxel 11,2,9" where it is one. */
+enum { KN_FIGURE_RESPONSE = 200 };
+const char *kn_figure_response(const kn_report *r, ptrdiff_t response,
+                               char room[KN_FIGURE_RESPONSE]);
+
 /* Is he labelled? Nobody is where there is no label. */
 bool kn_figure_labelled(const kn_report *r, ptrdiff_t person);
 

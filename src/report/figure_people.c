@@ -46,9 +46,15 @@ static ptrdiff_t strip_scored(const kn_report *r)
     return n;
 }
 
+/* Of change there is nobody of training: their statistic is not of a change. */
+static ptrdiff_t strip_known(const kn_report *r)
+{
+    return r->kind == KN_REPORT_CHANGE ? 0 : finite_of(r->people.training, r->people.N);
+}
+
 static ptrdiff_t strip_count(const kn_report *r)
 {
-    return finite_of(r->people.training, r->people.N) + strip_scored(r) > 0;
+    return strip_known(r) + strip_scored(r) > 0;
 }
 
 static void strip_training(kn_plot *p, const kn_report_people *o, const row *w)
@@ -95,9 +101,10 @@ static void strip_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
                        "The statistic of each person of training and of each person scored, with "
                        "lines where few normal people are beyond.");
     kn_plot p = kn_plot_new(svg, &own);
-    const ptrdiff_t training = finite_of(o->training, o->N), scored = strip_scored(r);
+    const ptrdiff_t training = strip_known(r), scored = strip_scored(r);
     kn_range x = kn_range_none();
-    kn_range_take_all(&x, o->training, o->N);
+    if (training > 0)
+        kn_range_take_all(&x, o->training, o->N);
     kn_range_take_all(&x, o->line, 2);
     for (ptrdiff_t i = 0; i < o->n; i++)
         kn_range_take(&x, o->person[i].statistic);
@@ -106,7 +113,8 @@ static void strip_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     const double middle = training > 0 && scored > 0 ? (p.top + p.bottom) / 2
                           : training > 0             ? p.bottom
                                                      : p.top;
-    const row above = {"Training", p.top + 4, middle}, below = {"Scored", middle, p.bottom - 4};
+    const row above = {"Training", p.top + 4, middle},
+              below = {r->kind == KN_REPORT_CHANGE ? "Pairs" : "Scored", middle, p.bottom - 4};
     kn_svg_open(svg, &own);
     if (training > 0) {
         strip_training(&p, o, &above);
@@ -135,12 +143,15 @@ static void strip_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
 static void strip_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
-    const ptrdiff_t training = finite_of(r->people.training, r->people.N);
-    kn_html_print(out,
-                  "The further to the right, the more abnormal: %td of training (cross-validated) "
-                  "and %td %s.",
-                  training, strip_scored(r),
-                  r->kind == KN_REPORT_CHANGE ? "pairs of visits" : "people scored");
+    const ptrdiff_t training = strip_known(r), scored = strip_scored(r);
+    kn_html_raw(out, "The further to the right, the more abnormal: ");
+    if (training > 0)
+        kn_html_print(out, "%td of training (cross-validated)%s", training,
+                      scored > 0 ? " and " : "");
+    if (scored > 0)
+        kn_html_print(out, "%td %s", scored,
+                      r->kind == KN_REPORT_CHANGE ? "pairs of visits" : "people scored");
+    kn_html_raw(out, ".");
     if (isfinite(r->people.line[0]))
         kn_html_raw(out, " Dashed: beyond it are 5 of 100 normal people");
     if (isfinite(r->people.line[0]))
@@ -154,7 +165,7 @@ static kn_status strip_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_tab
     kn_status status;
     const kn_report_people *o = &r->people;
     KN_TRY(kn_figure_columns(ctx, csv, "kind id statistic p"));
-    for (ptrdiff_t i = 0; o->training && i < o->N; i++)
+    for (ptrdiff_t i = 0; strip_known(r) > 0 && i < o->N; i++)
         if (isfinite(o->training[i]))
             KN_TRY(kn_figure_row(ctx, csv, (const char *[]){"training", "n/a"}, 2,
                                  (double[]){o->training[i], NAN}, 2));

@@ -56,6 +56,8 @@ typedef struct kn_report_cohort {
 typedef struct kn_report_model { /* nothing of it where there is none: a folder of cv */
     bool known;
     const char *method, *noise, *likelihood; /* NULL: it has its own */
+    const char *title;                       /* of the method: "S-MTGPR" */
+    const char *means; /* and what it is: "scalable multi-task Gaussian process regression, .." */
     ptrdiff_t components;
     ptrdiff_t curve_n; /* of the search for the number of components */
     double *curve_components, *curve_msll, *curve_se;
@@ -187,7 +189,8 @@ enum { KN_REPORT_NO_Z = -128 };
 typedef struct kn_report_card {
     ptrdiff_t person;
     const char *words; /* who he is and what stands out, in a sentence or two */
-    ptrdiff_t tops, clusters, clusters_found; /* found: how many there are, all in all */
+    ptrdiff_t tops, clusters;
+    ptrdiff_t clusters_found, clusters_single; /* all in all, and those of one voxel or vertex */
     kn_report_top top[KN_REPORT_TOPS];
     kn_report_cluster cluster[KN_REPORT_CLUSTERS];
     const int8_t *z; /* T, in ZSTEP; NO_Z: missing */
@@ -205,8 +208,9 @@ typedef struct kn_report_people {
     bool training_anew;   /* people of training were predicted by the model that has seen them */
     const char *compared; /* with whom, in words: "people like those of training" */
     ptrdiff_t compared_n; /* how many they are; 0: not known */
-    bool compared_among_them; /* they are people of the folder */
-    double smallest_p;        /* the least that a p of the statistic can be; NaN: not known */
+    bool compared_among_them;   /* they are people of the folder ... */
+    const char *compared_named; /* ... "group=control"; NULL */
+    double smallest_p;          /* the least that a p of the statistic can be; NaN: not known */
     double deviance_expected_low, deviance_expected_high; /* binomial 95 % range of people with
                                                            * deviance_p <= .05 */
     ptrdiff_t deviance_found, deviance_of;
@@ -328,6 +332,7 @@ struct kn_report {
     const char
         *sentence; /* the first of the page: "48 people scored on 3560 responses, against ..." */
     bool stripped; /* ids were replaced by person-1 ... */
+    const char *alias; /* "person-": what their numbers stand behind; NULL: not stripped */
     kn_report_notes warnings, good;
     kn_report_cohort cohort;
     kn_report_model model;

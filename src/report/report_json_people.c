@@ -136,6 +136,7 @@ json_t *kn_jot_cards(kn_jotter *w)
         kn_jot(w, j, "top", tops(w, card));
         kn_jot(w, j, "clusters", clusters(w, card));
         kn_jot(w, j, "clusters_found", kn_jot_count(card->clusters_found));
+        kn_jot(w, j, "clusters_single", kn_jot_count(card->clusters_single));
         kn_jot(w, j, "z", kn_jot_bytes(w, card->z, w->r->responses.T)); /* steps of ZSTEP */
         kn_jot_next(w, a, j);
     }

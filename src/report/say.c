@@ -129,16 +129,9 @@ kn_said kn_said_percent_least(double share)
     return fixed(floor(100 * share * unit + ROUNDING) / unit, digits, false);
 }
 
-static kn_said without_zero(kn_said s)
-{
-    if (s.text[0] == '0' && s.text[1] == '.')
-        memmove(s.text, s.text + 1, strlen(s.text));
-    return s;
-}
-
 kn_said kn_said_p(double p)
 {
-    return p <= 0 ? (kn_said){".000001"} : without_zero(kn_said_figures(p, 2));
+    return p <= 0 ? (kn_said){"0.000001"} : kn_said_figures(p, 2);
 }
 
 kn_said kn_said_p_bound(double p)

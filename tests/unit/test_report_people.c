@@ -410,10 +410,10 @@ static void p_is_never_0(void **state)
         double p;
         bool bound;
         const char *text;
-    } CASE[] = {{.0132, false, "p = .013"},     {.0052, true, "p < .0052"},
-                {1. / 98, true, "p < .011"},    {.00991, true, "p < .010"},
-                {1, false, "p = 1.0"},          {0, false, "p < .000001"},
-                {3e-7, false, "p = .00000030"}, {.5, false, "p = .50"}};
+    } CASE[] = {{.0132, false, "p = 0.013"},     {.0052, true, "p < 0.0052"},
+                {1. / 98, true, "p < 0.011"},    {.00991, true, "p < 0.010"},
+                {1, false, "p = 1.0"},           {0, false, "p < 0.000001"},
+                {3e-7, false, "p = 0.00000030"}, {.5, false, "p = 0.50"}};
     kn_arena arena = {0};
     for (size_t k = 0; k < sizeof CASE / sizeof *CASE; k++) {
         kn_say s = {.ctx = ctx, .arena = &arena};
@@ -487,12 +487,35 @@ static void ids_are_replaced_as_words(void **state)
     };
     kn_arena arena = {0};
     kn_stripper *s;
-    assert_ok(ctx, kn_stripper_new(ctx, ALIAS, 5, &s));
+    assert_ok(ctx, kn_stripper_new(ctx, ALIAS, 5, "person-", &s));
     for (size_t k = 0; k < sizeof CASE / sizeof *CASE; k++) {
         const char *out;
         assert_ok(ctx, kn_strip(ctx, s, CASE[k].text, CASE[k].sentence, &arena, &out));
         assert_string_equal(out, CASE[k].expected);
     }
+    kn_stripper_free(s);
+    kn_arena_clear(&arena);
+}
+
+/* Somebody may be called as others are in the page. */
+static void ids_like_aliases_are_told_apart(void **state)
+{
+    (void)state;
+    static const char *const NAME[] = {"person-2", "person", "person--x", "person---7", "person-"};
+    static const kn_alias ALIAS[] = {{"person-2", "person--1"},
+                                     {"person", "person--2"},
+                                     {"7", "person--3"}};
+    static const char text[] = "person--12 and person-2, a person and person--2 of person--x";
+    kn_arena arena = {0};
+    kn_stripper *s;
+    const char *out;
+    assert_int_equal(kn_strip_hyphens(NAME + 1, 1, 0), 0);
+    assert_int_equal(kn_strip_hyphens(NAME, 3, 0), 1);
+    assert_int_equal(kn_strip_hyphens(NAME, 5, 2), 3);
+    assert_int_equal(kn_strip_hyphens(NULL, 5, 2), 2);
+    assert_ok(ctx, kn_stripper_new(ctx, ALIAS, 3, "person--", &s));
+    assert_ok(ctx, kn_strip(ctx, s, text, true, &arena, &out));
+    assert_string_equal(out, "person--12 and person--1, a person--2 and person--2 of person--2--x");
     kn_stripper_free(s);
     kn_arena_clear(&arena);
 }
@@ -508,6 +531,8 @@ static void a_stripped_report_names_nobody(void **state)
     kn_report_fact fact = {"folder made by",
                            "kronorm score m -y 'maps/sub-ann.nii' --where id=sub-dan"};
     kn_report_card card = {.person = 1, .words = "as sub-cyd"};
+    const char *level[] = {"of sub-ann", "17"}, *cell[N] = {"of sub-ann", "of sub-ann", "17"};
+    kn_report_column family = {.name = "family", .levels = 2, .level = level};
     kn_material m = {.kind = KN_MATERIAL_SCORE,
                      .dir = "scored",
                      .N = 1,
@@ -522,10 +547,15 @@ static void a_stripped_report_names_nobody(void **state)
     for (int i = 0; i < N; i++)
         assert_ok(ctx, kn_arena_print(ctx, &r->arena, &r->people.person[i].id, "person-%d", i + 1));
     r->stripped = true;
+    r->alias = "person-";
     r->title = "scored/sub-ann";
     r->sentence = "All but sub-eve.";
     r->warnings = (kn_report_notes){1, 1, &note};
-    r->cohort = (kn_report_cohort){.n_dropped = 1, .dropped_id = GONE, .dropped_why = WHY};
+    r->cohort = (kn_report_cohort){
+        .n = 1, .column = &family, .n_dropped = 1, .dropped_id = GONE, .dropped_why = WHY};
+    for (int i = 0; i < N; i++)
+        r->people.person[i].covariate = &cell[i];
+    r->group = (kn_report_group){.label = "family=sub-bob"};
     r->words.facts = 1, r->words.fact = &fact;
     r->people.n_cards = 1, r->people.card = &card;
     assert_ok(ctx, kn_compute_strip(ctx, &job));
@@ -533,6 +563,9 @@ static void a_stripped_report_names_nobody(void **state)
     assert_null(strstr(json, "sub-"));
     assert_non_null(strstr(json, "far away: person-2"));
     assert_non_null(strstr(json, "id=person-of-training"));
+    assert_string_equal(level[0], "of person-1");
+    assert_string_equal(cell[1], "of person-1");
+    assert_string_equal(r->group.label, "family=person-2");
     json_t *read = json_loads(json, 0, NULL);
     assert_non_null(read);
     json_decref(read);
@@ -567,7 +600,7 @@ static void memory_that_is_not_there_is_told(void **state)
         if (status == KN_OK)
             status = kn_rank_test_of(ctx, A, 3, B, 2, &test);
         if (status == KN_OK)
-            status = kn_stripper_new(ctx, ALIAS, 1, &s);
+            status = kn_stripper_new(ctx, ALIAS, 1, "person-", &s);
         if (status == KN_OK)
             status = kn_strip(ctx, s, "of sub-1", true, &arena, &text);
         kn_fail_allocation(ctx, 0);
@@ -614,6 +647,7 @@ int main(void)
         cmocka_unit_test(options_of_a_command_are_found),
         cmocka_unit_test(equal_names_have_one_number),
         cmocka_unit_test(ids_are_replaced_as_words),
+        cmocka_unit_test(ids_like_aliases_are_told_apart),
         cmocka_unit_test(a_stripped_report_names_nobody),
         cmocka_unit_test(memory_that_is_not_there_is_told),
         cmocka_unit_test(broken_texts_are_json_all_the_same),
