@@ -301,8 +301,9 @@ static kn_status reference_words(kn_ctx *ctx, const kn_report_job *job, const ch
                               "%td people",
                               n);
     if (p->compared_among_them)
-        return kn_arena_print(ctx, arena, out, "People are compared with %td of the folder (%s)", n,
-                              p->compared_named ? p->compared_named : "");
+        return kn_arena_print(ctx, arena, out,
+                              "p are against the people scored who are %s, %td of them",
+                              p->compared_named ? p->compared_named : "the reference", n);
     kn_status status = kn_summary_training_words(ctx, job, out);
     return status == KN_OK ? kn_arena_print(ctx, arena, out, "The model was trained on %s", *out)
                            : status;

@@ -115,7 +115,7 @@ check("cards: words are those of the person", all(f"age {float(r['age']):g}," in
 run("score", "m.safetensors", *test, *label, "--reference", "group=control", "-o", "own")
 page = Page("m.safetensors", "--scored", "own")
 least_p_is_said("own reference", page, 1 / (len(normal) + 1))
-check("own reference: who it is is said", f"People are compared with {len(normal)} of the folder (group=control)" in page.warned["few"], page.warned)
+check("own reference: who it is is said", f"against the people scored who are group=control, {len(normal)} of them" in page.warned["few"], page.warned)
 check("own reference: those who are it are not expected to stand out", "abnormal" not in {**page.good, **page.warned})
 check("own reference: it is named", all("of people like those with group=control" in w for w in page.cards.values()), page.cards)
 
