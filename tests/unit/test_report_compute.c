@@ -285,6 +285,13 @@ static void few_people_have_no_band(void **state)
     assert_true(isfinite(w.r.calibration[1].mean_low));
     assert_null(warned(&w, "shape"));
     end(&w);
+    draw(&rng, 14, z); /* enough for the bars, not for the tails of the worm */
+    begin(&w);
+    count(&w, 14, z);
+    compute(&w);
+    assert_true(isfinite(w.r.calibration[1].pit_low) && isnan(w.r.calibration[1].worm_low[30]));
+    assert_true(isfinite(w.r.calibration[1].worm[30]));
+    end(&w);
 }
 
 /* ---- warnings ----------------------------------------------------------------------------------
@@ -389,11 +396,12 @@ static void the_smallest_p_is_that_of_the_reference_of_the_folder(void **state)
     begin(&w);
     count(&w, 12, z);
     w.m.kind = KN_MATERIAL_SCORE;
-    w.r.people.compared_n = 24;
     w.r.people.compared_among_them = true;
-    w.r.people.smallest_p = 0.04;
+    w.r.people.compared_named = "group=control";
+    w.r.people.compared_n = 24;
+    w.r.people.smallest_p = 1. / 25;
     summarise(&w);
-    assert_non_null(strstr(warned(&w, "few")->words, "24 of the folder"));
+    assert_non_null(strstr(warned(&w, "few")->words, "group=control"));
     assert_non_null(strstr(warned(&w, "few")->words, "below 0.040"));
     end(&w);
 }
