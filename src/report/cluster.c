@@ -206,7 +206,7 @@ kn_status kn_clusters_find(kn_ctx *ctx, kn_clusters *c, const float *z, double t
                            kn_cluster_list *out)
 {
     void *memory = NULL;
-    out->n = out->found = 0;
+    out->n = out->found = out->singles = 0;
     for (ptrdiff_t t = 0; t < c->T; t++)
         c->parent[t] = fabs(z[t]) > threshold && (c->response || c->vertex[t] >= 0) ? t : -1;
     if (c->response)
@@ -224,6 +224,8 @@ kn_status kn_clusters_find(kn_ctx *ctx, kn_clusters *c, const float *z, double t
     kn_report_cluster *all = memory;
     collect(c, z, all);
     qsort(all, (size_t)out->found, sizeof *all, larger_first);
+    for (ptrdiff_t k = 0; k < out->found; k++)
+        out->singles += all[k].size == 1;
     out->n = out->found < out->most ? out->found : out->most;
     for (ptrdiff_t k = 0; k < out->n; k++) {
         locate(c, &all[k]);

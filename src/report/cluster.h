@@ -18,6 +18,7 @@ void kn_clusters_free(kn_clusters *c);
 typedef struct kn_cluster_list {
     kn_report_cluster *cluster; /* room for `most` */
     ptrdiff_t most, n, found;   /* written; how many there are */
+    ptrdiff_t singles;          /* of them those of one response */
 } kn_cluster_list;
 
 /* Of a map z (T, NaN missing): the largest first, then by the size of the peak, then by its place.

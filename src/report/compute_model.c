@@ -133,11 +133,14 @@ out:
     return status;
 }
 
-static kn_status texts(kn_ctx *ctx, kn_report *r, json_t *info)
+static kn_status texts(kn_ctx *ctx, const kn_report_job *job, json_t *info)
 {
     kn_status status;
+    kn_report *r = job->r;
     kn_report_model *to = &r->model;
     KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(info, "method"), &to->method));
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_material_method(job->m, "title"), &to->title));
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_material_method(job->m, "words"), &to->means));
     KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(info, "noise"), &to->noise));
     KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(info, "likelihood"), &to->likelihood));
 out:
@@ -155,7 +158,7 @@ kn_status kn_compute_model(kn_ctx *ctx, const kn_report_job *job)
         return KN_OK;
     KN_TRY(kn_json_parse(ctx, "what is known of the model", job->m->model_json, &info));
     to->known = true;
-    KN_TRY(texts(ctx, job->r, info));
+    KN_TRY(texts(ctx, job, info));
     double components = kn_json_number_at(info, "n_components"),
            folds = kn_json_number_at(info, "cv.folds");
     to->components = components > 0 ? (ptrdiff_t)components : 0;

@@ -6,11 +6,11 @@
 
 #include "io/number.h"
 #include "report/command_option.h"
+#include "report/compared.h"
 #include "report/compute.h"
 #include "report/json_path.h"
 #include "report/laws.h"
 #include "report/people_rows.h"
-#include "report/say.h"
 #include "report/strip.h"
 
 static const double BURDEN = 1.96; /* the threshold, where nobody said another */
@@ -336,28 +336,6 @@ static kn_status copied(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t
     return status;
 }
 
-static ptrdiff_t count_finite(const double *x, ptrdiff_t n)
-{
-    ptrdiff_t m = 0;
-    for (ptrdiff_t i = 0; x && i < n; i++)
-        m += isfinite(x[i]);
-    return m;
-}
-
-/* How many people deviance_p are ranks among. Models of cv have references of their own: of so many
- * that ranks are as good as continuous. */
-static ptrdiff_t reference_size(const kn_report_job *job, const json_t *summary)
-{
-    enum { MANY = 9999 };
-    const kn_report_people *people = &job->r->people;
-    ptrdiff_t n = 0;
-    if (job->m->kind == KN_MATERIAL_SCORE)
-        n = count_finite(people->training_deviance, people->N);
-    else if (job->m->kind == KN_MATERIAL_CHANGE)
-        n = kn_json_count_at(summary, "reference_people");
-    return n > 0 ? n : MANY;
-}
-
 static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const json_t *summary,
                                 const json_t *model)
 {
@@ -371,9 +349,11 @@ static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const jso
     people->threshold = threshold_of(summary);
     double smallest = summary ? kn_json_number_at(summary, "abnormality.smallest_p")
                               : kn_json_number_at(model, "reference.smallest_p");
+    people->smallest_p = smallest;
     draw_lines(people, summary ? summary : model, smallest);
     bound_p(r, smallest);
-    kn_people_count(r, reference_size(job, summary));
+    KN_TRY(kn_compared_find(ctx, job, summary));
+    kn_people_count(r, kn_compared_rate(job));
 out:
     return status;
 }

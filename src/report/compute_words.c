@@ -197,17 +197,24 @@ static const char *last_part(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* As given, or the names of model and folder. */
+/* As given, or who is shown, and against what. */
 static kn_status make_title(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report *r = job->r;
     const char *model = job->m->model ? last_part(job->s->model) : NULL,
-               *dir = last_part(job->m->dir);
+               *dir = last_part(job->m->dir), *people = r->people.n == 1 ? "person" : "people";
     if (job->s->title)
         return kn_arena_text(ctx, &r->arena, job->s->title, &r->title);
-    if (model && dir)
-        return kn_arena_print(ctx, &r->arena, &r->title, "%s, %s", model, dir);
-    return kn_arena_text(ctx, &r->arena, model ? model : dir, &r->title);
+    if (job->m->kind == KN_MATERIAL_CV || !model)
+        return kn_arena_print(ctx, &r->arena, &r->title, "%td %s, cross-validated: %s", r->people.n,
+                              people, dir);
+    if (job->m->kind == KN_MATERIAL_MODEL)
+        return kn_arena_print(ctx, &r->arena, &r->title, "%s and its %td %s", model, r->people.n,
+                              people);
+    if (job->m->kind == KN_MATERIAL_CHANGE)
+        people = r->people.n == 1 ? "change" : "changes";
+    return kn_arena_print(ctx, &r->arena, &r->title, "%td %s against %s", r->people.n, people,
+                          model);
 }
 
 /* ---- all --------------------------------------------------------------------------------------

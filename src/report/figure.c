@@ -15,7 +15,7 @@ const kn_figure *const kn_figures[] = {
     &kn_figure_roc,    &kn_figure_burden,     &kn_figure_change, NULL,
 };
 
-enum { NAME = 64, PATH = 4096, MOST = 100000 /* of a kind */ };
+enum { NAME = 64, PATH = 4096, TITLE = 60, MOST = 100000 /* of a kind */ };
 
 static int place_of(const char *name)
 {
@@ -59,7 +59,9 @@ void kn_figure_inline(const kn_report *r, const char *name, ptrdiff_t k, kn_html
     name_of(f, k, file);
     kn_html_print(out, "<figure class=\"drawn\" data-figure=\"%s\">\n", file);
     f->draw(r, k, &head, &svg);
-    kn_html_print(out, "<figcaption><b>%s.</b> ", f->title);
+    kn_html_raw(out, "<figcaption><b>");
+    kn_html_cut(out, f->title_of ? f->title_of(r, k) : f->title, TITLE);
+    kn_html_raw(out, ".</b> ");
     f->caption(r, k, out);
     kn_html_raw(out,
                 " <button class=\"save\" type=\"button\" hidden>Save as SVG</button></figcaption>\n"

@@ -8,8 +8,9 @@
 #include "report/svg.h"
 
 typedef struct kn_figure {
-    const char *name;                       /* of its files: "qq"; with more than one "curve-1" */
-    const char *title;                      /* "QQ plot, detrended" */
+    const char *name;  /* of its files: "qq"; with more than one "curve-1" */
+    const char *title; /* "QQ plot, detrended" */
+    const char *(*title_of)(const kn_report *r, ptrdiff_t k); /* NULL: title; else from a file */
     ptrdiff_t (*count)(const kn_report *r); /* how many there are; 0: nothing to draw */
     /* Figure k: <svg> .. </svg>. */
     void (*draw)(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg);

@@ -7,7 +7,7 @@
 
 #include "report/figure_parts.h"
 
-enum { MEDIAN = 2, LABEL = 22 /* px of a column of centiles at the right */ };
+enum { MEDIAN = 2, LABELLED = 2, LABEL = 22 /* px of a column of centiles at the right */ };
 
 static const char *const SIDE[] = {"a", "b"}; /* blue and orange */
 
@@ -80,7 +80,7 @@ static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curve
     for (ptrdiff_t i = 0; many && i < t->n; i++)
         kn_density_take(&d, kn_plot_x(p, t->x[i]), kn_plot_y(p, t->value[i]));
     if (many)
-        kn_density_draw(p->svg, &d);
+        kn_density_draw(p->svg, &d, NULL);
     for (ptrdiff_t c = -1; c < curves && !many; c++) {
         kn_svg_pen(p->svg, class_of("dots", c, class));
         for (ptrdiff_t i = 0; i < t->n; i++)
@@ -90,17 +90,24 @@ static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curve
     }
 }
 
+/* By curve, -1 without one; those with the label last. */
 static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *s)
 {
+    kn_density d = {.most = 0};
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        if (!kn_figure_marked(r, i))
+            kn_density_take(&d, kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]));
+    kn_density_draw(p->svg, &d, "scored");
     p->svg->many = s->n > KN_FIGURE_MARKS;
-    for (int labelled = 0; labelled < 2; labelled++)
-        for (ptrdiff_t i = 0; i < s->n; i++) {
-            char class[32];
-            if (kn_figure_labelled(r, i) == labelled)
-                kn_svg_mark(p->svg, labelled ? "labelled" : class_of("person", s->curve[i], class),
-                            labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE, kn_plot_x(p, s->x[i]),
-                            kn_plot_y(p, s->value[i]), i);
-        }
+    for (int c = -1; c <= LABELLED; c++) { /* a class for each group, not for each of many people */
+        char class[32];
+        kn_svg_group(p->svg, c == LABELLED ? "labelled" : class_of("person", c, class));
+        for (ptrdiff_t i = 0; i < s->n; i++)
+            if (kn_figure_marked(r, i) && (kn_figure_labelled(r, i) ? LABELLED : s->curve[i]) == c)
+                kn_svg_mark(p->svg, NULL, c == LABELLED ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
+                            kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]), i);
+        kn_svg_group_end(p->svg);
+    }
     p->svg->many = false;
 }
 
@@ -163,7 +170,8 @@ static void draw_key(kn_plot *p, const kn_report *r, const kn_report_shown *s)
 static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     const kn_report_shown *s = &r->curves.shown[k];
-    const char *name = r->responses.name[s->response];
+    char room[KN_FIGURE_RESPONSE];
+    const char *name = kn_figure_response(r, s->response, room);
     const kn_svg_head own = kn_figure_head(
         head, "Centile curves of", name,
         "Lines of five centiles along a covariate with people as points about them.");
@@ -191,30 +199,41 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const kn_report_shown *s = &r->curves.shown[k];
     kn_html_raw(out, "5, 25, 50, 75 and 95 % of normal people are expected below the lines of ");
-    kn_html_text(out, r->responses.name[s->response]);
-    for (ptrdiff_t c = 0; c < s->curves; c++) {
-        kn_html_raw(out, c == 0 ? " (at " : "; ");
-        kn_html_text(out, s->curve[c].label ? s->curve[c].label : "");
-    }
-    kn_html_raw(out,
-                s->curves > 0 ? "); band: 95 % of the uncertainty of the middle line. " : ". ");
+    kn_html_text(out, kn_figure_response(r, s->response, (char[KN_FIGURE_RESPONSE]){0}));
+    bool at = false; /* some covariate besides that of the axis */
+    for (ptrdiff_t c = 0; c < s->curves; c++)
+        if (s->curve[c].label && *s->curve[c].label) {
+            kn_html_raw(out, at ? "; " : " (at ");
+            kn_html_text(out, s->curve[c].label);
+            at = true;
+        }
+    kn_html_raw(out, at ? ")" : "");
+    kn_html_raw(out, s->curves > 0 ? "; band: 95 % of the uncertainty of the middle line. " : ". ");
     kn_html_print(
         out,
         "People (%td of training, %td scored) stand where their z puts them at the covariates "
         "of their curve, not at what was measured.",
         known(&s->training), known(&s->scored));
+    if (known(&s->scored) > 0)
+        kn_figure_marked_words(r, out);
 }
 
-static kn_status write_curves(kn_ctx *ctx, const kn_report_shown *s, kn_table_writer *csv)
+/* Where the covariates besides that of the axis are. */
+static const char *place(const kn_report_curve *c)
+{
+    return c->label && *c->label ? c->label : "n/a";
+}
+
+static kn_status write_curves(kn_ctx *ctx, const kn_report *r, const kn_report_shown *s,
+                              kn_table_writer *csv)
 {
     kn_status status = KN_OK;
+    const char *name = r->responses.name[s->response];
     for (ptrdiff_t c = 0; c < s->curves; c++)
         for (int q = 0; q < KN_REPORT_CENTILES; q++)
             for (int g = 0; g < KN_REPORT_GRID; g++) {
                 const kn_report_curve *u = &s->curve[c];
-                KN_TRY(kn_figure_row(ctx, csv,
-                                     (const char *[]){"curve", "n/a", u->label ? u->label : "n/a"},
-                                     3,
+                KN_TRY(kn_figure_row(ctx, csv, (const char *[]){name, "curve", "n/a", place(u)}, 4,
                                      (double[]){kn_report_centile[q], u->x[g], u->value[q][g],
                                                 u->low[q] ? u->low[q][g] : NAN,
                                                 u->high[q] ? u->high[q][g] : NAN, NAN},
@@ -233,12 +252,13 @@ static kn_status write_points(kn_ctx *ctx, const kn_report *r, const kn_report_s
     for (ptrdiff_t i = 0; i < u->n; i++) {
         const int c = u->curve[i];
         const bool named = scored && i < r->people.n;
-        const char *at = c >= 0 && c < s->curves && s->curve[c].label ? s->curve[c].label : "n/a";
+        const char *at = c >= 0 && c < s->curves ? place(&s->curve[c]) : "n/a";
         const char *kind = !scored ? "training" : kn_figure_labelled(r, i) ? "labelled" : "scored";
         if (isfinite(u->x[i]) && isfinite(u->value[i]))
             KN_TRY(kn_figure_row(ctx, csv,
-                                 (const char *[]){kind, named ? r->people.person[i].id : "n/a", at},
-                                 3, (double[]){NAN, u->x[i], u->value[i], NAN, NAN, u->z[i]}, 6));
+                                 (const char *[]){r->responses.name[s->response], kind,
+                                                  named ? r->people.person[i].id : "n/a", at},
+                                 4, (double[]){NAN, u->x[i], u->value[i], NAN, NAN, u->z[i]}, 6));
     }
 out:
     return status;
@@ -248,8 +268,8 @@ static kn_status data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_wri
 {
     kn_status status;
     const kn_report_shown *s = &r->curves.shown[k];
-    KN_TRY(kn_figure_columns(ctx, csv, "kind id at centile x value low high z"));
-    KN_TRY(write_curves(ctx, s, csv));
+    KN_TRY(kn_figure_columns(ctx, csv, "response kind id at centile x value low high z"));
+    KN_TRY(write_curves(ctx, r, s, csv));
     KN_TRY(write_points(ctx, r, s, false, csv));
     KN_TRY(write_points(ctx, r, s, true, csv));
 out:

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "report/lettering.h"
-
 enum { PLAIN = 150, DARKEST = 24, LIGHTEST = 192 }; /* greys of the ground */
 enum { THUMB = 90 };                                /* pixels along the longer side, about */
 static const double OBLIQUE = 5;                    /* degrees */
@@ -36,33 +34,41 @@ out:
     return status;
 }
 
-/* "z -40" under a slice, or as much of it as there is room for; "L" and "R" at the first of a row.
- */
-static void label(const kn_mosaic *m, int k, kn_picture_table *table)
+static const char *minus(long x)
 {
+    return x < 0 ? "\u2212" : "";
+}
+
+/* "z −40" under a slice, or as much of it as there is room for; "L" and "R" at the first of a row.
+ */
+static void label(const kn_mosaic *m, int k, kn_picture_tables *out)
+{
+    enum { WIDE = KN_PICTURE_LETTER * 5 / 8 }; /* a letter, about */
     const kn_mosaic_tile *t = &m->tile[k];
     const int axis = kn_mosaic_plane_of[t->plane].through;
-    const ptrdiff_t y = t->y + t->height + 2;
-    char text[32];
-    int mm = (int)lround(fmax(-9999, fmin(9999, t->mm)));
-    bool sides = m->o.known && t->plane != KN_SAGITTAL && t->x == m->tile[0].x;
-    ptrdiff_t n = snprintf(text, sizeof text, "%c %d", "xyz"[axis], mm);
-    ptrdiff_t wide = n * KN_LETTER_WIDTH, room = t->width - (sides ? 4 * KN_LETTER_WIDTH : 0);
-    const char *shown = wide <= room ? text : text + 2;
-    wide -= (shown - text) * KN_LETTER_WIDTH;
-    if (wide <= t->width + 2)
-        kn_letter(table->ground, table->width, table->height, t->x + (t->width - wide) / 2, y,
-                  shown);
-    if (sides && wide <= room) {
-        kn_letter(table->ground, table->width, table->height, t->x, y, "L");
-        kn_letter(table->ground, table->width, table->height, t->x + t->width - KN_LETTER_WIDTH + 1,
-                  y, "R");
+    const long mm = lround(fmax(-9999, fmin(9999, t->mm)));
+    const bool first = k == 0 || m->tile[k - 1].y != t->y;
+    const bool sides = m->o.known && t->plane != KN_SAGITTAL && first;
+    kn_picture_label l = {t->x + t->width / 2, t->y + t->height + KN_PICTURE_LETTER, "middle", ""};
+    const ptrdiff_t n = snprintf(l.text, sizeof l.text, "%ld", labs(mm)) + (mm < 0) + 2;
+    const bool letter = n * WIDE <= t->width - (sides ? 4 * WIDE : 0);
+    if ((n - 2) * WIDE > t->width + 2)
+        return;
+    if (letter)
+        snprintf(l.text, sizeof l.text, "%c %s%ld", "xyz"[axis], minus(mm), labs(mm));
+    else
+        snprintf(l.text, sizeof l.text, "%s%ld", minus(mm), labs(mm));
+    kn_picture_label_add(out, &l);
+    if (sides && letter) {
+        kn_picture_label_add(out, &(kn_picture_label){t->x, l.y, "start", "L"});
+        kn_picture_label_add(out, &(kn_picture_label){t->x + t->width, l.y, "end", "R"});
     }
 }
 
 static void fill(const kn_report_space *space, const kn_mosaic *m, const int32_t *response,
-                 kn_picture_table *table)
+                 kn_picture_tables *out)
 {
+    kn_picture_table *table = &out->whole;
     for (int k = 0; k < m->tiles; k++) {
         const kn_mosaic_tile *t = &m->tile[k];
         for (ptrdiff_t v = 0; v < t->height; v++)
@@ -72,7 +78,7 @@ static void fill(const kn_report_space *space, const kn_mosaic *m, const int32_t
                 table->response[at] = response[voxel];
                 table->ground[at] = grey_of(space, voxel, response[voxel] >= 0);
             }
-        label(m, k, table);
+        label(m, k, out);
     }
 }
 
@@ -151,11 +157,6 @@ out:
 /* ---- words
  * --------------------------------------------------------------------------------------- */
 
-static const char *minus(long x)
-{
-    return x < 0 ? "\u2212" : "";
-}
-
 static int say_plane(const kn_mosaic *m, int plane, bool first, char *to, size_t room)
 {
     const kn_mosaic_tile *from = NULL, *until = NULL;
@@ -213,7 +214,7 @@ kn_status kn_mosaic_make(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
     KN_TRY(kn_mosaic_layout(ctx, space, T, &m));
     KN_TRY(kn_response_of_voxel(ctx, space, T, &scratch, &response));
     KN_TRY(table_new(ctx, &out->arena, m.width, m.height, &out->whole));
-    fill(space, &m, response, &out->whole);
+    fill(space, &m, response, out);
     KN_TRY(make_thumb(ctx, space, T, &m, out));
     say(&m, out->words);
 out:

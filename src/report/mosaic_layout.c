@@ -1,6 +1,5 @@
 #include <math.h>
 
-#include "report/lettering.h"
 #include "report/mosaic.h"
 
 const kn_mosaic_plane kn_mosaic_plane_of[KN_MOSAIC_PLANES] = {
@@ -12,7 +11,7 @@ const kn_mosaic_plane kn_mosaic_plane_of[KN_MOSAIC_PLANES] = {
 /* Pixels: the picture is made about WIDTH wide by enlarging, and thinned above MOST_WIDE or
  * MOST_HIGH. */
 enum { WIDTH = 900, HEIGHT = 500, MOST_WIDE = 1000, MOST_HIGH = 1000, GAP = 4 };
-enum { LABEL = KN_LETTER_HEIGHT + 4 }; /* under each slice */
+enum { LABEL = KN_PICTURE_LETTER + 6 }; /* under each slice */
 enum { LEAST = 8 }; /* voxels across and up, below which a further view shows nothing */
 
 static ptrdiff_t extent(const kn_mosaic *m, int axis)
@@ -101,6 +100,19 @@ static void place(kn_mosaic *m, double pixel)
     m->height = y + highest + LABEL + GAP;
 }
 
+/* Rows as wide as the picture: what is left of it between their slices. */
+static void spread(kn_mosaic *m)
+{
+    for (int from = 0, to; from < m->tiles; from = to) {
+        for (to = from; to < m->tiles && m->tile[to].y == m->tile[from].y; to++)
+            ;
+        const kn_mosaic_tile *last = &m->tile[to - 1];
+        const ptrdiff_t left = m->width - GAP - (last->x + last->width), n = to - from;
+        for (int k = from; k < to; k++)
+            m->tile[k].x += left * (2 * (k - from) + 1) / (2 * n);
+    }
+}
+
 /* The smallest step of the axes that are seen, enlarged or thinned by a whole number. */
 static void choose_pixel(kn_mosaic *m)
 {
@@ -119,6 +131,7 @@ static void choose_pixel(kn_mosaic *m)
     place(m, thin > 1 ? step * thin : enlarge > 1 ? step / enlarge : step);
     for (int k = 0; k < 20 && (m->width > MOST_WIDE || m->height > MOST_HIGH); k++)
         place(m, 2 * m->pixel); /* strips that cannot become thinner than a pixel; gaps stay */
+    spread(m);
 }
 
 kn_status kn_mosaic_layout(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T, kn_mosaic *out)

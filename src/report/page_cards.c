@@ -15,17 +15,48 @@ ptrdiff_t kn_page_card_of(const kn_page *p, ptrdiff_t person)
     return -1;
 }
 
+/* How many rows there are: those of two or more voxels, of single ones the first few where there
+ * are no others. */
+static ptrdiff_t clusters_shown(const kn_report_card *card)
+{
+    enum { SINGLES = 3 };
+    ptrdiff_t n = 0;
+    while (n < card->clusters && card->cluster[n].size > 1)
+        n++;
+    return n > 0 ? n : card->clusters < SINGLES ? card->clusters : SINGLES;
+}
+
+/* "And 21 single voxels beyond 3." */
+static void clusters_left_out(kn_page *p, const kn_report_card *card, ptrdiff_t shown)
+{
+    const bool volume = p->r->space.kind == KN_REPORT_VOLUME;
+    const bool single = card->cluster[0].size == 1; /* nothing but */
+    const ptrdiff_t singles = card->clusters_single - (single ? shown : 0);
+    const ptrdiff_t others = card->clusters_found - card->clusters_single - (single ? 0 : shown);
+    if (singles + others <= 0)
+        return;
+    kn_html_raw(p->h, "<p class=\"quiet\">And ");
+    if (others > 0)
+        kn_page_count(p, others, "smaller cluster", "smaller clusters");
+    kn_html_raw(p->h, others > 0 && singles > 0 ? ", and " : "");
+    if (singles > 0)
+        kn_page_count(p, singles, volume ? "single voxel" : "single vertex",
+                      volume ? "single voxels" : "single vertices");
+    kn_html_raw(p->h, ".</p>\n");
+}
+
 static void clusters(kn_page *p, const kn_report_card *card)
 {
     const bool volume = p->r->space.kind == KN_REPORT_VOLUME;
+    const ptrdiff_t shown = clusters_shown(card);
     bool regions = false;
-    for (ptrdiff_t k = 0; k < card->clusters; k++)
+    for (ptrdiff_t k = 0; k < shown; k++)
         regions = regions || card->cluster[k].region;
     const char *const titles[] = {"peak, mm", regions ? "region" : NULL, "z",
                                   volume ? "voxels" : "vertices", volume ? "ml" : NULL};
     kn_page_table_open(p, "Clusters of |z| above 3");
     kn_page_th(p, titles, 5);
-    for (ptrdiff_t k = 0; k < card->clusters; k++) {
+    for (ptrdiff_t k = 0; k < shown; k++) {
         const kn_report_cluster *c = &card->cluster[k];
         kn_html_raw(p->h, "<tr><th scope=\"row\">");
         for (int j = 0; j < 3; j++) {
@@ -45,6 +76,7 @@ static void clusters(kn_page *p, const kn_report_card *card)
         kn_html_raw(p->h, "</tr>\n");
     }
     kn_page_table_close(p);
+    clusters_left_out(p, card, shown);
 }
 
 /* Never 0 or 100: beyond two digits a centile is the tail of a fitted law. */
@@ -124,9 +156,24 @@ static void map(kn_page *p, const kn_report_card *card)
     kn_html_raw(p->h, "<figure class=\"wide\">");
     kn_page_map_z(p, card->z, "Map of z: the table beside it has the largest deviations");
     kn_page_bar_z(p);
-    kn_html_raw(p->h, "<figcaption>The larger |z|, the more opaque. ");
-    kn_page_words(p, kn_pictures_words(p->pictures));
-    kn_html_raw(p->h, "</figcaption></figure>\n");
+    kn_html_raw(p->h, "</figure>\n");
+}
+
+/* How to read what every card has: once. */
+static void how_to_read(kn_page *p)
+{
+    bool maps = false;
+    for (ptrdiff_t k = 0; k < p->plan.cards; k++)
+        maps = maps || p->r->people.card[k].z;
+    kn_html_raw(p->h, "<p>One card for each of the ");
+    kn_page_count(p, p->plan.cards, "person", "people");
+    kn_html_raw(p->h, p->plan.cards == p->r->people.n_cards ? ". " : " that there is room for. ");
+    if (p->pictures && maps) {
+        kn_html_raw(p->h, "Maps are of z: blue is less than expected of such a person, orange "
+                          "more, and the larger |z|, the more opaque. ");
+        kn_page_words(p, kn_pictures_words(p->pictures));
+    }
+    kn_html_raw(p->h, "</p>\n");
 }
 
 static void viewer(kn_page *p, ptrdiff_t k)
@@ -180,7 +227,8 @@ static void fewer(kn_page *p)
         return;
     kn_html_print(p->h, "<p class=\"note\" id=\"less\"><strong>%td of %td cards</strong>",
                   p->plan.cards, people->n_cards);
-    if (p->plan.cards > 0 && !p->plan.viewer && p->options->viewer && kn_viewer_has(p->r))
+    if (p->plan.cards > 0 && !p->plan.viewer && p->options->viewer &&
+        kn_viewer_has(p->r, p->options->niivue))
         kn_html_raw(p->h, ", without the viewer");
     if (people->n_thumbs > 0 && p->pictures && p->plan.thumbs < people->n_thumbs)
         kn_html_print(p->h, ", %td of %td small maps", p->plan.thumbs, people->n_thumbs);
@@ -197,16 +245,25 @@ void kn_page_cards(kn_page *p)
     fewer(p);
     if (p->plan.cards == 0)
         return;
-    kn_html_raw(p->h, "<p class=\"control\" hidden><button type=\"button\" id=\"fold\" "
-                      "aria-pressed=\"false\">Fold all cards</button></p>\n");
+    how_to_read(p);
+    if (p->plan.cards > 1)
+        kn_html_raw(p->h, "<p class=\"control\" hidden><button type=\"button\" id=\"fold\">Fold "
+                          "all cards</button></p>\n");
+    ptrdiff_t looked = 0; /* bytes that go where there is no viewer */
     if (p->plan.viewer) {
         const ptrdiff_t before = p->h->bytes;
         kn_viewer_space(p->r, p->h);
         p->sizes.viewer_space = p->h->bytes - before;
+        looked = p->sizes.viewer_space;
     }
     for (ptrdiff_t k = 0; k < p->plan.cards; k++) {
         const ptrdiff_t before = p->h->bytes;
+        if (!kn_page_goes_on(p, "page, cards", k, p->plan.cards))
+            return;
         one(p, k);
         p->sizes.card[k] = p->h->bytes - before - p->sizes.viewer[k];
+        looked += p->sizes.viewer[k];
+        if ((double)(p->h->bytes - looked) > p->options->max_size)
+            p->plan.cards = k + 1; /* no plan has room for the next: it is not drawn */
     }
 }

@@ -8,18 +8,13 @@ bool kn_page_curves_has(const kn_report *r)
     return r->curves.over && r->curves.n > 0;
 }
 
-static const char *name(const kn_page *p, ptrdiff_t k)
-{
-    return p->r->responses.name[p->r->curves.shown[k].response];
-}
-
 static void chooser(kn_page *p)
 {
     kn_html_raw(p->h, "<p class=\"control\" hidden><label for=\"which-curve\">Response</label> "
                       "<select id=\"which-curve\">");
     for (ptrdiff_t k = 0; k < p->r->curves.n; k++) {
         kn_html_print(p->h, "<option value=\"%td\">", k);
-        kn_html_cut(p->h, name(p, k), KN_PAGE_NAME);
+        kn_page_response_short(p, p->r->curves.shown[k].response);
         kn_html_raw(p->h, "</option>");
     }
     kn_html_raw(p->h, "</select></p>\n");
@@ -30,14 +25,15 @@ void kn_page_curves(kn_page *p)
     const kn_report_curves *c = &p->r->curves;
     kn_html_raw(p->h, "<p>What the model expects over <b>");
     kn_page_name(p, c->over);
-    kn_html_raw(
-        p->h, "</b>, and where people are. The height of a point is his z, drawn at the covariates "
-              "of the curve: a point above the 95&nbsp;% line is a person with z above 1.64, "
-              "whatever his own covariates.</p>\n");
+    kn_html_raw(p->h,
+                "</b>, and where people are. The height of a point is the z of a person, drawn at "
+                "the covariates "
+                "of the curve: a point above the 95&nbsp;% line is a person with z above 1.64, "
+                "whatever the covariates of that person.</p>\n");
     if (c->n > 1)
         chooser(p);
     for (ptrdiff_t k = 0; k < c->n; k++) {
-        kn_html_print(p->h, "<div class=\"curve\" id=\"curve%td\"><h3>", k);
+        kn_html_print(p->h, "<div class=\"curve beside\" id=\"curve%td\"><h3>", k);
         kn_page_response(p, c->shown[k].response);
         kn_html_raw(p->h, "</h3>\n");
         kn_figure_inline(p->r, "curve", k, p->h);

@@ -93,7 +93,7 @@ static void best(kn_page *p)
                 "z, Benjamini-Hochberg).</p>\n");
     kn_page_table_open(p, "The largest differences first");
     kn_page_th(p, titles, 5);
-    for (ptrdiff_t k = 0; k < g->n_best; k++) {
+    for (ptrdiff_t k = 0; k < g->n_best && k < KN_PAGE_BEST; k++) {
         const ptrdiff_t t = g->best[k];
         kn_html_raw(p->h, "<tr><th scope=\"row\">");
         kn_page_response(p, t);

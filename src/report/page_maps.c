@@ -10,6 +10,21 @@ static void data_url(kn_page *p, const kn_picture *picture)
     kn_html_base64(p->h, picture->bytes, picture->n);
 }
 
+/* The ground with its letters, for <use>. */
+static void ground(kn_page *p)
+{
+    const kn_picture_label *label;
+    const ptrdiff_t n = kn_pictures_labels(p->pictures, &label);
+    kn_html_print(p->h, "<g id=\"ground\"><image width=\"%td\" height=\"%td\" href=\"",
+                  p->ground.width, p->ground.height);
+    data_url(p, &p->ground);
+    kn_html_raw(p->h, "\"/><g class=\"letters\">");
+    for (ptrdiff_t k = 0; k < n; k++)
+        kn_html_print(p->h, "<text x=\"%td\" y=\"%td\" text-anchor=\"%s\">%s</text>", label[k].x,
+                      label[k].y, label[k].anchor, label[k].text);
+    kn_html_raw(p->h, "</g></g>\n");
+}
+
 /* <image id="name"> for <use>, at its own size. */
 static void shared(kn_page *p, const char *id, const kn_picture *picture)
 {
@@ -27,7 +42,7 @@ void kn_page_maps_shared(kn_page *p)
         return;
     kn_html_raw(h, "<svg class=\"shared\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>\n");
     if (p->ground.n > 0)
-        shared(p, "ground", &p->ground);
+        ground(p);
     for (int z = 0; z < 2 && h->status == KN_OK; z++) {
         h->status = kn_pictures_bar(p->ctx, z == 1, &bar);
         if (h->status == KN_OK)

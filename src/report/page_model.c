@@ -58,7 +58,14 @@ static void model(kn_page *p)
 {
     const kn_report_model *m = &p->r->model;
     kn_html_raw(p->h, "<h3>What the model is</h3>\n<dl class=\"facts\">\n");
-    fact_text(p, "method", m->method);
+    if (m->title && m->means) {
+        kn_page_fact(p, "method");
+        kn_html_text(p->h, m->title);
+        kn_html_raw(p->h, ", ");
+        kn_html_text(p->h, m->means);
+        kn_page_fact_end(p);
+    } else
+        fact_text(p, "method", m->method);
     fact_text(p, "noise", m->noise);
     fact_text(p, "likelihood", m->likelihood);
     if (m->components > 0)
@@ -68,7 +75,12 @@ static void model(kn_page *p)
         fact_number(p, "folds of cross-validation", m->folds, 0);
     fact_number(p, "cross-validated mean z²", m->cv_z2, 2);
     fact_number(p, "cross-validated MSLL", m->cv_msll, 3);
-    fact_number(p, "within the 95 % interval, %", 100 * m->cv_coverage95, 1);
+    if (!isnan(m->cv_coverage95)) {
+        kn_page_fact(p, "within the 95 % interval");
+        kn_html_fixed(p->h, 100 * m->cv_coverage95, 1);
+        kn_html_raw(p->h, "&nbsp;%");
+        kn_page_fact_end(p);
+    }
     if (!isnan(m->smallest_p) && m->smallest_p > 0) {
         kn_page_fact(p, "smallest p that there can be");
         kn_html_p(p->h, m->smallest_p, false);
@@ -84,7 +96,7 @@ static void model(kn_page *p)
         }
         kn_html_raw(p->h, "</ul></details>\n");
     }
-    kn_html_raw(p->h, "<div class=\"tiles\">\n");
+    kn_html_raw(p->h, "<div class=\"flow\">\n");
     kn_figure_inline(p->r, "components", 0, p->h);
     kn_figure_inline(p->r, "shares", 0, p->h);
     kn_figure_inline(p->r, "terms", 0, p->h);
@@ -107,8 +119,9 @@ static void calibration(kn_page *p)
     static const char *const titles[] = {"people",           "number",           "mean z",
                                          "mean z²",          "within 50&nbsp;%", "within 90&nbsp;%",
                                          "within 95&nbsp;%", "within 99&nbsp;%"};
-    static const char *const who[] = {"training, cross-validated", "scored, not labelled"};
     const kn_report_calibration *c = p->r->calibration;
+    const char *who[] = {"training, cross-validated",
+                         p->r->group.known ? "scored, not labelled" : "scored"};
     if (c[0].n + c[1].n == 0)
         return;
     kn_html_raw(p->h,
@@ -149,7 +162,7 @@ static void best(kn_page *p)
     kn_html_raw(p->h, "<h3>Best predicted responses</h3>\n");
     kn_page_table_open(p, "The best predicted first");
     kn_page_th(p, titles, 4);
-    for (ptrdiff_t k = 0; k < o->n_best; k++) {
+    for (ptrdiff_t k = 0; k < o->n_best && k < KN_PAGE_BEST; k++) {
         const ptrdiff_t t = o->best[k];
         kn_html_raw(p->h, "<tr><th scope=\"row\">");
         kn_page_response(p, t);
@@ -174,7 +187,10 @@ static void map_of_R2(kn_page *p)
     kn_html_raw(p->h, "<figure class=\"wide\">");
     kn_page_map_values(p, o->R2, 0, high, "Map of R² of each response, where it is above 0");
     kn_page_bar_values(p, 0, high, 2, "R²");
-    kn_html_raw(p->h, "<figcaption>Where the covariates predict the responses: R², held out. ");
+    kn_html_raw(p->h, o->R2_of_model
+                          ? "<figcaption>Where covariates explain the responses: R² of the model. "
+                          : "<figcaption>Where covariates predict the responses: R² of people not "
+                            "seen. ");
     kn_page_words(p, kn_pictures_words(p->pictures));
     kn_html_raw(p->h, "</figcaption></figure>\n");
 }

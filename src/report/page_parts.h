@@ -57,13 +57,23 @@ void kn_page_thumbs(kn_page *p);
 void kn_page_cards(kn_page *p);
 ptrdiff_t kn_page_card_of(const kn_page *p, ptrdiff_t person); /* -1: he has none */
 
+/* Before the k-th of n pictures: tells how far the page is. False: something failed, or the caller
+ * wants no more. */
+bool kn_page_goes_on(kn_page *p, const char *stage, ptrdiff_t k, ptrdiff_t n);
+
 /* A name as it is shown: long ones are cut, and whole in the title of the element. */
-enum { KN_PAGE_NAME = 60 };
+enum { KN_PAGE_NAME = 60, KN_PAGE_ID = 32 };
 void kn_page_name(kn_page *p, const char *name);
-/* Sentences: as kn_html_text, with true minus signs before numbers and ^2 raised. */
+void kn_page_id(kn_page *p, const char *id); /* of a person, who shares a row with many numbers */
+/* Sentences: as kn_html_text, with true minus signs before numbers, ^2 raised, and numbers on one
+ * line with their sign. */
 void kn_page_words(kn_page *p, const char *text);
-/* A response by its name, with the region in words where it was recognised. */
+/* A response by its name, with the region in words where it was recognised; a voxel by its place in
+ * mm, with its name. Short: without what is beside it. */
 void kn_page_response(kn_page *p, ptrdiff_t response);
+void kn_page_response_short(kn_page *p, ptrdiff_t response);
+/* Rows of a table of responses, the first of those that were found. */
+enum { KN_PAGE_BEST = 10 };
 /* <div class="scroll"><table><caption>; closed by _table_close. */
 void kn_page_table_open(kn_page *p, const char *caption);
 void kn_page_table_close(kn_page *p);

@@ -1,19 +1,38 @@
 /* Pieces of mark-up that every part of the page has: names, tables, facts. */
+#include <math.h>
 #include <string.h>
 
 #include "report/page_parts.h"
 
-void kn_page_name(kn_page *p, const char *name)
+static void shortened(kn_page *p, const char *name, ptrdiff_t most)
 {
-    if (kn_html_length(name) <= KN_PAGE_NAME) {
+    if (kn_html_length(name) <= most) {
         kn_html_text(p->h, name);
         return;
     }
     kn_html_raw(p->h, "<span title=\"");
     kn_html_cut(p->h, name, 1000);
     kn_html_raw(p->h, "\">");
-    kn_html_cut(p->h, name, KN_PAGE_NAME);
+    kn_html_cut(p->h, name, most);
     kn_html_raw(p->h, "</span>");
+}
+
+void kn_page_name(kn_page *p, const char *name)
+{
+    shortened(p, name, KN_PAGE_NAME);
+}
+
+void kn_page_id(kn_page *p, const char *id)
+{
+    shortened(p, id, KN_PAGE_ID);
+}
+
+/* A number and its sign stay on one line: "95 %", "p = 0.01". */
+static bool stays(char before, char after)
+{
+    const bool digit = before >= '0' && before <= '9', next = after >= '0' && after <= '9';
+    return (digit && after == '%') || (before == 'p' && (after == '=' || after == '<')) ||
+           ((before == '=' || before == '<') && next);
 }
 
 /* What a writer of numbers would set at text[i], where it is not what stands there; *n bytes of it.
@@ -29,6 +48,8 @@ static const char *typeset(const char *text, size_t i, size_t *n)
         *n = 2;
         return "²";
     }
+    if (text[i] == ' ' && i > 0 && stays(text[i - 1], text[i + 1]))
+        return "\u00a0";
     return NULL;
 }
 
@@ -55,10 +76,66 @@ void kn_page_words(kn_page *p, const char *text)
     kn_html_text(p->h, piece);
 }
 
+static bool has_place(const kn_page *p)
+{
+    return p->r->space.kind == KN_REPORT_VOLUME && p->r->space.voxel;
+}
+
+/* "−12, 10, 46 mm": the middle of a voxel. */
+static void place(kn_page *p, ptrdiff_t response)
+{
+    const kn_report_space *s = &p->r->space;
+    const ptrdiff_t v = s->voxel[response], xy = s->dim[0] * s->dim[1];
+    const double at[3] = {(double)(v % s->dim[0]), (double)(v % xy / s->dim[0]), (double)(v / xy)};
+    for (int k = 0; k < 3; k++) {
+        const double *A = s->affine[k];
+        kn_html_raw(p->h, k > 0 ? ", " : "");
+        kn_html_fixed(p->h, A[0] * at[0] + A[1] * at[1] + A[2] * at[2] + A[3], 0);
+    }
+    kn_html_raw(p->h, "&nbsp;mm");
+}
+
+/* "left, vertex 753", with its region where labels were given; false: no mesh has it. */
+static bool vertex(kn_page *p, ptrdiff_t response)
+{
+    const kn_report_space *s = &p->r->space;
+    if (s->kind != KN_REPORT_SURFACE || s->region)
+        return false;
+    for (int k = 0; k < s->meshes; k++)
+        for (ptrdiff_t v = 0; s->mesh[k].response && v < s->mesh[k].surface.vertices; v++)
+            if (s->mesh[k].response[v] == response) {
+                const char *region = s->mesh[k].region ? s->mesh[k].region[v] : NULL;
+                if (region)
+                    kn_html_cut(p->h, region, KN_PAGE_NAME);
+                else
+                    kn_html_raw(p->h, s->mesh[k].side == 0 ? "left" : "right");
+                kn_html_print(p->h, ", vertex %td", v);
+                return true;
+            }
+    return false;
+}
+
+void kn_page_response_short(kn_page *p, ptrdiff_t response)
+{
+    if (has_place(p))
+        place(p, response);
+    else if (!vertex(p, response))
+        kn_html_cut(p->h, p->r->responses.name[response], KN_PAGE_NAME);
+}
+
 void kn_page_response(kn_page *p, ptrdiff_t response)
 {
     static const char *const side[] = {"left ", "right "};
     const kn_report_region *region = p->r->space.region ? &p->r->space.region[response] : NULL;
+    if (has_place(p)) {
+        place(p, response);
+        kn_html_raw(p->h, " <span class=\"quiet at\">voxel ");
+        kn_html_cut(p->h, p->r->responses.name[response], KN_PAGE_NAME);
+        kn_html_raw(p->h, "</span>");
+        return;
+    }
+    if (vertex(p, response))
+        return;
     kn_page_name(p, p->r->responses.name[response]);
     if (region && region->full) {
         kn_html_raw(p->h, " <span class=\"quiet\">");
@@ -115,6 +192,15 @@ void kn_page_fact(kn_page *p, const char *name)
 void kn_page_fact_end(kn_page *p)
 {
     kn_html_raw(p->h, "</dd></div>\n");
+}
+
+bool kn_page_goes_on(kn_page *p, const char *stage, ptrdiff_t k, ptrdiff_t n)
+{
+    if (p->h->status == KN_OK)
+        p->h->status = kn_check_cancel(p->ctx);
+    if (p->h->status == KN_OK)
+        kn_tell(p->ctx, stage, k + 1, n, NAN);
+    return p->h->status == KN_OK;
 }
 
 void kn_page_count(kn_page *p, ptrdiff_t n, const char *one, const char *many)

@@ -37,9 +37,10 @@ bool kn_page_reproduce_has(const kn_report *r)
     return r->words.facts > 0;
 }
 
+/* What can be pasted into a shell. */
 static bool is_command(const kn_report_fact *fact)
 {
-    return strncmp(fact->name, "command", strlen("command")) == 0;
+    return strncmp(fact->value, "kronorm ", strlen("kronorm ")) == 0;
 }
 
 void kn_page_reproduce(kn_page *p)
@@ -50,12 +51,13 @@ void kn_page_reproduce(kn_page *p)
                 "for byte.</p>\n");
     for (ptrdiff_t k = 0; k < w->facts; k++)
         if (is_command(&w->fact[k])) {
-            kn_html_raw(p->h, "<pre class=\"box\" tabindex=\"0\"><code>");
+            kn_html_raw(p->h, "<h3 class=\"small\">");
+            kn_html_text(p->h, w->fact[k].name);
+            kn_html_raw(p->h, "</h3>\n<pre class=\"box\" tabindex=\"0\"><code>");
             kn_html_text(p->h, w->fact[k].value);
             kn_html_raw(p->h, "</code></pre>\n");
         }
-    kn_html_raw(p->h, "<dl class=\"facts\">\n<div><dt>page</dt><dd>kronorm ");
-    kn_html_print(p->h, "%s</dd></div>\n", kn_version());
+    kn_html_raw(p->h, "<dl class=\"facts\">\n");
     for (ptrdiff_t k = 0; k < w->facts; k++)
         if (!is_command(&w->fact[k])) {
             kn_html_raw(p->h, "<div><dt>");

@@ -65,6 +65,18 @@ const char *kn_pictures_words(const kn_pictures *p)
     return p->tables.words;
 }
 
+ptrdiff_t kn_pictures_labels(const kn_pictures *p, const kn_picture_label **out)
+{
+    *out = p->tables.label;
+    return p->tables.labels;
+}
+
+void kn_picture_label_add(kn_picture_tables *tables, const kn_picture_label *label)
+{
+    if (tables->labels < KN_PICTURE_LABELS)
+        tables->label[tables->labels++] = *label;
+}
+
 /* A byte for each pixel of a table, as kn_png_indexed wants them. */
 static kn_status pixels_new(kn_ctx *ctx, const kn_picture_table *t, uint8_t **out)
 {

@@ -13,6 +13,13 @@ typedef struct kn_picture { /* a PNG */
 } kn_picture;
 void kn_picture_clear(kn_picture *p); /* {0} is fine */
 
+typedef struct kn_picture_label { /* a word on the ground, which the page writes */
+    ptrdiff_t x, y;               /* of its foot; in the middle of it by anchor */
+    const char *anchor;           /* "start", "middle", "end" */
+    char text[32];                /* ours; "z −40", "L" */
+} kn_picture_label;
+enum { KN_PICTURE_LETTER = 11 }; /* height of the letters */
+
 typedef struct kn_pictures kn_pictures;
 
 /* NULL with KN_OK: responses of a table without a surface have no picture. space must outlive it.
@@ -24,6 +31,8 @@ void kn_pictures_free(kn_pictures *p);
 const char *kn_pictures_words(const kn_pictures *p);
 
 kn_status kn_pictures_ground(kn_ctx *ctx, kn_pictures *p, kn_picture *out);
+/* How many labels there are on it, and these. */
+ptrdiff_t kn_pictures_labels(const kn_pictures *p, const kn_picture_label **out);
 /* z, blue below and orange above 0, the more opaque the larger (quadratic up to |z| = 3, full from
  * there; colour up to KN_PICTURE_ZMAX). */
 #define KN_PICTURE_ZMAX 6.0

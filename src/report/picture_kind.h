@@ -4,7 +4,7 @@
 #ifndef KN_REPORT_PICTURE_KIND_H
 #define KN_REPORT_PICTURE_KIND_H
 
-#include "report/report.h"
+#include "report/picture.h"
 
 typedef struct kn_picture_table {
     ptrdiff_t width, height; /* at least 1 pixel */
@@ -19,13 +19,18 @@ typedef struct kn_picture_table {
     ptrdiff_t cells;
 } kn_picture_table;
 
-enum { KN_PICTURE_WORDS = 512 };
+enum { KN_PICTURE_WORDS = 512, KN_PICTURE_LABELS = 80 };
 
 typedef struct kn_picture_tables { /* all arrays are in the arena */
     kn_arena arena;
     kn_picture_table whole, thumb;
+    kn_picture_label label[KN_PICTURE_LABELS]; /* of whole */
+    ptrdiff_t labels;
     char words[KN_PICTURE_WORDS]; /* of `whole`: what is seen, from where, which side is left */
 } kn_picture_tables;
+
+/* A label more; one that there is no room for is left out. */
+void kn_picture_label_add(kn_picture_tables *tables, const kn_picture_label *label);
 
 /* out is {0}; what is in its arena on failure is cleared by the caller. A kind that has nothing to
  * draw leaves whole.width 0. */

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/lettering.h"
-
 enum { VIEW = 360, THUMB = 72, MARGIN = 4, SMOOTH = 3, GREY = 202, FOLD = 39 };
 static const double LIGHT[2] = {0.894, 0.447}; /* from the eye, and from above; of length 1 */
 static const double AMBIENT = 0.35;
@@ -237,6 +235,18 @@ out:
     return status;
 }
 
+kn_status kn_raster_greys(kn_ctx *ctx, const kn_report_mesh *mesh, uint8_t *grey)
+{
+    kn_status status;
+    sheet sheets[2] = {{0}};
+    KN_TRY(sheet_make(ctx, mesh, &sheets[0]));
+    for (ptrdiff_t v = 0; v < mesh->surface.vertices; v++)
+        grey[v] = (uint8_t)round(fmax(1, fmin(255, GREY - FOLD * sheets[0].fold[v])));
+out:
+    sheet_clear(sheets);
+    return status;
+}
+
 /* One scale for all views: the widest fills the width, unless it is a tower. */
 static kn_raster_frame frame_of(const sheet *sheets, int n, ptrdiff_t width)
 {
@@ -309,9 +319,12 @@ static kn_status draw(kn_ctx *ctx, const sheet *sheets, int n, ptrdiff_t T, ptrd
             kn_raster_view(&s->mesh->surface, &f, view);
             place(s, &f, view, T, table, at);
             if (inner == 0 && width == VIEW) /* in the outer corner */
-                kn_letter(ground, table->width, table->height,
-                          k == 0 ? MARGIN : table->width - MARGIN - KN_LETTER_WIDTH, MARGIN,
-                          s->mesh->side == 0 ? "L" : "R");
+                kn_picture_label_add(out,
+                                     &(kn_picture_label){.x = k == 0 ? MARGIN
+                                                                     : table->width - MARGIN,
+                                                         .y = MARGIN + KN_PICTURE_LETTER,
+                                                         .anchor = k == 0 ? "start" : "end",
+                                                         .text = {s->mesh->side == 0 ? 'L' : 'R'}});
         }
 out:
     kn_free(view);

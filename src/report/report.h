@@ -56,6 +56,8 @@ typedef struct kn_report_cohort {
 typedef struct kn_report_model { /* nothing of it where there is none: a folder of cv */
     bool known;
     const char *method, *noise, *likelihood; /* NULL: it has its own */
+    const char *title;                       /* of the method: "S-MTGPR" */
+    const char *means; /* and what it is: "scalable multi-task Gaussian process regression, .." */
     ptrdiff_t components;
     ptrdiff_t curve_n; /* of the search for the number of components */
     double *curve_components, *curve_msll, *curve_se;
@@ -106,6 +108,7 @@ typedef struct kn_report_responses {
     ptrdiff_t T;
     const char *const *name;
     double *R2, *MSLL, *z2;  /* T  NULL: not known */
+    bool R2_of_model;        /* 1 - noise/variance in training; else of people not seen */
     const char *z2_of;       /* "the people scored", "training, cross-validated" */
     double z2_low, z2_high;  /* limits of chi^2_n/n */
     double z2_inside;        /* share of responses within them */
@@ -148,6 +151,8 @@ typedef struct kn_report_curves {
 
 typedef struct kn_report_person {
     const char *id;
+    ptrdiff_t rank;               /* in people.order: 0 is the most abnormal */
+    bool card;                    /* has one */
     bool training;                /* is among training: his z are cross-validated */
     int label;                    /* 1 labelled, 0 not, -1: nobody is */
     const char *const *covariate; /* cohort.n texts, as people.tsv has them; change: NULL */
@@ -186,7 +191,8 @@ enum { KN_REPORT_NO_Z = -128 };
 typedef struct kn_report_card {
     ptrdiff_t person;
     const char *words; /* who he is and what stands out, in a sentence or two */
-    ptrdiff_t tops, clusters, clusters_found; /* found: how many there are, all in all */
+    ptrdiff_t tops, clusters;
+    ptrdiff_t clusters_found, clusters_single; /* all in all, and those of one voxel or vertex */
     kn_report_top top[KN_REPORT_TOPS];
     kn_report_cluster cluster[KN_REPORT_CLUSTERS];
     const int8_t *z; /* T, in ZSTEP; NO_Z: missing */
@@ -199,8 +205,13 @@ typedef struct kn_report_people {
     ptrdiff_t N;
     double *training;          /* N  statistic of training; NULL: not kept */
     double *training_deviance; /* N; NULL */
-    double line[2];   /* of the statistic at p = .05 and .001; NaN: p cannot be that small */
-    double threshold; /* of burden: 1.96 */
+    double line[2];       /* of the statistic at p = .05 and .001; NaN: p cannot be that small */
+    double threshold;     /* of burden: 1.96 */
+    bool training_anew;   /* people of training were predicted by the model that has seen them */
+    const char *compared; /* with whom, in words: "people like those of training" */
+    ptrdiff_t compared_n; /* how many they are; 0: not known */
+    bool compared_among_them; /* they are people of the folder */
+    double smallest_p;        /* the least that a p of the statistic can be; NaN: not known */
     double deviance_expected_low, deviance_expected_high; /* binomial 95 % range of people with
                                                            * deviance_p <= .05 */
     ptrdiff_t deviance_found, deviance_of;

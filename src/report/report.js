@@ -36,7 +36,10 @@
         forget();
         for (const e of all('[data-p="' + i + '"]')) {
             e.classList.add("hit");
-            if (e.ownerSVGElement) e.parentNode.append(e); /* above the others */
+            if (e.ownerSVGElement) { /* above the others, and those of one colour above the other colours */
+                e.parentNode.append(e);
+                if (e.parentNode !== e.ownerSVGElement) e.ownerSVGElement.append(e.parentNode);
+            }
         }
         const row = byId("row" + i), card = byId("card" + i);
         const box = row && row.closest(".tall");
@@ -64,7 +67,7 @@
             if (found.length) lookAt(found[at], found.length > 1 ? "(" + (at + 1) + " of " + found.length + ")" : "");
             else {
                 forget();
-                byId("found").textContent = find.value.trim() ? "nobody" : "";
+                byId("found").textContent = find.value.trim() ? "Nobody has this in the id." : "";
             }
         };
         const next = () => {
@@ -92,9 +95,6 @@
         const e = event.target.closest("[data-p]");
         if (e && e.tagName !== "DETAILS" && !e.classList.contains("card")) lookAt(Number(e.dataset.p));
     });
-    const arrive = () => open(byId(location.hash.slice(1)));
-    addEventListener("hashchange", arrive);
-    arrive();
 
     /* ---- the table ---- */
     const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -128,14 +128,26 @@
         });
 
     /* ---- cards ---- */
-    const fold = byId("fold");
-    if (fold)
+    const OPEN = 3; /* at first: the page of ten is long */
+    const cards = all(".card"), fold = byId("fold");
+    const folds = () => { /* what the button would do now */
+        const some = cards.some((card) => !card.open);
+        fold.textContent = some ? "Open all cards" : "Fold all cards";
+        return some;
+    };
+    if (fold) {
+        cards.forEach((card, k) => (card.open = k < OPEN));
         fold.addEventListener("click", () => {
-            const folded = fold.getAttribute("aria-pressed") !== "true";
-            fold.setAttribute("aria-pressed", String(folded));
-            for (const card of all(".card")) card.open = !folded;
+            const some = folds();
+            for (const card of cards) card.open = some;
         });
-    for (const viewer of all(".viewer")) {
+        for (const card of cards) card.addEventListener("toggle", folds);
+        folds();
+    }
+    const arrive = () => open(byId(location.hash.slice(1)));
+    addEventListener("hashchange", arrive);
+    arrive();
+    for (const viewer of all(".viewer:not(.meshes)")) {
         const line = make("p", ""), button = make("button", "Look through the slices");
         line.className = "control";
         button.type = "button";
@@ -197,6 +209,8 @@
             for (const e of entries) e.isIntersecting ? seen.add(e.target.id) : seen.delete(e.target.id);
             const first = [...places.keys()].find((id) => seen.has(id));
             for (const [id, a] of places) id === first ? a.setAttribute("aria-current", "true") : a.removeAttribute("aria-current");
+            const row = first && places.get(first).closest("ul"), at = first && places.get(first).parentNode;
+            if (row && row.scrollWidth > row.clientWidth) row.scrollLeft = at.offsetLeft - row.offsetLeft - 32;
         }, { rootMargin: "-30% 0px -60% 0px" });
         for (const id of places.keys()) watch.observe(byId(id));
     }

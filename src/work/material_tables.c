@@ -1,5 +1,5 @@
-/* Tables of a folder as columns: of people abnormality.tsv or change.tsv, and people.tsv; of
- * responses metrics.tsv, or maps of metrics where there is no table. */
+/* Tables of a folder as columns: of people abnormality.tsv or change.tsv, folds.tsv of cv, and
+ * people.tsv; of responses metrics.tsv, or maps of metrics where there is no table. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,6 +83,12 @@ static kn_status take_people(kn_ctx *ctx, kn_material *m)
         KN_TRY(kn_table_read(ctx, path, &f->judged));
         KN_TRY(check_ids(ctx, m, f->judged));
         KN_TRY(add_table(ctx, m, f->judged, NULL));
+    }
+    if (m->kind == KN_MATERIAL_CV) {
+        KN_TRY(path_of(ctx, m, "folds.tsv", path));
+        KN_TRY(kn_table_read(ctx, path, &f->folds));
+        KN_TRY(check_ids(ctx, m, f->folds));
+        KN_TRY(add_table(ctx, m, f->folds, NULL));
     }
     KN_TRY(add_table(ctx, m, f->scored.people, f->scored.row));
 out:

@@ -45,7 +45,7 @@ await promise('a click on somebody in a figure finds him too', () => using('tabl
 }));
 await promise('nobody of that name: it says so', () => using('table.html', async (page) => {
   await page.locator('#find').fill('nobody has this name');
-  assert.equal(await page.locator('#found').textContent(), 'nobody');
+  assert.equal(await page.locator('#found').textContent(), 'Nobody has this in the id.');
   assert.equal(await page.locator('.hit').count(), 0);
 }));
 await promise('names that are mark-up are found as text', () => using('hostile.html', async (page) => {
@@ -118,11 +118,20 @@ await promise('a file that is no SVG would not have drawn', async () => {
 await promise('cards fold and unfold', () => using('table.html', async (page) => {
   const open_cards = () => page.locator('details.card[open]').count();
   const n = await page.locator('details.card').count();
-  assert.ok(n > 1 && await open_cards() > 0);
-  await page.locator('#fold').click();
-  assert.equal(await open_cards(), 0);
-  await page.locator('#fold').click();
-  assert.equal(await open_cards(), n);
+  const fold = page.locator('#fold');
+  assert.ok(n > 3);
+  assert.equal(await open_cards(), 3);
+  for (const [now, words, then] of [[3, 'Open all cards', n], [n, 'Fold all cards', 0], [0, 'Open all cards', n]]) {
+    assert.equal(await open_cards(), now);
+    assert.equal(await fold.textContent(), words);
+    await fold.click();
+    await page.waitForTimeout(50);
+    assert.equal(await open_cards(), then);
+  }
+  await fold.click();
+  await page.locator('.sortable tbody a').last().click();
+  await page.waitForTimeout(50);
+  assert.equal(await open_cards(), 1);
 }));
 
 // ---- the viewer --------------------------------------------------------------------------------------

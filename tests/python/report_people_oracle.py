@@ -135,6 +135,7 @@ def clusters_are_right(what, j, path):
     for card in j["cards"]:
         expected = clusters_of(data[..., card["person"]], image.affine)
         some += len(expected)
+        ok &= card["clusters_single"] == sum(n == 1 for n, _, _ in expected)
         ok &= card["clusters_found"] == len(expected) and len(card["clusters"]) == min(8, len(expected))
         for c, (n, z, mm) in zip(card["clusters"], expected):
             ok &= c["n"] == n and close(c["z"], z, 1e-6) and close(c["mm"], mm, 1e-4) and close(c["ml"], n * cell, 1e-6)

@@ -360,15 +360,15 @@ static void who_is_labelled_is_not_expected_to_be_normal(void **state)
         r->people.person[i].training = i == 1;
     }
     r->people.person[29].deviance_p = NAN;
-    kn_people_count(r, 24); /* p are multiples of 1/25: .04 is as near as they come */
+    kn_people_count(r, .04);
     assert_int_equal(r->people.deviance_of, 27);
     assert_int_equal(r->people.deviance_found, 2);
     double low, high;
     kn_laws_binomial_range(27, .04, &low, &high);
     assert_close(r->people.deviance_expected_low, low, 0);
     assert_close(r->people.deviance_expected_high, high, 0);
-    kn_people_count(r, 10); /* p cannot be .05: nobody is expected */
-    assert_close(r->people.deviance_expected_high, 0, 0);
+    kn_people_count(r, 0); /* no p can be .05: then nothing is expected, and nothing is said */
+    assert_true(isnan(r->people.deviance_expected_low) && isnan(r->people.deviance_expected_high));
     free_report(r);
 }
 
@@ -410,8 +410,10 @@ static void p_is_never_0(void **state)
         double p;
         bool bound;
         const char *text;
-    } CASE[] = {{.0132, false, "p = .013"}, {.0052, true, "p < .0052"},     {1, false, "p = 1.0"},
-                {0, false, "p < .000001"},  {3e-7, false, "p = .00000030"}, {.5, false, "p = .50"}};
+    } CASE[] = {{.0132, false, "p = 0.013"},     {.0052, true, "p < 0.0052"},
+                {1. / 98, true, "p < 0.011"},    {.00991, true, "p < 0.010"},
+                {1, false, "p = 1.0"},           {0, false, "p < 0.000001"},
+                {3e-7, false, "p = 0.00000030"}, {.5, false, "p = 0.50"}};
     kn_arena arena = {0};
     for (size_t k = 0; k < sizeof CASE / sizeof *CASE; k++) {
         kn_say s = {.ctx = ctx, .arena = &arena};
@@ -429,6 +431,8 @@ static void p_is_never_0(void **state)
     kn_say_figures(&s, 12345.6, 3);
     assert_ok(ctx, kn_say_end(&s, &text));
     assert_string_equal(text, "0.000 99.99 % 12346");
+    assert_string_equal(kn_said_percent_least(1 - 1. / 98).text, "98.9"); /* 98.98 */
+    assert_string_equal(kn_said_percent_least(.95).text, "95.0");
     kn_arena_clear(&arena);
 }
 

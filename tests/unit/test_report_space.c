@@ -271,9 +271,10 @@ static void regions_are_put_on_surfaces(void **state)
     assert_memory_equal(s->mesh[1].response, right, sizeof right);
     assert_int_equal(s->unmatched, 1);
     assert_string_equal(s->surface_note,
-                        "1 of 4 responses have no region on the surface and are not drawn there.");
-    assert_int_equal(p.r.good.n, 1);
-    assert_string_equal(p.r.good.note[0].words, s->surface_note);
+                        "1 of 4 responses has no region on the surface and is not drawn there: "
+                        "rh_cuneus_area.");
+    assert_int_equal(p.r.good.n, 0); /* it is neither fine nor a warning */
+    assert_int_equal(p.r.warnings.n, 0);
     assert_string_equal(s->atlas, "Desikan-Killiany");
     assert_string_equal(s->measure, "area");
     assert_string_equal(s->mesh[1].region[1], "right insula");
@@ -305,7 +306,8 @@ static void what_does_not_fit_is_a_sentence(void **state)
         "lh.label.gii,rh.label.gii: none of its regions is a response: they are named as 'cuneus', "
         "responses as 'a'");
     refuse_table("lh.gii,rh.gii.gz", NULL, NULL, KN_ERR_SHAPE,
-                 "lh.gii,rh.gii.gz: has 7 vertices in all, the responses have 2");
+                 "lh.gii,rh.gii.gz: has 7 vertices in all, the responses have 2 (a table of "
+                 "regions needs {labels})");
     refuse_table("lh.gii,rh.gii.gz", "rh.label.gii,lh.label.gii", NULL, KN_ERR_SHAPE,
                  "rh.label.gii: has labels of 3 vertices, its surface 4");
     refuse_table("lh.gii,rh.gii.gz", "lh.label.gii", NULL, KN_ERR_ARGUMENT,
