@@ -122,6 +122,34 @@ if [ "$(id -u)" -ne 0 ]; then
     rm -rf bad
 fi
 
+# ---- images -------------------------------------------------------------------------------------
+
+make_images
+works "fit images" fit -c study/train_participants.tsv --use age,sex,site -y study/train_images.txt -m study/mask.nii.gz -o images.safetensors
+works "score images" score images.safetensors -c study/test_participants.tsv -y study/test_images.txt -o maps
+I="report images.safetensors --scored maps"
+volumes=$(($(wc -l <maps/people.tsv) - 1))
+refused "a background of everybody" "maps/z.nii.gz: has $volumes volumes, expected one image" $I --background maps/z.nii.gz -o x.html
+refused "a background of no image" "train.csv: expected an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)" $I --background train.csv -o x.html
+head -c 300 study/mask.nii.gz >half.nii.gz
+kronorm $I --background half.nii.gz -o x.html
+check "a background that was cut" grep -q '^kronorm: half.nii.gz: the compressed data ' "$logs/err"
+check "... has no page" test $code -eq 1 -a ! -e x.html
+refused "a background is an input" "study/mask.nii.gz: is an input of this run, and is not replaced" \
+    $I --background study/mask.nii.gz -o study/mask.nii.gz --force
+for name in z.nii.gz metrics_z2.nii.gz; do
+    cp -r maps bad
+    rm -f bad/metrics.tsv
+    head -c 1000 bad/$name >s && mv s bad/$name
+    kronorm report images.safetensors --scored bad -o x.html --figures pictures
+    check "$name that was cut" grep -q "^kronorm: bad/$name: the compressed data " "$logs/err"
+    check "... has no page" test $code -eq 1 -a ! -e x.html -a ! -e pictures
+    rm -rf bad
+done
+works "a page of images" $I -o one.html --threads 1
+works "... by two threads" $I -o two.html --threads 2
+check "... is the same but for its name" test "$(sed 's/two.html/one.html/g; s/ --threads [12]//' two.html | cksum)" = "$(sed 's/ --threads [12]//' one.html | cksum)"
+
 # ---- ids ----------------------------------------------------------------------------------------
 
 # Those of the folder are person-12 to person-1: as others are called in a page without ids.
