@@ -44,4 +44,5 @@ check "... that cannot know who was in training" sh -c '! grep -q "Nobody here w
 works "changes" change norm.safetensors -c study/visits_participants.tsv -y study/visits_regions.csv --visit session --reference group=control -o changed
 works "... have a page" report norm.safetensors --scored changed -o changed.html
 check "... that compares them with those of stable people" sh -c 'grep -q "share of stable people whose largest changes" changed.html && ! grep -q "of training on average" changed.html'
+check "... and have no line that is not drawn" sh -c '! grep -q "Above the dashed line" changed.html || grep -q ">p = 0.05<" changed.html'
 done_testing
