@@ -233,6 +233,7 @@ static kn_status bootstrap(kn_ctx *ctx, const crowd *c, const double *q, kn_rng 
             weight[kn_rng_below(rng, c->n)]++;
         memcpy(drawn + b * FIGURES, out->observed, sizeof out->observed); /* its NaN stay */
         figures(c, weight, q, hist, drawn + b * FIGURES);
+        kn_tell(ctx, "bands", b + 1, BOOTSTRAPS, NAN);
     }
     simultaneous(drawn, out->observed, out->se, out->half);
 out:

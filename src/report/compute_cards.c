@@ -191,6 +191,7 @@ kn_status kn_compute_cards(kn_ctx *ctx, const kn_report_job *job)
     kn_report *r = job->r;
     kn_clusters *clusters = NULL;
     float *z = NULL;
+    ptrdiff_t done = 0;
     if (r->people.n_cards == 0)
         return KN_OK;
     KN_TRY(kn_clusters_new(ctx, &r->space, job->m->T, &clusters));
@@ -198,6 +199,7 @@ kn_status kn_compute_cards(kn_ctx *ctx, const kn_report_job *job)
     for (kn_report_card *c = next_card(&r->people, -1); c; c = next_card(&r->people, c->person)) {
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(fill_card(ctx, job, clusters, z, c));
+        kn_tell(ctx, "cards", ++done, r->people.n_cards, NAN);
     }
 out:
     kn_clusters_free(clusters);

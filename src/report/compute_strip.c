@@ -45,6 +45,7 @@ static void clean_levels(sweep *s)
             clean(s, &r->curves.shown[k].curve[c].label, true);
             clean(s, &r->curves.shown[k].curve[c].level, true);
         }
+    clean_list(s, r->model.word, r->model.words);
     clean(s, &r->group.label, true);
     clean(s, &r->change.reference, true);
 }

@@ -7,7 +7,7 @@
 
 #include "report/figure_parts.h"
 
-enum { MEDIAN = 2, LABEL = 22 /* px of a column of centiles at the right */ };
+enum { MEDIAN = 2, LABELLED = 2, LABEL = 22 /* px of a column of centiles at the right */ };
 
 static const char *const SIDE[] = {"a", "b"}; /* blue and orange */
 
@@ -80,7 +80,7 @@ static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curve
     for (ptrdiff_t i = 0; many && i < t->n; i++)
         kn_density_take(&d, kn_plot_x(p, t->x[i]), kn_plot_y(p, t->value[i]));
     if (many)
-        kn_density_draw(p->svg, &d);
+        kn_density_draw(p->svg, &d, NULL);
     for (ptrdiff_t c = -1; c < curves && !many; c++) {
         kn_svg_pen(p->svg, class_of("dots", c, class));
         for (ptrdiff_t i = 0; i < t->n; i++)
@@ -90,17 +90,24 @@ static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curve
     }
 }
 
+/* By curve, -1 without one; those with the label last. */
 static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *s)
 {
+    kn_density d = {.most = 0};
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        if (!kn_figure_marked(r, i))
+            kn_density_take(&d, kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]));
+    kn_density_draw(p->svg, &d, "scored");
     p->svg->many = s->n > KN_FIGURE_MARKS;
-    for (int labelled = 0; labelled < 2; labelled++)
-        for (ptrdiff_t i = 0; i < s->n; i++) {
-            char class[32];
-            if (kn_figure_labelled(r, i) == labelled)
-                kn_svg_mark(p->svg, labelled ? "labelled" : class_of("person", s->curve[i], class),
-                            labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE, kn_plot_x(p, s->x[i]),
-                            kn_plot_y(p, s->value[i]), i);
-        }
+    for (int c = -1; c <= LABELLED; c++) { /* a class for each group, not for each of many people */
+        char class[32];
+        kn_svg_group(p->svg, c == LABELLED ? "labelled" : class_of("person", c, class));
+        for (ptrdiff_t i = 0; i < s->n; i++)
+            if (kn_figure_marked(r, i) && (kn_figure_labelled(r, i) ? LABELLED : s->curve[i]) == c)
+                kn_svg_mark(p->svg, NULL, c == LABELLED ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
+                            kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]), i);
+        kn_svg_group_end(p->svg);
+    }
     p->svg->many = false;
 }
 
@@ -207,6 +214,8 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         "People (%td of training, %td scored) stand where their z puts them at the covariates "
         "of their curve, not at what was measured.",
         known(&s->training), known(&s->scored));
+    if (known(&s->scored) > 0)
+        kn_figure_marked_words(r, out);
 }
 
 /* Where the covariates besides that of the axis are. */

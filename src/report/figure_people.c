@@ -63,7 +63,7 @@ static void strip_training(kn_plot *p, const kn_report_people *o, const row *w)
     if (o->N > KN_FIGURE_DOTS) {
         for (ptrdiff_t i = 0; i < o->N; i++)
             kn_density_take(&d, kn_plot_x(p, o->training[i]), level(w, i));
-        kn_density_draw(p->svg, &d);
+        kn_density_draw(p->svg, &d, NULL);
         return;
     }
     kn_svg_pen(p->svg, "dots");
@@ -74,13 +74,20 @@ static void strip_training(kn_plot *p, const kn_report_people *o, const row *w)
 
 static void strip_people(kn_plot *p, const kn_report *r, const row *w)
 {
+    kn_density d = {.most = 0};
+    for (ptrdiff_t i = 0; i < r->people.n; i++)
+        if (!kn_figure_marked(r, i))
+            kn_density_take(&d, kn_plot_x(p, r->people.person[i].statistic), level(w, i));
+    kn_density_draw(p->svg, &d, "scored");
     p->svg->many = r->people.n > KN_FIGURE_MARKS;
-    for (int labelled = 0; labelled < 2; labelled++)
+    for (int labelled = 0; labelled < 2; labelled++) {
+        kn_svg_group(p->svg, labelled ? "labelled" : "person");
         for (ptrdiff_t i = 0; i < r->people.n; i++)
-            if (kn_figure_labelled(r, i) == labelled)
-                kn_svg_mark(p->svg, labelled ? "labelled" : "person",
-                            labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
+            if (kn_figure_labelled(r, i) == labelled && kn_figure_marked(r, i))
+                kn_svg_mark(p->svg, NULL, labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
                             kn_plot_x(p, r->people.person[i].statistic), level(w, i), i);
+        kn_svg_group_end(p->svg);
+    }
     p->svg->many = false;
 }
 
@@ -157,6 +164,7 @@ static void strip_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
     if (isfinite(r->people.line[0]))
         kn_html_raw(out, isfinite(r->people.line[1]) ? ", and one of 1000." : ".");
     kn_html_raw(out, " Heights within a row mean nothing.");
+    kn_figure_marked_words(r, out);
 }
 
 static kn_status strip_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
@@ -204,13 +212,19 @@ static ptrdiff_t burden_count(const kn_report *r)
 
 static void burden_row(kn_plot *p, const kn_report *r, bool labelled, const row *w)
 {
-    p->svg->many = r->people.n > KN_FIGURE_MARKS;
     const double median = kn_plot_x(p, r->group.share_median[labelled ? 0 : 1]);
+    kn_density d = {.most = 0};
     for (ptrdiff_t i = 0; i < r->people.n; i++)
-        if (kn_figure_labelled(r, i) == labelled)
-            kn_svg_mark(p->svg, labelled ? "labelled" : "person",
-                        labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
+        if (kn_figure_labelled(r, i) == labelled && !kn_figure_marked(r, i))
+            kn_density_take(&d, kn_plot_x(p, r->people.person[i].share), level(w, i));
+    kn_density_draw(p->svg, &d, "scored");
+    p->svg->many = r->people.n > KN_FIGURE_MARKS;
+    kn_svg_group(p->svg, labelled ? "labelled" : "person");
+    for (ptrdiff_t i = 0; i < r->people.n; i++)
+        if (kn_figure_labelled(r, i) == labelled && kn_figure_marked(r, i))
+            kn_svg_mark(p->svg, NULL, labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
                         kn_plot_x(p, r->people.person[i].share), level(w, i), i);
+    kn_svg_group_end(p->svg);
     p->svg->many = false;
     if (isfinite(median))
         kn_svg_line(p->svg, "median", median, w->top + 6, median, w->bottom - 6);
@@ -257,6 +271,7 @@ static void burden_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         kn_html_p(out, r->group.share_p, false);
     }
     kn_html_raw(out, ".");
+    kn_figure_marked_words(r, out);
 }
 
 static kn_status burden_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
@@ -297,6 +312,25 @@ static ptrdiff_t change_count(const kn_report *r)
     return r->kind == KN_REPORT_CHANGE && change_pairs(r) > 0;
 }
 
+static void change_pairs_draw(kn_plot *p, const kn_report *r)
+{
+    kn_density d = {.most = 0};
+    for (ptrdiff_t i = 0; i < r->people.n; i++) {
+        const kn_report_person *o = &r->people.person[i];
+        if (!kn_figure_marked(r, i))
+            kn_density_take(&d, kn_plot_x(p, o->interval), kn_plot_y(p, o->statistic));
+    }
+    kn_density_draw(p->svg, &d, "scored");
+    for (ptrdiff_t i = 0; i < r->people.n; i++) {
+        const kn_report_person *o = &r->people.person[i];
+        const bool labelled = kn_figure_labelled(r, i);
+        if (kn_figure_marked(r, i))
+            kn_svg_mark(p->svg, labelled ? "labelled" : "person",
+                        labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE, kn_plot_x(p, o->interval),
+                        kn_plot_y(p, o->statistic), i);
+    }
+}
+
 static void change_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -317,10 +351,7 @@ static void change_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head
     kn_plot_level(&p, "limit", o->line[0]);
     if (kn_scale_holds(&p.y, o->line[0]))
         kn_svg_text(svg, "halo", "end", p.right - 2, kn_plot_y(&p, o->line[0]) - 5, "p = 0.05");
-    for (ptrdiff_t i = 0; i < o->n; i++)
-        kn_svg_mark(svg, kn_figure_labelled(r, i) ? "labelled" : "person",
-                    kn_figure_labelled(r, i) ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
-                    kn_plot_x(&p, o->person[i].interval), kn_plot_y(&p, o->person[i].statistic), i);
+    change_pairs_draw(&p, r);
     p.x_more = r->change.interval_units ? " between visits" : NULL;
     kn_plot_x_axis(&p, r->change.interval_units ? r->change.interval_units : "time between visits",
                    false);
@@ -345,6 +376,7 @@ static void change_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
     kn_html_raw(out, ", against the time between the two visits.");
     if (isfinite(r->people.line[0]))
         kn_html_raw(out, " Above the dashed line are 5 of 100 stable people.");
+    kn_figure_marked_words(r, out);
 }
 
 static kn_status change_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)

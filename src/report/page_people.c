@@ -274,6 +274,8 @@ void kn_page_thumbs(kn_page *p)
     kn_html_raw(p->h, "</p>\n<ul class=\"thumbs\">\n");
     for (ptrdiff_t k = 0; k < p->plan.thumbs; k++) {
         const ptrdiff_t before = p->h->bytes;
+        if (!kn_page_goes_on(p, "page, small maps", k, p->plan.thumbs))
+            return;
         thumb(p, k);
         p->sizes.thumb[k] = p->h->bytes - before;
     }

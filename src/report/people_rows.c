@@ -44,8 +44,10 @@ kn_status kn_people_sort(kn_ctx *ctx, kn_report *r)
         all[i] = (place){people->person[i].p, people->person[i].statistic, i};
     if (people->n > 0)
         qsort(all, (size_t)people->n, sizeof *all, abnormal_first);
-    for (ptrdiff_t i = 0; i < people->n; i++)
+    for (ptrdiff_t i = 0; i < people->n; i++) {
         people->order[i] = all[i].i;
+        people->person[all[i].i].rank = i;
+    }
 out:
     kn_free(memory);
     return status;
@@ -118,14 +120,16 @@ static kn_status new_cards(kn_ctx *ctx, kn_report *r, ptrdiff_t n)
     kn_status status = kn_arena_alloc(ctx, &r->arena, n, sizeof *r->people.card, &memory);
     r->people.card = memory;
     r->people.n_cards = 0;
+    for (ptrdiff_t i = 0; i < r->people.n; i++)
+        r->people.person[i].card = false;
     return status;
 }
 
 static void add_card(kn_report *r, ptrdiff_t person)
 {
-    for (ptrdiff_t k = 0; k < r->people.n_cards; k++)
-        if (r->people.card[k].person == person)
-            return;
+    if (r->people.person[person].card)
+        return;
+    r->people.person[person].card = true;
     r->people.card[r->people.n_cards++].person = person;
 }
 

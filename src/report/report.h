@@ -151,6 +151,8 @@ typedef struct kn_report_curves {
 
 typedef struct kn_report_person {
     const char *id;
+    ptrdiff_t rank;               /* in people.order: 0 is the most abnormal */
+    bool card;                    /* has one */
     bool training;                /* is among training: his z are cross-validated */
     int label;                    /* 1 labelled, 0 not, -1: nobody is */
     const char *const *covariate; /* cohort.n texts, as people.tsv has them; change: NULL */

@@ -289,7 +289,9 @@ static kn_status reference_words(kn_ctx *ctx, const kn_report_job *job, const ch
                               "%td people",
                               n);
     if (p->compared_among_them)
-        return kn_arena_print(ctx, arena, out, "People are compared with %td of the folder", n);
+        return kn_arena_print(ctx, arena, out, "People are compared with %td of the folder%s%s%s",
+                              n, p->compared ? " (" : "", p->compared ? p->compared : "",
+                              p->compared ? ")" : "");
     return kn_arena_print(ctx, arena, out, "The model was trained on %td people",
                           kn_summary_training(job));
 }

@@ -178,6 +178,15 @@ void kn_svg_pen_dot(kn_svg *svg, double x, double y)
     kn_html_raw(svg->out, "h0");
 }
 
+void kn_svg_pen_shape(kn_svg *svg, double x, double y, const char *steps)
+{
+    if (!known(x, y, 0, 0))
+        return;
+    pen_begin(svg);
+    put_point(svg, 'M', x, y);
+    kn_html_raw(svg->out, steps);
+}
+
 void kn_svg_pen_up(kn_svg *svg, bool closed)
 {
     if (svg->pen.begun)

@@ -16,7 +16,7 @@ check "... and a group that there is not is not spoken of" sh -c '! grep -q "not
 
 works "people against controls of their own" score model.safetensors -c test.csv -y test.csv --reference group=control -o own
 works "... have a page" report model.safetensors --scored own -o own.html
-check "... which says whom p are against" grep -q 'p are against the people scored who are group=control' own.html
+check "... which says whom p are against" grep -q 'People are compared with 7 of the folder (people like those with group=control)' own.html
 
 works "only predictions" score model.safetensors -c test.csv -y test.csv --write yhat -o bare
 fails "... have no page" 1 "kronorm: bare: there are no z maps, expected a folder of score that has them (--write z)" \

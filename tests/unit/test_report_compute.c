@@ -158,7 +158,7 @@ static void numbers_are_said_with_a_point_and_without_a_negative_zero(void **sta
     assert_string_equal(kn_said_percent(0.0456).text, "4.6");
     assert_string_equal(kn_said_fixed(1e300, 2).text, "1.00e+300");
     assert_string_equal(kn_said_signed(-1e-9, 3).text, "0.000");
-    assert_string_equal(kn_said_p(0.003875968992).text, ".0039");
+    assert_string_equal(kn_said_p(0.003875968992).text, "0.0039");
     (void)state;
 }
 
@@ -389,10 +389,11 @@ static void the_smallest_p_is_that_of_the_reference_of_the_folder(void **state)
     begin(&w);
     count(&w, 12, z);
     w.m.kind = KN_MATERIAL_SCORE;
-    w.m.summary_json = "{\"command\": \"kronorm score m --reference group=control\", "
-                       "\"abnormality\": {\"smallest_p\": 0.04}}";
+    w.r.people.compared_n = 24;
+    w.r.people.compared_among_them = true;
+    w.r.people.smallest_p = 0.04;
     summarise(&w);
-    assert_non_null(strstr(warned(&w, "few")->words, "group=control"));
+    assert_non_null(strstr(warned(&w, "few")->words, "24 of the folder"));
     assert_non_null(strstr(warned(&w, "few")->words, "below 0.040"));
     end(&w);
 }
