@@ -373,8 +373,9 @@ static void change_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         kn_html_text(out, r->change.reference);
         kn_html_print(out, ", n = %td)", r->change.reference_people);
     }
-    kn_html_raw(out, ", against the time between the two visits. Above the dashed line are 5 of "
-                     "100 stable people.");
+    kn_html_raw(out, ", against the time between the two visits.");
+    if (isfinite(r->people.line[0]))
+        kn_html_raw(out, " Above the dashed line are 5 of 100 stable people.");
     kn_figure_marked_words(r, out);
 }
 

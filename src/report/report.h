@@ -302,7 +302,7 @@ typedef struct kn_report_space {
     ptrdiff_t unmatched;      /* responses that no label of the surface has */
     const char
         *measure; /* of a table of several, the one that surfaces show; NULL: they say none */
-    const char *surface_note; /* what a given surface does not show; NULL */
+    const char *surface_note; /* what is not drawn, and why; NULL */
 } kn_report_space;
 
 /* ---- 8. methods, 9. reproduce -------------------------------------------------------------- */

@@ -323,12 +323,17 @@ kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job)
         return KN_OK;
     KN_TRY(reference_words(ctx, job, &who));
     if (least < rank_p * (1 - SAME))
-        KN_TRY(kn_arena_print(ctx, &r->arena, &ranks, ", and one by rank not below %s",
+        KN_TRY(kn_arena_print(ctx, &r->arena, &ranks,
+                              ", and that of the deviance, which is a rank, not below %s",
                               kn_said_p(rank_p).text));
     KN_TRY(kn_report_note_add(ctx, r, &r->warnings, "few", "The reference is small.",
                               "%s. However unusual %s is, p cannot be below %s%s. What to do: go "
-                              "by z and by the order of people, or train on more.",
-                              who, change ? "a change" : "somebody", kn_said_p(least).text, ranks));
+                              "by z and by the order of people, or %s.",
+                              who, change ? "a change" : "somebody", kn_said_p(least).text, ranks,
+                              change ? "compare with more stable people"
+                              : r->people.compared_among_them
+                                  ? "compare them with training (score without --reference)"
+                                  : "train on more"));
 out:
     return status;
 }

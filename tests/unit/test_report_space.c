@@ -213,6 +213,7 @@ static void vertices_know_their_responses(void **state)
     p.s.surface = NULL;
     assert_ok(p.ctx, compute(&p));
     assert_int_equal(p.r.space.kind, KN_REPORT_TABLE_SPACE);
+    assert_non_null(strstr(p.r.space.surface_note, "--surface LEFT.gii,RIGHT.gii"));
     end(&p);
 }
 
