@@ -183,7 +183,7 @@ bool kn_option_parse(const kn_option_row *r, const char *text, kn_settings *s)
         *(uint64_t *)to = strtoull(text, &end, 10);
         return !*end && end != text && !errno && *text != '-';
     case KN_ROW_NUMBER: *(double *)to = strtod(text, &end); return !*end && end != text;
-    case KN_ROW_SIZE: return size_of(text, to);
+    case KN_ROW_SIZE: return size_of(text, to) && r->in_range(s);
     default: break;
     }
     double numbers[KN_NUMBERS_MOST];
@@ -225,6 +225,9 @@ kn_status kn_option_refuse(kn_ctx *ctx, const kn_option_row *r, const char *text
                                         [KN_ROW_COUNTS] = NULL};
     const char *expected = usual[r->type] ? usual[r->type] : r->expected;
     int x;
+    double bytes;
+    if (r->type == KN_ROW_SIZE && r->expected && size_of(text, &bytes))
+        expected = r->expected; /* a size, but not one of these */
     if (r->type == KN_ROW_LIST && !expected) {
         char list[128];
         const char *w = text;

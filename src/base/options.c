@@ -286,7 +286,7 @@ kn_status kn_settings_check_ranges(kn_ctx *ctx, const kn_settings *s)
             return status;
         if (r->in_range(s))
             continue;
-        if (r->type == KN_ROW_NUMBER)
+        if (r->type == KN_ROW_NUMBER || r->type == KN_ROW_SIZE)
             return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is %g, expected %s", r->key,
                            *(const double *)at, r->expected);
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is %d, expected %s", r->key, *(const int *)at,

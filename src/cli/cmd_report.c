@@ -10,14 +10,15 @@ static void tell(const kn_report_info *i, const kn_options *options)
     const char *page = kn_options_get(options, "output"),
                *figures = kn_options_get(options, "figures");
     if (page) {
-        printf("%s: %.1f MB, %td people, %td responses", page, (double)i->bytes / 1e6, i->people,
-               i->responses);
+        printf("%s: %.1f MB, %td %s, %td response%s", page, (double)i->bytes / 1e6, i->people,
+               i->people == 1 ? "person" : "people", i->responses, i->responses == 1 ? "" : "s");
         printf(i->warnings > 0 ? ", %td warning%s in its summary\n" : "\n", i->warnings,
                i->warnings == 1 ? "" : "s");
         if (i->cards < i->cards_asked)
             printf("  %td of %td cards: --max-size has no room for more\n", i->cards,
                    i->cards_asked);
-        printf("  personal data: share it as you would share the participants' table\n");
+        if (i->people > 0)
+            printf("  personal data: share it as you would share the participants' table\n");
     }
     if (figures)
         printf("%s: %td files\n", figures, i->figures);

@@ -59,28 +59,6 @@ typedef struct parser {
     kn_hashing hash; /* of elements, attributes by name, and words: the same however laid out */
 } parser;
 
-static const char *find(const char **attributes, const char *name)
-{
-    for (int i = 0; attributes[i]; i += 2)
-        if (strcmp(attributes[i], name) == 0)
-            return attributes[i + 1];
-    return NULL;
-}
-
-/* Digits only; -1: something else. */
-static ptrdiff_t whole(const char *text)
-{
-    ptrdiff_t value = 0;
-    if (!text || !*text)
-        return -1;
-    for (; *text; text++) {
-        if (*text < '0' || *text > '9' || value > PTRDIFF_MAX / 1024)
-            return -1;
-        value = value * 10 + (*text - '0');
-    }
-    return value;
-}
-
 static void hash_text(parser *p, const char *mark, const char *text)
 {
     kn_hashing_add(&p->hash, mark, strlen(mark) + 1);
@@ -115,7 +93,7 @@ static void hash_element(parser *p, const char *name, const char **attributes)
 /* The root of a file, or the brain models alone. */
 static kn_status check_root(parser *p, const char *name, const char **attributes)
 {
-    const char *version = find(attributes, "Version");
+    const char *version = kn_xml_attribute(attributes, "Version");
     if (strcmp(name, "MatrixIndicesMap") == 0) {
         p->scalars = true; /* what is kept of them */
         return KN_OK;
@@ -130,8 +108,8 @@ static kn_status check_root(parser *p, const char *name, const char **attributes
 
 static kn_status start_map(parser *p, const char **attributes)
 {
-    const char *along = find(attributes, "AppliesToMatrixDimension");
-    const char *kind = find(attributes, "IndicesMapToDataType");
+    const char *along = kn_xml_attribute(attributes, "AppliesToMatrixDimension");
+    const char *kind = kn_xml_attribute(attributes, "IndicesMapToDataType");
     if (along && strcmp(along, "0") == 0)
         p->scalars = kind && (strcmp(kind, "CIFTI_INDEX_TYPE_SCALARS") == 0 ||
                               strcmp(kind, "CIFTI_INDEX_TYPE_SERIES") == 0);
@@ -152,8 +130,8 @@ static kn_status start_map(parser *p, const char **attributes)
 
 static kn_status start_model(parser *p, const char **attributes)
 {
-    ptrdiff_t offset = whole(find(attributes, "IndexOffset"));
-    p->count = whole(find(attributes, "IndexCount"));
+    ptrdiff_t offset = kn_xml_whole(kn_xml_attribute(attributes, "IndexOffset"));
+    p->count = kn_xml_whole(kn_xml_attribute(attributes, "IndexCount"));
     if (offset < 0 || p->count < 0 || offset > p->expected || p->count > p->expected - offset)
         return kn_fail(p->x.ctx, KN_ERR_FORMAT,
                        "%s: a brain model is not within the %td places of the matrix", p->x.name,

@@ -14,44 +14,23 @@ typedef struct parser {
     ptrdiff_t number;                /* that the text is within; -1: none */
 } parser;
 
-static const char *find(const char **attributes, const char *name)
-{
-    for (int i = 0; attributes[i]; i += 2)
-        if (strcmp(attributes[i], name) == 0)
-            return attributes[i + 1];
-    return NULL;
-}
-
-/* Digits only; -1: something else. */
-static ptrdiff_t whole(const char *text)
-{
-    ptrdiff_t value = 0;
-    if (!text || !*text)
-        return -1;
-    for (; *text; text++) {
-        if (*text < '0' || *text > '9' || value > PTRDIFF_MAX / 1024)
-            return -1;
-        value = value * 10 + (*text - '0');
-    }
-    return value;
-}
-
 static kn_status start_model(parser *p, const char **attributes)
 {
     static const char *const STRUCTURE[2] = {"CIFTI_STRUCTURE_CORTEX_LEFT",
                                              "CIFTI_STRUCTURE_CORTEX_RIGHT"};
     const kn_cifti_cortex *c = p->cortex;
-    const char *structure = find(attributes, "BrainStructure");
+    const char *structure = kn_xml_attribute(attributes, "BrainStructure");
     p->count = -1;
     if (!structure || strcmp(structure, STRUCTURE[c->side]) != 0)
         return KN_OK;
-    const ptrdiff_t vertices = whole(find(attributes, "SurfaceNumberOfVertices"));
+    const ptrdiff_t vertices =
+        kn_xml_whole(kn_xml_attribute(attributes, "SurfaceNumberOfVertices"));
     if (vertices != c->vertices)
         return kn_fail(p->x.ctx, KN_ERR_SHAPE,
                        "%s: its %s cortex has %td vertices, the surface has %td", p->x.name,
                        c->side == 0 ? "left" : "right", vertices, c->vertices);
-    p->offset = whole(find(attributes, "IndexOffset"));
-    p->count = whole(find(attributes, "IndexCount"));
+    p->offset = kn_xml_whole(kn_xml_attribute(attributes, "IndexOffset"));
+    p->count = kn_xml_whole(kn_xml_attribute(attributes, "IndexCount"));
     if (p->offset < 0 || p->count < 0 || p->offset > c->places || p->count > c->places - p->offset)
         return kn_fail(p->x.ctx, KN_ERR_FORMAT,
                        "%s: a brain model is not within the %td places of the matrix", p->x.name,

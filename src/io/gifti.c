@@ -66,14 +66,6 @@ static const word orders[] = {{"RowMajorOrder", 0},
                               {"GIFTI_IND_ORD_COL_MAJOR", 1},
                               {NULL, 0}};
 
-static const char *find(const char **attributes, const char *name)
-{
-    for (int i = 0; attributes[i]; i += 2)
-        if (strcmp(attributes[i], name) == 0)
-            return attributes[i + 1];
-    return NULL;
-}
-
 static kn_status bad_attribute(const parser *p, const char *name, const char *value)
 {
     if (!value)
@@ -86,7 +78,7 @@ static kn_status bad_attribute(const parser *p, const char *name, const char *va
 static kn_status take_word(const parser *p, const char **attributes, const char *name,
                            const word *words, int *out)
 {
-    const char *value = find(attributes, name);
+    const char *value = kn_xml_attribute(attributes, name);
     for (const word *w = words; value && w->text; w++)
         if (strcmp(w->text, value) == 0) {
             *out = w->value;
@@ -95,30 +87,22 @@ static kn_status take_word(const parser *p, const char **attributes, const char 
     return bad_attribute(p, name, value);
 }
 
-/* Digits only, so that no sign, space or locale matters. */
 static bool whole(const char *text, ptrdiff_t *out)
 {
-    *out = 0;
-    if (!text || !*text)
-        return false;
-    for (; *text; text++) {
-        if (*text < '0' || *text > '9' || *out > PTRDIFF_MAX / 1024)
-            return false;
-        *out = *out * 10 + (*text - '0');
-    }
-    return true;
+    *out = kn_xml_whole(text);
+    return *out >= 0;
 }
 
 static kn_status take_dims(const parser *p, const char **attributes, kn_gifti_array *array)
 {
     ptrdiff_t dims, d[MAX_DIMS] = {1, 1, 1, 1, 1, 1};
-    const char *value = find(attributes, "Dimensionality");
+    const char *value = kn_xml_attribute(attributes, "Dimensionality");
     if (!whole(value, &dims) || dims < 1 || dims > MAX_DIMS)
         return bad_attribute(p, "Dimensionality", value);
     for (int i = 0; i < dims; i++) {
         char name[8];
         snprintf(name, sizeof name, "Dim%d", i);
-        value = find(attributes, name);
+        value = kn_xml_attribute(attributes, name);
         if (!whole(value, &d[i]) || d[i] < 1 || (i > 1 && d[i] > 1))
             return bad_attribute(p, name, value);
     }
@@ -147,7 +131,7 @@ static kn_status start_array(parser *p, const char **attributes)
     kn_gifti_array *array = &p->out->array[p->out->count++];
     p->in_array = true;
     p->length = 0;
-    const char *intent = find(attributes, "Intent");
+    const char *intent = kn_xml_attribute(attributes, "Intent");
     snprintf(array->intent, sizeof array->intent, "%s", intent ? intent : "");
     KN_TRY(take_word(p, attributes, "DataType", types, &type));
     KN_TRY(take_word(p, attributes, "Encoding", encodings, &encoding));
@@ -159,8 +143,8 @@ static kn_status start_array(parser *p, const char **attributes)
                               .swapped = (big != 0) != KN_BIG_ENDIAN,
                               .columns = columns != 0};
     if (p->form.encoding == KN_GIFTI_EXTERNAL) {
-        const char *name = find(attributes, "ExternalFileName");
-        const char *offset = find(attributes, "ExternalFileOffset");
+        const char *name = kn_xml_attribute(attributes, "ExternalFileName");
+        const char *offset = kn_xml_attribute(attributes, "ExternalFileOffset");
         if (offset && *offset && !whole(offset, &p->form.offset))
             return bad_attribute(p, "ExternalFileOffset", offset);
         if (name)
@@ -173,7 +157,7 @@ out:
 /* A label without a key that is a number has no part in anything. */
 static void start_label(parser *p, const char **attributes)
 {
-    const char *key = find(attributes, "Key");
+    const char *key = kn_xml_attribute(attributes, "Key");
     ptrdiff_t value;
     bool minus = key && *key == '-';
     p->in_label = key && whole(key + minus, &value) && value <= INT32_MAX;

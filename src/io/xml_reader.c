@@ -1,5 +1,8 @@
 #include "io/xml_reader.h"
 
+#include <stdint.h>
+#include <string.h>
+
 void kn_xml_stop(kn_xml *x, kn_status status)
 {
     x->status = status;
@@ -33,4 +36,25 @@ kn_status kn_xml_open(kn_ctx *ctx, const char *name, const kn_xml_handlers *h, k
     XML_SetCharacterDataHandler(x->xml, h->text);
     XML_SetEntityDeclHandler(x->xml, on_entity);
     return KN_OK;
+}
+
+const char *kn_xml_attribute(const char **attributes, const char *name)
+{
+    for (int i = 0; attributes[i]; i += 2)
+        if (strcmp(attributes[i], name) == 0)
+            return attributes[i + 1];
+    return NULL;
+}
+
+ptrdiff_t kn_xml_whole(const char *text)
+{
+    ptrdiff_t value = 0;
+    if (!text || !*text)
+        return -1;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9' || value > PTRDIFF_MAX / 1024)
+            return -1;
+        value = value * 10 + (*text - '0');
+    }
+    return value;
 }

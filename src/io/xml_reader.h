@@ -25,4 +25,9 @@ kn_status kn_xml_open(kn_ctx *ctx, const char *name, const kn_xml_handlers *h, k
 void kn_xml_stop(kn_xml *x, kn_status status);
 kn_status kn_xml_no_memory(const kn_xml *x); /* the sentence */
 
+/* The value of an attribute; NULL: there is none. */
+const char *kn_xml_attribute(const char **attributes, const char *name);
+/* Digits only, so that no sign, space or locale matters; -1: something else, or too large. */
+ptrdiff_t kn_xml_whole(const char *text);
+
 #endif

@@ -22,33 +22,35 @@ static void say_who(kn_say *s, const kn_report *r, const kn_report_person *one)
             kn_say_words(s, "%s%s %s", said++ ? ", " : "", r->cohort.column[k].name,
                          one->covariate[k]);
     if (isfinite(one->interval)) {
+        kn_say_words(s, "Visits ");
         kn_say_figures(s, one->interval, 3);
-        kn_say_words(s, "%s%s between the visits", r->change.interval_units ? " of " : "",
+        kn_say_words(s, " apart%s%s", r->change.interval_units ? " in " : "",
                      r->change.interval_units ? r->change.interval_units : "");
         said++;
     }
     if (one->label == 1 && r->group.label)
         kn_say_words(s, "%slabelled %s", said++ ? "; " : "", r->group.label);
     if (one->training)
-        kn_say_words(s, "%sof training, by models without this person", said++ ? "; " : "");
+        kn_say_words(s, "%sof training%s", said++ ? "; " : "",
+                     r->people.training_anew      ? ", by the model that has seen this person"
+                     : r->kind == KN_REPORT_MODEL ? ", by models without this person"
+                                                  : "");
     if (said)
         kn_say_words(s, ". ");
 }
 
-/* "More extreme than 98.7 % of healthy people by the largest |z| (p = 0.013); .." */
+/* "More extreme than 98.7 % of people like those of training by the largest |z| (p = 0.013); .." */
 static void say_rarity(kn_say *s, const kn_report *r, const kn_report_person *one)
 {
-    const char *whom = r->kind == KN_REPORT_CHANGE  ? "stable people"
-                       : r->kind == KN_REPORT_MODEL ? "the people of training"
-                                                    : "healthy people";
+    const char *whom = r->people.compared ? r->people.compared : "the reference";
     const char *what = r->kind == KN_REPORT_CHANGE
                            ? "The largest changes are more extreme than those of "
                            : "More extreme than ";
     if (isfinite(one->p)) {
         kn_say_words(s, "%s", what);
-        if (one->p_is_bound)
-            kn_say_words(s, "at least ");
-        kn_say_percent(s, 1 - one->p);
+        kn_say_words(s, "%s%s %%", one->p_is_bound ? "at least " : "",
+                     one->p_is_bound ? kn_said_percent_least(1 - one->p).text
+                                     : kn_said_percent(1 - one->p).text);
         kn_say_words(s, r->kind == KN_REPORT_CHANGE ? " of %s (" : " of %s by the largest |z| (",
                      whom);
         kn_say_p(s, one->p, one->p_is_bound);
@@ -189,6 +191,7 @@ kn_status kn_compute_cards(kn_ctx *ctx, const kn_report_job *job)
     kn_report *r = job->r;
     kn_clusters *clusters = NULL;
     float *z = NULL;
+    ptrdiff_t done = 0;
     if (r->people.n_cards == 0)
         return KN_OK;
     KN_TRY(kn_clusters_new(ctx, &r->space, job->m->T, &clusters));
@@ -196,6 +199,7 @@ kn_status kn_compute_cards(kn_ctx *ctx, const kn_report_job *job)
     for (kn_report_card *c = next_card(&r->people, -1); c; c = next_card(&r->people, c->person)) {
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(fill_card(ctx, job, clusters, z, c));
+        kn_tell(ctx, "cards", ++done, r->people.n_cards, NAN);
     }
 out:
     kn_clusters_free(clusters);

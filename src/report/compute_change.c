@@ -1,19 +1,33 @@
 /* What normal change was learned from, and how many changed more than that   [METHOD 8g] */
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include "io/source.h"
 #include "report/compute.h"
 #include "report/json_path.h"
 
 enum { PATH = 4096 };
 
 /* reference.json of the folder; NULL: it was taken away, and the page does without. */
-static json_t *read_reference(const kn_material *m)
+static kn_status read_reference(kn_ctx *ctx, const kn_material *m, json_t **out)
 {
+    kn_status status = KN_OK;
+    kn_source file = {0};
     char path[PATH];
-    if (!m->dir || snprintf(path, sizeof path, "%s/reference.json", m->dir) >= PATH)
-        return NULL;
-    return json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    void *text = NULL;
+    *out = NULL;
+    if (!m->dir || snprintf(path, sizeof path, "%s/reference.json", m->dir) >= PATH ||
+        access(path, F_OK) != 0)
+        return KN_OK;
+    KN_TRY(kn_source_open(ctx, path, &file));
+    KN_TRY(kn_alloc(ctx, file.size + 1, 1, &text));
+    KN_TRY(kn_source_read(ctx, &file, 0, file.size, text));
+    KN_TRY(kn_json_parse(ctx, path, text, out));
+out:
+    kn_source_close(&file);
+    kn_free(text);
+    return status;
 }
 
 static kn_status take_reference(kn_ctx *ctx, kn_report *r, const json_t *j)
@@ -40,7 +54,7 @@ kn_status kn_compute_change(kn_ctx *ctx, const kn_report_job *job)
     if (job->m->kind != KN_MATERIAL_CHANGE)
         return KN_OK;
     KN_TRY(kn_json_parse(ctx, "summary.json", job->m->summary_json, &summary));
-    reference = read_reference(job->m);
+    KN_TRY(read_reference(ctx, job->m, &reference));
     KN_TRY(take_reference(ctx, job->r, reference));
     c->known = true;
     c->pairs = job->m->n;

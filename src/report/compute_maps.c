@@ -221,6 +221,19 @@ static kn_status keep_map(kn_ctx *ctx, kn_report *r, ptrdiff_t person, const flo
     return status;
 }
 
+/* Nobody has a small picture whose map is not known: a model need not have kept those of training.
+ */
+static void drop_thumbs(kn_report_people *p)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t k = 0; k < p->n_thumbs; k++)
+        if (p->thumb_z[k]) {
+            p->thumb[n] = p->thumb[k];
+            p->thumb_z[n++] = p->thumb_z[k];
+        }
+    p->n_thumbs = n;
+}
+
 /* ---- everybody ---- */
 
 typedef struct pass {
@@ -249,10 +262,11 @@ static kn_status scored(kn_ctx *ctx, pass *w)
             w->normal++;
             sums_add(&w->normals, w->z, m->T, threshold);
         }
-        if (w->groups)
+        if (w->groups && r->people.person[i].label >= 0)
             sums_add(r->people.person[i].label == 1 ? &w->labelled : &w->others, w->z, m->T,
                      threshold);
         KN_TRY(keep_map(ctx, r, i, w->z, m->T));
+        kn_tell(ctx, "maps", i + 1, m->n, NAN);
     }
 out:
     return status;
@@ -276,6 +290,7 @@ static kn_status training(kn_ctx *ctx, pass *w)
             sums_add(&w->normals, w->z, m->T, INFINITY);
         if (shown)
             KN_TRY(keep_map(ctx, r, i, w->z, m->T));
+        kn_tell(ctx, "maps of training", i + 1, m->N, NAN);
     }
 out:
     return status;
@@ -286,7 +301,8 @@ static bool has_groups(const kn_report_job *job)
     bool some[2] = {false, false};
     const kn_report_people *p = &job->r->people;
     for (ptrdiff_t i = 0; i < job->m->n && p->person && i < p->n; i++)
-        some[p->person[i].label == 1] = true;
+        if (p->person[i].label >= 0)
+            some[p->person[i].label == 1] = true;
     return some[0] && some[1];
 }
 
@@ -306,6 +322,7 @@ kn_status kn_compute_maps(kn_ctx *ctx, const kn_report_job *job)
         KN_TRY(choose_thumbs(ctx, r));
     KN_TRY(scored(ctx, &w));
     KN_TRY(training(ctx, &w));
+    drop_thumbs(&r->people);
     if (w.normal > 0 || r->zhist_training.n > 0)
         KN_TRY(squares(ctx, r, &w.normals, T,
                        w.normal > 0 ? "the people scored" : "training, cross-validated"));

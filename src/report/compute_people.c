@@ -6,11 +6,11 @@
 
 #include "io/number.h"
 #include "report/command_option.h"
+#include "report/compared.h"
 #include "report/compute.h"
 #include "report/json_path.h"
 #include "report/laws.h"
 #include "report/people_rows.h"
-#include "report/say.h"
 #include "report/strip.h"
 
 static const double BURDEN = 1.96; /* the threshold, where nobody said another */
@@ -195,6 +195,18 @@ static const char *const *persons_of(const kn_material *m)
     return m->kind == KN_MATERIAL_CHANGE ? kn_material_texts(m, "person") : NULL;
 }
 
+/* "person-" with as many hyphens as it takes to be nobody's id. */
+static kn_status choose_alias(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
+{
+    static const char most[] = "person----------------------------------------";
+    const kn_material *m = job->m;
+    ptrdiff_t hyphens = kn_strip_hyphens(name, job->r->people.n, 0);
+    hyphens = kn_strip_hyphens(m->training_id, m->N, hyphens);
+    hyphens = kn_strip_hyphens(m->dropped_id, m->n_dropped, hyphens);
+    return kn_arena_print(ctx, &job->r->arena, &job->r->alias, "%.*s",
+                          (int)(sizeof "person" + (size_t)hyphens), most);
+}
+
 /* person-1 ..; of change "person-1 ses-1 to ses-2". */
 static kn_status strip_names(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
@@ -203,14 +215,15 @@ static kn_status strip_names(kn_ctx *ctx, const kn_report_job *job, const char *
     const char *const *person = persons_of(job->m);
     ptrdiff_t *number = NULL;
     KN_TRY(kn_alloc_i(ctx, r->people.n, &number));
+    KN_TRY(choose_alias(ctx, job, person ? person : name));
     KN_TRY(kn_strip_numbers(ctx, person ? person : name, r->people.n, number));
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
         kn_report_person *one = &r->people.person[i];
         if (one->visit1 && one->visit2)
-            KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "person-%td %s to %s", number[i],
+            KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "%s%td %s to %s", r->alias, number[i],
                                   one->visit1, one->visit2));
         else
-            KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "person-%td", number[i]));
+            KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "%s%td", r->alias, number[i]));
     }
 out:
     kn_free(number);
@@ -323,28 +336,6 @@ static kn_status copied(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t
     return status;
 }
 
-static ptrdiff_t count_finite(const double *x, ptrdiff_t n)
-{
-    ptrdiff_t m = 0;
-    for (ptrdiff_t i = 0; x && i < n; i++)
-        m += isfinite(x[i]);
-    return m;
-}
-
-/* How many people deviance_p are ranks among. Models of cv have references of their own: of so many
- * that ranks are as good as continuous. */
-static ptrdiff_t reference_size(const kn_report_job *job, const json_t *summary)
-{
-    enum { MANY = 9999 };
-    const kn_report_people *people = &job->r->people;
-    ptrdiff_t n = 0;
-    if (job->m->kind == KN_MATERIAL_SCORE)
-        n = count_finite(people->training_deviance, people->N);
-    else if (job->m->kind == KN_MATERIAL_CHANGE)
-        n = kn_json_count_at(summary, "reference_people");
-    return n > 0 ? n : MANY;
-}
-
 static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const json_t *summary,
                                 const json_t *model)
 {
@@ -358,9 +349,11 @@ static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const jso
     people->threshold = threshold_of(summary);
     double smallest = summary ? kn_json_number_at(summary, "abnormality.smallest_p")
                               : kn_json_number_at(model, "reference.smallest_p");
+    people->smallest_p = smallest;
     draw_lines(people, summary ? summary : model, smallest);
     bound_p(r, smallest);
-    kn_people_count(r, reference_size(job, summary));
+    KN_TRY(kn_compared_find(ctx, job, summary));
+    kn_people_count(r, kn_compared_rate(job));
 out:
     return status;
 }

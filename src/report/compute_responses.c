@@ -2,7 +2,9 @@
  * [METHOD 11a]
  *
  *     R2, MSLL   of the people scored, where the folder has them; else R2 = 1 - noise/variance, of
- *                the model, no less than 0
+ *                the model, no less than 0, if its noise is what held-out people show (METHOD 1d):
+ *                of iso and MT-Kronprod most of what is not explained is in the variance of the
+ *                mean, and STGPR has the noise of its likelihood
  *     limits     chi^2_m/m of a mean z^2, 1/m = 1/n + 1/N: training does not know its noise exactly
  *
  * Shown with curves: those that {show} names, else the best predicted, in images KN_REPORT_SHOWN
@@ -54,14 +56,16 @@ static kn_status copied(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t
     return status;
 }
 
-/* What the model explains of each response in training: 1 - noise/variance, no less than 0. */
+/* What the model explains of each response in training: 1 - noise/variance, no less than 0. Where
+ * there is a slope of held-out people, the noise is theirs too. */
 static kn_status explained(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
     const kn_material *m = job->m;
     const ptrdiff_t *kept = NULL;
     double *noise = NULL;
-    if (!m->model || !m->y_sd)
+    job->r->responses.R2 = NULL;
+    if (!m->model || !m->y_sd || !kn_model_array(m->model, "slope").data)
         return KN_OK;
     const double all = kn_model_number(m->model, "n_responses");
     if (kn_model_kept(m->model, &kept) != m->T || !(all >= (double)m->T))
@@ -71,6 +75,7 @@ static kn_status explained(kn_ctx *ctx, const kn_report_job *job)
     KN_TRY(kn_arena_d(ctx, &job->r->arena, m->T, &job->r->responses.R2));
     for (ptrdiff_t j = 0; j < m->T; j++)
         job->r->responses.R2[j] = fmax(1 - noise[kept[j]] / (m->y_sd[j] * m->y_sd[j]), 0);
+    job->r->responses.R2_of_model = true;
 out:
     kn_free(noise);
     return status;
@@ -154,6 +159,8 @@ static kn_status ranked(kn_ctx *ctx, const kn_report_responses *r, rank **out, p
 static kn_status best(kn_ctx *ctx, kn_report *r, const rank *by, ptrdiff_t n)
 {
     kn_report_responses *to = &r->responses;
+    if (!to->MSLL && !to->R2) /* as they come: none is known to be better */
+        n = 0;
     to->n_best = n < BEST ? n : BEST;
     kn_status status = kn_arena_i(ctx, &r->arena, to->n_best, &to->best);
     for (ptrdiff_t k = 0; status == KN_OK && k < to->n_best; k++)
@@ -169,8 +176,29 @@ typedef struct chosen {
     double (*mm)[3]; /* where they are; NaN: not known */
 } chosen;
 
-static void place_of(const kn_report_space *s, ptrdiff_t j, double mm[3])
+typedef struct places {
+    const kn_report_space *space;
+    const double **vertex; /* T  of surfaces: its x, y, z; NULL: none */
+} places;
+
+static kn_status places_new(kn_ctx *ctx, const kn_report_space *s, ptrdiff_t T, places *out)
 {
+    *out = (places){.space = s};
+    if (s->kind != KN_REPORT_SURFACE || s->region)
+        return KN_OK;
+    void *memory;
+    kn_status status = kn_alloc(ctx, T, sizeof *out->vertex, &memory);
+    out->vertex = memory;
+    for (int k = s->meshes - 1; status == KN_OK && k >= 0; k--)
+        for (ptrdiff_t v = s->mesh[k].surface.vertices - 1; v >= 0; v--) /* the first stays */
+            if (s->mesh[k].response[v] >= 0)
+                out->vertex[s->mesh[k].response[v]] = s->mesh[k].surface.xyz + 3 * v;
+    return status;
+}
+
+static void place_of(const places *p, ptrdiff_t j, double mm[3])
+{
+    const kn_report_space *s = p->space;
     mm[0] = mm[1] = mm[2] = NAN;
     if (s->kind == KN_REPORT_VOLUME && s->voxel) {
         const ptrdiff_t v = s->voxel[j], plane = s->dim[0] * s->dim[1];
@@ -180,12 +208,9 @@ static void place_of(const kn_report_space *s, ptrdiff_t j, double mm[3])
             mm[a] = s->affine[a][0] * at[0] + s->affine[a][1] * at[1] + s->affine[a][2] * at[2] +
                     s->affine[a][3];
     }
-    for (int k = 0; s->kind == KN_REPORT_SURFACE && !s->region && k < s->meshes; k++)
-        for (ptrdiff_t v = 0; v < s->mesh[k].surface.vertices; v++)
-            if (s->mesh[k].response[v] == j) {
-                memcpy(mm, s->mesh[k].surface.xyz + 3 * v, 3 * sizeof *mm);
-                return;
-            }
+    if (p->vertex && p->vertex[j])
+        for (int a = 0; a < 3; a++)
+            mm[a] = p->vertex[j][a];
 }
 
 static bool apart(const chosen *c, const double mm[3])
@@ -200,13 +225,19 @@ static bool apart(const chosen *c, const double mm[3])
     return true;
 }
 
-static void choose_best(const kn_report *r, const rank *by, ptrdiff_t n, chosen *c)
+/* Where the best are all in one place, everybody is asked. */
+static kn_status choose_best(kn_ctx *ctx, const kn_report *r, const rank *by, ptrdiff_t n,
+                             chosen *c)
 {
-    for (ptrdiff_t k = 0; k < n && c->n < KN_REPORT_SHOWN; k++) {
-        place_of(&r->space, by[k].response, c->mm[c->n]);
+    places at;
+    kn_status status = places_new(ctx, &r->space, r->responses.T, &at);
+    for (ptrdiff_t k = 0; status == KN_OK && k < n && c->n < KN_REPORT_SHOWN; k++) {
+        place_of(&at, by[k].response, c->mm[c->n]);
         if (apart(c, c->mm[c->n]))
             c->response[c->n++] = by[k].response;
     }
+    kn_free(at.vertex);
+    return status;
 }
 
 /* The end of the pattern that begins at `text`: the next comma outside quotes; of images, whose
@@ -286,7 +317,7 @@ static kn_status shown(kn_ctx *ctx, const kn_report_job *job, const rank *by, pt
     if (job->s->show)
         KN_TRY(choose_patterns(ctx, job, &c));
     else
-        choose_best(r, by, n, &c);
+        KN_TRY(choose_best(ctx, r, by, n, &c));
     if (!job->m->model)
         goto out;
     void *rows;

@@ -38,13 +38,19 @@ typedef struct bars {
     int from, to; /* that are drawn: at least -4 .. 4 */
 } bars;
 
+/* Of a change z of training are not the like. */
+static bool has_training(const kn_report *r)
+{
+    return r->zhist_training.n > 0 && r->kind != KN_REPORT_CHANGE;
+}
+
 static bars bars_of(const kn_report *r, ptrdiff_t k)
 {
     bars b = {.from = (int)(4 / WIDTH), .to = BARS - (int)(4 / WIDTH)};
     const ptrdiff_t person = r->people.card[k].person;
     densities(&r->zhist, person, person < r->zhist.n, b.person);
     densities(&r->zhist_training, 0, r->zhist_training.n, b.training);
-    b.has_training = r->zhist_training.n > 0;
+    b.has_training = has_training(r);
     for (int i = 0; i < BARS; i++)
         if (b.person[i] > 0) {
             b.from = i < b.from ? i : b.from;
@@ -92,7 +98,7 @@ static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_sv
     kn_plot p = kn_plot_new(svg, &own);
     double most = 0.4;
     for (int i = 0; i < BARS; i++)
-        most = fmax(most, fmax(b.person[i], b.training[i]));
+        most = fmax(most, fmax(b.person[i], b.has_training ? b.training[i] : 0));
     kn_plot_scales(&p, (kn_range){edge(b.from), edge(b.to)}, kn_range_counts(most));
     kn_svg_open(svg, &own);
     kn_plot_y_axis(&p, "density of z", false);
@@ -121,7 +127,7 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
     const ptrdiff_t person = r->people.card[k].person;
     kn_html_print(out, "z of the %.0f responses of this person",
                   r->people.person[person].responses);
-    if (r->zhist_training.n > 0)
+    if (has_training(r))
         kn_html_print(out, ", against those of %td people of training on average",
                       r->zhist_training.n);
     kn_html_raw(out,

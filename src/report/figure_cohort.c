@@ -8,11 +8,6 @@
 
 enum { LEVELS = 40, ROW = 32, NAME_CUT = 24 };
 
-static ptrdiff_t count(const kn_report *r)
-{
-    return r->cohort.n;
-}
-
 static ptrdiff_t bars_of(const kn_report_column *c)
 {
     return c->numeric ? KN_REPORT_BARS : c->levels;
@@ -24,6 +19,17 @@ static double people(const double *count, ptrdiff_t n)
     for (ptrdiff_t k = 0; count && k < n; k++)
         sum += count[k];
     return sum;
+}
+
+/* None where nobody is known, as of a model that was made to be given away. */
+static ptrdiff_t count(const kn_report *r)
+{
+    double known = 0;
+    for (ptrdiff_t k = 0; k < r->cohort.n; k++) {
+        const kn_report_column *c = &r->cohort.column[k];
+        known += people(c->training, bars_of(c)) + people(c->scored, bars_of(c));
+    }
+    return known > 0 ? r->cohort.n : 0;
 }
 
 /* Shares of people; whoever is unknown has none. */
@@ -157,12 +163,14 @@ static void missing(kn_html *out, ptrdiff_t n, const char *of)
 static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const kn_report_column *c = &r->cohort.column[k];
-    kn_html_raw(out, c->batch ? "A site or scanner. " : "");
-    kn_html_print(out, "Shares of the %.0f people of training", people(c->training, bars_of(c)));
+    kn_html_raw(out, c->batch ? "A site or scanner. Shares of " : "Shares of ");
+    if (c->training)
+        kn_html_print(out, "the %.0f people of training%s", people(c->training, bars_of(c)),
+                      c->scored ? " and of " : "");
     if (c->scored)
         kn_html_print(
-            out, " and of the %.0f people scored%s", people(c->scored, bars_of(c)),
-            c->numeric
+            out, "the %.0f people scored%s", people(c->scored, bars_of(c)),
+            c->numeric && c->training
                 ? "; where there is little grey below the line, the model has seen few such people"
                 : "");
     kn_html_raw(out, ".");

@@ -80,7 +80,7 @@ static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curve
     for (ptrdiff_t i = 0; many && i < t->n; i++)
         kn_density_take(&d, kn_plot_x(p, t->x[i]), kn_plot_y(p, t->value[i]));
     if (many)
-        kn_density_draw(p->svg, &d);
+        kn_density_draw(p->svg, &d, NULL);
     for (ptrdiff_t c = -1; c < curves && !many; c++) {
         kn_svg_pen(p->svg, class_of("dots", c, class));
         for (ptrdiff_t i = 0; i < t->n; i++)
@@ -90,20 +90,30 @@ static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curve
     }
 }
 
+/* Those of them who are no marks, below the lines. */
+static void draw_crowd(kn_plot *p, const kn_report *r, const kn_report_points *s)
+{
+    kn_density d = {.most = 0};
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        if (!kn_figure_marked(r, i))
+            kn_density_take(&d, kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]));
+    kn_density_draw(p->svg, &d, "scored");
+}
+
 /* By curve, -1 without one; those with the label last. */
 static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *s)
 {
-    p->svg->many = s->n > KN_FIGURE_MARKS;
+    p->svg->many = kn_figure_many(s->n);
     for (int c = -1; c <= LABELLED; c++) { /* a class for each group, not for each of many people */
         char class[32];
         kn_svg_group(p->svg, c == LABELLED ? "labelled" : class_of("person", c, class));
         for (ptrdiff_t i = 0; i < s->n; i++)
-            if ((kn_figure_labelled(r, i) ? LABELLED : s->curve[i]) == c)
+            if (kn_figure_marked(r, i) && (kn_figure_labelled(r, i) ? LABELLED : s->curve[i]) == c)
                 kn_svg_mark(p->svg, NULL, c == LABELLED ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
                             kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]), i);
         kn_svg_group_end(p->svg);
     }
-    p->svg->many = false;
+    p->svg->many = 0;
 }
 
 static ptrdiff_t drawn(const kn_report *r, const kn_report_points *s, bool labelled)
@@ -179,6 +189,7 @@ static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_sv
     for (ptrdiff_t c = 0; c < curves; c++)
         draw_band(&p, &s->curve[c], MEDIAN, c); /* the others' would hide each other */
     draw_training(&p, &s->training, curves);
+    draw_crowd(&p, r, &s->scored);
     for (ptrdiff_t c = 0; c < curves; c++)
         draw_lines(&p, &s->curve[c], c);
     draw_scored(&p, r, &s->scored);
@@ -195,30 +206,40 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
     const kn_report_shown *s = &r->curves.shown[k];
     kn_html_raw(out, "5, 25, 50, 75 and 95 % of normal people are expected below the lines of ");
     kn_html_text(out, kn_figure_response(r, s->response, (char[KN_FIGURE_RESPONSE]){0}));
-    const bool labelled = s->curves > 0 && s->curve[0].label && s->curve[0].label[0];
-    for (ptrdiff_t c = 0; labelled && c < s->curves; c++) {
-        kn_html_raw(out, c == 0 ? " (at " : "; ");
-        kn_html_text(out, s->curve[c].label ? s->curve[c].label : "");
-    }
-    kn_html_raw(out, labelled ? ")" : "");
+    bool at = false; /* some covariate besides that of the axis */
+    for (ptrdiff_t c = 0; c < s->curves; c++)
+        if (s->curve[c].label && *s->curve[c].label) {
+            kn_html_raw(out, at ? "; " : " (at ");
+            kn_html_text(out, s->curve[c].label);
+            at = true;
+        }
+    kn_html_raw(out, at ? ")" : "");
     kn_html_raw(out, s->curves > 0 ? "; band: 95 % of the uncertainty of the middle line. " : ". ");
     kn_html_print(
         out,
         "People (%td of training, %td scored) stand where their z puts them at the covariates "
         "of their curve, not at what was measured.",
         known(&s->training), known(&s->scored));
+    if (known(&s->scored) > 0)
+        kn_figure_marked_words(r, out);
 }
 
-static kn_status write_curves(kn_ctx *ctx, const kn_report_shown *s, kn_table_writer *csv)
+/* Where the covariates besides that of the axis are. */
+static const char *place(const kn_report_curve *c)
+{
+    return c->label && *c->label ? c->label : "n/a";
+}
+
+static kn_status write_curves(kn_ctx *ctx, const kn_report *r, const kn_report_shown *s,
+                              kn_table_writer *csv)
 {
     kn_status status = KN_OK;
+    const char *name = r->responses.name[s->response];
     for (ptrdiff_t c = 0; c < s->curves; c++)
         for (int q = 0; q < KN_REPORT_CENTILES; q++)
             for (int g = 0; g < KN_REPORT_GRID; g++) {
                 const kn_report_curve *u = &s->curve[c];
-                KN_TRY(kn_figure_row(ctx, csv,
-                                     (const char *[]){"curve", "n/a", u->label ? u->label : "n/a"},
-                                     3,
+                KN_TRY(kn_figure_row(ctx, csv, (const char *[]){name, "curve", "n/a", place(u)}, 4,
                                      (double[]){kn_report_centile[q], u->x[g], u->value[q][g],
                                                 u->low[q] ? u->low[q][g] : NAN,
                                                 u->high[q] ? u->high[q][g] : NAN, NAN},
@@ -237,12 +258,13 @@ static kn_status write_points(kn_ctx *ctx, const kn_report *r, const kn_report_s
     for (ptrdiff_t i = 0; i < u->n; i++) {
         const int c = u->curve[i];
         const bool named = scored && i < r->people.n;
-        const char *at = c >= 0 && c < s->curves && s->curve[c].label ? s->curve[c].label : "n/a";
+        const char *at = c >= 0 && c < s->curves ? place(&s->curve[c]) : "n/a";
         const char *kind = !scored ? "training" : kn_figure_labelled(r, i) ? "labelled" : "scored";
         if (isfinite(u->x[i]) && isfinite(u->value[i]))
             KN_TRY(kn_figure_row(ctx, csv,
-                                 (const char *[]){kind, named ? r->people.person[i].id : "n/a", at},
-                                 3, (double[]){NAN, u->x[i], u->value[i], NAN, NAN, u->z[i]}, 6));
+                                 (const char *[]){r->responses.name[s->response], kind,
+                                                  named ? r->people.person[i].id : "n/a", at},
+                                 4, (double[]){NAN, u->x[i], u->value[i], NAN, NAN, u->z[i]}, 6));
     }
 out:
     return status;
@@ -252,8 +274,8 @@ static kn_status data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_wri
 {
     kn_status status;
     const kn_report_shown *s = &r->curves.shown[k];
-    KN_TRY(kn_figure_columns(ctx, csv, "kind id at centile x value low high z"));
-    KN_TRY(write_curves(ctx, s, csv));
+    KN_TRY(kn_figure_columns(ctx, csv, "response kind id at centile x value low high z"));
+    KN_TRY(write_curves(ctx, r, s, csv));
     KN_TRY(write_points(ctx, r, s, false, csv));
     KN_TRY(write_points(ctx, r, s, true, csv));
 out:

@@ -27,10 +27,29 @@ bool kn_figure_labelled(const kn_report *r, ptrdiff_t person)
     return person < r->people.n && r->people.person[person].label == 1;
 }
 
+int kn_figure_many(ptrdiff_t people)
+{
+    return (people > KN_FIGURE_MARKS) + (people > KN_FIGURE_DOTS);
+}
+
+/* Whoever has a card is: the reader goes from one to the other. */
+bool kn_figure_marked(const kn_report *r, ptrdiff_t person)
+{
+    return r->people.n <= KN_FIGURE_DOTS || person >= r->people.n ||
+           r->people.person[person].rank < KN_REPORT_TABLE || r->people.person[person].card;
+}
+
+void kn_figure_marked_words(const kn_report *r, kn_html *out)
+{
+    if (r->people.n > KN_FIGURE_DOTS)
+        kn_html_print(out, " Marks are the %d most abnormal; the others are shading.",
+                      KN_REPORT_TABLE);
+}
+
 /* ---- density ---- */
 
 enum { HEX_CLASSES = 5 };
-static const double HEX_SIDE = 4.6; /* px: columns and rows of it are 510 x 331 */
+static const double HEX_SIDE = 4.6; /* px, as put_hexagon has it: 510 x 331 all in all */
 
 static double hex_x(int col, int row)
 {
@@ -64,13 +83,7 @@ static bool hex_of(double x, double y, int *col, int *row)
 
 static void put_hexagon(kn_svg *svg, int col, int row)
 {
-    double x[6], y[6];
-    for (int k = 0; k < 6; k++) {
-        static const double DX[] = {0, 1, 1, 0, -1, -1}, DY[] = {-1, -.5, .5, 1, .5, -.5};
-        x[k] = hex_x(col, row) + DX[k] * HEX_SIDE * sqrt(3) / 2;
-        y[k] = hex_y(row) + DY[k] * HEX_SIDE;
-    }
-    kn_svg_area(svg, NULL, x, y, 6);
+    kn_svg_pen_shape(svg, hex_x(col, row), hex_y(row) - HEX_SIDE, "l4 2.3v4.6l-4 2.3-4-2.3v-4.6z");
 }
 
 void kn_density_take(kn_density *d, double x, double y)
@@ -81,20 +94,24 @@ void kn_density_take(kn_density *d, double x, double y)
 }
 
 /* Classes by the square root of the number, as the area of a dot would be. */
-void kn_density_draw(kn_svg *svg, const kn_density *d)
+void kn_density_draw(kn_svg *svg, const kn_density *d, const char *of)
 {
+    if (of && d->most > 0)
+        kn_svg_group(svg, of);
     for (int k = 1; k <= HEX_CLASSES && d->most > 0; k++) {
         char class[8];
         snprintf(class, sizeof class, "d%d", k);
-        kn_svg_group(svg, class);
+        kn_svg_pen(svg, class);
         for (int row = 0; row < KN_DENSITY_ROWS; row++)
             for (int col = 0; col < KN_DENSITY_COLS; col++) {
                 const double n = d->count[row][col];
                 if (n > 0 && (int)ceil(HEX_CLASSES * sqrt(n / d->most)) == k)
                     put_hexagon(svg, col, row);
             }
-        kn_svg_group_end(svg);
+        kn_svg_pen_up(svg, false);
     }
+    if (of && d->most > 0)
+        kn_svg_group_end(svg);
 }
 
 /* ---- histograms ---- */

@@ -11,7 +11,8 @@ extern const kn_figure kn_figure_cohort, kn_figure_components, kn_figure_shares,
 
 enum { KN_FIGURE_WIDTH = 460, KN_FIGURE_HEIGHT = 300 };
 
-/* Above so many points people of training are drawn as a density. */
+/* Above so many points people of training are drawn as a density, and of the people scored all but
+ * those of the table. */
 enum { KN_FIGURE_DOTS = 1500 };
 /* Above so many people scored their marks are smaller. */
 enum { KN_FIGURE_MARKS = 120 };
@@ -27,7 +28,7 @@ typedef struct kn_density {
 } kn_density;
 void kn_density_take(kn_density *d, double x,
                      double y); /* px; what is not in the figure is not drawn */
-void kn_density_draw(kn_svg *svg, const kn_density *d);
+void kn_density_draw(kn_svg *svg, const kn_density *d, const char *of); /* a class; NULL: none */
 
 /* Numbers of responses as bars: at most KN_HISTOGRAM of them between round numbers, the last of
  * which holds all beyond `most`. */
@@ -51,6 +52,14 @@ const char *kn_figure_response(const kn_report *r, ptrdiff_t response,
 
 /* Is he labelled? Nobody is where there is no label. */
 bool kn_figure_labelled(const kn_report *r, ptrdiff_t person);
+
+/* Of marks, for svg->many. */
+int kn_figure_many(ptrdiff_t people);
+
+/* Is he a mark that can be found, or one of a density? */
+bool kn_figure_marked(const kn_report *r, ptrdiff_t person);
+/* Said in captions where not everybody is a mark. */
+void kn_figure_marked_words(const kn_report *r, kn_html *out);
 
 /* A row of a table: texts, then numbers. */
 kn_status kn_figure_row(kn_ctx *ctx, kn_table_writer *csv, const char *const *text, int texts,

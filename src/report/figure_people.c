@@ -46,9 +46,15 @@ static ptrdiff_t strip_scored(const kn_report *r)
     return n;
 }
 
+/* Of change there is nobody of training: their statistic is not of a change. */
+static ptrdiff_t strip_known(const kn_report *r)
+{
+    return r->kind == KN_REPORT_CHANGE ? 0 : finite_of(r->people.training, r->people.N);
+}
+
 static ptrdiff_t strip_count(const kn_report *r)
 {
-    return finite_of(r->people.training, r->people.N) + strip_scored(r) > 0;
+    return strip_known(r) + strip_scored(r) > 0;
 }
 
 static void strip_training(kn_plot *p, const kn_report_people *o, const row *w)
@@ -57,7 +63,7 @@ static void strip_training(kn_plot *p, const kn_report_people *o, const row *w)
     if (o->N > KN_FIGURE_DOTS) {
         for (ptrdiff_t i = 0; i < o->N; i++)
             kn_density_take(&d, kn_plot_x(p, o->training[i]), level(w, i));
-        kn_density_draw(p->svg, &d);
+        kn_density_draw(p->svg, &d, NULL);
         return;
     }
     kn_svg_pen(p->svg, "dots");
@@ -68,16 +74,21 @@ static void strip_training(kn_plot *p, const kn_report_people *o, const row *w)
 
 static void strip_people(kn_plot *p, const kn_report *r, const row *w)
 {
-    p->svg->many = r->people.n > KN_FIGURE_MARKS;
+    kn_density d = {.most = 0};
+    for (ptrdiff_t i = 0; i < r->people.n; i++)
+        if (!kn_figure_marked(r, i))
+            kn_density_take(&d, kn_plot_x(p, r->people.person[i].statistic), level(w, i));
+    kn_density_draw(p->svg, &d, "scored");
+    p->svg->many = kn_figure_many(r->people.n);
     for (int labelled = 0; labelled < 2; labelled++) {
         kn_svg_group(p->svg, labelled ? "labelled" : "person");
         for (ptrdiff_t i = 0; i < r->people.n; i++)
-            if (kn_figure_labelled(r, i) == labelled)
+            if (kn_figure_labelled(r, i) == labelled && kn_figure_marked(r, i))
                 kn_svg_mark(p->svg, NULL, labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
                             kn_plot_x(p, r->people.person[i].statistic), level(w, i), i);
         kn_svg_group_end(p->svg);
     }
-    p->svg->many = false;
+    p->svg->many = 0;
 }
 
 static ptrdiff_t labelled_of(const kn_report *r)
@@ -97,9 +108,10 @@ static void strip_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
                        "The statistic of each person of training and of each person scored, with "
                        "lines where few normal people are beyond.");
     kn_plot p = kn_plot_new(svg, &own);
-    const ptrdiff_t training = finite_of(o->training, o->N), scored = strip_scored(r);
+    const ptrdiff_t training = strip_known(r), scored = strip_scored(r);
     kn_range x = kn_range_none();
-    kn_range_take_all(&x, o->training, o->N);
+    if (training > 0)
+        kn_range_take_all(&x, o->training, o->N);
     kn_range_take_all(&x, o->line, 2);
     for (ptrdiff_t i = 0; i < o->n; i++)
         kn_range_take(&x, o->person[i].statistic);
@@ -108,7 +120,8 @@ static void strip_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     const double middle = training > 0 && scored > 0 ? (p.top + p.bottom) / 2
                           : training > 0             ? p.bottom
                                                      : p.top;
-    const row above = {"Training", p.top + 4, middle}, below = {"Scored", middle, p.bottom - 4};
+    const row above = {"Training", p.top + 4, middle},
+              below = {r->kind == KN_REPORT_CHANGE ? "Pairs" : "Scored", middle, p.bottom - 4};
     kn_svg_open(svg, &own);
     if (training > 0) {
         strip_training(&p, o, &above);
@@ -137,17 +150,21 @@ static void strip_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
 static void strip_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
-    const ptrdiff_t training = finite_of(r->people.training, r->people.N);
-    kn_html_print(out,
-                  "The further to the right, the more abnormal: %td of training (cross-validated) "
-                  "and %td %s.",
-                  training, strip_scored(r),
-                  r->kind == KN_REPORT_CHANGE ? "pairs of visits" : "people scored");
+    const ptrdiff_t training = strip_known(r), scored = strip_scored(r);
+    kn_html_raw(out, "The further to the right, the more abnormal: ");
+    if (training > 0)
+        kn_html_print(out, "%td of training (cross-validated)%s", training,
+                      scored > 0 ? " and " : "");
+    if (scored > 0)
+        kn_html_print(out, "%td %s", scored,
+                      r->kind == KN_REPORT_CHANGE ? "pairs of visits" : "people scored");
+    kn_html_raw(out, ".");
     if (isfinite(r->people.line[0]))
         kn_html_raw(out, " Dashed: beyond it are 5 of 100 normal people");
     if (isfinite(r->people.line[0]))
         kn_html_raw(out, isfinite(r->people.line[1]) ? ", and one of 1000." : ".");
     kn_html_raw(out, " Heights within a row mean nothing.");
+    kn_figure_marked_words(r, out);
 }
 
 static kn_status strip_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
@@ -156,7 +173,7 @@ static kn_status strip_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_tab
     kn_status status;
     const kn_report_people *o = &r->people;
     KN_TRY(kn_figure_columns(ctx, csv, "kind id statistic p"));
-    for (ptrdiff_t i = 0; o->training && i < o->N; i++)
+    for (ptrdiff_t i = 0; strip_known(r) > 0 && i < o->N; i++)
         if (isfinite(o->training[i]))
             KN_TRY(kn_figure_row(ctx, csv, (const char *[]){"training", "n/a"}, 2,
                                  (double[]){o->training[i], NAN}, 2));
@@ -195,15 +212,20 @@ static ptrdiff_t burden_count(const kn_report *r)
 
 static void burden_row(kn_plot *p, const kn_report *r, bool labelled, const row *w)
 {
-    p->svg->many = r->people.n > KN_FIGURE_MARKS;
     const double median = kn_plot_x(p, r->group.share_median[labelled ? 0 : 1]);
+    kn_density d = {.most = 0};
+    for (ptrdiff_t i = 0; i < r->people.n; i++)
+        if (kn_figure_labelled(r, i) == labelled && !kn_figure_marked(r, i))
+            kn_density_take(&d, kn_plot_x(p, r->people.person[i].share), level(w, i));
+    kn_density_draw(p->svg, &d, "scored");
+    p->svg->many = kn_figure_many(r->people.n);
     kn_svg_group(p->svg, labelled ? "labelled" : "person");
     for (ptrdiff_t i = 0; i < r->people.n; i++)
-        if (kn_figure_labelled(r, i) == labelled)
+        if (kn_figure_labelled(r, i) == labelled && kn_figure_marked(r, i))
             kn_svg_mark(p->svg, NULL, labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
                         kn_plot_x(p, r->people.person[i].share), level(w, i), i);
     kn_svg_group_end(p->svg);
-    p->svg->many = false;
+    p->svg->many = 0;
     if (isfinite(median))
         kn_svg_line(p->svg, "median", median, w->top + 6, median, w->bottom - 6);
     name_row(p->svg, w, burden_of(r, labelled));
@@ -249,6 +271,7 @@ static void burden_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         kn_html_p(out, r->group.share_p, false);
     }
     kn_html_raw(out, ".");
+    kn_figure_marked_words(r, out);
 }
 
 static kn_status burden_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
@@ -289,6 +312,25 @@ static ptrdiff_t change_count(const kn_report *r)
     return r->kind == KN_REPORT_CHANGE && change_pairs(r) > 0;
 }
 
+static void change_pairs_draw(kn_plot *p, const kn_report *r)
+{
+    kn_density d = {.most = 0};
+    for (ptrdiff_t i = 0; i < r->people.n; i++) {
+        const kn_report_person *o = &r->people.person[i];
+        if (!kn_figure_marked(r, i))
+            kn_density_take(&d, kn_plot_x(p, o->interval), kn_plot_y(p, o->statistic));
+    }
+    kn_density_draw(p->svg, &d, "scored");
+    for (ptrdiff_t i = 0; i < r->people.n; i++) {
+        const kn_report_person *o = &r->people.person[i];
+        const bool labelled = kn_figure_labelled(r, i);
+        if (kn_figure_marked(r, i))
+            kn_svg_mark(p->svg, labelled ? "labelled" : "person",
+                        labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE, kn_plot_x(p, o->interval),
+                        kn_plot_y(p, o->statistic), i);
+    }
+}
+
 static void change_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -309,10 +351,7 @@ static void change_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head
     kn_plot_level(&p, "limit", o->line[0]);
     if (kn_scale_holds(&p.y, o->line[0]))
         kn_svg_text(svg, "halo", "end", p.right - 2, kn_plot_y(&p, o->line[0]) - 5, "p = 0.05");
-    for (ptrdiff_t i = 0; i < o->n; i++)
-        kn_svg_mark(svg, kn_figure_labelled(r, i) ? "labelled" : "person",
-                    kn_figure_labelled(r, i) ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
-                    kn_plot_x(&p, o->person[i].interval), kn_plot_y(&p, o->person[i].statistic), i);
+    change_pairs_draw(&p, r);
     p.x_more = r->change.interval_units ? " between visits" : NULL;
     kn_plot_x_axis(&p, r->change.interval_units ? r->change.interval_units : "time between visits",
                    false);
@@ -334,8 +373,10 @@ static void change_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         kn_html_text(out, r->change.reference);
         kn_html_print(out, ", n = %td)", r->change.reference_people);
     }
-    kn_html_raw(out, ", against the time between the two visits. Above the dashed line are 5 of "
-                     "100 stable people.");
+    kn_html_raw(out, ", against the time between the two visits.");
+    if (isfinite(r->people.line[0]))
+        kn_html_raw(out, " Above the dashed line are 5 of 100 stable people.");
+    kn_figure_marked_words(r, out);
 }
 
 static kn_status change_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)

@@ -140,11 +140,13 @@ static void r2_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn
 static void r2_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
-    kn_html_print(
-        out,
-        "Share of the variance of people not seen that is predicted, of %td responses. Below "
-        "0 the mean of training would have done better.",
-        r2_histogram(r).all);
+    kn_html_print(out,
+                  r->responses.R2_of_model
+                      ? "Share of the variance that the model explains in training, of %td "
+                        "responses: what held-out people show to be noise is not in it."
+                      : "Share of the variance of people not seen that is predicted, of %td "
+                        "responses. Below 0 the mean of these people would have done better.",
+                  r2_histogram(r).all);
     if (isfinite(r->responses.mean_R2)) {
         kn_html_raw(out, " Mean ");
         kn_html_fixed(out, r->responses.mean_R2, 3);

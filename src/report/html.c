@@ -236,7 +236,7 @@ void kn_html_base64(kn_html *h, const void *bytes, ptrdiff_t n)
     piece p = {.h = h};
     for (; n > 0 && h->status == KN_OK; s += 3, n -= 3) {
         const unsigned b1 = n > 1 ? s[1] : 0, b2 = n > 2 ? s[2] : 0;
-        const char four[4] = {digit[s[0] >> 2], digit[(s[0] & 3) << 4 | b1 >> 4],
+        const char four[4] = {digit[s[0] >> 2], digit[(s[0] & 3u) << 4 | b1 >> 4],
                               n > 1 ? digit[(b1 & 15) << 2 | b2 >> 6] : '=',
                               n > 2 ? digit[b2 & 63] : '='};
         put(&p, four, 4);

@@ -11,8 +11,9 @@ kn_status kn_json_parse(kn_ctx *ctx, const char *name, const char *text, json_t 
         return KN_OK;
     *out = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     return *out ? KN_OK
-                : kn_fail(ctx, KN_ERR_FORMAT, "%s line %d: no JSON (%s)", name, error.line,
-                          error.text);
+                : kn_fail(ctx, KN_ERR_FORMAT,
+                          "%s line %d: is not JSON, expected the file as it was written", name,
+                          error.line);
 }
 
 const json_t *kn_json_at(const json_t *root, const char *path)

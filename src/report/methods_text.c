@@ -31,7 +31,7 @@ static void say_covariates(kn_methods *m)
         kn_say_words(&m->say, "%s", name ? name : "one without a name");
         if (kind && strcmp(kind, "categorical") == 0)
             kn_say_words(&m->say,
-                         kn_json_true_at(c, "batch") ? " (%zu sites, a batch effect)"
+                         kn_json_true_at(c, "batch") ? " (%zu levels, a batch effect)"
                                                      : " (%zu levels)",
                          levels);
     }
@@ -157,11 +157,13 @@ void kn_methods_model(kn_methods *m)
         return;
     kn_say_words(&m->say, "A normative model");
     kn_methods_cite(m, KN_PAPER_NORMATIVE, " (Marquand et al., 2016)");
-    kn_say_words(
-        &m->say,
-        " of %td %s was fitted to %td people with kronorm (this text: version %s) by %s (%s; %s)",
-        of->T, what, kn_json_count_at(m->model, "n_samples"), kn_version(), words,
-        kn_material_method(of, "title"), kn_material_method(of, "cite"));
+    kn_say_words(&m->say, " of %td %s was fitted to ", of->T, what);
+    if (of->units < of->N) /* rows of one person, or of relatives */
+        kn_say_words(&m->say, "%td maps in %td groups that share noise", of->N, of->units);
+    else
+        kn_say_words(&m->say, "%td people", of->N);
+    kn_say_words(&m->say, " with kronorm (this text: version %s) by %s (%s; %s)", kn_version(),
+                 words, kn_material_method(of, "title"), kn_material_method(of, "cite"));
     kn_methods_cite(m, KN_PAPER_METHOD, ".");
     say_covariates(m);
     say_terms(m);
@@ -293,9 +295,7 @@ static void say_p(kn_methods *m)
               "statistics of the"
             : " Its p is the rank among the statistics of the");
     say_compared(m, given ? reference : NULL);
-    kn_say_words(&m->say, "; p below ");
-    kn_say_figures(&m->say, smallest, 2);
-    kn_say_words(&m->say, " are not told apart.");
+    kn_say_words(&m->say, "; p below %s are not told apart.", kn_said_p(smallest).text);
 }
 
 void kn_methods_abnormality(kn_methods *m)
@@ -331,10 +331,17 @@ void kn_methods_abnormality(kn_methods *m)
 static void say_group(kn_methods *m)
 {
     const kn_report_group *g = &m->job->r->group;
+    ptrdiff_t tested = 0; /* who is alone, or all the same, has no t */
     if (!g->known)
         return;
-    kn_say_words(&m->say, " %td labelled people%s%s%s were compared with %td others.", g->labelled,
-                 g->label ? " (" : "", g->label ? g->label : "", g->label ? ")" : "", g->others);
+    kn_say_words(&m->say, "%s%td labelled %s%s%s%s compared with %td %s.",
+                 m->say.used > 0 ? " " : "", g->labelled, g->labelled == 1 ? "person" : "people",
+                 g->label ? " (" : "", g->label ? g->label : "",
+                 g->label && g->labelled == 1 ? ") was"
+                 : g->label                   ? ") were"
+                 : g->labelled == 1           ? " was"
+                                              : " were",
+                 g->others, g->others == 1 ? "other" : "others");
     for (ptrdiff_t k = 0; k < g->rocs; k++) {
         kn_say_words(&m->say, k == 0 ? " The area under the ROC curve was " : " and ");
         kn_say_fixed(&m->say, g->roc[k].auc, 2);
@@ -357,13 +364,15 @@ static void say_group(kn_methods *m)
         kn_say_p(&m->say, g->share_p, false);
         kn_say_words(&m->say, ").");
     }
-    if (g->q)
+    for (ptrdiff_t j = 0; g->q && j < m->job->r->responses.T; j++)
+        tested += !isnan(g->q[j]);
+    if (tested > 0)
         kn_methods_cite(m, KN_PAPER_FDR,
                         " Responses were compared one by one with Welch's t-test, controlled for "
                         "false discoveries "
                         "(Benjamini & Hochberg, 1995)");
-    if (g->q)
-        kn_say_words(&m->say, ": %td of %td at 5 %%.", g->significant, m->job->r->responses.T);
+    if (tested > 0)
+        kn_say_words(&m->say, ": %td of %td at 5 %%.", g->significant, tested);
 }
 
 static void say_change(kn_methods *m)
@@ -396,8 +405,10 @@ static void say_change(kn_methods *m)
 static void say_scored(kn_methods *m)
 {
     const char *version = kn_json_text_at(m->folder, "software.kronorm");
-    kn_say_words(&m->say, "%td people were scored with the model%s%s.", m->job->r->people.n,
-                 version ? " by kronorm " : "", version ? version : "");
+    const ptrdiff_t n = m->job->r->people.n;
+    kn_say_words(&m->say, "%td %s scored with the model%s%s.", n,
+                 n == 1 ? "person was" : "people were", version ? " by kronorm " : "",
+                 version ? version : "");
 }
 
 void kn_methods_people(kn_methods *m)

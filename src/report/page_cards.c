@@ -227,7 +227,8 @@ static void fewer(kn_page *p)
         return;
     kn_html_print(p->h, "<p class=\"note\" id=\"less\"><strong>%td of %td cards</strong>",
                   p->plan.cards, people->n_cards);
-    if (p->plan.cards > 0 && !p->plan.viewer && p->options->viewer && kn_viewer_has(p->r))
+    if (p->plan.cards > 0 && !p->plan.viewer && p->options->viewer &&
+        kn_viewer_has(p->r, p->options->niivue))
         kn_html_raw(p->h, ", without the viewer");
     if (people->n_thumbs > 0 && p->pictures && p->plan.thumbs < people->n_thumbs)
         kn_html_print(p->h, ", %td of %td small maps", p->plan.thumbs, people->n_thumbs);
@@ -248,14 +249,21 @@ void kn_page_cards(kn_page *p)
     if (p->plan.cards > 1)
         kn_html_raw(p->h, "<p class=\"control\" hidden><button type=\"button\" id=\"fold\">Fold "
                           "all cards</button></p>\n");
+    ptrdiff_t looked = 0; /* bytes that go where there is no viewer */
     if (p->plan.viewer) {
         const ptrdiff_t before = p->h->bytes;
         kn_viewer_space(p->r, p->h);
         p->sizes.viewer_space = p->h->bytes - before;
+        looked = p->sizes.viewer_space;
     }
     for (ptrdiff_t k = 0; k < p->plan.cards; k++) {
         const ptrdiff_t before = p->h->bytes;
+        if (!kn_page_goes_on(p, "page, cards", k, p->plan.cards))
+            return;
         one(p, k);
         p->sizes.card[k] = p->h->bytes - before - p->sizes.viewer[k];
+        looked += p->sizes.viewer[k];
+        if ((double)(p->h->bytes - looked) > p->options->max_size)
+            p->plan.cards = k + 1; /* no plan has room for the next: it is not drawn */
     }
 }

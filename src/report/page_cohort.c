@@ -9,6 +9,15 @@ bool kn_page_cohort_has(const kn_report *r)
     return r->cohort.n > 0 || r->cohort.n_dropped > 0;
 }
 
+/* Is anybody's covariate known: of training, or of the people scored? */
+static bool knows(const kn_report *r, bool training)
+{
+    bool any = false;
+    for (ptrdiff_t j = 0; j < r->cohort.n; j++)
+        any = any || (training ? r->cohort.column[j].training : r->cohort.column[j].scored);
+    return any;
+}
+
 static void missing(kn_page *p)
 {
     const kn_report_cohort *c = &p->r->cohort;
@@ -57,12 +66,20 @@ static void dropped(kn_page *p)
 void kn_page_cohort(kn_page *p)
 {
     const kn_report *r = p->r;
-    kn_html_raw(p->h, "<p>Who the model was made from, and who is shown. Where the two differ, the "
-                      "model is asked about people whom it has hardly seen.</p>\n");
-    kn_html_raw(p->h, "<div class=\"flow\">\n");
+    const bool training = knows(r, true), scored = knows(r, false);
+    kn_html_raw(p->h, training && scored
+                          ? "<p>Who the model was made from, and who is shown. Where the two "
+                            "differ, the model is asked about people whom it has hardly seen.</p>\n"
+                      : training ? "<p>Who the model was made from.</p>\n"
+                      : scored   ? "<p>Who is shown.</p>\n"
+                                 : "<p>The model has nobody in it.</p>\n");
+    if (training || scored)
+        kn_html_raw(p->h, "<div class=\"flow\">\n");
     for (ptrdiff_t j = 0; j < r->cohort.n; j++)
-        kn_figure_inline(r, "cohort", j, p->h);
-    kn_html_raw(p->h, "</div>\n");
+        if (training || scored)
+            kn_figure_inline(r, "cohort", j, p->h);
+    if (training || scored)
+        kn_html_raw(p->h, "</div>\n");
     missing(p);
     if (r->cohort.matched_by) {
         kn_html_raw(p->h, "<p>Tables and responses were matched by <b>");

@@ -25,10 +25,11 @@ void kn_page_curves(kn_page *p)
     const kn_report_curves *c = &p->r->curves;
     kn_html_raw(p->h, "<p>What the model expects over <b>");
     kn_page_name(p, c->over);
-    kn_html_raw(
-        p->h, "</b>, and where people are. The height of a point is his z, drawn at the covariates "
-              "of the curve: a point above the 95&nbsp;% line is a person with z above 1.64, "
-              "whatever his own covariates.</p>\n");
+    kn_html_raw(p->h,
+                "</b>, and where people are. The height of a point is the z of a person, drawn at "
+                "the covariates "
+                "of the curve: a point above the 95&nbsp;% line is a person with z above 1.64, "
+                "whatever the covariates of that person.</p>\n");
     if (c->n > 1)
         chooser(p);
     for (ptrdiff_t k = 0; k < c->n; k++) {

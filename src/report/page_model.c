@@ -119,8 +119,9 @@ static void calibration(kn_page *p)
     static const char *const titles[] = {"people",           "number",           "mean z",
                                          "mean z²",          "within 50&nbsp;%", "within 90&nbsp;%",
                                          "within 95&nbsp;%", "within 99&nbsp;%"};
-    static const char *const who[] = {"training, cross-validated", "scored, not labelled"};
     const kn_report_calibration *c = p->r->calibration;
+    const char *who[] = {"training, cross-validated",
+                         p->r->group.known ? "scored, not labelled" : "scored"};
     if (c[0].n + c[1].n == 0)
         return;
     kn_html_raw(p->h,
@@ -186,7 +187,10 @@ static void map_of_R2(kn_page *p)
     kn_html_raw(p->h, "<figure class=\"wide\">");
     kn_page_map_values(p, o->R2, 0, high, "Map of R² of each response, where it is above 0");
     kn_page_bar_values(p, 0, high, 2, "R²");
-    kn_html_raw(p->h, "<figcaption>Where the covariates predict the responses: R², held out. ");
+    kn_html_raw(p->h, o->R2_of_model
+                          ? "<figcaption>Where covariates explain the responses: R² of the model. "
+                          : "<figcaption>Where covariates predict the responses: R² of people not "
+                            "seen. ");
     kn_page_words(p, kn_pictures_words(p->pictures));
     kn_html_raw(p->h, "</figcaption></figure>\n");
 }

@@ -57,6 +57,10 @@ void kn_page_thumbs(kn_page *p);
 void kn_page_cards(kn_page *p);
 ptrdiff_t kn_page_card_of(const kn_page *p, ptrdiff_t person); /* -1: he has none */
 
+/* Before the k-th of n pictures: tells how far the page is. False: something failed, or the caller
+ * wants no more. */
+bool kn_page_goes_on(kn_page *p, const char *stage, ptrdiff_t k, ptrdiff_t n);
+
 /* A name as it is shown: long ones are cut, and whole in the title of the element. */
 enum { KN_PAGE_NAME = 60, KN_PAGE_ID = 32 };
 void kn_page_name(kn_page *p, const char *name);

@@ -19,28 +19,39 @@ typedef struct column {
     size_t at;  /* of a double in kn_report_person */
     int digits; /* P: a probability */
     double scale;
+    const char *of_change; /* what it means of a pair of visits; NULL: the same */
 } column;
 
 enum { P = -1 };
 #define AT(field) offsetof(kn_report_person, field)
 
 static const column COLUMNS[] = {
-    {"interval", "time between the two visits", AT(interval), 2, 1},
+    {"interval", "time between the two visits", AT(interval), 2, 1, NULL},
     {"top", "how far the most extreme responses are from what is expected: mean of the largest |z|",
-     AT(statistic), 2, 1},
-    {"p", "share of normal people who are as extreme as that, by the law of training", AT(p), P, 1},
-    {"deviance", "how unusual the whole map is, all responses together", AT(deviance), 1, 1},
-    {"p of it", "share of normal people whose map is as unusual", AT(deviance_p), P, 1},
-    {"p of its noise", "the same of what no component explains", AT(deviance_noise_p), P, 1},
-    {"mean z", "over all responses", AT(mean_z), 2, 1},
-    {"beyond −", "responses below minus the threshold", AT(negative), 0, 1},
-    {"beyond +", "responses above the threshold", AT(positive), 0, 1},
-    {"beyond, %", "share of responses beyond the threshold, either way", AT(share), 1, 100},
-    {"FDR −", "responses below what is expected, at 5 % false discoveries", AT(fdr_negative), 0, 1},
-    {"FDR +", "responses above what is expected, at 5 % false discoveries", AT(fdr_positive), 0, 1},
+     AT(statistic), 2, 1,
+     "how far the largest changes are from those of stable people: mean of the largest |z|"},
+    {"p",
+     "share of normal people who are as extreme as that; after &lt; the smallest share that can be "
+     "told",
+     AT(p), P, 1,
+     "share of stable people whose largest changes are as extreme; after &lt; the smallest share "
+     "that can be told"},
+    {"deviance", "how unusual the whole map is, all responses together", AT(deviance), 1, 1,
+     "how unusual all changes together are"},
+    {"p of it", "share of normal people whose map is as unusual", AT(deviance_p), P, 1,
+     "share of stable people whose changes together are as unusual"},
+    {"p of its noise", "the same of what no component explains", AT(deviance_noise_p), P, 1, NULL},
+    {"mean z", "over all responses", AT(mean_z), 2, 1, NULL},
+    {"beyond −", "responses below minus the threshold", AT(negative), 0, 1, NULL},
+    {"beyond +", "responses above the threshold", AT(positive), 0, 1, NULL},
+    {"beyond, %", "share of responses beyond the threshold, either way", AT(share), 1, 100, NULL},
+    {"FDR −", "responses below what is expected, at 5 % false discoveries", AT(fdr_negative), 0, 1,
+     NULL},
+    {"FDR +", "responses above what is expected, at 5 % false discoveries", AT(fdr_positive), 0, 1,
+     NULL},
     {"covariates",
-     "percentile of how far his covariates are from those of training; above 99 z is a guess",
-     AT(extrapolation_pct), 0, 1},
+     "percentile of how far the covariates are from those of training; above 99 z is a guess",
+     AT(extrapolation_pct), 0, 1, NULL},
 };
 enum { N_COLUMNS = sizeof COLUMNS / sizeof *COLUMNS };
 
@@ -172,10 +183,23 @@ static void row(kn_page *p, const shape *s, ptrdiff_t i)
 static void meanings(kn_page *p, const shape *s)
 {
     kn_html_raw(p->h, "<details><summary>What the columns mean</summary>\n<dl class=\"facts\">\n");
+    if (s->label) {
+        kn_html_raw(p->h, "<div><dt>group</dt><dd>labelled: whoever is <b>");
+        kn_page_name(p, p->r->group.label ? p->r->group.label : "labelled");
+        kn_html_raw(p->h, "</b></dd></div>\n");
+    }
     for (int k = 0; k < N_COLUMNS; k++)
         if (s->number[k])
             kn_html_print(p->h, "<div><dt>%s</dt><dd>%s</dd></div>\n", COLUMNS[k].title,
-                          COLUMNS[k].means);
+                          p->r->kind == KN_REPORT_CHANGE && COLUMNS[k].of_change
+                              ? COLUMNS[k].of_change
+                              : COLUMNS[k].means);
+    if (s->notes)
+        kn_html_raw(p->h,
+                    "<div><dt>notes</dt><dd>bound: p is the smallest that can be told. rough: few "
+                    "people stand behind p. in training: z by models without this person. site "
+                    "adapted: by 'kronorm adapt'. site or level unseen: training did not have it. "
+                    "values implausible: look at the data first</dd></div>\n");
     kn_html_raw(p->h, "</dl>\n<p>The threshold is |z| = ");
     kn_html_fixed(p->h, p->r->people.threshold, 2);
     kn_html_raw(p->h, ".</p></details>\n");
@@ -250,6 +274,8 @@ void kn_page_thumbs(kn_page *p)
     kn_html_raw(p->h, "</p>\n<ul class=\"thumbs\">\n");
     for (ptrdiff_t k = 0; k < p->plan.thumbs; k++) {
         const ptrdiff_t before = p->h->bytes;
+        if (!kn_page_goes_on(p, "page, small maps", k, p->plan.thumbs))
+            return;
         thumb(p, k);
         p->sizes.thumb[k] = p->h->bytes - before;
     }

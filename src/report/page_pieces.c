@@ -1,4 +1,5 @@
 /* Pieces of mark-up that every part of the page has: names, tables, facts. */
+#include <math.h>
 #include <string.h>
 
 #include "report/page_parts.h"
@@ -191,6 +192,15 @@ void kn_page_fact(kn_page *p, const char *name)
 void kn_page_fact_end(kn_page *p)
 {
     kn_html_raw(p->h, "</dd></div>\n");
+}
+
+bool kn_page_goes_on(kn_page *p, const char *stage, ptrdiff_t k, ptrdiff_t n)
+{
+    if (p->h->status == KN_OK)
+        p->h->status = kn_check_cancel(p->ctx);
+    if (p->h->status == KN_OK)
+        kn_tell(p->ctx, stage, k + 1, n, NAN);
+    return p->h->status == KN_OK;
 }
 
 void kn_page_count(kn_page *p, ptrdiff_t n, const char *one, const char *many)

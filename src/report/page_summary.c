@@ -55,11 +55,11 @@ static void at_a_glance(kn_page *p)
     kn_html_raw(p->h, "<dl class=\"glance\">\n");
     number_open(p, "mean z²");
     kn_html_fixed(p->h, c->z2, 2);
-    number_close(p, "1 expected");
+    number_close(p, r->calibration[1].n > 0 ? "1 expected" : "of training; 1 expected");
     number_open(p, "within 95&nbsp;%");
     kn_html_fixed(p->h, 100 * c->coverage[2], 1);
     kn_html_raw(p->h, "&nbsp;%");
-    number_close(p, "of z");
+    number_close(p, r->calibration[1].n > 0 ? "of z" : "of z of training");
     if (!isnan(r->responses.mean_R2)) {
         number_open(p, "mean R²");
         kn_html_fixed(p->h, r->responses.mean_R2, 2);
@@ -79,6 +79,14 @@ static void at_a_glance(kn_page *p)
         kn_html_raw(p->h, "</small></dd></div>\n");
     }
     kn_html_raw(p->h, "</dl>\n");
+}
+
+static bool anybody(const kn_report *r)
+{
+    bool any = r->people.n > 0 || r->cohort.n_dropped > 0;
+    for (ptrdiff_t j = 0; j < r->cohort.n; j++)
+        any = any || r->cohort.column[j].training || r->cohort.column[j].scored;
+    return any;
 }
 
 void kn_page_summary(kn_page *p)
@@ -102,9 +110,17 @@ void kn_page_summary(kn_page *p)
             good(p, &r->good.note[k]);
         kn_html_raw(p->h, "</ul>\n");
     }
+    if (r->space.surface_note) {
+        kn_html_raw(p->h, "<p class=\"note\">");
+        kn_page_words(p, r->space.surface_note);
+        kn_html_raw(p->h, "</p>\n");
+    }
     kn_html_raw(
         p->h,
-        r->stripped
+        !anybody(r) ? "<p class=\"personal\"><strong>Nobody's data.</strong> The model has nobody "
+                      "in it, and "
+                      "so has this page.</p>\n"
+        : r->stripped
             ? "<p class=\"personal\"><strong>Personal data.</strong> Ids were replaced by "
               "numbers, but the measurements of single people are still on this page: share it "
               "as you would share the table of participants.</p>\n"

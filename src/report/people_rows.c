@@ -44,8 +44,10 @@ kn_status kn_people_sort(kn_ctx *ctx, kn_report *r)
         all[i] = (place){people->person[i].p, people->person[i].statistic, i};
     if (people->n > 0)
         qsort(all, (size_t)people->n, sizeof *all, abnormal_first);
-    for (ptrdiff_t i = 0; i < people->n; i++)
+    for (ptrdiff_t i = 0; i < people->n; i++) {
         people->order[i] = all[i].i;
+        people->person[all[i].i].rank = i;
+    }
 out:
     kn_free(memory);
     return status;
@@ -93,11 +95,10 @@ kn_status kn_people_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bool siz
     return KN_OK;
 }
 
-void kn_people_count(kn_report *r, ptrdiff_t reference_n)
+void kn_people_count(kn_report *r, double rate)
 {
     static const double ALPHA = 0.05;
     kn_report_people *people = &r->people;
-    double n = (double)reference_n + 1; /* ranks: p is a multiple of 1/n */
     people->deviance_found = people->deviance_of = 0;
     for (ptrdiff_t i = 0; i < people->n; i++) {
         const kn_report_person *one = &people->person[i];
@@ -106,7 +107,7 @@ void kn_people_count(kn_report *r, ptrdiff_t reference_n)
         people->deviance_of++;
         people->deviance_found += one->deviance_p <= ALPHA;
     }
-    kn_laws_binomial_range(people->deviance_of, floor(ALPHA * n + 1e-9) / n,
+    kn_laws_binomial_range(people->deviance_of, rate > 0 ? rate : NAN,
                            &people->deviance_expected_low, &people->deviance_expected_high);
 }
 
@@ -119,14 +120,16 @@ static kn_status new_cards(kn_ctx *ctx, kn_report *r, ptrdiff_t n)
     kn_status status = kn_arena_alloc(ctx, &r->arena, n, sizeof *r->people.card, &memory);
     r->people.card = memory;
     r->people.n_cards = 0;
+    for (ptrdiff_t i = 0; i < r->people.n; i++)
+        r->people.person[i].card = false;
     return status;
 }
 
 static void add_card(kn_report *r, ptrdiff_t person)
 {
-    for (ptrdiff_t k = 0; k < r->people.n_cards; k++)
-        if (r->people.card[k].person == person)
-            return;
+    if (r->people.person[person].card)
+        return;
+    r->people.person[person].card = true;
     r->people.card[r->people.n_cards++].person = person;
 }
 

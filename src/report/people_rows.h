@@ -13,8 +13,9 @@ kn_status kn_people_sort(kn_ctx *ctx, kn_report *r);
 kn_status kn_people_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bool sizes, double *p);
 
 /* How many normal people have deviance_p <= .05, and how many are expected: of those who are not
- * labelled, of training or of the reference, against reference_n people   [METHOD 11c] */
-void kn_people_count(kn_report *r, ptrdiff_t reference_n);
+ * labelled, of training or of the reference, each with the chance `rate` (compared.h). Nothing is
+ * expected (NaN) where no p can be so small.   [METHOD 11c] */
+void kn_people_count(kn_report *r, double rate);
 
 /* Who gets a card: N, or ids with commas. `name` of each person as it was in the files; person:
  * NULL, or of change the person alone. where: the file or model that has them, for the sentence. */

@@ -108,6 +108,7 @@ typedef struct kn_report_responses {
     ptrdiff_t T;
     const char *const *name;
     double *R2, *MSLL, *z2;  /* T  NULL: not known */
+    bool R2_of_model;        /* 1 - noise/variance in training; else of people not seen */
     const char *z2_of;       /* "the people scored", "training, cross-validated" */
     double z2_low, z2_high;  /* limits of chi^2_n/n */
     double z2_inside;        /* share of responses within them */
@@ -150,6 +151,8 @@ typedef struct kn_report_curves {
 
 typedef struct kn_report_person {
     const char *id;
+    ptrdiff_t rank;               /* in people.order: 0 is the most abnormal */
+    bool card;                    /* has one */
     bool training;                /* is among training: his z are cross-validated */
     int label;                    /* 1 labelled, 0 not, -1: nobody is */
     const char *const *covariate; /* cohort.n texts, as people.tsv has them; change: NULL */
@@ -202,8 +205,14 @@ typedef struct kn_report_people {
     ptrdiff_t N;
     double *training;          /* N  statistic of training; NULL: not kept */
     double *training_deviance; /* N; NULL */
-    double line[2];   /* of the statistic at p = .05 and .001; NaN: p cannot be that small */
-    double threshold; /* of burden: 1.96 */
+    double line[2];       /* of the statistic at p = .05 and .001; NaN: p cannot be that small */
+    double threshold;     /* of burden: 1.96 */
+    bool training_anew;   /* people of training were predicted by the model that has seen them */
+    const char *compared; /* with whom, in words: "people like those of training" */
+    ptrdiff_t compared_n; /* how many they are; 0: not known */
+    bool compared_among_them;   /* they are people of the folder ... */
+    const char *compared_named; /* ... "group=control"; NULL */
+    double smallest_p;          /* the least that a p of the statistic can be; NaN: not known */
     double deviance_expected_low, deviance_expected_high; /* binomial 95 % range of people with
                                                            * deviance_p <= .05 */
     ptrdiff_t deviance_found, deviance_of;
@@ -293,7 +302,7 @@ typedef struct kn_report_space {
     ptrdiff_t unmatched;      /* responses that no label of the surface has */
     const char
         *measure; /* of a table of several, the one that surfaces show; NULL: they say none */
-    const char *surface_note; /* what a given surface does not show; NULL */
+    const char *surface_note; /* what is not drawn, and why; NULL */
 } kn_report_space;
 
 /* ---- 8. methods, 9. reproduce -------------------------------------------------------------- */
@@ -325,6 +334,7 @@ struct kn_report {
     const char
         *sentence; /* the first of the page: "48 people scored on 3560 responses, against ..." */
     bool stripped; /* ids were replaced by person-1 ... */
+    const char *alias; /* "person-": what their numbers stand behind; NULL: not stripped */
     kn_report_notes warnings, good;
     kn_report_cohort cohort;
     kn_report_model model;

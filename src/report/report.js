@@ -147,7 +147,7 @@
     const arrive = () => open(byId(location.hash.slice(1)));
     addEventListener("hashchange", arrive);
     arrive();
-    for (const viewer of all(".viewer")) {
+    for (const viewer of all(".viewer:not(.meshes)")) {
         const line = make("p", ""), button = make("button", "Look through the slices");
         line.className = "control";
         button.type = "button";

@@ -132,6 +132,7 @@ json_t *kn_jot_responses(kn_jotter *w)
     kn_jot(w, j, "T", kn_jot_count(p->T));
     kn_jot(w, j, "name", kn_jot_texts(p->name, p->T));
     kn_jot(w, j, "R2", kn_jot_numbers(p->R2, p->T));
+    kn_jot(w, j, "R2_of_model", json_boolean(p->R2_of_model));
     kn_jot(w, j, "MSLL", kn_jot_numbers(p->MSLL, p->T));
     kn_jot(w, j, "z2", kn_jot_numbers(p->z2, p->T));
     kn_jot(w, j, "z2_of", kn_jot_text(p->z2_of));

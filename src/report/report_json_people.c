@@ -74,6 +74,8 @@ json_t *kn_jot_abnormality(kn_jotter *w)
     kn_jot(w, j, "line05", kn_jot_number(p->line[0]));
     kn_jot(w, j, "line001", kn_jot_number(p->line[1]));
     kn_jot(w, j, "threshold", kn_jot_number(p->threshold));
+    kn_jot(w, j, "compared_with", kn_jot_text(p->compared));
+    kn_jot(w, j, "compared_n", kn_jot_count(p->compared_n));
     kn_jot(w, j, "deviance_of", kn_jot_count(p->deviance_of));
     kn_jot(w, j, "deviance_found", kn_jot_count(p->deviance_found));
     kn_jot(w, j, "deviance_expected_low", kn_jot_number(p->deviance_expected_low));

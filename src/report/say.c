@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE = 64 };
-
 static bool make_room(kn_say *s, ptrdiff_t n)
 {
     if (s->status != KN_OK)
@@ -49,10 +47,13 @@ void kn_say_words(kn_say *s, const char *format, ...)
     s->used += n;
 }
 
+/* ---- numbers ----------------------------------------------------------------------------------
+ */
+
 /* A locale's decimal mark, of however many bytes, becomes a point. */
 static void with_point(char *text)
 {
-    size_t n = strcspn(text, ".0123456789-") == 0 ? strspn(text, "-0123456789") : 0;
+    size_t n = strspn(text, "+-0123456789");
     if (text[n] == '\0' || text[n] == '.' || text[n] == 'e')
         return;
     size_t mark = strcspn(text + n, "0123456789");
@@ -60,58 +61,112 @@ static void with_point(char *text)
     memmove(text + n + 1, text + n + mark, strlen(text + n + mark) + 1);
 }
 
+static kn_said fixed(double x, int digits, bool sign)
+{
+    static const double LARGE = 1e15;
+    kn_said s;
+    if (!isfinite(x)) {
+        snprintf(s.text, sizeof s.text, "%s", isnan(x) ? "n/a" : x > 0 ? "infinity" : "-infinity");
+        return s;
+    }
+    if (fabs(x) >= LARGE)
+        snprintf(s.text, sizeof s.text, sign ? "%+.*e" : "%.*e", digits < 12 ? digits : 12, x);
+    else
+        snprintf(s.text, sizeof s.text, sign ? "%+.*f" : "%.*f", digits < 16 ? digits : 16, x);
+    with_point(s.text);
+    if (strspn(s.text, "+-0.") == strlen(s.text)) /* 0 has no sign */
+        memmove(s.text, s.text + strspn(s.text, "+-"), strlen(s.text + strspn(s.text, "+-")) + 1);
+    return s;
+}
+
+kn_said kn_said_fixed(double x, int digits)
+{
+    return fixed(x, digits, false);
+}
+
+kn_said kn_said_signed(double x, int digits)
+{
+    return fixed(x, digits, true);
+}
+
+/* Digits behind the point that leave so many significant ones. */
+static int digits_after(double x, int digits)
+{
+    return digits - 1 - (int)floor(log10(fabs(x)));
+}
+
+kn_said kn_said_figures(double x, int digits)
+{
+    kn_said s;
+    if (!isfinite(x) || x == 0)
+        return fixed(x, 0, false);
+    int after = digits_after(x, digits);
+    if (after <= 9 + digits)
+        return fixed(x, after > 0 ? after : 0, false);
+    snprintf(s.text, sizeof s.text, "%.*e", digits - 1, x);
+    with_point(s.text);
+    return s;
+}
+
+static int percent_digits(double percent)
+{
+    double far = fmin(fabs(percent), fabs(100 - percent));
+    return far >= 0.1 || far == 0 ? 1 : far >= 0.01 ? 2 : 3;
+}
+
+kn_said kn_said_percent(double share)
+{
+    return fixed(100 * share, percent_digits(100 * share), false);
+}
+
+/* A share that rounding alone has moved off a digit stays there. */
+static const double ROUNDING = 1e-9;
+
+kn_said kn_said_percent_least(double share)
+{
+    int digits = percent_digits(100 * share);
+    double unit = pow(10, digits);
+    return fixed(floor(100 * share * unit + ROUNDING) / unit, digits, false);
+}
+
+kn_said kn_said_p(double p)
+{
+    return p <= 0 ? (kn_said){"0.000001"} : kn_said_figures(p, 2);
+}
+
+kn_said kn_said_p_bound(double p)
+{
+    int after = p > 0 ? digits_after(p, 2) : 0;
+    double unit = pow(10, after);
+    if (p > 0 && isfinite(unit))
+        p = ceil(p * unit * (1 - ROUNDING)) / unit;
+    return kn_said_p(p);
+}
+
+/* ---- pieces -----------------------------------------------------------------------------------
+ */
+
 void kn_say_fixed(kn_say *s, double x, int digits)
 {
-    char text[PIECE * 6];
-    if (!isfinite(x)) {
-        append(s, isnan(x) ? "n/a" : x > 0 ? "infinity" : "-infinity");
-        return;
-    }
-    snprintf(text, sizeof text, "%.*f", digits, x);
-    with_point(text);
-    append(s, text[0] == '-' && strspn(text, "-0.") == strlen(text) ? text + 1 : text);
+    append(s, kn_said_fixed(x, digits).text);
 }
 
 void kn_say_figures(kn_say *s, double x, int digits)
 {
-    char text[PIECE];
-    if (!isfinite(x) || x == 0) {
-        kn_say_fixed(s, x, 0);
-        return;
-    }
-    int after = digits - 1 - (int)floor(log10(fabs(x)));
-    if (after >= 0 && after <= 9 + digits) {
-        kn_say_fixed(s, x, after);
-    } else if (after < 0 && fabs(x) < 1e15) {
-        kn_say_fixed(s, x, 0);
-    } else {
-        snprintf(text, sizeof text, "%.*e", digits - 1, x);
-        with_point(text);
-        append(s, text);
-    }
+    append(s, kn_said_figures(x, digits).text);
 }
 
 void kn_say_percent(kn_say *s, double share)
 {
-    double percent = 100 * share, far = fmin(fabs(percent), fabs(100 - percent));
-    kn_say_fixed(s, percent, far >= 0.1 || far == 0 ? 1 : far >= 0.01 ? 2 : 3);
+    append(s, kn_said_percent(share).text);
     append(s, " %");
 }
 
 void kn_say_p(kn_say *s, double p, bool bound)
 {
-    kn_say piece = {.ctx = s->ctx};
-    if (p <= 0) { /* nothing is impossible: less than any number here */
-        append(s, "p < 0.000001");
-        return;
-    }
-    kn_say_figures(&piece, p, 2);
+    bound = bound || p <= 0; /* nothing is impossible: less than any number here */
     append(s, bound ? "p < " : "p = ");
-    if (piece.status != KN_OK && s->status == KN_OK)
-        s->status = piece.status;
-    if (piece.text)
-        append(s, piece.text);
-    kn_free(piece.text);
+    append(s, bound ? kn_said_p_bound(p).text : kn_said_p(p).text);
 }
 
 void kn_say_and(kn_say *s, ptrdiff_t k, ptrdiff_t n)

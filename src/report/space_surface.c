@@ -71,7 +71,8 @@ static kn_status read_meshes(kn_ctx *ctx, const pair *files, kn_report_space *sp
         mesh->side = files->n == 2 ? k : side[k];
         if (files->n == 2 && side[k] == 1 - k) {
             status = kn_fail(ctx, KN_ERR_DATA,
-                             "%s: is the %s hemisphere, expected the left one first in {surface}",
+                             "%s: is the %s hemisphere, expected the left one first in {surface}, "
+                             "then the right one",
                              files->path[k], side[k] == 0 ? "left" : "right");
             goto out;
         }
@@ -185,8 +186,9 @@ static kn_status take_vertices(kn_ctx *ctx, const kn_report_job *job, const pair
     } else if (image && s->parts == 2) {
         KN_TRY(take_parts(ctx, s, files, of_voxel, space));
     } else if (vertices != n) {
-        status = kn_fail(ctx, KN_ERR_SHAPE, "%s: has %td vertices%s, the responses have %td",
-                         job->s->surface, vertices, space->meshes == 2 ? " in all" : "", n);
+        status = kn_fail(ctx, KN_ERR_SHAPE, "%s: has %td vertices%s, the responses have %td%s",
+                         job->s->surface, vertices, space->meshes == 2 ? " in all" : "", n,
+                         image ? "" : " (a table of regions needs {labels})");
     } else {
         for (ptrdiff_t k = 0, first = 0; k < space->meshes;
              first += space->mesh[k].surface.vertices, k++)
@@ -199,6 +201,31 @@ out:
 
 /* ---- regions of a table
  * -------------------------------------------------------------------------- */
+
+enum { NAMED = 5 };
+
+/* How many are not drawn, and which: the first of them by name. */
+static kn_status name_unmatched(kn_ctx *ctx, const kn_report_job *job, const kn_region_table *table)
+{
+    kn_status status;
+    kn_arena *arena = &job->r->arena;
+    const ptrdiff_t n = job->r->space.unmatched;
+    const char *list = "";
+    ptrdiff_t named = 0;
+    for (ptrdiff_t t = 0; t < table->T && named < NAMED; t++)
+        if (!table->matched[t]) {
+            KN_TRY(kn_arena_print(ctx, arena, &list, "%s%s%s", list, named ? ", " : "",
+                                  table->name[t]));
+            named++;
+        }
+    KN_TRY(kn_arena_print(ctx, arena, &job->r->space.surface_note,
+                          "%td of %td responses %s no region on the surface and %s not drawn "
+                          "there: %s%s.",
+                          n, table->T, n == 1 ? "has" : "have", n == 1 ? "is" : "are", list,
+                          n > named ? " and others" : ""));
+out:
+    return status;
+}
 
 static kn_status count_matched(kn_ctx *ctx, const kn_report_job *job, const kn_region_table *table,
                                const kn_vertex_labels *labels)
@@ -215,14 +242,7 @@ static kn_status count_matched(kn_ctx *ctx, const kn_report_job *job, const kn_r
                        table->name[0]);
     if (found == table->T)
         return KN_OK;
-    const char **note = &job->r->space.surface_note;
-    kn_status status = kn_arena_print(
-        ctx, &job->r->arena, note,
-        "%td of %td responses have no region on the surface and are not drawn there.",
-        table->T - found, table->T);
-    return status == KN_OK
-               ? kn_report_note_add(ctx, job->r, &job->r->good, "unmatched", "", "%s", *note)
-               : status;
+    return name_unmatched(ctx, job, table);
 }
 
 static kn_status take_labels(kn_ctx *ctx, const kn_report_job *job, const pair *files,

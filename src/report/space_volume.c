@@ -13,13 +13,31 @@
 
 static const double LOW = 0.02, HIGH = 0.98;
 
-static int by_value(const void *a, const void *b)
+/* The k-th smallest comes to place k, none larger before it (Hoare 1961); linear on average. */
+static void put_in_place(float *x, ptrdiff_t n, ptrdiff_t k)
 {
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
+    for (ptrdiff_t first = 0, last = n - 1; first < last;) {
+        const float middle = x[k];
+        ptrdiff_t i = first, j = last;
+        while (i <= j) {
+            while (x[i] < middle)
+                i++;
+            while (middle < x[j])
+                j--;
+            if (i <= j) {
+                const float swap = x[i];
+                x[i++] = x[j];
+                x[j--] = swap;
+            }
+        }
+        if (j < k)
+            first = i;
+        if (k < i)
+            last = j;
+    }
 }
 
-/* The share q of the finite values; NaN: there are none. Puts them in order. */
+/* The share q of the finite values; NaN: there are none. Changes their order. */
 static double percentile(float *x, ptrdiff_t n, double q)
 {
     ptrdiff_t finite = 0;
@@ -28,8 +46,9 @@ static double percentile(float *x, ptrdiff_t n, double q)
             x[finite++] = x[i];
     if (finite == 0)
         return NAN;
-    qsort(x, (size_t)finite, sizeof *x, by_value);
-    return x[(ptrdiff_t)(q * (double)(finite - 1))];
+    const ptrdiff_t k = (ptrdiff_t)(q * (double)(finite - 1));
+    put_in_place(x, finite, k);
+    return x[k];
 }
 
 static uint8_t grey(double x, double low, double high)
@@ -127,6 +146,11 @@ static kn_status read_background(kn_ctx *ctx, const char *path, const kn_geometr
     if (!invert(image.geometry.affine, inverse)) {
         status = kn_fail(ctx, KN_ERR_FORMAT,
                          "%s: its affine is flat, so that its voxels are nowhere", path);
+        goto out;
+    }
+    if (image.header.volumes > 1) {
+        status = kn_fail(ctx, KN_ERR_SHAPE, "%s: has %td volumes, expected one image", path,
+                         image.header.volumes);
         goto out;
     }
     KN_TRY(kn_alloc_i(ctx, g->voxels, &index));

@@ -44,6 +44,20 @@ kn_status kn_strip_numbers(kn_ctx *ctx, const char *const *name, ptrdiff_t n, pt
     return KN_OK;
 }
 
+ptrdiff_t kn_strip_hyphens(const char *const *name, ptrdiff_t n, ptrdiff_t least)
+{
+    static const char word[] = "person";
+    const size_t length = sizeof word - 1;
+    for (ptrdiff_t i = 0; name && i < n; i++) {
+        if (strncmp(name[i], word, length) != 0)
+            continue;
+        size_t hyphens = strspn(name[i] + length, "-");
+        if (isdigit((unsigned char)name[i][length + hyphens]) && (ptrdiff_t)hyphens > least)
+            least = (ptrdiff_t)hyphens;
+    }
+    return least;
+}
+
 /* ---- texts ------------------------------------------------------------------------------------
  */
 
@@ -55,6 +69,7 @@ typedef struct entry {
 struct kn_stripper {
     ptrdiff_t n;
     entry *sorted; /* by id, then as given */
+    const char *own;
 };
 
 static int by_id(const void *x, const void *y)
@@ -74,7 +89,8 @@ static bool is_telling(const char *id)
     return *id && !(is_number(id) && strlen(id) < 3);
 }
 
-kn_status kn_stripper_new(kn_ctx *ctx, const kn_alias *alias, ptrdiff_t n, kn_stripper **out)
+kn_status kn_stripper_new(kn_ctx *ctx, const kn_alias *alias, ptrdiff_t n, const char *own,
+                          kn_stripper **out)
 {
     kn_status status;
     void *memory = NULL, *sorted = NULL;
@@ -83,6 +99,7 @@ kn_status kn_stripper_new(kn_ctx *ctx, const kn_alias *alias, ptrdiff_t n, kn_st
     KN_TRY(kn_alloc(ctx, n, sizeof(entry), &sorted));
     kn_stripper *s = memory;
     s->sorted = sorted;
+    s->own = own;
     for (ptrdiff_t i = 0; i < n; i++)
         if (is_telling(alias[i].id))
             s->sorted[s->n++] = (entry){alias[i].id, alias[i].instead, i};
@@ -143,6 +160,17 @@ static const entry *match(const kn_stripper *s, const char *text, bool sentence)
     return longest;
 }
 
+/* Bytes of an alias that `text` begins with; 0: none. */
+static size_t alias_at(const kn_stripper *s, const char *text)
+{
+    static const char digits[] = "0123456789";
+    size_t n = strlen(s->own), number;
+    if (strncmp(text, s->own, n) != 0)
+        return 0;
+    number = strspn(text + n, digits);
+    return number ? n + number : 0;
+}
+
 kn_status kn_strip(kn_ctx *ctx, const kn_stripper *s, const char *text, bool sentence,
                    kn_arena *arena, const char **out)
 {
@@ -151,9 +179,10 @@ kn_status kn_strip(kn_ctx *ctx, const kn_stripper *s, const char *text, bool sen
     *out = text;
     for (const char *at = text; at && *at;) {
         bool begins = at == text || !in_word(at[-1]) || !in_word(*at);
-        const entry *a = begins ? match(s, at, sentence) : NULL;
+        size_t ours = begins ? alias_at(s, at) : 0;
+        const entry *a = begins && !ours ? match(s, at, sentence) : NULL;
         if (!a) {
-            at++;
+            at += ours ? ours : 1;
             continue;
         }
         kn_say_words(&said, "%.*s%s", (int)(at - kept), kept, a->instead);

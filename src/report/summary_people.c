@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "report/json_path.h"
-#include "report/said.h"
+#include "report/say.h"
 #include "report/summary.h"
 
 enum { LISTED = 5, LONG = 80 };
@@ -73,7 +73,7 @@ kn_status kn_summary_implausible(kn_ctx *ctx, const kn_report_job *job)
     return kn_report_note_add(
         ctx, r, &r->warnings, "implausible", "Some data cannot be right.",
         "%td of %td %s values far outside what anybody has: other units, a failed "
-        "segmentation, an empty image? Look at the data before the z: %s.",
+        "segmentation, an empty image? What to do: look at their data before their z: %s.",
         who.n, r->people.n, have(who.n), who.text);
 }
 
@@ -94,19 +94,35 @@ kn_status kn_summary_sites(kn_ctx *ctx, const kn_report_job *job)
                                   "The model does not know their site.",
                                   "%td of %td %s from a site that training did not have, and the "
                                   "model was not adapted to it: "
-                                  "what that site does is still in every z. 'kronorm adapt' with "
-                                  "healthy people of that site "
-                                  "removes it. %s.",
+                                  "what that site does is still in every z. What to do: 'kronorm "
+                                  "adapt' with healthy people of that site removes it. %s.",
                                   at_site.n, r->people.n, are(at_site.n), at_site.text));
     if (unseen.n > 0)
         KN_TRY(kn_report_note_add(ctx, r, &r->warnings, "unseen",
                                   "Some people are of a kind that training did not have.",
                                   "%td of %td %s of a level of a category that was not in "
                                   "training, and read by what levels "
-                                  "are like on average: %s.",
+                                  "are like on average. What to do: leave them out, or train on "
+                                  "people like them: %s.",
                                   unseen.n, r->people.n, are(unseen.n), unseen.text));
 out:
     return status;
+}
+
+/* "row-0017", as a row without an id is called. */
+static bool is_row(const char *id)
+{
+    return strncmp(id, "row-", 4) == 0 && strlen(id) >= 8 &&
+           strspn(id + 4, "0123456789") == strlen(id + 4);
+}
+
+/* Could they be recognised? The model and they have ids. */
+static bool have_ids(const kn_material *m)
+{
+    bool ids = false;
+    for (ptrdiff_t i = 0; m->training_id && m->id && i < m->n; i++)
+        ids = ids || !is_row(m->id[i]);
+    return ids;
 }
 
 kn_status kn_summary_training_people(kn_ctx *ctx, const kn_report_job *job)
@@ -118,14 +134,22 @@ kn_status kn_summary_training_people(kn_ctx *ctx, const kn_report_job *job)
     for (ptrdiff_t i = 0; i < r->people.n; i++)
         if (r->people.person[i].training)
             add(&who, r->people.person[i].id);
+    if (who.n == 0 && !have_ids(job->m))
+        return KN_OK;
     if (who.n == 0)
         return kn_report_note_add(ctx, r, &r->good, "training", "",
                                   "Nobody here was in training, by id.");
     return kn_report_note_add(ctx, r, &r->warnings, "training", "Some people were in training.",
-                              "%td of %td %s among those the model was made of. Their z come from "
-                              "folds without them, and they are "
-                              "not counted where the page checks the model: %s.",
-                              who.n, r->people.n, are(who.n), who.text);
+                              "%td of %td %s among those the model was made of. %s, and they are "
+                              "not counted where the page checks the model. What to do: to check "
+                              "it, score people whom it has not seen, or use 'kronorm cv'. %s.",
+                              who.n, r->people.n, are(who.n),
+                              r->people.training_anew
+                                  ? "Their z are by the model that has seen them, which makes them "
+                                    "too small"
+                                  : "Their z come from folds without them unless their data have "
+                                    "changed",
+                              who.text);
 }
 
 /* ---- far from training ----------------------------------------------------------------------- */
@@ -195,7 +219,8 @@ kn_status kn_summary_extrapolation(kn_ctx *ctx, const kn_report_job *job)
                               "(extrapolation above the 99th "
                               "percentile; up to %td expected by chance). What the model expects "
                               "of them is little more than a "
-                              "guess, and a small z says little: %s.",
+                              "guess, and a small z says little. What to do: leave them out of "
+                              "what you conclude, or train on people like them: %s.",
                               who.n, known, have(who.n), allowed, who.text);
 }
 

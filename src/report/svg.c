@@ -178,6 +178,15 @@ void kn_svg_pen_dot(kn_svg *svg, double x, double y)
     kn_html_raw(svg->out, "h0");
 }
 
+void kn_svg_pen_shape(kn_svg *svg, double x, double y, const char *steps)
+{
+    if (!known(x, y, 0, 0))
+        return;
+    pen_begin(svg);
+    put_point(svg, 'M', x, y);
+    kn_html_raw(svg->out, steps);
+}
+
 void kn_svg_pen_up(kn_svg *svg, bool closed)
 {
     if (svg->pen.begun)
@@ -232,7 +241,7 @@ void kn_svg_mark(kn_svg *svg, const char *class, kn_mark mark, double x, double 
     if (!known(x, y, 0, 0))
         return;
     begin(svg, mark == KN_MARK_CIRCLE ? "circle" : "path", class);
-    const double size = svg->many ? 0.72 : 1;
+    const double size = svg->many == 0 ? 1 : svg->many == 1 ? 0.72 : 0.5;
     if (mark == KN_MARK_CIRCLE)
         kn_html_print(svg->out, " cx=\"%s\" cy=\"%s\" r=\"%s\"", at(x).text, at(y).text,
                       at(3.2 * size).text);

@@ -9,7 +9,7 @@
 
 typedef struct kn_svg {
     kn_html *out; /* lent */
-    bool many;    /* marks are smaller: there are many of them */
+    int many;     /* marks are smaller: 1, there are many of them; 2, very many */
     struct {      /* a path that is being drawn */
         const char *class;
         bool begun, down;
@@ -39,6 +39,8 @@ void kn_svg_pen(kn_svg *svg, const char *class);
 void kn_svg_pen_to(kn_svg *svg, double x, double y);
 void kn_svg_pen_dot(kn_svg *svg, double x,
                     double y); /* many of them are one element, without names */
+/* Ours, in relative commands from there on; again many are one element. */
+void kn_svg_pen_shape(kn_svg *svg, double x, double y, const char *steps);
 void kn_svg_pen_up(kn_svg *svg, bool closed);
 
 /* class: of figure.css; NULL: that of the group. */

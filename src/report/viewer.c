@@ -13,16 +13,16 @@
 
 #include <string.h>
 
-#include "io/gzip.h"
 #include "io/number.h"
-#include "report/map_colours.h"
 #include "report/orientation.h"
+#include "report/picture.h"
+#include "report/viewer_mesh.h"
+#include "report/viewer_pack.h"
 
 enum {
     MARGIN = 2
 }; /* voxels around the mask: what the ground has there helps to see where one is */
 enum { GREY_STEP = 4 }; /* of the ground: finer is not seen, and does not compress */
-enum { START = 2 };     /* |z| from which colour is shown at first */
 
 typedef struct view { /* what of the volume is in the page */
     kn_orientation o;
@@ -33,11 +33,13 @@ typedef struct view { /* what of the volume is in the page */
 
 static bool has_map(const kn_report *r, ptrdiff_t k)
 {
-    return r->space.kind == KN_REPORT_VOLUME && r->responses.T > 0 && r->people.card[k].z;
+    return r->space.kind != KN_REPORT_TABLE_SPACE && r->responses.T > 0 && r->people.card[k].z;
 }
 
-bool kn_viewer_has(const kn_report *r)
+bool kn_viewer_has(const kn_report *r, bool niivue)
 {
+    if (r->space.kind == KN_REPORT_SURFACE && !niivue)
+        return false;
     for (ptrdiff_t k = 0; k < r->people.n_cards; k++)
         if (has_map(r, k))
             return true;
@@ -78,44 +80,6 @@ static ptrdiff_t voxels_of(const view *v)
     return v->dim[0] * v->dim[1] * v->dim[2];
 }
 
-/* ---- bytes into the page
- * ------------------------------------------------------------------------- */
-
-static kn_status gzip_bytes(kn_ctx *ctx, const uint8_t *bytes, ptrdiff_t n, void **out,
-                            ptrdiff_t *size)
-{
-    kn_status status;
-    kn_writer *memory = NULL;
-    kn_gzip_writer *w = NULL;
-    KN_TRY(kn_writer_new_memory(ctx, "viewer", &memory));
-    KN_TRY(kn_gzip_writer_new(ctx, memory, &w));
-    KN_TRY(kn_gzip_writer_write(ctx, w, bytes, n));
-    KN_TRY(kn_gzip_writer_finish(ctx, w));
-    KN_TRY(kn_writer_take(ctx, memory, out, size));
-out:
-    kn_gzip_writer_free(w);
-    kn_writer_free(memory);
-    return status;
-}
-
-static void put_bytes(kn_html *out, const uint8_t *bytes, ptrdiff_t n)
-{
-    void *packed = NULL;
-    ptrdiff_t size = 0;
-    if (out->status == KN_OK)
-        out->status = gzip_bytes(out->ctx, bytes, n, &packed, &size);
-    kn_html_base64(out, packed, size);
-    kn_html_raw(out, "</script>\n");
-    kn_free(packed);
-}
-
-/* Each byte less the one before it, in place. */
-static void differences(uint8_t *bytes, ptrdiff_t n)
-{
-    for (ptrdiff_t i = n - 1; i > 0; i--)
-        bytes[i] = (uint8_t)(bytes[i] - bytes[i - 1]);
-}
-
 static kn_status put_mask(const view *v, kn_html *out)
 {
     void *memory = NULL;
@@ -127,7 +91,7 @@ static kn_status put_mask(const view *v, kn_html *out)
         if (v->response[voxel_at(v, i)] >= 0)
             bit[i / 8] = (uint8_t)(bit[i / 8] | 1u << i % 8);
     kn_html_raw(out, "<script type=\"application/octet-stream\" id=\"viewer-mask\">");
-    put_bytes(out, bit, bytes);
+    kn_pack_bytes(out, bit, bytes);
 out:
     kn_free(memory);
     return status;
@@ -142,9 +106,9 @@ static kn_status put_ground(const kn_report *r, const view *v, kn_html *out)
     uint8_t *grey = memory;
     for (ptrdiff_t i = 0; i < n; i++)
         grey[i] = (uint8_t)(r->space.background[voxel_at(v, i)] / GREY_STEP * GREY_STEP);
-    differences(grey, n);
+    kn_pack_differences(grey, n);
     kn_html_raw(out, "<script type=\"application/octet-stream\" id=\"viewer-ground\">");
-    put_bytes(out, grey, n);
+    kn_pack_bytes(out, grey, n);
 out:
     kn_free(memory);
     return status;
@@ -162,21 +126,19 @@ static void put_json(const view *v, kn_html *out)
         kn_number_text(v->affine[i / 4][i % 4], number);
         kn_html_print(out, "%s%s", i ? "," : "", number);
     }
-    kn_number_text(KN_REPORT_ZSTEP, number);
-    kn_html_print(out, "],\"step\":%s,\"missing\":%d,", number, KN_REPORT_NO_Z);
-    kn_number_text(KN_PICTURE_ZMAX, number);
-    kn_html_print(out, "\"zmax\":%s,\"colours\":[", number);
-    for (int k = 0; k < KN_ZLEVELS; k++) {
-        kn_png_colour c = kn_zcolour(k);
-        kn_html_print(out, "%s[%d,%d,%d]", k ? "," : "", c.red, c.green, c.blue);
-    }
-    kn_html_raw(out, "]}</script>\n");
+    kn_html_raw(out, "],");
+    kn_pack_colours(out);
+    kn_html_raw(out, "}</script>\n");
 }
 
 void kn_viewer_space(const kn_report *r, kn_html *out)
 {
     kn_arena arena = {0};
     view v = {0};
+    if (r->space.kind == KN_REPORT_SURFACE) {
+        kn_viewer_meshes(r, out);
+        return;
+    }
     if (out->status == KN_OK)
         out->status = view_make(out->ctx, r, &arena, &v);
     if (out->status == KN_OK)
@@ -203,8 +165,8 @@ static kn_status put_z(const kn_report *r, const int8_t *z, kn_html *out)
         if (response >= 0)
             byte[n++] = (uint8_t)z[response];
     }
-    differences(byte, n);
-    put_bytes(out, byte, n);
+    kn_pack_differences(byte, n);
+    kn_pack_bytes(out, byte, n);
 out:
     kn_arena_clear(&arena);
     return status;
@@ -215,6 +177,10 @@ void kn_viewer_card(const kn_report *r, ptrdiff_t k, kn_html *out)
     if (!has_map(r, k))
         return;
     kn_html_print(out, "<script type=\"application/octet-stream\" id=\"z%td\">", k);
+    if (r->space.kind == KN_REPORT_SURFACE) {
+        kn_viewer_mesh_z(r, k, out);
+        return;
+    }
     kn_status status = out->status == KN_OK ? put_z(r, r->people.card[k].z, out) : KN_OK;
     if (out->status == KN_OK)
         out->status = status;
@@ -229,6 +195,10 @@ void kn_viewer_place(const kn_report *r, ptrdiff_t k, kn_html *out)
                                        "axial"}; /* by the axis looked along */
     if (!has_map(r, k))
         return;
+    if (r->space.kind == KN_REPORT_SURFACE) {
+        kn_viewer_mesh_place(r, k, out);
+        return;
+    }
     kn_html_print(
         out, "<div class=\"viewer\" data-card=\"%td\" hidden>\n<div class=\"viewer-planes\">\n", k);
     for (int axis = 2; axis >= 0; axis--)
@@ -241,7 +211,7 @@ void kn_viewer_place(const kn_report *r, ptrdiff_t k, kn_html *out)
         "</div>\n<p class=\"viewer-controls\"><label>show |z| from <input type=\"range\" "
         "class=\"viewer-threshold\" min=\"0\" max=\"%.0f\" step=\"0.1\" value=\"%d\"></label> "
         "<output class=\"viewer-from\">%d</output>\n",
-        KN_PICTURE_ZMAX, START, START);
+        KN_PICTURE_ZMAX, KN_VIEWER_START, KN_VIEWER_START);
     if (r->space.background)
         kn_html_raw(out, "<label><input type=\"checkbox\" class=\"viewer-background\" checked> "
                          "background</label>\n");

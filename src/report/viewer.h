@@ -1,4 +1,4 @@
-/* What the viewer of slices in the page needs, as data of the page: responses of the mask, the
+/* What the viewer in the page needs, as data of the page: responses of the mask, the
  * ground, and the z of every card, one byte each, gzip, base64, in <script
  * type="application/octet-stream">. Above KN_VIEWER_MOST responses every second voxel of each
  * direction. viewer.js reads it. */
@@ -9,10 +9,12 @@
 #include "report/report.h"
 
 enum { KN_VIEWER_MOST = 500000 };
+enum { KN_VIEWER_START = 2 }; /* |z| from which colour is shown at first */
 
-/* Has the page a viewer? Of volumes, if a card has a map. The others write nothing for one that has
+/* Has the page a viewer? If a card has a map: of volumes always, of meshes (report/viewer_mesh.h)
+ * where NiiVue is in the page, which alone can turn them. The others write nothing for one that has
  * none. */
-bool kn_viewer_has(const kn_report *r);
+bool kn_viewer_has(const kn_report *r, bool niivue);
 /* What all cards share: once. */
 void kn_viewer_space(const kn_report *r, kn_html *out);
 /* The z of card k: <script id="zK">. */

@@ -9,6 +9,7 @@ static void files_clear(struct kn_material_files *f)
         return;
     kn_scored_clear(&f->scored);
     kn_table_free(f->judged);
+    kn_table_free(f->folds);
 }
 
 void kn_material_clear(kn_material *m)

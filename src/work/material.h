@@ -33,6 +33,10 @@ typedef struct kn_material {
     kn_material_kind kind;
     const char *dir; /* the folder; NULL: none */
     ptrdiff_t N, n, T;
+    ptrdiff_t units; /* of training, independent of each other: people, or groups of rows that share
+                        noise; 0: no model */
+    const ptrdiff_t
+        *training_group; /* N  which of them; NULL: each row is alone, or it is not kept */
     const char *const *training_id; /* N; NULL: stripped, or there are none */
     const char *const *id;          /* n  of change "person visit1 to visit2" */
     ptrdiff_t C;
@@ -55,8 +59,9 @@ typedef struct kn_material {
 kn_status kn_material_open(kn_ctx *ctx, const kn_model *model, const char *dir, kn_material *out);
 void kn_material_clear(kn_material *m); /* {0} is fine */
 
-/* A column of abnormality.tsv or change.tsv, else of people.tsv (why, maps, covariates as the model
- * saw them), as n numbers, NaN where n/a; or as n texts. NULL: no such column. */
+/* A column of abnormality.tsv or change.tsv, else of folds.tsv (cv), else of people.tsv (why, maps,
+ * covariates as the model saw them), as n numbers, NaN where n/a; or as n texts. NULL: no such
+ * column. */
 const double *kn_material_people(const kn_material *m, const char *name);
 const char *const *kn_material_texts(const kn_material *m, const char *name);
 /* Of the N people of training, from the model's reference: statistic, mean_z, negative, positive,

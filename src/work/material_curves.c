@@ -269,6 +269,8 @@ static kn_status read_z(kn_ctx *ctx, const drawing *d, crowd *p)
                            : kn_material_z(ctx, d->m, i, row));
         for (ptrdiff_t j = 0; j < S; j++)
             p->z[i * S + j] = row[d->w.kept[j]];
+        KN_TRY(kn_check_cancel(ctx));
+        kn_tell(ctx, p->training ? "curves, training" : "curves", i + 1, p->n, NAN);
     }
 out:
     kn_free(row);
@@ -303,19 +305,28 @@ static kn_material_points *points_of(const drawing *d, const crowd *p, ptrdiff_t
     return p->training ? &d->out[j].training : &d->out[j].scored;
 }
 
+/* Of each the curves need a row of covariances with all N of training, and one more of work. */
+static ptrdiff_t people_at_once(const drawing *d)
+{
+    enum { CELLS = 1 << 20, LEAST = 64 };
+    ptrdiff_t by_responses = kn_centiles_batch(d->w.S), by_training = CELLS / (d->m->N + 1) + LEAST;
+    return by_responses < by_training ? by_responses : by_training;
+}
+
 static kn_status put_points(kn_ctx *ctx, drawing *d, const crowd *p)
 {
     kn_status status = KN_OK;
     kn_centiles_work *w = &d->w;
     kn_curves c = kn_centiles_curves(w);
     kn_view all = kn_view_cols(p->raw.data, p->seen, p->raw.cols);
-    ptrdiff_t batch = kn_centiles_batch(w->S);
+    ptrdiff_t batch = people_at_once(d);
     c.few = true;
     for (ptrdiff_t j = 0; j < w->S; j++)
         KN_TRY(new_points(ctx, d, p, j, points_of(d, p, j)));
     for (ptrdiff_t first = 0; first < p->seen; first += batch) {
         ptrdiff_t rows = p->seen - first < batch ? p->seen - first : batch;
         kn_curves_clear(&c);
+        KN_TRY(kn_check_cancel(ctx));
         KN_TRY(kn_curves_make(ctx, kn_view_some(all, first, rows), &c));
         for (ptrdiff_t j = 0; j < w->S; j++)
             for (ptrdiff_t i = 0; i < rows; i++) {

@@ -7,6 +7,7 @@
 #include "data/columns.h"
 #include "data/levels.h"
 #include "data/usual_columns.h"
+#include "data/words.h"
 #include "io/nifti_header.h"
 #include "model/model.h"
 #include "work/material_parts.h"
@@ -265,6 +266,22 @@ out:
     return status;
 }
 
+/* Columns of a table say which responses they are. */
+static kn_status check_names(kn_ctx *ctx, const kn_material *m)
+{
+    const kn_scored *s = scored_of(m);
+    const bool named = s->space.kind == KN_SPACE_TABLE && m->space.kind == KN_SPACE_TABLE;
+    for (ptrdiff_t j = 0; named && j < m->T; j++) {
+        ptrdiff_t at = m->files->at[j];
+        if (strcmp(s->space.name[at], m->name[j]) != 0)
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "%s/%s: column %td is '%s', expected '%s' as the model has it", m->dir,
+                           s->tail[0], at + 2, kn_clipped(s->space.name[at]).text,
+                           kn_clipped(m->name[j]).text);
+    }
+    return KN_OK;
+}
+
 /* Of a model: columns as it has them, of those in use; voxels of its mask. */
 static kn_status place_responses(kn_ctx *ctx, kn_material *m)
 {
@@ -281,7 +298,7 @@ static kn_status place_responses(kn_ctx *ctx, kn_material *m)
                        files->T, y->n_all);
     for (ptrdiff_t j = 0; j < m->T; j++)
         m->files->at[j] = y->kept[j];
-    return KN_OK;
+    return check_names(ctx, m);
 }
 
 /* Voxels that a mask has let in: outside of it maps are 0, which a z or a mean of their squares is

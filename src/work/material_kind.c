@@ -96,8 +96,13 @@ kn_status kn_material_recognise(kn_ctx *ctx, kn_material *m)
 {
     kn_status status;
     json_t *summary = NULL;
+    json_error_t error;
     KN_TRY(read_summary(ctx, m));
-    summary = json_loads(m->summary_json, JSON_REJECT_DUPLICATES, NULL);
+    summary = json_loads(m->summary_json, JSON_REJECT_DUPLICATES, &error);
+    if (!summary)
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s/summary.json line %d: is not JSON, expected the file as it was written",
+                       m->dir, error.line);
     const json_t *hashes = json_object_get(summary, "hashes");
     const char *hash = json_string_value(json_object_get(hashes, "model"));
     const char *saved = json_string_value(json_object_get(hashes, "saved"));

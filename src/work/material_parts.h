@@ -19,6 +19,7 @@ typedef struct kn_material_list {
 struct kn_material_files {
     kn_scored scored; /* dir NULL: no folder is open */
     kn_table *judged; /* abnormality.tsv; NULL: what scored.people is will do */
+    kn_table *folds;  /* of cv: folds.tsv; NULL */
     ptrdiff_t *at;    /* T  where each response is in a map of the folder */
     float *row;       /* such a map */
     kn_material_list people, training, responses;

@@ -96,8 +96,10 @@ static kn_status find_files(kn_ctx *ctx, kn_scored *s)
     else
         KN_TRY(look_into(ctx, s, &found, &list));
     if (found == 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: there are no z maps, expected a folder of %s",
-                         s->dir, s->kind->command);
+        status =
+            kn_fail(ctx, KN_ERR_DATA,
+                    "%s: there are no z maps, expected a folder of %s that has them ({write=z})",
+                    s->dir, s->kind->command);
     else if (!is_whole(s, found))
         status = kn_fail(ctx, KN_ERR_DATA,
                          "%s: z maps are %s, expected one file, or one for each hemisphere", s->dir,

@@ -98,6 +98,17 @@ export function colours(png) {
   return seen.size;
 }
 
+// Pixels that are clearly blue, clearly orange, and not black.
+export function tinted(png) {
+  const { data } = packages('pngjs').PNG.sync.read(png), n = { blue: 0, orange: 0, lit: 0 };
+  for (let i = 0; i < data.length; i += 4) {
+    n.blue += data[i + 2] - data[i] > 60;
+    n.orange += data[i] - data[i + 2] > 60;
+    n.lit += data[i] + data[i + 1] + data[i + 2] > 90;
+  }
+  return n;
+}
+
 // ---- files -------------------------------------------------------------------------------------------
 
 // A NIfTI-1 of floats: at(i, j, k, t), and mm of a voxel.

@@ -80,7 +80,7 @@ refused "... nor in the other table" "three.tsv: no column 'grp' as --by asks fo
 refused "a folder that is not there" "nowhere/people.tsv: cannot be opened: no such file or directory" overlap nowhere --by group -o no
 mkdir bare
 cp scored/people.tsv bare
-refused "a folder without z" "bare: there are no z maps, expected a folder of score" overlap bare --by group -o no
+refused "a folder without z" "bare: there are no z maps, expected a folder of score that has them (--write z)" overlap bare --by group -o no
 by_hand doubled
 cp doubled/z.csv doubled/z.npy
 refused "z in two formats" "doubled: z maps are z.csv, z.npy, expected one file, or one for each hemisphere" \

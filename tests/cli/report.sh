@@ -93,7 +93,11 @@ works "... alone" report shared.safetensors -o shared.html
 check "... is whole" whole shared.html
 check "... without maps of people" sh -c '! grep -q "class=.thumbs" shared.html'
 
+misused "a page that is too small" " report: --max-size is '10k', expected 100k or more (see 'kronorm report --help')" \
+    report images.safetensors --scored maps --max-size 10k -o x.html
 export KRONORM_NIIVUE=niivue.js.gz
+misused "NiiVue of a table" ": --viewer niivue: the responses have no places, expected voxels of a volume, or --surface" \
+    report model.safetensors --viewer niivue -o x.html
 refused "NiiVue that was not fetched" "NiiVue is not at niivue.js.gz, expected tools/fetch-niivue to have put it there" \
     report images.safetensors --scored maps --viewer niivue -o x.html
 echo 'not packed' >niivue.js.gz

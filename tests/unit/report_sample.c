@@ -1,7 +1,8 @@
 #include "report_sample_parts.h"
 
-const char *const sample_name[SAMPLE_KINDS] = {"table", "hostile", "change", "volume",  "crowd",
-                                               "model", "nothing", "one",    "unknown", "constant"};
+const char *const sample_name[SAMPLE_KINDS] = {"table",   "hostile",  "change",  "volume",
+                                               "crowd",   "model",    "nothing", "one",
+                                               "unknown", "constant", "many"};
 
 /* ---- numbers ---- */
 
@@ -377,6 +378,7 @@ static const struct size {
     [SAMPLE_ONE] = {1, 1, 1, 0, KN_REPORT_SCORE},
     [SAMPLE_UNKNOWN] = {12, 20, 6, 3, KN_REPORT_SCORE},
     [SAMPLE_CONSTANT] = {12, 20, 6, 3, KN_REPORT_SCORE},
+    [SAMPLE_MANY] = {2000, 20, 6, 900, KN_REPORT_SCORE},
 };
 
 static void make_parts(maker *m)

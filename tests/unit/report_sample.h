@@ -16,6 +16,7 @@ typedef enum sample_kind {
     SAMPLE_ONE,      /* one person, one response */
     SAMPLE_UNKNOWN,  /* as the table, and every number NaN */
     SAMPLE_CONSTANT, /* as the table, and every number the same */
+    SAMPLE_MANY,     /* 2000 scored: most of them are in a density, and not in the table */
     SAMPLE_KINDS
 } sample_kind;
 

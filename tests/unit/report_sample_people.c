@@ -160,6 +160,8 @@ void sample_people(maker *m)
             o->order[k] = o->order[k - 1];
         o->order[k] = i;
     }
+    for (ptrdiff_t k = 0; k < m->n; k++)
+        o->person[o->order[k]].rank = k;
     o->training = sample_numbers(m, m->N);
     o->training_deviance = sample_numbers(m, m->N);
     for (ptrdiff_t i = 0; i < m->N; i++) {

@@ -76,7 +76,7 @@ static void the_pages_of_stored_reports_are_those_of_the_goldens(void **state)
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     for (int kind = 0; kind < SAMPLE_KINDS; kind++) {
-        if (kind == SAMPLE_CROWD) /* the page of a table, 300 rows long */
+        if (kind == SAMPLE_CROWD || kind == SAMPLE_MANY) /* a table's page, with many rows */
             continue;
         kn_report *r = sample_report(ctx, (sample_kind)kind);
         page p = draw(ctx, r, 2e7);
@@ -198,6 +198,43 @@ static void what_cannot_be_written_leaves_nothing(void **state)
     kn_ctx_free(ctx);
 }
 
+typedef struct watch {
+    kn_ctx *ctx;
+    const char *stage; /* that it is stopped in */
+    ptrdiff_t told;
+} watch;
+
+static void stop(void *user, const kn_progress *p)
+{
+    watch *w = user;
+    assert_true(p->done >= 1 && p->done <= p->total);
+    if (strcmp(p->stage, w->stage) == 0 && ++w->told == 1)
+        kn_cancel(w->ctx);
+}
+
+static void a_page_can_be_stopped_between_its_pictures(void **state)
+{
+    (void)state;
+    static const char *const stages[] = {"page, small maps", "page, cards"};
+    kn_ctx *ctx = kn_ctx_new();
+    kn_report *r = sample_report(ctx, SAMPLE_VOLUME);
+    kn_page_options options = {.max_size = 2e7, .viewer = true};
+    ptrdiff_t cards, bytes;
+    assert_true(r->people.n_cards > 1 && r->people.n_thumbs > 1);
+    for (int k = 0; k < 2; k++) {
+        watch w = {ctx, stages[k], 0};
+        scratch_empty();
+        kn_set_progress(ctx, stop, &w);
+        assert_int_equal(kn_page_write(ctx, r, "page.html", &options, &cards, &bytes),
+                         KN_ERR_CANCELLED);
+        kn_cancel_clear(ctx);
+        assert_int_equal(w.told, 1); /* not one more */
+        assert_int_equal(scratch_count(), 0);
+    }
+    sample_free(r);
+    kn_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +242,7 @@ int main(void)
         cmocka_unit_test(the_same_report_is_the_same_bytes),
         cmocka_unit_test(a_limit_of_size_is_kept_and_said),
         cmocka_unit_test(what_cannot_be_written_leaves_nothing),
+        cmocka_unit_test(a_page_can_be_stopped_between_its_pictures),
     };
     return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
 }

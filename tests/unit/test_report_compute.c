@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "report/counted.h"
 #include "report/quantile.h"
-#include "report/said.h"
+#include "report/say.h"
 #include "test.h"
 
 enum { N = 128, MOST = 40, T = 60, FACTORS = 4 };
@@ -115,6 +115,9 @@ static void summarise(study *w)
     compute(w);
     w->r.responses.mean_MSLL = -0.1;
     assert_int_equal(kn_compute_summary(w->ctx, &job), KN_OK);
+    for (ptrdiff_t k = 0; k < w->r.warnings.n; k++) /* a warning says what to do about it */
+        assert_true(strcmp(w->r.warnings.note[k].code, "folder") == 0 ||
+                    strstr(w->r.warnings.note[k].words, "What to do: "));
 }
 
 /* ---- laws ------------------------------------------------------------------------------------ */
@@ -153,6 +156,8 @@ static void numbers_are_said_with_a_point_and_without_a_negative_zero(void **sta
     assert_string_equal(kn_said_signed(-12.3456, 3).text, "-12.346");
     assert_string_equal(kn_said_fixed(NAN, 2).text, "n/a");
     assert_string_equal(kn_said_percent(0.0456).text, "4.6");
+    assert_string_equal(kn_said_fixed(1e300, 2).text, "1.00e+300");
+    assert_string_equal(kn_said_signed(-1e-9, 3).text, "0.000");
     assert_string_equal(kn_said_p(0.003875968992).text, "0.0039");
     (void)state;
 }
@@ -280,6 +285,13 @@ static void few_people_have_no_band(void **state)
     assert_true(isfinite(w.r.calibration[1].mean_low));
     assert_null(warned(&w, "shape"));
     end(&w);
+    draw(&rng, 14, z); /* enough for the bars, not for the tails of the worm */
+    begin(&w);
+    count(&w, 14, z);
+    compute(&w);
+    assert_true(isfinite(w.r.calibration[1].pit_low) && isnan(w.r.calibration[1].worm_low[30]));
+    assert_true(isfinite(w.r.calibration[1].worm[30]));
+    end(&w);
 }
 
 /* ---- warnings ----------------------------------------------------------------------------------
@@ -350,6 +362,50 @@ static void warnings_of_the_folder_are_passed_on_unless_the_page_says_them(void 
     end(&w);
 }
 
+static void too_few_people_are_not_judged_but_training_is(void **state)
+{
+    study w;
+    double z[MOST * T];
+    kn_rng rng;
+    (void)state;
+    kn_rng_init(&rng, 11, 0);
+    draw(&rng, MOST, z);
+    begin(&w);
+    count(&w, MOST, z);
+    w.r.zhist_training = w.r.zhist;
+    count(&w, 3, z);
+    w.m.kind = KN_MATERIAL_SCORE;
+    w.m.N = MOST;
+    w.r.model.cv_msll = 0.2;
+    summarise(&w);
+    assert_non_null(strstr(w.r.good.note[0].words, "people of training (each held out in turn)"));
+    assert_string_equal(w.r.good.note[0].code,
+                        "calibration"); /* no ids: nobody is said to be new */
+    assert_non_null(strstr(warned(&w, "msll")->words, "held-out people of training"));
+    end(&w);
+}
+
+static void the_smallest_p_is_that_of_the_reference_of_the_folder(void **state)
+{
+    study w;
+    double z[MOST * T];
+    kn_rng rng;
+    (void)state;
+    kn_rng_init(&rng, 12, 0);
+    draw(&rng, 12, z);
+    begin(&w);
+    count(&w, 12, z);
+    w.m.kind = KN_MATERIAL_SCORE;
+    w.r.people.compared_among_them = true;
+    w.r.people.compared_named = "group=control";
+    w.r.people.compared_n = 24;
+    w.r.people.smallest_p = 1. / 25;
+    summarise(&w);
+    assert_non_null(strstr(warned(&w, "few")->words, "group=control"));
+    assert_non_null(strstr(warned(&w, "few")->words, "below 0.040"));
+    end(&w);
+}
+
 static void implausible_people_are_named_five_at_most(void **state)
 {
     study w;
@@ -384,6 +440,8 @@ int main(void)
         cmocka_unit_test(healthy_people_raise_no_warning),
         cmocka_unit_test(a_shift_a_spread_and_tails_are_each_warned_of),
         cmocka_unit_test(warnings_of_the_folder_are_passed_on_unless_the_page_says_them),
+        cmocka_unit_test(too_few_people_are_not_judged_but_training_is),
+        cmocka_unit_test(the_smallest_p_is_that_of_the_reference_of_the_folder),
         cmocka_unit_test(implausible_people_are_named_five_at_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -360,15 +360,15 @@ static void who_is_labelled_is_not_expected_to_be_normal(void **state)
         r->people.person[i].training = i == 1;
     }
     r->people.person[29].deviance_p = NAN;
-    kn_people_count(r, 24); /* p are multiples of 1/25: .04 is as near as they come */
+    kn_people_count(r, .04);
     assert_int_equal(r->people.deviance_of, 27);
     assert_int_equal(r->people.deviance_found, 2);
     double low, high;
     kn_laws_binomial_range(27, .04, &low, &high);
     assert_close(r->people.deviance_expected_low, low, 0);
     assert_close(r->people.deviance_expected_high, high, 0);
-    kn_people_count(r, 10); /* p cannot be .05: nobody is expected */
-    assert_close(r->people.deviance_expected_high, 0, 0);
+    kn_people_count(r, 0); /* no p can be .05: then nothing is expected, and nothing is said */
+    assert_true(isnan(r->people.deviance_expected_low) && isnan(r->people.deviance_expected_high));
     free_report(r);
 }
 
@@ -410,8 +410,10 @@ static void p_is_never_0(void **state)
         double p;
         bool bound;
         const char *text;
-    } CASE[] = {{.0132, false, "p = 0.013"}, {.0052, true, "p < 0.0052"},     {1, false, "p = 1.0"},
-                {0, false, "p < 0.000001"},  {3e-7, false, "p = 0.00000030"}, {.5, false, "p = 0.50"}};
+    } CASE[] = {{.0132, false, "p = 0.013"},     {.0052, true, "p < 0.0052"},
+                {1. / 98, true, "p < 0.011"},    {.00991, true, "p < 0.010"},
+                {1, false, "p = 1.0"},           {0, false, "p < 0.000001"},
+                {3e-7, false, "p = 0.00000030"}, {.5, false, "p = 0.50"}};
     kn_arena arena = {0};
     for (size_t k = 0; k < sizeof CASE / sizeof *CASE; k++) {
         kn_say s = {.ctx = ctx, .arena = &arena};
@@ -429,6 +431,8 @@ static void p_is_never_0(void **state)
     kn_say_figures(&s, 12345.6, 3);
     assert_ok(ctx, kn_say_end(&s, &text));
     assert_string_equal(text, "0.000 99.99 % 12346");
+    assert_string_equal(kn_said_percent_least(1 - 1. / 98).text, "98.9"); /* 98.98 */
+    assert_string_equal(kn_said_percent_least(.95).text, "95.0");
     kn_arena_clear(&arena);
 }
 
@@ -483,7 +487,7 @@ static void ids_are_replaced_as_words(void **state)
     };
     kn_arena arena = {0};
     kn_stripper *s;
-    assert_ok(ctx, kn_stripper_new(ctx, ALIAS, 5, &s));
+    assert_ok(ctx, kn_stripper_new(ctx, ALIAS, 5, "person-", &s));
     for (size_t k = 0; k < sizeof CASE / sizeof *CASE; k++) {
         const char *out;
         assert_ok(ctx, kn_strip(ctx, s, CASE[k].text, CASE[k].sentence, &arena, &out));
@@ -493,23 +497,50 @@ static void ids_are_replaced_as_words(void **state)
     kn_arena_clear(&arena);
 }
 
+/* Somebody may be called as others are in the page. */
+static void ids_like_aliases_are_told_apart(void **state)
+{
+    (void)state;
+    static const char *const NAME[] = {"person-2", "person", "person--x", "person---7", "person-"};
+    static const kn_alias ALIAS[] = {{"person-2", "person--1"},
+                                     {"person", "person--2"},
+                                     {"7", "person--3"}};
+    static const char text[] = "person--12 and person-2, a person and person--2 of person--x";
+    kn_arena arena = {0};
+    kn_stripper *s;
+    const char *out;
+    assert_int_equal(kn_strip_hyphens(NAME + 1, 1, 0), 0);
+    assert_int_equal(kn_strip_hyphens(NAME, 3, 0), 1);
+    assert_int_equal(kn_strip_hyphens(NAME, 5, 2), 3);
+    assert_int_equal(kn_strip_hyphens(NULL, 5, 2), 2);
+    assert_ok(ctx, kn_stripper_new(ctx, ALIAS, 3, "person--", &s));
+    assert_ok(ctx, kn_strip(ctx, s, text, true, &arena, &out));
+    assert_string_equal(out, "person--12 and person--1, a person--2 and person--2 of person--2--x");
+    kn_stripper_free(s);
+    kn_arena_clear(&arena);
+}
+
 static void a_stripped_report_names_nobody(void **state)
 {
     (void)state;
     enum { N = 3 };
-    static const char *const ID[N] = {"sub-ann", "sub-bob", "sub-cyd"}, *const GONE[] = {"sub-eve"};
-    static const char *const WHY[] = {"no image sub-eve_T1w.nii"};
+    static const char *const ID[N] = {"sub-ann", "sub-bob", "sub-cyd"}, *const GONE[] = {"sub-eve",
+                                                                                         "07"};
+    static const char *const WHY[] = {"no image sub-eve_T1w.nii", "n/a"};
     kn_report *r = new_report(N);
     kn_report_note note = {"extrapolation", "", "far away: sub-bob"};
-    kn_report_fact fact = {"folder made by",
-                           "kronorm score m -y 'maps/sub-ann.nii' --where id=sub-dan"};
+    kn_report_fact fact = {
+        "folder made by",
+        "kronorm score m -y 'maps/sub-ann.nii' -c x/sub-07.tsv --where id=sub-dan"};
     kn_report_card card = {.person = 1, .words = "as sub-cyd"};
+    const char *level[] = {"of sub-ann", "17"}, *cell[N] = {"of sub-ann", "of sub-ann", "17"};
+    kn_report_column family = {.name = "family", .levels = 2, .level = level};
     kn_material m = {.kind = KN_MATERIAL_SCORE,
                      .dir = "scored",
                      .N = 1,
                      .n = N,
                      .id = ID,
-                     .n_dropped = 1,
+                     .n_dropped = 2,
                      .training_id = (const char *const[]){"sub-dan"},
                      .dropped_id = GONE,
                      .dropped_why = WHY};
@@ -518,10 +549,15 @@ static void a_stripped_report_names_nobody(void **state)
     for (int i = 0; i < N; i++)
         assert_ok(ctx, kn_arena_print(ctx, &r->arena, &r->people.person[i].id, "person-%d", i + 1));
     r->stripped = true;
+    r->alias = "person-";
     r->title = "scored/sub-ann";
     r->sentence = "All but sub-eve.";
     r->warnings = (kn_report_notes){1, 1, &note};
-    r->cohort = (kn_report_cohort){.n_dropped = 1, .dropped_id = GONE, .dropped_why = WHY};
+    r->cohort = (kn_report_cohort){
+        .n = 1, .column = &family, .n_dropped = 2, .dropped_id = GONE, .dropped_why = WHY};
+    for (int i = 0; i < N; i++)
+        r->people.person[i].covariate = &cell[i];
+    r->group = (kn_report_group){.label = "family=sub-bob"};
     r->words.facts = 1, r->words.fact = &fact;
     r->people.n_cards = 1, r->people.card = &card;
     assert_ok(ctx, kn_compute_strip(ctx, &job));
@@ -529,6 +565,9 @@ static void a_stripped_report_names_nobody(void **state)
     assert_null(strstr(json, "sub-"));
     assert_non_null(strstr(json, "far away: person-2"));
     assert_non_null(strstr(json, "id=person-of-training"));
+    assert_string_equal(level[0], "of person-1");
+    assert_string_equal(cell[1], "of person-1");
+    assert_string_equal(r->group.label, "family=person-2");
     json_t *read = json_loads(json, 0, NULL);
     assert_non_null(read);
     json_decref(read);
@@ -563,7 +602,7 @@ static void memory_that_is_not_there_is_told(void **state)
         if (status == KN_OK)
             status = kn_rank_test_of(ctx, A, 3, B, 2, &test);
         if (status == KN_OK)
-            status = kn_stripper_new(ctx, ALIAS, 1, &s);
+            status = kn_stripper_new(ctx, ALIAS, 1, "person-", &s);
         if (status == KN_OK)
             status = kn_strip(ctx, s, "of sub-1", true, &arena, &text);
         kn_fail_allocation(ctx, 0);
@@ -610,6 +649,7 @@ int main(void)
         cmocka_unit_test(options_of_a_command_are_found),
         cmocka_unit_test(equal_names_have_one_number),
         cmocka_unit_test(ids_are_replaced_as_words),
+        cmocka_unit_test(ids_like_aliases_are_told_apart),
         cmocka_unit_test(a_stripped_report_names_nobody),
         cmocka_unit_test(memory_that_is_not_there_is_told),
         cmocka_unit_test(broken_texts_are_json_all_the_same),

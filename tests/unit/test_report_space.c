@@ -213,6 +213,7 @@ static void vertices_know_their_responses(void **state)
     p.s.surface = NULL;
     assert_ok(p.ctx, compute(&p));
     assert_int_equal(p.r.space.kind, KN_REPORT_TABLE_SPACE);
+    assert_non_null(strstr(p.r.space.surface_note, "--surface LEFT.gii,RIGHT.gii"));
     end(&p);
 }
 
@@ -271,9 +272,10 @@ static void regions_are_put_on_surfaces(void **state)
     assert_memory_equal(s->mesh[1].response, right, sizeof right);
     assert_int_equal(s->unmatched, 1);
     assert_string_equal(s->surface_note,
-                        "1 of 4 responses have no region on the surface and are not drawn there.");
-    assert_int_equal(p.r.good.n, 1);
-    assert_string_equal(p.r.good.note[0].words, s->surface_note);
+                        "1 of 4 responses has no region on the surface and is not drawn there: "
+                        "rh_cuneus_area.");
+    assert_int_equal(p.r.good.n, 0); /* it is neither fine nor a warning */
+    assert_int_equal(p.r.warnings.n, 0);
     assert_string_equal(s->atlas, "Desikan-Killiany");
     assert_string_equal(s->measure, "area");
     assert_string_equal(s->mesh[1].region[1], "right insula");
@@ -305,7 +307,8 @@ static void what_does_not_fit_is_a_sentence(void **state)
         "lh.label.gii,rh.label.gii: none of its regions is a response: they are named as 'cuneus', "
         "responses as 'a'");
     refuse_table("lh.gii,rh.gii.gz", NULL, NULL, KN_ERR_SHAPE,
-                 "lh.gii,rh.gii.gz: has 7 vertices in all, the responses have 2");
+                 "lh.gii,rh.gii.gz: has 7 vertices in all, the responses have 2 (a table of "
+                 "regions needs {labels})");
     refuse_table("lh.gii,rh.gii.gz", "rh.label.gii,lh.label.gii", NULL, KN_ERR_SHAPE,
                  "rh.label.gii: has labels of 3 vertices, its surface 4");
     refuse_table("lh.gii,rh.gii.gz", "lh.label.gii", NULL, KN_ERR_ARGUMENT,
@@ -317,13 +320,15 @@ static void what_does_not_fit_is_a_sentence(void **state)
     refuse_table(NULL, "lh.label.gii", NULL, KN_ERR_ARGUMENT,
                  "{labels} needs {surface}: what it is of");
     refuse_table("two.gii,one.gii", NULL, NULL, KN_ERR_DATA,
-                 "two.gii: is the right hemisphere, expected the left one first in {surface}");
+                 "two.gii: is the right hemisphere, expected the left one first in {surface}, then "
+                 "the right one");
     refuse_table("lh.gii,", NULL, NULL, KN_ERR_ARGUMENT,
                  "{surface} is 'lh.gii,', expected LEFT,RIGHT or one file");
     vertices(&p, 2, "lh");
     p.s.surface = "lh.gii,lh.gii";
     assert_sentence(p.ctx, compute(&p), KN_ERR_DATA,
-                    "lh.gii: is the left hemisphere, expected the left one first in {surface}");
+                    "lh.gii: is the left hemisphere, expected the left one first in {surface}, "
+                    "then the right one");
     end(&p);
     vertices(&p, 2, "lh");
     p.m.space.part[1].geometry.dim[0] = 9;
