@@ -88,7 +88,7 @@ check "... which is whole, with pictures" sh -c 'grep -q "data:image/png;base64,
 check "... and asks for nothing from elsewhere" whole images.html
 
 # Maps of nobody: neither small ones nor cards, and no fault.
-works "a model of images to share" export images.safetensors -o shared.safetensors
+works "a model of images without ids, which keeps no maps" fit -c study/train_participants.tsv --use age,sex,site -y study/train_images.txt -m study/mask.nii.gz --strip-ids -o shared.safetensors
 works "... alone" report shared.safetensors -o shared.html
 check "... is whole" whole shared.html
 check "... without maps of people" sh -c '! grep -q "class=.thumbs" shared.html'
