@@ -180,6 +180,36 @@ def check(what, model, folder, seed, N):
     assert r["best"] == np.argsort(r["MSLL"], kind="stable")[:20].tolist()
 
 
+def arrays(path):
+    """Of a safetensors file."""
+    with open(path, "rb") as f:
+        raw = f.read()
+    end = 8 + int.from_bytes(raw[:8], "little")
+    kind = {"F64": np.float64, "F32": np.float32}
+    return {k: np.frombuffer(raw[end + v["data_offsets"][0]:end + v["data_offsets"][1]], kind[v["dtype"]]).reshape(v["shape"])
+            for k, v in json.loads(raw[8:end]).items() if k != "__metadata__" and v["dtype"] in kind}
+
+
+def check_parts(what, model, folder):
+    """Shares of components, R2 of a model alone and the order by it, bars of the cohort, overlap of the groups."""
+    a, alone = arrays(model), json.loads(run("report", model, "--json", "-q"))
+    page = json.loads(run("report", model, "--scored", folder, "--json", "-q"))
+    N, r = len(table("study/train_participants.tsv")), alone["response"]
+    signal = a["c"] * a["r"].sum() / N
+    same(f"{what} shares of components", alone["model"]["share"], signal / (signal + a["d"]))
+    same(f"{what} R2 of the model", r["R2"], np.maximum(1 - a["noise"], 0))
+    assert r["best"] == np.argsort(-np.array(r["R2"]), kind="stable")[:20].tolist()
+    ages = [[float(x["age"]) for x in table(f"study/{part}_participants.tsv")] for part in ("train", "test")]
+    age = next(c for c in page["cohort"]["columns"] if c["name"] == "age")
+    edges = np.linspace(min(map(min, ages)), max(map(max, ages)), 21)
+    same(f"{what} edges of the bars", age["edges"], edges)
+    same(f"{what} people in the bars", age["scored"], np.histogram(ages[1], edges)[0])
+    Z, label = z_of(folder).astype(np.float32), np.array([x["label"] == "1" for x in table(f"{folder}/abnormality.tsv")])
+    for key, who in (("overlap", label), ("overlap_others", ~label)):
+        known = np.isfinite(Z[who]).sum(0)
+        same(f"{what} {key}", page["group"][key], (np.abs(Z[who]) > 1.96).sum(0) / known)
+
+
 def main():
     with tempfile.TemporaryDirectory() as at:
         os.chdir(at)
@@ -200,6 +230,7 @@ def main():
             run("score", f"{what}.safetensors", "-c", "study/test_participants.tsv", "-y", scored, "--label", "group=patient",
                 "-o", what, "-q", "--threads", 1)
             check(what, f"{what}.safetensors", what, 1, N)
+            check_parts(what, f"{what}.safetensors", what)
         check("another seed", "regions.safetensors", "regions", 7, N)
         assert len(test) > 10
     print(f"{checks} numbers and arrays agree")

@@ -238,6 +238,48 @@ static void means_and_intervals_are_students(void **state)
     end(&w);
 }
 
+static void outer_tenths_are_two_bars_each(void **state)
+{
+    study w;
+    double z[MOST * T];
+    kn_rng rng;
+    (void)state;
+    kn_rng_init(&rng, 13, 0);
+    draw(&rng, 20, z);
+    begin(&w);
+    count(&w, 20, z);
+    compute(&w);
+    const kn_report_calibration *c = &w.r.calibration[1];
+    assert_close(c->tenth[0], (c->pit[0] + c->pit[1]) / 2, 1e-12);
+    assert_close(c->tenth[1], (c->pit[18] + c->pit[19]) / 2, 1e-12);
+    end(&w);
+}
+
+/* People whose z^2 are all 1 are not sure of it: those of training vary. */
+static void a_small_spread_is_not_believed(void **state)
+{
+    study w;
+    double z[MOST * T], one[MOST * T];
+    kn_rng rng;
+    (void)state;
+    kn_rng_init(&rng, 14, 0);
+    draw(&rng, MOST, z);
+    begin(&w);
+    count(&w, MOST, z);
+    w.r.zhist_training = w.r.zhist;
+    for (int k = 0; k < 12 * T; k++)
+        one[k] = k % 2 ? 1 : -1;
+    count(&w, 12, one);
+    w.m.N = MOST;
+    compute(&w);
+    const kn_report_calibration *c = w.r.calibration;
+    const double spread =
+        (c[0].z2_high - c[0].z2) * sqrt(MOST) / kn_quantile_student(0.975, MOST - 1);
+    assert_close(c[1].z2, 1, 1e-12);
+    assert_close(c[1].z2_high - 1, kn_quantile_student(0.975, 11) * spread / sqrt(12), 1e-10);
+    end(&w);
+}
+
 /* The band holds at every point at once in about 95 % of studies; a pointwise one would in far
  * fewer. */
 static void bands_hold_everywhere_at_once(void **state)
@@ -434,6 +476,8 @@ int main(void)
         cmocka_unit_test(numbers_are_said_with_a_point_and_without_a_negative_zero),
         cmocka_unit_test(rows_of_one_id_count_as_one_person),
         cmocka_unit_test(labelled_people_and_those_of_training_do_not_count),
+        cmocka_unit_test(outer_tenths_are_two_bars_each),
+        cmocka_unit_test(a_small_spread_is_not_believed),
         cmocka_unit_test(means_and_intervals_are_students),
         cmocka_unit_test(bands_hold_everywhere_at_once),
         cmocka_unit_test(few_people_have_no_band),
