@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include "data/blank.h"
+#include "data/levels.h"
+#include "data/words.h"
 #include "io/mask.h"
 #include "io/path.h"
 
@@ -98,6 +100,18 @@ static double table_bytes(const kn_table *t)
     return text + 8.0 * (double)kn_table_rows(t) * (double)kn_table_cols(t);
 }
 
+/* As long as a column of covariates may be called: tables of results have them whole. */
+static kn_status check_names(kn_ctx *ctx, const kn_data *d, char *const *name, ptrdiff_t n)
+{
+    for (ptrdiff_t t = 0; t < n; t++)
+        if (strlen(name[t]) >= KN_LEVEL_SIZE)
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "%s: '%s' has %zu bytes, the name of a response at most %d",
+                           kn_data_responses_name(d), kn_clipped(name[t]).text, strlen(name[t]),
+                           KN_LEVEL_SIZE - 1);
+    return KN_OK;
+}
+
 kn_status kn_read_table(kn_ctx *ctx, const kn_room *room, const kn_data *d,
                         const kn_selection *selection, const kn_response_rows *r, kn_people *p)
 {
@@ -105,6 +119,7 @@ kn_status kn_read_table(kn_ctx *ctx, const kn_room *room, const kn_data *d,
     kn_status status;
     kn_response_shape s = shape_of(p, r->n, selection->n, KN_F64);
     s.held = table_bytes(d->responses);
+    KN_TRY(check_names(ctx, d, selection->name, selection->n));
     KN_TRY(kn_response_room(ctx, room, &s, true, p));
     kn_mat all = kn_mat_cols(p->scratch.data ? p->scratch.data : p->values, r->n, selection->n);
     for (ptrdiff_t t = 0; t < selection->n; t += COLUMNS) {
@@ -383,6 +398,7 @@ kn_status kn_read_view(kn_ctx *ctx, const kn_room *room, const kn_data *d, const
     p->space.T = T;
     if (!space && d->view_name) {
         p->space.kind = KN_SPACE_TABLE;
+        KN_TRY(check_names(ctx, d, d->view_name, T));
         KN_TRY(kn_names_copy(ctx, (const char *const *)d->view_name, T, &p->space.name));
     }
     if (as_is && T == d->view.cols) {

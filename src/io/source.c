@@ -59,7 +59,8 @@ kn_status kn_source_read(kn_ctx *ctx, const kn_source *source, ptrdiff_t offset,
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: ends after %td bytes, expected more", source->name,
                        source->size);
     if (source->memory) {
-        memcpy(out, source->memory + offset, (size_t)n);
+        if (n > 0) /* out may be NULL else, which memcpy may not be given */
+            memcpy(out, source->memory + offset, (size_t)n);
         return KN_OK;
     }
     for (unsigned char *to = out; n > 0;) {

@@ -51,6 +51,9 @@ static kn_status of_score(kn_ctx *ctx, const kn_report_job *job, const json_t *s
         return KN_OK;
     to->compared_among_them = true;
     to->compared_n = named_people(summary);
+    kn_status status = kn_arena_text(ctx, &r->arena, named, &to->compared_named);
+    if (status != KN_OK)
+        return status;
     return kn_arena_print(ctx, &r->arena, &to->compared, "people like those with %s", named);
 }
 

@@ -14,7 +14,8 @@
  * se the deviation over 400 samples of people drawn with replacement, c the 95 % point of their
  * largest |difference|/se over all points: one band that holds everywhere at once. That of PIT is
  * flat, se 1 for all bars. Where fewer than 5 z are expected beyond q there is no point; of fewer
- * than 10 people no band. Cost: 400 n (ZBINS + PIT). */
+ * than 10 people no band, of fewer than 15 none of the worm: that of 10 held everywhere in 78 to 88
+ * % of simulated studies, as few people have the tails. Cost: 400 n (ZBINS + PIT). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,13 @@
 #include "report/laws.h"
 #include "report/quantile.h"
 
-enum { BOOTSTRAPS = 400, CUT = 380, LEAST_PEOPLE = 10, TENTH = KN_REPORT_PIT / 10 };
+enum {
+    BOOTSTRAPS = 400,
+    CUT = 380,
+    LEAST_PEOPLE = 10,
+    LEAST_WORM = 15,
+    TENTH = KN_REPORT_PIT / 10
+};
 static const double LEAST_EXPECTED = 5, SAME = 1e-12;
 static const uint64_t STREAM = 0x70616765; /* and one more for the people scored */
 
@@ -236,6 +243,8 @@ static kn_status bootstrap(kn_ctx *ctx, const crowd *c, const double *q, kn_rng 
         kn_tell(ctx, "bands", b + 1, BOOTSTRAPS, NAN);
     }
     simultaneous(drawn, out->observed, out->se, out->half);
+    for (int k = AT_WORM; c->n < LEAST_WORM && k < AT_WORM + KN_REPORT_QQ; k++)
+        out->half[k] = NAN;
 out:
     kn_free(hist);
     kn_free(weight);

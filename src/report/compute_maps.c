@@ -221,6 +221,19 @@ static kn_status keep_map(kn_ctx *ctx, kn_report *r, ptrdiff_t person, const flo
     return status;
 }
 
+/* Nobody has a small picture whose map is not known: a model need not have kept those of training.
+ */
+static void drop_thumbs(kn_report_people *p)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t k = 0; k < p->n_thumbs; k++)
+        if (p->thumb_z[k]) {
+            p->thumb[n] = p->thumb[k];
+            p->thumb_z[n++] = p->thumb_z[k];
+        }
+    p->n_thumbs = n;
+}
+
 /* ---- everybody ---- */
 
 typedef struct pass {
@@ -309,6 +322,7 @@ kn_status kn_compute_maps(kn_ctx *ctx, const kn_report_job *job)
         KN_TRY(choose_thumbs(ctx, r));
     KN_TRY(scored(ctx, &w));
     KN_TRY(training(ctx, &w));
+    drop_thumbs(&r->people);
     if (w.normal > 0 || r->zhist_training.n > 0)
         KN_TRY(squares(ctx, r, &w.normals, T,
                        w.normal > 0 ? "the people scored" : "training, cross-validated"));

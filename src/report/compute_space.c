@@ -39,6 +39,10 @@ kn_status kn_compute_space(kn_ctx *ctx, const kn_report_job *job)
         KN_TRY(kn_space_volume(ctx, job));
     else if (job->s->surface)
         KN_TRY(kn_space_surface(ctx, job));
+    else if (m->space.kind == KN_SPACE_IMAGE)
+        r->space.surface_note = "No maps are drawn: the responses are vertices, and the model does "
+                                "not know where these lie. 'kronorm report --surface "
+                                "LEFT.gii,RIGHT.gii' draws them.";
 out:
     return status;
 }

@@ -21,8 +21,9 @@ static void clean(sweep *s, const char **text, bool sentence)
 static void clean_notes(sweep *s, kn_report_notes *notes)
 {
     for (ptrdiff_t i = 0; i < notes->n; i++) {
-        clean(s, &notes->note[i].title, true);
-        clean(s, &notes->note[i].words, true);
+        const bool ours = strcmp(notes->note[i].code, "folder") != 0; /* those may list ids */
+        clean(s, &notes->note[i].title, ours);
+        clean(s, &notes->note[i].words, ours);
     }
 }
 
@@ -45,6 +46,7 @@ static void clean_levels(sweep *s)
             clean(s, &r->curves.shown[k].curve[c].label, true);
             clean(s, &r->curves.shown[k].curve[c].level, true);
         }
+    clean_list(s, r->model.word, r->model.words);
     clean(s, &r->group.label, true);
     clean(s, &r->change.reference, true);
 }
@@ -101,8 +103,28 @@ static void clean_texts(sweep *s)
     clean(s, &r->space.surface_note, false);
 }
 
+typedef struct alias_list {
+    kn_alias *alias;
+    ptrdiff_t n;
+} alias_list;
+
+/* An id of one or two digits says nothing, but in a name of a file it does: sub-07. */
+static kn_status list_alias(kn_ctx *ctx, kn_report *r, alias_list *list, const char *id,
+                            const char *instead)
+{
+    kn_status status = KN_OK;
+    const char *file;
+    list->alias[list->n++] = (kn_alias){id, instead};
+    if (*id && strlen(id) < 3 && strspn(id, "0123456789") == strlen(id)) {
+        KN_TRY(kn_arena_print(ctx, &r->arena, &file, "sub-%s", id));
+        list->alias[list->n++] = (kn_alias){file, instead};
+    }
+out:
+    return status;
+}
+
 /* Aliases of everybody in the folder, in training and among those who were dropped. */
-static kn_status list_aliases(kn_ctx *ctx, const kn_report_job *job, kn_alias *alias, ptrdiff_t *n)
+static kn_status list_aliases(kn_ctx *ctx, const kn_report_job *job, alias_list *list)
 {
     kn_status status = KN_OK;
     kn_report *r = job->r;
@@ -112,18 +134,15 @@ static kn_status list_aliases(kn_ctx *ctx, const kn_report_job *job, kn_alias *a
     const char *const *name = m->dir ? m->id : m->training_id;
     for (ptrdiff_t i = 0; name && i < r->people.n; i++) {
         const char *instead = r->people.person[i].id;
-        if (person) { /* "person-1 ses-1 to ses-2" without its visits */
+        if (person) /* "person-1 ses-1 to ses-2" without its visits */
             KN_TRY(kn_arena_print(ctx, &r->arena, &instead, "%.*s", (int)strcspn(instead, " "),
                                   instead));
-            alias[(*n)++] = (kn_alias){person[i], instead};
-        } else {
-            alias[(*n)++] = (kn_alias){name[i], instead};
-        }
+        KN_TRY(list_alias(ctx, r, list, person ? person[i] : name[i], instead));
     }
     for (ptrdiff_t i = 0; m->dir && m->training_id && i < m->N; i++)
-        alias[(*n)++] = (kn_alias){m->training_id[i], "person-of-training"};
+        KN_TRY(list_alias(ctx, r, list, m->training_id[i], "person-of-training"));
     for (ptrdiff_t i = 0; i < m->n_dropped; i++)
-        alias[(*n)++] = (kn_alias){m->dropped_id[i], "person-dropped"};
+        KN_TRY(list_alias(ctx, r, list, m->dropped_id[i], "person-dropped"));
 out:
     return status;
 }
@@ -133,13 +152,15 @@ kn_status kn_compute_strip(kn_ctx *ctx, const kn_report_job *job)
     kn_status status;
     kn_report *r = job->r;
     void *memory = NULL;
-    ptrdiff_t n = 0;
+    alias_list list = {0};
     sweep s = {.ctx = ctx, .r = r};
     if (!r->stripped)
         return KN_OK;
-    KN_TRY(kn_alloc(ctx, r->people.n + job->m->N + job->m->n_dropped, sizeof(kn_alias), &memory));
-    KN_TRY(list_aliases(ctx, job, memory, &n));
-    KN_TRY(kn_stripper_new(ctx, memory, n, r->alias, &s.stripper));
+    KN_TRY(kn_alloc(ctx, 2 * (r->people.n + job->m->N + job->m->n_dropped), sizeof(kn_alias),
+                    &memory));
+    list.alias = memory;
+    KN_TRY(list_aliases(ctx, job, &list));
+    KN_TRY(kn_stripper_new(ctx, memory, list.n, r->alias, &s.stripper));
     KN_TRY(clean_dropped(&s, r->people.n));
     clean_levels(&s);
     clean_people(&s);

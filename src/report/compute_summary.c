@@ -37,13 +37,15 @@ static kn_status sentence(kn_ctx *ctx, const kn_report_job *job)
     kn_report *r = job->r;
     const kn_report_change *c = &r->change;
     const char *by = NULL;
-    const ptrdiff_t N = kn_summary_training(job), T = job->m->T;
+    const char *whom;
+    const ptrdiff_t T = job->m->T;
+    KN_TRY(kn_summary_training_words(ctx, job, &whom));
     switch (job->m->kind) {
     case KN_MATERIAL_MODEL:
-        return kn_arena_print(ctx, &r->arena, &r->sentence, "A model of %td %s and %td response%s.",
-                              N, plural(N), T, T == 1 ? "" : "s");
+        return kn_arena_print(ctx, &r->arena, &r->sentence, "A model of %s and %td response%s.",
+                              whom, T, T == 1 ? "" : "s");
     case KN_MATERIAL_SCORE:
-        KN_TRY(kn_arena_print(ctx, &r->arena, &by, "against %td %s of training", N, plural(N)));
+        KN_TRY(kn_arena_print(ctx, &r->arena, &by, "against %s of training", whom));
         return say_scored(ctx, job, by);
     case KN_MATERIAL_CV: return say_scored(ctx, job, "each by a model that has not seen them");
     case KN_MATERIAL_CHANGE:

@@ -51,14 +51,29 @@ static const char *const *ids_of(const kn_material *m, bool training)
     return person ? person : m->id;
 }
 
+/* of[i] = the first row of the same group. first: room for one of each. */
+static void join_groups(const ptrdiff_t *group, row *rows, ptrdiff_t k, ptrdiff_t *first,
+                        ptrdiff_t *of)
+{
+    for (ptrdiff_t a = 0; a < k; a++) {
+        ptrdiff_t *of_group = &first[group[rows[a].at]];
+        if (*of_group == 0)
+            *of_group = rows[a].at + 1;
+        of[rows[a].at] = *of_group - 1;
+    }
+}
+
 kn_status kn_counted_new(kn_ctx *ctx, const kn_report_job *job, bool training, kn_counted *out)
 {
     kn_status status;
     const kn_report_zhist *h = training ? &job->r->zhist_training : &job->r->zhist;
     const char *const *id = ids_of(job->m, training);
+    const ptrdiff_t *group = training ? job->m->training_group : NULL;
     void *memory = NULL;
+    ptrdiff_t *first = NULL;
     *out = (kn_counted){0};
     KN_TRY(kn_alloc(ctx, h->n, sizeof(row), &memory));
+    KN_TRY(kn_alloc_i(ctx, h->n, &first)); /* a group has a row or more */
     KN_TRY(kn_alloc_i(ctx, h->n, &out->of));
     row *rows = memory;
     for (ptrdiff_t i = 0; i < h->n; i++) {
@@ -68,13 +83,16 @@ kn_status kn_counted_new(kn_ctx *ctx, const kn_report_job *job, bool training, k
     }
     for (ptrdiff_t k = 0; k < out->rows; k++)
         out->of[rows[k].at] = rows[k].at;
-    if (id)
+    if (group)
+        join_groups(group, rows, out->rows, first, out->of);
+    else if (id)
         join(rows, out->rows, out->of);
     for (ptrdiff_t k = 0; k < out->rows; k++) { /* the first row comes first: its number is known */
-        ptrdiff_t i = rows[k].at, first = out->of[i];
-        out->of[i] = first == i ? out->n++ : out->of[first];
+        ptrdiff_t i = rows[k].at, same = out->of[i];
+        out->of[i] = same == i ? out->n++ : out->of[same];
     }
 out:
+    kn_free(first);
     kn_free(memory);
     if (status != KN_OK)
         kn_counted_clear(out);
@@ -89,6 +107,6 @@ void kn_counted_clear(kn_counted *u)
 
 double kn_counted_widening(const kn_report_job *job, bool training, ptrdiff_t n)
 {
-    const double N = job->m->model ? kn_model_number(job->m->model, "n_samples") : NAN;
+    const double N = (double)job->m->units;
     return !training && job->m->kind == KN_MATERIAL_SCORE && N > 0 ? sqrt(1 + (double)n / N) : 1;
 }

@@ -1,7 +1,7 @@
 /* Whom a statistic is over: people, each once   [METHOD 11a]
  *
- * Rows of one id are one person seen several times, and so are the pairs of visits of one person.
- */
+ * Rows of one id are one person seen several times, and so are the pairs of visits of one person;
+ * of training those that share noise, as the model found them. */
 #ifndef KN_REPORT_COUNTED_H
 #define KN_REPORT_COUNTED_H
 
@@ -18,8 +18,8 @@ typedef struct kn_counted {
 kn_status kn_counted_new(kn_ctx *ctx, const kn_report_job *job, bool training, kn_counted *out);
 void kn_counted_clear(kn_counted *u);
 
-/* sqrt(1 + n/N): what n people scored by a model of N others say is uncertain by both; 1 of
- * training, and where everybody was held out in turn. */
+/* sqrt(1 + n/N): what n people scored by a model of N others, or groups of them, say is uncertain
+ * by both; 1 of training, and where everybody was held out in turn. */
 double kn_counted_widening(const kn_report_job *job, bool training, ptrdiff_t n);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "report/figure_parts.h"
 
-enum { MEDIAN = 2, LABEL = 22 /* px of a column of centiles at the right */ };
+enum { MEDIAN = 2, LABELLED = 2, LABEL = 22 /* px of a column of centiles at the right */ };
 
 static const char *const SIDE[] = {"a", "b"}; /* blue and orange */
 
@@ -100,17 +100,19 @@ static void draw_crowd(kn_plot *p, const kn_report *r, const kn_report_points *s
     kn_density_draw(p->svg, &d, "scored");
 }
 
+/* By curve, -1 without one; those with the label last. */
 static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *s)
 {
     p->svg->many = kn_figure_many(s->n);
-    for (int labelled = 0; labelled < 2; labelled++)
-        for (ptrdiff_t i = 0; i < s->n; i++) {
-            char class[32];
-            if (kn_figure_labelled(r, i) == labelled && kn_figure_marked(r, i))
-                kn_svg_mark(p->svg, labelled ? "labelled" : class_of("person", s->curve[i], class),
-                            labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE, kn_plot_x(p, s->x[i]),
-                            kn_plot_y(p, s->value[i]), i);
-        }
+    for (int c = -1; c <= LABELLED; c++) { /* a class for each group, not for each of many people */
+        char class[32];
+        kn_svg_group(p->svg, c == LABELLED ? "labelled" : class_of("person", c, class));
+        for (ptrdiff_t i = 0; i < s->n; i++)
+            if (kn_figure_marked(r, i) && (kn_figure_labelled(r, i) ? LABELLED : s->curve[i]) == c)
+                kn_svg_mark(p->svg, NULL, c == LABELLED ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
+                            kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]), i);
+        kn_svg_group_end(p->svg);
+    }
     p->svg->many = 0;
 }
 

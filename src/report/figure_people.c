@@ -80,12 +80,14 @@ static void strip_people(kn_plot *p, const kn_report *r, const row *w)
             kn_density_take(&d, kn_plot_x(p, r->people.person[i].statistic), level(w, i));
     kn_density_draw(p->svg, &d, "scored");
     p->svg->many = kn_figure_many(r->people.n);
-    for (int labelled = 0; labelled < 2; labelled++)
+    for (int labelled = 0; labelled < 2; labelled++) {
+        kn_svg_group(p->svg, labelled ? "labelled" : "person");
         for (ptrdiff_t i = 0; i < r->people.n; i++)
             if (kn_figure_labelled(r, i) == labelled && kn_figure_marked(r, i))
-                kn_svg_mark(p->svg, labelled ? "labelled" : "person",
-                            labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
+                kn_svg_mark(p->svg, NULL, labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
                             kn_plot_x(p, r->people.person[i].statistic), level(w, i), i);
+        kn_svg_group_end(p->svg);
+    }
     p->svg->many = 0;
 }
 
@@ -217,11 +219,12 @@ static void burden_row(kn_plot *p, const kn_report *r, bool labelled, const row 
             kn_density_take(&d, kn_plot_x(p, r->people.person[i].share), level(w, i));
     kn_density_draw(p->svg, &d, "scored");
     p->svg->many = kn_figure_many(r->people.n);
+    kn_svg_group(p->svg, labelled ? "labelled" : "person");
     for (ptrdiff_t i = 0; i < r->people.n; i++)
         if (kn_figure_labelled(r, i) == labelled && kn_figure_marked(r, i))
-            kn_svg_mark(p->svg, labelled ? "labelled" : "person",
-                        labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
+            kn_svg_mark(p->svg, NULL, labelled ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
                         kn_plot_x(p, r->people.person[i].share), level(w, i), i);
+    kn_svg_group_end(p->svg);
     p->svg->many = 0;
     if (isfinite(median))
         kn_svg_line(p->svg, "median", median, w->top + 6, median, w->bottom - 6);
@@ -370,8 +373,9 @@ static void change_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         kn_html_text(out, r->change.reference);
         kn_html_print(out, ", n = %td)", r->change.reference_people);
     }
-    kn_html_raw(out, ", against the time between the two visits. Above the dashed line are 5 of "
-                     "100 stable people.");
+    kn_html_raw(out, ", against the time between the two visits.");
+    if (isfinite(r->people.line[0]))
+        kn_html_raw(out, " Above the dashed line are 5 of 100 stable people.");
     kn_figure_marked_words(r, out);
 }
 

@@ -157,11 +157,13 @@ void kn_methods_model(kn_methods *m)
         return;
     kn_say_words(&m->say, "A normative model");
     kn_methods_cite(m, KN_PAPER_NORMATIVE, " (Marquand et al., 2016)");
-    kn_say_words(
-        &m->say,
-        " of %td %s was fitted to %td people with kronorm (this text: version %s) by %s (%s; %s)",
-        of->T, what, kn_json_count_at(m->model, "n_samples"), kn_version(), words,
-        kn_material_method(of, "title"), kn_material_method(of, "cite"));
+    kn_say_words(&m->say, " of %td %s was fitted to ", of->T, what);
+    if (of->units < of->N) /* rows of one person, or of relatives */
+        kn_say_words(&m->say, "%td maps in %td groups that share noise", of->N, of->units);
+    else
+        kn_say_words(&m->say, "%td people", of->N);
+    kn_say_words(&m->say, " with kronorm (this text: version %s) by %s (%s; %s)", kn_version(),
+                 words, kn_material_method(of, "title"), kn_material_method(of, "cite"));
     kn_methods_cite(m, KN_PAPER_METHOD, ".");
     say_covariates(m);
     say_terms(m);
@@ -332,9 +334,9 @@ static void say_group(kn_methods *m)
     ptrdiff_t tested = 0; /* who is alone, or all the same, has no t */
     if (!g->known)
         return;
-    kn_say_words(&m->say, " %td labelled %s%s%s%s compared with %td %s.", g->labelled,
-                 g->labelled == 1 ? "person" : "people", g->label ? " (" : "",
-                 g->label ? g->label : "",
+    kn_say_words(&m->say, "%s%td labelled %s%s%s%s compared with %td %s.",
+                 m->say.used > 0 ? " " : "", g->labelled, g->labelled == 1 ? "person" : "people",
+                 g->label ? " (" : "", g->label ? g->label : "",
                  g->label && g->labelled == 1 ? ") was"
                  : g->label                   ? ") were"
                  : g->labelled == 1           ? " was"

@@ -32,11 +32,15 @@
     box.remove();
   }
 
+  /* As in the pictures a small z is faint. A mesh has no transparent colours: they are mixed with the grey of a brain. */
+  const GREY = 200, ZFULL = 3;
+  const over = (c, z) => c.map(x => Math.round(GREY + (x - GREY) * Math.min(1, z / ZFULL) ** 2));
+
   /* The colours of the page, from 0 to the largest z on either side; nothing below `from`. */
-  function colour(nv, {colours, zmax}, from) {
+  function colour(nv, {colours, zmax, meshes}, from) {
     const half = (colours.length - 1) / 2, I = Array.from({length: 256}, (_, i) => i);
     for (const [name, sign] of [['more', 1], ['less', -1]]) {
-      const ramp = I.map(i => colours[Math.round(half + sign * half * i / 255)]);
+      const ramp = I.map(i => over(colours[Math.round(half + sign * half * i / 255)], meshes ? i / 255 * zmax : Infinity));
       nv.addColormap(name, {I, R: ramp.map(c => c[0]), G: ramp.map(c => c[1]), B: ramp.map(c => c[2]),
         A: I.map(i => i === 0 || i / 255 * zmax < from ? 0 : 255)});
     }

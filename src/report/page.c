@@ -97,6 +97,8 @@ static void draw(kn_page *p)
     kn_html_raw(p->h, "<main>\n");
     for (int k = 0; k < N_PARTS; k++)
         if (PARTS[k].has(p->r)) {
+            if (p->h->status == KN_OK) /* cards of maps take a while */
+                p->h->status = kn_check_cancel(p->ctx);
             kn_html_print(p->h, "<section id=\"%s\" aria-labelledby=\"h-%s\">\n", PARTS[k].id,
                           PARTS[k].id);
             kn_html_print(p->h, "<h%d id=\"h-%s\">", k == 0 ? 1 : 2, PARTS[k].id);
@@ -126,6 +128,7 @@ static kn_status attempt(kn_page *p, const char *path, ptrdiff_t *bytes, bool *f
     p->h = &h;
     draw(p);
     KN_TRY(h.status);
+    KN_TRY(kn_check_cancel(p->ctx));
     *bytes = h.bytes;
     *fits = (double)h.bytes <= p->options->max_size;
     if (*fits)

@@ -55,11 +55,11 @@ static void at_a_glance(kn_page *p)
     kn_html_raw(p->h, "<dl class=\"glance\">\n");
     number_open(p, "mean z²");
     kn_html_fixed(p->h, c->z2, 2);
-    number_close(p, "1 expected");
+    number_close(p, r->calibration[1].n > 0 ? "1 expected" : "of training; 1 expected");
     number_open(p, "within 95&nbsp;%");
     kn_html_fixed(p->h, 100 * c->coverage[2], 1);
     kn_html_raw(p->h, "&nbsp;%");
-    number_close(p, "of z");
+    number_close(p, r->calibration[1].n > 0 ? "of z" : "of z of training");
     if (!isnan(r->responses.mean_R2)) {
         number_open(p, "mean R²");
         kn_html_fixed(p->h, r->responses.mean_R2, 2);

@@ -69,9 +69,9 @@ static kn_status take_niivue(kn_ctx *ctx, const kn_report *r, kn_niivue *niivue,
         status = kn_niivue_read(ctx, niivue);
         page->niivue = niivue;
     } else if (r->space.kind == KN_REPORT_TABLE_SPACE) {
-        kn_log(ctx, KN_LOG_WARNING,
-               "{viewer=niivue}: there is nothing to turn, for the responses have no place in a "
-               "volume or on a {surface}; the page is made without NiiVue");
+        status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                         "{viewer=niivue}: the responses have no places, expected voxels of a "
+                         "volume, or {surface}");
     } else {
         kn_log(ctx, KN_LOG_WARNING,
                "{viewer=niivue}: there is nothing to turn, for no person has a card; the page is "
@@ -105,22 +105,22 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
                                       .n_inputs = inputs.n,
                                       .made = &made,
                                       .pending = &pending}};
+    if (s.figures) /* the page may be in it */
+        KN_TRY(kn_made_folder(ctx, &made, s.figures));
     if (s.page)
         KN_TRY(kn_writer_check(ctx, s.page, &page.write));
     if (s.page && strcmp(s.viewer, "niivue") == 0)
         KN_TRY(take_niivue(ctx, report, &niivue, &page));
-    if (s.figures) {
-        KN_TRY(kn_made_folder(ctx, &made, s.figures));
+    if (s.figures)
         KN_TRY(kn_figures_write(ctx, report, s.figures, &page.write, &own.figures));
-    }
     if (s.page)
         KN_TRY(kn_page_write(ctx, report, s.page, &page, &own.cards, &own.bytes));
     KN_TRY(kn_pending_commit(ctx, &pending, &made));
     kn_info_give(info, &own, sizeof own);
 out:
+    kn_pending_clear(&pending); /* before a folder that was made for them can go */
     if (status != KN_OK)
         kn_made_remove(&made);
-    kn_pending_clear(&pending);
     kn_made_clear(&made);
     kn_niivue_clear(&niivue);
     kn_arena_clear(&arena);

@@ -210,8 +210,9 @@ typedef struct kn_report_people {
     bool training_anew;   /* people of training were predicted by the model that has seen them */
     const char *compared; /* with whom, in words: "people like those of training" */
     ptrdiff_t compared_n; /* how many they are; 0: not known */
-    bool compared_among_them; /* they are people of the folder */
-    double smallest_p;        /* the least that a p of the statistic can be; NaN: not known */
+    bool compared_among_them;   /* they are people of the folder ... */
+    const char *compared_named; /* ... "group=control"; NULL */
+    double smallest_p;          /* the least that a p of the statistic can be; NaN: not known */
     double deviance_expected_low, deviance_expected_high; /* binomial 95 % range of people with
                                                            * deviance_p <= .05 */
     ptrdiff_t deviance_found, deviance_of;
@@ -301,7 +302,7 @@ typedef struct kn_report_space {
     ptrdiff_t unmatched;      /* responses that no label of the surface has */
     const char
         *measure; /* of a table of several, the one that surfaces show; NULL: they say none */
-    const char *surface_note; /* what a given surface does not show; NULL */
+    const char *surface_note; /* what is not drawn, and why; NULL */
 } kn_report_space;
 
 /* ---- 8. methods, 9. reproduce -------------------------------------------------------------- */

@@ -36,7 +36,10 @@
         forget();
         for (const e of all('[data-p="' + i + '"]')) {
             e.classList.add("hit");
-            if (e.ownerSVGElement) e.parentNode.append(e); /* above the others */
+            if (e.ownerSVGElement) { /* above the others, and those of one colour above the other colours */
+                e.parentNode.append(e);
+                if (e.parentNode !== e.ownerSVGElement) e.ownerSVGElement.append(e.parentNode);
+            }
         }
         const row = byId("row" + i), card = byId("card" + i);
         const box = row && row.closest(".tall");
@@ -206,6 +209,8 @@
             for (const e of entries) e.isIntersecting ? seen.add(e.target.id) : seen.delete(e.target.id);
             const first = [...places.keys()].find((id) => seen.has(id));
             for (const [id, a] of places) id === first ? a.setAttribute("aria-current", "true") : a.removeAttribute("aria-current");
+            const row = first && places.get(first).closest("ul"), at = first && places.get(first).parentNode;
+            if (row && row.scrollWidth > row.clientWidth) row.scrollLeft = at.offsetLeft - row.offsetLeft - 32;
         }, { rootMargin: "-30% 0px -60% 0px" });
         for (const id of places.keys()) watch.observe(byId(id));
     }

@@ -23,7 +23,7 @@ kn_said kn_said_percent(double share);         /* "12.3", more digits near 0 and
 kn_said kn_said_percent_least(double share);
 /* p as people read it: two digits, ".0039", never 0 */
 kn_said kn_said_p(double p);
-/* "p < .011" of .0102: a bound is never said to be smaller than it is */
+/* "p < 0.011" of 0.0102: a bound is never said to be smaller than it is */
 kn_said kn_said_p_bound(double p);
 
 /* ---- a sentence -------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ void kn_say_words(kn_say *s, const char *format, ...) KN_PRINTF(2, 3);
 void kn_say_fixed(kn_say *s, double x, int digits);
 void kn_say_figures(kn_say *s, double x, int digits);
 void kn_say_percent(kn_say *s, double share);   /* "12.3 %" */
-void kn_say_p(kn_say *s, double p, bool bound); /* "p = .013", "p < .0053", never 0 */
+void kn_say_p(kn_say *s, double p, bool bound); /* "p = 0.013", "p < 0.0053", never 0 */
 /* "a", "a and b", "a, b and c": piece k of n before its item. */
 void kn_say_and(kn_say *s, ptrdiff_t k, ptrdiff_t n);
 

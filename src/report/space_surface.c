@@ -71,7 +71,8 @@ static kn_status read_meshes(kn_ctx *ctx, const pair *files, kn_report_space *sp
         mesh->side = files->n == 2 ? k : side[k];
         if (files->n == 2 && side[k] == 1 - k) {
             status = kn_fail(ctx, KN_ERR_DATA,
-                             "%s: is the %s hemisphere, expected the left one first in {surface}",
+                             "%s: is the %s hemisphere, expected the left one first in {surface}, "
+                             "then the right one",
                              files->path[k], side[k] == 0 ? "left" : "right");
             goto out;
         }

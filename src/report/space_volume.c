@@ -148,6 +148,11 @@ static kn_status read_background(kn_ctx *ctx, const char *path, const kn_geometr
                          "%s: its affine is flat, so that its voxels are nowhere", path);
         goto out;
     }
+    if (image.header.volumes > 1) {
+        status = kn_fail(ctx, KN_ERR_SHAPE, "%s: has %td volumes, expected one image", path,
+                         image.header.volumes);
+        goto out;
+    }
     KN_TRY(kn_alloc_i(ctx, g->voxels, &index));
     KN_TRY(kn_alloc_f(ctx, n, &voxels));
     KN_TRY(kn_image_reader_new(ctx, KN_IMAGE_MEMORY, &reader));

@@ -28,5 +28,7 @@ kn_status kn_summary_folder(kn_ctx *ctx,
 
 ptrdiff_t
 kn_summary_training(const kn_report_job *job); /* people in the model's training; 0: not known */
+/* "48 people"; where rows share noise "48 maps in 24 groups" */
+kn_status kn_summary_training_words(kn_ctx *ctx, const kn_report_job *job, const char **out);
 
 #endif

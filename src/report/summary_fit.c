@@ -25,7 +25,7 @@ enum { LEAST_PEOPLE = 10, MANY = 100 };
 static const double Z2_OFF = 0.1, SHIFT = 0.05, TENTH_OFF = 0.1, WIGGLY_LENGTH = 0.2,
                     WIGGLY_SHARE = 0.05;
 /* What is off by so much would be a warning, if there were evidence of it. */
-static const char UNSURE[] = ", as far as so few people can tell";
+static const char UNSURE[] = ", as far as these people can tell";
 
 /* Whose z are judged: the people scored; of a model alone, or of too few scored, those of training.
  */
@@ -47,7 +47,11 @@ static void name_people(const kn_report_job *job, ptrdiff_t n, bool training, ch
         labels = labels || job->r->people.person[i].label == 1;
         among = among || job->r->people.person[i].training;
     }
-    snprintf(who, 100, "the %td %s%s", n, n == 1 ? "person" : "people",
+    const bool groups = training && job->m->units > 0 && job->m->units < job->m->N;
+    snprintf(who, 100, "the %td %s%s", n,
+             groups   ? "groups"
+             : n == 1 ? "person"
+                      : "people",
              training          ? " of training (each held out in turn)"
              : labels && among ? " neither labelled nor of training"
              : labels          ? " without the label"
@@ -274,6 +278,14 @@ ptrdiff_t kn_summary_training(const kn_report_job *job)
     return N > 0 ? (ptrdiff_t)N : 0;
 }
 
+kn_status kn_summary_training_words(kn_ctx *ctx, const kn_report_job *job, const char **out)
+{
+    const ptrdiff_t N = kn_summary_training(job), units = job->m->units;
+    if (units > 0 && units < N)
+        return kn_arena_print(ctx, &job->r->arena, out, "%td maps in %td groups", N, units);
+    return kn_arena_print(ctx, &job->r->arena, out, "%td %s", N, N == 1 ? "person" : "people");
+}
+
 /* Whom p are by, in a sentence. */
 static kn_status reference_words(kn_ctx *ctx, const kn_report_job *job, const char **out)
 {
@@ -289,9 +301,12 @@ static kn_status reference_words(kn_ctx *ctx, const kn_report_job *job, const ch
                               "%td people",
                               n);
     if (p->compared_among_them)
-        return kn_arena_print(ctx, arena, out, "People are compared with %td of the folder", n);
-    return kn_arena_print(ctx, arena, out, "The model was trained on %td people",
-                          kn_summary_training(job));
+        return kn_arena_print(ctx, arena, out,
+                              "p are against the people scored who are %s, %td of them",
+                              p->compared_named ? p->compared_named : "the reference", n);
+    kn_status status = kn_summary_training_words(ctx, job, out);
+    return status == KN_OK ? kn_arena_print(ctx, arena, out, "The model was trained on %s", *out)
+                           : status;
 }
 
 kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job)
@@ -308,12 +323,17 @@ kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job)
         return KN_OK;
     KN_TRY(reference_words(ctx, job, &who));
     if (least < rank_p * (1 - SAME))
-        KN_TRY(kn_arena_print(ctx, &r->arena, &ranks, ", and one by rank not below %s",
+        KN_TRY(kn_arena_print(ctx, &r->arena, &ranks,
+                              ", and that of the deviance, which is a rank, not below %s",
                               kn_said_p(rank_p).text));
     KN_TRY(kn_report_note_add(ctx, r, &r->warnings, "few", "The reference is small.",
                               "%s. However unusual %s is, p cannot be below %s%s. What to do: go "
-                              "by z and by the order of people, or train on more.",
-                              who, change ? "a change" : "somebody", kn_said_p(least).text, ranks));
+                              "by z and by the order of people, or %s.",
+                              who, change ? "a change" : "somebody", kn_said_p(least).text, ranks,
+                              change ? "compare with more stable people"
+                              : r->people.compared_among_them
+                                  ? "compare them with training (score without --reference)"
+                                  : "train on more"));
 out:
     return status;
 }

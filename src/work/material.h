@@ -33,6 +33,10 @@ typedef struct kn_material {
     kn_material_kind kind;
     const char *dir; /* the folder; NULL: none */
     ptrdiff_t N, n, T;
+    ptrdiff_t units; /* of training, independent of each other: people, or groups of rows that share
+                        noise; 0: no model */
+    const ptrdiff_t
+        *training_group; /* N  which of them; NULL: each row is alone, or it is not kept */
     const char *const *training_id; /* N; NULL: stripped, or there are none */
     const char *const *id;          /* n  of change "person visit1 to visit2" */
     ptrdiff_t C;

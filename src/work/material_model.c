@@ -238,6 +238,8 @@ kn_status kn_material_take_model(kn_ctx *ctx, kn_material *m)
     const kn_model *model = m->model;
     m->N = model->info.n_samples;
     m->T = model->y.n_kept;
+    m->units = model->reference.units > 0 ? model->reference.units : m->N;
+    m->training_group = model->gp.latent.groups.of;
     m->training_id = (const char *const *)model->ids;
     m->has_training_z = model->reference.z != NULL;
     KN_TRY(take_covariates(ctx, m));

@@ -105,14 +105,15 @@ static kn_status check_responses(kn_ctx *ctx, const kn_material *m, const kn_tab
     if (kn_table_rows(t) != all)
         return kn_fail(ctx, KN_ERR_DATA, "%s: %td responses, expected %td", kn_table_path(t),
                        kn_table_rows(t), all);
-    for (ptrdiff_t j = 0; m->model && j < m->T; j++) {
-        ptrdiff_t row = m->model->y.kept[j];
+    const bool named = m->model || m->space.kind == KN_SPACE_TABLE;
+    for (ptrdiff_t j = 0; named && j < m->T; j++) {
+        ptrdiff_t row = m->model ? m->model->y.kept[j] : j;
         if (strcmp(kn_table_cell(t, row, 0), m->name[j]) != 0)
-            return kn_fail(ctx, KN_ERR_DATA,
-                           "%s line %td: %s is '%s', expected '%s' as the model has it",
+            return kn_fail(ctx, KN_ERR_DATA, "%s line %td: %s is '%s', expected '%s' as %s",
                            kn_table_path(t), kn_table_line(t, row),
                            kn_clipped(kn_table_name(t, 0)).text,
-                           kn_clipped(kn_table_cell(t, row, 0)).text, kn_clipped(m->name[j]).text);
+                           kn_clipped(kn_table_cell(t, row, 0)).text, kn_clipped(m->name[j]).text,
+                           m->model ? "the model has it" : "the z maps have it");
     }
     return KN_OK;
 }

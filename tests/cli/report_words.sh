@@ -16,7 +16,7 @@ check "... and a group that there is not is not spoken of" sh -c '! grep -q "not
 
 works "people against controls of their own" score model.safetensors -c test.csv -y test.csv --reference group=control -o own
 works "... have a page" report model.safetensors --scored own -o own.html
-check "... which says whom p are against" grep -q 'p are against the people scored who are group=control' own.html
+check "... which says whom p are against" grep -q 'p are against the people scored who are group=control, 7 of them' own.html
 
 works "only predictions" score model.safetensors -c test.csv -y test.csv --write yhat -o bare
 fails "... have no page" 1 "kronorm: bare: there are no z maps, expected a folder of score that has them (--write z)" \
@@ -44,4 +44,5 @@ check "... that cannot know who was in training" sh -c '! grep -q "Nobody here w
 works "changes" change norm.safetensors -c study/visits_participants.tsv -y study/visits_regions.csv --visit session --reference group=control -o changed
 works "... have a page" report norm.safetensors --scored changed -o changed.html
 check "... that compares them with those of stable people" sh -c 'grep -q "share of stable people whose largest changes" changed.html && ! grep -q "of training on average" changed.html'
+check "... and have no line that is not drawn" sh -c '! grep -q "Above the dashed line" changed.html || grep -q ">p = 0.05<" changed.html'
 done_testing

@@ -29,7 +29,7 @@ HOSTILE = [
     b"<math><mi//xlink:href=\"data:x,<script>alert(1)</script>\">", b"\\u003cscript\\u003e", b"</textarea></select>",
 ]
 KINDS = ["table", "change", "volume", "table"]
-TAGS = set("""html head meta title style body header nav main section footer a ul li h1 h2 h3 h4 p div span b strong
+TAGS = set("""html head meta title style body header nav main section footer a ul li h1 h2 h3 h4 p div span b strong small
 figure figcaption svg g path line rect circle polygon polyline text tspan desc defs use image img table caption thead
 tbody tr th td dl dt dd details summary pre code script button label select option input canvas output""".split())
 VOID = {"meta", "img", "input"}

@@ -125,6 +125,8 @@ def calibration(people, widening, seed, stream, spread=0):
     vary = se > 1e-12
     largest = np.sort(np.max(np.abs(worms - out["worm"])[:, vary] / se[vary], axis=1))[379]
     out["worm_low"], out["worm_high"] = out["worm"] - factor * largest * se, out["worm"] + factor * largest * se
+    if n < 15:
+        out["worm_low"] = out["worm_high"] = np.full(61, np.nan)
     flat = factor * np.sort(np.max(np.abs(pits - out["pit"]), axis=1))[379]
     out["pit_low"], out["pit_high"], out["pit_se"] = 1 - flat, 1 + flat, factor * pits.std(0, ddof=1)
     return out

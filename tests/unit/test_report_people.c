@@ -524,12 +524,14 @@ static void a_stripped_report_names_nobody(void **state)
 {
     (void)state;
     enum { N = 3 };
-    static const char *const ID[N] = {"sub-ann", "sub-bob", "sub-cyd"}, *const GONE[] = {"sub-eve"};
-    static const char *const WHY[] = {"no image sub-eve_T1w.nii"};
+    static const char *const ID[N] = {"sub-ann", "sub-bob", "sub-cyd"}, *const GONE[] = {"sub-eve",
+                                                                                         "07"};
+    static const char *const WHY[] = {"no image sub-eve_T1w.nii", "n/a"};
     kn_report *r = new_report(N);
     kn_report_note note = {"extrapolation", "", "far away: sub-bob"};
-    kn_report_fact fact = {"folder made by",
-                           "kronorm score m -y 'maps/sub-ann.nii' --where id=sub-dan"};
+    kn_report_fact fact = {
+        "folder made by",
+        "kronorm score m -y 'maps/sub-ann.nii' -c x/sub-07.tsv --where id=sub-dan"};
     kn_report_card card = {.person = 1, .words = "as sub-cyd"};
     const char *level[] = {"of sub-ann", "17"}, *cell[N] = {"of sub-ann", "of sub-ann", "17"};
     kn_report_column family = {.name = "family", .levels = 2, .level = level};
@@ -538,7 +540,7 @@ static void a_stripped_report_names_nobody(void **state)
                      .N = 1,
                      .n = N,
                      .id = ID,
-                     .n_dropped = 1,
+                     .n_dropped = 2,
                      .training_id = (const char *const[]){"sub-dan"},
                      .dropped_id = GONE,
                      .dropped_why = WHY};
@@ -552,7 +554,7 @@ static void a_stripped_report_names_nobody(void **state)
     r->sentence = "All but sub-eve.";
     r->warnings = (kn_report_notes){1, 1, &note};
     r->cohort = (kn_report_cohort){
-        .n = 1, .column = &family, .n_dropped = 1, .dropped_id = GONE, .dropped_why = WHY};
+        .n = 1, .column = &family, .n_dropped = 2, .dropped_id = GONE, .dropped_why = WHY};
     for (int i = 0; i < N; i++)
         r->people.person[i].covariate = &cell[i];
     r->group = (kn_report_group){.label = "family=sub-bob"};

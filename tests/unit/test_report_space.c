@@ -213,6 +213,7 @@ static void vertices_know_their_responses(void **state)
     p.s.surface = NULL;
     assert_ok(p.ctx, compute(&p));
     assert_int_equal(p.r.space.kind, KN_REPORT_TABLE_SPACE);
+    assert_non_null(strstr(p.r.space.surface_note, "--surface LEFT.gii,RIGHT.gii"));
     end(&p);
 }
 
@@ -319,13 +320,15 @@ static void what_does_not_fit_is_a_sentence(void **state)
     refuse_table(NULL, "lh.label.gii", NULL, KN_ERR_ARGUMENT,
                  "{labels} needs {surface}: what it is of");
     refuse_table("two.gii,one.gii", NULL, NULL, KN_ERR_DATA,
-                 "two.gii: is the right hemisphere, expected the left one first in {surface}");
+                 "two.gii: is the right hemisphere, expected the left one first in {surface}, then "
+                 "the right one");
     refuse_table("lh.gii,", NULL, NULL, KN_ERR_ARGUMENT,
                  "{surface} is 'lh.gii,', expected LEFT,RIGHT or one file");
     vertices(&p, 2, "lh");
     p.s.surface = "lh.gii,lh.gii";
     assert_sentence(p.ctx, compute(&p), KN_ERR_DATA,
-                    "lh.gii: is the left hemisphere, expected the left one first in {surface}");
+                    "lh.gii: is the left hemisphere, expected the left one first in {surface}, "
+                    "then the right one");
     end(&p);
     vertices(&p, 2, "lh");
     p.m.space.part[1].geometry.dim[0] = 9;
