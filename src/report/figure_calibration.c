@@ -97,8 +97,11 @@ static void qq_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
     kn_html_raw(
         out,
         ", less those of a normal distribution. On the zero line all is as it should be; a line "
-        "above it is a shift, one that rises or falls a spread too wide or too narrow. "
-        "Bands: 95 %, all places at once, over people.");
+        "above it is a shift, one that rises or falls a spread too wide or too narrow.");
+    const int middle = KN_REPORT_QQ / 2; /* of few people there is no band */
+    if (isfinite(r->calibration[0].n > 0 ? r->calibration[0].worm_low[middle] : NAN) ||
+        isfinite(r->calibration[1].n > 0 ? r->calibration[1].worm_low[middle] : NAN))
+        kn_html_raw(out, " Bands: 95 %, all places at once, over people.");
 }
 
 static kn_status qq_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
