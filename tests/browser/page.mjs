@@ -129,7 +129,7 @@ for (const name of made()) {
     const captions = await page.evaluate(() => [...document.querySelectorAll('figcaption')]
       .map((c) => [...c.childNodes].filter((e) => e.tagName !== 'BUTTON').map((e) => e.textContent).join('')));
     const flat = (s) => s.replace(/\s+/g, '').toLowerCase();
-    const sheets = execFileSync('pdftotext', [file, '-'], { encoding: 'utf8', maxBuffer: 1 << 28 }).split('\f');
+    const sheets = execFileSync('pdftotext', ['-raw', file, '-'], { encoding: 'utf8', maxBuffer: 1 << 28 }).split('\f');
     assert.ok(sheets.length - 1 > (name === 'stored-nothing.html' ? 0 : 1), `${sheets.length - 1} page`);
     const text = flat(sheets.join(' '));
     for (const head of heads) assert.ok(text.includes(flat(head)), head);
