@@ -193,6 +193,11 @@ void kn_html_p(kn_html *h, double p, bool bound)
     if (bound || !(p >= smallest))
         put(&out, "&lt; ", 5);
     p = fmin(fmax(p, smallest), 1);
+    if (bound) { /* never said to be smaller than it is; what rounding added is not taken for more
+                  */
+        const double unit = pow(10, 1 - floor(log10(p)));
+        p = fmin(ceil(p * unit * (1 - 1e-9)) / unit, 1);
+    }
     int exponent = (int)floor(log10(p));
     if (p * pow(10, -exponent) >= 9.95) /* two digits of it are 10 */
         exponent++;

@@ -47,8 +47,11 @@ void kn_page_reproduce(kn_page *p)
 {
     const kn_report_words *w = &p->r->words;
     kn_html_raw(p->h,
-                "<p>With the same files these commands give the same numbers, and this page byte "
-                "for byte.</p>\n");
+                p->r->stripped
+                    ? "<p>With the same files and the ids in the place of numbers these commands "
+                      "give the same numbers.</p>\n"
+                    : "<p>With the same files these commands give the same numbers, and this page "
+                      "byte for byte.</p>\n");
     for (ptrdiff_t k = 0; k < w->facts; k++)
         if (is_command(&w->fact[k])) {
             kn_html_raw(p->h, "<h3 class=\"small\">");

@@ -67,7 +67,8 @@
             if (found.length) lookAt(found[at], found.length > 1 ? "(" + (at + 1) + " of " + found.length + ")" : "");
             else {
                 forget();
-                byId("found").textContent = find.value.trim() ? "Nobody has this in the id." : "";
+                byId("found").textContent = find.value.trim() === "" ? ""
+                    : find.value.trim()[0] === "#" ? "There is nobody of this number." : "Nobody has this in the id.";
             }
         };
         const next = () => {

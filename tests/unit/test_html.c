@@ -223,6 +223,9 @@ static void p_has_two_digits_and_is_never_zero(void **state)
     assert_writes(kn_html_p(&s.h, 9.96e-6, false), "1.0×10⁻⁵");
     assert_writes(kn_html_p(&s.h, 1.5e-123, false), "1.5×10⁻¹²³");
     assert_writes(kn_html_p(&s.h, .002, true), "&lt; 0.0020");
+    assert_writes(kn_html_p(&s.h, 1. / 98, true), "&lt; 0.011");
+    assert_writes(kn_html_p(&s.h, .00991, true), "&lt; 0.010");
+    assert_writes(kn_html_p(&s.h, 3.21e-5, true), "&lt; 3.3×10⁻⁵");
     assert_writes(kn_html_p(&s.h, 0, false), "&lt; 1.0×10⁻³⁰⁰");
     assert_writes(kn_html_p(&s.h, NAN, true), "n/a");
 }
