@@ -131,7 +131,8 @@ static void every_response_of_a_chosen_slice_is_seen(void **state)
         double mm[3];
         for (int k = 0; k < d.layout.tiles; k++) {
             const kn_mosaic_tile *t = &d.layout.tile[k];
-            memset(seen, 0, (size_t)v.T);
+            for (ptrdiff_t j = 0; j < v.T; j++)
+                seen[j] = false;
             for (ptrdiff_t i = 0; i < t->width * t->height; i++)
                 if (response_at(&d, t, i % t->width, i / t->width) >= 0)
                     seen[response_at(&d, t, i % t->width, i / t->width)] = true;
