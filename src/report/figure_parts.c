@@ -187,10 +187,30 @@ out:
     return status;
 }
 
+bool kn_figure_vertex(const kn_report *r, ptrdiff_t response, int *mesh, ptrdiff_t *vertex)
+{
+    const kn_report_space *s = &r->space;
+    if (s->kind != KN_REPORT_SURFACE || s->region)
+        return false;
+    for (*mesh = 0; *mesh < s->meshes; ++*mesh)
+        for (*vertex = 0; s->mesh[*mesh].response && *vertex < s->mesh[*mesh].surface.vertices;
+             ++*vertex)
+            if (s->mesh[*mesh].response[*vertex] == response)
+                return true;
+    return false;
+}
+
 const char *kn_figure_response(const kn_report *r, ptrdiff_t response,
                                char room[KN_FIGURE_RESPONSE])
 {
     const char *name = r->responses.name[response];
+    int mesh;
+    ptrdiff_t vertex;
+    if (kn_figure_vertex(r, response, &mesh, &vertex)) {
+        snprintf(room, KN_FIGURE_RESPONSE, "%s, vertex %td",
+                 r->space.mesh[mesh].side == 0 ? "left" : "right", vertex);
+        return room;
+    }
     if (r->space.kind != KN_REPORT_VOLUME || strlen(name) > KN_FIGURE_RESPONSE - sizeof "voxel ")
         return name;
     snprintf(room, KN_FIGURE_RESPONSE, "voxel %s", name);

@@ -46,6 +46,8 @@ void kn_histogram_draw(kn_plot *p, const kn_histogram *h, const char *class);
 double kn_figure_spread(ptrdiff_t i);
 
 /* A response as figures name it: "voxel 11,2,9" where it is one. */
+/* The first vertex that is this response; false: responses are no vertices, or no mesh has it. */
+bool kn_figure_vertex(const kn_report *r, ptrdiff_t response, int *mesh, ptrdiff_t *vertex);
 enum { KN_FIGURE_RESPONSE = 200 };
 const char *kn_figure_response(const kn_report *r, ptrdiff_t response,
                                char room[KN_FIGURE_RESPONSE]);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/figure_parts.h"
 #include "report/page_parts.h"
 
 static void shortened(kn_page *p, const char *name, ptrdiff_t most)
@@ -98,21 +99,17 @@ static void place(kn_page *p, ptrdiff_t response)
 /* "left, vertex 753", with its region where labels were given; false: no mesh has it. */
 static bool vertex(kn_page *p, ptrdiff_t response)
 {
-    const kn_report_space *s = &p->r->space;
-    if (s->kind != KN_REPORT_SURFACE || s->region)
+    int k;
+    ptrdiff_t v;
+    if (!kn_figure_vertex(p->r, response, &k, &v))
         return false;
-    for (int k = 0; k < s->meshes; k++)
-        for (ptrdiff_t v = 0; s->mesh[k].response && v < s->mesh[k].surface.vertices; v++)
-            if (s->mesh[k].response[v] == response) {
-                const char *region = s->mesh[k].region ? s->mesh[k].region[v] : NULL;
-                if (region)
-                    kn_html_cut(p->h, region, KN_PAGE_NAME);
-                else
-                    kn_html_raw(p->h, s->mesh[k].side == 0 ? "left" : "right");
-                kn_html_print(p->h, ", vertex %td", v);
-                return true;
-            }
-    return false;
+    const kn_report_mesh *mesh = &p->r->space.mesh[k];
+    if (mesh->region && mesh->region[v])
+        kn_html_cut(p->h, mesh->region[v], KN_PAGE_NAME);
+    else
+        kn_html_raw(p->h, mesh->side == 0 ? "left" : "right");
+    kn_html_print(p->h, ", vertex %td", v);
+    return true;
 }
 
 void kn_page_response_short(kn_page *p, ptrdiff_t response)

@@ -63,7 +63,9 @@ static void at_a_glance(kn_page *p)
     if (!isnan(r->responses.mean_R2)) {
         number_open(p, "mean R²");
         kn_html_fixed(p->h, r->responses.mean_R2, 2);
-        number_close(p, "of people not seen");
+        number_close(p, r->kind == KN_REPORT_MODEL || r->kind == KN_REPORT_CHANGE
+                            ? "explained"
+                            : "of people not seen");
     }
     if (r->people.deviance_of > 0) {
         number_open(p, "stand out");
