@@ -215,11 +215,15 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         }
     kn_html_raw(out, at ? ")" : "");
     kn_html_raw(out, s->curves > 0 ? "; band: 95 % of the uncertainty of the middle line. " : ". ");
-    kn_html_print(
-        out,
-        "People (%td of training, %td scored) stand where their z puts them at the covariates "
-        "of their curve, not at what was measured.",
-        known(&s->training), known(&s->scored));
+    kn_html_raw(out, "People (");
+    if (known(&s->training) > 0)
+        kn_html_print(out, "%td of training%s", known(&s->training),
+                      known(&s->scored) > 0 ? ", " : "");
+    if (known(&s->scored) > 0)
+        kn_html_print(out, "%td scored", known(&s->scored));
+    kn_html_raw(out,
+                ") stand where their z puts them at the covariates of their curve, not at what "
+                "was measured.");
     if (known(&s->scored) > 0)
         kn_figure_marked_words(r, out);
 }

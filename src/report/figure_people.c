@@ -46,10 +46,13 @@ static ptrdiff_t strip_scored(const kn_report *r)
     return n;
 }
 
-/* Of change there is nobody of training: their statistic is not of a change. */
+/* Those of training beside the people: of change there are none, as their statistic is not of a
+ * change, and of a model alone they are the people. */
 static ptrdiff_t strip_known(const kn_report *r)
 {
-    return r->kind == KN_REPORT_CHANGE ? 0 : finite_of(r->people.training, r->people.N);
+    const bool none =
+        r->kind == KN_REPORT_CHANGE || (r->kind == KN_REPORT_MODEL && r->people.n > 0);
+    return none ? 0 : finite_of(r->people.training, r->people.N);
 }
 
 static ptrdiff_t strip_count(const kn_report *r)
@@ -121,7 +124,10 @@ static void strip_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
                           : training > 0             ? p.bottom
                                                      : p.top;
     const row above = {"Training", p.top + 4, middle},
-              below = {r->kind == KN_REPORT_CHANGE ? "Pairs" : "Scored", middle, p.bottom - 4};
+              below = {r->kind == KN_REPORT_CHANGE  ? "Pairs"
+                       : r->kind == KN_REPORT_MODEL ? "Training"
+                                                    : "Scored",
+                       middle, p.bottom - 4};
     kn_svg_open(svg, &own);
     if (training > 0) {
         strip_training(&p, o, &above);
@@ -157,7 +163,9 @@ static void strip_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
                       scored > 0 ? " and " : "");
     if (scored > 0)
         kn_html_print(out, "%td %s", scored,
-                      r->kind == KN_REPORT_CHANGE ? "pairs of visits" : "people scored");
+                      r->kind == KN_REPORT_CHANGE  ? "pairs of visits"
+                      : r->kind == KN_REPORT_MODEL ? "people of training (cross-validated)"
+                                                   : "people scored");
     kn_html_raw(out, ".");
     if (isfinite(r->people.line[0]))
         kn_html_raw(out, " Dashed: beyond it are 5 of 100 normal people");
@@ -179,7 +187,9 @@ static kn_status strip_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_tab
                                  (double[]){o->training[i], NAN}, 2));
     for (ptrdiff_t i = 0; i < o->n; i++)
         KN_TRY(kn_figure_row(ctx, csv,
-                             (const char *[]){kn_figure_labelled(r, i) ? "labelled" : "scored",
+                             (const char *[]){kn_figure_labelled(r, i)     ? "labelled"
+                                              : r->kind == KN_REPORT_MODEL ? "training"
+                                                                           : "scored",
                                               o->person[i].id},
                              2, (double[]){o->person[i].statistic, o->person[i].p}, 2));
 out:
