@@ -215,6 +215,8 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         }
     kn_html_raw(out, at ? ")" : "");
     kn_html_raw(out, s->curves > 0 ? "; band: 95 % of the uncertainty of the middle line. " : ". ");
+    if (known(&s->training) + known(&s->scored) == 0)
+        return;
     kn_html_raw(out, "People (");
     if (known(&s->training) > 0)
         kn_html_print(out, "%td of training%s", known(&s->training),
