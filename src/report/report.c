@@ -1,4 +1,4 @@
-/* The report as a handle: computed, printed, written   [REPORT in docs/report.md] */
+/* The report as a handle: computed, printed, written   [METHOD 11] */
 #include "report/report.h"
 
 #include <string.h>
@@ -32,7 +32,10 @@ kn_status kn_report_compute(kn_ctx *ctx, const kn_model *model, const kn_options
     void *memory = NULL;
     kn_report *r = NULL;
     *report = NULL;
-    KN_TRY(kn_settings_of(ctx, options, "report", &s));
+    status = kn_settings_of(ctx, options, "report", &s);
+    if (status != KN_OK)
+        return status;
+    const kn_resources before = kn_settings_resources(ctx, &s);
     KN_TRY(kn_alloc(ctx, 1, sizeof *r, &memory));
     r = memory;
     KN_TRY(kn_material_open(ctx, model, s.page_scored, &m));
@@ -46,6 +49,7 @@ kn_status kn_report_compute(kn_ctx *ctx, const kn_model *model, const kn_options
 out:
     kn_report_free(r);
     kn_material_clear(&m);
+    kn_resources_put(ctx, before);
     return status;
 }
 
@@ -96,7 +100,10 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
                           .responses = report->responses.T,
                           .warnings = report->warnings.n,
                           .cards_asked = report->people.n_cards};
-    KN_TRY(kn_settings_of(ctx, options, "report", &s));
+    status = kn_settings_of(ctx, options, "report", &s);
+    if (status != KN_OK)
+        return status;
+    const kn_resources before = kn_settings_resources(ctx, &s);
     KN_TRY(kn_protected_find(ctx, &s, &arena, &inputs));
     kn_page_options page = {.max_size = s.max_size,
                             .viewer = strcmp(s.viewer, "none") != 0,
@@ -124,6 +131,7 @@ out:
     kn_made_clear(&made);
     kn_niivue_clear(&niivue);
     kn_arena_clear(&arena);
+    kn_resources_put(ctx, before);
     return status;
 }
 
