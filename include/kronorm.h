@@ -394,6 +394,7 @@ typedef struct kn_report_info {
     ptrdiff_t people, responses, warnings;
     ptrdiff_t cards, cards_asked; /* fewer where {max_size} has no room for more */
     ptrdiff_t bytes, figures;     /* of the page; files in {figures} */
+    int change;                   /* 1: people are pairs of visits */
 } kn_report_info;
 
 KN_API kn_status kn_report_compute(kn_ctx *ctx, const kn_model *model, const kn_options *options,

@@ -11,7 +11,10 @@ static void tell(const kn_report_info *i, const kn_options *options)
                *figures = kn_options_get(options, "figures");
     if (page) {
         printf("%s: %.1f MB, %td %s, %td response%s", page, (double)i->bytes / 1e6, i->people,
-               i->people == 1 ? "person" : "people", i->responses, i->responses == 1 ? "" : "s");
+               i->change        ? i->people == 1 ? "pair of visits" : "pairs of visits"
+               : i->people == 1 ? "person"
+                                : "people",
+               i->responses, i->responses == 1 ? "" : "s");
         printf(i->warnings > 0 ? ", %td warning%s in its summary\n" : "\n", i->warnings,
                i->warnings == 1 ? "" : "s");
         if (i->cards < i->cards_asked)

@@ -169,10 +169,8 @@ const kn_method kn_method_kronprod = {
     .title = "MT-Kronprod",
     .words = "multi-task Gaussian process regression whose covariance is the Kronecker product of "
              "one between people and one between all responses",
-    .cite = "Kia & Marquand, 2018",
-    .paper = "Kia SM, Marquand AF (2018). Normative modeling of neuroimaging data using scalable "
-             "multi-task Gaussian processes. In: Medical Image Computing and Computer Assisted "
-             "Intervention - MICCAI 2018, Lecture Notes in Computer Science 11072.",
+    .cite = KN_KIA_MARQUAND_CITE,
+    .paper = KN_KIA_MARQUAND,
     .identity = true,
     .fit = fit,
     .predict = kn_components_predict,

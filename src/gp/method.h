@@ -83,6 +83,13 @@ typedef struct kn_method_need {
     void (*block)(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n);
 } kn_method_need;
 
+/* The paper that several rows come from. */
+#define KN_KIA_MARQUAND_CITE "Kia & Marquand, 2018"
+#define KN_KIA_MARQUAND                                                                            \
+    "Kia SM, Marquand AF (2018). Normative modeling of neuroimaging data using scalable "          \
+    "multi-task Gaussian processes. In: Medical Image Computing and Computer Assisted "            \
+    "Intervention - MICCAI 2018, Lecture Notes in Computer Science 11072."
+
 typedef struct kn_method {
     const char *name;         /* as an option and in model files */
     const char *title;        /* in sentences */

@@ -197,10 +197,8 @@ const kn_method kn_method_noise_auto = {
     .title = "S-MTGPR",
     .words = "scalable multi-task Gaussian process regression, in which all responses are "
              "predicted jointly through components of their own",
-    .cite = "Kia & Marquand, 2018",
-    .paper = "Kia SM, Marquand AF (2018). Normative modeling of neuroimaging data using scalable "
-             "multi-task Gaussian processes. In: Medical Image Computing and Computer Assisted "
-             "Intervention - MICCAI 2018, Lecture Notes in Computer Science 11072.",
+    .cite = KN_KIA_MARQUAND_CITE,
+    .paper = KN_KIA_MARQUAND,
     .components = true,
     .low_rank = true,
     .held_out_once = true,

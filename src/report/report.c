@@ -99,7 +99,8 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
                           .people = report->people.n,
                           .responses = report->responses.T,
                           .warnings = report->warnings.n,
-                          .cards_asked = report->people.n_cards};
+                          .cards_asked = report->people.n_cards,
+                          .change = report->kind == KN_REPORT_CHANGE};
     status = kn_settings_of(ctx, options, "report", &s);
     if (status != KN_OK)
         return status;
