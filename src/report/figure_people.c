@@ -102,6 +102,16 @@ static ptrdiff_t labelled_of(const kn_report *r)
     return n;
 }
 
+/* Where somebody is labelled. */
+static void key_of_labels(kn_plot *p, const kn_report *r)
+{
+    if (labelled_of(r) > 0)
+        kn_plot_key(p,
+                    (kn_key[]){{"person", KN_SWATCH_CIRCLE, "others", -1},
+                               {"labelled", KN_SWATCH_DIAMOND, "labelled", -1}},
+                    2);
+}
+
 static void strip_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -145,11 +155,7 @@ static void strip_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
                                                : "statistic: mean of the largest |z|",
                    false);
     p.top -= 14;
-    if (labelled_of(r) > 0)
-        kn_plot_key(&p,
-                    (kn_key[]){{"person", KN_SWATCH_CIRCLE, "others", -1},
-                               {"labelled", KN_SWATCH_DIAMOND, "labelled", -1}},
-                    2);
+    key_of_labels(&p, r);
     kn_svg_close(svg);
 }
 
@@ -365,11 +371,7 @@ static void change_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head
     p.x_more = r->change.interval_units ? " between visits" : NULL;
     kn_plot_x_axis(&p, r->change.interval_units ? r->change.interval_units : "time between visits",
                    false);
-    if (labelled_of(r) > 0)
-        kn_plot_key(&p,
-                    (kn_key[]){{"person", KN_SWATCH_CIRCLE, "others", -1},
-                               {"labelled", KN_SWATCH_DIAMOND, "labelled", -1}},
-                    2);
+    key_of_labels(&p, r);
     kn_svg_close(svg);
 }
 

@@ -1,5 +1,6 @@
 /* Calibration, its bands and the warnings of a page, on people made here. */
 #include "report/compute.h"
+#include "report/summary.h"
 
 #include "base/rng.h"
 #include "report/counted.h"
@@ -384,6 +385,50 @@ static void a_shift_a_spread_and_tails_are_each_warned_of(void **state)
     end(&w);
 }
 
+/* One rule at both sides of its limit, all else held. */
+static bool shift_warns(double mean)
+{
+    study w;
+    begin(&w);
+    const kn_report_job job = {.m = &w.m, .s = &w.s, .r = &w.r};
+    w.r.calibration[1] = (kn_report_calibration){.n = 50,
+                                                 .mean = mean,
+                                                 .mean_low = mean - 0.01,
+                                                 .mean_high = mean + 0.01};
+    assert_int_equal(kn_summary_shift(w.ctx, &job), KN_OK);
+    const bool warns = warned(&w, "shift");
+    end(&w);
+    return warns;
+}
+
+static bool wiggle_warns(double length, double share)
+{
+    study w;
+    const char *const term[] = {"linear", "smooth"};
+    double weight[] = {1 - share, share};
+    begin(&w);
+    const kn_report_job job = {.m = &w.m, .s = &w.s, .r = &w.r};
+    w.r.model = (kn_report_model){.known = true,
+                                  .terms = 2,
+                                  .term = term,
+                                  .weight = weight,
+                                  .length = length,
+                                  .length_units = "sd"};
+    assert_int_equal(kn_summary_wiggly(w.ctx, &job), KN_OK);
+    const bool warns = warned(&w, "wiggly");
+    end(&w);
+    return warns;
+}
+
+static void limits_of_shift_and_of_length_are_those_of_the_method(void **state)
+{
+    (void)state;
+    assert_true(shift_warns(0.06) && shift_warns(-0.06));
+    assert_false(shift_warns(0.04) || shift_warns(-0.04));
+    assert_true(wiggle_warns(0.19, 0.06));
+    assert_false(wiggle_warns(0.21, 0.06) || wiggle_warns(0.19, 0.04));
+}
+
 static void warnings_of_the_folder_are_passed_on_unless_the_page_says_them(void **state)
 {
     study w;
@@ -483,6 +528,7 @@ int main(void)
         cmocka_unit_test(few_people_have_no_band),
         cmocka_unit_test(healthy_people_raise_no_warning),
         cmocka_unit_test(a_shift_a_spread_and_tails_are_each_warned_of),
+        cmocka_unit_test(limits_of_shift_and_of_length_are_those_of_the_method),
         cmocka_unit_test(warnings_of_the_folder_are_passed_on_unless_the_page_says_them),
         cmocka_unit_test(too_few_people_are_not_judged_but_training_is),
         cmocka_unit_test(the_smallest_p_is_that_of_the_reference_of_the_folder),
