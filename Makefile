@@ -1,14 +1,24 @@
 # The front door. Everything else is Meson's: see meson.build and CONTRIBUTING.md.
 BUILD ?= build
+# Debian's Python makes the wheel; the one that is to use it may be another (PYTHON=, VENV=).
+PYTHON ?= /usr/bin/python3
+VENV ?= venv
 PREFIX_OPTION = $(if $(PREFIX),-Dprefix='$(abspath $(PREFIX))')
 
-.PHONY: help build demo check bench fuzz install clean
+MPICC ?= mpicc
+MPIFLAGS ?=
+
+.PHONY: help build mpi demo python r check slurm bench fuzz install clean
 
 help:
 	@echo 'make demo     install what is needed, build, and run the main job on simulated data'
 	@echo 'make build    build the command and the library, in ./build'
+	@echo 'make mpi      for mpirun and srun: the plugin in ./build, by MPICC=mpicc; then make install'
 	@echo 'make install  install the command, library, header and manual (PREFIX, DESTDIR)'
+	@echo 'make python   build the wheel of the Python package, and install it into ./venv (PYTHON, VENV)'
+	@echo 'make r        build the R package with the library in it, and install it where R finds it (RLIB)'
 	@echo 'make check    build and run every test, also with sanitizers and with clang'
+	@echo 'make slurm    run the tests that need Slurm, in one that is started for them on this machine; as root'
 	@echo 'make bench    measure, about ten minutes on an idle machine (bench/report > bench/RESULTS.md)'
 	@echo 'make fuzz     feed the readers random bytes, 10 minutes each (FUZZ_SECONDS=n)'
 
@@ -17,15 +27,35 @@ build:
 	@tools/configure $(BUILD) $(PREFIX_OPTION)
 	@ninja -C $(BUILD) --quiet
 
+# There is no MPI in the command: whose MPI it is, is known where it runs.
+mpi:
+	@command -v $(MPICC) >/dev/null || { echo 'make mpi: there is no $(MPICC): load the MPI of this cluster, install' \
+	    'libopenmpi-dev or libmpich-dev, or name its compiler by MPICC=' >&2; exit 1; }
+	@mkdir -p $(BUILD)
+	@$(MPICC) -std=c11 -O2 -Wall -Wextra $(MPIFLAGS) -shared -fPIC -fvisibility=hidden plugin/comm_mpi.c \
+	    -o $(BUILD)/libkronorm_mpi.so
+
 demo: build
 	@tools/demo $(BUILD)
 
 install: build
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD) --no-rebuild
 
+python:
+	@tools/setup python
+	@tools/wheel '$(PYTHON)' '$(VENV)'
+
+r: build
+	@tools/setup r
+	@tools/rpackage '$(BUILD)' '$(RLIB)'
+
 check:
 	@tools/setup test
 	@tools/check
+
+slurm: build
+	@tools/setup slurm
+	@tests/slurm/run '$(BUILD)'
 
 bench: build
 	@bench/report $(BUILD)
@@ -35,4 +65,5 @@ fuzz:
 	@tools/fuzz
 
 clean:
-	rm -rf build build-asan build-clang build-tsan build-fuzz demo
+	rm -rf build build-asan build-clang build-tsan build-fuzz build-python demo python/build python/dist python/*.egg-info
+	[ ! -e venv/made-by-kronorm ] || rm -rf venv

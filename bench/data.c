@@ -1,6 +1,7 @@
 /* Simulated studies, and the whole job on one of them. */
 #include <cblas.h>
 
+#include "base/parallel.h"
 #include "base/rng.h"
 #include "common.h"
 #include "data/responses.h"
@@ -108,6 +109,22 @@ void bench_free(bench_data *d)
     kn_free(d->memory[1]);
 }
 
+/* z of a block's responses, by threads as the command makes them */
+typedef struct z_job {
+    kn_view Ys;
+    ptrdiff_t first;
+    kn_mat mean, var, z;
+    const double *noise;
+} z_job;
+
+static void some_z(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const z_job *b = self;
+    kn_mat z = kn_cols(b->z, from, to - from);
+    kn_view_block(b->Ys, b->first + from, z);
+    kn_npm(z, kn_cols(b->mean, from, z.cols), kn_cols(b->var, from, z.cols), b->noise + from, z);
+}
+
 /* Mean, variance, z and statistic of all responses, a block of them at a time. */
 static void score(bench *b, const bench_data *d, const kn_model *model, kn_maps *maps,
                   bench_job *out)
@@ -124,8 +141,7 @@ static void score(bench *b, const bench_data *d, const kn_model *model, kn_maps 
         double t0 = kn_clock();
         BENCH_TRY(b, kn_maps_block(b->ctx, maps, j, n, m, v));
         double t1 = kn_clock();
-        kn_view_block(d->Ys, j, zj);
-        kn_npm(zj, m, v, noise.data + j, zj);
+        kn_parallel(b->ctx, n, 32, some_z, &(z_job){d->Ys, j, m, v, zj, noise.data + j});
         kn_top_stream_add(b->ctx, &top, zj);
         out->maps += t1 - t0;
         out->z += kn_clock() - t1;

@@ -12,7 +12,8 @@
  *
  * A context belongs to one thread at a time, as do data; different threads use their own. A model
  * is immutable and may be shared between threads. Log and progress callbacks come from the thread
- * that made the call, and must return: they may not longjmp or throw.
+ * that made the call, and must return: they may not longjmp or throw. A child of fork may go on
+ * with what no other thread was using.
  *
  * Structs that may grow start with their size: set it to sizeof as you were compiled, and a newer
  * library fills what you have. Texts are UTF-8. */
@@ -214,11 +215,23 @@ KN_API const char *kn_model_text(const kn_model *model, const char *name);
  * T_kept x P, noise, slope; and x_mean x_sd of the covariates, y_mean y_sd, which lead back to the
  * original ones. MT-Kronprod: c, d and A have one component more than B, for all directions outside
  * it. STGPR: cells, a row of weights and lengths each, and for each response cell (a row of cells),
- * c, d, delta = d/c, lml, alpha N x T_kept: the mean is R0* alpha. */
+ * c, d, delta = d/c, lml, alpha N x T_kept: the mean is R0* alpha. Of the reference z_cv, a row for
+ * each of its people x T_kept, KN_F32: the z that each of them has by a model made without their
+ * fold; not there above 1 GB, and a file has it only where it has ids. */
 KN_API kn_view kn_model_array(const kn_model *model, const char *name);
 
 /* The responses in use: their number, and their indices among all in *index. */
 KN_API ptrdiff_t kn_model_kept(const kn_model *model, const ptrdiff_t **index);
+/* Ids of the n_samples people of training; NULL: there were none, or {strip_ids}. */
+KN_API const char *const *kn_model_ids(const kn_model *model);
+/* Names of the n_responses responses; NULL: they have none, as those of arrays and images. */
+KN_API const char *const *kn_model_response_names(const kn_model *model);
+/* Of a model of images the number of responses, and the voxel of each in *index, counted from 0, x
+ * fastest, ascending; 0 and NULL of any other. */
+KN_API ptrdiff_t kn_model_voxels(const kn_model *model, const ptrdiff_t **index);
+/* How many people of training the reference is of, and which, counted from 0, in *sample; NULL: all
+ * of them in order, or nobody can be told, as in what kn_export wrote. 0: there is no reference. */
+KN_API ptrdiff_t kn_model_reference(const kn_model *model, const ptrdiff_t **sample);
 /* Noise variance of each of the T responses, original units; NaN where left out. */
 KN_API kn_status kn_model_noise(kn_ctx *ctx, const kn_model *model, double *noise);
 
@@ -230,7 +243,11 @@ typedef struct kn_scores kn_scores;
  * those of kn_scores_ids, in this order: those without a covariate may have left, and files come
  * in the order of their responses. With {output} the maps that {write} names stream to that folder
  * and all files appear at the end, together; without it they stay in memory, as float32. The model
- * may be freed before the scores. */
+ * may be freed before the scores.
+ *
+ * {part=3/10}: the 3rd, 13th, ... of these people alone. With {output} the folder then gets files
+ * that {join=10} makes the results of, those of one call for everybody; until then whatever people
+ * are compared with each other for is NaN in the scores. {join} reads no responses. */
 KN_API kn_status kn_score(kn_ctx *ctx, const kn_model *model, kn_data *data,
                           const kn_options *options, kn_scores **scores);
 /* Mean and variance for people without responses; options of "predict", or NULL. */
@@ -251,8 +268,11 @@ KN_API const double *kn_scores_responses(const kn_scores *scores, const char *na
  * how many were written; NaN: there is none. */
 KN_API double kn_scores_number(const kn_scores *scores, const char *name);
 KN_API const char *kn_scores_json(const kn_scores *scores); /* summary.json */
-/* Responses first .. first + count - 1 of a map that is in memory: "z", "yhat", "ys2_model" or
- * "fdr". out is people x count. */
+/* A map that is in memory, "z", "yhat", "ys2_model", "fdr" or "ys2": people x T, KN_F32, a view
+ * that is valid while the scores live; data NULL: there is none. */
+KN_API kn_view kn_scores_array(const kn_scores *scores, const char *name);
+/* Responses first .. first + count - 1 of a map that is in memory: "z", "yhat", "ys2_model",
+ * "fdr" or "ys2". out is people x count. */
 KN_API kn_status kn_scores_block(kn_ctx *ctx, const kn_scores *scores, const char *name,
                                  ptrdiff_t first, ptrdiff_t count, kn_mat out);
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/comm.h"
 #include "base/ram.h"
 
 /* Address space that is taken but hardly touched: buffers of the BLAS, stacks of 8 MB. */
@@ -12,9 +13,12 @@ kn_allowance kn_allowance_of(const kn_ctx *ctx)
     bool limited = false;
     kn_allowance a = {(double)kn_memory(ctx), "{memory} allows", false};
     if (!kn_memory_given(ctx)) {
+        static const char *const FROM[2][2] = {
+            {"half of this machine's memory is", "half of this container's memory is"},
+            {"a rank's part of half of this machine's memory is",
+             "a rank's part of half of this container's memory is"}};
         kn_ram("", &limited);
-        a.from =
-            limited ? "half of this container's memory is" : "half of this machine's memory is";
+        a.from = FROM[kn_ctx_comm(ctx)->local_size > 1][limited];
     }
     double left = kn_address_space() - UNTOUCHED - UNTOUCHED_THREAD * kn_threads(ctx);
     if (left < a.bytes)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/comm.h"
 #include "base/mapped.h"
 #include "base/printable.h"
 #include "base/processors.h"
@@ -21,7 +22,12 @@ struct kn_ctx {
     kn_progress_fn progress;
     void *progress_user;
     int threads;
-    size_t memory; /* bytes; 0: half of what the machine has */
+    bool threads_given; /* else they are the machine's, or this rank's part of it */
+    size_t memory;      /* bytes; 0: half of what the machine has, or this rank's part of that */
+    size_t memory_most; /* among ranks: what each of them has; 0: nobody has asked */
+    const kn_comm *comm;
+    kn_comm_use use;
+    bool agreed; /* the last failure is known to all ranks */
     bool quiet;
     const char *part;             /* of the work, lent; NULL: the whole */
     atomic_int cancelled;         /* lock-free, so that a signal handler may set it */
@@ -30,6 +36,7 @@ struct kn_ctx {
     size_t mapped_bytes;
     kn_meter *meter;
     kn_warnings *warnings; /* lent; NULL: they are logged only */
+    kn_ctx *parent;        /* whose worker's it is; NULL: of nobody */
 };
 
 kn_ctx *kn_ctx_new(void)
@@ -41,7 +48,24 @@ kn_ctx *kn_ctx_new(void)
         return NULL;
     }
     ctx->meter = meter;
+    ctx->comm = &kn_comm_serial;
     kn_set_threads(ctx, 0);
+    return ctx;
+}
+
+kn_ctx *kn_ctx_beside(kn_ctx *parent, int threads)
+{
+    kn_ctx *ctx = calloc(1, sizeof *ctx);
+    if (!ctx)
+        return NULL;
+    ctx->parent = parent->parent ? parent->parent : parent; /* whom kn_cancel is told */
+    ctx->memory = kn_memory(parent);
+    ctx->meter = parent->meter;
+    kn_meter_take(ctx->meter, 0);
+    ctx->mapped = parent->mapped;
+    ctx->mapped_bytes = parent->mapped_bytes;
+    ctx->comm = &kn_comm_serial;
+    kn_set_threads(ctx, threads);
     return ctx;
 }
 
@@ -76,7 +100,14 @@ void kn_set_progress(kn_ctx *ctx, kn_progress_fn progress, void *user)
 
 void kn_set_threads(kn_ctx *ctx, int threads)
 {
-    ctx->threads = threads > 0 ? threads : kn_processors("");
+    int shared = ctx->comm->threads;
+    ctx->threads_given = threads > 0;
+    ctx->threads = threads > 0 ? threads : shared > 0 ? shared : kn_processors("");
+}
+
+bool kn_threads_given(const kn_ctx *ctx)
+{
+    return ctx->threads_given;
 }
 
 int kn_threads(const kn_ctx *ctx)
@@ -108,14 +139,46 @@ bool kn_memory_given(const kn_ctx *ctx)
 size_t kn_memory(const kn_ctx *ctx)
 {
     bool limited;
+    if (ctx->comm->size > 1 && ctx->memory_most > 0)
+        return ctx->memory_most;
     if (ctx->memory > 0)
         return ctx->memory;
-    return (size_t)(kn_ram("", &limited) / 2);
+    return (size_t)(kn_ram("", &limited) / 2 / ctx->comm->local_size);
+}
+
+void kn_ctx_set_memory_most(kn_ctx *ctx, size_t bytes)
+{
+    ctx->memory_most = bytes;
+}
+
+const struct kn_comm *kn_ctx_comm(const kn_ctx *ctx)
+{
+    return ctx->comm;
+}
+
+struct kn_comm_use *kn_ctx_use(kn_ctx *ctx)
+{
+    return &ctx->use;
+}
+
+void kn_ctx_set_comm(kn_ctx *ctx, const struct kn_comm *comm)
+{
+    ctx->comm = comm;
+}
+
+bool kn_ctx_agreed(const kn_ctx *ctx)
+{
+    return ctx->agreed;
+}
+
+void kn_ctx_set_agreed(kn_ctx *ctx, bool agreed)
+{
+    ctx->agreed = agreed;
 }
 
 void kn_cancel(kn_ctx *ctx)
 {
-    atomic_store(&ctx->cancelled, 1);
+    atomic_store(&(ctx->parent ? ctx->parent : ctx)->cancelled, 1);
 }
 
 void kn_cancel_clear(kn_ctx *ctx)
@@ -125,12 +188,17 @@ void kn_cancel_clear(kn_ctx *ctx)
 
 bool kn_cancelled(const kn_ctx *ctx)
 {
-    return atomic_load(&ctx->cancelled) != 0;
+    return atomic_load(&(ctx->parent ? ctx->parent : ctx)->cancelled) != 0;
+}
+
+kn_status kn_stopped(kn_ctx *ctx)
+{
+    return kn_fail(ctx, KN_ERR_CANCELLED, "stopped on request");
 }
 
 kn_status kn_check_cancel(kn_ctx *ctx)
 {
-    return kn_cancelled(ctx) ? kn_fail(ctx, KN_ERR_CANCELLED, "stopped on request") : KN_OK;
+    return kn_cancelled(ctx) ? kn_stopped(ctx) : KN_OK;
 }
 
 kn_status kn_fail(kn_ctx *ctx, kn_status status, const char *format, ...)
@@ -201,11 +269,10 @@ void kn_fail_allocation(kn_ctx *ctx, long k)
 
 bool kn_allocation_fails(kn_ctx *ctx)
 {
-    long left = atomic_load(&ctx->allocations_left);
-    if (left <= 0)
+    atomic_long *left = &(ctx->parent ? ctx->parent : ctx)->allocations_left;
+    if (atomic_load(left) <= 0)
         return false;
-    atomic_store(&ctx->allocations_left, left - 1);
-    return left == 1;
+    return atomic_fetch_sub(left, 1) == 1;
 }
 
 void kn_mapped_set(kn_ctx *ctx, const void *start, size_t bytes)

@@ -94,6 +94,8 @@ double kn_view_at(kn_view v, ptrdiff_t i, ptrdiff_t j)
 void kn_view_run(kn_view v, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j, double *out)
 {
     ptrdiff_t at = first * v.row_stride + j * v.col_stride, step = v.row_stride;
+    if (n == 0) /* a part may have nobody, and then no memory to copy from or to */
+        return;
     if (v.type == KN_F32) {
         const float *from = (const float *)v.data + at;
         for (ptrdiff_t i = 0; i < n; i++)

@@ -5,8 +5,11 @@
 
 #include "base/ctx.h"
 
-/* *out = zeroed array of n elements; NULL with KN_OK when n is 0. Free with kn_free. */
+/* *out = zeroed array of n elements; NULL with KN_OK when n is 0. Free with kn_free. Large ones are
+ * first touched by the threads that fill them. */
 kn_status kn_alloc(kn_ctx *ctx, ptrdiff_t n, size_t element, void **out);
+/* The same with anything in it, for what is written at once. */
+kn_status kn_alloc_raw(kn_ctx *ctx, ptrdiff_t n, size_t element, void **out);
 void kn_free(void *p); /* from any thread, also after the context */
 
 kn_status kn_alloc_d(kn_ctx *ctx, ptrdiff_t n, double **out);

@@ -304,30 +304,50 @@ kn_status kn_settings_check_method(kn_ctx *ctx, const kn_settings *s)
     return KN_OK;
 }
 
-uint64_t kn_settings_hash(const kn_settings *s, ptrdiff_t N)
+/* The key and the value. */
+static uint64_t hash_row(const kn_option_row *r, const kn_settings *s, uint64_t h)
 {
     static const size_t sizes[] = {
         [KN_ROW_FLAG] = sizeof(bool),       [KN_ROW_CHOICE] = sizeof(int),
         [KN_ROW_INT] = sizeof(int),         [KN_ROW_COUNT] = sizeof(int),
         [KN_ROW_UINT64] = sizeof(uint64_t), [KN_ROW_SIZE] = sizeof(double),
         [KN_ROW_NUMBER] = sizeof(double),   [KN_ROW_COUNTS] = 0};
+    const void *at = (const char *)s + r->at;
+    const char *text = sizes[r->type] ? NULL : *(const char *const *)at;
+    h = kn_hash(r->key, strlen(r->key), h);
+    if (r->type == KN_ROW_NUMBER && isnan(*(const double *)at))
+        return h; /* not given: one NaN is as good as another */
+    return sizes[r->type] ? kn_hash(at, sizes[r->type], h)
+           : text         ? kn_hash(text, strlen(text), h)
+                          : h;
+}
+
+uint64_t kn_settings_hash(const kn_settings *s, ptrdiff_t N)
+{
     uint64_t h = 0;
-    for (int i = 0; i < KN_OPTION_ROWS; i++) {
-        const kn_option_row *r = &kn_option_rows[i];
-        const void *at = (const char *)s + r->at;
-        if (!(r->kept & KN_KEPT_HASH))
-            continue;
-        h = kn_hash(r->key, strlen(r->key), h);
-        const char *text = sizes[r->type] ? NULL : *(const char *const *)at;
-        if (r->type == KN_ROW_NUMBER && isnan(*(const double *)at))
-            continue; /* not given: one NaN is as good as another */
-        h = sizes[r->type] ? kn_hash(at, sizes[r->type], h)
-            : text         ? kn_hash(text, strlen(text), h)
-                           : h;
-    }
+    for (int i = 0; i < KN_OPTION_ROWS; i++)
+        if (kn_option_rows[i].kept & KN_KEPT_HASH)
+            h = hash_row(&kn_option_rows[i], s, h);
     if (s->theta_start)
         h = kn_hash(s->theta_start, (size_t)s->n_theta_start * sizeof *s->theta_start, h);
     return s->groups ? kn_hash(s->groups, (size_t)N * sizeof *s->groups, h) : h;
+}
+
+uint64_t kn_settings_hash_results(const kn_settings *s, const char *command)
+{
+    static const char *const WITHOUT[] = {"model",   "covariates", "responses", "output",
+                                          "part",    "join",       "memory",    "scratch",
+                                          "threads", "seed",       "force"};
+    uint64_t h = 0;
+    for (int i = 0; i < KN_OPTION_ROWS; i++) {
+        const kn_option_row *r = &kn_option_rows[i];
+        bool counts = r->commands & command_of(command);
+        for (size_t k = 0; k < sizeof WITHOUT / sizeof *WITHOUT; k++)
+            counts = counts && strcmp(r->key, WITHOUT[k]) != 0;
+        if (counts)
+            h = hash_row(r, s, h);
+    }
+    return h;
 }
 
 static kn_status check_meaning(kn_ctx *ctx, const kn_options *o)

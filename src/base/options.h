@@ -98,6 +98,10 @@ uint64_t kn_settings_hash(const kn_settings *settings, ptrdiff_t N);
 kn_status kn_settings_of(kn_ctx *ctx, const kn_options *options, const char *command,
                          kn_settings *out);
 
+/* Of everything that results of `command` depend on beside its files: not of paths, nor of what
+ * threads and memory it may take. */
+uint64_t kn_settings_hash_results(const kn_settings *settings, const char *command);
+
 const char *kn_options_command(const kn_options *options);
 
 /* The options that a model remembers, one after the other: key and value of the i-th, or

@@ -8,21 +8,26 @@
 #include <unistd.h>
 
 #include "base/cgroup.h"
+#include "base/hash.h"
 
-/* Bits of the affinity mask, or 0 where it cannot be had. Its size is the kernel's secret: too
- * small a set is refused with EINVAL. */
-static int allowed(void)
+/* Bits of the affinity mask and a hash of it, or 0 where it cannot be had. Its size is the kernel's
+ * secret: too small a set is refused with EINVAL. */
+static int allowed(uint64_t *hash)
 {
     enum { MOST = 1 << 16 };
     int count = 0;
+    *hash = 0;
     for (size_t size = CPU_SETSIZE; count == 0 && size <= MOST; size *= 2) {
         cpu_set_t *set = CPU_ALLOC(size);
         if (!set)
             return 0;
-        if (sched_getaffinity(0, CPU_ALLOC_SIZE(size), set) == 0)
+        CPU_ZERO_S(CPU_ALLOC_SIZE(size), set);
+        if (sched_getaffinity(0, CPU_ALLOC_SIZE(size), set) == 0) {
             count = CPU_COUNT_S(CPU_ALLOC_SIZE(size), set);
-        else if (errno != EINVAL)
+            *hash = kn_hash(set, CPU_ALLOC_SIZE(size), 0);
+        } else if (errno != EINVAL) {
             size = MOST;
+        }
         CPU_FREE(set);
     }
     return count;
@@ -45,12 +50,31 @@ static double quota(const char *folder, int version)
     return time / period;
 }
 
-int kn_processors(const char *root)
+static int at_least_one(int n)
 {
+    return n > 1 ? n : 1;
+}
+
+int kn_processors_shared(const char *root, int same, int job)
+{
+    uint64_t hash;
     long online = sysconf(_SC_NPROCESSORS_ONLN);
-    int may = allowed(), count = online > 0 ? (int)online : 1;
+    int may = allowed(&hash), count = online > 0 ? (int)online : 1;
     if (may > 0 && may < count)
         count = may;
-    double paid = ceil(kn_cgroup_least(root, "cpu", quota));
+    count = at_least_one(count / same);
+    double paid = ceil(kn_cgroup_least(root, "cpu", quota) / job);
     return paid >= 1 && paid < count ? (int)paid : count;
+}
+
+int kn_processors(const char *root)
+{
+    return kn_processors_shared(root, 1, 1);
+}
+
+uint64_t kn_processors_hash(void)
+{
+    uint64_t hash;
+    allowed(&hash);
+    return hash;
 }

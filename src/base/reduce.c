@@ -2,12 +2,12 @@
 
 #include <assert.h>
 
+#include "base/comm.h"
 #include "base/parallel.h"
 
 kn_status kn_reduce(kn_ctx *ctx, double *x, ptrdiff_t n)
 {
-    (void)ctx, (void)x, (void)n;
-    return KN_OK;
+    return kn_comm_sum(ctx, x, n);
 }
 
 /* ---- matrices --------------------------------------------------------------------------------
@@ -92,13 +92,25 @@ void kn_sum_add_f32(kn_ctx *ctx, kn_sum *s, kn_fmat part)
     add(ctx, &(add_job){.s = s, .single = part});
 }
 
+/* A bound that was broken on one rank is broken on all. */
+kn_status kn_exact_reduce(kn_ctx *ctx, kn_exact *e)
+{
+    kn_status status;
+    double broken = atomic_load(&e->broken);
+    for (int l = 0; l < e->limbs; l++)
+        KN_TRY(kn_reduce(ctx, e->limb[l], e->n));
+    KN_TRY(kn_comm_max(ctx, &broken, 1));
+    atomic_store(&e->broken, broken > 0);
+    status = kn_exact_check(ctx, e);
+out:
+    return status;
+}
+
 kn_status kn_sum_value(kn_ctx *ctx, kn_sum *s, kn_mat out)
 {
     kn_status status;
     assert(out.rows == s->rows && out.cols == s->cols);
-    for (int l = 0; l < s->exact.limbs; l++)
-        KN_TRY(kn_reduce(ctx, s->exact.limb[l], s->exact.n));
-    KN_TRY(kn_exact_check(ctx, &s->exact));
+    KN_TRY(kn_exact_reduce(ctx, &s->exact));
     for (ptrdiff_t j = 0; j < s->cols; j++) {
         ptrdiff_t top, at = column(s, j, &top);
         kn_exact_value(&s->exact, at, s->rows - top, kn_col(out, j) + top);

@@ -1,5 +1,5 @@
 /* Sums over blocks of responses. Every one of them leaves through this door, so that a fit has the
- * same bits for any number of threads, and later of processes: kn_reduce is what they will share.
+ * same bits for any number of threads and of processes, which share them by kn_reduce.
  *
  *     matrices             kn_sum: exact, in any order              a partial product a block
  *     scalars, people      kn_slots: one slot a block, added up in the order of blocks         */
@@ -10,7 +10,7 @@
 #include "base/mat.h"
 #include "base/rehearse.h"
 
-/* x[n] = its sum over all processes: there is one, and nothing happens. */
+/* x[n] = its sum over all processes, the only one's where there is one. Collective. */
 kn_status kn_reduce(kn_ctx *ctx, double *x, ptrdiff_t n);
 
 /* A rows x cols matrix of sums; or the lower triangle of a square one, with half the memory. */
@@ -32,8 +32,12 @@ void kn_sum_add(kn_ctx *ctx, kn_sum *s, kn_mat part);
 void kn_sum_add_f32(kn_ctx *ctx, kn_sum *s, kn_fmat part);
 
 /* out = the sum (of `lower`: its lower triangle), once, after the last block. KN_ERR_NUMERIC when
- * the bound did not hold: a caller whose bound is a guess begins again with a larger one. */
+ * the bound did not hold, on all ranks when it did not on one: a caller whose bound is a guess
+ * begins again with a larger one. Collective. */
 kn_status kn_sum_value(kn_ctx *ctx, kn_sum *s, kn_mat out);
+
+/* The limbs of s become their sums over all ranks, once; KN_ERR_NUMERIC as above. Collective. */
+kn_status kn_exact_reduce(kn_ctx *ctx, kn_exact *s);
 
 /* n numbers for each of `blocks` blocks, all zero. */
 typedef struct kn_slots {
@@ -49,7 +53,8 @@ static inline double *kn_slot(const kn_slots *s, ptrdiff_t block) /* n numbers t
     return s->values + block * s->n;
 }
 
-/* out[n] = sum over blocks, in their order; once, after the last. */
+/* out[n] = sum over blocks, in their order; once, after the last. Collective: a slot is written by
+ * the rank that has the block. */
 kn_status kn_slots_sum(kn_ctx *ctx, kn_slots *s, double *out);
 
 /* Of a sum such as `like`, and of slots. */

@@ -60,28 +60,30 @@ typedef struct kn_need_shape {
     int maps, kept;  /* maps that a batch holds of each sample; of them kept, for all samples */
     const struct kn_method *method; /* of the model as well, and N, T, F, P, M, stats, value */
     bool iso;                       /* iso noise */
-    bool rotated;      /* a task kernel that turns the basis: se, or linear over a given basis */
-    bool given_basis;  /* not from the responses */
-    ptrdiff_t span;    /* columns of which the components are the principal axes; 0: given ones */
-    bool plain;        /* each response alone, all parameters free */
-    ptrdiff_t N, T, F; /* samples, responses, covariates */
-    ptrdiff_t P;       /* components; 0: auto */
-    ptrdiff_t M;       /* rank of the decomposition of R; N: dense */
-    ptrdiff_t low;     /* rank that may be enough where dense has no room; 0: none */
-    ptrdiff_t range;   /* columns of a range finder for the basis; 0: by the N x N Gram matrix */
-    ptrdiff_t groups;  /* of samples that share noise; 0: none */
-    ptrdiff_t sites;   /* of training, at most; 0: no category is a batch */
-    int stats;         /* statistics of pairs that the sample kernel needs; 0: two */
-    int task_stats;    /* that the task kernel needs; 0: two where it turns the basis, else one */
-    int folds;         /* 0: no reference */
-    bool in_parts;     /* many fits of some of the people: {folds} is not the reference's */
-    bool current;      /* rules of this version for the noise, and a slope */
-    int calibrate;     /* as the option is, in its order; 0: none */
-    double top;        /* share of the responses in the abnormality statistic */
-    int value;         /* bytes of one response as it is held: 4 or 8 */
-    double held;       /* bytes that stay with the input files, such as the text of a table */
-    double reading;    /* bytes of work while responses are read */
+    bool rotated;        /* a task kernel that turns the basis: se, or linear over a given basis */
+    bool given_basis;    /* not from the responses */
+    ptrdiff_t span;      /* columns of which the components are the principal axes; 0: given ones */
+    bool plain;          /* each response alone, all parameters free */
+    ptrdiff_t N, T, F;   /* samples, responses, covariates */
+    ptrdiff_t P;         /* components; 0: auto */
+    ptrdiff_t M;         /* rank of the decomposition of R; N: dense */
+    ptrdiff_t low;       /* rank that may be enough where dense has no room; 0: none */
+    ptrdiff_t range;     /* columns of a range finder for the basis; 0: by the N x N Gram matrix */
+    ptrdiff_t groups;    /* of samples that share noise; 0: none */
+    ptrdiff_t sites;     /* of training, at most; 0: no category is a batch */
+    int stats;           /* statistics of pairs that the sample kernel needs; 0: two */
+    int task_stats;      /* that the task kernel needs; 0: two where it turns the basis, else one */
+    int folds;           /* 0: no reference */
+    bool in_parts;       /* many fits of some of the people: {folds} is not the reference's */
+    bool current;        /* rules of this version for the noise, and a slope */
+    int calibrate;       /* as the option is, in its order; 0: none */
+    double top;          /* share of the responses in the abnormality statistic */
+    int value;           /* bytes of one response as it is held: 4 or 8 */
+    double held;         /* bytes that stay with the input files, such as the text of a table */
+    ptrdiff_t elsewhere; /* responses whose values other ranks hold */
+    double reading;      /* bytes of work while responses are read */
     int threads;
+    double memory; /* bytes that may be used: how many work side by side; 0: no end of them */
     /* of processes that share inducing values, as their options are; 0: the default */
     int inducing, widths;
     ptrdiff_t processes, points;

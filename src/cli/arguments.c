@@ -8,6 +8,13 @@
 
 #include "cli/commands.h"
 
+static bool muted;
+
+void cli_mute(void)
+{
+    muted = true;
+}
+
 int cli_usage_error(const char *command, const char *format, ...)
 {
     char what[1024]; /* the command line may be of any length */
@@ -16,8 +23,9 @@ int cli_usage_error(const char *command, const char *format, ...)
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
     kn_printable(what);
-    fprintf(stderr, "kronorm%s%s: %s (see 'kronorm %s%s--help')\n", command ? " " : "",
-            command ? command : "", what, command ? command : "", command ? " " : "");
+    if (!muted)
+        fprintf(stderr, "kronorm%s%s: %s (see 'kronorm %s%s--help')\n", command ? " " : "",
+                command ? command : "", what, command ? command : "", command ? " " : "");
     return 2;
 }
 
@@ -127,7 +135,7 @@ static int refused(const cli_command *command, kn_ctx *ctx)
     const char *text = sentence ? sentence : said;
     if (*said == '{')
         cli_usage_error(command->name, "%s", text);
-    else
+    else if (!muted)
         fprintf(stderr, "kronorm: %s\n", text);
     free(sentence);
     return 2;

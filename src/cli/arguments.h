@@ -13,6 +13,7 @@ typedef struct cli_run { /* one command line */
     kn_options *options;
     bool help, version, quiet, verbose; /* every command has these flags */
     bool json, build;                   /* info */
+    bool another;                       /* process of the same command, which does not speak */
     int n_words;
     const char *word[CLI_MAX_WORDS]; /* what is not an option */
 } cli_run;
@@ -23,6 +24,7 @@ typedef struct cli_command {
     const char *usage;       /* after "kronorm NAME" */
     const char *description; /* a paragraph or two */
     const char *example;     /* one or more lines, without the prompt */
+    bool together;           /* started n times it is one work of n processes (started.h) */
     bool model;              /* the first word is the model file */
     const char *folder;      /* or the folder of this key; NULL: it is not */
     const char *needs;       /* keys that must be given, in this order: "covariates output" */
@@ -53,6 +55,9 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_run *run);
 
 int cli_usage_error(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* prints, returns 2 */
+
+/* Errors of usage are said by another process of the same command. */
+void cli_mute(void);
 
 /* A sentence of the library with {key=value} as --key value; free with free, NULL without memory.
  */

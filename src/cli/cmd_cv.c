@@ -1,10 +1,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/comm.h"
 #include "cli/commands.h"
 #include "cli/session.h"
-#include "cli/started.h"
 #include "cli/told.h"
+#include "work/spread.h"
 
 static void report(const kn_cv_info *i, const kn_options *options)
 {
@@ -36,20 +37,29 @@ static void report(const kn_cv_info *i, const kn_options *options)
     cli_print_page(NULL, output);
 }
 
+typedef struct cv_job {
+    cli_run *run;
+    kn_data *data;
+    kn_cv_info info;
+} cv_job;
+
+static kn_status read_and_validate(void *self)
+{
+    cv_job *b = self;
+    kn_status status = kn_data_read(b->run->ctx, b->run->options, &b->data);
+    return status == KN_OK ? kn_cv(b->run->ctx, b->data, b->run->options, &b->info) : status;
+}
+
 static int cv(cli_run *run)
 {
-    kn_data *data = NULL;
-    kn_cv_info info = {.size = sizeof info};
-    int many = cli_started_once();
-    if (many >= 0)
-        return many;
-    kn_status status = kn_data_read(run->ctx, run->options, &data);
-    if (status == KN_OK)
-        status = kn_cv(run->ctx, data, run->options, &info);
+    cv_job b = {.run = run, .info = {.size = sizeof b.info}};
+    bool spreads = kn_fit_spreads(run->ctx, run->options) && !kn_options_get(run->options, "split");
+    kn_status status = spreads ? kn_agree(run->ctx, read_and_validate(&b))
+                               : kn_alone(run->ctx, "cv", read_and_validate, &b);
     int code = session_end(run, status);
-    if (status == KN_OK && !run->quiet)
-        report(&info, run->options);
-    kn_data_free(data);
+    if (status == KN_OK && !run->quiet && !run->another)
+        report(&b.info, run->options);
+    kn_data_free(b.data);
     return code;
 }
 
@@ -60,11 +70,15 @@ const cli_command cmd_cv = {
     .description =
         "Scores everybody by a model that has not seen them: parts of the people in turn, or with\n"
         "--leave the people of one level, such as a site, each by a fit of all others. Options of\n"
-        "fit hold for each of those fits.",
+        "fit hold for each of those fits. Processes of mpirun or srun share the work "
+        "(docs/scale.md).",
     .example =
         "kronorm cv -c participants.tsv -y images.txt -m mask.nii.gz -o held_out\n"
         "kronorm cv -c thickness.csv -y thickness.csv --use age,sex,site --leave site -o by_site\n"
+        "mpirun -n 8 --bind-to none kronorm cv -c participants.tsv -y "
+        "images.txt -m mask.nii.gz -o held_out\n"
         "kronorm cv -c participants.tsv --split test=.2,stratify=site -o lists",
+    .together = true,
     .needs = "covariates output",
     .check = kn_options_check,
     .run = cv,

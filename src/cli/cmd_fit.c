@@ -1,10 +1,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "cli/commands.h"
 #include "cli/session.h"
-#include "cli/started.h"
 #include "cli/told.h"
+#include "work/spread.h"
 
 /* The lines of the model in words that say how z are made, and what people are compared with. */
 static void report_norms(kn_ctx *ctx, const kn_model *m)
@@ -49,21 +50,30 @@ static void report(kn_ctx *ctx, const kn_model *m, const char *output)
 #undef NUMBER
 }
 
+typedef struct fit_job {
+    cli_run *run;
+    kn_data *data;
+    kn_model *model;
+} fit_job;
+
+static kn_status read_and_fit(void *self)
+{
+    fit_job *b = self;
+    kn_status status = kn_data_read(b->run->ctx, b->run->options, &b->data);
+    return status == KN_OK ? kn_fit(b->run->ctx, b->data, b->run->options, &b->model) : status;
+}
+
 static int fit(cli_run *run)
 {
-    kn_data *data = NULL;
-    kn_model *model = NULL;
-    int many = cli_started_once();
-    if (many >= 0)
-        return many;
-    kn_status status = kn_data_read(run->ctx, run->options, &data);
-    if (status == KN_OK)
-        status = kn_fit(run->ctx, data, run->options, &model);
+    fit_job b = {.run = run};
+    kn_status status = kn_fit_spreads(run->ctx, run->options)
+                           ? kn_agree(run->ctx, read_and_fit(&b))
+                           : kn_alone(run->ctx, "fit", read_and_fit, &b);
     int code = session_end(run, status);
-    if (status == KN_OK && !run->quiet)
-        report(run->ctx, model, kn_options_get(run->options, "output"));
-    kn_model_free(model);
-    kn_data_free(data);
+    if (status == KN_OK && !run->quiet && !run->another)
+        report(run->ctx, b.model, kn_options_get(run->options, "output"));
+    kn_model_free(b.model);
+    kn_data_free(b.data);
     return code;
 }
 
@@ -74,12 +84,17 @@ const cli_command cmd_fit = {
     .description =
         "Fits a normative model to a healthy cohort. Rows of both files are matched by id. The "
         "model\n"
-        "file holds covariates and ids of the training sample: it is personal data.",
+        "file holds covariates and ids of the training sample: it is personal data.\n"
+        "Started by mpirun or srun, the processes make one fit, the same model (make mpi; "
+        "docs/scale.md).",
     .example =
         "kronorm fit -c participants.tsv --use age,sex,site -y images.txt -m mask.nii.gz -o "
         "model.safetensors\n"
         "kronorm fit -c thickness.csv -y thickness.csv --use age,sex --targets '*_thickness' -o "
-        "model.safetensors",
+        "model.safetensors\n"
+        "mpirun -n 8 --bind-to none kronorm fit -c participants.tsv -y "
+        "images.txt -m mask.nii.gz -o model.safetensors",
+    .together = true,
     .needs = "covariates responses output",
     .check = kn_options_check,
     .run = fit,

@@ -4,22 +4,15 @@
 #include "cli/inputs.h"
 #include "cli/session.h"
 
+static void report(const kn_scores *s, const kn_options *options)
+{
+    printf("%s: %td samples, %.0f files\n", kn_options_get(options, "output"),
+           kn_scores_n_people(s), kn_scores_number(s, "files"));
+}
+
 static int predict(cli_run *run)
 {
-    kn_model *model = NULL;
-    kn_data *data = NULL;
-    kn_scores *scores = NULL;
-    kn_status status = cli_open(run, &model, &data);
-    if (status == KN_OK)
-        status = kn_predict(run->ctx, model, data, run->options, &scores);
-    int code = session_end(run, status);
-    if (status == KN_OK && !run->quiet)
-        printf("%s: %td samples, %.0f files\n", kn_options_get(run->options, "output"),
-               kn_scores_n_people(scores), kn_scores_number(scores, "files"));
-    kn_scores_free(scores);
-    kn_data_free(data);
-    kn_model_free(model);
-    return code;
+    return cli_score(run, kn_predict, report);
 }
 
 const cli_command cmd_predict = {
@@ -29,9 +22,11 @@ const cli_command cmd_predict = {
     .description =
         "What is normal for these covariates: the mean of every response and the variance of the\n"
         "mean (ys2_model); ys2_noise, the variance of people around it, is one map\n"
-        "for all, of average covariates where noise varies with them (info says so).",
+        "for all, of average covariates where noise varies with them (info says so). Processes of\n"
+        "mpirun or srun share the people (docs/scale.md).",
     .example = "kronorm predict model.safetensors -c new_participants.tsv -o predicted",
     .model = true,
+    .together = true,
     .needs = "covariates output",
     .check = kn_options_check,
     .run = predict,

@@ -83,19 +83,7 @@ static void report(const kn_scores *s, const kn_options *options)
 
 static int score(cli_run *run)
 {
-    kn_model *model = NULL;
-    kn_data *data = NULL;
-    kn_scores *scores = NULL;
-    kn_status status = cli_open(run, &model, &data);
-    if (status == KN_OK)
-        status = kn_score(run->ctx, model, data, run->options, &scores);
-    int code = session_end(run, status);
-    if (status == KN_OK && !run->quiet)
-        report(scores, run->options);
-    kn_scores_free(scores);
-    kn_data_free(data);
-    kn_model_free(model);
-    return code;
+    return cli_score(run, kn_score, report);
 }
 
 const cli_command cmd_score = {
@@ -104,11 +92,17 @@ const cli_command cmd_score = {
     .usage = "MODEL -c FILE -y FILE -o DIR [options]",
     .description =
         "Reads each sample against the model: z maps in the space of the training responses, how\n"
-        "abnormal each map is as a whole, and how well the model predicts.",
+        "abnormal each map is as a whole, and how well the model predicts. For a job array: the "
+        "same\n"
+        "line with --part 1/N to N/N, in any order and on any machine, then once with --join N.\n"
+        "Processes of mpirun or srun share the people (docs/scale.md).",
     .example =
         "kronorm score model.safetensors -c test_participants.tsv -y test_images.txt --label "
-        "group=patient -o scored",
+        "group=patient -o scored\n"
+        "mpirun -n 8 --bind-to none kronorm score model.safetensors -c test_participants.tsv -y "
+        "test_images.txt -o scored",
     .model = true,
+    .together = true,
     .needs = "covariates output responses",
     .check = kn_options_check,
     .run = score,

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/pages.h"
 #include "cli/session.h"
+#include "cli/started.h"
 
 #define ROW(name) &cmd_##name,
 static const cli_command *const COMMANDS[] = {CLI_COMMANDS(ROW)};
@@ -31,12 +32,15 @@ static void help(FILE *to)
 static void use_the_right_core(char **argv)
 {
     const char *better = kn_build_better_core();
-    if (!better || getenv("OPENBLAS_CORETYPE") || getenv("KRONORM_RESTARTED"))
+    bool again = getenv("KRONORM_RESTARTED");
+    unsetenv("KRONORM_RESTARTED"); /* what this process starts begins anew */
+    if (!better || getenv("OPENBLAS_CORETYPE") || again)
         return;
     setenv("OPENBLAS_CORETYPE", better, 1);
     setenv("KRONORM_RESTARTED", "1", 1);
     execv("/proc/self/exe", argv);
     unsetenv("OPENBLAS_CORETYPE"); /* it could not: slower, but right */
+    unsetenv("KRONORM_RESTARTED");
 }
 
 static const cli_command *find(const char *name)
@@ -47,11 +51,25 @@ static const cli_command *find(const char *name)
     return NULL;
 }
 
+static int work(const cli_command *command, cli_run *run)
+{
+    kn_set_threads(run->ctx, atoi(kn_options_get(run->options, "threads")));
+    int code = command->together ? cli_come_together(run, command->name) : -1;
+    if (code < 0) {
+        session_begin(run, command->name);
+        code = command->run(run);
+    }
+    cli_part(run);
+    return code;
+}
+
 /* A command as far as its pages, its version or its end. */
 static int run_command(const cli_command *command, int argc, char **argv)
 {
-    cli_run run = {.ctx = kn_ctx_new()};
+    cli_run run = {.ctx = kn_ctx_new(), .another = command->together && cli_is_another()};
     int code;
+    if (run.another)
+        cli_mute();
     if (argc == 1 && (strcmp(argv[0], "--man") == 0 || strcmp(argv[0], "--completion") == 0)) {
         strcmp(argv[0], "--man") == 0 ? cli_man(command) : cli_completion(command);
         code = 0;
@@ -60,15 +78,14 @@ static int run_command(const cli_command *command, int argc, char **argv)
         code = 1;
     } else {
         code = cli_parse(command, argc, argv, &run);
-        if (code == 0 && run.help) {
+        if (code != 0 || (run.another && (run.help || run.version)))
+            ;
+        else if (run.help)
             cli_help(command);
-        } else if (code == 0 && run.version) {
+        else if (run.version)
             printf("kronorm %s\n", kn_version());
-        } else if (code == 0) {
-            kn_set_threads(run.ctx, atoi(kn_options_get(run.options, "threads")));
-            session_begin(&run, command->name);
-            code = command->run(&run);
-        }
+        else
+            code = work(command, &run);
     }
     kn_options_free(run.options);
     kn_ctx_free(run.ctx);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/comm.h"
 
 enum { BAR = 24, EXIT_SIGNAL = 130 };
 
@@ -109,8 +110,9 @@ void session_begin(cli_run *run, const char *command)
     session.terminal = isatty(STDERR_FILENO);
     session.stage[0] = '\0';
     session.last_shown = kn_clock();
-    kn_set_log(run->ctx, on_log, NULL);
-    if (!run->quiet)
+    if (!run->another)
+        kn_set_log(run->ctx, on_log, NULL);
+    if (!run->quiet && !run->another)
         kn_set_progress(run->ctx, on_progress, NULL);
     struct sigaction act = {.sa_handler = on_signal};
     sigaction(SIGINT, &act, NULL);
@@ -119,19 +121,27 @@ void session_begin(cli_run *run, const char *command)
     signal(SIGXFSZ, SIG_IGN); /* a file too large for its limit is an error like a full disk */
 }
 
-int session_end(cli_run *run, kn_status status)
+static int exit_code(kn_status status)
 {
-    close_line();
-    if (status != KN_OK) {
-        char *sentence = cli_spelled(kn_message(run->ctx));
-        fprintf(stderr, "kronorm: %s\n", sentence ? sentence : kn_message(run->ctx));
-        free(sentence);
-    }
-    session.ctx = NULL;
     switch (status) {
     case KN_OK: return 0;
     case KN_ERR_ARGUMENT: return 2; /* the options, not the data */
     case KN_ERR_CANCELLED: return EXIT_SIGNAL;
     default: return 1;
     }
+}
+
+int session_end(cli_run *run, kn_status status)
+{
+    bool unknown = status != KN_OK && !kn_agreed(run->ctx); /* to the other ranks */
+    close_line();
+    if (unknown || (status != KN_OK && !run->another)) {
+        char *sentence = cli_spelled(kn_message(run->ctx));
+        fprintf(stderr, "kronorm: %s\n", sentence ? sentence : kn_message(run->ctx));
+        free(sentence);
+    }
+    session.ctx = NULL;
+    if (unknown)
+        kn_comm_stop(run->ctx, exit_code(status));
+    return exit_code(status);
 }

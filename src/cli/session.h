@@ -8,7 +8,8 @@
  * and then elsewhere, nothing under --quiet. */
 void session_begin(cli_run *run, const char *command);
 
-/* Clears the progress line; prints the error, if any; returns the exit code. */
+/* Clears the progress line; prints the error, if any; returns the exit code. Of several ranks the
+ * first prints it; or the one that could not tell the others, and ends them all. */
 int session_end(cli_run *run, kn_status status);
 
 #endif

@@ -3,6 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/comm_load.h"
 
 /* Of Open MPI, of MPICH and its kin, of Slurm's steps (SLURM_NTASKS is the allocation's). */
 static const struct {
@@ -10,6 +14,13 @@ static const struct {
 } LAUNCHERS[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                  {"PMI_SIZE", "PMI_RANK"},
                  {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+
+enum { UNREADY = 2 }; /* exit code: nothing was read yet */
+
+static struct {
+    kn_comm comm;
+    bool begun;
+} together;
 
 static long number(const char *variable)
 {
@@ -19,22 +30,158 @@ static long number(const char *variable)
     return text && end != text && !*end ? n : 0;
 }
 
-int cli_started_once(void)
+/* How often this was started, and which of them this is; 1 and 0 where nothing says so. */
+static long times_started(long *rank)
 {
-    const char *comm = getenv("KRONORM_COMM");
-    if (comm && strcmp(comm, "none") == 0)
-        return -1;
+    *rank = 0;
     for (size_t i = 0; i < sizeof LAUNCHERS / sizeof *LAUNCHERS; i++) {
         long times = number(LAUNCHERS[i].size);
-        if (times <= 1)
-            continue;
-        if (number(LAUNCHERS[i].rank) == 0)
-            fprintf(
-                stderr,
-                "kronorm: started %ld times by mpirun or srun, but this build has no MPI: start "
-                "it once, with --threads\n",
-                times);
-        return 2;
+        if (times > 1) {
+            *rank = number(LAUNCHERS[i].rank);
+            return times;
+        }
+    }
+    return 1;
+}
+
+/* NULL, "none", or a plugin. */
+static const char *asked(void)
+{
+    return getenv("KRONORM_COMM");
+}
+
+static bool as_so_many(void)
+{
+    return asked() && strcmp(asked(), "none") == 0;
+}
+
+bool cli_is_another(void)
+{
+    long rank;
+    return !as_so_many() && times_started(&rank) > 1 && rank > 0;
+}
+
+static void say(const char *text)
+{
+    char *spelled = cli_spelled(text);
+    fprintf(stderr, "kronorm: %s\n", spelled ? spelled : text);
+    free(spelled);
+}
+
+static void nap(long milliseconds)
+{
+    nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000}, NULL);
+}
+
+/* Open MPI ends a job of which one process has ended badly, and so does Slurm where srun -K or the
+ * site's KillOnBadExit says so. MPICH does not, and the others would wait for this one to begin
+ * with them: it hears of it by the descriptor that it gave us. */
+static void tell_launcher(int code)
+{
+    enum { HEARD = 300 }; /* milliseconds until it has passed our sentence on */
+    long fd = number("PMI_FD");
+    if (fd > 2 && times_started(&(long){0}) > 1) {
+        nap(HEARD);
+        dprintf((int)fd, "cmd=abort exitcode=%d\n", code);
+    }
+}
+
+/* Before the ranks can talk to each other. The first says it and ends, and the launcher ends the
+ * others, who then have not said it too; one who is still there after a while had it alone. Slurm
+ * may leave them all: then the first of a node speaks for it, whose files are the others' too. */
+static int not_ready(const char *sentence)
+{
+    enum { WHILE = 2000 };
+    long rank, times = times_started(&rank);
+    if (times > 1 && rank > 0 && number("SLURM_LOCALID") > 0) {
+        nap(WHILE);
+    } else if (times > 1 && rank > 0) {
+        char node[256] = "unknown", whose[4096 + 1024];
+        gethostname(node, sizeof node - 1);
+        snprintf(whose, sizeof whose, "rank %ld (node %s): %s", rank, node, sentence);
+        nap(WHILE);
+        say(whose);
+    } else {
+        say(sentence);
+    }
+    tell_launcher(UNREADY);
+    return UNREADY;
+}
+
+/* -1: loaded; else the exit code. */
+static int load(kn_ctx *ctx, long times)
+{
+    enum { PATH = 4096 };
+    char path[PATH], sentence[PATH + 256];
+    kn_status status = kn_comm_find(ctx, asked(), path, sizeof path);
+    if (status != KN_OK && !asked()) {
+        snprintf(sentence, sizeof sentence,
+                 "started %ld times by mpirun or srun, but this build has no MPI: start it once, "
+                 "with {threads}, or set KRONORM_COMM=none where each has an output of its own",
+                 times);
+        return not_ready(sentence);
+    }
+    if (status == KN_OK)
+        status = kn_comm_load(ctx, path, &together.comm);
+    if (status != KN_OK)
+        return not_ready(kn_message(ctx));
+    together.begun = true;
+    if (times > 1 && together.comm.size != times) {
+        together.comm.end(&together.comm);
+        together.begun = false;
+        snprintf(
+            sentence, sizeof sentence,
+            "started %ld times by mpirun or srun, but %s sees %d: it was made with another MPI "
+            "than theirs (make mpi MPICC=...)",
+            times, path, together.comm.size);
+        return not_ready(sentence);
     }
     return -1;
+}
+
+/* Numbers come out the same on all ranks only where these do. The BLAS names its core too: the core
+ * first, which has a remedy. */
+static kn_status compare(kn_ctx *ctx, const char *command)
+{
+    char threads[16];
+    kn_status status = kn_same(ctx, "kronorm", kn_version(), "start the same one everywhere");
+    if (status == KN_OK)
+        status = kn_same(ctx, "command", command, "start the same one everywhere");
+    if (status == KN_OK)
+        status = kn_same(ctx, "core", kn_build_core(), "set OPENBLAS_CORETYPE to one of them");
+    if (status == KN_OK)
+        status = kn_same(ctx, "BLAS", kn_build_blas(), "give all of them the same");
+    snprintf(threads, sizeof threads, "%d", kn_threads(ctx));
+    if (status == KN_OK)
+        status = kn_same(ctx, "threads", threads, "give all of them the same {threads}");
+    return status;
+}
+
+int cli_come_together(cli_run *run, const char *command)
+{
+    long rank, times = times_started(&rank);
+    if (as_so_many() || (times <= 1 && !asked()))
+        return -1;
+    int code = load(run->ctx, times);
+    if (code >= 0)
+        return code;
+    run->another = together.comm.rank > 0;
+    kn_status status = kn_comm_join(run->ctx, &together.comm);
+    if (status == KN_OK)
+        status = compare(run->ctx, command);
+    if (status == KN_OK)
+        return -1;
+    if (!run->another || !kn_agreed(run->ctx))
+        say(kn_message(run->ctx));
+    if (!kn_agreed(run->ctx))
+        kn_comm_stop(run->ctx, UNREADY);
+    return UNREADY;
+}
+
+void cli_part(cli_run *run)
+{
+    (void)run;
+    if (together.begun)
+        together.comm.end(&together.comm);
+    together.begun = false;
 }

@@ -160,16 +160,67 @@ kn_status kn_pairs_subset(kn_ctx *ctx, const kn_pairs *pairs, const ptrdiff_t *i
     return kn_pairs_cross(ctx, pairs, index, n, index, n, out);
 }
 
+kn_status kn_pairs_some(kn_ctx *ctx, const kn_pairs *all, const ptrdiff_t *index, kn_mat X,
+                        const kn_stats *stats, kn_pairs *out)
+{
+    kn_status status = KN_OK;
+    *out = (kn_pairs){.n = stats->n, .symmetric = true};
+    for (int k = 0; k < stats->n; k++) {
+        KN_TRY(kn_mat_new(ctx, X.rows, X.rows, &out->stat[k]));
+        if (stats->at[k].kind == KN_STAT_D2)
+            pick(all->stat[k], index, index, true, out->stat[k]);
+        else
+            fill(ctx, &stats->at[k], X, X, true, out->stat[k]);
+    }
+out:
+    if (status != KN_OK)
+        kn_pairs_clear(out);
+    return status;
+}
+
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
+static double middle_of_three(double a, double b, double c)
+{
+    return a < b ? fmin(b, fmax(a, c)) : fmin(a, fmax(b, c));
+}
+
+/* The number that has place k among v in ascending order, which are rearranged. Hoare 1961: some 3
+ * n comparisons where a sort has n log2 n; partitions that go badly are sorted. */
+static double kth(double *v, ptrdiff_t n, ptrdiff_t k)
+{
+    ptrdiff_t low = 0, high = n - 1;
+    for (int patience = 64; low < high && patience > 0; patience--) {
+        double pivot = middle_of_three(v[low], v[low + (high - low) / 2], v[high]);
+        ptrdiff_t i = low, j = high;
+        while (i <= j) { /* v[low .. i-1] <= pivot <= v[j+1 .. high]; equal ones split evenly */
+            while (v[i] < pivot)
+                i++;
+            while (v[j] > pivot)
+                j--;
+            if (i <= j) {
+                double t = v[i];
+                v[i++] = v[j];
+                v[j--] = t;
+            }
+        }
+        if (k > j && k < i)
+            return v[k];
+        low = k >= i ? i : low;
+        high = k <= j ? j : high;
+    }
+    if (low < high)
+        qsort(v + low, (size_t)(high - low + 1), sizeof *v, ascending);
+    return v[k];
+}
+
 static double median_root(double *v, ptrdiff_t n)
 {
-    qsort(v, (size_t)n, sizeof *v, ascending);
-    return n > 0 ? sqrt(v[n / 2]) : 0;
+    return n > 0 ? sqrt(kth(v, n, n / 2)) : 0;
 }
 
 /* Distances from every step-th row, of which there are at most ENOUGH: to one another, and to the

@@ -34,6 +34,10 @@ void kn_pairs_clear(kn_pairs *pairs);
 /* The pairs among a subset of the samples, copied. */
 kn_status kn_pairs_subset(kn_ctx *ctx, const kn_pairs *pairs, const ptrdiff_t *index, ptrdiff_t n,
                           kn_pairs *out);
+/* The same bits as kn_pairs_within of X, the rows `index` of the samples: distances, N^2 F flops,
+ * are those of all samples; products, which a BLAS makes faster than they are picked, are made. */
+kn_status kn_pairs_some(kn_ctx *ctx, const kn_pairs *all, const ptrdiff_t *index, kn_mat X,
+                        const kn_stats *stats, kn_pairs *out);
 /* The cross pairs between two subsets of the samples, copied. */
 kn_status kn_pairs_cross(kn_ctx *ctx, const kn_pairs *pairs, const ptrdiff_t *rows, ptrdiff_t n,
                          const ptrdiff_t *cols, ptrdiff_t m, kn_pairs *out);

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "data/response_ranks.h"
+
 static kn_status refuse(kn_ctx *ctx, const kn_data *d, ptrdiff_t row)
 {
     static const char what[] = "holds no finite value, expected a number somewhere (leave it out, "
@@ -19,14 +21,20 @@ static kn_status refuse(kn_ctx *ctx, const kn_data *d, ptrdiff_t row)
 kn_status kn_blank_refuse(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
                           const kn_people *p)
 {
-    for (ptrdiff_t i = 0; i < p->n; i++) {
-        ptrdiff_t j = 0;
-        while (j < p->Y.cols && !isfinite(kn_view_at(p->Y, i, j)))
-            j++;
-        if (j == p->Y.cols)
-            return refuse(ctx, d, r->row[i]);
-    }
-    return KN_OK;
+    kn_status status;
+    kn_range own = kn_responses_own(ctx, p->Y.cols);
+    void *memory = NULL;
+    KN_TRY(kn_alloc(ctx, p->n, sizeof(bool), &memory));
+    bool *finite = memory;
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        for (ptrdiff_t j = own.first; j < own.last && !finite[i]; j++)
+            finite[i] = isfinite(kn_view_at(p->Y, i, j));
+    KN_TRY(kn_any_rank(ctx, finite, p->n));
+    for (ptrdiff_t i = 0; i < p->n && status == KN_OK; i++)
+        status = finite[i] ? KN_OK : refuse(ctx, d, r->row[i]);
+out:
+    kn_free(memory);
+    return status;
 }
 
 kn_status kn_blank_image_refuse(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r)

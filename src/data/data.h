@@ -47,7 +47,7 @@ struct kn_data {
     kn_warnings warnings; /* given while it was made */
     /* Some of the people of other data (held.h): the values are there, and all but the match, who
      * is left and the warnings is lent. NULL: data of their own. */
-    struct kn_held *held;
+    struct kn_held_data *held;
     /* Who learns from files learns from these responses of them, whatever the mask and {targets};
      * lent. NULL: those that the data have. */
     const kn_space *space;

@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 
 #include "base/allowance.h"
+#include "base/comm.h"
 #include "data/columns.h"
 #include "data/data.h"
+#include "data/table_ranks.h"
 #include "io/path.h"
 
 static bool same_file(const char *a, const char *b)
@@ -21,7 +23,8 @@ static ptrdiff_t decompressing(const kn_ctx *ctx)
     return share < KN_IMAGE_MEMORY ? (ptrdiff_t)share : KN_IMAGE_MEMORY;
 }
 
-static kn_status open_responses(kn_ctx *ctx, kn_data *d)
+/* some: not all of a list will be read, and its headers are not read before. */
+static kn_status open_responses(kn_ctx *ctx, bool some, kn_data *d)
 {
     const char *path = d->responses_path;
     if (kn_table_is_name(path)) {
@@ -29,12 +32,13 @@ static kn_status open_responses(kn_ctx *ctx, kn_data *d)
             d->responses = d->covariates;
             return KN_OK;
         }
-        return kn_table_read(ctx, path, &d->responses);
+        return kn_table_read_together(ctx, path, &d->responses);
     }
     if (kn_path_ends(path, ".npy"))
         return kn_npy_open(ctx, path, &d->array);
     if (kn_images_is_name(path))
-        return kn_images_open(ctx, path, decompressing(ctx), &d->images);
+        return (some ? kn_images_open_later : kn_images_open)(ctx, path, decompressing(ctx),
+                                                              &d->images);
     return kn_fail(
         ctx, KN_ERR_FORMAT,
         "%s: unknown kind of responses, expected .nii, .nii.gz, .hdr, .mgh, .mgz, .gii, .txt "
@@ -67,7 +71,8 @@ static kn_status copy(kn_ctx *ctx, const char *text, char **out)
     return text ? kn_text_copy(ctx, text, strlen(text), out) : KN_OK;
 }
 
-static kn_status read_data(kn_ctx *ctx, const kn_settings *s, kn_data **out)
+/* shared: ranks have people of their own, and read headers of these. */
+static kn_status read_data(kn_ctx *ctx, const kn_settings *s, bool shared, kn_data **out)
 {
     kn_status status;
     kn_data *d = NULL;
@@ -78,10 +83,10 @@ static kn_status read_data(kn_ctx *ctx, const kn_settings *s, kn_data **out)
     KN_TRY(copy(ctx, s->covariates, &d->covariates_path));
     KN_TRY(copy(ctx, s->responses, &d->responses_path));
     KN_TRY(copy(ctx, s->mask, &d->mask));
-    KN_TRY(kn_table_read(ctx, d->covariates_path, &d->covariates));
+    KN_TRY(kn_table_read_together(ctx, d->covariates_path, &d->covariates));
     d->n = kn_table_rows(d->covariates);
     if (d->responses_path)
-        KN_TRY(open_responses(ctx, d));
+        KN_TRY(open_responses(ctx, s->part || s->join > 0 || shared, d));
     KN_TRY(check_kind(ctx, s, d));
     bool tables = d->responses && d->responses != d->covariates;
     KN_TRY(check_person(ctx, s, d->covariates));
@@ -111,7 +116,8 @@ kn_status kn_data_read(kn_ctx *ctx, const kn_options *options, kn_data **out)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{covariates} is needed");
     kn_warnings said = {0}, *kept = kn_keep_warnings(ctx, &said);
     kn_resources before = kn_settings_resources(ctx, &s);
-    status = read_data(ctx, &s, out);
+    bool shared = kn_ctx_comm(ctx)->size > 1 && strcmp(kn_options_command(options), "score") == 0;
+    status = read_data(ctx, &s, shared, out);
     kn_resources_put(ctx, before);
     kn_keep_warnings(ctx, kept);
     if (status == KN_OK)

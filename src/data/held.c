@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "base/mapped.h"
 #include "base/parallel.h"
+#include "data/response_ranks.h"
 
-struct kn_held {
+struct kn_held_data {
     kn_data *data;    /* lent */
     kn_people people; /* everybody, with the values; X is let go of */
     ptrdiff_t *row;   /* n: of the responses, ascending */
@@ -15,7 +17,7 @@ struct kn_held {
     double beside;    /* bytes that the caller holds */
 };
 
-void kn_held_free(kn_held *h)
+void kn_held_free(kn_held_data *h)
 {
     if (!h)
         return;
@@ -25,7 +27,7 @@ void kn_held_free(kn_held *h)
     kn_free(h);
 }
 
-const kn_people *kn_held_people(const kn_held *h)
+const kn_people *kn_held_people(const kn_held_data *h)
 {
     return &h->people;
 }
@@ -39,6 +41,15 @@ double kn_beside_bytes(const kn_beside *b, ptrdiff_t n, ptrdiff_t T)
 static double bytes_of(kn_view Y)
 {
     return (double)Y.rows * (double)Y.cols * (Y.type == KN_F32 ? sizeof(float) : sizeof(double));
+}
+
+/* The columns that are here, numbered from 0, as they lie. */
+static kn_view columns_here(const kn_people *p)
+{
+    kn_view Y = p->Y;
+    Y.data = p->scratch.data ? p->scratch.data : p->values;
+    Y.cols = p->own.last - p->own.first;
+    return Y;
 }
 
 /* ---- holding -----------------------------------------------------------------------------------
@@ -90,10 +101,10 @@ static kn_status response_rows(kn_ctx *ctx, const kn_data *d, ptrdiff_t **out)
 }
 
 kn_status kn_data_hold(kn_ctx *ctx, kn_data *data, const kn_settings *s, const kn_room *room,
-                       kn_held **out)
+                       kn_held_data **out)
 {
     kn_status status;
-    kn_held *h = NULL;
+    kn_held_data *h = NULL;
     ptrdiff_t *row = NULL;
     void *memory;
     *out = NULL;
@@ -217,7 +228,7 @@ out:
     return status;
 }
 
-kn_status kn_data_some(kn_ctx *ctx, kn_held *h, const bool *use, kn_data **out)
+kn_status kn_data_some(kn_ctx *ctx, kn_held_data *h, const bool *use, kn_data **out)
 {
     kn_status status;
     kn_data *d = NULL;
@@ -317,22 +328,18 @@ static kn_status find_leaders(kn_ctx *ctx, ptrdiff_t n, const ptrdiff_t *source,
 }
 
 /* Those of `first` to the front, then the others; both in the order of the file. */
-static kn_status rearrange(kn_ctx *ctx, kn_held *h, const bool *first)
+static kn_status rearrange(kn_ctx *ctx, kn_held_data *h, const bool *first)
 {
     kn_status status;
     ptrdiff_t n = h->people.n, k = 0, *source = NULL, *leader = NULL;
-    kn_view Y = h->people.Y;
+    kn_view Y = columns_here(&h->people);
     KN_TRY(kn_alloc_i(ctx, n, &source));
     KN_TRY(kn_alloc_i(ctx, n, &leader));
     for (int pass = 0; pass < 2; pass++)
         for (ptrdiff_t i = 0; i < n; i++)
             if (first[i] == (pass == 0))
                 source[k++] = h->at[i];
-    moves m = {.ctx = ctx,
-               .Y = Y,
-               .data = h->people.scratch.data ? h->people.scratch.data : h->people.values,
-               .source = source,
-               .leader = leader};
+    moves m = {.ctx = ctx, .Y = Y, .data = (char *)Y.data, .source = source, .leader = leader};
     KN_TRY(find_leaders(ctx, n, source, leader, &m.n_leaders));
     kn_parallel(ctx, Y.cols, PIECE, move_columns, &m);
     k = 0;
@@ -347,7 +354,7 @@ out:
 }
 
 /* *start: where the rows lie one after the other, after moving them if need be. */
-static kn_status gather(kn_ctx *ctx, kn_held *h, const kn_response_rows *r, ptrdiff_t *start)
+static kn_status gather(kn_ctx *ctx, kn_held_data *h, const kn_response_rows *r, ptrdiff_t *start)
 {
     kn_status status;
     void *memory = NULL;
@@ -371,13 +378,15 @@ out:
 }
 
 /* Is there room for what follows, beside all values? */
-static kn_status ask(kn_ctx *ctx, const kn_room *room, const kn_held *h, ptrdiff_t n, ptrdiff_t F)
+static kn_status ask(kn_ctx *ctx, const kn_room *room, const kn_held_data *h, ptrdiff_t n,
+                     ptrdiff_t F)
 {
-    kn_view Y = h->people.Y;
+    kn_view Y = columns_here(&h->people);
     bool in_file, held = !h->people.scratch.data;
     kn_response_shape s = {.n = n,
-                           .T = Y.cols,
+                           .T = h->people.Y.cols,
                            .F = F,
+                           .elsewhere = h->people.Y.cols - Y.cols,
                            .value = Y.type == KN_F32 ? 4 : 8,
                            .held = h->beside,
                            .there = h->beside};
@@ -394,11 +403,32 @@ static kn_status ask(kn_ctx *ctx, const kn_room *room, const kn_held *h, ptrdiff
     return status;
 }
 
+/* Whole rows of the people dealt to this rank; the columns that it holds stay. */
+static kn_status read_by_people(kn_ctx *ctx, const kn_room *room, const kn_held_data *h, kn_view Y,
+                                kn_people *p)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    kn_range rows = kn_people_dealt_to(Y.rows, c->rank, c->size);
+    double all = bytes_of(columns_here(&h->people));
+    kn_response_shape s = {.n = rows.last > rows.first ? rows.last - rows.first : 1,
+                           .T = Y.cols,
+                           .F = p->X.cols,
+                           .value = Y.type == KN_F32 ? 4 : 8,
+                           .held = h->beside,
+                           .there = h->beside};
+    if (!h->people.scratch.data) {
+        s.held += all;
+        s.there += all;
+    }
+    kn_status status = kn_response_room(ctx, room, &s, false, p);
+    return status == KN_OK ? kn_turn_to_people(ctx, &h->people, Y, p) : status;
+}
+
 kn_status kn_read_held(kn_ctx *ctx, const kn_room *room, const kn_data *d, const kn_space *space,
                        const kn_response_rows *r, kn_people *p)
 {
     kn_status status;
-    kn_held *h = d->held;
+    kn_held_data *h = d->held;
     const kn_space *own = &h->people.space;
     ptrdiff_t start;
     if (space) {
@@ -408,9 +438,14 @@ kn_status kn_read_held(kn_ctx *ctx, const kn_room *room, const kn_data *d, const
                            kn_data_responses_name(d), own->T, space->T);
     }
     KN_TRY(kn_space_copy(ctx, own, &p->space));
-    KN_TRY(ask(ctx, room, h, r->n, p->X.cols));
+    if (!(r->by_people && h->people.dealt))
+        KN_TRY(ask(ctx, room, h, r->n, p->X.cols));
     KN_TRY(gather(ctx, h, r, &start));
     p->Y = kn_view_some(h->people.Y, start, r->n);
+    p->own = h->people.own;
+    p->dealt = h->people.dealt && !r->by_people;
+    if (r->by_people && h->people.dealt)
+        KN_TRY(read_by_people(ctx, room, h, p->Y, p));
 out:
     return status;
 }

@@ -5,18 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "data/blank.h"
 #include "data/columns.h"
 #include "data/held.h"
 #include "data/outliers.h"
 #include "data/patients.h"
-#include "data/response_files.h"
+#include "data/people_groups.h"
+#include "data/response_ranks.h"
 #include "data/responses.h"
 #include "data/select.h"
 #include "data/sessions.h"
+#include "data/turns.h"
 #include "data/usual_columns.h"
 #include "data/words.h"
-#include "io/path.h"
 
 void kn_people_clear(kn_people *p)
 {
@@ -29,6 +31,7 @@ void kn_people_clear(kn_people *p)
     kn_space_clear(&p->space);
     kn_scratch_clear(&p->scratch);
     kn_free(p->values);
+    kn_free(p->other_row);
     *p = (kn_people){0};
 }
 
@@ -40,7 +43,12 @@ typedef struct job {
     const kn_space *space;   /* of the model, or NULL */
     const kn_room *room;
     const char *group_column; /* of the model, or NULL */
-    bool responses;           /* are wanted */
+    kn_status (*check)(kn_ctx *ctx, const void *self, const kn_people *everybody); /* or NULL */
+    const void *self;
+    bool responses; /* are wanted */
+    bool whole;     /* by every rank, not its own only */
+    bool by_people; /* whole, but of this rank's own people */
+    ptrdiff_t turn; /* the same of files, at most so many people at a time; 0: not so */
     kn_selection selection;
     ptrdiff_t n, *pair; /* n x {response row, covariate row, place in the match} */
 } job;
@@ -130,6 +138,42 @@ out:
     return status;
 }
 
+/* Those of {part}; what is refused of anybody's covariates is refused by all parts. */
+static kn_status take_part(kn_ctx *ctx, job *j, kn_people *p)
+{
+    kn_status status;
+    kn_portion part;
+    kn_mat X = {0};
+    ptrdiff_t *index = NULL, n, others = 0;
+    KN_TRY(kn_portion_of(ctx, j->s->part, &part));
+    if (part.n == 0)
+        return KN_OK;
+    if (j->check)
+        KN_TRY(j->check(ctx, j->self, p));
+    n = kn_portion_size(part, p->n);
+    KN_TRY(kn_alloc_i(ctx, n, &index));
+    KN_TRY(kn_alloc_i(ctx, p->n - n, &p->other_row));
+    KN_TRY(kn_mat_new(ctx, n, p->X.cols, &X));
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        if (i % part.n != part.i - 1)
+            p->other_row[others++] = p->covariate_row[i];
+    for (ptrdiff_t k = 0; k < n; k++) {
+        ptrdiff_t i = index[k] = kn_portion_person(part, k);
+        p->covariate_row[k] = p->covariate_row[i];
+        if (p->id)
+            p->id[k] = p->id[i];
+        j->pair[3 * k] = j->pair[3 * i];
+    }
+    kn_mat_rows(p->X, index, X);
+    kn_mat_clear(&p->X);
+    p->X = X;
+    p->n_other = others;
+    j->n = p->n = n;
+out:
+    kn_free(index);
+    return status;
+}
+
 /* The columns of a table that a model has as responses. */
 static kn_status find_responses(kn_ctx *ctx, job *j)
 {
@@ -206,61 +250,6 @@ out:
     return status;
 }
 
-/* Whose row it is: sessions with ids of their own are of one person still. */
-static const char *person_of(const kn_data *d, const kn_people *p, ptrdiff_t i)
-{
-    const char *person = kn_data_person(d, p->covariate_row[i]);
-    return person ? person : p->id[i];
-}
-
-/* Which rows share noise. Without codes there is no such noise, and that is said where it matters.
- */
-static kn_status find_groups(kn_ctx *ctx, const job *j, kn_people *p)
-{
-    const kn_data *d = j->data;
-    kn_status status = KN_OK;
-    void *person = NULL;
-    if (kn_settings_additive(j->s)) {
-        if (p->id)
-            KN_TRY(kn_alloc(ctx, p->n, sizeof(char *), &person));
-        for (ptrdiff_t i = 0; person && i < p->n; i++)
-            ((const char **)person)[i] = person_of(d, p, i);
-        kn_group_source from = {d->covariates, p->covariate_row, person, &p->recipe, p->X};
-        KN_TRY(kn_grouping_find(ctx, &from, j->s->group, &p->grouping));
-    }
-    if (p->grouping.rule == KN_GROUP_NONE && d->match.repeat[1] > 0)
-        kn_log(ctx, KN_LOG_WARNING,
-               "%s: ids repeat, the rows of one person are taken for rows of several",
-               kn_table_path(d->covariates));
-out:
-    kn_free(person);
-    return status;
-}
-
-/* The groups that new people say they are of; one without a value has none. */
-static kn_status read_groups(kn_ctx *ctx, const job *j, kn_people *p)
-{
-    const kn_table *t = j->data->covariates;
-    bool ids = !*j->group_column;
-    ptrdiff_t col = ids ? -1 : kn_column_find(t, j->group_column);
-    void *memory;
-    if (ids ? !p->id : col < 0)
-        return KN_OK;
-    kn_status status = kn_alloc(ctx, p->n, sizeof *p->group_text, &memory);
-    if (status != KN_OK)
-        return status;
-    p->group_text = memory;
-    for (ptrdiff_t i = 0; i < p->n && status == KN_OK; i++) {
-        const char *text =
-            ids ? person_of(j->data, p, i) : kn_table_cell(t, p->covariate_row[i], col);
-        if (ids)
-            status = kn_text_copy(ctx, text, strlen(text), &p->group_text[i]);
-        else if (!kn_text_is_missing(text))
-            status = kn_trimmed(ctx, text, &p->group_text[i]);
-    }
-    return status;
-}
-
 /* One file for each row is named for its id. */
 static kn_status check_split(kn_ctx *ctx, const job *j)
 {
@@ -286,7 +275,10 @@ static kn_status read_responses(kn_ctx *ctx, const job *j, kn_people *p)
     for (ptrdiff_t i = 0; i < j->n; i++)
         row[i] = j->pair[3 * i];
     bool fill = !j->recipe && j->s->missing_responses == KN_RESPONSES_FILL;
-    kn_response_rows rows = {j->n, row, fill ? KN_LEAST_VALUES : 0};
+    ptrdiff_t n = kn_turns_rows(ctx, p, row);
+    if (n == 0) /* ranks are more than people */
+        goto out;
+    kn_response_rows rows = {n, row, fill ? KN_LEAST_VALUES : 0, j->whole, j->by_people};
     status = d->held        ? kn_read_held(ctx, j->room, d, j->space, &rows, p)
              : d->responses ? kn_read_table(ctx, j->room, d, &j->selection, &rows, p)
              : d->images    ? kn_read_images(ctx, j->room, d, j->space, &rows, p)
@@ -294,33 +286,47 @@ static kn_status read_responses(kn_ctx *ctx, const job *j, kn_people *p)
                             : kn_read_array(ctx, j->room, d, &rows, p);
     if (d->held) /* looked at when they were read */
         goto out;
+    p->dealt = kn_ctx_comm(ctx)->size > 1 && !j->whole && !d->view.data;
+    if (!p->dealt)
+        p->own = (kn_range){0, p->Y.cols};
     if (status == KN_OK && j->space && !d->images && !d->view.data)
         status = kn_space_compare(ctx, kn_data_responses_name(d), &p->space, j->space);
     if (status == KN_OK && !j->recipe && !fill)
         status = kn_blank_refuse(ctx, d, &rows, p);
-    if (status == KN_OK && !j->recipe && d->responses)
+    if (status == KN_OK && !j->recipe && d->responses && kn_ctx_comm(ctx)->rank == 0)
         status = kn_outliers_tell(ctx, d->responses, j->selection.col, j->selection.n, row, j->n);
 out:
     kn_free(row);
     return status;
 }
 
-/* keep[i] of those with a value among the responses that will be used; how many there are. */
-static kn_status find_values(kn_ctx *ctx, const kn_people *p, ptrdiff_t **keep, ptrdiff_t *n)
+/* keep[i] of those with a value among the responses that will be used; how many there are. *gaps:
+ * some of these lack others. */
+static kn_status find_values(kn_ctx *ctx, const kn_people *p, ptrdiff_t **keep, ptrdiff_t *n,
+                             bool *gaps)
 {
     kn_status status;
     kn_scaling s = {0};
+    void *memory = NULL;
     KN_TRY(kn_scaling_observed(ctx, p->Y, false, &s));
     KN_TRY(kn_alloc_i(ctx, p->n, keep));
+    KN_TRY(kn_alloc(ctx, p->n, sizeof(bool), &memory));
+    bool *value = memory;
+    kn_responses Y = kn_responses_of(p->Y, &s);
+    kn_range own = kn_dealt(ctx, &Y);
     *n = 0;
+    *gaps = s.n != NULL;
     for (ptrdiff_t i = 0; i < p->n; i++) {
-        bool value = !s.n || s.n_kept == 0;
-        for (ptrdiff_t j = 0; j < s.n_kept && !value; j++)
-            value = isfinite(kn_view_at(p->Y, i, s.kept[j]));
-        if (value)
-            (*keep)[(*n)++] = i;
+        value[i] = !s.n || s.n_kept == 0;
+        for (ptrdiff_t j = own.first; j < own.last && !value[i]; j++)
+            value[i] = isfinite(kn_view_at(p->Y, i, s.kept[j]));
     }
+    KN_TRY(kn_any_rank(ctx, value, p->n));
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        if (value[i])
+            (*keep)[(*n)++] = i;
 out:
+    kn_free(memory);
     kn_scaling_clear(&s);
     return status;
 }
@@ -331,18 +337,13 @@ static const char *row_name(ptrdiff_t row, char name[32])
     return name;
 }
 
-/* Whoever has no response at all is no training [METHOD 0b]. What was read is read again without
- * them: their images have no part in a mask, nor they in groups. */
-static kn_status drop_without_values(kn_ctx *ctx, job *j, kn_people *p)
+/* Of p are left the n people of `keep`; their images have no part in a mask, nor they in groups. */
+static kn_status leave_out(kn_ctx *ctx, job *j, const ptrdiff_t *keep, ptrdiff_t n, kn_people *p)
 {
     kn_status status;
     kn_mat X = {0};
     kn_listing who = {.most = KN_NAMES_LISTED};
     char name[32];
-    ptrdiff_t *keep = NULL, n;
-    KN_TRY(find_values(ctx, p, &keep, &n));
-    if (n == p->n)
-        goto out;
     for (ptrdiff_t i = 0, k = 0; i < p->n; i++)
         if (k < n && keep[k] == i)
             k++;
@@ -354,7 +355,6 @@ static kn_status drop_without_values(kn_ctx *ctx, job *j, kn_people *p)
     kn_mat_rows(p->X, keep, X);
     kn_mat_clear(&p->X);
     p->X = X;
-    X = kn_mat_none();
     for (ptrdiff_t i = 0; i < n; i++) {
         p->covariate_row[i] = p->covariate_row[keep[i]];
         if (p->id)
@@ -364,14 +364,28 @@ static kn_status drop_without_values(kn_ctx *ctx, job *j, kn_people *p)
     p->n_without = p->n - n;
     j->n = p->n = n;
     kn_grouping_clear(&p->grouping);
+    KN_TRY(kn_people_find_groups(ctx, j->data, j->s, p));
+out:
+    return status;
+}
+
+/* Whoever has no response at all is no training [METHOD 0b]. What was read is read again without
+ * them; and where cells are missing, by all ranks in whole, of which one fills them in. */
+static kn_status drop_without_values(kn_ctx *ctx, job *j, kn_people *p)
+{
+    kn_status status;
+    ptrdiff_t *keep = NULL, n;
+    KN_TRY(find_values(ctx, p, &keep, &n, &j->whole));
+    if (n == p->n && !(j->whole && kn_ctx_comm(ctx)->size > 1))
+        goto out;
+    if (n < p->n)
+        KN_TRY(leave_out(ctx, j, keep, n, p));
     kn_space_clear(&p->space);
     kn_scratch_clear(&p->scratch);
     kn_free(p->values);
     p->values = NULL;
-    KN_TRY(find_groups(ctx, j, p));
     KN_TRY(read_responses(ctx, j, p));
 out:
-    kn_mat_clear(&X);
     kn_free(keep);
     return status;
 }
@@ -400,11 +414,17 @@ static kn_status gather(kn_ctx *ctx, job *j, kn_people *p)
     recipe.missing = (kn_missing)j->s->missing;
     recipe.unseen = j->recipe && j->s->unseen == KN_UNSEEN_PRIOR;
     KN_TRY(make_x(ctx, &recipe, j, p));
+    if (j->recipe)
+        KN_TRY(take_part(ctx, j, p));
     if (!j->recipe)
-        KN_TRY(find_groups(ctx, j, p));
+        KN_TRY(kn_people_find_groups(ctx, j->data, j->s, p));
     else if (j->group_column)
-        KN_TRY(read_groups(ctx, j, p));
-    if (j->responses)
+        KN_TRY(kn_people_read_groups(ctx, j->data, j->group_column, p));
+    if (j->turn > 0 && kn_ctx_comm(ctx)->size > 1 && !j->data->held) {
+        p->turn = kn_turns_block(p->n, j->turn, kn_ctx_comm(ctx)->size);
+        j->whole = true;
+    }
+    if (j->responses && j->n > 0)
         KN_TRY(read_responses(ctx, j, p));
     if (!j->recipe && j->s->missing_responses == KN_RESPONSES_FILL)
         KN_TRY(drop_without_values(ctx, j, p));
@@ -434,6 +454,10 @@ kn_status kn_people_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_kno
              .space = known.space,
              .room = room,
              .group_column = known.group_column,
+             .check = known.check,
+             .self = known.self,
+             .by_people = known.by_people,
+             .turn = known.turn,
              .responses = known.space != NULL};
     return gather(ctx, &j, out);
 }
@@ -454,6 +478,8 @@ kn_status kn_people_flag(kn_ctx *ctx, const kn_data *d, const kn_people *p, cons
         rows[i] = strcmp(kn_table_cell(d->covariates, p->covariate_row[i], col), eq + 1) == 0;
         hits += rows[i];
     }
+    for (ptrdiff_t i = 0; hits == 0 && i < p->n_other; i++)
+        hits += strcmp(kn_table_cell(d->covariates, p->other_row[i], col), eq + 1) == 0;
     if (hits == 0)
         return kn_fail(ctx, KN_ERR_DATA, "%s: nobody has %s '%s', which {%s} asks for", path,
                        column, eq + 1, option);

@@ -4,20 +4,24 @@
 #define KN_DATA_PEOPLE_H
 
 #include "data/data.h"
+#include "data/dealt.h"
 #include "data/grouping.h"
+#include "data/portion.h"
 #include "data/recipe.h"
 #include "io/scratch.h"
 
 /* What is known of the responses before their values are read. */
 typedef struct kn_response_shape {
-    ptrdiff_t n, T, F; /* people, responses, columns of X */
-    int value;         /* bytes of one as it will be held */
-    int terms;         /* that the additive sum may have; 0: not known */
-    ptrdiff_t groups;  /* of people that share noise */
-    ptrdiff_t sites;   /* at most, where categories are batches */
-    double held;       /* bytes that stay with the input files, such as the text of a table */
-    double reading;    /* bytes of work while they are read */
-    double there;      /* bytes of all this that are in memory already */
+    ptrdiff_t n, T, F;   /* people, responses, columns of X */
+    int value;           /* bytes of one as it will be held */
+    int terms;           /* that the additive sum may have; 0: not known */
+    ptrdiff_t groups;    /* of people that share noise */
+    ptrdiff_t sites;     /* at most, where categories are batches */
+    ptrdiff_t elsewhere; /* responses whose values other ranks hold */
+    ptrdiff_t others;    /* people whose values other ranks hold, beside the n */
+    double held;         /* bytes that stay with the input files, such as the text of a table */
+    double reading;      /* bytes of work while they are read */
+    double there;        /* bytes of all this that are in memory already */
 } kn_response_shape;
 
 /* Bytes that the caller holds all the while, of n people and T responses. */
@@ -45,9 +49,15 @@ typedef struct kn_people {
     kn_mat X;                 /* n x F, not standardised */
     kn_grouping grouping;     /* rows that share noise; of training with codes */
     char **group_text;        /* n: group of a new person, NULL: none; NULL: not known */
-    kn_view Y;                /* n x T; data NULL when no responses were asked for */
-    kn_space space;           /* of the responses */
-    ptrdiff_t n_without;      /* people left out of training because they have no response */
+    kn_view Y;         /* n x T; data NULL when no responses were asked for. Among ranks: with
+                        * this rank's columns (data/dealt.h), or all; or with its rows */
+    bool dealt;        /* by columns: others are on other ranks; known to all of them */
+    kn_range own;      /* columns of Y that are here */
+    ptrdiff_t turn;    /* people of a block that ranks have in turn (data/turns.h); 0: no turns */
+    kn_space space;    /* of the responses */
+    ptrdiff_t n_other; /* people of the list who are in other parts ... */
+    ptrdiff_t *other_row; /* ... and their rows of the covariate table; NULL: there are none */
+    ptrdiff_t n_without;  /* people left out of training because they have no response */
     /* what keeps Y alive, when it is not the caller's own */
     void *values;
     kn_scratch scratch;
@@ -62,6 +72,12 @@ typedef struct kn_known {
     const kn_recipe *recipe;
     const kn_space *space;
     const char *group_column; /* as kn_grouping has it; NULL: groups are not asked for */
+    /* With {part}: whether covariates of everybody are fit for it, those of other parts too, so
+     * that all parts refuse what one would; NULL: nobody asks. */
+    kn_status (*check)(kn_ctx *ctx, const void *self, const kn_people *everybody);
+    const void *self;
+    bool by_people; /* of held data: a rank gets whole rows, of the people dealt to it */
+    ptrdiff_t turn; /* of files: the same, of at most so many people in turn; 0: as for a fit */
 } kn_known;
 
 kn_status kn_people_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_known known,
@@ -69,7 +85,7 @@ kn_status kn_people_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_kno
 void kn_people_clear(kn_people *p); /* {0} is fine */
 
 /* rows[i] = cell of "COLUMN=VALUE" in the covariates is VALUE. Refuses a column that is not there,
- * and a value that nobody has. `option` names it in the message. */
+ * and a value that nobody has, in other parts neither. `option` names it in the message. */
 kn_status kn_people_flag(kn_ctx *ctx, const kn_data *data, const kn_people *p, const char *option,
                          const char *text, bool *rows);
 

@@ -5,8 +5,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/comm.h"
 #include "data/blank.h"
 #include "data/levels.h"
+#include "data/mask_people.h"
+#include "data/response_ranks.h"
 #include "data/words.h"
 #include "io/mask.h"
 #include "io/path.h"
@@ -30,6 +33,7 @@ static kn_response_shape shape_of(const kn_people *p, ptrdiff_t n, ptrdiff_t T, 
                                .T = T,
                                .F = p->X.cols,
                                .sites = sites_of(&p->recipe, n),
+                               .others = p->turn > 0 ? p->n - n : 0,
                                .value = type == KN_F32 ? (int)sizeof(float) : (int)sizeof(double)};
 }
 
@@ -37,7 +41,7 @@ kn_status kn_response_room(kn_ctx *ctx, const kn_room *room, const kn_response_s
                            bool columns, kn_people *p)
 {
     kn_status status;
-    ptrdiff_t n = s->n, T = s->T;
+    ptrdiff_t n = s->n, T = s->T - s->elsewhere;
     kn_type type = s->value == sizeof(float) ? KN_F32 : KN_F64;
     bool in_file;
     KN_TRY(room->place(room, ctx, s, false, &in_file));
@@ -51,10 +55,19 @@ kn_status kn_response_room(kn_ctx *ctx, const kn_room *room, const kn_response_s
     }
     if (T > PTRDIFF_MAX / 16 / n)
         return kn_fail(ctx, KN_ERR_MEMORY, "a %td x %td matrix cannot exist", n, T);
-    KN_TRY(kn_alloc(ctx, n * T, (size_t)s->value, &p->values));
+    /* Its reader fills it. A rank without responses has a view too. */
+    KN_TRY(kn_alloc_raw(ctx, T > 0 ? n * T : 1, (size_t)s->value, &p->values));
     p->Y = (kn_view){p->values, type, n, T, columns ? 1 : T, columns ? n : 1};
 out:
     return status;
+}
+
+/* Which columns this rank holds; the shape learns of the others. */
+static kn_range own_of(const kn_ctx *ctx, const kn_response_rows *r, kn_response_shape *s)
+{
+    kn_range own = r->whole ? (kn_range){0, s->T} : kn_responses_own(ctx, s->T);
+    s->elsewhere = s->T - (own.last - own.first);
+    return own;
 }
 
 static char *at(void *data, ptrdiff_t element, int value)
@@ -119,20 +132,23 @@ kn_status kn_read_table(kn_ctx *ctx, const kn_room *room, const kn_data *d,
     kn_status status;
     kn_response_shape s = shape_of(p, r->n, selection->n, KN_F64);
     s.held = table_bytes(d->responses);
+    kn_range own = own_of(ctx, r, &s);
+    ptrdiff_t T = own.last - own.first;
     KN_TRY(check_names(ctx, d, selection->name, selection->n));
     KN_TRY(kn_response_room(ctx, room, &s, true, p));
-    kn_mat all = kn_mat_cols(p->scratch.data ? p->scratch.data : p->values, r->n, selection->n);
-    for (ptrdiff_t t = 0; t < selection->n; t += COLUMNS) {
+    kn_mat all = kn_mat_cols(p->scratch.data ? p->scratch.data : p->values, r->n, T);
+    for (ptrdiff_t t = 0; t < T; t += COLUMNS) {
         kn_selection some = *selection;
-        some.n = selection->n - t < COLUMNS ? selection->n - t : COLUMNS;
-        some.col += t;
-        some.name += t;
+        some.n = kn_at_most(COLUMNS, T - t);
+        some.col += own.first + t;
+        some.name += own.first + t;
         KN_TRY(kn_select_read(ctx, d->responses, &some, r->row, r->n, kn_cols(all, t, some.n)));
         kn_view_done(ctx, p->Y, t, some.n);
     }
     KN_TRY(kn_names_copy(ctx, (const char *const *)selection->name, selection->n, &p->space.name));
     p->space.kind = KN_SPACE_TABLE;
     p->space.T = selection->n;
+    kn_responses_number(p, own, s.T);
 out:
     return status;
 }
@@ -140,16 +156,16 @@ out:
 /* ---- arrays -----------------------------------------------------------------------------------
  */
 
-/* A file in columns: each is read whole, and the rows in use are kept. */
+/* A file in columns: each of `own` is read whole, and the rows in use are kept. */
 static kn_status read_columns(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r, int value,
-                              kn_people *p)
+                              kn_range own, kn_people *p)
 {
     kn_status status;
     void *column = NULL, *to = p->scratch.data ? p->scratch.data : p->values;
-    ptrdiff_t rows = d->array.header.rows, T = d->array.header.cols;
+    ptrdiff_t rows = d->array.header.rows;
     KN_TRY(kn_alloc(ctx, rows, (size_t)value, &column));
-    for (ptrdiff_t j = 0; j < T; j++) {
-        KN_TRY(kn_npy_elements(ctx, &d->array, j * rows, rows, column));
+    for (ptrdiff_t j = 0; j < own.last - own.first; j++) {
+        KN_TRY(kn_npy_elements(ctx, &d->array, (own.first + j) * rows, rows, column));
         for (ptrdiff_t i = 0; i < r->n; i++)
             memcpy(at(to, j * r->n + i, value), at(column, r->row[i], value), (size_t)value);
         kn_view_done(ctx, p->Y, j, 1);
@@ -159,20 +175,21 @@ out:
     return status;
 }
 
-/* A file in rows: to their place in memory, or by batches to the scratch file. */
+/* A file in rows, of each the part `own`: to their place in memory, or by batches to the scratch
+ * file. */
 static kn_status read_rows(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
-                           const kn_response_shape *s, ptrdiff_t batch, kn_people *p)
+                           const kn_response_shape *s, kn_range own, ptrdiff_t batch, kn_people *p)
 {
     kn_status status = KN_OK;
     void *place = in_rows(p), *buffer = NULL;
-    ptrdiff_t T = s->T;
+    ptrdiff_t T = own.last - own.first, neighbours = T == s->T ? batch : 1;
     if (!place)
         KN_TRY(kn_alloc(ctx, batch * T, (size_t)s->value, &buffer));
     for (ptrdiff_t first = 0; first < r->n; first += batch) {
         ptrdiff_t count = r->n - first < batch ? r->n - first : batch;
         for (ptrdiff_t i = 0, run; i < count; i += run) {
-            run = run_from(r, first + i, count - i);
-            KN_TRY(kn_npy_elements(ctx, &d->array, r->row[first + i] * T, run * T,
+            run = run_from(r, first + i, kn_at_most(count - i, neighbours));
+            KN_TRY(kn_npy_elements(ctx, &d->array, r->row[first + i] * s->T + own.first, run * T,
                                    buffer ? at(buffer, i * T, s->value)
                                           : at(place, (first + i) * T, s->value)));
         }
@@ -192,11 +209,14 @@ kn_status kn_read_array(kn_ctx *ctx, const kn_room *room, const kn_data *d,
     kn_status status;
     const kn_npy_header *h = &d->array.header;
     kn_response_shape s = shape_of(p, r->n, h->cols, d->array.type);
+    kn_range own = own_of(ctx, r, &s);
     KN_TRY(kn_response_room(ctx, room, &s, h->fortran, p));
     p->space.kind = KN_SPACE_NONE;
     p->space.T = h->cols;
-    KN_TRY(h->fortran ? read_columns(ctx, d, r, s.value, p)
-                      : read_rows(ctx, d, r, &s, rows_at_once(room, &s, 1), p));
+    if (own.last > own.first)
+        KN_TRY(h->fortran ? read_columns(ctx, d, r, s.value, own, p)
+                          : read_rows(ctx, d, r, &s, own, rows_at_once(room, &s, 1), p));
+    kn_responses_number(p, own, s.T);
 out:
     return status;
 }
@@ -208,54 +228,6 @@ static ptrdiff_t voxels_of(const kn_data *d)
 {
     const ptrdiff_t *dim = kn_images_geometry(d->images)->dim;
     return dim[0] * dim[1] * dim[2];
-}
-
-/* The default mask over the images in use only: finite in all of them, or in r->least, and not
- * constant. */
-static kn_status mask_of_rows(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
-                              kn_mask *out)
-{
-    kn_status status;
-    ptrdiff_t V = voxels_of(d);
-    float *first = NULL, *image = NULL;
-    void *memory = NULL;
-    bool *varies = NULL, some = r->least > 0 && r->least < r->n;
-    ptrdiff_t *count = NULL;
-    KN_TRY(kn_alloc_f(ctx, V, &first));
-    KN_TRY(kn_alloc_f(ctx, V, &image));
-    KN_TRY(kn_alloc(ctx, V, sizeof *varies, &memory));
-    varies = memory;
-    KN_TRY(kn_alloc_i(ctx, some ? V : 0, &count));
-    for (ptrdiff_t i = 0; i < r->n; i++) {
-        KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_images_read_rows(ctx, d->images, r->row[i], 1, NULL, V, image));
-        for (ptrdiff_t v = 0; v < V; v++) {
-            if (some && !isfinite(image[v]))
-                continue;
-            if (some ? count[v]++ == 0 : i == 0)
-                first[v] = image[v];
-            varies[v] = varies[v] || image[v] != first[v];
-            if (!isfinite(image[v]))
-                first[v] = NAN; /* out, whatever the others are */
-        }
-        kn_tell(ctx, "mask", i + 1, r->n, NAN);
-    }
-    KN_TRY(kn_alloc_i(ctx, V, &out->index));
-    for (ptrdiff_t v = 0; v < V; v++)
-        if (isfinite(first[v]) && (varies[v] || r->n == 1) && (!some || count[v] >= r->least))
-            out->index[out->count++] = v;
-    if (out->count == 0)
-        status = kn_fail(ctx, KN_ERR_DATA,
-                         "no voxel is finite in %s %td images in use and different between them",
-                         some ? "enough of the" : "all", r->n);
-out:
-    kn_free(count);
-    kn_free(memory);
-    kn_free(image);
-    kn_free(first);
-    if (status != KN_OK)
-        kn_mask_clear(out);
-    return status;
 }
 
 /* The sentence that there is stays, where every image has a finite voxel. */
@@ -285,10 +257,7 @@ static kn_status choose_voxels(kn_ctx *ctx, const kn_room *room, const kn_data *
         }
     } else {
         KN_TRY(room->place(room, ctx, &least, true, &unused));
-        ptrdiff_t images = r->least > 0 ? r->least : r->n;
-        status = r->n == kn_images_count(d->images)
-                     ? kn_mask_observed(ctx, d->images, images, &mask)
-                     : mask_of_rows(ctx, d, r, &mask);
+        status = kn_mask_of_people(ctx, d, r, &mask);
         if (status == KN_ERR_DATA) /* no voxel is left: is one image the reason? */
             status = name_blank(ctx, d, r);
         KN_TRY(status);
@@ -301,22 +270,27 @@ out:
 
 enum { AT_ONCE = 16 }; /* images between two progress reports */
 
-/* Runs of neighbours in the file, some at a time. */
+/* Runs of neighbours in the file, some at a time; of a list any. */
 static kn_status read_all(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r, ptrdiff_t T,
                           ptrdiff_t batch, kn_people *p)
 {
     kn_status status = KN_OK;
     float *place = in_rows(p), *buffer = NULL;
+    bool list = kn_images_is_list(d->images);
     if (!place)
         KN_TRY(kn_alloc_f(ctx, batch * T, &buffer));
     for (ptrdiff_t first = 0; first < r->n; first += batch) {
         ptrdiff_t count = r->n - first < batch ? r->n - first : batch;
         float *to = buffer ? buffer : place + first * T;
         for (ptrdiff_t i = 0, run; i < count; i += run) {
-            run = run_from(r, first + i, count - i < AT_ONCE ? count - i : AT_ONCE);
+            run = count - i < AT_ONCE ? count - i : AT_ONCE;
+            run = list ? run : run_from(r, first + i, run);
             KN_TRY(kn_check_cancel(ctx));
-            KN_TRY(kn_images_read_rows(ctx, d->images, r->row[first + i], run, p->space.voxel, T,
-                                       to + i * T));
+            kn_image_rows these = {r->row + first + i, run};
+            KN_TRY(list
+                       ? kn_images_read_these(ctx, d->images, &these, p->space.voxel, T, to + i * T)
+                       : kn_images_read_rows(ctx, d->images, r->row[first + i], run, p->space.voxel,
+                                             T, to + i * T));
             kn_tell(ctx, "reading", first + i + run, r->n, NAN);
         }
         if (buffer)
@@ -333,7 +307,9 @@ kn_status kn_read_images(kn_ctx *ctx, const kn_room *room, const kn_data *d, con
                          const kn_response_rows *r, kn_people *p)
 {
     enum { OF_A_VOXEL = 20 }; /* bytes while an image is read: as a float, stored, compressed */
+    enum { OF_A_NAME = 2 * 64 };
     kn_status status = KN_OK;
+    bool together = kn_ctx_comm(ctx)->size > 1 && !r->whole;
     p->space.kind = KN_SPACE_IMAGE;
     p->space.geometry = *kn_images_geometry(d->images);
     p->space.parts = kn_images_parts(d->images);
@@ -348,11 +324,18 @@ kn_status kn_read_images(kn_ctx *ctx, const kn_room *room, const kn_data *d, con
         KN_TRY(choose_voxels(ctx, room, d, r, p));
     }
     kn_response_shape s = shape_of(p, r->n, p->space.T, KN_F32);
-    s.reading = OF_A_VOXEL * (double)voxels_of(d) * kn_images_workers(ctx, d->images);
+    s.reading = OF_A_VOXEL * (double)voxels_of(d) * kn_images_readers(ctx, d->images);
+    s.held = sizeof(ptrdiff_t) * (double)s.T + /* which voxels, and all files by their headers */
+             (sizeof(kn_image) + OF_A_NAME) * (double)kn_images_count(d->images) * p->space.parts;
     kn_log(ctx, KN_LOG_DETAIL, "%td images of %td voxels: %.1f MB", r->n, s.T,
            (double)r->n * (double)s.T * 4e-6);
+    kn_range own = own_of(ctx, r, &s);
+    if (together)
+        s.reading += kn_read_together_need(ctx, s.T);
     KN_TRY(kn_response_room(ctx, room, &s, false, p));
-    KN_TRY(read_all(ctx, d, r, s.T, rows_at_once(room, &s, AT_ONCE), p));
+    KN_TRY(together ? kn_read_images_together(ctx, d, r, s.T, in_rows(p), p)
+                    : read_all(ctx, d, r, s.T, rows_at_once(room, &s, AT_ONCE), p));
+    kn_responses_number(p, own, s.T);
 out:
     return status;
 }

@@ -9,9 +9,14 @@ typedef struct kn_response_rows {
     ptrdiff_t n;
     const ptrdiff_t *row; /* n rows of the responses' file, ascending */
     ptrdiff_t least;      /* images in which a voxel must have a value, without a mask; 0: all */
+    bool whole;           /* every rank gets all responses, not its own only */
+    bool by_people;       /* of held data: a rank gets all responses, of its own people only */
 } kn_response_rows;
 
-/* Fill p->Y and p->space from what d has open, or was given. `space` of a model, or NULL. */
+/* Fill p->Y and p->space from what d has open, or was given. `space` of a model, or NULL. Of
+ * files a rank gets its own responses (data/response_ranks.h), where r->whole says so all.
+ * Collective.
+ */
 kn_status kn_read_table(kn_ctx *ctx, const kn_room *room, const kn_data *d,
                         const kn_selection *selection, const kn_response_rows *r, kn_people *p);
 kn_status kn_read_array(kn_ctx *ctx, const kn_room *room, const kn_data *d,

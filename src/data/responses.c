@@ -4,6 +4,8 @@
 
 #include "base/mapped.h"
 #include "base/parallel.h"
+#include "data/dealt.h"
+#include "la/clones.h"
 
 /* Variation below this share of the mean is rounding: float32 has none below 6e-8. */
 static const double CONSTANT = 1e-10;
@@ -86,6 +88,7 @@ static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b)
 typedef struct moments_job {
     const kn_ctx *ctx;
     kn_view Y;
+    ptrdiff_t own; /* the first of this rank's */
     double *mean, *sd;
 } moments_job;
 
@@ -122,7 +125,8 @@ static void moments(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     moments_job *job = self;
     tile t;
-    for (ptrdiff_t j = first; j < last; j += TILE_COLS) {
+    last += job->own;
+    for (ptrdiff_t j = first + job->own; j < last; j += TILE_COLS) {
         columns c = {.n = smaller(last - j, TILE_COLS)};
         for (ptrdiff_t k = 0; k < c.n; k++) {
             c.index[k] = j + k;
@@ -175,7 +179,7 @@ static void observe(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     observed_job *job = self;
     moments_job *m = &job->moments;
-    for (ptrdiff_t j = first; j < last; j++) {
+    for (ptrdiff_t j = first + m->own; j < last + m->own; j++) {
         job->n[j] = m->Y.rows;
         if (!isfinite(m->mean[j]) || !isfinite(m->sd[j]))
             job->n[j] = observed_moments(m->Y, j, &m->mean[j], &m->sd[j]);
@@ -210,6 +214,9 @@ static kn_status make_scaling(kn_ctx *ctx, kn_view Y, bool standardise, bool obs
     kn_status status;
     observed_job job = {.moments = {.ctx = ctx, .Y = Y}};
     bool missing = false;
+    kn_responses all = {.T = Y.cols};
+    kn_range own = kn_dealt(ctx, &all);
+    job.moments.own = own.first;
     *out = (kn_scaling){.n_all = Y.cols};
     KN_TRY(kn_alloc_d(ctx, Y.cols, &job.moments.mean));
     KN_TRY(kn_alloc_d(ctx, Y.cols, &job.moments.sd));
@@ -218,13 +225,18 @@ static kn_status make_scaling(kn_ctx *ctx, kn_view Y, bool standardise, bool obs
     KN_TRY(kn_alloc_d(ctx, Y.cols, &out->sd));
     KN_TRY(kn_alloc_d(ctx, Y.cols, &out->mean0));
     KN_TRY(kn_alloc_d(ctx, Y.cols, &out->sd0));
-    kn_parallel(ctx, Y.cols, KN_MOMENTS_COLUMNS, moments, &job.moments);
+    kn_parallel(ctx, own.last - own.first, KN_MOMENTS_COLUMNS, moments, &job.moments);
+    KN_TRY(kn_everywhere_d(ctx, &all, job.moments.mean));
+    KN_TRY(kn_everywhere_d(ctx, &all, job.moments.sd));
     for (ptrdiff_t j = 0; observed && j < Y.cols; j++)
         missing = missing || !isfinite(job.moments.mean[j]) || !isfinite(job.moments.sd[j]);
     if (missing) {
         KN_TRY(kn_alloc_i(ctx, Y.cols, &job.n));
         KN_TRY(kn_alloc_i(ctx, Y.cols, &out->n));
-        kn_parallel(ctx, Y.cols, KN_MOMENTS_COLUMNS, observe, &job);
+        kn_parallel(ctx, own.last - own.first, KN_MOMENTS_COLUMNS, observe, &job);
+        KN_TRY(kn_everywhere_d(ctx, &all, job.moments.mean));
+        KN_TRY(kn_everywhere_d(ctx, &all, job.moments.sd));
+        KN_TRY(kn_everywhere(ctx, &all, (kn_of_responses){job.n, 1, 0, sizeof *job.n}));
     }
     keep(&job.moments, job.n, standardise, out);
     missing = false;
@@ -412,6 +424,7 @@ typedef struct strip_job {
 
 /* to = (y - mean) scale for one sample's part of a strip; straight through memory where the caller
  * has samples in rows of float32 and no response is left out. */
+KN_CLONES
 static void narrow_f32(const float *restrict y, const double *restrict mean,
                        const double *restrict scale, ptrdiff_t n, float *restrict to)
 {
@@ -419,6 +432,7 @@ static void narrow_f32(const float *restrict y, const double *restrict mean,
         to[k] = (float)((y[k] - mean[k]) * scale[k]);
 }
 
+KN_CLONES
 static void narrow_f64(const double *restrict y, const double *restrict mean,
                        const double *restrict scale, ptrdiff_t n, float *restrict to)
 {

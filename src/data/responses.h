@@ -25,7 +25,7 @@ typedef struct kn_scaling { /* of the T_all responses the caller has; NaN mean w
 enum { KN_LEAST_VALUES = 10 };
 
 /* Means and population standard deviations of the responses [METHOD, shapes]; constant and
- * non-finite ones are left out. Reads Y once. */
+ * non-finite ones are left out. Reads Y once: a rank its own. Collective. */
 kn_status kn_scaling_new(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out);
 /* The same of the cells that have a value: left out are responses with fewer than KN_LEAST_VALUES
  * of them, unless everybody has one, and constant ones. Without a missing cell the same bits. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "data/columns.h"
 #include "data/words.h"
 
@@ -101,30 +102,68 @@ static void tell_left_out(kn_ctx *ctx, const kn_table *table, const kn_listing *
                kn_table_path(table), CODES_MOST, codes->text);
 }
 
+typedef struct column_kind {
+    bool open;       /* to be a response */
+    ptrdiff_t comma; /* first row of a column of decimal commas; -1: it is none */
+    bool numeric, codes;
+} column_kind;
+
+typedef struct columns {
+    const kn_table *table;
+    const kn_select_options *o;
+    column_kind *kind;
+} columns;
+
+static void look_at(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    const columns *c = self;
+    ptrdiff_t rows = kn_table_rows(c->table);
+    for (ptrdiff_t j = first; j < last; j++) {
+        column_kind *k = &c->kind[j];
+        k->open = kn_table_named(c->table, j) && !is_taken(c->table, c->o, j);
+        if (!k->open)
+            continue;
+        k->comma = kn_column_commas(c->table, j, NULL, rows);
+        k->numeric = kn_census_is_numeric(kn_column_census(c->table, j, NULL, rows));
+        k->codes = k->numeric && are_codes(c->table, j);
+    }
+}
+
 static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
                               bool *chosen)
 {
+    enum { COLUMNS = 8 }; /* for a thread at a time: neighbours share lines of the cache */
     kn_listing texts = {.most = KN_NAMES_LISTED}, codes = texts;
-    ptrdiff_t n = 0, rows = kn_table_rows(table);
-    for (ptrdiff_t j = 0; j < kn_table_cols(table); j++) {
-        if (!kn_table_named(table, j) || is_taken(table, o, j))
+    ptrdiff_t n = 0, cols = kn_table_cols(table);
+    columns c = {table, o, NULL};
+    void *memory;
+    kn_status status;
+    KN_TRY(kn_alloc(ctx, cols, sizeof *c.kind, &memory));
+    c.kind = memory;
+    kn_parallel(ctx, cols, COLUMNS, look_at, &c);
+    for (ptrdiff_t j = 0; j < cols; j++) {
+        const column_kind *k = &c.kind[j];
+        if (!k->open)
             continue;
-        ptrdiff_t comma = kn_column_commas(table, j, NULL, rows);
-        if (comma >= 0)
-            return kn_cell_refused(ctx, table, comma, j, "expected a number");
-        bool numeric = kn_census_is_numeric(kn_column_census(table, j, NULL, rows));
-        chosen[j] = numeric && !are_codes(table, j);
+        if (k->comma >= 0) {
+            status = kn_cell_refused(ctx, table, k->comma, j, "expected a number");
+            goto out;
+        }
+        chosen[j] = k->numeric && !k->codes;
         n += chosen[j];
         if (!chosen[j])
-            kn_listing_add(numeric ? &codes : &texts, kn_table_name(table, j));
+            kn_listing_add(k->numeric ? &codes : &texts, kn_table_name(table, j));
     }
-    if (n == 0)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: no numeric column is left to be a response%s",
-                       kn_table_path(table),
-                       codes.n > 0 ? " (few whole numbers are none unless {targets} names them)"
-                                   : "");
-    tell_left_out(ctx, table, &texts, &codes);
-    return KN_OK;
+    if (n > 0)
+        tell_left_out(ctx, table, &texts, &codes);
+    else
+        status =
+            kn_fail(ctx, KN_ERR_DATA, "%s: no numeric column is left to be a response%s",
+                    kn_table_path(table),
+                    codes.n > 0 ? " (few whole numbers are none unless {targets} names them)" : "");
+out:
+    kn_free(c.kind);
+    return status;
 }
 
 kn_status kn_select(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
@@ -189,13 +228,10 @@ kn_status kn_select_read(kn_ctx *ctx, const kn_table *table, const kn_selection 
                          const ptrdiff_t *rows, ptrdiff_t n, kn_mat Y)
 {
     assert(Y.rows == n && Y.cols == selection->n);
-    for (ptrdiff_t i = 0; i < n; i++) {
-        ptrdiff_t row = rows ? rows[i] : i;
-        for (ptrdiff_t t = 0; t < Y.cols; t++) {
-            double *y = &kn_col(Y, t)[i];
-            if (kn_table_number(table, row, selection->col[t], y) == KN_CELL_TEXT)
-                return kn_cell_refused(ctx, table, row, selection->col[t], "expected a number");
-        }
-    }
-    return KN_OK;
+    ptrdiff_t text = kn_table_numbers(ctx, table, rows, selection->col, Y);
+    if (text < 0)
+        return kn_check_cancel(ctx);
+    ptrdiff_t i = text / Y.cols;
+    return kn_cell_refused(ctx, table, rows ? rows[i] : i, selection->col[text % Y.cols],
+                           "expected a number");
 }

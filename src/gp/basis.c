@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "base/reduce.h"
+#include "data/dealt.h"
+#include "gp/eig_shared.h"
 #include "gp/walk.h"
 #include "la/la.h"
 #include "la/vec.h"
@@ -224,7 +226,7 @@ kn_status kn_basis_ritz(kn_ctx *ctx, kn_basis *b, ptrdiff_t P)
     KN_TRY(kn_mat_new(ctx, k, k, &S));
     KN_TRY(kn_mat_new(ctx, k, P, &V));
     kn_syrk(ctx, 1, KN_T, b->Z, 0, S);
-    KN_TRY(kn_eig(ctx, S, w));
+    KN_TRY(kn_eig_shared(ctx, S, w));
     for (ptrdiff_t p = 0; p < P; p++)
         kn_mat_set(kn_cols(V, p, 1), kn_cols(S, k - 1 - p, 1));
     KN_TRY(kn_rotate(ctx, &b->B, V));
@@ -283,6 +285,7 @@ kn_status kn_basis_pca(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, 
         }
     }
     KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = *Y}, &visitor, 1));
+    KN_TRY(kn_everywhere_rows(ctx, Y, out->B));
     for (ptrdiff_t i = 0; i < N; i++)
         out->total += kn_at(gram->G, i, i);
     out->E = out->total;

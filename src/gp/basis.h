@@ -14,7 +14,7 @@ typedef struct kn_basis {
     bool pca;
 } kn_basis;
 
-/* Leading P principal components; the largest |entry| of each column is positive. */
+/* Leading P principal components; the largest |entry| of each column is positive. Collective. */
 kn_status kn_basis_pca(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, ptrdiff_t P,
                        kn_basis *out);
 /* A basis of the user's own, T_all x P: rows of responses left out are dropped. */
@@ -22,24 +22,26 @@ kn_status kn_basis_pca(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, 
  * N - 1 [METHOD 2]. */
 kn_status kn_basis_check(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, ptrdiff_t most);
 
+/* Collective. */
 kn_status kn_basis_given(kn_ctx *ctx, const kn_responses *Y, kn_view B, kn_basis *out);
 void kn_basis_clear(kn_basis *b);
 
 /* ---- what bases are made with ---- */
 
 /* Z = (Y - 1 mean') B and total = |Y - 1 mean'|^2, in double, by one reading of Y. mean: T or NULL.
- */
+ * Collective. */
 kn_status kn_project(kn_ctx *ctx, const kn_responses *Y, const double *mean, kn_mat B, kn_mat Z,
                      double *total);
-/* The same of a basis: Z, total and E. */
+/* The same of a basis: Z, total and E. Collective. */
 kn_status kn_basis_project(kn_ctx *ctx, const kn_responses *Y, const double *mean, kn_basis *b);
-/* Z'Z = V diag V', B <- B V_P, Z <- Z V_P (Rayleigh-Ritz): Z'Z is diagonal, descending. */
+/* Z'Z = V diag V', B <- B V_P, Z <- Z V_P (Rayleigh-Ritz): Z'Z is diagonal, descending.
+ * Collective. */
 kn_status kn_basis_ritz(kn_ctx *ctx, kn_basis *b, ptrdiff_t P);
 /* The largest |entry| of each column of B becomes positive [METHOD 9.10]. */
 void kn_basis_fix_signs(kn_basis *b);
 /* M <- M V, n x k times k x P in place, by strips of rows; M keeps its first P columns. */
 kn_status kn_rotate(kn_ctx *ctx, kn_mat *M, kn_mat V);
-/* S = B'B, lower triangle, over the blocks of these responses. */
+/* S = B'B, lower triangle, over the blocks of these responses. Collective. */
 kn_status kn_basis_angles(kn_ctx *ctx, const kn_responses *Y, kn_mat B, kn_mat S);
 
 /* kn_project of N samples on P columns, and kn_basis_ritz of k: both pass. A basis: of the fit's

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/reduce.h"
+#include "gp/eig_shared.h"
 #include "gp/walk.h"
 #include "la/la.h"
 
@@ -90,7 +91,7 @@ kn_status kn_gram_made(kn_ctx *ctx, const kn_responses *Y, kn_type made, kn_gram
     KN_TRY(kn_alloc_d(ctx, N, &out->s2));
     KN_TRY(kn_mat_copy(ctx, out->G, &reversed));
     KN_TRY(kn_alloc_d(ctx, N, &w));
-    KN_TRY(kn_eig(ctx, reversed, w));
+    KN_TRY(kn_eig_shared(ctx, reversed, w));
     for (ptrdiff_t p = 0; p < N; p++) { /* LAPACK's order is ascending */
         kn_mat_set(kn_cols(out->U, p, 1), kn_cols(reversed, N - 1 - p, 1));
         out->s2[p] = w[N - 1 - p] > 0 ? w[N - 1 - p] : 0;

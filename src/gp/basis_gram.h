@@ -17,7 +17,7 @@ typedef struct kn_gram {
 } kn_gram;
 
 /* N^2 T flops and one eigenproblem of size N; reads Y once. Products of float32 responses are made
- * in float32 where double would take long, and added up in double. */
+ * in float32 where double would take long, and added up in double. Collective. */
 kn_status kn_gram_new(kn_ctx *ctx, const kn_responses *Y, kn_gram *out);
 kn_status kn_gram_made(kn_ctx *ctx, const kn_responses *Y, kn_type made, kn_gram *out);
 kn_type kn_gram_precision(const kn_responses *Y); /* what kn_gram_new takes */

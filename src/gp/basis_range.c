@@ -3,7 +3,9 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/comm.h"
 #include "gp/basis_readings.h"
+#include "gp/eig_shared.h"
 #include "la/la.h"
 
 /* Directions shorter than this, relative to the longest, are what float32 products round to. */
@@ -15,6 +17,13 @@ static const double CONVERGED = 1e-6;
 /* Singular values spread wider than this make Z = M R^-1 lose more than half its digits in the
  * smallest column: error eps (s_1/s_P)^2. */
 static const double WIDE = 1e4;
+
+/* The same where M was made in float32. Q's columns are nearly those of the basis by then, each
+ * with the rounding of its own sums: error eps32 s_1/s_P. */
+static const double WIDE_SINGLE = 300;
+
+/* Flops of the last reading from which float32 responses are multiplied in float32. */
+static const double LONG_WORK = 1e10;
 
 typedef kn_readings work;
 
@@ -36,7 +45,7 @@ static void unit_columns(kn_mat M)
 static kn_status eig_descending(kn_ctx *ctx, kn_mat S, double *t)
 {
     ptrdiff_t k = S.rows;
-    kn_status status = kn_eig(ctx, S, t);
+    kn_status status = kn_eig_shared(ctx, S, t);
     for (ptrdiff_t p = 0; status == KN_OK && p < k / 2; p++) {
         double *a = kn_col(S, p), *b = kn_col(S, k - 1 - p), top = t[k - 1 - p];
         t[k - 1 - p] = t[p];
@@ -72,29 +81,38 @@ out:
     return status;
 }
 
-/* Q = orth(M): M X diag(t)^-1/2 for M'M = X diag(t) X', fewer columns when M's are linearly
- * dependent; polished, since that loses the square of M's condition. */
+/* Q = orth(M): M X diag(t)^-1/2 X' for M'M = X diag(t) X', the nearest to M, so that what was a
+ * column of its own stays one; without the last X', and with fewer columns, when M's are linearly
+ * dependent. Polished, since that loses the square of M's condition. */
 static kn_status orthonormal(kn_ctx *ctx, work *w)
 {
     kn_status status;
-    kn_mat S = {0}, old = w->Q;
+    kn_mat S = {0}, X = {0}, old = w->Q;
     double *t = NULL;
     unit_columns(w->M);
     KN_TRY(kn_alloc_d(ctx, w->k, &t));
     KN_TRY(kn_mat_new(ctx, w->k, w->k, &S));
+    KN_TRY(kn_mat_new(ctx, w->k, w->k, &X));
     kn_syrk(ctx, 1, KN_T, w->M, 0, S);
     KN_TRY(eig_descending(ctx, S, t));
     old.cols = w->k = count_above(t, w->k, LOST * LOST * t[0]);
     for (ptrdiff_t p = 0; p < w->k; p++)
         for (ptrdiff_t i = 0; i < S.rows; i++)
-            kn_col(S, p)[i] /= sqrt(t[p]);
-    KN_TRY(kn_rotate(ctx, &w->M, kn_cols(S, 0, w->k)));
+            kn_col(S, p)[i] /= sqrt(sqrt(t[p]));
+    if (w->k == S.cols)
+        kn_gemm(ctx, 1, KN_N, S, KN_T, S, 0, X); /* X diag(t)^-1/2 X' */
+    else
+        for (ptrdiff_t p = 0; p < w->k; p++)
+            for (ptrdiff_t i = 0; i < S.rows; i++)
+                kn_col(X, p)[i] = kn_at(S, i, p) / sqrt(sqrt(t[p]));
+    KN_TRY(kn_rotate(ctx, &w->M, kn_cols(X, 0, w->k)));
     kn_mat angles = kn_sub(S, 0, 0, w->k, w->k);
     kn_syrk(ctx, 1, KN_T, w->M, 0, angles);
     KN_TRY(polish(ctx, angles, w->M, kn_mat_none()));
     w->Q = w->M;
     w->M = old;
 out:
+    kn_mat_clear(&X);
     kn_mat_clear(&S);
     kn_free(t);
     return status;
@@ -103,7 +121,7 @@ out:
 /* Q'M = X diag(t) X', t descending; Q <- Q X, M <- M X, W <- W X where there is one. For
  * M = A A'Q the t are squared singular values as Q sees them, from below; residual: how far the
  * first P are from being so. */
-static kn_status turn(kn_ctx *ctx, work *w, ptrdiff_t P, double *t, kn_mat *W)
+static kn_status turn(kn_ctx *ctx, work *w, double *t, kn_mat *W)
 {
     kn_status status;
     kn_mat S = {0};
@@ -116,7 +134,7 @@ static kn_status turn(kn_ctx *ctx, work *w, ptrdiff_t P, double *t, kn_mat *W)
     if (W)
         KN_TRY(kn_rotate(ctx, W, S));
     *residual = 0;
-    for (ptrdiff_t p = 0; p < P && p < w->k; p++) {
+    for (ptrdiff_t p = 0; p < w->P && p < w->k; p++) {
         double sum = 0;
         for (ptrdiff_t i = 0; i < w->n; i++) {
             double r = kn_at(w->M, i, p) - t[p] * kn_at(w->Q, i, p);
@@ -124,6 +142,7 @@ static kn_status turn(kn_ctx *ctx, work *w, ptrdiff_t P, double *t, kn_mat *W)
         }
         *residual = fmax(*residual, t[p] > 0 ? sqrt(sum) / t[p] : INFINITY);
     }
+    KN_TRY(kn_comm_share(ctx, residual, sizeof *residual, 0)); /* it decides on another reading */
 out:
     kn_mat_clear(&S);
     return status;
@@ -140,15 +159,47 @@ static kn_status step(kn_ctx *ctx, work *w, const double *t)
     return orthonormal(ctx, w);
 }
 
-/* B = W R^-1 and Z = M R^-1; then the best P of them. Z is what M became. */
-static kn_status finish(kn_ctx *ctx, work *w, ptrdiff_t P, double *t, const double *mean,
-                        kn_basis *b)
+static bool is_single(const kn_range_options *o, const work *w)
+{
+    double flops = 4 * (double)w->n * (double)w->T * (double)w->k;
+    bool large = w->Y.Y.type == KN_F32 && flops >= LONG_WORK;
+    return o->last == KN_LAST_SINGLE || (o->last == KN_LAST_BY_SIZE && large);
+}
+
+/* Power passes, and the last reading: W goes to b->B. The residual of a pass that kept W may be
+ * enough; else it was a power pass like others. */
+static kn_status iterate(kn_ctx *ctx, work *w, const kn_range_options *o, double *t, double *mean,
+                         kn_basis *b)
 {
     kn_status status;
+    KN_TRY(kn_mat_new(ctx, w->T, w->k, &b->B));
+    for (int pass = 0;; pass++) {
+        bool last = pass == o->passes || w->info.residual <= CONVERGED, keep;
+        w->single = is_single(o, w);
+        keep = last || (o->enough > 0 && w->single);
+        b->B.cols = w->k;
+        if (!keep)
+            KN_TRY(kn_reading_power(ctx, w));
+        else
+            KN_TRY((w->single ? kn_reading_last_single : kn_reading_last)(ctx, w, b, mean));
+        w->info.readings++;
+        KN_TRY(turn(ctx, w, t, keep ? &b->B : NULL));
+        if (last || (keep && w->info.residual <= o->enough))
+            break;
+        KN_TRY(step(ctx, w, t));
+    }
+out:
+    return status;
+}
+
+/* B = W R^-1 and Z = M R^-1; then the best P of them. Z is what M became. */
+static kn_status finish(kn_ctx *ctx, work *w, double *t, const double *mean, kn_basis *b)
+{
+    double wide = w->single ? WIDE_SINGLE : WIDE;
+    kn_status status;
     kn_mat S = {0};
-    KN_TRY(turn(ctx, w, P, t, &b->B));
     double noise = t[0] * DBL_EPSILON * fmax((double)w->n, 8); /* as kn_gram_new's rank */
-    ptrdiff_t k = count_above(t, w->k, noise), found = smaller(P, k);
+    ptrdiff_t k = count_above(t, w->k, noise), found = smaller(w->P, k);
     b->B.cols = w->M.cols = k;
     for (ptrdiff_t p = 0; p < k; p++) {
         double s = sqrt(t[p]);
@@ -162,7 +213,7 @@ static kn_status finish(kn_ctx *ctx, work *w, ptrdiff_t P, double *t, const doub
     KN_TRY(polish(ctx, S, b->B, w->M));
     b->Z = w->M;
     w->M = kn_mat_none();
-    if (t[0] > WIDE * WIDE * t[found - 1]) {
+    if (t[0] > wide * wide * t[found - 1]) {
         KN_TRY(kn_basis_project(ctx, &w->Y, w->centre ? mean : NULL, b));
         w->info.readings++;
     }
@@ -192,8 +243,8 @@ void kn_range_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t P)
     ptrdiff_t k = kn_range_columns(n, T, P);
     kn_held begin = r->now;
     kn_hold_d(r, KN_NEED_WORK, T + k, 1);
-    kn_readings_need(r, n, T, k);
-    kn_hold_d(r, KN_NEED_WORK, k, k);
+    kn_readings_need(r, n, T, k); /* in double, which takes more */
+    kn_hold_d(r, KN_NEED_WORK, k, 2 * k);
     kn_project_need(r, n, T, k);
     kn_ritz_need(r, n, T, k);
     kn_let_go(r, begin);
@@ -207,10 +258,10 @@ kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const 
     kn_status status;
     kn_scaling moved = *Y->scaling;
     ptrdiff_t most = smaller(Y->N - (o->centre ? 1 : 0), Y->T);
-    work w = {.Y = *Y, .centre = o->centre, .n = Y->N, .T = Y->T};
+    work w = {.Y = *Y, .centre = o->centre, .n = Y->N, .T = Y->T, .P = P};
     double *t = NULL, *mean = NULL;
     *out = (kn_basis){.pca = true};
-    w.info = (kn_range_info){.residual = INFINITY, .readings = 2};
+    w.info = (kn_range_info){.residual = INFINITY, .readings = 0};
     if (o->centre) {
         moved.mean = moved.mean0;
         w.Y.scaling = &moved;
@@ -222,16 +273,10 @@ kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const 
     KN_TRY(kn_alloc_d(ctx, Y->T, &mean));
     KN_TRY(kn_readings_new(ctx, &w));
     KN_TRY(kn_reading_sketch(ctx, o, &w));
+    w.info.readings = w.done > 0;
     KN_TRY(orthonormal(ctx, &w));
-    for (int pass = 0; pass < o->passes && w.info.residual > CONVERGED; pass++) {
-        KN_TRY(kn_reading_power(ctx, &w));
-        KN_TRY(turn(ctx, &w, P, t, NULL));
-        KN_TRY(step(ctx, &w, t));
-        w.info.readings++;
-    }
-    KN_TRY(kn_mat_new(ctx, Y->T, w.k, &out->B));
-    KN_TRY(kn_reading_last(ctx, &w, out, mean));
-    KN_TRY(finish(ctx, &w, P, t, mean, out));
+    KN_TRY(iterate(ctx, &w, o, t, mean, out));
+    KN_TRY(finish(ctx, &w, t, mean, out));
     if (o->centre)
         move_means(Y->scaling, mean);
     for (ptrdiff_t j = 0; o->mean && j < Y->T; j++)

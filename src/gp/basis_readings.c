@@ -5,7 +5,9 @@
 #include "base/parallel.h"
 #include "base/reduce.h"
 #include "base/rng.h"
+#include "data/dealt.h"
 #include "gp/walk.h"
+#include "la/clones.h"
 #include "la/la.h"
 #include "la/vec.h"
 
@@ -135,8 +137,7 @@ static void centre_columns(kn_mat M)
 
 typedef struct draw_job {
     uint64_t seed;
-    ptrdiff_t first, given; /* columns before `given` are the start's */
-    kn_mat start;
+    ptrdiff_t first;
     kn_fmat to;
 } draw_job;
 
@@ -147,9 +148,7 @@ static void draw(void *self, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t j = from; j < to; j++) {
         kn_rng rng;
         kn_rng_init(&rng, job->seed, ((uint64_t)STREAM_RANGE << 32) + (uint64_t)(job->first + j));
-        for (ptrdiff_t p = 0; p < job->given; p++)
-            kn_fcol(job->to, p)[j] = (float)kn_at(job->start, job->first + j, p);
-        for (ptrdiff_t p = job->given; p < job->to.cols; p++)
+        for (ptrdiff_t p = 0; p < job->to.cols; p++)
             kn_fcol(job->to, p)[j] = (float)kn_rng_normal(&rng);
     }
 }
@@ -157,7 +156,6 @@ static void draw(void *self, ptrdiff_t from, ptrdiff_t to)
 typedef struct sketching {
     kn_readings *w;
     const kn_range_options *o;
-    ptrdiff_t given;
     adding M;
 } sketching;
 
@@ -165,7 +163,7 @@ static kn_status sketch_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     sketching *s = self;
     kn_fmat W = kn_fsub(s->w->W, 0, 0, b->count, s->w->k);
-    draw_job job = {s->o->seed, b->first, s->given, s->o->start, W};
+    draw_job job = {s->o->seed, b->first, W};
     kn_parallel(ctx, b->count, 64, draw, &job);
     return add_product_f32(ctx, &s->M, b->strip_f32, W);
 }
@@ -173,10 +171,19 @@ static kn_status sketch_block(kn_ctx *ctx, void *self, kn_block *b)
 kn_status kn_reading_sketch(kn_ctx *ctx, const kn_range_options *o, kn_readings *w)
 {
     enum { FARTHEST = 16 }; /* no normal number that kn_rng_normal draws is so large */
-    sketching s = {.w = w, .o = o, .given = o->start.data ? smaller(o->start.cols, w->k) : 0};
+    kn_status status = KN_OK;
+    ptrdiff_t given = o->sketch.data ? smaller(o->sketch.cols, w->k) : 0;
+    kn_readings rest = *w; /* the columns that are not given */
+    sketching s = {.w = &rest, .o = o};
     kn_visitor visitor = {&s, KN_WALK_STRIP_F32, NULL, sketch_block, NULL};
     double bound = FARTHEST * sqrt((double)w->T * w->energy);
-    kn_status status = add_up(ctx, w, bound, &visitor, &s.M);
+    rest.k = w->k - given;
+    rest.M = kn_cols(w->M, given, rest.k);
+    if (given > 0)
+        kn_mat_set(kn_cols(w->M, 0, given), kn_cols(o->sketch, 0, given));
+    if (rest.k > 0)
+        status = add_up(ctx, &rest, bound, &visitor, &s.M);
+    w->done = rest.done;
     if (w->centre)
         centre_columns(w->M);
     return status;
@@ -207,7 +214,97 @@ kn_status kn_reading_power(kn_ctx *ctx, kn_readings *w)
     return status;
 }
 
-/* ---- the last reading ---------------------------------------------------------------------- */
+/* ---- the last reading in float32 ----------------------------------------------------------- */
+
+typedef struct last_single {
+    powering p;
+    kn_basis *b;
+    double *mean;
+    double *square; /* width: |a_j|^2 within a block */
+    kn_slots total;
+} last_single;
+
+typedef struct moments_job {
+    kn_fmat strip;
+    bool centre;
+    double *mean, *square; /* of its responses */
+} moments_job;
+
+/* In double, where the square of a float is exact: a fused sum has the same bits. */
+KN_CLONES
+static void add_sample(ptrdiff_t n, const float *restrict y, double *restrict sum,
+                       double *restrict square)
+{
+    for (ptrdiff_t j = 0; j < n; j++) {
+        double a = (double)y[j];
+        sum[j] += a;
+        square[j] += a * a;
+    }
+}
+
+/* Mean and |a_j|^2 of responses */
+static void strip_moments(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const moments_job *b = self;
+    double n = (double)b->strip.cols;
+    for (ptrdiff_t j = from; j < to; j++)
+        b->mean[j] = b->square[j] = 0;
+    for (ptrdiff_t i = 0; i < b->strip.cols; i++)
+        add_sample(to - from, kn_fcol(b->strip, i) + from, b->mean + from, b->square + from);
+    for (ptrdiff_t j = from; j < to; j++) {
+        b->mean[j] = b->centre ? b->mean[j] / n : 0;
+        b->square[j] = fmax(b->square[j] - n * b->mean[j] * b->mean[j], 0);
+    }
+}
+
+static kn_status begin_single(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    kn_status status;
+    last_single *l = self;
+    KN_TRY(kn_alloc_d(ctx, plan->width, &l->square));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, 1, &l->total));
+out:
+    return status;
+}
+
+static kn_status single_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    enum { RESPONSES = 256 };
+    last_single *l = self;
+    const kn_readings *w = l->p.w;
+    moments_job job = {b->strip_f32, w->centre, l->mean + b->first, l->square};
+    kn_parallel(ctx, b->count, RESPONSES, strip_moments, &job);
+    for (ptrdiff_t j = 0; j < b->count; j++)
+        *kn_slot(&l->total, b->number) += l->square[j];
+    kn_status status = power_block(ctx, &l->p, b);
+    for (ptrdiff_t p = 0; status == KN_OK && p < w->k; p++) {
+        const float *from = kn_fcol(w->W, p);
+        double *to = kn_col(l->b->B, p) + b->first;
+        for (ptrdiff_t j = 0; j < b->count; j++)
+            to[j] = (double)from[j];
+    }
+    return status;
+}
+
+kn_status kn_reading_last_single(kn_ctx *ctx, kn_readings *w, kn_basis *b, double *mean)
+{
+    kn_status status;
+    last_single l = {.p = {.w = w, .Q = kn_fcols(w->Q32, 0, w->k)}, .b = b, .mean = mean};
+    kn_visitor visitor = {&l, KN_WALK_STRIP_F32, begin_single, single_block, NULL};
+    kn_fmat_set(l.p.Q, w->Q);
+    KN_TRY(add_up(ctx, w, GENEROUS * w->energy, &visitor, &l.p.M));
+    if (w->centre)
+        centre_columns(w->M);
+    KN_TRY(kn_slots_sum(ctx, &l.total, &b->total));
+    KN_TRY(kn_everywhere_rows(ctx, &w->Y, kn_cols(b->B, 0, w->k)));
+    KN_TRY(kn_everywhere_d(ctx, &w->Y, w->centre ? mean : NULL));
+out:
+    kn_slots_clear(&l.total);
+    kn_free(l.square);
+    return status;
+}
+
+/* ---- the last reading in double ------------------------------------------------------------ */
 
 typedef struct last_reading {
     kn_readings *w;
@@ -280,6 +377,8 @@ kn_status kn_reading_last(kn_ctx *ctx, kn_readings *w, kn_basis *b, double *mean
     KN_TRY(kn_alloc_d(ctx, w->n, &l.sample));
     KN_TRY(add_up(ctx, w, GENEROUS * w->energy, &visitor, &l.M));
     KN_TRY(kn_slots_sum(ctx, &l.total, &b->total));
+    KN_TRY(kn_everywhere_rows(ctx, &w->Y, kn_cols(b->B, 0, w->k)));
+    KN_TRY(kn_everywhere_d(ctx, &w->Y, w->centre ? mean : NULL));
 out:
     kn_slots_clear(&l.total);
     kn_free(l.sample);

@@ -31,7 +31,7 @@ typedef struct kn_complement_of {
 } kn_complement_of;
 
 /* e (m): a walk over Y, 2 N T m flops. Its sum is less than |Yw (I - VV')|^2 where U does not span
- * everything. */
+ * everything. Collective. */
 kn_status kn_complement_energies(kn_ctx *ctx, const kn_latent *l, const kn_complement_of *of,
                                  double *e);
 

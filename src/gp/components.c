@@ -91,7 +91,8 @@ static kn_status likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const double 
     kn_status status;
     kn_engine e = {0};
     kn_groups groups = {0};
-    kn_engine_data data = {.X = p->X, .Z = Z, .groups = &groups, .T = p->Y.T, .total = 1};
+    kn_engine_data data = {
+        .X = p->X, .Z = Z, .groups = &groups, .T = p->Y.T, .total = 1, .core = p->core};
     double lml, N = (double)p->X.rows;
     KN_TRY(kn_groups_subset(ctx, &p->groups, NULL, p->X.rows, &groups));
     KN_TRY(kn_engine_new(ctx, &p->spec, &data, &e));
@@ -107,6 +108,8 @@ static kn_status likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const double 
         if (outside > 0 && E > 1e-10 * total)
             info->curve[l].lml -= 0.5 * outside * (LN_2PI + log(E / outside) + 1);
     }
+    if (p->core)
+        kn_engine_leave(&e, p->core);
 out:
     kn_groups_clear(&groups);
     kn_engine_clear(&e);
@@ -130,6 +133,7 @@ static kn_status record_likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const 
         KN_TRY(kn_groups_subset(ctx, &p->groups, held->rows.train, held->rows.n_train, &train));
         part.X = Xt;
         part.groups = train;
+        part.core = NULL;
         KN_TRY(likelihoods(ctx, &part, r0, kn_cols(held->basis.Z, 0, P), held->basis.total, info));
     } else {
         KN_TRY(kn_gram_coordinates(ctx, &p->gram, P, &Z));
@@ -292,6 +296,8 @@ void kn_components_need(kn_rehearsal *r, const kn_need_shape *shape)
         all.N = n;
     all.M = s.M < s.N ? kn_at_most(s.M, all.N) : all.N;
     kn_pilot_need(r, &all);
+    if (!once)
+        kn_engine_core_need(r, &all);
     kn_hold_d(r, KN_NEED_WORK, s.N, 1);
     if (!once)
         kn_folds_pca_need(r, &s, n, KN_CURVE_FOLDS);

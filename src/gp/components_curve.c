@@ -39,6 +39,7 @@ kn_status kn_curve_fold_fit(kn_ctx *ctx, const kn_fit_problem *p, const double *
     kn_mat X = p->X;
     kn_mat Xt = {0}, Xs = {0};
     kn_groups groups = {0};
+    kn_pairs pairs = {0};
     kn_engine e = {0};
     kn_latent model = {0};
     kn_engine_data data = {
@@ -51,6 +52,11 @@ kn_status kn_curve_fold_fit(kn_ctx *ctx, const kn_fit_problem *p, const double *
     kn_mat_rows(X, f->rows.test, Xs);
     data.X = Xt;
     KN_TRY(kn_groups_subset(ctx, &p->groups, f->rows.train, f->rows.n_train, &groups));
+    if (p->core && p->core->pairs.n > 0 && p->spec.rank == 0) {
+        kn_cov cov = kn_cov_between(&p->spec.sample);
+        KN_TRY(kn_pairs_some(ctx, &p->core->pairs, f->rows.train, Xt, &cov.stats, &pairs));
+        data.pairs = &pairs;
+    }
     KN_TRY(kn_engine_new(ctx, &p->spec, &data, &e));
     KN_TRY(kn_engine_at(ctx, &e, r0, &lml));
     KN_TRY(kn_alloc_d(ctx, P, &f->d));
@@ -64,6 +70,7 @@ kn_status kn_curve_fold_fit(kn_ctx *ctx, const kn_fit_problem *p, const double *
     KN_TRY(kn_mat_new(ctx, f->rows.n_test, P, &f->var));
     KN_TRY(kn_latent_predict(ctx, &model, &(kn_newcomers){.X = Xs}, f->mean, f->var, &clamped));
 out:
+    kn_pairs_clear(&pairs);
     kn_groups_clear(&groups);
     kn_latent_clear(&model);
     kn_engine_clear(&e);
@@ -230,10 +237,13 @@ out:
 static kn_status end_scoring(kn_ctx *ctx, void *self)
 {
     kn_curve *c = self;
+    double scored = (double)c->scored;
     kn_status status = kn_slots_sum(ctx, &c->blocks, c->score.data);
+    if (status == KN_OK)
+        status = kn_reduce(ctx, &scored, 1);
     for (int l = 0; l < c->steps; l++)
         for (ptrdiff_t i = 0; i < c->rows; i++) {
-            double cells = c->missing ? kn_at(c->score, i, c->steps + 1) : (double)c->scored;
+            double cells = c->missing ? kn_at(c->score, i, c->steps + 1) : scored;
             kn_col(c->score, l)[i] =
                 cells > 0 ? (kn_at(c->score, i, l) - kn_at(c->score, i, c->steps)) / cells : 0;
         }

@@ -43,7 +43,7 @@ typedef struct kn_curve {
 } kn_curve;
 
 /* score(i, l) = mean_j MSLL of held-out sample i at ladder step l; every few blocks of very many
- * responses. Of folds that are fitted. */
+ * responses. Of folds that are fitted. Collective. */
 kn_status kn_curve_score(kn_ctx *ctx, const kn_responses *Y, kn_curve *c);
 void kn_curve_clear(kn_curve *c);
 

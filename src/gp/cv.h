@@ -5,6 +5,7 @@
 #include "base/rehearse.h"
 #include "gp/method.h"
 
+/* Collective, all three. */
 kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out);
 
 /* The same of one held-out set, whose basis is taken over: its first P components are the model's

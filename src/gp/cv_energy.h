@@ -8,7 +8,7 @@
 
 /* From G = Y Y': tr G_tr - 1'G_tr 1/n    n^2 flops */
 void kn_fold_energy(kn_mat G, kn_fold *f);
-/* Of n folds whose rows are known, from the responses, which are read once. */
+/* Of n folds whose rows are known, from the responses, which are read once. Collective. */
 kn_status kn_folds_energy(kn_ctx *ctx, const kn_responses *Y, kn_fold *f, int n);
 
 #endif

@@ -27,6 +27,42 @@ out:
     return status;
 }
 
+/* Y B of all samples: of those not held out it is Z + 1 mean'B. */
+kn_status kn_heldout_sketch(kn_ctx *ctx, const kn_heldout *h, const kn_responses *Y, ptrdiff_t k,
+                            kn_mat *out)
+{
+    kn_status status;
+    const kn_fold *f = &h->rows;
+    kn_mat new = {0}, B = kn_cols(h->basis.B, 0, kn_at_most(k, h->basis.B.cols));
+    kn_responses some = kn_responses_rows(Y, f->test, f->n_test);
+    double total;
+    KN_TRY(kn_mat_new(ctx, Y->N, B.cols, out));
+    KN_TRY(kn_mat_new(ctx, f->n_test, B.cols, &new));
+    KN_TRY(kn_project(ctx, &some, NULL, B, new, &total));
+    for (ptrdiff_t p = 0; p < B.cols; p++) {
+        const double *b = kn_col(B, p), *z = kn_col(h->basis.Z, p);
+        double shift = 0;
+        for (ptrdiff_t j = 0; j < Y->T; j++)
+            shift += h->mean[j] * b[j];
+        for (ptrdiff_t i = 0; i < f->n_train; i++)
+            kn_col(*out, p)[f->train[i]] = z[i] + shift;
+        for (ptrdiff_t i = 0; i < f->n_test; i++)
+            kn_col(*out, p)[f->test[i]] = kn_at(new, i, p);
+    }
+out:
+    kn_mat_clear(&new);
+    return status;
+}
+
+void kn_heldout_sketch_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k)
+{
+    kn_hold_d(r, KN_NEED_WORK, s->N, k);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, kn_held_out(s->N), k);
+    kn_project_need(r, kn_held_out(s->N), s->T, k);
+    kn_let_go(r, mark);
+}
+
 void kn_heldout_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t K)
 {
     kn_hold_d(r, KN_NEED_WORK, s->N, 2);

@@ -22,6 +22,12 @@ kn_status kn_heldout_new(kn_ctx *ctx, const kn_responses *Y, const int *fold, pt
                          uint64_t seed, kn_heldout *out);
 void kn_heldout_clear(kn_heldout *h); /* {0} is fine */
 
+/* out (N x at most k) = Y B, from which the basis of all samples begins: only those held out are
+ * read, 2 n_test T k flops. Collective. */
+kn_status kn_heldout_sketch(kn_ctx *ctx, const kn_heldout *h, const kn_responses *Y, ptrdiff_t k,
+                            kn_mat *out);
+void kn_heldout_sketch_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k); /* leaves it */
+
 /* Of s->N samples, K components. */
 void kn_heldout_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t K);
 

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cov/diagonal.h"
+#include "base/comm.h"
+#include "gp/engine_inside.h"
 #include "gp/gradient.h"
 #include "gp/profile.h"
 #include "gp/structured.h"
@@ -36,6 +37,42 @@ void kn_engine_clear(kn_engine *e)
     kn_free(e->rest);
     kn_iso_clear(&e->iso);
     *e = (kn_engine){0};
+}
+
+void kn_engine_core_clear(kn_engine_core *core)
+{
+    kn_pairs_clear(&core->pairs);
+    for (int k = 0; k < core->n_cells; k++)
+        kn_decomp_clear(&core->R0[k]);
+    *core = (kn_engine_core){0};
+}
+
+void kn_engine_leave(kn_engine *e, kn_engine_core *core)
+{
+    kn_engine_core_clear(core);
+    if (e->spec.rank > 0)
+        return;
+    core->pairs = e->pairs;
+    e->pairs = (kn_pairs){0};
+    core->n_cells = e->n_cells;
+    core->stands = e->stands;
+    for (int k = 0; k < e->n_cells; k++) {
+        core->stands = core->stands && e->cell[k].R0.U.data;
+        core->R0[k] = e->cell[k].R0;
+        e->cell[k].R0 = (kn_decomp){0};
+    }
+}
+
+static void take_core(kn_engine *e, kn_engine_core *core)
+{
+    e->pairs = core->pairs;
+    core->pairs = (kn_pairs){0};
+    e->stands = core->stands;
+    for (int k = 0; core->stands && k < e->n_cells; k++) {
+        e->cell[k].R0 = core->R0[k];
+        core->R0[k] = (kn_decomp){0};
+    }
+    kn_engine_core_clear(core);
 }
 
 /* What is as long as the decomposition of a cell has rows. */
@@ -97,9 +134,11 @@ kn_status kn_engine_make_dense(kn_ctx *ctx, kn_engine *e)
     for (int k = 0; k < e->n_cells; k++) {
         kn_decomp *R0 = &e->cell[k].R0;
         double gamma = R0->gamma;
-        kn_decomp_clear(R0);
-        KN_TRY(kn_decomp_new(ctx, e->N, &e->cov, R0));
-        R0->gamma = gamma;
+        if (!e->stands) {
+            kn_decomp_clear(R0);
+            KN_TRY(kn_decomp_new(ctx, e->N, &e->cov, R0));
+            R0->gamma = gamma;
+        }
         KN_TRY(room(ctx, e, &e->cell[k]));
     }
     KN_TRY(kn_mat_new(ctx, e->N, e->P > WIDE ? e->P : WIDE, &e->V));
@@ -140,6 +179,8 @@ kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, const kn_engine_data *
         *data->groups = (kn_groups){0};
     }
     set_cells(out);
+    if (data->core && out->spec.rank == 0 && !data->pairs && data->core->n_cells == out->n_cells)
+        take_core(out, data->core);
     KN_TRY(kn_alloc_d(ctx, P, &out->c));
     KN_TRY(kn_alloc_d(ctx, P, &out->d));
     KN_TRY(kn_alloc_d(ctx, P, &out->lml));
@@ -190,69 +231,13 @@ void kn_engine_need(kn_rehearsal *r, const kn_need_shape *s, bool gradient, bool
         kn_profile_need(r, s->M, s->P);
 }
 
-static kn_status inside_objective(void *self, kn_ctx *ctx, const double *x, double *value,
-                                  double *grad)
+void kn_engine_core_need(kn_rehearsal *r, const kn_need_shape *s)
 {
-    kn_engine *e = self;
-    e->inner_evals++;
-    return kn_iso_eval(ctx, &e->iso, e->cell[0].R0.r, e->cell[0].A, x, value, grad);
-}
-
-void kn_engine_inside_start(const kn_engine *e, int which, double *x)
-{
-    static const double share[KN_INSIDE_STARTS] = {0.3, 0.05,
-                                                   0.7}; /* of the variance that is signal */
-    int k = e->spec.task.n_theta;
-    double N = (double)e->N, energy = kn_sumsq(e->Z);
-    double dims = (double)(e->spec.identity ? e->T : e->P), v = energy / (N * dims);
-    kn_cov_start(&e->spec.task, &e->iso.tasks, dims, v, share[which], x);
-    if (e->iso.sample_iso)
-        x[k++] = 0.5 * log(which == 2 ? 0.1 : 0.5);
-    double s2 = e->complement && e->spec.likelihood == KN_EXACT ? e->s2 : (1 - share[which]) * v;
-    x[k++] = 0.5 * log(s2);
-}
-
-static kn_status maximise_inside(kn_ctx *ctx, kn_engine *e, double *lml)
-{
-    double lower[KN_THETA], upper[KN_THETA];
-    kn_optimum best = {.value = -INFINITY};
-    kn_optimise_options o = {.algorithm = KN_LBFGS,
-                             .n = e->iso.n_inside,
-                             .lower = lower,
-                             .upper = upper,
-                             .unit = (double)e->N,
-                             .f_tolerance = e->inside_tolerance};
-    for (int i = 0; i < o.n; i++) {
-        lower[i] = kn_theta_lower;
-        upper[i] = kn_theta_upper;
-    }
-    int from = e->warm ? -1 : 0, to = e->warm && !e->thorough ? 0 : KN_INSIDE_STARTS;
-    for (int start = from; start < to; start++) {
-        kn_limits limits = {.evals_left = 500};
-        kn_optimum here = {0};
-        if (start < 0)
-            memcpy(here.x, e->inside, sizeof here.x);
-        else
-            kn_engine_inside_start(e, start, here.x);
-        kn_status status = kn_maximise(ctx, &o, &limits, inside_objective, e, &here);
-        if (status != KN_OK)
-            return status;
-        if (here.value > best.value)
-            best = here;
-    }
-    memcpy(e->inside, best.x, sizeof e->inside);
-    e->warm = true;
-    /* The last evaluation need not be the best: leave the state of the one that is. */
-    return kn_iso_eval(ctx, &e->iso, e->cell[0].R0.r, e->cell[0].A, e->inside, lml, NULL);
-}
-
-static void copy_iso_state(kn_engine *e)
-{
-    for (ptrdiff_t p = 0; p < e->P; p++) {
-        e->c[p] = e->iso.c[p];
-        e->d[p] = e->iso.c[p] * e->iso.iso + e->iso.s2;
-    }
-    e->s2 = e->iso.s2;
+    int cells = s->groups > 0 ? KN_GAMMAS : 1;
+    if (s->M < s->N)
+        return;
+    kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
+    kn_hold_d(r, KN_NEED_SAMPLES, cells * s->N, s->N + 1);
 }
 
 /* The features at r0, while they suffice: rank_auto turns to the dense matrix where they do not. */
@@ -261,7 +246,7 @@ static kn_status make_features(kn_ctx *ctx, kn_engine *e, const double *r0)
     static const double FAR = 10; /* times the tolerance */
     kn_status status = kn_lowrank_at(ctx, &e->low, r0);
     bool enough = e->low.residual_used <= FAR * e->low.tol && e->low.gram.rows <= e->spec.rank;
-    if (status != KN_OK || !e->spec.rank_auto || enough)
+    if (status != KN_OK || !e->spec.rank_auto || enough || e->follows)
         return status;
     e->spec.rank = 0;
     return kn_engine_make_dense(ctx, e);
@@ -272,6 +257,18 @@ kn_status kn_engine_try_rank(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at)
     double r0[KN_COV_THETA];
     kn_cov_theta(&e->cov, at, r0);
     return e->spec.rank > 0 && e->spec.rank_auto ? make_features(ctx, e, r0) : KN_OK;
+}
+
+kn_status kn_engine_follow(kn_ctx *ctx, kn_engine *e, bool *turned)
+{
+    ptrdiff_t rank = e->spec.rank;
+    kn_status status = kn_comm_share(ctx, &rank, sizeof rank, 0);
+    e->follows = kn_ctx_comm(ctx)->rank > 0;
+    *turned = e->spec.rank > 0 && rank == 0;
+    if (status != KN_OK || !*turned)
+        return status;
+    e->spec.rank = 0;
+    return kn_engine_make_dense(ctx, e);
 }
 
 static kn_status decompose_low(kn_ctx *ctx, kn_engine *e, const double *r0)
@@ -287,18 +284,46 @@ out:
     return status;
 }
 
+/* Does the engine stand at r0 already, as after another's search that ended there? */
+static bool stands_at(const kn_engine *e, const double *r0)
+{
+    bool same = e->stands && e->spec.rank == 0;
+    for (int k = 0; same && k < e->cov.n_theta; k++)
+        same = e->cell[0].R0.theta[k] == r0[k];
+    return same;
+}
+
 static kn_status decompose(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     kn_status status = KN_OK;
+    bool there = stands_at(e, r0);
+    e->stands = false; /* until all cells are */
     e->evals++;
     e->iso.fresh = false;
     if (e->spec.rank > 0)
         KN_TRY(decompose_low(ctx, e, r0));
     for (int k = 0; e->spec.rank == 0 && k < e->n_cells; k++) {
         kn_latent_cell *cell = &e->cell[k];
-        KN_TRY(kn_decomp_compute(ctx, &cell->R0, &e->pairs, &e->groups, r0));
+        if (!there)
+            KN_TRY(kn_decomp_compute(ctx, &cell->R0, &e->pairs, &e->groups, r0));
         kn_gemm(ctx, 1, KN_T, cell->R0.U, KN_N, e->Z, 0, cell->A); /* A = U'Z   m x P */
     }
+    e->stands = e->spec.rank == 0;
+out:
+    return status;
+}
+
+kn_status kn_engine_share(kn_ctx *ctx, kn_engine *e)
+{
+    kn_status status;
+    ptrdiff_t P = e->P, bytes = sizeof(double);
+    KN_TRY(kn_comm_share(ctx, e->inside, sizeof e->inside, 0));
+    if (e->spec.noise == KN_NOISE_ISO) /* c and d belong to eigenvectors of the engine's own */
+        goto out;
+    KN_TRY(kn_comm_share(ctx, e->c, P * bytes, 0));
+    KN_TRY(kn_comm_share(ctx, e->d, P * bytes, 0));
+    KN_TRY(kn_comm_share(ctx, e->in, P * (ptrdiff_t)sizeof *e->in, 0));
+    KN_TRY(kn_comm_share(ctx, &e->s2, bytes, 0));
 out:
     return status;
 }
@@ -371,9 +396,6 @@ out:
     return status;
 }
 
-/* ---- evaluations -----------------------------------------------------------------------------
- */
-
 kn_status kn_engine_at(kn_ctx *ctx, kn_engine *e, const double *r0, double *lml)
 {
     kn_status status = decompose(ctx, e, r0);
@@ -391,14 +413,29 @@ kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, do
     if (e->spec.noise == KN_NOISE_STRUCTURED) {
         status = kn_structured_eval(ctx, e, lml);
     } else {
-        status = maximise_inside(ctx, e, lml);
+        status = kn_engine_maximise_inside(ctx, e, lml);
         if (status == KN_OK)
-            copy_iso_state(e);
+            kn_engine_take_iso(e);
     }
     if (status == KN_OK && g)
         status = kn_gradient_r0(ctx, e, g0);
     if (status == KN_OK && g)
         kn_cov_outer_gradient(&e->cov, at, g0, g);
+    return status;
+}
+
+kn_status kn_engine_stand(kn_ctx *ctx, kn_engine *e, kn_cov_point *at, double *lml)
+{
+    kn_status status;
+    bool turned;
+    KN_TRY(kn_comm_share(ctx, at, sizeof *at, 0));
+    KN_TRY(kn_engine_follow(ctx, e, &turned));
+    KN_TRY(kn_engine_nested(ctx, e, at, lml, NULL));
+    KN_TRY(kn_engine_follow(ctx, e, &turned));
+    if (turned)
+        KN_TRY(kn_engine_nested(ctx, e, at, lml, NULL));
+    KN_TRY(kn_engine_share(ctx, e));
+out:
     return status;
 }
 
@@ -413,7 +450,7 @@ kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double
     if (status != KN_OK)
         return status;
     memcpy(e->inside, inside, sizeof e->inside);
-    copy_iso_state(e);
+    kn_engine_take_iso(e);
     if (!g)
         return KN_OK;
     status = kn_gradient_r0(ctx, e, g0);

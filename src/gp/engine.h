@@ -11,6 +11,16 @@
 #include "gp/optimise.h"
 #include "gp/spec.h"
 
+/* What engines over the same samples and groups have in common where R0 is dense, handed from one
+ * to the next: statistics of pairs, and the decompositions of the last point. */
+typedef struct kn_engine_core {
+    kn_pairs pairs;
+    int n_cells;
+    kn_decomp R0[KN_GAMMAS]; /* U NULL: none */
+    bool stands;             /* they are those of R0[0].theta */
+} kn_engine_core;
+void kn_engine_core_clear(kn_engine_core *core);
+
 typedef struct kn_engine {
     kn_spec spec;
     kn_cov cov; /* of R0: the sample covariance without iso */
@@ -37,6 +47,8 @@ typedef struct kn_engine {
     bool warm;                       /* inside holds a start */
     double inside_tolerance;         /* nats */
     bool thorough;                   /* try the cold starts besides the warm one */
+    bool follows;                    /* another rank says whether a low rank suffices */
+    bool stands; /* dense: the cells hold the decompositions at cell[0].R0.theta */
     int evals, inner_evals;
     struct kn_journal *journal; /* NULL, or what kn_step_nested and kn_step_joint ask first */
 } kn_engine;
@@ -52,6 +64,8 @@ typedef struct kn_engine_data {
     ptrdiff_t N_ref;       /* the sample size that task features are scaled to, so that folds see
                             * the same C [METHOD 5b]; 0: N */
     const kn_pairs *tasks; /* as in kn_iso_new */
+    kn_engine_core *core;  /* NULL, or of an engine over these X and groups: what it has is taken
+                            * over where this one is dense */
 } kn_engine_data;
 
 /* Dense where spec.rank is 0 or pairs are given, else of low rank. */
@@ -59,9 +73,21 @@ kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, const kn_engine_data *
                         kn_engine *out);
 void kn_engine_clear(kn_engine *e);
 
+/* What a dense engine leaves to the next; of low rank nothing. Before it is cleared. */
+void kn_engine_leave(kn_engine *e, kn_engine_core *core);
+
 /* Is a low rank that may be given up enough at these weights and shapes? Else the engine is dense
  * from here on. Nothing is decomposed. */
 kn_status kn_engine_try_rank(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at);
+
+/* All ranks have the engine of one search. From here on the first says whether a low rank suffices;
+ * the others turn to the dense matrix when it has, and *turned says that they just did. Collective.
+ */
+kn_status kn_engine_follow(kn_ctx *ctx, kn_engine *e, bool *turned);
+
+/* What the first rank's engine came to (c, d and their cells, s2, the inside parameters) on all of
+ * them; each keeps its own decomposition. Collective. */
+kn_status kn_engine_share(kn_ctx *ctx, kn_engine *e);
 
 /* From low rank to dense, once spec.rank is 0. */
 kn_status kn_engine_make_dense(kn_ctx *ctx, kn_engine *e);
@@ -74,16 +100,15 @@ kn_status kn_engine_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out)
 kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *lml,
                            double *g);
 
+/* The same on all ranks, without gradient, at the point of the first rank (which *at becomes) and
+ * then with its numbers: kn_engine_follow, kn_engine_share. Collective. */
+kn_status kn_engine_stand(kn_ctx *ctx, kn_engine *e, kn_cov_point *at, double *lml);
+
 /* Structured noise at R0's own parameters, as a fold holds them. */
 kn_status kn_engine_at(kn_ctx *ctx, kn_engine *e, const double *r0, double *lml);
 
 /* iso: LML and gradient at theta = [task, sample, noise], the order of METHOD 1a. */
 kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double *lml, double *g);
-/* Starts for the inside parameters: the variance per component split between signal and noise in
- * several proportions, the noise also from the energy outside the basis. which < KN_INSIDE_STARTS.
- */
-enum { KN_INSIDE_STARTS = 3 };
-void kn_engine_inside_start(const kn_engine *e, int which, double *inside);
 
 /* Low rank: how much of R0's trace may be left out; search with the first, finish with the other.
  */
@@ -92,5 +117,7 @@ extern const double kn_rank_tolerance_search, kn_rank_tolerance;
 /* Over s->N samples and s->P coordinates, of rank s->M; an evaluation passes, with its gradient.
  * `tasks`: those of iso noise are given. */
 void kn_engine_need(kn_rehearsal *r, const kn_need_shape *s, bool gradient, bool tasks);
+/* What it leaves; of low rank nothing. */
+void kn_engine_core_need(kn_rehearsal *r, const kn_need_shape *s);
 
 #endif

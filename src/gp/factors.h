@@ -19,7 +19,7 @@ typedef struct kn_factors {
     double total; /* |Yw|^2 */
 } kn_factors;
 
-/* mean T, or NULL: what is taken off Y. The same bits for any number of threads. */
+/* mean T, or NULL: what is taken off Y. The same bits for any number of threads. Collective. */
 kn_status kn_factors_new(kn_ctx *ctx, const kn_responses *Y, const double *mean, ptrdiff_t P,
                          kn_factors *out);
 void kn_factors_clear(kn_factors *f);

@@ -19,7 +19,7 @@ typedef struct kn_fill_source {
 } kn_fill_source;
 
 /* F (n x P, its columns cut down to those that are more than rounding) and s2 (P), the eigenvalues
- * of E'E. start: F of an earlier call for a similar E, or kn_mat_none(). */
+ * of E'E. start: F of an earlier call for a similar E, or kn_mat_none(). Collective. */
 kn_status kn_fill_eigen(kn_ctx *ctx, const kn_fill_source *from, kn_mat start, uint64_t seed,
                         kn_mat *F, double *s2);
 

@@ -1,8 +1,9 @@
 /* Steps that the fits of all methods share. */
 #include "gp/fit_steps.h"
-#include "gp/cv_deal.h"
-
 #include <math.h>
+
+#include "base/comm.h"
+#include "gp/cv_deal.h"
 
 static kn_status make_engine(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis,
                              kn_engine *e)
@@ -14,7 +15,8 @@ static kn_status make_engine(kn_ctx *ctx, const kn_fit_problem *p, const kn_basi
                            .groups = &groups,
                            .T = p->Y.T,
                            .E = basis->E,
-                           .total = basis->total};
+                           .total = basis->total,
+                           .core = p->core};
     KN_TRY(kn_groups_subset(ctx, &p->groups, NULL, p->X.rows, &groups));
     KN_TRY(kn_engine_new(ctx, &p->spec, &data, e));
 out:
@@ -34,9 +36,11 @@ kn_status kn_fit_at(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis,
 {
     kn_status status = make_engine(ctx, p, basis, e);
     if (status == KN_OK)
-        status = kn_engine_nested(ctx, e, &found->at, &found->lml, NULL);
+        status = kn_engine_stand(ctx, e, &found->at, &found->lml);
     found->evals = e->evals;
     found->evals_subsample = found->inner_evals = 0;
+    if (status == KN_OK)
+        status = kn_comm_share(ctx, found, sizeof *found, 0);
     return status;
 }
 
@@ -113,7 +117,10 @@ kn_status kn_fit_cv(kn_ctx *ctx, const kn_gp *gp, kn_fit_problem *p, kn_fit_info
     kn_cv_problem cv = {.Y = &p->Y,
                         .X_alone = p->X_alone,
                         .gram = p->gram.G.data ? &p->gram : NULL,
-                        .completion = p->completion};
+                        .completion = p->completion,
+                        .pairs = p->core && p->core->pairs.n > 0 ? &p->core->pairs : NULL};
+    if (!kn_may_stop_early(ctx))
+        KN_TRY(kn_check_cancel(ctx));
     if (!o->cv || folds == 0 || gp->N < 2 || info->stop == KN_STOP_CANCELLED)
         return KN_OK;
     KN_TRY(kn_alloc(ctx, gp->N, sizeof(int), &fold));
@@ -124,7 +131,7 @@ kn_status kn_fit_cv(kn_ctx *ctx, const kn_gp *gp, kn_fit_problem *p, kn_fit_info
                         : kn_gp_cv(ctx, gp, &cv, o->cv));
     info->clamped = fmax(info->clamped, o->cv->clamped);
 out:
-    if (status == KN_ERR_CANCELLED) { /* the model stands */
+    if (status == KN_ERR_CANCELLED && kn_may_stop_early(ctx)) { /* the model stands */
         info->stop = KN_STOP_CANCELLED;
         status = KN_OK;
     }

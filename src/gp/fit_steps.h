@@ -4,11 +4,11 @@
 
 #include "gp/cv.h"
 
-/* The parameters for the basis at hand; the engine is left at the point found. */
+/* The parameters for the basis at hand; the engine is left at the point found. Collective. */
 kn_status kn_fit_search(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
                         kn_found *found);
 
-/* The same at R0 as it was found: one evaluation, its own counters from here on. */
+/* The same at R0 as it was found: one evaluation, its own counters from here on. Collective. */
 kn_status kn_fit_at(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
                     kn_found *found);
 

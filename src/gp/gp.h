@@ -34,7 +34,7 @@ typedef struct kn_gp {
                     * else a method keeps */
     double *noise; /* T  noise variance of each response [METHOD 1d] */
     double *slope; /* T  by which held-out means are drawn to the mean of training; NULL: 1 */
-    double *energy; /* P  |z_p|^2 of principal components of many samples, while fitting */
+    double *energy; /* P  |z_p|^2 of principal components, while fitting */
     bool shared;    /* it has neither X nor groups: points that are no samples instead [share.h] */
 } kn_gp;
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/comm.h"
 #include "base/mem.h"
 
 kn_status kn_journal_recall(kn_ctx *ctx, kn_journal *journal, kn_step *step)
@@ -12,7 +13,10 @@ kn_status kn_journal_recall(kn_ctx *ctx, kn_journal *journal, kn_step *step)
 
 kn_status kn_journal_note(kn_ctx *ctx, kn_journal *journal, const kn_step *step)
 {
-    return journal && !kn_cancelled(ctx) ? journal->note(journal, ctx, step) : KN_OK;
+    bool cancelled = kn_cancelled(ctx); /* asked once: it may be told at any time */
+    if (journal && cancelled && !kn_may_stop_early(ctx))
+        return kn_stopped(ctx);
+    return journal && !cancelled ? journal->note(journal, ctx, step) : KN_OK;
 }
 
 /* All that one evaluation hands on to later ones: where the inside search starts, counters, and of

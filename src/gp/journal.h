@@ -36,9 +36,11 @@ struct kn_journal {
     kn_status (*note)(kn_journal *self, kn_ctx *ctx, const kn_step *step);
 };
 
-/* Fills out and sets known, or leaves known false and the step to be taken and noted. */
+/* Fills out and sets known, or leaves known false and the step to be taken and noted. Both are
+ * collective where the journal is shared. */
 kn_status kn_journal_recall(kn_ctx *ctx, kn_journal *journal, kn_step *step);
-/* What a cancelled step gave is not what it would have given, and is not kept. */
+/* What a cancelled step gave is not what it would have given, and is not kept; among ranks it is a
+ * failure. */
 kn_status kn_journal_note(kn_ctx *ctx, kn_journal *journal, const kn_step *step);
 
 /* kn_engine_nested and kn_engine_joint by way of the engine's journal. What the engine leaves for

@@ -140,6 +140,12 @@ static ptrdiff_t row_of(const kn_law_walk *w, int part, ptrdiff_t i)
     return rows ? rows[i] : i;
 }
 
+/* Of n samples those who are to be judged. */
+static ptrdiff_t people_of(const kn_law_walk *w, ptrdiff_t n)
+{
+    return w->job.people > 0 ? kn_at_most(n, w->job.people) : n;
+}
+
 /* (y - mean - offset)/scale of a cell, NaN where there is none, and ln scale. */
 static double residual(const kn_law_walk *w, const kn_block *b, ptrdiff_t i, ptrdiff_t j,
                        double *log_scale)
@@ -230,7 +236,7 @@ static kn_status block(kn_ctx *ctx, void *self, kn_block *b)
     block_job job = {w, b, -1};
     set_null(w, b);
     if (!w->law) {
-        kn_parallel(ctx, b->y.rows, ROWS, judge_cells, &job);
+        kn_parallel(ctx, people_of(w, b->y.rows), ROWS, judge_cells, &job);
         return KN_OK;
     }
     /* Folds make their V from the responses: those of a walk over all samples will do. */
@@ -241,7 +247,7 @@ static kn_status block(kn_ctx *ctx, void *self, kn_block *b)
         KN_TRY(maps->gp->method->law_block(ctx, maps, job.part, b->first, y, V, w->scale));
         for (ptrdiff_t j = 0; j < b->count; j++)
             w->logs[j] = log(w->scale[j]);
-        kn_parallel(ctx, n, ROWS, whiten_rows, &job);
+        kn_parallel(ctx, people_of(w, n), ROWS, whiten_rows, &job);
         if (K > 0)
             kn_gemm(ctx, 1, KN_N, e, KN_N, V, 1, w->z[job.part]); /* z += e_w V */
     }
@@ -317,7 +323,7 @@ static kn_status judge_gaps(kn_ctx *ctx, kn_law_walk *w, int part)
     KN_TRY(kn_mat_new(ctx, w->T, l->K, &V));
     KN_TRY(assemble(ctx, w, part, V));
     KN_TRY(kn_law_gaps_new(ctx, l, V, &g));
-    for (ptrdiff_t i = 0; i < maps->part[part].n; i++) {
+    for (ptrdiff_t i = 0; i < people_of(w, maps->part[part].n); i++) {
         ptrdiff_t row = row_of(w, part, i);
         const uint64_t *gap = w->gap + row * w->words;
         kn_law_row r = {i, w->z[part].data + i, w->z[part].ld, w->q[row],
@@ -344,7 +350,7 @@ static kn_status judge_part(kn_ctx *ctx, kn_law_walk *w, int part)
     const kn_gp_maps *maps = w->job.maps;
     bool gaps = false;
     kn_status status = kn_reduce(ctx, w->z[part].data, w->z[part].rows * w->z[part].cols);
-    for (ptrdiff_t i = 0; status == KN_OK && i < maps->part[part].n; i++) {
+    for (ptrdiff_t i = 0; status == KN_OK && i < people_of(w, maps->part[part].n); i++) {
         ptrdiff_t row = row_of(w, part, i);
         kn_law_row r = {i, w->z[part].data + i, w->z[part].ld, w->q[row],
                         maps->known && maps->known[row]};
@@ -366,7 +372,7 @@ static kn_status end(kn_ctx *ctx, void *self)
 {
     kn_status status = KN_OK;
     kn_law_walk *w = self;
-    for (ptrdiff_t i = 0; !w->law && i < w->job.maps->n; i++)
+    for (ptrdiff_t i = 0; !w->law && i < people_of(w, w->job.maps->n); i++)
         tell(w, i, w->q[i], w->weight[i], 2 * w->log_p[i]);
     for (int k = 0; w->law && k < w->job.maps->n_parts; k++)
         KN_TRY(judge_part(ctx, w, k));

@@ -40,6 +40,7 @@ typedef struct kn_law_job {
     const kn_scaling *scaling; /* of the responses of the walk: what the null model is of */
     kn_law_place (*place)(const void *self, ptrdiff_t i, ptrdiff_t j); /* NULL: as they are */
     const void *self;
+    ptrdiff_t people; /* the first so many of maps of one part, whom others fill up; 0: all */
 } kn_law_job;
 
 /* A walk over maps and the responses that belong to them: 2 n T K flops and what law_block takes.
@@ -65,11 +66,13 @@ typedef struct kn_law_walk {
     kn_mat null;            /* width x 3 */
 } kn_law_walk;
 
-/* {.job = ...} begins; visitors after it may do with the block what they like. */
+/* {.job = ...} begins; visitors after it may do with the block what they like. The end of its walk
+ * is a collective. */
 kn_visitor kn_law_visitor(kn_law_walk *w);
 void kn_law_walk_clear(kn_law_walk *w);
 
-/* A walk of its own. Y: the n samples' responses; NULL: cross-validated maps have them. */
+/* A walk of its own. Y: the n samples' responses; NULL: cross-validated maps have them. Collective.
+ */
 kn_status kn_law_density(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
                          kn_law_walk *out);
 

@@ -219,6 +219,8 @@ void kn_law_gaps_need(kn_rehearsal *r, ptrdiff_t T, ptrdiff_t K)
     kn_hold_d(r, KN_NEED_WORK, rows, K);
     kn_hold_d(r, KN_NEED_WORK, half, 1);
     kn_hold_d(r, KN_NEED_WORK, size, K + size + 1);
+    if (K == T) /* where noise is of all responses it has a W, and that a root */
+        kn_hold_d(r, KN_NEED_WORK, K, K + 1);
     if (K < T) {
         kn_hold_d(r, KN_NEED_WORK, K, K + 2);
         kn_eig_need(r, KN_NEED_WORK, K);

@@ -109,6 +109,7 @@ typedef struct block_work {
     kn_mat y;              /* N x count standardised responses (folds only) ... */
     kn_mat own_y;          /* ... made here, unless the caller has them */
     int workers;
+    ptrdiff_t grain;    /* whole chunks that are worth a worker */
     struct chunk_work { /* one worker's */
         kn_mat B, B2;   /* CHUNK x (P + 1) */
         kn_mat rows;    /* n x CHUNK: rows of a part that are not neighbours in the maps */
@@ -184,7 +185,7 @@ static kn_status block_work_new(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t c
 {
     kn_status status;
     void *memory;
-    ptrdiff_t rows = 0, P = 0, width = count < CHUNK ? count : CHUNK;
+    ptrdiff_t rows = 0, P = 0, width = count < CHUNK ? count : CHUNK, flops = 0;
     bool folds = false, smoothers = false;
     w->workers = kn_workers(ctx, count, CHUNK);
     KN_TRY(kn_alloc(ctx, maps->n_parts, sizeof *w->factors, &memory));
@@ -197,8 +198,10 @@ static kn_status block_work_new(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t c
         P = basis_size(maps, p) > P ? basis_size(maps, p) : P;
         folds = folds || p->train;
         smoothers = smoothers || p->smooth.data;
+        flops += 4 * (basis_size(maps, p) + 1) * (1 + p->n + (p->train ? p->n_train : 0));
         KN_TRY(make_factors(ctx, maps, p, &w->factors[k]));
     }
+    w->grain = kn_grain(CHUNK, flops);
     if (smoothers && maps->Y.holes)
         w->y = kn_mat_none(); /* the caller's may be as given, this one's are filled in */
     if ((folds || smoothers) && !w->y.data) {
@@ -282,9 +285,7 @@ static void put_rows(const kn_part *p, kn_mat from, kn_mat to)
     }
 }
 
-/* mean_j <- mu_j + slope_j (mean_j - mu_j), mu the fold's mean, else 0: that of training [METHOD
- * 1d]
- */
+/* mean_j <- mu_j + slope_j (mean_j - mu_j), mu the fold's mean, or training's, 0   [METHOD 1d] */
 static void draw_in(const block_work *w, const kn_part *p, ptrdiff_t at, kn_mat B, kn_mat m)
 {
     const double *slope = w->maps->gp->slope;
@@ -400,7 +401,7 @@ kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t fir
     block_work w = {.maps = maps, .first = first, .mean = mean, .var = var, .y = y};
     ptrdiff_t count = mean.data ? mean.cols : var.cols;
     KN_TRY(block_work_new(ctx, maps, count, &w));
-    kn_la_parallel(ctx, count, CHUNK, chunks, &w);
+    kn_la_parallel(ctx, count, w.grain, chunks, &w);
 out:
     block_work_clear(&w);
     return status;
@@ -431,7 +432,7 @@ kn_status kn_components_basis(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptr
     one.n_parts = 1;
     basis_work b = {.w = {.maps = &one, .first = first, .y = y}, .B = B};
     KN_TRY(block_work_new(ctx, &one, B.rows, &b.w));
-    kn_la_parallel(ctx, B.rows, CHUNK, basis_chunks, &b);
+    kn_la_parallel(ctx, B.rows, b.w.grain, basis_chunks, &b);
 out:
     block_work_clear(&b.w);
     return status;

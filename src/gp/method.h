@@ -58,6 +58,7 @@ typedef struct kn_fit_problem {
     kn_heldout held;      /* of many samples, instead; mean NULL: not made */
     ptrdiff_t pilot_rank; /* spec.rank as a search for R0 with a few components left it */
     const struct kn_completion *completion; /* of Y, lent; NULL: no cell is missing */
+    kn_engine_core *core; /* of a search for R0 over all samples, for who goes on; NULL: not kept */
 } kn_fit_problem;
 
 void kn_fit_problem_clear(kn_fit_problem *p); /* gram and held */
@@ -69,7 +70,8 @@ typedef struct kn_cv_problem {
     int folds;
     const int *fold;                        /* N  0 .. folds-1 */
     const struct kn_completion *completion; /* by which each fold fills in its own; NULL: none */
-    kn_mat X_alone; /* N x F  of those held out, as if they were of no batch; or none */
+    kn_mat X_alone;        /* N x F  of those held out, as if they were of no batch; or none */
+    const kn_pairs *pairs; /* of all samples; NULL: to be made where they are needed */
 } kn_cv_problem;
 
 /* The memory of a method, declared by its own files [base/rehearse.h]. */
@@ -100,6 +102,8 @@ typedef struct kn_method {
     bool identity;       /* its basis stands for the identity [METHOD 1c] */
     bool alone;          /* each response alone: neither basis nor components */
     bool low_rank;       /* R0 may be of low rank */
+    bool spreads;        /* a fit of complete responses is spread over ranks (data/dealt.h) */
+    bool same_steps;     /* then all ranks take the same steps: one journal, one clock */
     bool held_out_once;  /* beyond KN_MANY samples one set is held out instead of folds */
     bool own_covariance; /* how samples relate is its own, and no R0 */
     bool iso_term;       /* R may have an iso term beside noise of the method's own */

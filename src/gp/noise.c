@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/parallel.h"
+#include "data/dealt.h"
 #include "gp/basis.h"
 #include "gp/method.h"
 #include "la/la.h"
@@ -271,6 +272,7 @@ kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const k
     KN_TRY(kn_noise_maker_new(ctx, gp, Y, cv, rules, &m));
     kn_visitor visitor = kn_noise_visitor(m);
     KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    KN_TRY(kn_everywhere_d(ctx, &walk.Y, gp->noise));
 out:
     kn_noise_maker_free(m);
     return status;

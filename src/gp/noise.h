@@ -15,12 +15,14 @@
 #include "gp/noise_without.h"
 #include "gp/walk.h"
 
-/* gp->noise from the cross-validated maps, or in-sample when cv is NULL: a walk of its own. */
+/* gp->noise from the cross-validated maps, or in-sample when cv is NULL: a walk of its own.
+ * Collective. */
 kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
                           kn_rules rules);
 
 /* The same as a visitor, for a walk over the cross-validated maps that does more: it sets the noise
- * of a block before the visitors after it see the block. */
+ * of a block before the visitors after it see the block, and leaves it to its caller to make it
+ * known to the other ranks. kn_noise_maker_new: collective. */
 typedef struct kn_noise_maker kn_noise_maker;
 kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
                              kn_rules rules, kn_noise_maker **out);

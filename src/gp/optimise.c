@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/comm.h"
 
 /* A projected gradient below this, per sample, is a maximum for every practical purpose: the
  * likelihood could rise by its square only. */
@@ -37,19 +38,44 @@ static double stop_with(run *r, kn_stop why)
     return r->best->evals > 0 ? r->best->value / r->o->unit : 0;
 }
 
+kn_status kn_is_late(kn_ctx *ctx, const kn_limits *limits, bool *late)
+{
+    char yes = limits->deadline > 0 && kn_clock() > limits->deadline;
+    kn_status status = limits->deadline > 0 ? kn_comm_share(ctx, &yes, 1, 0) : KN_OK;
+    *late = yes != 0;
+    return status;
+}
+
+/* Whether it is asked to stop or a limit is reached, and then what that makes of the optimum. */
+static bool stops(run *r, double *value)
+{
+    bool late = false;
+    if (kn_cancelled(r->ctx)) {
+        r->status = kn_may_stop_early(r->ctx) ? KN_OK : kn_stopped(r->ctx);
+        *value = stop_with(r, KN_STOP_CANCELLED);
+        return true;
+    }
+    /* Limits are looked at from the second evaluation on: there is always one point to keep. */
+    if (r->calls == 0)
+        return false;
+    if (r->limits->evals_left == 0) {
+        *value = stop_with(r, KN_STOP_MAX_EVALS);
+        return true;
+    }
+    r->status = kn_is_late(r->ctx, r->limits, &late);
+    if (late || r->status != KN_OK)
+        *value = stop_with(r, KN_STOP_MAX_SECONDS);
+    return r->stopped;
+}
+
 static double objective(unsigned n, const double *x, double *grad, void *data)
 {
     run *r = data;
     double value, *g = r->best->work;
     if (r->stopped) /* a line search may ask once more before it looks */
         return stop_with(r, r->stop);
-    if (kn_cancelled(r->ctx))
-        return stop_with(r, KN_STOP_CANCELLED);
-    /* Limits are looked at from the second evaluation on: there is always one point to keep. */
-    if (r->calls > 0 && r->limits->evals_left == 0)
-        return stop_with(r, KN_STOP_MAX_EVALS);
-    if (r->calls > 0 && r->limits->deadline > 0 && kn_clock() > r->limits->deadline)
-        return stop_with(r, KN_STOP_MAX_SECONDS);
+    if (stops(r, &value))
+        return value;
     r->calls++;
     r->status = r->f(r->self, r->ctx, x, &value, g);
     if (r->status != KN_OK)
@@ -116,7 +142,8 @@ kn_status kn_ascend(kn_ctx *ctx, const kn_ascent *o, kn_limits *limits, kn_objec
     nlopt_set_vector_storage(r.opt, o->kept);
     nlopt_result result = nlopt_optimize(r.opt, best->at, &value);
     nlopt_destroy(r.opt);
-    if (r.status != KN_OK && !(r.status == KN_ERR_CANCELLED && best->evals > 0))
+    bool stands = best->evals > 0 && kn_may_stop_early(ctx);
+    if (r.status != KN_OK && !(r.status == KN_ERR_CANCELLED && stands))
         return r.status;
     if (result == NLOPT_OUT_OF_MEMORY)
         return kn_fail(ctx, KN_ERR_MEMORY, "out of memory in the optimiser");

@@ -16,6 +16,10 @@ typedef struct kn_limits {
     double deadline; /* kn_clock time; 0: none */
 } kn_limits;
 
+/* Whether the deadline has passed, by the clock of the first rank. Collective where there is one.
+ */
+kn_status kn_is_late(kn_ctx *ctx, const kn_limits *limits, bool *late);
+
 typedef struct kn_optimise_options {
     kn_optimiser algorithm; /* KN_LBFGS or KN_TNEWTON */
     int n;
@@ -56,7 +60,7 @@ kn_status kn_ascend(kn_ctx *ctx, const kn_ascent *o, kn_limits *limits, kn_objec
                     void *self, kn_summit *best);
 
 /* Starts at *best->x. On return the best point met, even when it was stopped; KN_ERR_CANCELLED
- * only when nothing was evaluated. */
+ * only when nothing was evaluated, or among ranks. Collective where there is a deadline. */
 kn_status kn_maximise(kn_ctx *ctx, const kn_optimise_options *o, kn_limits *limits,
                       kn_objective_fn f, void *self, kn_optimum *best);
 

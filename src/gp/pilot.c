@@ -28,6 +28,8 @@ kn_status kn_pilot(kn_ctx *ctx, kn_fit_problem *p, kn_mat X, const kn_groups *gr
     info->evaluations += found->evals;
     info->evaluations_subsample += found->evals_subsample;
     p->pilot_rank = e.spec.rank; /* as it turned out */
+    if (p->core && X.data == p->X.data)
+        kn_engine_leave(&e, p->core);
 out:
     kn_engine_clear(&e); /* the folds have theirs */
     return status;

@@ -27,7 +27,8 @@ typedef struct kn_found {
     double projected; /* per sample */
 } kn_found;
 
-/* On return the engine stands at the point found (c, d, decomposition, state of iso). */
+/* On return the engine stands at the point found (c, d, decomposition, state of iso). The first
+ * rank says where to go, by its numbers and its clock. Collective. */
 kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_found *found);
 
 void kn_search_need(kn_rehearsal *r, const kn_need_shape *s); /* leaves the engine */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/parallel.h"
+#include "data/dealt.h"
 #include "gp/method.h"
 #include "gp/walk.h"
 
@@ -82,6 +83,8 @@ kn_status kn_gp_set_slope(kn_ctx *ctx, kn_gp *gp, const kn_gp_maps *cv)
     KN_TRY(kn_alloc_d(ctx, gp->T, &g.mm));
     KN_TRY(kn_alloc_d(ctx, gp->T, &slope));
     KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    KN_TRY(kn_everywhere_d(ctx, &walk.Y, g.md));
+    KN_TRY(kn_everywhere_d(ctx, &walk.Y, g.mm));
     kn_slopes(gp->T, g.md, g.mm, slope);
     gp->slope = slope;
     slope = NULL;

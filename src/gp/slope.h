@@ -14,7 +14,7 @@
 #include "base/rehearse.h"
 #include "gp/maps.h"
 
-/* Sets gp->slope, T numbers, from maps made without it. */
+/* Sets gp->slope, T numbers, from maps made without it. Collective. */
 kn_status kn_gp_set_slope(kn_ctx *ctx, kn_gp *gp, const kn_gp_maps *cv);
 
 /* slope_j from sums over people of m d and m^2, T of each. */

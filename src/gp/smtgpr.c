@@ -105,6 +105,7 @@ static kn_status range_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, pt
     const kn_gp_options *o = p->options;
     void *fold = NULL;
     kn_range_info range;
+    kn_mat sketch = {0};
     kn_range_options ro = {.passes = KN_RANGE_PASSES, .seed = o->search.seed};
     int once = KN_HELD_OUT_ONCE;
     ptrdiff_t most = KN_RANGE_LADDER < Y->T ? KN_RANGE_LADDER : Y->T;
@@ -112,8 +113,8 @@ static kn_status range_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, pt
         KN_TRY(kn_alloc(ctx, Y->N, sizeof(int), &fold));
         KN_TRY(kn_folds_deal(ctx, Y->N, o->groups, o->search.seed, &once, fold));
         KN_TRY(hold_out(ctx, p, fold, *P == 0 ? most : *P));
-        ro.start = p->held.basis.B;
         ro.passes = 1;
+        ro.enough = KN_RANGE_ENOUGH;
     }
     if (*P == 0) {
         KN_TRY(kn_components_auto(ctx, p, info, found, P));
@@ -122,12 +123,14 @@ static kn_status range_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, pt
             goto out;
         }
     }
-    if (ro.start.data)
-        ro.start = kn_cols(ro.start, 0, *P < ro.start.cols ? *P : ro.start.cols);
+    if (fold)
+        KN_TRY(kn_heldout_sketch(ctx, &p->held, Y, kn_range_columns(Y->N, Y->T, *P), &sketch));
+    ro.sketch = sketch;
     KN_TRY(kn_basis_range(ctx, Y, *P, &ro, basis, &range));
     KN_TRY(kn_basis_check(ctx, Y, *P, basis->B.cols));
     info->basis_residual = range.residual;
 out:
+    kn_mat_clear(&sketch);
     kn_free(fold);
     return status;
 }
@@ -192,7 +195,7 @@ out:
     return status;
 }
 
-/* What the in-sample noise of many samples is made from instead of a pass over them. */
+/* What the in-sample noise is made from instead of a pass over Y, 2 N P T flops [noise.c]. */
 static kn_status keep_energies(kn_ctx *ctx, kn_mat Z, kn_gp *gp)
 {
     kn_status status = kn_alloc_d(ctx, gp->P, &gp->energy);
@@ -201,12 +204,22 @@ static kn_status keep_energies(kn_ctx *ctx, kn_mat Z, kn_gp *gp)
     return status;
 }
 
+/* The folds are made of the same pairs. */
+static void leave_pairs(kn_engine *e, kn_engine_core *core)
+{
+    kn_engine_leave(e, core);
+    for (int k = 0; k < core->n_cells; k++)
+        kn_decomp_clear(&core->R0[k]);
+    core->stands = false;
+}
+
 static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status = KN_OK;
     kn_basis basis = {0};
     kn_engine e = {0};
     kn_components_pilot found = {0};
+    kn_engine_core core = {0};
     double t0 = kn_clock(), t1, t2;
     *gp = (kn_gp){.method = &kn_method_smtgpr,
                   .spec = p->spec,
@@ -217,13 +230,16 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
                   .pca = !p->options->basis.data};
     if (p->completion && gp->pca)
         found = (kn_components_pilot){true, p->completion->pilot};
+    p->core = &core;
     KN_TRY(make_basis(ctx, p, &basis, gp, &found, info));
-    if (gp->pca && gp->N > KN_MANY)
+    if (gp->pca && (gp->N > KN_MANY || !p->completion)) /* else psi is of what is observed */
         KN_TRY(keep_energies(ctx, basis.Z, gp));
     t1 = kn_clock();
     KN_TRY(search(ctx, p, &basis, &found, &e, info));
     KN_TRY(assemble(ctx, p->X, &e, &basis, gp));
     kn_fit_record(gp, &found.at, &e, &basis, info);
+    if (p->options->folds > 0)
+        leave_pairs(&e, &core);
     kn_engine_clear(&e);
     kn_basis_clear(&basis);
     t2 = kn_clock();
@@ -232,6 +248,8 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     info->seconds_fit = t2 - t1;
     info->seconds_reference = kn_clock() - t2;
 out:
+    p->core = NULL;
+    kn_engine_core_clear(&core);
     kn_engine_clear(&e);
     kn_basis_clear(&basis);
     if (status != KN_OK)
@@ -267,12 +285,18 @@ static void basis_need(kn_rehearsal *r, const kn_need_shape *s, kn_held *basis)
         kn_components_need(r, s);
     kn_rehearse_stage(r, "basis");
     *basis = r->now;
+    if (s->chosen && s->range == 0)
+        kn_engine_core_need(r, s); /* of the pilot, until the fit takes it over */
+    else if (s->range > 0 && (s->chosen || s->folds > 0))
+        kn_heldout_sketch_need(r, s, s->range);
+    kn_held before = r->now;
     if (s->range > 0)
         kn_range_need(r, s->N, s->T, s->P);
     else if (s->span > 0)
         kn_span_need(r, s);
     else
         kn_basis_need(r, s);
+    kn_let_go_of(r, *basis, before);
 }
 
 static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
@@ -293,8 +317,13 @@ static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
     kn_latent_need(r, s);
     kn_hold_d(r, KN_NEED_WORK, s->T, 1);
     kn_rehearse_stage(r, "folds");
+    kn_held fitted = r->now;
+    if (s->folds > 0 && s->M >= s->N)
+        kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
+    kn_held pairs = r->now;
     if (s->folds > 0)
         kn_components_cv_need(r, s);
+    kn_let_go_of(r, fitted, pairs);
     kn_let_go_of(r, begin, made);
     if (s->range > 0 && s->folds > 0) /* the held-out set's basis and mean go on */
         kn_hold_d(r, KN_NEED_BASIS, s->T, s->range + 1);
@@ -332,6 +361,8 @@ const kn_method kn_method_smtgpr = {
     .paper = KN_KIA_MARQUAND,
     .components = true,
     .low_rank = true,
+    .spreads = true,
+    .same_steps = true,
     .held_out_once = true,
     .fit = fit,
     .predict = kn_components_predict,

@@ -3,11 +3,14 @@
 #include <float.h>
 #include <math.h>
 
+#include "gp/eig_shared.h"
 #include "gp/maps.h"
 #include "la/la.h"
 
+typedef kn_status eig(kn_ctx *ctx, kn_mat S, double *w);
+
 /* V (Q x rank) of the leading axes of Z, at most P; 0: all that are more than rounding. */
-static kn_status axes_of(kn_ctx *ctx, kn_mat Z, ptrdiff_t P, kn_mat *V)
+static kn_status axes_of(kn_ctx *ctx, kn_mat Z, ptrdiff_t P, eig *solve, kn_mat *V)
 {
     kn_status status;
     kn_mat S = {0};
@@ -16,7 +19,7 @@ static kn_status axes_of(kn_ctx *ctx, kn_mat Z, ptrdiff_t P, kn_mat *V)
     KN_TRY(kn_alloc_d(ctx, Q, &w));
     KN_TRY(kn_mat_new(ctx, Q, Q, &S));
     kn_syrk(ctx, 1, KN_T, Z, 0, S);
-    KN_TRY(kn_eig(ctx, S, w));
+    KN_TRY(solve(ctx, S, w));
     double rounding = w[Q - 1] * DBL_EPSILON * (double)(Z.rows + Q);
     while (rank < kn_at_most(most, Q) && w[Q - 1 - rank] > rounding)
         rank++;
@@ -50,7 +53,7 @@ kn_status kn_span_axes(kn_ctx *ctx, kn_basis *b, ptrdiff_t P, kn_mat *span)
     kn_status status;
     kn_mat V = {0}, Z = {0};
     *span = kn_mat_none();
-    KN_TRY(axes_of(ctx, b->Z, P, &V));
+    KN_TRY(axes_of(ctx, b->Z, P, kn_eig_shared, &V));
     if (V.cols == 0) {
         status = kn_fail(ctx, KN_ERR_DATA, "no response varies inside the basis");
         goto out;
@@ -182,7 +185,7 @@ kn_status kn_fold_axes(kn_ctx *ctx, const kn_gp *gp, bool signs, kn_fold *f)
 {
     kn_status status;
     kn_mat before = {0};
-    KN_TRY(axes_of(ctx, f->Z_train, gp->P, &f->V));
+    KN_TRY(axes_of(ctx, f->Z_train, gp->P, kn_eig, &f->V));
     if (f->V.cols == 0) {
         status = kn_fail(ctx, KN_ERR_DATA, "no response varies within the training part of a fold");
         goto out;

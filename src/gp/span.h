@@ -16,7 +16,8 @@
 #include "gp/method.h"
 
 /* From the columns given (b, T x Q) to the P leading axes; 0: all along which the samples vary.
- * *span = the columns as they were, where the axes are fewer; else none, B spans the same. */
+ * *span = the columns as they were, where the axes are fewer; else none, B spans the same.
+ * Collective. */
 kn_status kn_span_axes(kn_ctx *ctx, kn_basis *b, ptrdiff_t P, kn_mat *span);
 
 /* The basis that the user gave and its coordinates, gp->P of its axes or its columns as they are

@@ -6,96 +6,13 @@
 #include "base/clock.h"
 #include "gp/covariance.h"
 #include "gp/pilot.h"
-#include "gp/stgpr_lattice.h"
-#include "gp/stgpr_predict.h"
+#include "gp/stgpr_finish.h"
+#include "gp/stgpr_gamma.h"
+#include "gp/stgpr_maps.h"
 #include "gp/stgpr_share.h"
 #include "gp/stgpr_single.h"
+#include "gp/stgpr_trials.h"
 #include "la/la.h"
-
-/* effect (groups x n) = gamma d G* K^-1 y = gamma delta G* alpha, with c = 0 gamma G* H^-1 y. Y at
- * first, then alpha. */
-static void group_effects(const kn_cell_work *w, kn_mat alpha, bool with_signal, kn_mat effect)
-{
-    const kn_groups *g = w->samples->groups;
-    for (ptrdiff_t j = 0; j < alpha.cols; j++) {
-        if ((w->c[j] > 0) != with_signal)
-            continue;
-        kn_mat to = kn_cols(effect, j, 1);
-        kn_groups_sums(g, kn_cols(alpha, j, 1), to);
-        for (ptrdiff_t k = 0; k < g->n; k++)
-            to.data[k] *=
-                with_signal ? w->gamma * w->d[j] / w->c[j] : kn_groups_less(g, w->gamma, k);
-    }
-}
-
-/* Some responses of one cell, whose decomposition is at hand. */
-static kn_status finish_responses(kn_ctx *ctx, kn_cell_work *w, const ptrdiff_t *J, ptrdiff_t n,
-                                  bool held, kn_stgpr *s)
-{
-    kn_mat Y = kn_cols(w->Y, 0, n), effect = kn_cols(w->A2, 0, n);
-    effect.rows = s->effect.rows;
-    for (ptrdiff_t j = 0; j < n; j++)
-        kn_mat_set(kn_cols(Y, j, 1), kn_cols(s->alpha, J[j], 1));
-    kn_status status = KN_OK;
-    if (held)
-        kn_cell_project(ctx, w, Y);
-    else
-        status = kn_cell_fit(ctx, w, Y, 0);
-    if (status != KN_OK)
-        return status;
-    for (ptrdiff_t j = 0; j < n; j++) {
-        ptrdiff_t t = J[j];
-        if (held) {
-            w->c[j] = s->c[t];
-            w->d[j] = s->d[t];
-            continue;
-        }
-        s->c[t] = w->c[j];
-        s->d[t] = w->d[j];
-        s->delta[t] = w->c[j] > 0 ? w->d[j] / w->c[j] : INFINITY;
-        s->lml[t] = w->lml[j];
-    }
-    if (effect.rows > 0)
-        group_effects(w, Y, false, effect);
-    kn_cell_alpha(ctx, w, Y);
-    if (effect.rows > 0)
-        group_effects(w, Y, true, effect);
-    for (ptrdiff_t j = 0; j < n; j++) {
-        kn_mat_set(kn_cols(s->alpha, J[j], 1), kn_cols(Y, j, 1));
-        if (effect.rows > 0)
-            kn_mat_set(kn_cols(s->effect, J[j], 1), kn_cols(effect, j, 1));
-    }
-    return KN_OK;
-}
-
-kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_cell_samples *samples, bool held, kn_stgpr *s,
-                          int *evals)
-{
-    kn_status status;
-    kn_cell_groups g = {0};
-    kn_cell_work w = {0};
-    ptrdiff_t T = s->alpha.cols, width = T < KN_BLOCK ? T : KN_BLOCK;
-    if (samples->groups)
-        KN_TRY(kn_mat_new(ctx, samples->groups->n, T, &s->effect));
-    KN_TRY(kn_cell_groups_new(ctx, s, 0, T, &g));
-    KN_TRY(kn_cell_work_new(ctx, s->alpha.rows, samples, width, &w));
-    for (ptrdiff_t k = 0; k < s->cells.rows; k++) {
-        ptrdiff_t from = g.start[k], to = g.start[k + 1];
-        kn_cov_point at = kn_cell_point(samples->cov, s->cells, k);
-        if (from == to)
-            continue;
-        KN_TRY(kn_cell_decompose(ctx, &w, &at, kn_stgpr_gamma(s, g.order[from])));
-        ++*evals;
-        for (ptrdiff_t j = from; j < to; j += width)
-            KN_TRY(
-                finish_responses(ctx, &w, g.order + j, to - j < width ? to - j : width, held, s));
-        kn_tell(ctx, "cells", k + 1, s->cells.rows, NAN);
-    }
-out:
-    kn_cell_work_clear(&w);
-    kn_cell_groups_clear(&g);
-    return status;
-}
 
 /* Each response alone, all parameters free. */
 static kn_status plain(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
@@ -156,25 +73,42 @@ out:
     return status;
 }
 
-/* Cells of the responses that share a gamma, for each in turn. */
+/* Cells of the responses that share a gamma, for each in turn. Collective. */
 static kn_status choose_cells(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_search *search,
                               kn_stgpr *s)
 {
     kn_status status = KN_OK;
-    ptrdiff_t *J = NULL, T = s->alpha.cols;
-    if (!s->gamma)
-        return kn_cells_choose(ctx, samples, &(kn_cell_class){.n = T}, search, s);
-    KN_TRY(kn_alloc_i(ctx, T, &J));
-    for (int k = 0; k < KN_GAMMAS; k++) {
-        kn_cell_class these = {.J = J, .gamma = kn_gamma[k]};
-        for (ptrdiff_t j = 0; j < T; j++)
-            if (s->gamma[j] == kn_gamma[k])
+    ptrdiff_t *J = NULL;
+    kn_range mine = kn_dealt(ctx, samples->Y);
+    KN_TRY(kn_alloc_i(ctx, mine.last - mine.first, &J));
+    for (int k = 0; k < (s->gamma ? KN_GAMMAS : 1); k++) {
+        kn_cell_class these = {.J = J, .gamma = s->gamma ? kn_gamma[k] : 0};
+        bool any = false; /* of whatever rank */
+        for (ptrdiff_t j = 0; j < samples->Y->T; j++) {
+            if (kn_stgpr_gamma(s, j) != these.gamma)
+                continue;
+            any = true;
+            if (j >= mine.first && j < mine.last)
                 J[these.n++] = j;
-        if (these.n > 0)
+        }
+        if (any)
             KN_TRY(kn_cells_choose(ctx, samples, &these, search, s));
     }
 out:
     kn_free(J);
+    return status;
+}
+
+/* What each rank has found of its own responses, everywhere. Collective. */
+static kn_status make_known(kn_ctx *ctx, const kn_responses *Y, kn_stgpr *s)
+{
+    kn_status status;
+    double *number[] = {s->cell, s->c, s->delta, s->d, s->lml};
+    for (size_t k = 0; k < sizeof number / sizeof *number; k++)
+        KN_TRY(kn_everywhere_d(ctx, Y, number[k]));
+    KN_TRY(kn_everywhere_cols(ctx, Y, s->alpha));
+    KN_TRY(kn_everywhere_cols(ctx, Y, s->effect));
+out:
     return status;
 }
 
@@ -186,8 +120,13 @@ static kn_status by_cells(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info
     const kn_cov *cov = &gp->spec.sample;
     const kn_search_options *o = &p->options->search;
     const kn_groups *groups = gp->latent.groups.n > 0 ? &gp->latent.groups : NULL;
-    kn_cell_samples samples = {
-        .cov = cov, .pairs = &pairs, .X = gp->latent.X, .groups = groups, .rank = gp->spec.rank};
+    kn_stgpr *s = gp->own;
+    kn_cell_samples samples = {.cov = cov,
+                               .pairs = &pairs,
+                               .X = gp->latent.X,
+                               .groups = groups,
+                               .rank = gp->spec.rank,
+                               .Y = &p->Y};
     kn_cell_search search = {.limits = o->limits,
                              .rho = o->rho,
                              .length = o->length,
@@ -196,10 +135,14 @@ static kn_status by_cells(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info
     KN_TRY(find_base(ctx, p, info, &base));
     search.family = kn_family_of(cov, &base);
     KN_TRY(kn_pairs_within(ctx, p->X, &cov->stats, &pairs));
-    if (groups)
-        KN_TRY(kn_cells_gamma(ctx, &samples, &base, &search, gp->own));
-    KN_TRY(choose_cells(ctx, &samples, &search, gp->own));
-    KN_TRY(kn_stgpr_finish(ctx, &samples, false, gp->own, &search.evals));
+    if (groups) {
+        KN_TRY(kn_alloc_d(ctx, gp->T, &s->gamma));
+        KN_TRY(kn_cells_gamma(ctx, &samples, kn_dealt(ctx, &p->Y), &base, &search, s));
+        KN_TRY(kn_everywhere_d(ctx, &p->Y, s->gamma));
+    }
+    KN_TRY(choose_cells(ctx, &samples, &search, s));
+    KN_TRY(kn_stgpr_finish(ctx, &samples, false, s, &search.evals));
+    KN_TRY(make_known(ctx, &p->Y, s));
     info->evaluations += search.evals;
     info->stop = search.stop;
     info->projected_gradient = NAN;
@@ -225,6 +168,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     const kn_gp_options *o = p->options;
     kn_stgpr *s;
     double t0 = kn_clock(), t1;
+    kn_range mine = kn_dealt(ctx, &p->Y);
     if (!kn_family_exists(&p->spec.sample) || kn_spec_sample_iso(&p->spec))
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "STGPR's cells are of rho and length: a sample covariance without iso and "
@@ -240,7 +184,8 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     KN_TRY(kn_mat_copy(ctx, p->X, &gp->latent.X));
     KN_TRY(kn_groups_subset(ctx, &p->groups, NULL, gp->N, &gp->latent.groups));
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
-    kn_responses_block(ctx, &p->Y, 0, s->alpha);
+    kn_responses_block(ctx, &p->Y, mine.first,
+                       kn_cols(s->alpha, mine.first, mine.last - mine.first));
     KN_TRY((o->plain ? plain : by_cells)(ctx, p, gp, info));
     make_up(p, s);
     info->rank = gp->spec.rank > 0 ? gp->spec.rank : gp->N;
@@ -279,10 +224,12 @@ static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
         kn_let_go(r, mark);
     }
     kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
-    kn_hold_d(r, KN_NEED_WORK, s->T, s->groups > 0 ? 2 : 0); /* gamma */
+    kn_hold_d(r, KN_NEED_WORK, s->T, s->groups > 0 ? 2 : 1); /* a class, and gamma */
+    if (s->groups > 0)
+        kn_cells_gamma_need(r, s);
     (s->plain ? kn_plain_need : kn_cells_choose_need)(r, s);
     kn_hold_d(r, KN_NEED_WORK, s->T, 1); /* groups */
-    kn_cell_work_need(r, s, s->N, kn_at_most(s->T, KN_BLOCK));
+    kn_cells_try_need(r, s);
     kn_let_go(r, mark);
     kn_rehearse_stage(r, "folds");
     if (s->folds > 0) {
@@ -438,6 +385,7 @@ const kn_method kn_method_stgpr = {
         "Rasmussen CE, Williams CKI (2006). Gaussian Processes for Machine Learning. MIT Press.",
     .alone = true,
     .low_rank = true,
+    .spreads = true,
     .fit = fit,
     .predict = kn_stgpr_predict,
     .loo = kn_stgpr_loo,

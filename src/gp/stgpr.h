@@ -5,13 +5,9 @@
 #include "gp/method.h"
 #include "gp/stgpr_cells.h"
 
-extern const kn_method kn_method_stgpr; /* gp->own is a kn_stgpr */
+/* gp->own is a kn_stgpr. Its fit deals responses to ranks. Collective. */
+extern const kn_method kn_method_stgpr;
 
 kn_status kn_stgpr_own(kn_ctx *ctx, kn_gp *gp); /* an empty one */
-
-/* c, delta, d, lml (unless held) and alpha in its cell for each response, and with groups what they
- * have in common; alpha holds Y before. */
-kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_cell_samples *samples, bool held, kn_stgpr *s,
-                          int *evals);
 
 #endif

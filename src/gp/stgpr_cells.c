@@ -2,6 +2,7 @@
 
 #include "gp/profile.h"
 #include "gp/stgpr_share.h"
+#include "gp/walk.h"
 #include "la/la.h"
 
 /* Low rank: how much of R0's trace may be left out, and how much more ends it. */
@@ -98,6 +99,15 @@ out:
     return status;
 }
 
+ptrdiff_t kn_cell_together(const kn_cell_samples *samples, const ptrdiff_t *J, ptrdiff_t n)
+{
+    ptrdiff_t count = 1, end = samples->Y ? kn_block_end(samples->Y, KN_BLOCK, J[0])
+                                          : (J[0] / KN_BLOCK + 1) * KN_BLOCK;
+    while (count < n && J[count] < end)
+        count++;
+    return count;
+}
+
 void kn_cell_work_clear(kn_cell_work *w)
 {
     kn_decomp_clear(&w->full);
@@ -147,6 +157,7 @@ static kn_status decompose_full(kn_ctx *ctx, kn_cell_work *w)
     const kn_cell_samples *s = w->samples;
     if (!w->full.U.data)
         KN_TRY(kn_decomp_new(ctx, w->N, s->cov, &w->full));
+    w->full.steady = true;
     w->full.gamma = w->gamma;
     KN_TRY(kn_decomp_compute(ctx, &w->full, s->pairs, s->groups, w->theta));
     w->m = w->N;
@@ -284,4 +295,49 @@ void kn_cell_work_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptr
     kn_hold_d(r, KN_NEED_SAMPLES, n, low.M);
     kn_decomp_need(r, n);
     kn_profile_need(r, n, width);
+}
+
+/* ---- cells side by side -----------------------------------------------------------------------
+ */
+
+int kn_cell_workers(int threads, double memory, ptrdiff_t cells, ptrdiff_t N, double beside)
+{
+    static const double PART = 0.25;
+    /* vectors, the eigenproblem's work space, features; Y, A and squares of a block */
+    double each = 8 * ((double)N * (4 * (double)N + 3 * KN_BLOCK) + beside);
+    ptrdiff_t n = kn_workers_of(threads, cells, 1), most = (ptrdiff_t)(PART * memory / each);
+    n = memory > 0 ? kn_at_most(n, most) : n;
+    return n > 1 ? (int)n : 1;
+}
+
+void kn_cell_crew_clear(kn_cell_crew *c)
+{
+    for (int k = 0; c->w && k < c->n; k++)
+        kn_cell_work_clear(&c->w[k]);
+    kn_free(c->w);
+    *c = (kn_cell_crew){0};
+}
+
+kn_status kn_cell_crew_new(kn_ctx *ctx, int n, ptrdiff_t N, const kn_cell_samples *samples,
+                           ptrdiff_t width, kn_cell_crew *out)
+{
+    kn_status status;
+    void *memory;
+    *out = (kn_cell_crew){.n = n};
+    KN_TRY(kn_alloc(ctx, n, sizeof *out->w, &memory));
+    out->w = memory;
+    for (int k = 0; k < n; k++)
+        KN_TRY(kn_cell_work_new(ctx, N, samples, width, &out->w[k]));
+out:
+    if (status != KN_OK)
+        kn_cell_crew_clear(out);
+    return status;
+}
+
+void kn_cell_crew_need(kn_rehearsal *r, int n, const kn_rehearsal *one)
+{
+    kn_held mark = r->now;
+    for (int k = 0; k < KN_NEED_PARTS; k++)
+        kn_hold_bytes(r, (kn_need_part)k, n * one->peak.part[k]);
+    kn_let_go(r, mark);
 }

@@ -10,7 +10,7 @@
 #include "base/rehearse.h"
 #include "cov/lowrank.h"
 #include "cov/weights.h"
-#include "data/responses.h"
+#include "data/dealt.h"
 
 typedef struct kn_stgpr {
     kn_mat cells;      /* n x (terms + shapes)   weights and shapes of each cell in use */
@@ -27,6 +27,16 @@ typedef struct kn_stgpr {
 
 kn_status kn_stgpr_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T, kn_stgpr *out);
 void kn_stgpr_clear(kn_stgpr *s);
+
+/* alpha (N x 1) of a response; its effects. */
+static inline kn_mat kn_stgpr_alpha(const kn_stgpr *s, ptrdiff_t response)
+{
+    return kn_cols(s->alpha, response, 1);
+}
+static inline kn_mat kn_stgpr_effect(const kn_stgpr *s, ptrdiff_t response)
+{
+    return kn_cols(s->effect, response, 1);
+}
 
 static inline double kn_stgpr_gamma(const kn_stgpr *s, ptrdiff_t j)
 {
@@ -61,10 +71,16 @@ typedef struct kn_cell_samples {
     kn_mat X;                /* N x F; none: never of low rank */
     const kn_groups *groups; /* NULL: none */
     ptrdiff_t rank;          /* low rank where so many features suffice; 0: never */
+    const kn_responses *Y;   /* which blocks responses are of; NULL: none of them was left out */
 } kn_cell_samples;
 
+/* Of responses J, ascending, how many share the block of the first: what one call of the BLAS may
+ * see, so that its bits depend on neither ranks nor threads. At most KN_BLOCK. */
+ptrdiff_t kn_cell_together(const kn_cell_samples *samples, const ptrdiff_t *J, ptrdiff_t n);
+
 /* One cell over samples at hand: the decomposition, and work space for some responses. Directions
- * outside U have eigenvalue 0; there are such where R0 is of low rank. */
+ * outside U have eigenvalue 0; there are such where R0 is of low rank. The same bits for any number
+ * of threads: decompositions run on one, and the others have cells of their own. */
 typedef struct kn_cell_work {
     const kn_cell_samples *samples;
     ptrdiff_t N, m;
@@ -100,5 +116,24 @@ static inline bool kn_cell_is_low(const kn_cell_work *w)
 
 /* A cell over n of the samples, so many responses wide; its eigenproblem and profile pass. */
 void kn_cell_work_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t width);
+
+/* ---- cells side by side ---- */
+
+/* How many cells of N samples are worked on at a time: one a thread, while all of them take no more
+ * than a part of memory (bytes; 0: there is no end of it). beside: numbers that one has besides. */
+int kn_cell_workers(int threads, double memory, ptrdiff_t cells, ptrdiff_t N, double beside);
+
+/* Work space of each. */
+typedef struct kn_cell_crew {
+    int n;
+    kn_cell_work *w;
+} kn_cell_crew;
+
+kn_status kn_cell_crew_new(kn_ctx *ctx, int n, ptrdiff_t N, const kn_cell_samples *samples,
+                           ptrdiff_t width, kn_cell_crew *out);
+void kn_cell_crew_clear(kn_cell_crew *c);
+
+/* Passes so many times what `one` reached. */
+void kn_cell_crew_need(kn_rehearsal *r, int n, const kn_rehearsal *one);
 
 #endif

@@ -18,17 +18,15 @@ typedef struct kn_cell_search {
 
 /* Responses that share a gamma. */
 typedef struct kn_cell_class {
-    const ptrdiff_t *J; /* n of them; NULL: all */
+    const ptrdiff_t *J; /* n of them, ascending: this rank's own */
     ptrdiff_t n;
     double gamma;
 } kn_cell_class;
 
-/* The cells of these responses, on entry with Y in alpha; added to those that the model has. */
+/* The cells of these responses, on entry with Y in alpha; added to those that the model has, the
+ * same ones on all ranks. Collective. */
 kn_status kn_cells_choose(kn_ctx *ctx, const kn_cell_samples *samples, const kn_cell_class *which,
                           kn_cell_search *o, kn_stgpr *s);
-/* The likeliest gamma of each response at a point of R0, Y in alpha; among equals the smallest. */
-kn_status kn_cells_gamma(kn_ctx *ctx, const kn_cell_samples *samples, const kn_cov_point *at,
-                         kn_cell_search *o, kn_stgpr *s);
 
 void kn_cells_choose_need(kn_rehearsal *r, const kn_need_shape *s); /* passes */
 

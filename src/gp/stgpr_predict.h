@@ -1,24 +1,11 @@
-/* Maps of STGPR, cell by cell, for its row of the methods                       [METHOD 5, 5b, 7]
- */
+/* A panel of predictions for new samples                                         [METHOD 4, 7] */
 #ifndef KN_GP_STGPR_PREDICT_H
 #define KN_GP_STGPR_PREDICT_H
 
 #include "base/rehearse.h"
-#include "gp/method.h"
+#include "gp/stgpr_panel.h"
 
-kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out);
-kn_status kn_stgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
-kn_status kn_stgpr_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out);
-kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
-                              kn_mat mean, kn_mat var);
-
-/* STGPR decomposes each cell anew for every prediction, and this number of samples fills a panel.
- */
-ptrdiff_t kn_stgpr_batch(const kn_gp *gp);
-
-/* For kn_method.need: maps that are made of n samples panel by panel, which the first block of one
- * leaves. */
-void kn_stgpr_maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n);
-void kn_stgpr_block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n);
+kn_status kn_stgpr_predict_panel(kn_ctx *ctx, const kn_stgpr_panel *b);
+void kn_stgpr_predict_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n); /* passes */
 
 #endif

@@ -35,7 +35,7 @@ static kn_status coordinates(kn_ctx *ctx, const kn_stgpr *s, const kn_cell_work 
         kn_mat a = kn_cols(A, j, 1);
         if (!(s->c[J[j]] > 0))
             continue;
-        kn_mat_set(alpha, kn_cols(s->alpha, J[j], 1));
+        kn_mat_set(alpha, kn_stgpr_alpha(s, J[j]));
         if (g && w->gamma > 0) { /* H alpha = alpha + gamma G alpha */
             kn_groups_sums(g, alpha, sums);
             for (ptrdiff_t i = 0; i < w->N; i++)

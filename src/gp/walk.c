@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "data/dealt.h"
 #include "gp/maps.h"
 
 static ptrdiff_t cut_of(const kn_walk *w)
@@ -111,22 +112,36 @@ static kn_status make_block(kn_ctx *ctx, const kn_walk *w, const room *r, kn_blo
                            b->var);
 }
 
+/* How far this rank is with its own, as a part of all. */
+static void tell_progress(kn_ctx *ctx, const kn_walk *w, kn_range mine, ptrdiff_t last)
+{
+    ptrdiff_t total = w->total > 0 ? w->total : w->Y.T;
+    double part = (double)(last - mine.first) / (double)(mine.last - mine.first);
+    if (w->stage)
+        kn_tell(ctx, w->stage, w->done + (ptrdiff_t)(part * (double)w->Y.T), total, NAN);
+}
+
 kn_status kn_walk_run(kn_ctx *ctx, const kn_walk *w, const kn_visitor *visitor, int n)
 {
     kn_status status = KN_OK;
     kn_walk_plan plan = kn_walk_plan_of(w);
+    kn_range mine = kn_dealt(ctx, &w->Y);
     room r = {0};
-    ptrdiff_t every = w->every > 1 ? w->every : 1, total = w->total > 0 ? w->total : w->Y.T;
+    ptrdiff_t every = w->every > 1 ? w->every : 1;
     kn_block b = {0};
     for (int k = 0; k < n; k++)
         r.needs |= visitor[k].needs;
+    if (!w->to_the_end) /* a rank without blocks too */
+        KN_TRY(kn_check_cancel(ctx));
     KN_TRY(room_new(ctx, &plan, &r));
     for (int k = 0; k < n; k++)
         if (visitor[k].begin)
             KN_TRY(visitor[k].begin(ctx, visitor[k].self, &plan));
     for (ptrdiff_t first = 0, last, number = 0; first < w->Y.T; first = last, number++) {
         last = kn_block_end(&w->Y, cut_of(w), first);
-        if (number % every != 0)
+        if (number % every != 0 || first < mine.first || first >= mine.last)
+            continue;
+        if (w->to > 0 && (first < w->from || first >= w->to))
             continue;
         b = (kn_block){.number = number / every, .first = first, .count = last - first};
         if (!w->to_the_end)
@@ -134,8 +149,7 @@ kn_status kn_walk_run(kn_ctx *ctx, const kn_walk *w, const kn_visitor *visitor, 
         KN_TRY(make_block(ctx, w, &r, &b));
         for (int k = 0; k < n; k++)
             KN_TRY(visitor[k].block(ctx, visitor[k].self, &b));
-        if (w->stage)
-            kn_tell(ctx, w->stage, w->done + last, total, NAN);
+        tell_progress(ctx, w, mine, last);
     }
     for (int k = 0; k < n; k++)
         if (visitor[k].end)

@@ -5,7 +5,11 @@
  * left out changes its own block and shifts no other; a block holds those in use between two cuts,
  * and is never empty. A visitor passes whole blocks to the BLAS, or tiles of them by a rule that
  * knows nothing of threads, and adds over blocks by exact sums or slots (base/reduce.h): then the
- * bits of what it makes depend on neither the number of threads nor on who walks where. */
+ * bits of what it makes depend on neither the number of threads nor on who walks where.
+ *
+ * Ranks walk over the blocks dealt to them (data/dealt.h), each over its own. Plans are of all
+ * blocks; a visitor that leaves something for each response makes it known by kn_everywhere, in its
+ * `end` or after the walk, before anybody asks for another rank's. */
 #ifndef KN_GP_WALK_H
 #define KN_GP_WALK_H
 
@@ -31,6 +35,7 @@ typedef struct kn_walk {
                                     * total 0: this is the only one */
     ptrdiff_t cut;                 /* a power of two up to KN_BLOCK; 0: KN_BLOCK */
     ptrdiff_t every;               /* the first of each so many blocks; 0: all */
+    ptrdiff_t from, to;            /* only blocks that begin among these responses; to 0: all */
     bool to_the_end;               /* cannot be cancelled */
 } kn_walk;
 
@@ -56,13 +61,15 @@ typedef struct kn_visitor {
     unsigned needs;                                                        /* KN_WALK_Y | ... */
     kn_status (*begin)(kn_ctx *ctx, void *self, const kn_walk_plan *plan); /* or NULL */
     kn_status (*block)(kn_ctx *ctx, void *self, kn_block *block);
-    kn_status (*end)(kn_ctx *ctx, void *self); /* or NULL; not after a failure */
+    kn_status (*end)(kn_ctx *ctx, void *self); /* or NULL; not after a failure; may be collective */
 } kn_visitor;
 
 /* Where the block that begins at response `first` ends. Without a scaling none is left out. */
 ptrdiff_t kn_block_end(const kn_responses *Y, ptrdiff_t cut, ptrdiff_t first);
 kn_walk_plan kn_walk_plan_of(const kn_walk *walk);
 
+/* A visitor's begin and end are called on all ranks, with blocks or without. Collective where one
+ * of them is. */
 kn_status kn_walk_run(kn_ctx *ctx, const kn_walk *walk, const kn_visitor *visitor, int n);
 
 /* Blocks of n samples by `cut` responses (0: KN_BLOCK) of T, with what visitors ask for. */

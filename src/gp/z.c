@@ -2,10 +2,25 @@
 
 #include <assert.h>
 
+#include "la/clones.h"
 #include "la/vec.h"
 
 const double kn_coverage_z[KN_COVERAGES] = {0.6744897501960817, 1.6448536269514722,
                                             1.959963984540054, 2.5758293035489004};
+
+/* Of one response; z may be y */
+KN_CLONES
+static void one_npm(ptrdiff_t n, const double *y, const double *mean, const double *v, double noise,
+                    double *z)
+{
+#pragma omp simd
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double s2 = (v ? v[i] : 0) + noise;
+        bool known = (fabs(y[i]) < INFINITY) & (s2 > 0);
+        double q = (y[i] - mean[i]) / sqrt(known ? s2 : 1);
+        z[i] = known ? q : NAN;
+    }
+}
 
 void kn_npm(kn_mat y, kn_mat mean, kn_mat v, const double *noise, kn_mat z)
 {
@@ -13,11 +28,7 @@ void kn_npm(kn_mat y, kn_mat mean, kn_mat v, const double *noise, kn_mat z)
     assert(!v.data || (v.rows == z.rows && v.cols == z.cols));
     for (ptrdiff_t j = 0; j < z.cols; j++) {
         const double *yj = kn_col(y, j), *mj = kn_col(mean, j), *vj = v.data ? kn_col(v, j) : NULL;
-        double *zj = kn_col(z, j);
-        for (ptrdiff_t i = 0; i < z.rows; i++) {
-            double s2 = (vj ? vj[i] : 0) + noise[j];
-            zj[i] = isfinite(yj[i]) && s2 > 0 ? (yj[i] - mj[i]) / sqrt(s2) : NAN;
-        }
+        one_npm(z.rows, yj, mj, vj, noise[j], kn_col(z, j));
     }
 }
 
@@ -62,14 +73,13 @@ void kn_sample_losses(kn_mat e, kn_mat v, const double *noise, double *work, dou
         product[i] = 1;
     }
     for (ptrdiff_t j = 0; j < e.cols; j++) {
-        const double *x = kn_col(e, j), *m = v.data ? kn_col(v, j) : NULL;
-        for (ptrdiff_t i = 0; noise[j] > 0 && i < n; i++) {
-            double s2 = noise[j] + (m ? m[i] : 0);
-            loss[i] += 0.5 * kn_z2(x[i], s2);
-            product[i] *= s2;
-        }
-        for (ptrdiff_t i = 0; (j % FEW == FEW - 1 || j == e.cols - 1) && i < n; i++) {
-            loss[i] += 0.5 * log(product[i]);
+        if (noise[j] > 0)
+            kn_vec_add_loss(n, kn_col(e, j), v.data ? kn_col(v, j) : NULL, noise[j], loss, product);
+        if (j % FEW != FEW - 1 && j != e.cols - 1)
+            continue;
+        kn_vec_log(n, product);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            loss[i] += 0.5 * product[i];
             product[i] = 1;
         }
     }

@@ -28,7 +28,7 @@ kn_status kn_reserve(kn_ctx *ctx, ptrdiff_t need, void **buffer, ptrdiff_t *capa
         return KN_OK;
     kn_free(*buffer);
     *capacity = 0;
-    kn_status status = kn_alloc(ctx, need, 1, buffer);
+    kn_status status = kn_alloc_raw(ctx, need, 1, buffer);
     if (status == KN_OK)
         *capacity = need;
     return status;

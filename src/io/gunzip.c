@@ -5,12 +5,29 @@
 
 #include "io/bytes.h"
 #include "io/gzip.h"
+#include "io/gzip_parts.h"
 
 enum { CHUNK = 1 << 16, GZIP_WINDOW = 15 + 16 }; /* zlib: largest window, gzip wrapping */
 
 bool kn_is_gzip(const unsigned char *bytes, ptrdiff_t n)
 {
     return n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+}
+
+/* The lengths of all members, where each says where the next one is. */
+static bool bgzf_hint(const kn_source *source, ptrdiff_t *length)
+{
+    unsigned char head[KN_BGZF_HEAD], tail[4];
+    ptrdiff_t size;
+    *length = 0;
+    for (ptrdiff_t at = 0; at < source->size; at += size) {
+        if (!kn_source_try(source, at, KN_BGZF_HEAD, head) ||
+            (size = kn_bgzf_size(head, KN_BGZF_HEAD)) == 0 ||
+            !kn_source_try(source, at + size - 4, 4, tail))
+            return false;
+        *length = (*length + (ptrdiff_t)kn_load32(tail, KN_BIG_ENDIAN)) & 0xffffffff;
+    }
+    return true;
 }
 
 kn_status kn_gzip_hint(kn_ctx *ctx, const kn_source *source, ptrdiff_t *length)
@@ -20,6 +37,8 @@ kn_status kn_gzip_hint(kn_ctx *ctx, const kn_source *source, ptrdiff_t *length)
     if (source->size < KN_GZIP_MIN_SIZE)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: %td bytes are too few for a gzip file",
                        source->name, source->size);
+    if (bgzf_hint(source, length))
+        return KN_OK;
     kn_status status = kn_source_read(ctx, source, source->size - 4, 4, tail);
     if (status == KN_OK)
         *length = (ptrdiff_t)kn_load32(tail, KN_BIG_ENDIAN);
@@ -243,4 +262,25 @@ kn_status kn_inflate(kn_ctx *ctx, kn_inflater *inflater, const char *name,
         *got += (ptrdiff_t)made;
     }
     return KN_OK;
+}
+
+kn_status kn_inflate_wide(kn_ctx *ctx, kn_inflater *inflater, const char *name,
+                          const unsigned char *bytes, ptrdiff_t n, void *out, ptrdiff_t room,
+                          ptrdiff_t *got, bool *fits)
+{
+    enum { WORTH = 1 << 18 }; /* bytes to begin a thread for */
+    kn_gzip_parts parts = {0};
+    bool done = false;
+    kn_status status = KN_OK;
+    if (n >= WORTH && kn_threads(ctx) > 1)
+        KN_TRY(kn_gzip_parts_find(ctx, bytes, n, &parts));
+    if (parts.count > 1 && parts.contents <= room)
+        KN_TRY(kn_gzip_parts_inflate(ctx, &parts, bytes, out, &done));
+    *got = parts.contents;
+    *fits = true;
+    if (!done)
+        status = kn_inflate(ctx, inflater, name, bytes, n, out, room, got, fits);
+out:
+    kn_gzip_parts_clear(&parts);
+    return status;
 }

@@ -12,7 +12,8 @@ enum { KN_GZIP_MAX_RATIO = 1032, KN_GZIP_MIN_SIZE = 18 };
 
 bool kn_is_gzip(const unsigned char *bytes, ptrdiff_t n); /* by its two first bytes */
 
-/* What the last four bytes say: the length modulo 2^32 of the last member. A hint, no more. */
+/* What the last four bytes say: the length modulo 2^32 of the last member; of BGZF, the lengths of
+ * all members together. A hint, no more. */
 kn_status kn_gzip_hint(kn_ctx *ctx, const kn_source *source, ptrdiff_t *length);
 
 /* ---- streams ------------------------------------------------------------------------------ */
@@ -42,6 +43,11 @@ void kn_inflater_free(kn_inflater *inflater);
 kn_status kn_inflate(kn_ctx *ctx, kn_inflater *inflater, const char *name,
                      const unsigned char *bytes, ptrdiff_t n, void *out, ptrdiff_t room,
                      ptrdiff_t *got, bool *fits);
+
+/* The same on the context's threads, where the layout of the file allows [gzip_parts.h]. */
+kn_status kn_inflate_wide(kn_ctx *ctx, kn_inflater *inflater, const char *name,
+                          const unsigned char *bytes, ptrdiff_t n, void *out, ptrdiff_t room,
+                          ptrdiff_t *got, bool *fits);
 
 /* ---- writing ------------------------------------------------------------------------------ */
 

@@ -76,7 +76,15 @@ void kn_image_reader_free(kn_image_reader *reader);
 kn_status kn_image_read(kn_ctx *ctx, kn_image_reader *reader, const kn_image *image,
                         ptrdiff_t volume, const ptrdiff_t *index, ptrdiff_t n, float *out);
 
-/* One stream has one order in which it can be read, and XML is read whole: no gain from threads. */
+/* All volumes of it, decompressed: until another image is read any thread may read any of them,
+ * each with a context of its own. */
+bool kn_image_reader_holds(const kn_image_reader *reader, const kn_image *image);
+
+/* It is one that a reader with so much memory holds whole once it has read a volume, if its
+ * contents are no larger than the header says. */
+bool kn_image_fits(const kn_image *image, ptrdiff_t memory);
+
+/* One stream has one order in which it can be read, and XML is read whole: one reader. */
 bool kn_image_in_one_stream(const kn_image *image);
 
 #endif

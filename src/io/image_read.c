@@ -91,13 +91,13 @@ static kn_status read_whole(kn_ctx *ctx, kn_image_reader *r, const kn_image *ima
     packed = source.memory;
     if (!packed) {
         KN_TRY(kn_reserve(ctx, source.size, &r->packed, &r->packed_room));
-        KN_TRY(kn_source_read(ctx, &source, 0, source.size, r->packed));
+        KN_TRY(kn_source_read_wide(ctx, &source, 0, source.size, r->packed));
         packed = r->packed;
     }
     if (!r->inflater)
         KN_TRY(kn_inflater_new(ctx, &r->inflater));
-    KN_TRY(kn_inflate(ctx, r->inflater, source.name, packed, source.size, r->raw, r->raw_room, &got,
-                      fits));
+    KN_TRY(kn_inflate_wide(ctx, r->inflater, source.name, packed, source.size, r->raw, r->raw_room,
+                           &got, fits));
     if (*fits && got < need)
         status = kn_image_changed(ctx, image);
 out:
@@ -197,8 +197,7 @@ static kn_status fetch(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, p
         goto out;
     }
     /* A lone volume must be held anyway, compressed or not. One that streams did not fit before. */
-    if (r->streamed != image &&
-        (h->volumes == 1 || h->data_offset + kn_nifti_data_size(h) <= r->memory))
+    if (r->streamed != image && (h->volumes == 1 || kn_image_fits(image, r->memory)))
         KN_TRY(read_whole(ctx, r, image, &fits));
     if (fits) {
         /* Kept only where another volume of it may be asked for. */
@@ -229,6 +228,19 @@ kn_status kn_image_read(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, 
     else
         h->type->floats[h->swapped](raw, first, stride, n, h->slope, h->inter, out);
     return KN_OK;
+}
+
+bool kn_image_reader_holds(const kn_image_reader *r, const kn_image *image)
+{
+    return r->whole == image;
+}
+
+bool kn_image_fits(const kn_image *image, ptrdiff_t memory)
+{
+    const kn_nifti_header *h = &image->header;
+    if (h->volumes == 1 || !kn_image_in_one_stream(image))
+        return false;
+    return !image->gzip || image->format->load || h->data_offset + kn_nifti_data_size(h) <= memory;
 }
 
 bool kn_image_in_one_stream(const kn_image *image)

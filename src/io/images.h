@@ -12,6 +12,9 @@ typedef struct kn_images kn_images;
 /* Reads every header and compares it with the first. `memory`: bytes for decompressing a 4D file
  * whole, 0 for KN_IMAGE_MEMORY. */
 kn_status kn_images_open(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_images **out);
+/* The same, but of a list only the first header: the others are for kn_images_read_these to read.
+ */
+kn_status kn_images_open_later(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_images **out);
 void kn_images_free(kn_images *images);
 
 bool kn_images_is_name(const char *path); /* an image or a .txt list */
@@ -41,6 +44,14 @@ kn_status kn_images_read_rows(kn_ctx *ctx, kn_images *images, ptrdiff_t first, p
 kn_status kn_images_read(kn_ctx *ctx, kn_images *images, const ptrdiff_t *index, ptrdiff_t n,
                          float *out); /* all of them */
 
+/* The same of some images of a list, in any order. */
+typedef struct kn_image_rows {
+    const ptrdiff_t *row;
+    ptrdiff_t count;
+} kn_image_rows;
+kn_status kn_images_read_these(kn_ctx *ctx, kn_images *images, const kn_image_rows *these,
+                               const ptrdiff_t *index, ptrdiff_t n, float *out);
+
 /* No more will be read for now: lets go of what a compressed 4D file has kept. */
 void kn_images_rest(kn_images *images);
 
@@ -50,6 +61,7 @@ void kn_images_rest(kn_images *images);
  * once, in no particular order, as all its voxels. */
 typedef void (*kn_image_fn)(void *state, const float *voxels, ptrdiff_t n);
 int kn_images_workers(kn_ctx *ctx, const kn_images *images);
+int kn_images_readers(kn_ctx *ctx, const kn_images *images); /* who hold an image as it is stored */
 kn_status kn_images_visit(kn_ctx *ctx, kn_images *images, kn_image_fn take, void *states,
                           size_t size);
 

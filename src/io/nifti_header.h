@@ -58,8 +58,11 @@ kn_status kn_geometry_of(kn_ctx *ctx, const char *name, const kn_nifti_header *h
 kn_status kn_geometry_from_header(kn_ctx *ctx, const char *name, const unsigned char *bytes,
                                   ptrdiff_t n, kn_geometry *out); /* from geometry.header */
 
-/* KN_ERR_SHAPE with what differs: dimensions, or an entry of the affine by more than 1e-3 mm
- * (but not of n x 1 x 1, a surface). */
+/* Not of n x 1 x 1, vertices of a surface: formats put them in different places, or in none. */
+bool kn_geometry_is_placed(const kn_geometry *geometry);
+
+/* KN_ERR_SHAPE with what differs: dimensions, or an entry of the affine by more than 1e-3 mm where
+ * it means something. */
 kn_status kn_geometry_compare(kn_ctx *ctx, const char *name, const kn_geometry *geometry,
                               const char *expected_name, const kn_geometry *expected);
 

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
-/* The C locale for this thread while one number is read or written: a host program may have set
- * one with a decimal comma. glibc hands out a static object, so this costs nanoseconds. */
+#include "io/decimal.h"
+
+/* The C locale for this thread while strtod or printf is at work: a host program may have set one
+ * with a decimal comma. glibc hands out a static object, so this costs nanoseconds. */
 typedef struct plain_locale {
     locale_t c, before;
 } plain_locale;
@@ -29,18 +31,13 @@ static void leave(plain_locale l)
     }
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 /* The text without the spaces around it. */
 static const char *trim(const char *text, size_t *n)
 {
-    while (is_space(*text))
+    while (kn_is_space(*text))
         text++;
     *n = strlen(text);
-    while (*n > 0 && is_space(text[*n - 1]))
+    while (*n > 0 && kn_is_space(text[*n - 1]))
         (*n)--;
     return text;
 }
@@ -100,6 +97,8 @@ static bool is_decimal(const char *text, size_t n)
 kn_cell kn_number_parse(const char *text, double *out)
 {
     size_t n;
+    if (kn_decimal(text, out))
+        return KN_CELL_NUMBER;
     *out = NAN;
     text = trim(text, &n);
     if (missing(text, n))

@@ -15,9 +15,15 @@ kn_status kn_source_open(kn_ctx *ctx, const char *path, kn_source *out); /* regu
 kn_source kn_source_of(const char *name, const void *bytes, ptrdiff_t n);
 void kn_source_close(kn_source *source); /* a closed or {0} one is fine */
 
-/* Exactly n bytes from `offset` on; fewer is an error. Any thread may read at the same time. */
+/* Exactly n bytes from `offset` on; fewer is an error. */
 kn_status kn_source_read(kn_ctx *ctx, const kn_source *source, ptrdiff_t offset, ptrdiff_t n,
                          void *out);
+
+/* The same without a sentence: false where it would fail. For threads, which have no context. */
+bool kn_source_try(const kn_source *source, ptrdiff_t offset, ptrdiff_t n, void *out);
+/* The same on the context's threads, for much. */
+kn_status kn_source_read_wide(kn_ctx *ctx, const kn_source *source, ptrdiff_t offset, ptrdiff_t n,
+                              void *out);
 
 /* "path: what: the system's reason" with KN_ERR_IO, or KN_ERR_MEMORY for ENOMEM. */
 kn_status kn_fail_errno(kn_ctx *ctx, const char *path, const char *what, int error);

@@ -1,176 +1,10 @@
-#include "io/table.h"
-
-#include <csv.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/grow.h"
+#include "base/parallel.h"
 #include "io/path.h"
-#include "io/separator.h"
-
-enum { MAX_COLS = 1 << 20 };
-static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 32; /* 4 GiB of text is somebody's mistake */
-
-struct kn_table {
-    char *path;
-    char *text;        /* every cell, each closed by a NUL */
-    ptrdiff_t *start;  /* of each cell in `text`: header first, then row by row */
-    ptrdiff_t *line;   /* of each row, the header's first */
-    ptrdiff_t *sorted; /* named columns in order of their names */
-    ptrdiff_t rows, cols, n_named;
-    ptrdiff_t head; /* rows of header: 1, or 0 for a bare table */
-    bool *category; /* of each column; NULL: the table is a file's */
-};
-
-/* What the callbacks of libcsv share. */
-typedef struct parse {
-    kn_ctx *ctx;
-    kn_table *table;
-    ptrdiff_t used;                          /* bytes of text */
-    ptrdiff_t cells, cells_room, lines_room; /* cells so far; room for starts and lines */
-    ptrdiff_t fields;                        /* of the row being read */
-    ptrdiff_t row_line, line;                /* where it started; where we are */
-    bool bare;                               /* the first row is data already */
-    char separator;
-    kn_status status;
-} parse;
-
-static void on_field(void *bytes, size_t n, void *self)
-{
-    parse *p = self;
-    kn_table *t = p->table;
-    if (p->status != KN_OK)
-        return;
-    bool header = t->rows < 0;
-    if (header && p->fields == MAX_COLS) {
-        p->status = kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: more than %d columns", t->path,
-                            p->row_line, MAX_COLS);
-        return;
-    }
-    p->fields++;
-    if (!header && p->fields > t->cols)
-        return; /* on_row counts them and refuses */
-    void *start = t->start;
-    p->status = kn_grow(p->ctx, p->cells + 1, sizeof *t->start, &start, &p->cells_room);
-    t->start = start;
-    if (p->status != KN_OK)
-        return;
-    t->start[p->cells++] = p->used;
-    if (n > 0)
-        memcpy(t->text + p->used, bytes, n);
-    p->used += (ptrdiff_t)n + 1; /* the text was zeroed: the NUL is there */
-}
-
-static void on_row(int terminator, void *self)
-{
-    (void)terminator;
-    parse *p = self;
-    kn_table *t = p->table;
-    if (p->status != KN_OK)
-        return;
-    if (t->rows < 0)
-        t->cols = p->fields;
-    if (p->fields != t->cols) {
-        bool commas = p->separator == ',' && t->rows == 0 && p->fields > t->cols && !p->bare;
-        p->status =
-            kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: %td fields, expected %td as in the %s%s",
-                    t->path, p->row_line, p->fields, t->cols, p->bare ? "first row" : "header",
-                    commas ? " (are there decimal commas, or commas in texts without quotes?)"
-                           : "");
-        return;
-    }
-    void *line = t->line;
-    p->status = kn_grow(p->ctx, t->rows + 2, sizeof *t->line, &line, &p->lines_room);
-    t->line = line;
-    if (p->status != KN_OK)
-        return;
-    t->rows++;
-    t->line[t->rows] = p->row_line;
-    p->fields = 0;
-}
-
-static int never(unsigned char c)
-{
-    (void)c;
-    return 0;
-}
-
-/* One physical line: up to LF, CRLF or a lone CR. */
-static ptrdiff_t line_length(const char *text, ptrdiff_t n)
-{
-    const char *lf = memchr(text, '\n', (size_t)n);
-    ptrdiff_t length = lf ? lf - text + 1 : n;
-    const char *cr = memchr(text, '\r', (size_t)length);
-    if (cr && cr + 1 < text + length && cr[1] != '\n')
-        length = cr - text + 1;
-    return length;
-}
-
-static kn_status quote_error(const parse *p, const struct csv_parser *csv)
-{
-    if (csv_error((struct csv_parser *)csv) == CSV_ENOMEM)
-        return kn_fail(p->ctx, KN_ERR_MEMORY, "%s line %td: out of memory", p->table->path,
-                       p->line);
-    return kn_fail(p->ctx, KN_ERR_FORMAT,
-                   "%s line %td column %td: text after a closing quote (a quote inside a quoted "
-                   "field is written twice)",
-                   p->table->path, p->line, p->fields + 1);
-}
-
-/* Strict, but for a quote in the middle of an unquoted field (5" tall), which stands for itself:
- * the strict parser stops there with its state intact, and takes the one byte when lenient. */
-static kn_status feed(parse *p, struct csv_parser *csv, const char *text, ptrdiff_t n)
-{
-    while (n > 0 && p->status == KN_OK) {
-        size_t done = csv_parse(csv, text, (size_t)n, on_field, on_row, p);
-        text += done;
-        n -= (ptrdiff_t)done;
-        if (p->status != KN_OK || n == 0)
-            break;
-        if (csv_error(csv) != CSV_EPARSE || csv->quoted)
-            return quote_error(p, csv);
-        csv_set_opts(csv, 0);
-        csv_parse(csv, text, 1, on_field, on_row, p);
-        csv_set_opts(csv, CSV_STRICT);
-        text++;
-        n--;
-    }
-    return p->status;
-}
-
-static kn_status parse_lines(parse *p, char separator, const char *text, ptrdiff_t n)
-{
-    enum { ROW_NOT_BEGUN = 0 }; /* of libcsv's pstate, which its header shows but does not name */
-    struct csv_parser csv;
-    kn_status status = KN_OK;
-    if (csv_init(&csv, CSV_STRICT) != 0)
-        return kn_fail(p->ctx, KN_ERR_MEMORY, "%s: out of memory", p->table->path);
-    csv_set_delim(&csv, (unsigned char)separator);
-    csv_set_space_func(&csv, never); /* cells are kept as they are */
-    while (n > 0) {
-        ptrdiff_t length = line_length(text, n);
-        p->line++;
-        if (csv.pstate == ROW_NOT_BEGUN)
-            p->row_line = p->line;
-        KN_TRY(feed(p, &csv, text, length));
-        text += length;
-        n -= length;
-    }
-    enum { FIELD_BEGUN = 2 };
-    if (csv.pstate == FIELD_BEGUN && csv.quoted) {
-        status = kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td column %td: a quote is never closed",
-                         p->table->path, p->row_line, p->fields + 1);
-        goto out;
-    }
-    if (csv_fini(&csv, on_field, on_row, p) != 0)
-        status = kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: the table ends inside a field",
-                         p->table->path, p->line);
-    else
-        status = p->status;
-out:
-    csv_free(&csv);
-    return status;
-}
+#include "io/table_inside.h"
 
 typedef struct name_ref {
     const char *name;
@@ -184,7 +18,7 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->col > y->col) - (x->col < y->col);
 }
 
-static kn_status index_names(kn_ctx *ctx, kn_table *t)
+kn_status kn_table_index_names(kn_ctx *ctx, kn_table *t)
 {
     void *names = NULL;
     kn_status status;
@@ -209,114 +43,9 @@ out:
     return status;
 }
 
-static kn_status check_bytes(kn_ctx *ctx, const char *name, const char *text, ptrdiff_t n)
-{
-    if (n > MAX_BYTES)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: %s of text is too large for a table (at most %s)",
-                       name, kn_size_in_words((double)n).text,
-                       kn_size_in_words((double)MAX_BYTES).text);
-    const char *nul = n > 0 ? memchr(text, 0, (size_t)n) : NULL;
-    if (nul) {
-        ptrdiff_t line = 1;
-        for (const char *c = text; c < nul; c++)
-            line += *c == '\n';
-        return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s line %td: a NUL byte, expected plain text (UTF-16 must be saved as "
-                       "UTF-8)",
-                       name, line);
-    }
-    return KN_OK;
-}
-
-static kn_status parse_table(kn_ctx *ctx, const char *name, char separator, bool bare,
-                             const void *bytes, ptrdiff_t n, kn_table **out)
-{
-    const char *text = bytes;
-    kn_table *t = NULL;
-    void *memory;
-    kn_status status;
-
-    *out = NULL;
-    KN_TRY(check_bytes(ctx, name, text, n));
-    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
-        text += 3;
-        n -= 3;
-    }
-    KN_TRY(kn_alloc(ctx, 1, sizeof *t, &memory));
-    t = memory;
-    t->rows = -1; /* the header makes it 0 */
-    KN_TRY(kn_text_copy(ctx, name, strlen(name), &t->path));
-    /* A cell and its NUL never need more than the field and its separator did, the last one
-     * apart. */
-    KN_TRY(kn_alloc(ctx, n + 2, 1, &memory));
-    t->text = memory;
-    parse p = {.ctx = ctx, .table = t, .bare = bare, .separator = separator};
-    KN_TRY(parse_lines(&p, separator, text, n));
-    t->head = bare ? 0 : 1;
-    if (t->rows < 0)
-        status = kn_fail(ctx, KN_ERR_FORMAT, "%s: the file is empty, expected %s", t->path,
-                         bare ? "rows" : "a header and rows");
-    else if (bare)
-        t->rows++; /* what was taken for the header is the first of them */
-    else if (t->rows == 0)
-        status = kn_fail(ctx, KN_ERR_FORMAT, "%s: a header but no rows", t->path);
-    else
-        status = index_names(ctx, t);
-out:
-    if (status == KN_OK)
-        *out = t;
-    else
-        kn_table_free(t);
-    return status;
-}
-
-kn_status kn_table_parse(kn_ctx *ctx, const char *name, char separator, const void *bytes,
-                         ptrdiff_t n, kn_table **out)
-{
-    return parse_table(ctx, name, separator, false, bytes, n, out);
-}
-
 bool kn_table_is_name(const char *path)
 {
     return kn_path_ends(path, ".csv") || kn_path_ends(path, ".tsv");
-}
-
-static kn_status read_table(kn_ctx *ctx, const char *path, bool bare, kn_table **out)
-{
-    kn_source source = {.fd = -1};
-    void *bytes = NULL;
-    kn_status status;
-
-    *out = NULL;
-    if (!kn_table_is_name(path))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: expected a table named .csv or .tsv", path);
-    KN_TRY(kn_source_open(ctx, path, &source));
-    if (source.size > MAX_BYTES) {
-        status = check_bytes(ctx, path, NULL, source.size);
-        goto out;
-    }
-    KN_TRY(kn_alloc(ctx, source.size, 1, &bytes));
-    KN_TRY(kn_source_read(ctx, &source, 0, source.size, bytes));
-    char usual = kn_path_ends(path, ".tsv") ? '\t' : ',';
-    char separator = bare ? usual : kn_separator_of(bytes, source.size, usual);
-    if (separator != usual)
-        kn_log(ctx, KN_LOG_INFO, "%s: its fields are parted by %s", path,
-               kn_separator_name(separator));
-    KN_TRY(parse_table(ctx, path, separator, bare, bytes, source.size, out));
-out:
-    kn_free(bytes);
-    kn_source_close(&source);
-    return status;
-}
-
-kn_status kn_table_read(kn_ctx *ctx, const char *path, kn_table **out)
-{
-    return read_table(ctx, path, false, out);
-}
-
-kn_status kn_table_read_bare(kn_ctx *ctx, const char *path, kn_table **out)
-{
-    return read_table(ctx, path, true, out);
 }
 
 /* The text of a cell, -1 for the column's name. */
@@ -360,7 +89,7 @@ kn_status kn_table_make(kn_ctx *ctx, const char *name, const kn_table_column *co
             t->category[j] = column[j].category;
         }
     }
-    KN_TRY(index_names(ctx, t));
+    KN_TRY(kn_table_index_names(ctx, t));
 out:
     if (status == KN_OK)
         *out = t;
@@ -447,6 +176,39 @@ ptrdiff_t kn_table_find(const kn_table *t, const char *name)
 kn_cell kn_table_number(const kn_table *t, ptrdiff_t row, ptrdiff_t col, double *out)
 {
     return kn_number_parse(kn_table_cell(t, row, col), out);
+}
+
+typedef struct numbers {
+    kn_ctx *ctx;
+    const kn_table *table;
+    const ptrdiff_t *rows, *cols;
+    kn_mat out;
+    atomic_ptrdiff_t text; /* the first cell that is; PTRDIFF_MAX: none yet */
+} numbers;
+
+static void read_numbers(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    numbers *w = self;
+    for (ptrdiff_t i = first; i < last && !kn_cancelled(w->ctx); i++)
+        for (ptrdiff_t t = 0; t < w->out.cols; t++) {
+            kn_cell cell = kn_table_number(w->table, w->rows ? w->rows[i] : i,
+                                           w->cols ? w->cols[t] : t, &kn_col(w->out, t)[i]);
+            ptrdiff_t at = i * w->out.cols + t, before = atomic_load(&w->text);
+            while (cell == KN_CELL_TEXT && at < before &&
+                   !atomic_compare_exchange_weak(&w->text, &before, at))
+                ;
+        }
+}
+
+ptrdiff_t kn_table_numbers(kn_ctx *ctx, const kn_table *t, const ptrdiff_t *rows,
+                           const ptrdiff_t *cols, kn_mat out)
+{
+    enum { CELLS = 4096 }; /* at a time: a tenth of a millisecond */
+    numbers w = {.ctx = ctx, .table = t, .rows = rows, .cols = cols, .out = out};
+    atomic_init(&w.text, PTRDIFF_MAX);
+    kn_parallel(ctx, out.rows, CELLS / (out.cols > 0 ? out.cols : 1) + 1, read_numbers, &w);
+    ptrdiff_t text = atomic_load(&w.text);
+    return text < PTRDIFF_MAX ? text : -1;
 }
 
 ptrdiff_t kn_table_line(const kn_table *t, ptrdiff_t row)

@@ -5,6 +5,7 @@
 #ifndef KN_IO_TABLE_H
 #define KN_IO_TABLE_H
 
+#include "base/mat.h"
 #include "io/number.h"
 #include "io/source.h"
 #include "io/writer.h"
@@ -14,6 +15,11 @@ typedef struct kn_table kn_table;
 kn_status kn_table_read(kn_ctx *ctx, const char *path, kn_table **out); /* by its extension */
 kn_status kn_table_parse(kn_ctx *ctx, const char *name, char separator, const void *bytes,
                          ptrdiff_t n, kn_table **out);
+/* The two halves of _read: the bytes of the file, which the caller frees, and the table that they
+ * are. */
+kn_status kn_table_bytes(kn_ctx *ctx, const char *path, void **bytes, ptrdiff_t *n);
+kn_status kn_table_of_bytes(kn_ctx *ctx, const char *path, const void *bytes, ptrdiff_t n,
+                            kn_table **out);
 /* A file without a header: every row is data, and no column has a name. */
 kn_status kn_table_read_bare(kn_ctx *ctx, const char *path, kn_table **out);
 /* Of columns in memory, all `rows` long; a text that is NULL is an empty cell. `name` stands in
@@ -38,6 +44,12 @@ bool kn_table_named(const kn_table *table, ptrdiff_t col); /* false: the header 
 ptrdiff_t kn_table_find(const kn_table *table, const char *name); /* exact; -1 when absent */
 const char *kn_table_cell(const kn_table *table, ptrdiff_t row, ptrdiff_t col);
 kn_cell kn_table_number(const kn_table *table, ptrdiff_t row, ptrdiff_t col, double *out);
+
+/* out(i, t) = the number in row rows[i] (NULL: i) and column cols[t] (NULL: t), NaN where there is
+ * none, on the context's threads. Returns the first cell, row by row, that is text: i out.cols + t;
+ * -1: none is, or the context was cancelled. */
+ptrdiff_t kn_table_numbers(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *rows,
+                           const ptrdiff_t *cols, kn_mat out);
 
 /* Line of the file, from 1, on which the row starts: quoted newlines and blank lines count. */
 ptrdiff_t kn_table_line(const kn_table *table, ptrdiff_t row);

@@ -12,7 +12,7 @@
 #include "io/path.h"
 #include "io/source.h"
 
-enum { BUFFER = 1 << 16 };
+enum { BUFFER = KN_WRITER_BUFFER };
 
 struct kn_writer {
     char *path, *temporary;

@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 
+enum { KN_WRITER_BUFFER = 1 << 16 }; /* bytes that an open file holds */
+
 /* What a run has put on disk, in order, so that a run that fails can take it away again. */
 typedef struct kn_made {
     char **path;

@@ -7,22 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARE = 4 };     /* few enough vectors: one in this many */
-enum { BLOCKING = 64 }; /* of dsytrd and dormtr, at most */
+enum { SHARE = 4 }; /* few enough vectors: one in this many */
 
 void kn_eig_top_clear(kn_eig_top_work *w)
 {
     kn_mat_clear(&w->A);
     kn_mat_clear(&w->Z);
-    kn_free(w->w);
-    kn_free(w->d);
-    kn_free(w->e);
-    kn_free(w->d0);
-    kn_free(w->e0);
-    kn_free(w->tau);
-    kn_free(w->work);
-    kn_free(w->iwork);
-    kn_free(w->support);
+    kn_eig_room_clear(&w->room);
     *w = (kn_eig_top_work){0};
 }
 
@@ -31,19 +22,16 @@ static bool few(ptrdiff_t n, ptrdiff_t k)
     return k <= n / SHARE;
 }
 
-/* dsyevd needs 1 + 6n + 2n^2 and 3 + 5n integers; dstemr 18 n and 10 n */
-static ptrdiff_t work_size(ptrdiff_t n, bool some)
+static ptrdiff_t work_size(ptrdiff_t n, bool some) /* dsyevd needs 1 + 6n + 2n^2 */
 {
-    return some ? BLOCKING * n + (BLOCKING + 1) * BLOCKING : 1 + 6 * n + 2 * n * n;
+    return some ? kn_eig_room_least(n) : 1 + 6 * n + 2 * n * n;
 }
 
 void kn_eig_top_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n, ptrdiff_t k)
 {
     kn_hold_d(r, part, n, n);
     kn_hold_d(r, part, n, k);
-    kn_hold_d(r, part, n, 6);
-    kn_hold_d(r, part, work_size(n, few(n, k)), 1);
-    kn_hold(r, part, 12 * n + 3, sizeof(lapack_int));
+    kn_eig_room_need(r, part, n, work_size(n, few(n, k)), sizeof(double));
 }
 
 kn_status kn_eig_top_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_work *out)
@@ -54,19 +42,9 @@ kn_status kn_eig_top_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_work 
     if (n > LARGEST)
         return kn_fail(ctx, KN_ERR_SHAPE, "leading eigenvectors of size %td, expected at most %d",
                        n, LARGEST);
-    out->lwork = work_size(n, out->few);
-    out->liwork = 10 * n + 3;
     KN_TRY(kn_mat_new(ctx, n, n, &out->A));
     KN_TRY(kn_mat_new(ctx, n, k, &out->Z));
-    KN_TRY(kn_alloc_d(ctx, n, &out->w));
-    KN_TRY(kn_alloc_d(ctx, n, &out->d));
-    KN_TRY(kn_alloc_d(ctx, n, &out->e));
-    KN_TRY(kn_alloc_d(ctx, n, &out->d0));
-    KN_TRY(kn_alloc_d(ctx, n, &out->e0));
-    KN_TRY(kn_alloc_d(ctx, n, &out->tau));
-    KN_TRY(kn_alloc_d(ctx, out->lwork, &out->work));
-    KN_TRY(kn_alloc(ctx, out->liwork, sizeof(lapack_int), &out->iwork));
-    KN_TRY(kn_alloc(ctx, 2 * n, sizeof(lapack_int), &out->support));
+    KN_TRY(kn_eig_room_new(ctx, n, work_size(n, out->few), sizeof(double), &out->room));
 out:
     if (status != KN_OK)
         kn_eig_top_clear(out);
@@ -78,12 +56,14 @@ out:
 static lapack_int by_dstedc(kn_eig_top_work *w, lapack_int n, lapack_int k)
 {
     size_t size = (size_t)n;
+    const kn_eig_room *r = &w->room;
+    double *values = r->w, *d0 = r->d0;
     double *all = malloc(size * size * sizeof *all);
     if (!all)
         return 1;
-    lapack_int info = LAPACKE_dstedc(LAPACK_COL_MAJOR, 'I', n, w->d0, w->e0, all, n);
+    lapack_int info = LAPACKE_dstedc(LAPACK_COL_MAJOR, 'I', n, d0, r->e0, all, n);
     for (lapack_int j = 0; info == 0 && j < k; j++) {
-        w->w[j] = w->d0[n - k + j];
+        values[j] = d0[n - k + j];
         memcpy(kn_col(w->Z, j), all + (size_t)(n - k + j) * size, size * sizeof *all);
     }
     free(all);
@@ -93,25 +73,27 @@ static lapack_int by_dstedc(kn_eig_top_work *w, lapack_int n, lapack_int k)
 /* A = Q T Q', the k largest of T, back by Q. */
 static int by_dstemr(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
 {
+    const kn_eig_room *r = &w->room;
+    const double *values = r->w;
     lapack_int ld = (lapack_int)w->A.ld, ldz = (lapack_int)w->Z.ld, found = 0, info;
     lapack_logical accurate = 1;
-    info = LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', n, w->A.data, ld, w->d, w->e, w->tau, w->work,
-                               (lapack_int)w->lwork);
+    info = LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', n, w->A.data, ld, r->d, r->e, r->tau, r->work,
+                               (lapack_int)r->lwork);
     if (info != 0)
         return (int)info;
-    memcpy(w->d0, w->d, (size_t)n * sizeof *w->d);
-    memcpy(w->e0, w->e, (size_t)n * sizeof *w->e);
+    memcpy(r->d0, r->d, (size_t)n * sizeof(double));
+    memcpy(r->e0, r->e, (size_t)n * sizeof(double));
     if (!w->careful)
-        info = LAPACKE_dstemr_work(LAPACK_COL_MAJOR, 'V', 'I', n, w->d, w->e, 0, 0, n - k + 1, n,
-                                   &found, w->w, w->Z.data, ldz, k, w->support, &accurate, w->work,
-                                   (lapack_int)w->lwork, w->iwork, (lapack_int)w->liwork);
+        info = LAPACKE_dstemr_work(LAPACK_COL_MAJOR, 'V', 'I', n, r->d, r->e, 0, 0, n - k + 1, n,
+                                   &found, r->w, w->Z.data, ldz, k, r->support, &accurate, r->work,
+                                   (lapack_int)r->lwork, r->iwork, (lapack_int)r->liwork);
     if (w->careful || info != 0 || found != k)
         info = by_dstedc(w, n, k);
     if (info == 0)
-        info = LAPACKE_dormtr_work(LAPACK_COL_MAJOR, 'L', 'L', 'N', n, k, w->A.data, ld, w->tau,
-                                   w->Z.data, ldz, w->work, (lapack_int)w->lwork);
+        info = LAPACKE_dormtr_work(LAPACK_COL_MAJOR, 'L', 'L', 'N', n, k, w->A.data, ld, r->tau,
+                                   w->Z.data, ldz, r->work, (lapack_int)r->lwork);
     for (lapack_int j = 0; info == 0 && j < k; j++) {
-        s[j] = w->w[k - 1 - j];
+        s[j] = values[k - 1 - j];
         memcpy(kn_col(V, j), kn_col(w->Z, k - 1 - j), (size_t)n * sizeof(double));
     }
     return (int)info;
@@ -119,11 +101,13 @@ static int by_dstemr(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, 
 
 static int by_dsyevd(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
 {
+    const kn_eig_room *r = &w->room;
+    const double *values = r->w;
     lapack_int info =
-        LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, w->A.data, (lapack_int)w->A.ld, w->w,
-                            w->work, (lapack_int)w->lwork, w->iwork, (lapack_int)w->liwork);
+        LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, w->A.data, (lapack_int)w->A.ld, r->w,
+                            r->work, (lapack_int)r->lwork, r->iwork, (lapack_int)r->liwork);
     for (lapack_int j = 0; info == 0 && j < k; j++) {
-        s[j] = w->w[n - 1 - j];
+        s[j] = values[n - 1 - j];
         memcpy(kn_col(V, j), kn_col(w->A, n - 1 - j), (size_t)n * sizeof(double));
     }
     return (int)info;

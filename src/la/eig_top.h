@@ -3,6 +3,7 @@
 #define KN_LA_EIG_TOP_H
 
 #include "base/rehearse.h"
+#include "la/eig_room.h"
 #include "la/la.h"
 
 /* Work space for problems up to size n, k vectors each. Up to k = n/4 by dsytrd, dstemr, dormtr,
@@ -14,11 +15,8 @@ typedef struct kn_eig_top_work {
     bool few;     /* by dstemr; else dsyevd */
     kn_mat A;     /* n x n: the matrix goes here, lower triangle; used up */
     kn_mat Z;     /* n x k */
-    double *w;    /* n */
     bool careful; /* not by dstemr, which now and then gives up; then this is done by itself */
-    double *d, *e, *d0, *e0, *tau, *work;
-    void *iwork, *support;
-    ptrdiff_t lwork, liwork;
+    kn_eig_room room;
 } kn_eig_top_work;
 
 kn_status kn_eig_top_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_work *out);

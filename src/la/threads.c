@@ -16,6 +16,45 @@ static struct {
 
 static _Thread_local bool inside;
 
+/* ---- fork ----------------------------------------------------------------------------------- */
+
+/* A thread that forks waits like a section that runs alone, and keeps the lock meanwhile: a child
+ * has none of the other threads, so whatever they held in here or in the BLAS, which ends its own
+ * threads before a fork, would be held in it for ever. One inside a section cannot wait. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&blas.lock);
+    if (inside)
+        return;
+    unsigned long ticket = blas.next++;
+    while (ticket != blas.served || blas.running > 0)
+        pthread_cond_wait(&blas.changed, &blas.lock);
+    blas.served++;
+}
+
+static void after_fork(void)
+{
+    pthread_cond_broadcast(&blas.changed);
+    pthread_mutex_unlock(&blas.lock);
+}
+
+/* Those who waited are not here. */
+static void in_child(void)
+{
+    pthread_mutex_init(&blas.lock, NULL);
+    pthread_cond_init(&blas.changed, NULL);
+    blas.next = blas.served = 0;
+    blas.running = inside;
+}
+
+/* Registered after the BLAS's own, hence called before it. */
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork, in_child);
+}
+
+/* ---- sections ------------------------------------------------------------------------------- */
+
 static bool may_begin(unsigned long ticket, int threads)
 {
     bool shared = threads == 1 && blas.threads == 1;
@@ -24,7 +63,9 @@ static bool may_begin(unsigned long ticket, int threads)
 
 void kn_blas_begin(int threads)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     assert(!inside);
+    pthread_once(&once, watch_forks);
     pthread_mutex_lock(&blas.lock);
     unsigned long ticket = blas.next++;
     while (!may_begin(ticket, threads))
@@ -77,4 +118,14 @@ void kn_la_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn, 
     kn_blas_begin(1);
     kn_parallel_workers(ctx, n, grain, work, &l);
     kn_blas_end();
+}
+
+kn_status kn_la_parallel_or_stop(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn,
+                                 void *self)
+{
+    loop l = {fn, self};
+    kn_blas_begin(1);
+    kn_status status = kn_parallel_or_stop(ctx, n, grain, work, &l);
+    kn_blas_end();
+    return status;
 }

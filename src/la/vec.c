@@ -1,5 +1,7 @@
 #include "la/vec.h"
 
+#include <string.h>
+
 #include "la/clones.h"
 
 /* glibc declares its vector exp and log to OpenMP only under -fopenmp, which would bring in a
@@ -44,8 +46,10 @@ void kn_vec_dot_exp(ptrdiff_t n, const double *g, const double *x, double two_l2
     *sum_x = sx;
 }
 
+enum { VECTOR = 8 }; /* the widest there is */
+
 KN_CLONES
-void kn_vec_exp(ptrdiff_t n, double *x)
+static void exp_vectors(ptrdiff_t n, double *x)
 {
 #pragma omp simd
     for (ptrdiff_t i = 0; i < n; i++)
@@ -53,11 +57,36 @@ void kn_vec_exp(ptrdiff_t n, double *x)
 }
 
 KN_CLONES
-void kn_vec_log(ptrdiff_t n, double *x)
+static void log_vectors(ptrdiff_t n, double *x)
 {
 #pragma omp simd
     for (ptrdiff_t i = 0; i < n; i++)
         x[i] = log(x[i]);
+}
+
+/* exp and log of a vector are not those of what is left over at its end: that is filled up. */
+static void by_vectors(void (*apply)(ptrdiff_t n, double *x), ptrdiff_t n, double *x)
+{
+    double last[VECTOR];
+    ptrdiff_t left = n % VECTOR, whole = n - left;
+    if (whole > 0)
+        apply(whole, x);
+    if (left == 0)
+        return;
+    for (ptrdiff_t i = 0; i < VECTOR; i++)
+        last[i] = i < left ? x[whole + i] : 1;
+    apply(VECTOR, last);
+    memcpy(x + whole, last, (size_t)left * sizeof *x);
+}
+
+void kn_vec_exp(ptrdiff_t n, double *x)
+{
+    by_vectors(exp_vectors, n, x);
+}
+
+void kn_vec_log(ptrdiff_t n, double *x)
+{
+    by_vectors(log_vectors, n, x);
 }
 
 KN_CLONES
@@ -96,6 +125,38 @@ void kn_vec_add_sqdiff(ptrdiff_t n, const double *x, double c, double *y)
 #pragma omp simd
     for (ptrdiff_t i = 0; i < n; i++)
         y[i] += (x[i] - c) * (x[i] - c);
+}
+
+KN_CLONES
+static void add_loss(ptrdiff_t n, const double *e, const double *v, double noise, double *loss,
+                     double *product)
+{
+#pragma omp simd
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double s2 = noise + v[i];
+        loss[i] += 0.5 * e[i] * e[i] / s2;
+        product[i] *= s2;
+    }
+}
+
+KN_CLONES
+static void add_loss_of_noise(ptrdiff_t n, const double *e, double noise, double *loss,
+                              double *product)
+{
+#pragma omp simd
+    for (ptrdiff_t i = 0; i < n; i++) {
+        loss[i] += 0.5 * e[i] * e[i] / noise;
+        product[i] *= noise;
+    }
+}
+
+void kn_vec_add_loss(ptrdiff_t n, const double *e, const double *v, double noise, double *loss,
+                     double *product)
+{
+    if (v)
+        add_loss(n, e, v, noise, loss, product);
+    else
+        add_loss_of_noise(n, e, noise, loss, product);
 }
 
 KN_CLONES

@@ -12,6 +12,7 @@ void kn_vec_add_exp(ptrdiff_t n, const double *x, double two_l2, double scale, d
 void kn_vec_dot_exp(ptrdiff_t n, const double *g, const double *x, double two_l2, double *sum,
                     double *sum_x);
 
+/* These two give an element the same bits wherever it stands among how many others. */
 void kn_vec_exp(ptrdiff_t n, double *x); /* x_i = exp(x_i), in place */
 void kn_vec_log(ptrdiff_t n, double *x); /* x_i = ln x_i */
 
@@ -22,6 +23,11 @@ double kn_vec_dot(ptrdiff_t n, const double *x, const double *y);
 
 /* y_i += (x_i - c)^2 */
 void kn_vec_add_sqdiff(ptrdiff_t n, const double *x, double c, double *y);
+
+/* Losses without their logarithm, s2_i = noise + v_i (v NULL: noise): loss_i += e_i^2 / 2 s2_i, and
+ * product_i *= s2_i, whose logarithm is still to be taken. */
+void kn_vec_add_loss(ptrdiff_t n, const double *e, const double *v, double noise, double *loss,
+                     double *product);
 
 /* One component of a Gaussian with eigenvalues k_i = c r_i + d and squared coefficients a2_i:
  * everything that values and gradients of its likelihood are made of. */

@@ -147,6 +147,34 @@ static void add_reference(const kn_model *m, json_t *j)
         json_object_set_new(j, "own_deviance", json_true());
 }
 
+static json_t *shape_json(const kn_geometry *g)
+{
+    return json_pack("[I,I,I]", (json_int_t)g->dim[0], (json_int_t)g->dim[1],
+                     (json_int_t)g->dim[2]);
+}
+
+/* Where responses live; null: arrays. Vertices of surfaces are nowhere: no affine. Of two images a
+ * person each has a shape of its own besides. */
+static json_t *space_json(const kn_space *s)
+{
+    const kn_geometry *g = &s->geometry;
+    if (s->kind == KN_SPACE_NONE)
+        return json_null();
+    if (s->kind == KN_SPACE_TABLE)
+        return json_pack("{s:s}", "kind", "table");
+    json_t *affine = kn_geometry_is_placed(g) ? json_array() : json_null();
+    for (int i = 0; i < 4 && json_is_array(affine); i++)
+        json_array_append_new(affine, column(g->affine[i], 4));
+    json_t *j = json_pack("{s:s s:o s:o s:i}", "kind", "image", "shape", shape_json(g), "affine",
+                          affine, "parts", s->parts);
+    json_t *shapes = s->parts > 1 ? json_array() : NULL;
+    for (int k = 0; k < s->parts && shapes; k++)
+        json_array_append_new(shapes, shape_json(&s->part[k].geometry));
+    if (shapes)
+        json_object_set_new(j, "shapes", shapes);
+    return j;
+}
+
 kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
 {
     static const char *const kinds[] = {"array", "table", "image"};
@@ -168,6 +196,7 @@ kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
                         m->change.law.T > 0 ? kn_change_to_json(&m->change) : json_null());
     json_object_set_new(j, "calibration", calibration_json(&m->layer));
     json_object_set_new(j, "responses_kind", json_string(kinds[m->space.kind]));
+    json_object_set_new(j, "space", space_json(&m->space));
     json_object_set_new(j, "has_ids", json_boolean(m->ids != NULL));
     json_object_set_new(j, "shareable", json_boolean(m->shareable));
     json_object_set_new(j, "recipe", m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());

@@ -112,6 +112,9 @@ static kn_status see_derived(kn_arrays *a, const char *name, ptrdiff_t n, double
 
 kn_view kn_model_array(const kn_model *model, const char *name)
 {
+    const kn_reference *r = &model->reference;
+    if (strcmp(name, "z_cv") == 0)
+        return r->z ? kn_view_rows_f32(r->z, r->n, model->y.n_kept) : kn_view_rows_f32(NULL, 0, 0);
     kn_gp gp = model->gp;
     const kn_scaling *y = &model->y;
     looking l = {.a = {.doubles = see_doubles,
@@ -135,6 +138,30 @@ ptrdiff_t kn_model_kept(const kn_model *model, const ptrdiff_t **index)
 {
     *index = model->y.kept;
     return model->y.n_kept;
+}
+
+const char *const *kn_model_ids(const kn_model *model)
+{
+    return (const char *const *)model->ids;
+}
+
+const char *const *kn_model_response_names(const kn_model *model)
+{
+    return (const char *const *)model->space.name;
+}
+
+ptrdiff_t kn_model_voxels(const kn_model *model, const ptrdiff_t **index)
+{
+    const kn_space *s = &model->space;
+    bool image = s->kind == KN_SPACE_IMAGE;
+    *index = image ? s->voxel : NULL;
+    return image ? s->T : 0;
+}
+
+ptrdiff_t kn_model_reference(const kn_model *model, const ptrdiff_t **sample)
+{
+    *sample = model->reference.sample;
+    return model->reference.n;
 }
 
 kn_status kn_model_noise(kn_ctx *ctx, const kn_model *model, double *noise)

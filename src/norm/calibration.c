@@ -10,7 +10,7 @@ const char *const kn_calibration_name[KN_N_CALIBRATION] = {"z2",         "kurtos
                                                            "coverage90", "coverage95", "coverage99",
                                                            "ks"};
 
-enum { BINS = 1 << 16, EDGE = 8, PER_UNIT = BINS / (2 * EDGE) };
+enum { BINS = KN_CALIBRATION_BINS, EDGE = 8, PER_UNIT = BINS / (2 * EDGE) };
 
 kn_status kn_calibrator_init(kn_ctx *ctx, kn_calibrator *c)
 {
@@ -106,18 +106,57 @@ static void count(kn_calibrator *c, const double *v, ptrdiff_t n)
     }
 }
 
+typedef struct people_job {
+    kn_mat z;
+    const bool *use;
+    double *work; /* z.cols of each person: finite values, gathered */
+    kn_tally *found, *person;
+} people_job;
+
+/* A few people at a time: their rows lie side by side in a column. */
+static void some_people(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    const people_job *b = self;
+    ptrdiff_t cols = b->z.cols;
+    for (ptrdiff_t i = first; i < last; i++)
+        b->found[i] = (kn_tally){0};
+    for (ptrdiff_t j = 0; j < cols; j++)
+        for (ptrdiff_t i = first; i < last; i++) {
+            double z = kn_at(b->z, i, j);
+            if ((!b->use || b->use[i]) && isfinite(z))
+                b->work[i * cols + (ptrdiff_t)b->found[i].n++] = z;
+        }
+    for (ptrdiff_t i = first; i < last; i++) {
+        b->found[i] = tally_of(b->work + i * cols, (ptrdiff_t)b->found[i].n);
+        b->person[i] = joined(&b->person[i], &b->found[i]);
+    }
+}
+
+static void add_people(kn_ctx *ctx, kn_calibrator *c, people_job *b)
+{
+    enum { PEOPLE = 8 };
+    kn_parallel(ctx, b->z.rows, PEOPLE, some_people, b);
+    for (ptrdiff_t i = 0; i < b->z.rows; i++)
+        count(c, b->work + i * b->z.cols, (ptrdiff_t)b->found[i].n);
+}
+
 kn_status kn_calibrator_add(kn_ctx *ctx, kn_calibrator *c, kn_mat z, const bool *use, kn_mat per)
 {
-    enum { RESPONSES = 64 };
+    enum { RESPONSES = 64, FLOPS = 50 }; /* a cell */
     job b = {.z = z, .per = per, .use = use};
     void *tally = NULL;
     kn_status status;
 
+    assert(!per.data || !c->person);
     assert(!per.data || (per.rows == z.cols && per.cols == KN_N_CALIBRATION));
     KN_TRY(kn_mat_new(ctx, z.rows, z.cols, &b.work));
-    KN_TRY(kn_alloc(ctx, z.cols, sizeof(kn_tally), &tally));
+    KN_TRY(kn_alloc(ctx, c->person ? z.rows : z.cols, sizeof(kn_tally), &tally));
+    if (c->person) {
+        add_people(ctx, c, &(people_job){z, use, b.work.data, tally, c->person + c->row});
+        goto out;
+    }
     b.tally = tally;
-    kn_parallel(ctx, z.cols, RESPONSES, some_responses, &b);
+    kn_parallel(ctx, z.cols, kn_grain(RESPONSES, FLOPS * z.rows), some_responses, &b);
     for (ptrdiff_t j = 0; j < z.cols; j++) {
         c->total = joined(&c->total, &b.tally[j]);
         count(c, kn_col(b.work, j), (ptrdiff_t)b.tally[j].n);
@@ -126,6 +165,13 @@ out:
     kn_mat_clear(&b.work);
     kn_free(tally);
     return status;
+}
+
+void kn_calibrator_settle(kn_calibrator *c, ptrdiff_t n)
+{
+    c->total = (kn_tally){0};
+    for (ptrdiff_t i = 0; i < n; i++)
+        c->total = joined(&c->total, &c->person[i]);
 }
 
 void kn_calibrator_join(kn_calibrator *c, const kn_calibrator *b)
@@ -140,6 +186,8 @@ void kn_calibrator_result(const kn_calibrator *c, double out[KN_N_CALIBRATION])
     double seen = 0, ks = 0;
     for (ptrdiff_t k = 0; k < BINS - 1; k++) { /* the outermost edges stand for -inf and inf */
         seen += (double)c->bins[k];
+        if (c->bins[k] == 0 && c->bins[k + 1] == 0 && k + 2 < BINS)
+            continue; /* between two values Phi goes one way: it is farthest at either end */
         double edge = (double)(k + 1) / PER_UNIT - EDGE;
         ks = fmax(ks, fabs(seen / c->total.n - kn_normal_cdf(edge)));
     }
@@ -152,6 +200,6 @@ void kn_calibrator_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t cols)
     kn_hold(r, KN_NEED_WORK, BINS, sizeof *c.bins);
     kn_held mark = r->now;
     kn_hold_d(r, KN_NEED_WORK, rows, cols);
-    kn_hold(r, KN_NEED_WORK, cols, sizeof(kn_tally));
+    kn_hold(r, KN_NEED_WORK, cols > rows ? cols : rows, sizeof(kn_tally));
     kn_let_go(r, mark);
 }

@@ -38,7 +38,13 @@ typedef struct kn_tally {       /* of some z: central moments and counts */
 typedef struct kn_calibrator {
     kn_tally total;
     uint64_t *bins; /* counts of z over all responses */
+    /* lent: moments of each person, which _settle makes the total of; NULL: the total takes them as
+     * they come. Rows of z are then people from `row` on */
+    kn_tally *person;
+    ptrdiff_t row;
 } kn_calibrator;
+
+enum { KN_CALIBRATION_BINS = 1 << 16, KN_CALIBRATION_TALLY = sizeof(kn_tally) / sizeof(double) };
 
 kn_status kn_calibrator_init(kn_ctx *ctx, kn_calibrator *c);
 void kn_calibrator_clear(kn_calibrator *c);
@@ -47,6 +53,8 @@ void kn_calibrator_clear(kn_calibrator *c);
  * response's own values, or kn_mat_none(): ks then costs nothing. Responses go in parallel, and are
  * added in order: the same bits for any number of threads. */
 kn_status kn_calibrator_add(kn_ctx *ctx, kn_calibrator *c, kn_mat z, const bool *use, kn_mat per);
+/* total = that of n people, in their order: the same bits however they were dealt. */
+void kn_calibrator_settle(kn_calibrator *c, ptrdiff_t n);
 /* What b has seen is seen by c too. */
 void kn_calibrator_join(kn_calibrator *c, const kn_calibrator *b);
 void kn_calibrator_result(const kn_calibrator *c, double out[KN_N_CALIBRATION]);

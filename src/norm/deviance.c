@@ -139,12 +139,12 @@ double kn_deviance_p(const kn_deviance *d, double dev)
 
 typedef struct scoring {
     const kn_deviance *d;
-    ptrdiff_t rows, words; /* words of 64 responses */
-    kn_mat A;              /* rows x K: a before w */
-    double *q;             /* rows: sum z^2/psi */
-    ptrdiff_t *missing;    /* rows: how many */
-    uint64_t *mask;        /* words x rows: which; NULL until something is missing */
-    kn_mat work, L;        /* for a sample with missing z */
+    ptrdiff_t rows, people, words; /* words of 64 responses */
+    kn_mat A;                      /* rows x K: a before w */
+    double *q;                     /* rows: sum z^2/psi */
+    ptrdiff_t *missing;            /* rows: how many */
+    uint64_t *mask;                /* words x rows: which; NULL until something is missing */
+    kn_mat work, L;                /* for a sample with missing z */
 } scoring;
 
 static kn_status mark_missing(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t j)
@@ -170,7 +170,7 @@ static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
     ptrdiff_t first = b->first;
     for (ptrdiff_t j = 0; j < z.cols; j++) {
         double *zj = kn_col(z, j), psi = d->psi[first + j];
-        for (ptrdiff_t i = 0; i < z.rows; i++) {
+        for (ptrdiff_t i = 0; i < s->people; i++) {
             if (!isfinite(zj[i])) {
                 kn_status status = mark_missing(ctx, s, i, first + j);
                 if (status != KN_OK)
@@ -243,7 +243,10 @@ static kn_status finish_row(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t *fac
 
 kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source *z, double *dev)
 {
-    scoring s = {.d = d, .rows = z->rows, .words = (d->T + WORD - 1) / WORD};
+    scoring s = {.d = d,
+                 .rows = z->rows,
+                 .people = z->people > 0 ? z->people : z->rows,
+                 .words = (d->T + WORD - 1) / WORD};
     kn_visitor visitor = {&s, 0, NULL, add_block, NULL};
     ptrdiff_t factored = -1;
     kn_status status;
@@ -257,7 +260,7 @@ kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source
     KN_TRY(kn_alloc_d(ctx, z->rows, &s.q));
     KN_TRY(kn_alloc_i(ctx, z->rows, &s.missing));
     KN_TRY(kn_z_walk(ctx, z, (kn_walk){0}, &visitor));
-    for (ptrdiff_t i = 0; i < z->rows; i++)
+    for (ptrdiff_t i = 0; i < s.people; i++)
         KN_TRY(finish_row(ctx, &s, i, &factored, &dev[i]));
 out:
     kn_mat_clear(&s.A);

@@ -5,13 +5,15 @@
 #include <math.h>
 
 #include "base/parallel.h"
-#include "la/eig_top.h"
+#include "data/dealt.h"
+#include "la/la.h"
+#include "norm/deviance_decompose.h"
+#include "norm/deviance_gathered.h"
 #include "norm/deviance_pass.h"
 
-static const double PSI_FLOOR = 1e-6;   /* of the mean square of z */
 static const double LADDER_SHARE = 0.8; /* K stays below this share of N */
 static const double MOST_Z2 = 0x1p20;   /* guessed mean square of a sample's z */
-static const double SINGLE_FROM = 2e10; /* N (N + 2 folds K) T: larger problems in float */
+static const double SINGLE_FROM = 5e9;  /* N (N + 2 folds K) T: larger problems in float */
 
 typedef kn_deviance_fitter fitter;
 typedef kn_deviance_part part;
@@ -35,6 +37,7 @@ void kn_deviance_fitter_free(fitter *f)
     kn_free(f->order);
     kn_free(f->ss);
     kn_sum_clear(&f->sum);
+    kn_gathered_clear(f);
     kn_mat_clear(&f->G);
     kn_mat_clear(&f->Q);
     kn_mat_clear(&f->fold_ss);
@@ -155,6 +158,7 @@ kn_status kn_deviance_fitter_new(kn_ctx *ctx, const kn_deviance_shape *s, fitter
     f = memory;
     *f = (fitter){.N = s->N,
                   .T = s->T,
+                  .Y = s->Y,
                   .block = s->plan.width,
                   .folds = s->folds,
                   .automatic = s->K == KN_DEVIANCE_AUTO,
@@ -219,11 +223,9 @@ void kn_deviance_turn_need(kn_rehearsal *r, const kn_deviance_sizes *s)
     kn_let_go_of(r, (kn_held){0}, given.now);
     mark = r->now;
     kn_hold_d(r, KN_NEED_SAMPLES, f.N, f.N);
-    for (int w = 0; w < kn_workers_of(s->threads, f.folds + 1, 1); w++) {
-        kn_eig_top_need(r, KN_NEED_SAMPLES, f.N, f.Kmax);
-        kn_hold_d(r, KN_NEED_SAMPLES, f.N, f.Kmax);
-    }
+    kn_deviance_decompose_need(r, &f, s->threads);
     kn_let_go(r, mark);
+    kn_gathered_need(r, &f);
     kn_hold_d(r, KN_NEED_REFERENCE, f.T, f.Kmax);
 }
 
@@ -259,90 +261,12 @@ kn_status kn_deviance_first(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
     return KN_OK;
 }
 
-/* Eigenvectors of the Gram matrices of all parts' training rows, side by side. */
-typedef struct decomposing {
-    fitter *f;
-    kn_eig_top_work *work; /* one a worker */
-    kn_mat *V;
-    int *failed; /* one a part: -1 not finite, -2 all zero, > 0 not converged */
-} decomposing;
-
-static void decompose_parts(void *self, int worker, ptrdiff_t p, ptrdiff_t end)
-{
-    decomposing *d = self;
-    fitter *f = d->f;
-    kn_mat A = d->work[worker].A;
-    for (; p < end; p++) {
-        part *pt = &f->parts[p];
-        kn_mat V = kn_sub(d->V[worker], 0, 0, pt->n, f->Kmax);
-        double trace = 0;
-        for (ptrdiff_t j = 0; j < pt->n; j++) {
-            ptrdiff_t b = f->order[j < pt->first ? j : j + pt->count];
-            for (ptrdiff_t i = j; i < pt->n; i++) {
-                ptrdiff_t a = f->order[i < pt->first ? i : i + pt->count];
-                kn_col(A, j)[i] = a > b ? kn_at(f->G, a, b) : kn_at(f->G, b, a);
-            }
-            trace += kn_at(A, j, j);
-        }
-        pt->floor = PSI_FLOOR * trace / ((double)pt->n * (double)f->T);
-        d->failed[p] = trace == 0 ? -2 : kn_eig_top(&d->work[worker], pt->n, f->Kmax, pt->s2, V);
-        if (d->failed[p] != 0)
-            continue;
-        for (ptrdiff_t k = 0; k < f->Kmax; k++)
-            /* Beyond the rank of z there is no direction to take: V = 0 leaves W_k = 0. */
-            if (!(pt->s2[k] > 1e-14 * (double)pt->n * pt->s2[0])) {
-                pt->s2[k] = 0;
-                kn_mat_zero(kn_cols(V, k, 1));
-            }
-        kn_deviance_pass_vectors(f, (int)p, V);
-    }
-}
-
-static kn_status decompose(kn_ctx *ctx, fitter *f)
-{
-    kn_status status;
-    int workers = kn_workers(ctx, f->folds + 1, 1);
-    decomposing d = {.f = f};
-    void *work = NULL, *V = NULL, *failed = NULL;
-    KN_TRY(kn_check_cancel(ctx));
-    KN_TRY(kn_alloc(ctx, workers, sizeof *d.work, &work));
-    d.work = work;
-    KN_TRY(kn_alloc(ctx, workers, sizeof *d.V, &V));
-    d.V = V;
-    KN_TRY(kn_alloc(ctx, f->folds + 1, sizeof *d.failed, &failed));
-    d.failed = failed;
-    for (int w = 0; w < workers; w++) {
-        KN_TRY(kn_eig_top_new(ctx, f->N, f->Kmax, &d.work[w]));
-        KN_TRY(kn_mat_new(ctx, f->N, f->Kmax, &d.V[w]));
-    }
-    kn_la_parallel(ctx, f->folds + 1, 1, decompose_parts, &d);
-    for (int p = 0; p <= f->folds && status == KN_OK; p++)
-        if (d.failed[p] == -2)
-            status = kn_fail(ctx, KN_ERR_DATA, "deviance: every reference z is zero");
-        else if (d.failed[p] == -1)
-            status = kn_fail(ctx, KN_ERR_NUMERIC, "deviance: the sums of squares of z overflow");
-        else if (d.failed[p] != 0)
-            status = kn_fail(ctx, KN_ERR_NUMERIC,
-                             "deviance: the eigenproblem of fold %d did not converge (info %d)", p,
-                             d.failed[p]);
-out:
-    for (int w = 0; w < workers; w++) {
-        if (d.work)
-            kn_eig_top_clear(&d.work[w]);
-        if (d.V)
-            kn_mat_clear(&d.V[w]);
-    }
-    kn_free(work);
-    kn_free(V);
-    kn_free(failed);
-    return status;
-}
-
 /* G from its sum. Where the guessed bound did not hold, the trace is one that does: *again. */
 static kn_status take_gram(kn_ctx *ctx, fitter *f, bool *again)
 {
     kn_status status;
     double trace = 0;
+    KN_TRY(kn_everywhere_d(ctx, &f->Y, f->ss));
     KN_TRY(kn_mat_new(ctx, f->N, f->N, &f->G));
     status = kn_sum_value(ctx, &f->sum, f->G);
     if (status != KN_ERR_NUMERIC)
@@ -373,16 +297,17 @@ kn_status kn_deviance_gram(kn_ctx *ctx, fitter *f, bool *again, kn_mat *zz)
 kn_status kn_deviance_turn(kn_ctx *ctx, fitter *f)
 {
     kn_status status;
-    KN_TRY(decompose(ctx, f));
+    KN_TRY(kn_deviance_decompose(ctx, f));
     kn_mat_clear(&f->G);
+    KN_TRY(kn_gathered_new(ctx, f));
     KN_TRY(kn_mat_new(ctx, f->T, f->Kmax, &f->Q));
 out:
     return status;
 }
 
-void kn_deviance_second(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
+kn_status kn_deviance_second(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
 {
-    kn_deviance_pass_gather(ctx, f, first, z);
+    return kn_deviance_pass_gather(ctx, f, first, z);
 }
 
 /* Deviance and log density of a fold's held-out rows for one K:
@@ -491,6 +416,7 @@ kn_status kn_deviance_finish(kn_ctx *ctx, fitter *f, kn_deviance *out)
     kn_deviance d = {.T = f->T};
     kn_mat dev = {0}, density = {0}; /* N x stages */
     *out = (kn_deviance){0};
+    KN_TRY(kn_gathered_take(ctx, f));
     KN_TRY(kn_mat_new(ctx, f->N, f->n_stages, &dev));
     KN_TRY(kn_mat_new(ctx, f->N, f->n_stages, &density));
     for (int p = 0; p < f->folds; p++)
@@ -514,8 +440,7 @@ static kn_status first_block(kn_ctx *ctx, void *self, kn_block *b)
 
 static kn_status second_block(kn_ctx *ctx, void *self, kn_block *b)
 {
-    kn_deviance_second(ctx, self, b->first, b->z);
-    return KN_OK;
+    return kn_deviance_second(ctx, self, b->first, b->z);
 }
 
 kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, int folds,
@@ -528,6 +453,7 @@ kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, in
     kn_walk walk = {.stage = "deviance", .total = 2 * z->cols};
     kn_deviance_shape shape = {
         .N = z->rows, .T = z->cols, .plan = kn_z_plan(z), .fold = fold, .folds = folds, .K = K};
+    shape.Y = (kn_responses){.scaling = z->scaling, .N = z->rows, .T = z->cols};
     *out = (kn_deviance){0};
     KN_TRY(kn_deviance_fitter_new(ctx, &shape, &f));
     do {

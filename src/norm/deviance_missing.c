@@ -295,7 +295,7 @@ static kn_status judge_fold(kn_ctx *ctx, filling *f, int k, ptrdiff_t K, bool *u
     judge = take(&d, from->T, K);
     KN_TRY(kn_deviance_prepare(ctx, &judge));
     some_rows rows = {f, from->z, row};
-    kn_z_source source = {&rows, m, from->T, rows_block, NULL};
+    kn_z_source source = {.self = &rows, .rows = m, .cols = from->T, .block = rows_block};
     KN_TRY(kn_deviance_score(ctx, &judge, &source, dev));
     for (ptrdiff_t i = 0; i < m; i++)
         ref[row[i]] = dev[i];
@@ -311,7 +311,10 @@ out:
 static kn_status choose(kn_ctx *ctx, const filling *f, kn_deviance *chosen)
 {
     some_rows rows = {f, f->z, NULL};
-    kn_z_source source = {&rows, f->from->n, f->from->T, rows_block, NULL};
+    kn_z_source source = {.self = &rows,
+                          .rows = f->from->n,
+                          .cols = f->from->T,
+                          .block = rows_block};
     return kn_deviance_fit(ctx, &source, f->from->fold, f->from->folds, KN_DEVIANCE_AUTO, chosen);
 }
 

@@ -7,9 +7,11 @@
 
 #include <math.h>
 
+#include "base/comm.h"
 #include "la/clones.h"
 #include "la/la.h"
 #include "la/vec.h"
+#include "norm/deviance_gathered.h"
 
 #define REAL    double
 #define MAT     kn_mat
@@ -21,6 +23,7 @@
 #define GEMM    kn_gemm
 #define SYRK    kn_syrk
 #define ADD     kn_sum_add
+#define EXACT   kn_exact_add
 #include "norm/deviance_products.h"
 #undef REAL
 #undef MAT
@@ -32,6 +35,7 @@
 #undef GEMM
 #undef SYRK
 #undef ADD
+#undef EXACT
 #define REAL    float
 #define MAT     kn_fmat
 #define NAME(x) x##_f
@@ -42,6 +46,7 @@
 #define GEMM    kn_gemm_f32
 #define SYRK    kn_syrk_f32
 #define ADD     kn_sum_add_f32
+#define EXACT   kn_exact_add_f32
 #include "norm/deviance_products.h"
 
 kn_status kn_deviance_pass_new(kn_ctx *ctx, kn_deviance_fitter *f)
@@ -80,7 +85,12 @@ void kn_deviance_pass_vectors(kn_deviance_fitter *f, int part, kn_mat V)
     f->single ? put_vectors_f(f, part, V) : put_vectors_d(f, part, V);
 }
 
-void kn_deviance_pass_gather(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z)
+kn_status kn_deviance_pass_share(kn_ctx *ctx, kn_deviance_fitter *f, int part, int root)
 {
-    f->single ? gather_f(ctx, f, first, z) : gather_d(ctx, f, first, z);
+    return f->single ? share_vectors_f(ctx, f, part, root) : share_vectors_d(ctx, f, part, root);
+}
+
+kn_status kn_deviance_pass_gather(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z)
+{
+    return f->single ? gather_f(ctx, f, first, z) : gather_d(ctx, f, first, z);
 }

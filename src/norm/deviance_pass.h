@@ -20,7 +20,7 @@ typedef struct kn_deviance_part { /* a fold; or, with no held-out rows, the whol
     ptrdiff_t n;                  /* training rows */
     double *s2;                   /* Kmax eigenvalues of the Gram matrix, descending */
     double floor;                 /* of psi */
-    /* gathered, one of each for every K of the ladder */
+    /* one of each for every K of the ladder, once all is gathered */
     kn_mat H[KN_DEVIANCE_LADDER];       /* K x K: C' Psi^-1 C, lower triangle */
     kn_mat A[KN_DEVIANCE_LADDER];       /* held-out x K: z_te Psi^-1 C */
     kn_mat own;                         /* Kmax x stages: sum_j C_jk^2 psi_j */
@@ -28,8 +28,19 @@ typedef struct kn_deviance_part { /* a fold; or, with no held-out rows, the whol
     double log_psi[KN_DEVIANCE_LADDER]; /* sum_j ln psi_j */
 } kn_deviance_part;
 
+/* What pass 2 gathers, as exact sums: matrices of all stages of all folds one after the other. */
+typedef enum kn_gathered {
+    KN_GATHER_H,
+    KN_GATHER_A,
+    KN_GATHER_OWN,
+    KN_GATHER_Q,
+    KN_GATHER_LOG,
+    KN_GATHERED
+} kn_gathered;
+
 struct kn_deviance_fitter {
     ptrdiff_t N, T, Kmax;
+    kn_responses Y;  /* the numbering of the T */
     ptrdiff_t block; /* responses of the widest */
     int folds, n_stages;
     bool automatic; /* K is to be chosen */
@@ -44,6 +55,7 @@ struct kn_deviance_fitter {
     kn_mat fold_ss;          /* block x folds: sums of squares within each fold */
     bool single;             /* products in single precision, sums over blocks in double */
     int workers;
+    kn_exact gathered[KN_GATHERED];
     void *space; /* of deviance_pass.c */
 };
 
@@ -55,6 +67,8 @@ void kn_deviance_pass_free(kn_deviance_fitter *f);
 void kn_deviance_pass_gram(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
 void kn_deviance_pass_gram_end(kn_deviance_fitter *f); /* gives its memory back */
 void kn_deviance_pass_vectors(kn_deviance_fitter *f, int part, kn_mat V); /* n x Kmax, copied */
-void kn_deviance_pass_gather(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
+/* Those of rank root to all. Collective. */
+kn_status kn_deviance_pass_share(kn_ctx *ctx, kn_deviance_fitter *f, int part, int root);
+kn_status kn_deviance_pass_gather(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
 
 #endif

@@ -116,6 +116,13 @@ static void NAME(put_vectors)(kn_deviance_fitter *f, int part, kn_mat V)
             COL(s->V[part], k)[i] = (REAL)kn_at(V, i, k);
 }
 
+static kn_status NAME(share_vectors)(kn_ctx *ctx, kn_deviance_fitter *f, int part, int root)
+{
+    NAME(space) *s = f->space;
+    MAT V = s->V[part];
+    return kn_comm_share(ctx, V.data, V.ld * V.cols * (ptrdiff_t)sizeof *V.data, root);
+}
+
 /* ---- pass 1: G += zz'   N^2 width flops ------------------------------------------------------ */
 
 static void NAME(take_columns)(void *self, ptrdiff_t from, ptrdiff_t to)
@@ -188,13 +195,12 @@ KN_CLONES static void NAME(square)(MAT from, MAT to)
     }
 }
 
-KN_CLONES static void NAME(add_product)(MAT product, bool lower, kn_mat sum)
+/* Sums at, at + 1, ... take a matrix, or its lower triangle, column by column. */
+static void NAME(add_product)(MAT product, bool lower, kn_exact *sums, ptrdiff_t at)
 {
-    for (ptrdiff_t j = 0; j < sum.cols; j++) {
-        const REAL *a = COL(product, j);
-        double *b = kn_col(sum, j);
-        for (ptrdiff_t i = lower ? j : 0; i < sum.rows; i++)
-            b[i] += (double)a[i];
+    for (ptrdiff_t j = 0; j < product.cols; j++) {
+        ptrdiff_t top = lower ? j : 0;
+        EXACT(sums, at + j * product.rows + top, product.rows - top, COL(product, j) + top);
     }
 }
 
@@ -245,7 +251,8 @@ static void NAME(make_psi)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrd
             COL(c->psi, l)[j] = (REAL)psi[j];
             COL(c->inverse, l)[j] = (REAL)(1 / psi[j]);
         }
-        pt->log_psi[l] += kn_vec_sum_log(n, psi);
+        double logs = kn_vec_sum_log(n, psi);
+        kn_exact_add(&f->gathered[KN_GATHER_LOG], kn_gathered_at(f, KN_GATHER_LOG, p, l), 1, &logs);
     }
 }
 
@@ -264,9 +271,9 @@ static void NAME(stage)(kn_deviance_fitter *f, int p, int l, NAME(scratch) * c, 
     NAME(scale_rows)(c->C, scale, Cs);
     NAME(scale_columns)(SUB(s->z, pt->first, at, pt->count, n), scale, zs);
     SYRK(NULL, 1, KN_T, Cs, 0, H);
-    NAME(add_product)(H, true, pt->H[l]);
+    NAME(add_product)(H, true, &f->gathered[KN_GATHER_H], kn_gathered_at(f, KN_GATHER_H, p, l));
     GEMM(NULL, 1, KN_N, zs, KN_N, Cs, 0, A);
-    NAME(add_product)(A, false, pt->A[l]);
+    NAME(add_product)(A, false, &f->gathered[KN_GATHER_A], kn_gathered_at(f, KN_GATHER_A, p, l));
 }
 
 /* Everything fold p takes from n responses. */
@@ -281,10 +288,11 @@ static void NAME(chunk)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrdiff
     NAME(square)(c->C, C2);
     NAME(make_psi)(f, p, c, at, n);
     GEMM(NULL, 1, KN_T, C2, KN_N, SUB(c->psi, 0, 0, n, L), 0, own);
-    NAME(add_product)(own, false, pt->own);
+    NAME(add_product)
+    (own, false, &f->gathered[KN_GATHER_OWN], kn_gathered_at(f, KN_GATHER_OWN, p, 0));
     NAME(square)(SUB(s->z, pt->first, at, pt->count, n), z2);
     GEMM(NULL, 1, KN_N, z2, KN_N, SUB(c->inverse, 0, 0, n, L), 0, q);
-    NAME(add_product)(q, false, pt->q);
+    NAME(add_product)(q, false, &f->gathered[KN_GATHER_Q], kn_gathered_at(f, KN_GATHER_Q, p, 0));
     for (int l = 0; l < L; l++)
         if (f->ladder[l] > 0)
             NAME(stage)(f, p, l, c, at, n);
@@ -310,9 +318,9 @@ static void NAME(parts)(void *self, int worker, ptrdiff_t p, ptrdiff_t end)
         }
 }
 
-static void NAME(gather)(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z)
+static kn_status NAME(gather)(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z)
 {
     NAME(job) b = {f, first, z.cols, z};
     kn_parallel(ctx, z.cols, 1 + 50000 / f->N, NAME(sort_columns), &b);
-    kn_la_parallel(ctx, f->folds + 1, 1, NAME(parts), &b);
+    return kn_la_parallel_or_stop(ctx, f->folds + 1, 1, NAME(parts), &b);
 }

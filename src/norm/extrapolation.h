@@ -2,9 +2,9 @@
  *
  *     ratio_i = mean_j(v_ij / sd_j^2) / mean_j(noise_j / sd_j^2)
  *
- * v the model variance without R's iso term, sd the training sd. Far from training the model
- * variance grows and hides deviation in every z, so a large ratio means that a small z is no
- * evidence of normality. */
+ * v the model variance without R's iso term, for whom: work/beyond.h; sd the training sd. Far from
+ * training the model variance grows and hides deviation in every z, so a large ratio means that a
+ * small z is no evidence of normality. */
 #ifndef KN_NORM_EXTRAPOLATION_H
 #define KN_NORM_EXTRAPOLATION_H
 

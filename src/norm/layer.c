@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "la/clones.h"
 #include "la/vec.h"
 #include "norm/normal.h"
 
@@ -168,12 +169,21 @@ static void take_shape(const kn_shash *law, ptrdiff_t n, double *z, double *loss
         loss[i] += 0.5 * (z[i] * z[i] + ratio[i]) + shift;
 }
 
+/* z = e / sqrt V where both are finite and V > 0; z may be e, or V */
+KN_CLONES
+static void standard(ptrdiff_t n, const double *e, const double *V, double *z)
+{
+#pragma omp simd
+    for (ptrdiff_t i = 0; i < n; i++) {
+        bool finite = (V[i] > 0) & (V[i] < INFINITY) & (fabs(e[i]) < INFINITY);
+        double q = e[i] / sqrt(finite ? V[i] : 1);
+        z[i] = finite ? q : NAN;
+    }
+}
+
 static void some_z(const kn_layer *l, const kn_shash *law, const kn_layer_cells *c)
 {
-    for (ptrdiff_t i = 0; i < c->n; i++) {
-        bool finite = c->V[i] > 0 && isfinite(c->V[i]) && isfinite(c->e[i]);
-        c->z[i] = finite ? c->e[i] / sqrt(c->V[i]) : NAN;
-    }
+    standard(c->n, c->e, c->V, c->z);
     if (c->loss)
         add_losses(l, c->n, c->V, c->z, c->loss);
     if (l->map)

@@ -52,12 +52,8 @@ typedef struct kn_learner {
 kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job, kn_layer *layer, kn_learner **out);
 void kn_learner_free(kn_learner *l);
 
-/* Responses to be looked at beforehand: 0 where nothing is to be chosen. every: of blocks of
- * KN_LEARNER_CUT responses the first of each so many. */
-enum { KN_LEARNER_CUT = 32 };
-ptrdiff_t kn_learner_sample(const kn_learner *l, ptrdiff_t *every);
-kn_visitor kn_learner_visitor(kn_learner *l); /* of a walk over these, after the noise's */
-kn_status kn_learner_choose(kn_ctx *ctx, kn_learner *l); /* after it */
+/* After a walk over a sample of the responses (learner_sample.h). Collective. */
+kn_status kn_learner_choose(kn_ctx *ctx, kn_learner *l);
 
 /* One response. e, v in the order of people as they came; z, and where not NULL its losses, the z
  * of the joint deviance by noise_j, and that by noise_j alone. Sets beta_j and theta_j of the

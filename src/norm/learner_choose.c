@@ -1,81 +1,17 @@
+/* Which parts a calibration layer has, from the sample of responses: see learner.h [METHOD 8c]. */
+#include "norm/learner_choose.h"
+
 #include <math.h>
 
+#include "base/comm.h"
 #include "base/parallel.h"
 #include "gp/cv_deal.h"
-#include "gp/method.h"
 #include "norm/learner_batch.h"
-#include "norm/learner_choose.h"
+#include "norm/learner_sample.h"
 #include "norm/normal.h"
 #include "norm/squares.h"
 
-static const double SAMPLE_CELLS = 6e5;
-enum { SAMPLE_LEAST = 500, SAMPLE_MOST = 5000, AUTO_FROM = 50, PEOPLE_A_COLUMN = 10, GRAIN = 8 };
-
-/* ---- a sample of the responses --------------------------------------------------------------- */
-
-static ptrdiff_t sample_size(ptrdiff_t n, ptrdiff_t T)
-{
-    ptrdiff_t most = (ptrdiff_t)(SAMPLE_CELLS / (double)n);
-    most = most < SAMPLE_LEAST ? SAMPLE_LEAST : kn_at_most(most, SAMPLE_MOST);
-    return kn_at_most(T, most);
-}
-
-static bool chooses(kn_calibrate how, ptrdiff_t n)
-{
-    return how == KN_CALIBRATE_FULL || (how == KN_CALIBRATE_AUTO && n >= AUTO_FROM);
-}
-
-ptrdiff_t kn_learner_sample(const kn_learner *l, ptrdiff_t *every)
-{
-    const kn_learner_job *job = &l->job;
-    if (!chooses(job->how, job->n))
-        return 0;
-    ptrdiff_t some = sample_size(job->n, job->T);
-    *every = (job->T + some - 1) / some;
-    return some;
-}
-
-static kn_status begin_sample(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
-{
-    kn_status status;
-    kn_learner *l = self;
-    ptrdiff_t most = kn_at_most(plan->blocks * plan->width, l->job.T);
-    l->sampled = 0;
-    KN_TRY(kn_mat_new(ctx, plan->n, most, &l->e));
-    KN_TRY(kn_mat_new(ctx, plan->n, most, &l->v));
-    KN_TRY(kn_mat_new(ctx, plan->n, most, &l->others));
-    KN_TRY(kn_mat_new(ctx, plan->n, most, &l->factor));
-out:
-    return status;
-}
-
-static kn_status sample_block(kn_ctx *ctx, void *self, kn_block *b)
-{
-    kn_learner *l = self;
-    ptrdiff_t n = l->job.n;
-    double *work = NULL;
-    kn_status status = kn_alloc_d(ctx, 5 * n, &work);
-    for (ptrdiff_t j = 0; status == KN_OK && j < b->count && l->sampled < l->e.cols; j++) {
-        double *e = work, *noise = work + n, *sums = work + 2 * n;
-        const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j), *v = kn_col(b->var, j);
-        for (ptrdiff_t i = 0; i < n; i++)
-            e[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
-        kn_learner_others(l, b, j, (kn_held_out_noise){.e = e, .v = v}, sums, noise);
-        kn_learner_in_order(l, e, kn_col(l->e, l->sampled));
-        kn_learner_in_order(l, v, kn_col(l->v, l->sampled));
-        kn_learner_in_order(l, noise, kn_col(l->others, l->sampled));
-        l->sampled++;
-    }
-    kn_free(work);
-    return status;
-}
-
-kn_visitor kn_learner_visitor(kn_learner *l)
-{
-    return (kn_visitor){l, KN_WALK_Y | KN_WALK_MAPS, begin_sample, sample_block, NULL};
-}
-
-/* ---- which parts to keep --------------------------------------------------------------------- */
+enum { PEOPLE_A_COLUMN = 10, GRAIN = 8 };
 
 /* A scale that is tried. */
 typedef struct trial {
@@ -137,7 +73,9 @@ kn_status kn_learner_squares(kn_ctx *ctx, const kn_learner *l, kn_mat z, int fol
     kn_squares s = {0};
     kn_mat room = {0};
     ptrdiff_t from = fold < 0 ? 0 : l->start[fold], to = fold < 0 ? 0 : l->start[fold + 1];
-    kn_status status = kn_squares_init(ctx, l->job.n, &s);
+    kn_status status = kn_check_cancel(ctx);
+    if (status == KN_OK)
+        status = kn_squares_init(ctx, l->job.n, &s);
     if (status == KN_OK)
         status = kn_mat_new(ctx, l->job.n, 1, &room);
     for (ptrdiff_t j = 0; status == KN_OK && j < z.cols; j++) {
@@ -223,7 +161,7 @@ static kn_status trial_make(kn_ctx *ctx, const kn_learner *l, kn_mat z0, trial *
     KN_TRY(kn_mat_new(ctx, (F + 1) * folds + kn_scale_refit_work(n, F, folds),
                       kn_workers(ctx, l->sampled, GRAIN), &job.work));
     job.beta = b;
-    kn_parallel_workers(ctx, l->sampled, GRAIN, try_columns, &job);
+    KN_TRY(kn_parallel_or_stop(ctx, l->sampled, GRAIN, try_columns, &job));
     KN_TRY(kn_alloc_d(ctx, n, &t->score));
     kn_learner_score(l, t->factor, t->score);
 out:
@@ -260,6 +198,7 @@ static kn_status try_scale(kn_ctx *ctx, kn_learner *l, kn_mat z0, bool quadratic
     KN_TRY(trial_make(ctx, l, z0, &t));
     part->tried = true;
     part->gain = kn_learner_gain(l->job.n, best->score, t.score, &part->se);
+    KN_TRY(kn_comm_share(ctx, part, sizeof *part, 0));
     if (keeps(l, part)) {
         trial old = *best;
         *best = t;
@@ -302,6 +241,7 @@ static kn_status shape_scores(kn_ctx *ctx, const kn_learner *l, kn_mat zt, kn_ma
     for (ptrdiff_t i = 0; i < l->job.n; i++)
         before[i] = after[i] = cells[i] = 0;
     for (ptrdiff_t j = 0; j < zt.cols; j++) {
+        KN_TRY(kn_check_cancel(ctx));
         const double *z = kn_col(zt, j);
         kn_learner_spread(l, kn_col(l->e, j), spread);
         for (ptrdiff_t i = 0; i < l->job.n; i++)
@@ -345,6 +285,7 @@ static kn_status try_shape(kn_ctx *ctx, kn_learner *l, kn_mat zt, bool *kept)
     KN_TRY(shape_scores(ctx, l, zt, theta, scores, scores + l->job.n));
     part->tried = true;
     part->gain = kn_learner_gain(l->job.n, scores, scores + l->job.n, &part->se);
+    KN_TRY(kn_comm_share(ctx, part, sizeof *part, 0));
     *kept = keeps(l, part);
 out:
     kn_free(scores);
@@ -406,18 +347,7 @@ out:
 ptrdiff_t kn_learner_columns_most(const kn_need_shape *s, ptrdiff_t n)
 {
     ptrdiff_t F = kn_at_most(1 + s->F, n / PEOPLE_A_COLUMN);
-    return chooses((kn_calibrate)s->calibrate, n) && F > 1 ? F : 0;
-}
-
-/* A walk over the sample; leaves what maps keep of it. */
-static void sample_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t width)
-{
-    kn_held mark = r->now, room;
-    kn_walk_need(r, n, width, KN_WALK_Y | KN_WALK_MAPS);
-    kn_hold_d(r, KN_NEED_WORK, n, 5);
-    room = r->now;
-    s->method->need.block(r, s, KN_MAPS_CV, n);
-    kn_let_go_of(r, mark, room);
+    return kn_learner_chooses((kn_calibrate)s->calibrate, n) && F > 1 ? F : 0;
 }
 
 /* Scales: the best so far and one that is tried, of which priors without each fold come first. */
@@ -441,16 +371,12 @@ static void choice_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, pt
 
 void kn_learner_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
 {
-    enum { SAMPLE = 4 }; /* e, v, others, factor */
-    ptrdiff_t some = sample_size(n, s->T), most = kn_at_most(some + KN_LEARNER_CUT, s->T);
     kn_hold(r, KN_NEED_WORK, n, sizeof(ptrdiff_t) + sizeof(int));
     kn_hold_d(r, KN_NEED_WORK, n, kn_learner_columns_most(s, n) + 1); /* with shift */
-    if (!chooses((kn_calibrate)s->calibrate, n))
+    if (!kn_learner_chooses((kn_calibrate)s->calibrate, n))
         return;
     kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, n, SAMPLE * most);
-    sample_need(r, s, n, kn_walk_width(some < s->T ? KN_LEARNER_CUT : 0, s->T));
-    choice_need(r, s, n, most);
+    choice_need(r, s, n, kn_learner_sample_need(r, s, n));
     kn_let_go(r, mark);
 }
 
@@ -460,6 +386,6 @@ void kn_layer_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
     if (s->calibrate == KN_CALIBRATE_NONE)
         return;
     kn_hold_bytes(r, KN_NEED_REFERENCE, KN_STUDENT_MAP_BYTES);
-    if (chooses((kn_calibrate)s->calibrate, n))
+    if (kn_learner_chooses((kn_calibrate)s->calibrate, n))
         kn_hold_d(r, KN_NEED_REFERENCE, kn_learner_columns_most(s, n) + OF_SHAPE, s->T);
 }

@@ -1,5 +1,6 @@
 /* Between the two halves of a learner: what is common to responses and which parts there are
- * (learner_choose.c), and one response after the other (learner.c). */
+ * (learner_choose.c), and one response after the other (learner.c). kn_learner_choose is
+ * collective. */
 #ifndef KN_NORM_LEARNER_CHOOSE_H
 #define KN_NORM_LEARNER_CHOOSE_H
 

@@ -13,7 +13,6 @@ typedef struct job {
     const kn_measured *m;
     kn_metric_sums *sums; /* NULL: out */
     kn_mat out;
-    kn_mat z, loss; /* none: by v and noise */
 } job;
 
 /* What is said of one sample: z^2 and the log loss, less 1/2 ln 2pi. */
@@ -47,8 +46,6 @@ static void add_sample(kn_metric_sums *s, double y, double m, verdict of, double
 static verdict verdict_of(const job *of, ptrdiff_t i, ptrdiff_t j)
 {
     const kn_measured *b = of->m;
-    if (of->z.data)
-        return (verdict){kn_at(of->z, i, j) * kn_at(of->z, i, j), kn_at(of->loss, i, j)};
     double e = kn_at(b->y, i, j) - kn_at(b->mean, i, j), s2 = kn_at(b->v, i, j) + b->noise[j];
     return s2 > 0 ? (verdict){kn_z2(e, s2), 0.5 * (log(s2) + kn_z2(e, s2))} : (verdict){NAN, NAN};
 }
@@ -100,22 +97,16 @@ static void some_responses(void *self, ptrdiff_t first, ptrdiff_t last)
 
 static void run(kn_ctx *ctx, job *b)
 {
-    enum { RESPONSES = 64 };
+    enum { RESPONSES = 64, FLOPS = 50 }; /* a cell */
     const kn_measured *m = b->m;
     assert(m->mean.rows == m->y.rows && m->mean.cols == m->y.cols);
-    assert(b->z.data || (m->v.rows == m->y.rows && m->v.cols == m->y.cols));
-    kn_parallel(ctx, m->y.cols, RESPONSES, some_responses, b);
+    assert(m->v.rows == m->y.rows && m->v.cols == m->y.cols);
+    kn_parallel(ctx, m->y.cols, kn_grain(RESPONSES, FLOPS * m->y.rows), some_responses, b);
 }
 
 void kn_metrics_add(kn_ctx *ctx, const kn_measured *m, kn_metric_sums *sums)
 {
     run(ctx, &(job){.m = m, .sums = sums});
-}
-
-void kn_metrics_add_scored(kn_ctx *ctx, const kn_measured *m, kn_mat z, kn_mat loss,
-                           kn_metric_sums *sums)
-{
-    run(ctx, &(job){.m = m, .sums = sums, .z = z, .loss = loss});
 }
 
 void kn_metrics_result(const kn_metric_sums *sums, kn_mat out)

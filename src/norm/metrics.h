@@ -49,12 +49,9 @@ typedef struct kn_measured {
     const bool *use;                    /* N*  samples that count; NULL: all */
 } kn_measured;
 
-/* Adds them to the sums of their responses, which go in parallel. Sums of no samples are zero. */
+/* Adds them to the sums of their responses, which go in parallel. Sums of no samples are zero. What
+ * is scored goes to norm/metric_tally.h. */
 void kn_metrics_add(kn_ctx *ctx, const kn_measured *m, kn_metric_sums *sums);
-/* The same by z and loss (N* x count) as norm/layer.h makes them, for which m has no v and noise.
- */
-void kn_metrics_add_scored(kn_ctx *ctx, const kn_measured *m, kn_mat z, kn_mat loss,
-                           kn_metric_sums *sums);
 void kn_metrics_result(const kn_metric_sums *sums, kn_mat out); /* count x KN_N_METRICS */
 
 /* Sums of y and mean in other units, y = shift + scale y: of models that standardise each in its

@@ -1,16 +1,18 @@
+/* What is normal, in two walks over the cross-validated maps: the first for everything that is a
+ * sum over responses, the second for the joint deviances (reference_deviance.c) [METHOD 8, 8b]. */
 #include "norm/reference.h"
 
 #include <math.h>
 
-#include "gp/law.h"
+#include "base/comm.h"
+#include "base/mem.h"
+#include "data/dealt.h"
 #include "gp/method.h"
-#include "gp/noise.h"
-#include "norm/deviance_fit.h"
-#include "norm/deviance_missing.h"
 #include "norm/extrapolation.h"
+#include "norm/learner_sample.h"
 #include "norm/order.h"
+#include "norm/reference_deviance.h"
 #include "norm/reference_law.h"
-#include "norm/zmaps.h"
 
 void kn_reference_clear(kn_reference *r)
 {
@@ -66,28 +68,7 @@ ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t)
     return low < r->n && r->sample[low] == t ? low : -1;
 }
 
-/* ---- walks over maps --------------------------------------------------------------------------
- *
- * Two walks over the cross-validated maps: the first for everything that is a sum over responses,
- * zz' of both deviances included, the second for the deviances. Where z is kept, the z of these are
- * kept for as long, and the second walk need not make mean and variance again. A third, over the
- * leave-one-out maps, has the statistic only. */
-
-typedef struct maps_walk {
-    kn_reference *r;
-    kn_z_maker z;
-    kn_z_keeper keeper;
-    kn_deviance_fitter *deviance[2]; /* of z and of z by noise alone; NULL: not to be had. Of a
-                                      * method with a law of its own the first, for zz' */
-    bool own;
-    kn_law_walk law;
-    bool noiseless; /* some z by noise alone are undefined */
-    kn_apart apart;
-    kn_learner *learner;
-    kn_layer layer; /* where nobody asks for one: none */
-} maps_walk;
-
-static void walk_clear(maps_walk *w)
+static void walk_clear(kn_reference_walk *w)
 {
     for (int k = 0; k < 2; k++)
         kn_deviance_fitter_free(w->deviance[k]);
@@ -101,62 +82,31 @@ static void walk_clear(maps_walk *w)
     kn_law_walk_clear(&w->law);
 }
 
-static void drop_deviance(maps_walk *w)
+/* What the first walk left for each response, from all ranks. Where one of them found no noise, no
+ * z, none goes on to the deviances. */
+static kn_status bring_together(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
 {
-    for (int k = 0; k < 2; k++) {
-        kn_deviance_fitter_free(w->deviance[k]);
-        w->deviance[k] = NULL;
-    }
-    kn_deviance_clear(&w->r->deviance);
-    kn_deviance_clear(&w->r->deviance_noise);
-    w->r->neighbours = (kn_resemblance){0};
-}
-
-/* What these data cannot give is left out with a warning. */
-static kn_status no_deviance(kn_ctx *ctx, kn_status status, maps_walk *w)
-{
-    if (status != KN_ERR_DATA && status != KN_ERR_NUMERIC && status != KN_ERR_ARGUMENT)
-        return status;
-    kn_log(ctx, KN_LOG_WARNING, "no joint deviance: %s", kn_message(ctx));
-    drop_deviance(w);
-    return KN_OK;
-}
-
-static kn_status first_deviance(kn_ctx *ctx, void *self, kn_block *b)
-{
-    kn_status status = KN_OK;
-    maps_walk *w = self;
-    for (int k = 0; k < 2 && w->deviance[k] && status == KN_OK; k++)
-        status = kn_deviance_first(ctx, w->deviance[k], b->first, k == 0 ? b->z_joint : b->z_noise);
-    if (status == KN_ERR_DATA) { /* no noise, no z: said once the walk is over */
+    kn_status status;
+    const kn_responses *Y = &job->cv->Y;
+    const kn_layer *layer = job->layer ? job->layer : &w->layer;
+    double noiseless = w->noiseless;
+    ptrdiff_t element = sizeof(float), T = job->gp->T;
+    KN_TRY(kn_everywhere_d(ctx, Y, job->gp->noise));
+    KN_TRY(kn_everywhere_cols(ctx, Y, layer->beta));
+    KN_TRY(kn_everywhere_cols(ctx, Y, layer->theta));
+    KN_TRY(kn_everywhere(ctx, Y, (kn_of_responses){w->r->z, w->r->n, T * element, element}));
+    KN_TRY(kn_top_stream_join(ctx, &w->z.top));
+    KN_TRY(kn_comm_max(ctx, &noiseless, 1));
+    if (noiseless > 0 && !w->noiseless) {
         w->noiseless = true;
-        drop_deviance(w);
-        status = KN_OK;
+        kn_reference_drop_deviances(w);
     }
+out:
     return status;
 }
 
-static kn_status second_deviance(kn_ctx *ctx, void *self, kn_block *b)
-{
-    maps_walk *w = self;
-    kn_deviance_second(ctx, w->deviance[0], b->first, b->z_joint);
-    kn_deviance_second(ctx, w->deviance[1], b->first, b->z_noise);
-    return KN_OK;
-}
-
-/* zz' of one of them once more */
-static kn_status again_z(kn_ctx *ctx, void *self, kn_block *b)
-{
-    return kn_deviance_first(ctx, ((maps_walk *)self)->deviance[0], b->first, b->z_joint);
-}
-
-static kn_status again_noise(kn_ctx *ctx, void *self, kn_block *b)
-{
-    return kn_deviance_first(ctx, ((maps_walk *)self)->deviance[1], b->first, b->z_noise);
-}
-
 /* Sums of z become means over the finite ones. */
-static kn_status take_burden(kn_ctx *ctx, maps_walk *w)
+static kn_status take_burden(kn_ctx *ctx, kn_reference_walk *w)
 {
     kn_status status;
     double *sums = NULL;
@@ -173,7 +123,8 @@ out:
     return status;
 }
 
-static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w, bool *finite)
+static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w,
+                            bool *finite)
 {
     kn_status status;
     kn_reference *r = w->r;
@@ -188,8 +139,9 @@ static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk 
         visitor[n++] = kn_law_visitor(&w->law);
     visitor[n++] = kn_z_maker_visitor(z);
     visitor[n++] = kn_z_keep(&w->keeper);
-    visitor[n++] = (kn_visitor){w, 0, NULL, first_deviance, NULL};
+    visitor[n++] = kn_reference_deviances_visitor(w);
     KN_TRY(kn_walk_run(ctx, &walk, visitor, n));
+    KN_TRY(bring_together(ctx, job, w));
     KN_TRY(kn_slots_sum(ctx, &z->noise_sum, &noise));
     KN_TRY(take_burden(ctx, w));
     KN_TRY(kn_slots_sum(ctx, &z->y, r->y_sum));
@@ -207,102 +159,6 @@ static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk 
     kn_sort(r->extrapolation, r->n);
 out:
     return status;
-}
-
-static kn_status second_walk(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w)
-{
-    kn_status status;
-    kn_walk walk = kn_z_maker_walk(&w->z, "deviance");
-    kn_visitor visitor[3];
-    int n = 0;
-    if (job->noise && !w->keeper.z) /* z are made anew, for which others are asked again */
-        visitor[n++] = kn_noise_visitor(job->noise);
-    visitor[n++] = w->keeper.z ? kn_z_recall(&w->keeper) : kn_z_maker_again(&w->z);
-    for (int k = 0; k < 2 && w->deviance[k]; k++) {
-        kn_mat zz;
-        bool again;
-        KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
-        while (again) { /* z beyond all bounds: only this one's zz' is made anew */
-            visitor[n] = (kn_visitor){w, 0, NULL, k == 0 ? again_z : again_noise, NULL};
-            KN_TRY(kn_walk_run(ctx, &walk, visitor, n + 1));
-            kn_z_keeper_clear(&w->keeper);
-            KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
-        }
-        if (k == 0 && !job->cv->sample)
-            KN_TRY(kn_neighbours(ctx, zz, job->order, job->group, job->seed, &w->r->neighbours));
-        if (w->own) {
-            kn_z_keeper_clear(&w->keeper);
-            return KN_OK;
-        }
-        KN_TRY(kn_deviance_turn(ctx, w->deviance[k]));
-    }
-    visitor[n] = (kn_visitor){w, 0, NULL, second_deviance, NULL};
-    KN_TRY(kn_walk_run(ctx, &walk, visitor, n + 1));
-    kn_z_keeper_clear(&w->keeper);
-    KN_TRY(kn_deviance_finish(ctx, w->deviance[0], &w->r->deviance));
-    kn_deviance_fitter_free(w->deviance[0]);
-    w->deviance[0] = NULL;
-    KN_TRY(kn_deviance_finish(ctx, w->deviance[1], &w->r->deviance_noise));
-    w->r->has_deviance = true;
-out:
-    return status;
-}
-
-/* Where cells are missing, from the z that are kept. */
-static kn_status deviances_with_holes(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w)
-{
-    kn_status status = KN_OK;
-    kn_reference *r = w->r;
-    kn_mat zz = {0};
-    kn_deviance *to[2] = {&r->deviance, &r->deviance_noise};
-    if (!w->keeper.z) {
-        kn_log(ctx, KN_LOG_WARNING,
-               "no joint deviance: responses are missing, and z of all samples have no room");
-        return KN_OK;
-    }
-    for (int k = 0; k < (w->own ? 1 : 2); k++) {
-        kn_deviance_holes from = {r->n, job->gp->T, w->keeper.joint[k], job->fold, job->folds};
-        KN_TRY(kn_deviance_fit_missing(ctx, &from, k == 0 ? &zz : NULL, to[k]));
-        if (k == 0 && !job->cv->sample)
-            KN_TRY(kn_neighbours(ctx, zz, job->order, job->group, job->seed, &r->neighbours));
-    }
-    if (w->own) /* only whom they resemble was asked */
-        kn_deviance_clear(&r->deviance);
-    r->has_deviance = !w->own;
-out:
-    kn_mat_clear(&zz);
-    return status;
-}
-
-/* As %.2f writes it, without the sign of a zero. */
-static double hundredths(double x)
-{
-    return fabs(x) < 0.005 ? 0 : x;
-}
-
-static void warn_of_neighbours(kn_ctx *ctx, const kn_resemblance *n)
-{
-    if (n->resemble)
-        kn_log(ctx, KN_LOG_WARNING,
-               "people next to each other in the table resemble each other (their residual maps "
-               "correlate by %.2f, %.2f by chance): is there a site, scanner or session that a "
-               "covariate should name?",
-               hundredths(n->correlation), hundredths(n->chance));
-}
-
-static kn_status new_deviances(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w)
-{
-    kn_status status = KN_OK;
-    kn_walk walk = kn_z_maker_walk(&w->z, NULL);
-    kn_deviance_shape shape = {.N = w->r->n,
-                               .T = w->z.gp->T,
-                               .plan = kn_walk_plan_of(&walk),
-                               .fold = job->fold,
-                               .folds = job->folds,
-                               .K = KN_DEVIANCE_AUTO};
-    for (int k = 0; k < (w->own ? 1 : 2) && status == KN_OK; k++)
-        status = kn_deviance_fitter_new(ctx, &shape, &w->deviance[k]);
-    return status == KN_OK ? KN_OK : no_deviance(ctx, status, w);
 }
 
 static kn_status reference_new(kn_ctx *ctx, const kn_reference_job *job, kn_reference *r)
@@ -328,7 +184,7 @@ out:
 }
 
 /* Who leaves with whom, and how many are independent of each other. */
-static kn_status part_groups(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w)
+static kn_status part_groups(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
 {
     kn_status status = KN_OK;
     void *memory = NULL;
@@ -364,7 +220,7 @@ static void say_layer(kn_ctx *ctx, const kn_layer *l)
 }
 
 /* The calibration layer: what is common to responses, and which parts it has. */
-static kn_status learn(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w)
+static kn_status learn(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
 {
     kn_status status;
     kn_visitor visitor[2];
@@ -398,47 +254,20 @@ out:
     return status;
 }
 
-/* Deviances of the model's own law, each person's by the model of the other folds [METHOD 8j]. */
-static kn_status own_deviances(kn_ctx *ctx, const kn_reference_job *job, maps_walk *w)
-{
-    kn_status status = KN_OK;
-    kn_reference *r = w->r;
-    bool sound = true, some = false;
-    for (ptrdiff_t i = 0; i < r->n; i++) {
-        some = some || isfinite(w->law.dev_noise[i]);
-        sound = sound && (job->cv->Y.holes || isfinite(w->law.dev_noise[i]));
-    }
-    if (!sound || !some) {
-        kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
-        return KN_OK;
-    }
-    kn_deviance_clear(&r->deviance);
-    kn_deviance_clear(&r->deviance_noise);
-    KN_TRY(kn_deviance_of_values(ctx, w->law.dev, r->n, &r->deviance));
-    KN_TRY(kn_deviance_of_values(ctx, w->law.dev_noise, r->n, &r->deviance_noise));
-    r->has_deviance = r->own_deviance = true;
-out:
-    return status;
-}
-
 kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_reference *out,
                             kn_cv_summary *summary)
 {
     kn_status status;
     bool finite;
     double losses[KN_N_LOSSES];
-    maps_walk w = {.r = out,
-                   .own = job->gp->method->own_deviance,
-                   .law = {.job = {.maps = job->cv, .scaling = job->cv->Y.scaling}},
-                   .z = {.gp = job->gp, .maps = job->cv, .share = job->top, .whole = true}};
+    kn_reference_walk w = {.r = out,
+                           .own = job->gp->method->own_deviance,
+                           .law = {.job = {.maps = job->cv, .scaling = job->cv->Y.scaling}},
+                           .z = {.gp = job->gp, .maps = job->cv, .share = job->top, .whole = true}};
     KN_TRY(reference_new(ctx, job, out));
     KN_TRY(part_groups(ctx, job, &w));
     KN_TRY(learn(ctx, job, &w));
-    w.keeper = (kn_z_keeper){.n = out->n, .T = job->gp->T, .z = out->z};
-    for (int k = 0; k < 2 && job->keep_z; k++)
-        KN_TRY(kn_alloc_f(ctx, out->n * job->gp->T, &w.keeper.joint[k]));
-    if (!job->cv->Y.holes)
-        KN_TRY(new_deviances(ctx, job, &w));
+    KN_TRY(kn_reference_new_deviances(ctx, job, &w));
     KN_TRY(first_walk(ctx, job, &w, &finite));
     KN_TRY(kn_slots_sum(ctx, &w.z.losses, losses));
     *summary = kn_losses_summary(losses, job->cv->folds);
@@ -451,15 +280,7 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     kn_top_stream_clear(&w.z.top);
     KN_TRY(kn_reference_law(ctx, out, job->gp->T));
     KN_TRY(kn_reference_findings(ctx, out, job->gp->T));
-    if (w.noiseless && !w.own)
-        kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
-    if (job->cv->Y.holes && (status = deviances_with_holes(ctx, job, &w)) != KN_OK)
-        KN_TRY(no_deviance(ctx, status, &w));
-    if (w.deviance[0] && (status = second_walk(ctx, job, &w)) != KN_OK)
-        KN_TRY(no_deviance(ctx, status, &w));
-    if (w.own)
-        KN_TRY(own_deviances(ctx, job, &w));
-    warn_of_neighbours(ctx, &out->neighbours);
+    KN_TRY(kn_reference_deviances(ctx, job, &w));
 out:
     walk_clear(&w);
     if (status != KN_OK) {

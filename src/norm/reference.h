@@ -81,7 +81,7 @@ typedef struct kn_reference_job {
 /* From the cross-validated maps. What cannot be had from these data, such as an extreme value fit
  * to nine samples, is left out with a warning; another where neighbours in the table resemble each
  * other, which is asked of all training samples, not of some. summary: how the maps are calibrated.
- * Two walks over the maps; see norm/deviance.h for the cost. */
+ * Two walks over the maps; see norm/deviance.h for the cost. Collective. */
 kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_reference *out,
                             kn_cv_summary *summary);
 void kn_reference_clear(kn_reference *r);

@@ -47,6 +47,7 @@ kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
     KN_TRY(kn_alloc_d(ctx, r->n, &r->loo_statistic));
     kn_walk walk = kn_z_maker_walk(&z, "leave-one-out");
     KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    KN_TRY(kn_top_stream_join(ctx, &z.top));
     kn_top_stream_result(&z.top, r->loo_statistic);
     KN_TRY(kn_slots_sum(ctx, &z.losses, losses));
     *summary = kn_losses_summary(losses, (int)gp->N);

@@ -5,7 +5,8 @@
 #include "norm/reference.h"
 
 /* The statistic by leave-one-out in closed form [METHOD 5], with its own extreme value fit, and how
- * those maps are calibrated. Optimistic: basis and parameters have seen every sample. */
+ * those maps are calibrated. Optimistic: basis and parameters have seen every sample. Collective.
+ */
 typedef struct kn_loo_job {
     const kn_gp *gp;
     const kn_responses *Y;

@@ -1,5 +1,7 @@
 #include "norm/reference_need.h"
 
+#include "base/allowance.h"
+#include "base/mem.h"
 #include "gp/cv_deal.h"
 #include "gp/method.h"
 #include "gp/slope.h"
@@ -14,6 +16,8 @@ static void walk_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind
     kn_held mark = r->now, room;
     kn_walk_need(r, n, kn_walk_width(0, s->T), KN_WALK_Y | KN_WALK_MAPS);
     kn_top_stream_need(r, n, s->T, s->top);
+    if (s->elsewhere > 0)
+        kn_top_join_need(r, n, s->T, s->top);
     room = r->now;
     s->method->need.block(r, s, kind, n);
     kn_let_go_of(r, mark, room);
@@ -61,7 +65,7 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_learner_need(r, s, n);
     kn_noise_need(r, s, n);
     if (keep)
-        kn_hold_f(r, KN_NEED_REFERENCE, n, 2 * s->T);
+        kn_hold_f(r, KN_NEED_REFERENCE, n, 2 * (s->T - s->elsewhere));
     for (int k = 0; k < (s->method->own_deviance ? 1 : 2); k++) /* one for zz' */
         kn_deviance_fitter_need(r, &d);
     kn_z_maker_need(r, s, n, true);
@@ -85,4 +89,39 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
     s->method->need.maps(r, s, KN_MAPS_LOO, n);
     kn_z_maker_need(r, s, n, false);
     walk_need(r, s, KN_MAPS_LOO, n);
+}
+
+/* Bytes that a reference takes yet when its first walk begins, at most. */
+static double to_come(const kn_deviance_sizes *d, double top)
+{
+    static const double BESIDE = 128e6; /* the program, and what the maps of a block take */
+    kn_rehearsal r = {0};
+    ptrdiff_t width = kn_walk_width(0, d->T);
+    double sum = BESIDE;
+    kn_deviance_fitter_need(&r, d);
+    kn_deviance_fitter_need(&r, d);
+    kn_slots_need(&r, KN_NEED_WORK, 1 + d->T / KN_BLOCK, 5 * d->N);
+    kn_top_stream_need(&r, d->N, d->T, top);
+    kn_walk_need(&r, d->N, width, KN_WALK_Y | KN_WALK_MAPS);
+    kn_deviance_turn_need(&r, d);
+    kn_deviance_turn_need(&r, d);
+    kn_deviance_finish_need(&r, d);
+    for (int k = 0; k < KN_NEED_PARTS; k++)
+        sum += r.peak.part[k];
+    return sum;
+}
+
+kn_range kn_reference_room(kn_ctx *ctx, const kn_responses *Y, const kn_deviance_sizes *d,
+                           double top)
+{
+    kn_range own = kn_dealt(ctx, Y), kept = {own.first, own.first};
+    double each = 2 * sizeof(float) * (double)d->N;
+    double room = kn_allowance_of(ctx).bytes - (double)kn_memory_now(ctx) - to_come(d, top);
+    while (kept.last < own.last) {
+        ptrdiff_t end = kn_block_end(Y, KN_BLOCK, kept.last);
+        if (each * (double)(end - own.first) > room)
+            break;
+        kept.last = end;
+    }
+    return kept;
 }

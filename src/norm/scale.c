@@ -257,7 +257,7 @@ static kn_status fit_block(kn_ctx *ctx, block_job *job)
     assert(job->D.rows == job->z0.rows && job->beta.rows == job->D.cols && job->beta.cols == T);
     kn_status status = kn_alloc_d(ctx, kn_workers(ctx, T, GRAIN) * one, &job->work);
     if (status == KN_OK)
-        kn_parallel_workers(ctx, T, GRAIN, fit_some, job);
+        status = kn_parallel_or_stop(ctx, T, GRAIN, fit_some, job);
     kn_free(job->work);
     return status;
 }
@@ -405,6 +405,7 @@ kn_status kn_scale_priors_without(kn_ctx *ctx, const kn_scale_sample *of,
             priors[f].weight[c] = RIDGE;
         }
     for (ptrdiff_t j = 0; j < T; j++) {
+        KN_TRY(kn_check_cancel(ctx));
         bool part = !isnan(kn_at(b, 0, j));
         own.spread = of->spread.data ? kn_col(of->spread, j) : NULL;
         if (part)

@@ -170,7 +170,7 @@ kn_status kn_shash_fit(kn_ctx *ctx, const kn_shash_nodes *nodes, const kn_shash_
     block_job job = {nodes, prior, zt, theta, NULL};
     kn_status status = kn_alloc_d(ctx, kn_workers(ctx, zt.cols, GRAIN) * zt.rows, &job.work);
     if (status == KN_OK)
-        kn_parallel_workers(ctx, zt.cols, GRAIN, fit_some, &job);
+        status = kn_parallel_or_stop(ctx, zt.cols, GRAIN, fit_some, &job);
     kn_free(job.work);
     return status;
 }

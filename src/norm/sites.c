@@ -2,8 +2,10 @@
 
 #include <math.h>
 
+#include "base/comm.h"
 #include "base/parallel.h"
 #include "base/rng.h"
+#include "data/dealt.h"
 #include "gp/method.h"
 #include "gp/walk.h"
 
@@ -34,8 +36,8 @@ static void draw_sample(uint64_t seed, ptrdiff_t T, ptrdiff_t t, ptrdiff_t *samp
             sample[drawn++] = j;
 }
 
-/* Where response j is in the sample; -1: it is not. */
-static ptrdiff_t place_of(const kn_sites_maker *m, ptrdiff_t j)
+/* The first of the sample that is not before response j. */
+static ptrdiff_t place_from(const kn_sites_maker *m, ptrdiff_t j)
 {
     ptrdiff_t low = 0, high = m->t; /* sample[low - 1] < j <= sample[high] */
     while (low < high) {
@@ -45,7 +47,14 @@ static ptrdiff_t place_of(const kn_sites_maker *m, ptrdiff_t j)
         else
             high = middle;
     }
-    return low < m->t && m->sample[low] == j ? low : -1;
+    return low;
+}
+
+/* Where response j is in the sample; -1: it is not. */
+static ptrdiff_t place_of(const kn_sites_maker *m, ptrdiff_t j)
+{
+    ptrdiff_t place = place_from(m, j);
+    return place < m->t && m->sample[place] == j ? place : -1;
 }
 
 /* ---- from residuals ---------------------------------------------------------------------------
@@ -229,9 +238,39 @@ static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
+/* What rank r has of the sample to the others. */
+static kn_status share_sample(kn_ctx *ctx, kn_sites_maker *m, kn_range of, int r)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t at = place_from(m, of.first), n = place_from(m, of.last) - at, bytes = sizeof(double);
+    for (int k = 0; k < 2 && n > 0 && m->within[k].data; k++) {
+        KN_TRY(kn_comm_share(ctx, kn_col(m->within[k], at), n * m->within[k].ld * bytes, r));
+        KN_TRY(kn_comm_share(ctx, m->dof[k] + at, n * bytes, r));
+    }
+out:
+    return status;
+}
+
+/* Moments of all responses, and the sample, on every rank. */
+static kn_status bring_together(kn_ctx *ctx, const kn_responses *Y, kn_sites_maker *m)
+{
+    kn_status status = KN_OK;
+    double *of_each[] = {m->sites, m->out->mu, m->out->tau2, m->out->w, m->out->w_scale};
+    int ranks = kn_ctx_comm(ctx)->size;
+    for (size_t k = 0; k < sizeof of_each / sizeof *of_each; k++)
+        KN_TRY(kn_everywhere_d(ctx, Y, of_each[k]));
+    for (int r = 0; ranks > 1 && r < ranks; r++)
+        KN_TRY(share_sample(ctx, m, kn_dealt_to(Y, r, ranks), r));
+out:
+    return status;
+}
+
 static kn_status end(kn_ctx *ctx, void *self)
 {
-    return kn_sites_maker_finish(ctx, &((site_walk *)self)->maker);
+    site_walk *w = self;
+    kn_responses Y = kn_gp_maps_y(w->job->cv);
+    kn_status status = bring_together(ctx, &Y, &w->maker);
+    return status == KN_OK ? kn_sites_maker_finish(ctx, &w->maker) : status;
 }
 
 kn_status kn_sites_make(kn_ctx *ctx, const kn_sites_job *job, kn_sites *out)

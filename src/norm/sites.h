@@ -44,7 +44,7 @@ typedef struct kn_site_block {
     kn_mat e, scaled;
 } kn_site_block;
 void kn_sites_maker_take(kn_ctx *ctx, kn_sites_maker *m, const kn_site_block *b);
-kn_status kn_sites_maker_finish(kn_ctx *ctx, kn_sites_maker *m); /* after the last */
+kn_status kn_sites_maker_finish(kn_ctx *ctx, kn_sites_maker *m); /* after the last; collective */
 
 /* ---- from maps ---- */
 
@@ -57,6 +57,7 @@ typedef struct kn_sites_job {
     uint64_t seed;
 } kn_sites_job;
 
+/* Collective. */
 kn_status kn_sites_make(kn_ctx *ctx, const kn_sites_job *job, kn_sites *out);
 
 /* Of n people in S sites, by maps of the folds. Leaves what the result and the maps keep. */

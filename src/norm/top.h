@@ -27,7 +27,7 @@ kn_status kn_top_rows(kn_ctx *ctx, const float *z, ptrdiff_t rows, ptrdiff_t T, 
 
 /* All samples from blocks of responses, without the N x T map: each sample keeps at most 2 k
  * candidates, cut to the k largest whenever the store is full. O(N T) time, 16 N k bytes. The
- * result does not depend on how the T responses are cut into blocks, but for the order of a sum. */
+ * result does not depend on how the T responses are cut into blocks, nor on who saw which. */
 typedef struct kn_top_stream {
     ptrdiff_t rows, k; /* k for T finite values: no sample needs more */
     double fraction;
@@ -41,9 +41,12 @@ kn_status kn_top_stream_init(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t T, double fr
                              kn_top_stream *stream);
 void kn_top_stream_clear(kn_top_stream *stream);
 void kn_top_stream_add(kn_ctx *ctx, kn_top_stream *stream, kn_mat z); /* rows x count */
-void kn_top_stream_result(kn_top_stream *stream, double *m);          /* rows; ends the stream */
+/* Every rank's becomes that of all: 8 N k bytes from each. Collective. */
+kn_status kn_top_stream_join(kn_ctx *ctx, kn_top_stream *stream);
+void kn_top_stream_result(kn_top_stream *stream, double *m); /* rows; ends the stream */
 
 void kn_top_stream_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T, double fraction);
-void kn_top_rows_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T, int threads); /* passes */
+void kn_top_join_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T, double fraction); /* passes */
+void kn_top_rows_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T, int threads);     /* passes */
 
 #endif

@@ -139,12 +139,12 @@ static void make_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
         make_column(job->m, job->b, j, kn_col(job->m->work, worker));
 }
 
-static void make_all(kn_ctx *ctx, kn_z_maker *m, kn_block *b)
+static kn_status make_all(kn_ctx *ctx, kn_z_maker *m, kn_block *b)
 {
-    kn_parallel_workers(ctx, b->count, COLUMNS, make_columns, &(block_job){m, b});
     b->z = b->y;
     b->z_joint = m->whole ? b->var : kn_mat_none();
     b->z_noise = m->whole ? b->mean : kn_mat_none();
+    return kn_parallel_or_stop(ctx, b->count, COLUMNS, make_columns, &(block_job){m, b});
 }
 
 static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
@@ -159,7 +159,9 @@ static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
         }
         kn_parallel(ctx, b->y.rows, ROWS, sum_rows, &job);
     }
-    make_all(ctx, m, b);
+    kn_status status = make_all(ctx, m, b);
+    if (status != KN_OK)
+        return status;
     for (ptrdiff_t j = 0; j < b->count; j++)
         kn_losses_add(losses, &m->column[j]);
     if (m->whole)
@@ -168,11 +170,26 @@ static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
+/* z of the joint deviances as they would have been kept. */
+static void round_columns(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const kn_block *b = self;
+    const kn_mat of[2] = {b->z_joint, b->z_noise};
+    for (int k = 0; k < 2; k++)
+        for (ptrdiff_t j = from; j < to; j++) {
+            double *z = kn_col(of[k], j);
+            for (ptrdiff_t i = 0; i < of[k].rows; i++)
+                z[i] = (double)(float)z[i];
+        }
+}
+
 /* Without the sums, for a walk that has had them. */
 static kn_status make_z_again(kn_ctx *ctx, void *self, kn_block *b)
 {
-    make_all(ctx, self, b);
-    return KN_OK;
+    kn_status status = make_all(ctx, self, b);
+    if (status == KN_OK)
+        kn_parallel(ctx, b->count, COLUMNS, round_columns, b);
+    return status;
 }
 
 kn_walk kn_z_maker_walk(const kn_z_maker *m, const char *stage)
@@ -247,7 +264,7 @@ static void keep_columns(void *self, ptrdiff_t from, ptrdiff_t to)
     ptrdiff_t n = job->k->n;
     for (int k = 0; k < 2; k++)
         for (ptrdiff_t j = from; j < to; j++) {
-            float *kept = job->k->joint[k] + (job->b->first + j) * n;
+            float *kept = job->k->joint[k] + (job->b->first - job->k->own.first + j) * n;
             const double *z = kn_col(of[k], j);
             for (ptrdiff_t i = 0; i < n; i++)
                 kept[i] = (float)z[i];
@@ -257,10 +274,10 @@ static void keep_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 static kn_status keep_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     kept_job job = {self, b};
-    if (!job.k->z)
-        return KN_OK;
-    kn_parallel(ctx, job.k->n, ROWS, keep_rows, &job);
-    kn_parallel(ctx, b->count, COLUMNS, keep_columns, &job);
+    if (job.k->z)
+        kn_parallel(ctx, job.k->n, ROWS, keep_rows, &job);
+    if (job.k->joint[0] && b->first < job.k->own.last)
+        kn_parallel(ctx, b->count, COLUMNS, keep_columns, &job);
     return KN_OK;
 }
 
@@ -287,7 +304,7 @@ static void recall_columns(void *self, ptrdiff_t from, ptrdiff_t to)
     ptrdiff_t n = job->k->n;
     for (int k = 0; k < 2; k++)
         for (ptrdiff_t j = from; j < to; j++) {
-            const float *kept = job->k->joint[k] + (job->b->first + j) * n;
+            const float *kept = job->k->joint[k] + (job->b->first - job->k->own.first + j) * n;
             double *z = kn_col(job->k->recalled[k], j);
             for (ptrdiff_t i = 0; i < n; i++)
                 z[i] = (double)kept[i];

@@ -5,6 +5,7 @@
 
 #include "base/reduce.h"
 #include "base/rehearse.h"
+#include "data/dealt.h"
 #include "gp/maps.h"
 #include "gp/walk.h"
 #include "gp/z.h"
@@ -36,14 +37,17 @@ typedef struct kn_z_maker {
 
 kn_walk kn_z_maker_walk(const kn_z_maker *m, const char *stage);
 kn_visitor kn_z_maker_visitor(kn_z_maker *m);
-kn_visitor kn_z_maker_again(kn_z_maker *m); /* z without the sums, which it has had */
+/* z of the joint deviances without the sums, which it has had; rounded as if they had been kept,
+ * so that nothing depends on whether there was room for them. */
+kn_visitor kn_z_maker_again(kn_z_maker *m);
 void kn_z_maker_clear(kn_z_maker *m);
 
-/* Keeps all z as floats, for another walk or for ever. */
+/* Keeps all z as floats, for another walk or for ever; each kind where it has a place. */
 typedef struct kn_z_keeper {
     ptrdiff_t n, T;
-    float *z;        /* n x T row by row; NULL: nothing is kept. All belong to the caller */
-    float *joint[2]; /* n x T by columns: those of the joint deviances */
+    float *z;        /* n x T row by row; NULL: not kept. All belong to the caller */
+    kn_range own;    /* whose z of the joint deviances are kept, whole blocks: */
+    float *joint[2]; /* n x own by columns; both or none */
     kn_mat recalled[2];
 } kn_z_keeper;
 

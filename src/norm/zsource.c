@@ -10,7 +10,7 @@ static kn_status copy_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t 
 
 kn_z_source kn_z_from_mat(kn_mat *z)
 {
-    return (kn_z_source){z, z->rows, z->cols, copy_block, NULL};
+    return (kn_z_source){.self = z, .rows = z->rows, .cols = z->cols, .block = copy_block};
 }
 
 typedef struct maker {

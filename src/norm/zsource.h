@@ -10,6 +10,7 @@ typedef struct kn_z_source {
     /* z (rows x count) = responses first .. first + count - 1 of every sample. */
     kn_status (*block)(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t count, kn_mat z);
     const kn_scaling *scaling; /* where blocks are cut; NULL: by the source's own numbering */
+    ptrdiff_t people;          /* the first so many samples, whom zeros fill up; 0: all */
 } kn_z_source;
 
 kn_z_source kn_z_from_mat(kn_mat *z); /* a map that is held after all; *z must outlive the source */

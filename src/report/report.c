@@ -11,6 +11,7 @@
 #include "report/page.h"
 #include "report/protected.h"
 #include "report/report_json.h"
+#include "report/report_need.h"
 #include "report/viewer.h"
 
 typedef kn_status (*step)(kn_ctx *ctx, const kn_report_job *job);
@@ -36,6 +37,7 @@ kn_status kn_report_compute(kn_ctx *ctx, const kn_model *model, const kn_options
     if (status != KN_OK)
         return status;
     const kn_resources before = kn_settings_resources(ctx, &s);
+    KN_TRY(kn_report_room(ctx, &s, model));
     KN_TRY(kn_alloc(ctx, 1, sizeof *r, &memory));
     r = memory;
     KN_TRY(kn_material_open(ctx, model, s.page_scored, &m));

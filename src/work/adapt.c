@@ -2,17 +2,20 @@
  *
  * Residuals of these controls from what the model says of people of no batch, response by response,
  * go to norm/site_adapt.h, one for each new site; nothing is fitted again. The adapted model is the
- * model with three numbers more for each site and response. */
+ * model with three numbers more for each site and response. Ranks take the residuals of the
+ * responses dealt to them; the first writes. */
 #include "work/adapt.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "base/parallel.h"
 #include "data/columns.h"
 #include "data/patients.h"
 #include "data/words.h"
+#include "gp/method.h"
 #include "gp/walk.h"
 #include "io/path.h"
 #include "model/file.h"
@@ -22,6 +25,7 @@
 #include "work/check.h"
 #include "work/predictions.h"
 #include "work/room.h"
+#include "work/spread.h"
 
 typedef struct work {
     const kn_model *model;
@@ -208,6 +212,19 @@ static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
+/* What was taken of the own responses is known to all before anything is said of the site. */
+static kn_status finish_site(kn_ctx *ctx, const kn_responses *Y, const kn_sites *prior,
+                             kn_site_adapted *a)
+{
+    kn_status status;
+    KN_TRY(kn_everywhere_d(ctx, Y, a->n));
+    KN_TRY(kn_everywhere_d(ctx, Y, a->raw_offset));
+    KN_TRY(kn_everywhere_d(ctx, Y, a->scale));
+    kn_site_adapted_finish(prior, a);
+out:
+    return status;
+}
+
 static kn_status take_residuals(kn_ctx *ctx, work *w)
 {
     enum { GRAIN = 16 };
@@ -230,7 +247,7 @@ static kn_status take_residuals(kn_ctx *ctx, work *w)
                     .stage = "adapting"};
     KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
     for (ptrdiff_t s = 0; s < w->n; s++)
-        kn_site_adapted_finish(&m->sites, &w->made[s]);
+        KN_TRY(finish_site(ctx, &walk.Y, &m->sites, &w->made[s]));
 out:
     kn_maps_free(maps);
     kn_free(memory);
@@ -430,6 +447,8 @@ static kn_status run(kn_ctx *ctx, work *w, kn_model **adapted)
     warn(ctx, w);
     KN_TRY(with_sites(ctx, w, adapted));
     if (w->s->output)
+        KN_TRY(kn_agree(ctx, KN_OK)); /* nobody failed: it may be written */
+    if (w->s->output && kn_ctx_comm(ctx)->rank == 0)
         KN_TRY(kn_adapt_write(ctx, w->s, *adapted, w->made, w->n));
 out:
     if (status != KN_OK) {
@@ -439,6 +458,11 @@ out:
     return status;
 }
 
+bool kn_adapt_spreads(const kn_model *model)
+{
+    return !model->gp.method->alone;
+}
+
 kn_status kn_adapt_settled(kn_ctx *ctx, const kn_model *model, kn_data *controls,
                            const kn_settings *s, kn_model **adapted)
 {
@@ -446,7 +470,7 @@ kn_status kn_adapt_settled(kn_ctx *ctx, const kn_model *model, kn_data *controls
     kn_status status;
     *adapted = NULL;
     KN_TRY(check_model(ctx, model, s));
-    if (s->output)
+    if (s->output && kn_ctx_comm(ctx)->rank == 0)
         KN_TRY(kn_adapt_write_check(ctx, s, controls));
     status = run(ctx, &w, adapted);
 out:

@@ -5,7 +5,8 @@
 #include "data/data.h"
 #include "model/model.h"
 
-/* kn_adapt of settings that are known. */
+/* kn_adapt of settings that are known. Ranks take the residuals of the responses dealt to them, and
+ * the first writes. Collective. */
 kn_status kn_adapt_settled(kn_ctx *ctx, const kn_model *model, kn_data *controls,
                            const kn_settings *s, kn_model **adapted);
 

@@ -116,6 +116,12 @@ static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data 
     return status;
 }
 
+/* People of a site that nobody knows are read against what sites are like. */
+static bool is_wide_enough(const kn_settings *s, const kn_model *m)
+{
+    return s->unseen == KN_UNSEEN_PRIOR && m->sites.T > 0 && m->sites.between;
+}
+
 static kn_status judge_unknown(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
                                const kn_data *data, const kn_people *p, char **level,
                                const kn_arrivals *a)
@@ -154,25 +160,20 @@ static kn_status judge_unknown(kn_ctx *ctx, const kn_settings *s, const kn_model
     return KN_OK;
 }
 
-kn_status kn_arrivals_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, const kn_data *data,
-                          const kn_people *p, bool unknown_ok, kn_arrivals *out)
+/* level: room for M of them. */
+static kn_status find_sites(kn_ctx *ctx, const kn_model *m, const kn_data *data, const kn_people *p,
+                            char **level, kn_arrivals *out)
 {
     kn_status status;
     void *memory = NULL;
-    char **level = NULL;
     kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
-    ptrdiff_t sums = 0;
     *out = (kn_arrivals){.n = p->n};
-    if (m->batch.M == 0)
-        return KN_OK;
     KN_TRY(kn_alloc(ctx, p->n, sizeof *out->site, &memory));
     out->site = memory;
     KN_TRY(kn_alloc(ctx, p->n, sizeof *out->adapted, &memory));
     out->adapted = memory;
     KN_TRY(kn_alloc(ctx, p->n, sizeof *out->alone, &memory));
     out->alone = memory;
-    KN_TRY(kn_alloc(ctx, m->batch.M, sizeof *level, &memory));
-    level = memory;
     kn_batch_sites(&m->batch, raw, out->site);
     for (ptrdiff_t i = 0; i < p->n; i++)
         out->adapted[i] = -1;
@@ -180,10 +181,26 @@ kn_status kn_arrivals_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, 
     for (ptrdiff_t i = 0; i < p->n; i++) {
         bool unknown = out->adapted[i] < 0 && kn_batch_is_new(&m->batch, &m->x, raw, i);
         out->n_adapted += out->adapted[i] >= 0;
-        sums += !unknown && out->adapted[i] < 0 && out->site[i] < 0;
         out->n_unknown += unknown;
         out->alone[i] = unknown || out->adapted[i] >= 0;
     }
+out:
+    return status;
+}
+
+kn_status kn_arrivals_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, const kn_data *data,
+                          const kn_people *p, bool unknown_ok, kn_arrivals *out)
+{
+    kn_status status;
+    void *level = NULL;
+    ptrdiff_t sums = 0;
+    *out = (kn_arrivals){.n = p->n};
+    if (m->batch.M == 0)
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, m->batch.M, sizeof(char *), &level));
+    KN_TRY(find_sites(ctx, m, data, p, level, out));
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        sums += !out->alone[i] && out->site[i] < 0;
     if (sums > 0 && m->batch.M > 1)
         kn_log(ctx, KN_LOG_INFO,
                "%s: %td people are of a combination of batches that training did not have: what "
@@ -195,6 +212,24 @@ out:
     kn_free(level);
     if (status != KN_OK)
         kn_arrivals_clear(out);
+    return status;
+}
+
+kn_status kn_arrivals_check(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
+                            const kn_data *data, const kn_people *p)
+{
+    kn_status status = KN_OK;
+    kn_arrivals a = {0};
+    void *level = NULL;
+    if (m->batch.M == 0 || is_wide_enough(s, m))
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, m->batch.M, sizeof(char *), &level));
+    KN_TRY(find_sites(ctx, m, data, p, level, &a));
+    if (a.n_unknown > 0)
+        status = judge_unknown(ctx, s, m, data, p, level, &a);
+out:
+    kn_free(level);
+    kn_arrivals_clear(&a);
     return status;
 }
 

@@ -20,6 +20,9 @@ typedef struct kn_arrivals {
 kn_status kn_arrivals_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
                           const kn_data *data, const kn_people *people, bool unknown_ok,
                           kn_arrivals *out);
+/* That refusal alone, of people who are not all scored here. */
+kn_status kn_arrivals_check(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
+                            const kn_data *data, const kn_people *people);
 void kn_arrivals_clear(kn_arrivals *a); /* {0} is fine */
 
 /* The M levels of a row of the covariate table, as texts; free each with kn_free. False where one

@@ -76,6 +76,8 @@ static kn_status absent_rows(kn_ctx *ctx, const kn_data *d, const kn_recipe *rec
     const kn_table *t = d->covariates;
     ptrdiff_t n = kn_table_rows(t);
     KN_TRY(new_marks(ctx, n, p->covariate_row, p->n, &used));
+    for (ptrdiff_t i = 0; i < p->n_other; i++) /* by another part */
+        used[p->other_row[i]] = true;
     KN_TRY(new_marks(ctx, n, d->match.covariate_row, d->match.n, &matched));
     for (ptrdiff_t r = 0; r < n; r++) {
         char name[KN_ROW_NAME], why[600];

@@ -8,6 +8,7 @@
 #include "model/units.h"
 #include "norm/extrapolation.h"
 #include "work/arrivals.h"
+#include "work/beyond.h"
 
 void kn_curves_clear(kn_curves *c)
 {
@@ -68,6 +69,7 @@ typedef struct passing {
     double *factor; /* n */
     ptrdiff_t at;   /* responses of `kept` that have passed */
     double *ratio;  /* n  sums of extrapolation */
+    double *extra;  /* n  what these have more, or without components instead [work/beyond.h] */
     double noise_sum;
 } passing;
 
@@ -134,11 +136,29 @@ static void judge(const passing *p, const kn_gp_maps *maps, const int *held)
 {
     const kn_reference *r = &p->c->model->reference;
     bool by_covariates = p->c->model->gp.P == 0 && p->c->model->gp.method->components && maps->far;
+    for (ptrdiff_t i = 0; i < p->c->n; i++)
+        p->ratio[i] += p->extra[i];
     kn_extrapolation_ratio(p->ratio, p->c->n, p->noise_sum);
     for (ptrdiff_t i = 0; i < p->c->n; i++) {
-        double ratio = by_covariates ? maps->far[i] : p->ratio[i];
+        double ratio = by_covariates ? p->extra[i] : p->ratio[i];
         p->c->extrapolation[i] = held[i] > 0 ? 100 : kn_percentile(r->extrapolation, r->n, ratio);
     }
+}
+
+/* At no site of training they are as far from it as people of an adapted site are. */
+static kn_status find_beyond(kn_ctx *ctx, passing *p, kn_view raw, const kn_gp_maps *maps,
+                             const int *held)
+{
+    kn_status status;
+    void *alone = NULL;
+    KN_TRY(kn_alloc(ctx, p->c->n, sizeof(bool), &alone));
+    for (ptrdiff_t i = 0; i < p->c->n; i++)
+        ((bool *)alone)[i] = p->c->site.alone;
+    KN_TRY(kn_alloc_d(ctx, p->c->n, &p->extra));
+    KN_TRY(kn_beyond(ctx, &(kn_beyond_job){p->c->model, raw, maps, held, alone}, p->extra));
+out:
+    kn_free(alone);
+    return status;
 }
 
 /* What the noise at these points depends on. */
@@ -179,17 +199,19 @@ kn_status kn_curves_make(kn_ctx *ctx, kn_view raw, kn_curves *of)
     KN_TRY(predict(ctx, m, raw, of->site.alone, held, &maps));
     kn_walk walk = {.Y = kn_responses_of((kn_view){.rows = of->n, .cols = m->y.n_all}, &m->y),
                     .maps = &maps};
-    if (of->few)
+    if (of->few) {
         KN_TRY(pass_few(ctx, &p, &walk.Y, &maps));
-    else
+    } else {
+        KN_TRY(find_beyond(ctx, &p, raw, &maps, held));
         KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
-    if (!of->few)
         judge(&p, &maps, held);
+    }
 out:
     kn_mat_clear(&p.D);
     kn_free(p.term);
     kn_free(p.factor);
     kn_free(p.ratio);
+    kn_free(p.extra);
     kn_free(held);
     kn_gp_maps_clear(&maps);
     if (status != KN_OK)

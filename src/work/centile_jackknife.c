@@ -131,8 +131,8 @@ static kn_status check_basis(kn_ctx *ctx, const kn_model *m)
                    "without some people would have to know");
 }
 
-static kn_status fit_some(kn_ctx *ctx, kn_held *held, const bool *use, const kn_options *options,
-                          kn_model **model)
+static kn_status fit_some(kn_ctx *ctx, kn_held_data *held, const bool *use,
+                          const kn_options *options, kn_model **model)
 {
     kn_data *some = NULL;
     kn_status status = kn_data_some(ctx, held, use, &some);
@@ -174,7 +174,7 @@ out:
     return status;
 }
 
-static kn_status one_fold(kn_ctx *ctx, kn_centiles_work *w, kn_held *held,
+static kn_status one_fold(kn_ctx *ctx, kn_centiles_work *w, kn_held_data *held,
                           const kn_options *options, folds *f, int k)
 {
     kn_status status;
@@ -201,7 +201,7 @@ kn_status kn_centiles_jackknife(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
     kn_options *options = NULL;
-    kn_held *held = NULL;
+    kn_held_data *held = NULL;
     folds f = {0};
     double beside = 3 * sizeof(double) * (double)w->grid.n * (double)w->S;
     KN_TRY(check_basis(ctx, w->model));

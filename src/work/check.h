@@ -14,8 +14,15 @@ enum {
 };
 
 /* Maps by their place in the words of {write}. */
-#define KN_MAP_WORDS "z|yhat|ys2_model|fdr|metrics"
-enum { KN_MAP_Z = 1, KN_MAP_YHAT = 2, KN_MAP_YS2_MODEL = 4, KN_MAP_FDR = 8, KN_WRITE_METRICS = 16 };
+#define KN_MAP_WORDS "z|yhat|ys2_model|fdr|ys2|metrics"
+enum {
+    KN_MAP_Z = 1,
+    KN_MAP_YHAT = 2,
+    KN_MAP_YS2_MODEL = 4,
+    KN_MAP_FDR = 8,
+    KN_MAP_YS2 = 16,
+    KN_WRITE_METRICS = 32
+};
 /* What is written of people without responses, or a refusal. */
 kn_status kn_check_predicted(kn_ctx *ctx, unsigned write);
 

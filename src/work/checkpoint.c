@@ -8,15 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/comm.h"
 #include "base/hash.h"
 #include "base/mat.h"
 #include "data/design.h"
+#include "data/response_ranks.h"
 #include "io/grow.h"
 #include "io/records.h"
 #include "io/writer.h"
 #include "la/core.h"
 
-enum { FORMAT = 1 }; /* raised when an older program could misread the file */
+enum { FORMAT = 2 }; /* raised when an older program could misread the file */
 
 struct kn_checkpoint {
     kn_journal journal; /* first: the callbacks get this pointer */
@@ -57,6 +59,52 @@ static uint64_t view_hash(kn_view v)
     return h;
 }
 
+/* A block of columns, row by row however they are stored. */
+static uint64_t block_hash(kn_view Y, kn_range of)
+{
+    float single[KN_BLOCK];
+    double value[KN_BLOCK];
+    kn_hashing h = kn_hashing_begin(0);
+    ptrdiff_t n = of.last - of.first, element = Y.type == KN_F32 ? sizeof *single : sizeof *value;
+    for (ptrdiff_t i = 0; i < Y.rows; i++) {
+        const void *row = (const char *)Y.data + (i * Y.row_stride + of.first) * element;
+        if (Y.col_stride != 1) {
+            for (ptrdiff_t j = 0; j < n; j++)
+                value[j] = kn_view_at(Y, i, of.first + j);
+            for (ptrdiff_t j = 0; Y.type == KN_F32 && j < n; j++)
+                single[j] = (float)value[j];
+            row = Y.type == KN_F32 ? (const void *)single : value;
+        }
+        kn_hashing_add(&h, row, (size_t)(n * element));
+    }
+    return kn_hashing_end(&h);
+}
+
+/* Blocks as they are dealt to ranks, each hashed by the one that has it: the same for any number.
+ * Collective. */
+static kn_status responses_hash(kn_ctx *ctx, kn_view Y, uint64_t *out)
+{
+    enum { HALF = 32 }; /* bits, which a double holds */
+    kn_status status;
+    int64_t shape[] = {Y.rows, Y.cols, (int64_t)Y.type};
+    kn_range own = kn_responses_own(ctx, Y.cols);
+    ptrdiff_t blocks = (Y.cols + KN_BLOCK - 1) / KN_BLOCK;
+    double *halves = NULL;
+    KN_TRY(kn_alloc_d(ctx, 2 * blocks, &halves));
+    for (ptrdiff_t b = own.first / KN_BLOCK; b * KN_BLOCK < own.last; b++) {
+        KN_TRY(kn_check_cancel(ctx));
+        kn_range of = {b * KN_BLOCK, kn_at_most((b + 1) * KN_BLOCK, Y.cols)};
+        uint64_t h = block_hash(Y, of);
+        halves[2 * b] = (double)(h >> HALF);
+        halves[2 * b + 1] = (double)(uint32_t)h;
+    }
+    KN_TRY(kn_comm_sum(ctx, halves, 2 * blocks));
+    *out = kn_hash(halves, (size_t)(2 * blocks) * sizeof *halves, kn_hash(shape, sizeof shape, 0));
+out:
+    kn_free(halves);
+    return status;
+}
+
 /* Codes of categories and numbers look alike in X. */
 static uint64_t covariates_hash(kn_view X, const kn_design_options *design)
 {
@@ -75,7 +123,7 @@ static json_t *hash_json(uint64_t h)
 }
 
 /* What the steps of this run depend on, as the first line of its checkpoint. */
-static json_t *identity(const kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s)
+static json_t *identity(const kn_ctx *ctx, kn_view X, uint64_t responses, const kn_settings *s)
 {
     char threads[16];
     uint16_t one = 1;
@@ -83,7 +131,7 @@ static json_t *identity(const kn_ctx *ctx, kn_view X, kn_view Y, const kn_settin
     return json_pack("{s:s s:i s:s s:o s:o s:o s:o s:s s:s s:s s:s}", "format", "kronorm resume",
                      "format_version", FORMAT, "version", kn_version(), "options",
                      hash_json(kn_settings_hash(s, X.rows)), "covariates",
-                     hash_json(covariates_hash(X, s->design)), "responses", hash_json(view_hash(Y)),
+                     hash_json(covariates_hash(X, s->design)), "responses", hash_json(responses),
                      "basis", hash_json(s->basis_view.data ? view_hash(s->basis_view) : 0),
                      "threads", threads, "BLAS", kn_la_config(), "core", kn_la_core(), "byte_order",
                      *(unsigned char *)&one ? "little" : "big");
@@ -184,16 +232,13 @@ static kn_status begin_file(kn_ctx *ctx, const char *path, json_t *ours)
     return status;
 }
 
-kn_status kn_checkpoint_open(kn_ctx *ctx, const char *path, kn_view X, kn_view Y,
-                             const kn_settings *s, kn_checkpoint **out)
+/* `ours` as identity() has it. */
+static kn_status open_file(kn_ctx *ctx, const char *path, json_t *ours, kn_checkpoint **out)
 {
     kn_status status;
     kn_checkpoint *c = NULL;
-    json_t *ours = identity(ctx, X, Y, s), *theirs = NULL;
+    json_t *theirs = NULL;
     void *p;
-    *out = NULL;
-    if (!ours)
-        return kn_fail(ctx, KN_ERR_MEMORY, "out of memory while opening %s", path);
     KN_TRY(kn_alloc(ctx, 1, sizeof *c, &p));
     c = p;
     c->journal = (kn_journal){recall, note};
@@ -211,9 +256,23 @@ kn_status kn_checkpoint_open(kn_ctx *ctx, const char *path, kn_view X, kn_view Y
     *out = c;
 out:
     json_decref(theirs);
-    json_decref(ours);
     if (status != KN_OK)
         kn_checkpoint_free(c);
+    return status;
+}
+
+kn_status kn_checkpoint_open(kn_ctx *ctx, const char *path, kn_view X, kn_view Y,
+                             const kn_settings *s, kn_checkpoint **out)
+{
+    uint64_t responses = 0;
+    kn_status status = responses_hash(ctx, Y, &responses);
+    *out = NULL;
+    if (status != KN_OK || kn_ctx_comm(ctx)->rank > 0)
+        return status;
+    json_t *ours = identity(ctx, X, responses, s);
+    status = ours ? open_file(ctx, path, ours, out)
+                  : kn_fail(ctx, KN_ERR_MEMORY, "out of memory while opening %s", path);
+    json_decref(ours);
     return status;
 }
 

@@ -13,7 +13,8 @@ typedef struct kn_checkpoint kn_checkpoint;
 void kn_checkpoint_path(const char *model, char *out, size_t size);
 
 /* Opens the one that is there, or begins one, and says which. One of other data, options, program
- * or machine is refused. */
+ * or machine is refused. Among ranks the first has it, of the responses of all of them, and the
+ * others have NULL; how many they are is not in it. Collective. */
 kn_status kn_checkpoint_open(kn_ctx *ctx, const char *path, kn_view X, kn_view Y,
                              const kn_settings *settings, kn_checkpoint **out);
 kn_journal *kn_checkpoint_journal(kn_checkpoint *c);            /* NULL of NULL */

@@ -12,9 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "base/info.h"
 #include "data/words.h"
 #include "gp/method.h"
+#include "model/file_ranks.h"
 #include "work/crossval_work.h"
 #include "work/fit.h"
 
@@ -44,9 +46,11 @@ static kn_status fit_others(kn_ctx *ctx, kn_cv_work *w, int fold, kn_model **mod
     KN_TRY(kn_data_some(ctx, w->held, w->use, &train));
     KN_TRY(kn_fit_again(ctx, train, w->fit, &w->basis, model));
     KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model all the same */
+    KN_TRY(kn_model_everywhere(ctx, model));
     bool components = (*model)->gp.method->components;
     w->fold[fold] = (kn_fold_fact){.n_train = (*model)->info.n_samples,
-                                   .components = components ? (*model)->gp.P : -1};
+                                   .components = components ? (*model)->gp.P : -1,
+                                   .alone = (*model)->y.n && kn_ctx_comm(ctx)->size > 1};
 out:
     kn_data_free(train);
     return status;
@@ -105,13 +109,15 @@ out:
     w->fold[fold].warned = w->of_fits.n;
     kn_keep_warnings(ctx, kept);
     kn_within(ctx, within);
+    status = kn_agree(ctx, status); /* before it is named: all are in this fold, and say so once */
     if (status == KN_OK) {
         ptrdiff_t judged = 0;
         for (ptrdiff_t i = 0; i < h->n; i++)
             judged += h->fold[i] == fold;
-        kn_log(ctx, KN_LOG_INFO, "%s: %td samples by a model of %td%s%s", name, judged,
+        kn_log(ctx, KN_LOG_INFO, "%s: %td samples by a model of %td%s%s%s", name, judged,
                w->fold[fold].n_train, h->level.n > 0 ? ", all but " : "",
-               h->level.n > 0 ? kn_clipped(h->level.name[fold]).text : "");
+               h->level.n > 0 ? kn_clipped(h->level.name[fold]).text : "",
+               w->fold[fold].alone ? " (filling in cells: one process fits, the others wait)" : "");
         kn_tell(ctx, "folds", fold + 1, h->folds, NAN);
     }
     return name_fold(ctx, status, name);
@@ -217,9 +223,25 @@ static void tell_not_adapted(kn_ctx *ctx, const kn_cv_work *w)
 /* ---- all ---------------------------------------------------------------------------------------
  */
 
+/* Of everybody's values, in the order in which they were read; each was seen when it was scored. */
+static kn_status hash_values(kn_ctx *ctx, kn_cv_work *w)
+{
+    void *memory = NULL;
+    kn_status status = kn_alloc(ctx, w->all->n, sizeof w->values, &memory);
+    uint64_t *each = memory;
+    for (ptrdiff_t i = 0; status == KN_OK && i < w->all->n; i++)
+        each[i] = w->join->person[w->join->place[w->all->covariate_row[i]]].values;
+    if (status == KN_OK)
+        w->values = kn_values_all(each, w->all->n);
+    kn_free(memory);
+    return status;
+}
+
 static kn_status finish(kn_ctx *ctx, kn_cv_work *w)
 {
-    kn_status status;
+    kn_status status = KN_OK;
+    if (kn_values_hashed(w->data))
+        KN_TRY(hash_values(ctx, w));
     kn_provenance from = {w->given, &w->s, w->data, &w->attendance, &w->warnings, w->values};
     kn_scores *s = w->join->scores;
     tell_of_fits(ctx, w);
@@ -253,15 +275,27 @@ out:
 
 static kn_status cross_validate(kn_ctx *ctx, kn_cv_work *w)
 {
-    kn_status status;
-    KN_TRY(kn_cv_prepare(ctx, w));
-    if (w->adapted)
-        KN_TRY(kn_cv_hand_on(ctx, w->given, "adapt", &w->adapt));
+    kn_status status = kn_cv_prepare(ctx, w);
+    if (status == KN_OK && w->adapted)
+        status = kn_cv_hand_on(ctx, w->given, "adapt", &w->adapt);
+    KN_TRY(kn_agree(ctx, status)); /* who fails here is in no fold */
     w->info.folds = w->holdout.folds;
     w->info.responses = w->all->space.T;
     for (int k = 0; k < w->holdout.folds; k++)
         KN_TRY(run_fold(ctx, w, k));
-    KN_TRY(finish(ctx, w));
+    if (kn_ctx_comm(ctx)->rank == 0)
+        KN_TRY(finish(ctx, w));
+out:
+    return status;
+}
+
+/* What the first rank writes. */
+static kn_status write(kn_ctx *ctx, kn_cv_work *w)
+{
+    kn_status status;
+    KN_TRY(kn_crossval_write(ctx, &w->files, &w->info.files));
+    KN_TRY(kn_pending_commit(ctx, &w->pending, &w->made));
+    kn_crossval_sweep(ctx, &w->files);
 out:
     return status;
 }
@@ -273,6 +307,7 @@ static kn_status deal_lists(kn_ctx *ctx, kn_cv_work *w)
     KN_TRY(kn_data_settle(ctx, &w->s, w->data));
     KN_TRY(kn_holdout_new(ctx, w->data, &w->s, NULL, &w->holdout));
     KN_TRY(kn_holdout_test(ctx, w->data, &w->s, &w->holdout));
+    KN_TRY(kn_cv_find_ids(ctx, w));
     KN_TRY(kn_cv_check_outputs(ctx, w));
     w->info.folds = 1;
     for (ptrdiff_t i = 0; i < w->holdout.n; i++)
@@ -319,12 +354,9 @@ kn_status kn_cv(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_cv_inf
     kn_resources before = kn_settings_resources(ctx, &w.s);
     kn_warnings *kept = kn_keep_warnings(ctx, &w.warnings);
     status = w.s.lists ? deal_lists(ctx, &w) : cross_validate(ctx, &w);
-    if (status == KN_OK)
-        status = kn_crossval_write(ctx, &w.files, &w.info.files);
-    if (status == KN_OK)
-        status = kn_pending_commit(ctx, &w.pending, &w.made);
-    if (status == KN_OK)
-        kn_crossval_sweep(ctx, &w.files);
+    status = kn_agree(ctx, status); /* nobody failed: it may be written */
+    if (status == KN_OK && kn_ctx_comm(ctx)->rank == 0)
+        status = write(ctx, &w);
     kn_keep_warnings(ctx, kept);
     if (status != KN_OK) {
         kn_pending_clear(&w.pending);

@@ -1,5 +1,6 @@
 /* Everybody judged by a model that has not seen them: fits of all but a part, and scores of that
- * part, joined [METHOD 8i]. */
+ * part, joined [METHOD 8i]. kn_cv is collective: ranks make each fit together, share the people
+ * that are scored, and the first writes. */
 #ifndef KN_WORK_CROSSVAL_H
 #define KN_WORK_CROSSVAL_H
 
@@ -9,6 +10,7 @@
 typedef struct kn_fold_fact {
     ptrdiff_t n_train, components; /* -1: the method has none */
     ptrdiff_t warned;              /* up to the end of this fold, from the first on */
+    bool alone;                    /* the first rank made the fit: cells were filled in */
 } kn_fold_fact;
 
 typedef struct kn_crossval { /* all lent, for files */

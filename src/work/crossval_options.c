@@ -115,13 +115,13 @@ kn_status kn_cv_make_options(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status;
     char maps[64] = "z";
-    static const char *const NAME[] = {"yhat", "ys2_model", "fdr"};
+    static const char *const NAME[] = {"yhat", "ys2_model", "fdr", "ys2"};
     KN_TRY(kn_cv_hand_on(ctx, w->given, "fit", &w->fit));
     KN_TRY(kn_cv_hand_on(ctx, w->given, "score", &w->score));
     w->write = KN_MAP_Z;
     if (w->s.write)
         kn_list_bits(w->s.write, KN_MAP_WORDS, &w->write);
-    for (int k = 0; k < 3; k++)
+    for (size_t k = 0; k < sizeof NAME / sizeof *NAME; k++)
         if (w->write & (unsigned)KN_MAP_YHAT << k)
             snprintf(maps + strlen(maps), sizeof maps - strlen(maps), ",%s", NAME[k]);
     KN_TRY(kn_options_set(ctx, w->score, "write", maps));

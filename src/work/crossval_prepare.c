@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/allowance.h"
+#include "base/comm.h"
 #include "data/columns.h"
 #include "data/words.h"
 #include "io/path.h"
@@ -189,8 +190,7 @@ static void tell_controls(kn_ctx *ctx, kn_cv_work *w)
                n, h->folds, kn_clipped(w->s.leave).text, w->s.cv_controls, few.text);
 }
 
-/* As a match has them: of several sessions each its own. */
-static kn_status find_ids(kn_ctx *ctx, kn_cv_work *w)
+kn_status kn_cv_find_ids(kn_ctx *ctx, kn_cv_work *w)
 {
     const kn_match *m = &w->data->match;
     const kn_holdout *h = &w->holdout;
@@ -208,7 +208,6 @@ static kn_status find_ids(kn_ctx *ctx, kn_cv_work *w)
 kn_status kn_cv_check_outputs(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status;
-    KN_TRY(find_ids(ctx, w));
     w->files = (kn_crossval){.s = &w->s,
                              .holdout = &w->holdout,
                              .id = w->id,
@@ -250,8 +249,6 @@ static kn_status hold(kn_ctx *ctx, kn_cv_work *w)
                         .cells_most = kn_allowance_of(ctx).bytes / 8};
     KN_TRY(kn_hold_beside(ctx, w->data, w->fit, beside, &w->held));
     w->all = kn_held_people(w->held);
-    if (kn_values_hashed(w->data))
-        KN_TRY(kn_values_hash(ctx, w->all->Y, 0, &w->values));
     KN_TRY(kn_cv_settle_kinds(ctx, w));
 out:
     return status;
@@ -276,7 +273,9 @@ kn_status kn_cv_prepare(kn_ctx *ctx, kn_cv_work *w)
     KN_TRY(new_flags(ctx, w->data->n, &w->use));
     KN_TRY(new_join(ctx, w, w->holdout.n, w->holdout.row, w->abnormal, &w->join));
     KN_TRY(plan_adapted(ctx, w));
-    KN_TRY(kn_cv_check_outputs(ctx, w));
+    KN_TRY(kn_cv_find_ids(ctx, w));
+    if (kn_ctx_comm(ctx)->rank == 0)
+        KN_TRY(kn_cv_check_outputs(ctx, w));
     KN_TRY(kn_cv_check_sites(ctx, w));
 out:
     return status;

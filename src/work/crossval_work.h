@@ -14,7 +14,7 @@ typedef struct kn_cv_work {
     kn_settings s;
     kn_options *fit, *score, *adapt;
     kn_basis_source basis; /* of all the fits */
-    kn_held *held;
+    kn_held_data *held;
     const kn_people *all;
     kn_holdout holdout;
     const char **id; /* of the holdout, lent by the data */
@@ -56,12 +56,14 @@ kn_status kn_cv_make_options(kn_ctx *ctx, kn_cv_work *w); /* of fit and score, a
 kn_status kn_cv_settle_kinds(kn_ctx *ctx, kn_cv_work *w);
 bool kn_cv_is_batch(const kn_cv_work *w, const kn_covariate *c); /* of the fits */
 
-/* Reads everybody, deals them, and sees that there is room and nothing in the way. */
+/* Reads everybody, deals them, and sees that there is room and nothing in the way. Collective. */
 kn_status kn_cv_prepare(kn_ctx *ctx, kn_cv_work *w);
 /* Refuses a fold with people of a site or level that its model can say nothing of. After the ids.
  */
 kn_status kn_cv_check_sites(kn_ctx *ctx, kn_cv_work *w);
-/* The folders, and every file that will be in them. */
+/* w->id, as a match has them: of several sessions each its own. */
+kn_status kn_cv_find_ids(kn_ctx *ctx, kn_cv_work *w);
+/* The folders, and every file that will be in them. After the ids. */
 kn_status kn_cv_check_outputs(kn_ctx *ctx, kn_cv_work *w);
 
 #endif

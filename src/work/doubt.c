@@ -43,7 +43,7 @@ static void strike_nonzero(kn_scores *s, kn_view Y)
 }
 
 /* Those that were not near 0 in training: a lesion's volume may well be 0 for everybody. */
-static kn_status begin(kn_ctx *ctx, kn_scores *s)
+kn_status kn_doubt_begin(kn_ctx *ctx, kn_scores *s)
 {
     static const double FROM_ZERO = 3; /* sd */
     kn_status status;
@@ -63,8 +63,6 @@ kn_status kn_doubt_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_view Y, con
 {
     kn_status status = KN_OK;
     doubts d = {s, row, Y, z, NULL};
-    if (row == 0)
-        KN_TRY(begin(ctx, s));
     KN_TRY(kn_alloc_d(ctx, kn_workers(ctx, Y.rows, 1) * s->T, &d.work));
     kn_parallel_workers(ctx, Y.rows, 1, some_people, &d);
     strike_nonzero(s, Y);

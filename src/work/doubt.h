@@ -5,6 +5,9 @@
 #include "norm/implausible.h"
 #include "work/scores.h"
 
+/* Before the first batch: nobody is doubted, and every response that may be missing is. */
+kn_status kn_doubt_begin(kn_ctx *ctx, kn_scores *s);
+
 /* Of a batch from person `row` on: their values, and their z as rows x T floats. */
 kn_status kn_doubt_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_view Y, const float *z);
 

@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/comm.h"
+#include "gp/method.h"
 #include "work/basis_source.h"
 #include "work/check.h"
 #include "work/fit_output.h"
 #include "work/missing.h"
 #include "work/room.h"
+#include "work/spread.h"
 
 /* What was asked for, as the model remembers it. */
 static kn_status remember(kn_ctx *ctx, const kn_options *options, kn_model *m)
@@ -134,24 +137,31 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
     kn_status status = KN_OK;
     kn_checkpoint *checkpoint = NULL;
     kn_model *m = NULL;
+    kn_comm_use use;
     settled own = {0};
     kn_view X = kn_view_cols(p->X.data, p->n, p->X.cols);
+    bool writes = s->output && kn_ctx_comm(ctx)->rank == 0;
     kn_log(ctx, KN_LOG_INFO, "%td samples, %td covariates, %td responses", p->n, X.cols, p->Y.cols);
     KN_TRY(settle(ctx, s, p, &own));
     if (s->output)
         KN_TRY(kn_fit_output_begin(ctx, &own.s, X, p->Y, &checkpoint));
-    KN_TRY(kn_fit_journal(ctx, X, p->Y, &own.s, kn_checkpoint_journal(checkpoint), &m));
-    if (s->output && m->info.stop == KN_STOP_CANCELLED) { /* half a fit is not left behind */
+    status = kn_fit_journal(ctx, X, p->Y, &own.s, kn_checkpoint_journal(checkpoint), &m);
+    KN_TRY(kn_agree(ctx, status));
+    KN_TRY(kn_comm_used(ctx, &use));
+    if (m && s->output && m->info.stop == KN_STOP_CANCELLED) { /* half a fit is not left behind */
         status = kn_check_cancel(ctx);
         goto out;
     }
-    m->info.missing.people_out = p->n_without;
-    snprintf(m->info.basis, sizeof m->info.basis, "%s", basis);
-    KN_TRY(take_over(ctx, s, p, m));
-    kn_missing_tell(ctx, m);
-    KN_TRY(remember(ctx, options, m));
-    if (s->output)
-        KN_TRY(kn_fit_output_write(ctx, s, m));
+    if (m) { /* not where the first worked alone */
+        m->info.missing.people_out = p->n_without;
+        snprintf(m->info.basis, sizeof m->info.basis, "%s", basis);
+        KN_TRY(take_over(ctx, s, p, m));
+        kn_missing_tell(ctx, m);
+        KN_TRY(remember(ctx, options, m));
+    }
+    KN_TRY(kn_agree(ctx, KN_OK)); /* nobody failed: it may be written */
+    if (writes)
+        KN_TRY(kn_fit_output_write(ctx, s, m, &use));
     kn_checkpoint_remove(ctx, checkpoint);
     *out = m;
     m = NULL;
@@ -159,6 +169,31 @@ out:
     settled_clear(&own);
     kn_checkpoint_free(checkpoint);
     kn_model_free(m);
+    return status;
+}
+
+bool kn_fit_spreads(kn_ctx *ctx, const kn_options *options)
+{
+    kn_settings s;
+    if (kn_settings_of(ctx, options, NULL, &s) != KN_OK)
+        return false;
+    const kn_method *method = kn_method_of(s.method, (kn_noise)s.noise);
+    bool steps = s.resume || s.max_seconds > 0;
+    return method->spreads && !s.plain && (method->same_steps || !steps) &&
+           !(s.leave && method->alone); /* which would adapt: see kn_adapt_spreads */
+}
+
+/* The least of what ranks may use: what depends on it is the same on all of them. */
+static kn_status agree_on_memory(kn_ctx *ctx)
+{
+    kn_status status = KN_OK;
+    kn_ctx_set_memory_most(ctx, 0);
+    double least = -(double)kn_memory(ctx);
+    if (kn_ctx_comm(ctx)->size == 1)
+        return KN_OK;
+    KN_TRY(kn_comm_max(ctx, &least, 1));
+    kn_ctx_set_memory_most(ctx, (size_t)-least);
+out:
     return status;
 }
 
@@ -187,11 +222,13 @@ kn_status kn_fit_again(kn_ctx *ctx, kn_data *data, const kn_options *options,
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "{resume} needs {output}, beside which steps are kept");
     kn_settings_resources(ctx, &s);
-    if (s.output)
+    KN_TRY(agree_on_memory(ctx));
+    bool writes = s.output && kn_ctx_comm(ctx)->rank == 0;
+    if (writes)
         KN_TRY(kn_fit_output_check(ctx, &s, data, NULL));
     if (!basis->name[0])
         KN_TRY(kn_basis_source_open(ctx, s.basis, basis));
-    for (int k = 0; s.output && k < basis->files; k++)
+    for (int k = 0; writes && k < basis->files; k++)
         KN_TRY(kn_fit_output_check(ctx, &s, data, basis->file[k]));
     s.basis_view.cols = basis->cols;
     KN_TRY(kn_room_to_fit(ctx, &s, &room));

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/comm.h"
 #include "cov/additive.h"
 #include "gp/completion.h"
 #include "gp/cv_deal.h"
+#include "gp/journal_shared.h"
 #include "gp/method.h"
 #include "gp/noise.h"
 #include "gp/slope.h"
@@ -262,7 +264,7 @@ static kn_status finish(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_s
     double t0 = kn_clock(), top = m->reference.top;
     if (cv->gp)
         status = make_reference(ctx, cv, f, s, m);
-    if (status == KN_ERR_CANCELLED) {
+    if (status == KN_ERR_CANCELLED && kn_may_stop_early(ctx)) {
         m->info.stop = KN_STOP_CANCELLED;
         m->reference.top = top;
         if (m->reference.n == 0)
@@ -398,43 +400,53 @@ out:
     return status;
 }
 
-kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *settings,
-                         kn_journal *journal, kn_model **model)
-{
-    kn_status status;
+/* A fit under way. */
+typedef struct fit_job {
+    kn_ctx *ctx;
+    kn_view X, Y;
     kn_settings s;
+    kn_journal *journal;
+    kn_mat Xs;
+    kn_model *m;
+    bool whole; /* m is */
+} fit_job;
+
+/* From scaled data to the model. */
+static kn_status fit_scaled(void *self)
+{
+    fit_job *b = self;
+    kn_ctx *ctx = b->ctx;
+    kn_status status;
     kn_spec spec;
-    kn_mat Xs = {0}, X_alone = {0};
+    kn_mat X_alone = {0};
     kn_groups groups = {0};
-    kn_model *m = NULL;
+    kn_model *m = b->m;
     kn_gp_maps cv = {0};
     kn_completion completion = {0};
-    *model = NULL;
-    kn_settings_init(&s);
-    s = settings ? *settings : s;
-    kn_settings_imply(&s);
-    KN_TRY(kn_check_fit(ctx, &s));
-    KN_TRY(check_data(ctx, X, Y, &s));
-    KN_TRY(begin(ctx, X, Y, &s, &Xs, &m));
-    KN_TRY(spec_of(ctx, &s, &m->x, &spec));
-    KN_TRY(check_theta(ctx, &s, &spec));
-    set_rank(ctx, &s, X.rows, &spec);
-    KN_TRY(
-        take_groups(ctx, &s, X.rows, spec.additive && spec.noise == KN_NOISE_STRUCTURED, &groups));
-    m->grouped = s.groups != NULL;
-    kn_responses responses = kn_responses_of(Y, &m->y);
-    kn_gp_options go = engine_options(&s, &m->x, journal, &cv);
-    KN_TRY(leave_batch(ctx, m, Xs, &X_alone));
-    kn_fit_problem problem = {.X = Xs,
+    kn_settings *s = &b->s;
+    kn_shared_journal shared;
+    kn_journal *journal = b->journal;
+    if (m->info.method->same_steps)
+        journal = kn_journal_share(ctx, journal, &shared);
+    KN_TRY(spec_of(ctx, s, &m->x, &spec));
+    KN_TRY(check_theta(ctx, s, &spec));
+    set_rank(ctx, s, b->X.rows, &spec);
+    KN_TRY(take_groups(ctx, s, b->X.rows, spec.additive && spec.noise == KN_NOISE_STRUCTURED,
+                       &groups));
+    m->grouped = s->groups != NULL;
+    kn_responses responses = kn_responses_of(b->Y, &m->y);
+    kn_gp_options go = engine_options(s, &m->x, journal, &cv);
+    KN_TRY(leave_batch(ctx, m, b->Xs, &X_alone));
+    kn_fit_problem problem = {.X = b->Xs,
                               .X_alone = X_alone,
                               .Y = responses,
                               .spec = spec,
                               .groups = groups,
                               .options = &go};
-    status = m->y.n ? kn_completion_new(ctx, &problem, &m->y, s.standardise, &m->info, &completion)
+    status = m->y.n ? kn_completion_new(ctx, &problem, &m->y, s->standardise, &m->info, &completion)
                     : KN_OK;
     if (status == KN_OK && m->y.n)
-        status = kn_missing_filled(ctx, &completion, Xs, m);
+        status = kn_missing_filled(ctx, &completion, b->Xs, m);
     if (status == KN_OK)
         status = m->info.method->fit(ctx, &problem, &m->gp, &m->info);
     responses = problem.Y;
@@ -445,18 +457,39 @@ kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s
             ctx, KN_LOG_INFO,
             "this model has no noise that rows of a group share: groups are kept whole in folds, "
             "and that is all");
-    KN_TRY(finish(ctx, &cv, &(fitted){X, responses}, &s, m));
+    KN_TRY(finish(ctx, &cv, &(fitted){b->X, responses}, s, m));
     kn_mat_clear(&m->gp.span);
     m->timed = true;
     kn_model_settle(m);
-    *model = m;
+    b->whole = true;
 out:
     kn_groups_clear(&groups);
     kn_gp_maps_clear(&cv);
     kn_completion_clear(&completion);
     kn_mat_clear(&X_alone);
-    kn_mat_clear(&Xs);
-    if (status != KN_OK)
-        kn_model_free(m);
+    return status;
+}
+
+kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *settings,
+                         kn_journal *journal, kn_model **model)
+{
+    kn_status status;
+    fit_job b = {.ctx = ctx, .X = X, .Y = Y, .journal = journal};
+    *model = NULL;
+    kn_settings_init(&b.s);
+    b.s = settings ? *settings : b.s;
+    kn_settings_imply(&b.s);
+    KN_TRY(kn_check_fit(ctx, &b.s));
+    KN_TRY(check_data(ctx, X, Y, &b.s));
+    KN_TRY(begin(ctx, X, Y, &b.s, &b.Xs, &b.m));
+    /* Missing cells are filled in by one process. */
+    KN_TRY(b.m->y.n ? kn_alone(ctx, "fit", fit_scaled, &b) : fit_scaled(&b));
+    if (b.whole) {
+        *model = b.m;
+        b.m = NULL;
+    }
+out:
+    kn_mat_clear(&b.Xs);
+    kn_model_free(b.m);
     return status;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/comm.h"
 #include "la/core.h"
 #include "model/describe.h"
 #include "model/file.h"
@@ -10,17 +11,37 @@
 
 enum { PATH = 4096 };
 
+/* Of the rank that has most of each; nothing of a process alone. */
+static int log_ranks(json_t *log, const kn_ctx *ctx, const kn_comm_use *use)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    json_t *said = c->size == 1
+                       ? NULL
+                       : json_pack("{s:I s:I s:o s:o}", "calls", (json_int_t)use->calls, "bytes",
+                                   (json_int_t)use->bytes, "seconds", kn_json_number(use->seconds),
+                                   "processor_seconds", kn_json_number(use->processor));
+    if (c->size > 1 && json_object_set_new(log, "between_ranks", said) != 0)
+        return -1;
+    return json_object_set_new(log, "processor_seconds", kn_json_number(use->outside));
+}
+
 /* Timings and the machine: what may differ between two runs that give the same model. */
 static kn_status write_log(kn_ctx *ctx, const char *output, const kn_fit_info *info,
-                           const kn_write_options *options)
+                           const kn_comm_use *use, const kn_write_options *options)
 {
     char path[PATH];
+    const kn_comm *c = kn_ctx_comm(ctx);
     json_t *log =
-        json_pack("{s:s s:s s:s s:s s:i s:{s:o s:o s:o}}", "software", kn_version(), "blas",
-                  kn_la_config(), "core", kn_la_core(), "model", output, "threads", kn_threads(ctx),
-                  "seconds", "basis", kn_json_number(info->seconds_basis), "fit",
-                  kn_json_number(info->seconds_fit), "reference",
-                  kn_json_number(info->seconds_reference));
+        json_pack("{s:s s:s s:s s:s s:i s:i s:i s:I s:{s:o s:o s:o}}", "software", kn_version(),
+                  "blas", kn_la_config(), "core", kn_la_core(), "model", output, "ranks", c->size,
+                  "nodes", c->nodes, "threads", kn_threads(ctx), "memory",
+                  (json_int_t)kn_memory(ctx), "seconds", "basis",
+                  kn_json_number(info->seconds_basis), "fit", kn_json_number(info->seconds_fit),
+                  "reference", kn_json_number(info->seconds_reference));
+    if (log && log_ranks(log, ctx, use) != 0) {
+        json_decref(log);
+        log = NULL;
+    }
     char *text = log ? json_dumps(log, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
     json_decref(log);
     if (!text)
@@ -70,17 +91,18 @@ kn_status kn_fit_output_begin(kn_ctx *ctx, const kn_settings *s, kn_view X, kn_v
     kn_checkpoint_path(s->output, path, sizeof path);
     if (s->resume)
         return kn_checkpoint_open(ctx, path, X, Y, s, out);
-    if (access(path, F_OK) == 0)
+    if (kn_ctx_comm(ctx)->rank == 0 && access(path, F_OK) == 0)
         kn_log(ctx, KN_LOG_WARNING, "%s: a fit was begun here, {resume} goes on with it", path);
     return KN_OK;
 }
 
-kn_status kn_fit_output_write(kn_ctx *ctx, const kn_settings *s, const kn_model *model)
+kn_status kn_fit_output_write(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
+                              const kn_comm_use *use)
 {
     kn_made made = {0};
     kn_write_options wo = {.made = &made, .force = may_replace_log(s)};
     kn_status status;
-    KN_TRY(write_log(ctx, s->output, &model->info, &wo));
+    KN_TRY(write_log(ctx, s->output, &model->info, use, &wo));
     wo.force = s->force;
     KN_TRY(kn_model_write(ctx, model, s->output, &wo));
 out:

@@ -5,13 +5,13 @@
 #include "work/room.h"
 
 kn_status kn_hold_to_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, double beside,
-                         kn_held **out)
+                         kn_held_data **out)
 {
     return kn_hold_beside(ctx, data, options, (kn_beside){.fixed = beside}, out);
 }
 
 kn_status kn_hold_beside(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_beside beside,
-                         kn_held **out)
+                         kn_held_data **out)
 {
     kn_status status;
     kn_settings s;

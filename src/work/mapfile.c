@@ -1,6 +1,7 @@
 #include "work/mapfile.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "io/image_write.h"
 #include "io/npy.h"
@@ -231,6 +232,20 @@ kn_status kn_mapfile_check(kn_ctx *ctx, const kn_maplayout *l, const char *name,
             KN_TRY(path_of(ctx, l, name, single || !l->split ? NULL : l->id[i], k, path));
             KN_TRY(kn_writer_check(ctx, path, l->options));
         }
+out:
+    return status;
+}
+
+kn_status kn_mapfile_there(kn_ctx *ctx, const kn_maplayout *l, const char *name, ptrdiff_t i)
+{
+    char path[PATH];
+    kn_status status = KN_OK;
+    for (int k = 0; k < kn_mapfile_parts(l); k++) {
+        KN_TRY(path_of(ctx, l, name, l->id[i], k, path));
+        if (access(path, F_OK) != 0)
+            return kn_fail(ctx, KN_ERR_DATA, "%s: is not there, although its part was finished",
+                           path);
+    }
 out:
     return status;
 }

@@ -29,6 +29,9 @@ void kn_mapfile_tail(const kn_maplayout *l, const char *name, int k, char *tail,
 kn_status kn_mapfile_check(kn_ctx *ctx, const kn_maplayout *layout, const char *name, ptrdiff_t n,
                            bool single);
 
+/* With {split}: the files of row i are there, or a sentence names the one that is not. */
+kn_status kn_mapfile_there(kn_ctx *ctx, const kn_maplayout *layout, const char *name, ptrdiff_t i);
+
 /* dir/NAME.EXT, or dir/ID_NAME.EXT for each of the n rows when split; of images of two parts both
  * NAME_SIDE.EXT. `single` is one row that
  * belongs to nobody (the noise map): never split, no id. Layout and name must outlive the file. */

@@ -13,6 +13,11 @@ static const double PROGRAM = 32e6, EACH_THREAD = 8e6;
 /* What no size tells: structs, short names, headers of small arrays, buffers of files. */
 static const double SMALL = 64e3;
 
+double kn_need_program(int threads)
+{
+    return PROGRAM + EACH_THREAD * threads;
+}
+
 double kn_need_total(const kn_need *n)
 {
     return n->responses + n->samples + n->basis + n->reference + n->work + n->program;
@@ -55,7 +60,7 @@ void kn_need_of(const kn_need_shape *shape, kn_need *out)
     kn_rehearsal r = {0};
     kn_need_shape s = settled(shape);
     kn_rehearse_stage(&r, "reading");
-    kn_hold_bytes(&r, KN_NEED_RESPONSES, s.value * (double)s.N * (double)s.T);
+    kn_hold_bytes(&r, KN_NEED_RESPONSES, s.value * (double)s.N * (double)(s.T - s.elsewhere));
     kn_hold_bytes(&r, KN_NEED_WORK, SMALL + s.held);
     kn_held mark = r.now;
     kn_hold_bytes(&r, KN_NEED_WORK, s.reading);
@@ -66,7 +71,7 @@ void kn_need_of(const kn_need_shape *shape, kn_need *out)
                      .basis = r.peak.part[KN_NEED_BASIS],
                      .reference = r.peak.part[KN_NEED_REFERENCE],
                      .work = r.peak.part[KN_NEED_WORK],
-                     .program = PROGRAM + EACH_THREAD * s.threads,
+                     .program = kn_need_program(s.threads),
                      .stage = r.peak_stage};
 }
 
@@ -76,5 +81,6 @@ double kn_need_window(const kn_need_shape *shape)
     double N = (double)s.N, T = (double)s.T, columns = s.threads * KN_MOMENTS_COLUMNS;
     if (kn_gram_long(&s))
         columns = fmax(columns, KN_BLOCK);
-    return s.value * fmin(s.scoring ? (double)kn_score_rows(&s) * T : columns * N, N * T);
+    return s.value * fmin(s.scoring ? (double)kn_score_rows(&s) * T : columns * N,
+                          N * (T - (double)s.elsewhere));
 }

@@ -19,6 +19,7 @@ typedef struct kn_need { /* bytes, at the moment when their sum is largest */
 } kn_need;
 
 double kn_need_total(const kn_need *need);
+double kn_need_program(int threads); /* that part of it */
 
 void kn_need_of(const kn_need_shape *shape, kn_need *out);
 

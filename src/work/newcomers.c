@@ -42,7 +42,7 @@ static kn_status check_groups(kn_ctx *ctx, const kn_settings *s, const kn_model 
         return kn_fail(
             ctx, KN_ERR_ARGUMENT,
             "{known_groups}: %s was fitted with {strip_ids} and keeps no names of groups", name);
-    if (!p->group_text)
+    if (!p->group_text && p->n > 0) /* of nobody there is nothing to read */
         return kn_fail(ctx, KN_ERR_DATA, "{known_groups}: these people have no %s",
                        m->group_column && *m->group_column ? m->group_column : "ids");
     return KN_OK;

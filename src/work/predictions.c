@@ -67,60 +67,6 @@ out:
     return status;
 }
 
-/* sum (n) += sign times the variances of each person, those of all responses. With components
- * sum_j v_ij = sum_p v_lat,ip, since columns of B have length 1. */
-static kn_status add_variances(kn_ctx *ctx, const kn_gp_maps *maps, double sign, double *sum)
-{
-    kn_status status = KN_OK;
-    ptrdiff_t P = maps->gp->P, T = maps->gp->T, width = kn_at_most(T, KN_BLOCK);
-    kn_mat var = {0};
-    for (ptrdiff_t p = 0; !maps->own && p < P; p++)
-        for (ptrdiff_t i = 0; i < maps->n; i++)
-            sum[i] += sign * kn_at(maps->part[0].var, i, p);
-    if (!maps->own)
-        return KN_OK;
-    KN_TRY(kn_mat_new(ctx, maps->n, width, &var));
-    for (ptrdiff_t first = 0; first < T; first += width) {
-        kn_mat v = kn_cols(var, 0, kn_at_most(T - first, width));
-        KN_TRY(kn_gp_maps_block(ctx, maps, first, kn_mat_none(), v));
-        for (ptrdiff_t j = 0; j < v.cols; j++)
-            for (ptrdiff_t i = 0; i < v.rows; i++)
-                sum[i] += sign * kn_at(v, i, j);
-    }
-out:
-    kn_mat_clear(&var);
-    return status;
-}
-
-kn_status kn_maps_beyond(kn_ctx *ctx, const kn_model *model, kn_view X, const kn_maps *maps,
-                         const int *held, const bool *alone, double *extra)
-{
-    kn_status status = KN_OK;
-    kn_mat Xs = {0};
-    kn_gp_maps far = {0};
-    bool any = false;
-    for (ptrdiff_t i = 0; i < X.rows; i++) {
-        extra[i] = 0;
-        any = any || held[i] > 0 || (maps->maps.known && maps->maps.known[i]);
-    }
-    if (!any || (!maps->maps.own && model->gp.P == 0))
-        return KN_OK;
-    KN_TRY(kn_mat_new(ctx, X.rows, model->x.F, &Xs));
-    KN_TRY(kn_design_apply(ctx, &model->x, X, false, Xs, NULL));
-    if (alone)
-        kn_design_leave_batch(&model->x, alone, Xs);
-    KN_TRY(kn_gp_predict(ctx, &model->gp, &(kn_newcomers){.X = Xs}, &far));
-    KN_TRY(add_variances(ctx, &far, 1, extra));
-    KN_TRY(add_variances(ctx, &maps->maps, -1, extra));
-    for (ptrdiff_t i = 0; i < X.rows; i++)
-        if (held[i] == 0 && !(maps->maps.known && maps->maps.known[i]))
-            extra[i] = 0;
-out:
-    kn_gp_maps_clear(&far);
-    kn_mat_clear(&Xs);
-    return status;
-}
-
 /* What was filled in is no data, and is not kept [METHOD 0b]. */
 static kn_status check_complete(kn_ctx *ctx, const kn_model *model)
 {

@@ -14,10 +14,4 @@ typedef struct kn_known_of {
 kn_status kn_maps_predict_known(kn_ctx *ctx, const kn_model *model, kn_view X, kn_known_of known,
                                 kn_maps **maps);
 
-/* What a model variance without holding, and for a new group, would have more, summed over
- * responses: extra (n) of people whose covariates were held or who are in a known group, 0 of the
- * others. maps: theirs, from kn_maps_predict_known. */
-kn_status kn_maps_beyond(kn_ctx *ctx, const kn_model *model, kn_view X, const kn_maps *maps,
-                         const int *held, const bool *alone, double *extra);
-
 #endif

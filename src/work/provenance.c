@@ -1,9 +1,11 @@
 #include "work/provenance.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/command_line.h"
 #include "base/hash.h"
@@ -18,7 +20,7 @@ bool kn_values_hashed(const kn_data *d)
     return kn_data_has_responses(d) && !d->responses;
 }
 
-kn_status kn_values_hash(kn_ctx *ctx, kn_view Y, uint64_t before, uint64_t *out)
+kn_status kn_values_hash(kn_ctx *ctx, kn_view Y, uint64_t *each)
 {
     double *row;
     kn_status status = kn_alloc_d(ctx, Y.cols, &row);
@@ -27,11 +29,18 @@ kn_status kn_values_hash(kn_ctx *ctx, kn_view Y, uint64_t before, uint64_t *out)
     for (ptrdiff_t i = 0; i < Y.rows; i++) {
         for (ptrdiff_t j = 0; j < Y.cols; j++)
             row[j] = kn_view_at(Y, i, j);
-        before = kn_hash(row, (size_t)Y.cols * sizeof *row, before);
+        each[i] = kn_hash(row, (size_t)Y.cols * sizeof *row, 0);
     }
     kn_free(row);
-    *out = before;
     return KN_OK;
+}
+
+uint64_t kn_values_all(const uint64_t *each, ptrdiff_t n)
+{
+    uint64_t all = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        all = kn_hash(&each[i], sizeof each[i], all);
+    return all;
 }
 
 /* The file as it lies there: what xxhsum -H64 prints. */
@@ -52,6 +61,43 @@ static kn_status file_hash(kn_ctx *ctx, const char *path, uint64_t *out)
     }
     kn_source_close(&file);
     return status;
+}
+
+/* Of a file that may be very large: its length, pieces from all over it, and its end, where a
+ * compressed one has its checksum. Chained to *h. */
+static kn_status sampled_hash(kn_ctx *ctx, const char *path, uint64_t *h)
+{
+    enum { PIECE = 4096, PIECES = 64 };
+    unsigned char piece[PIECE];
+    kn_source file;
+    kn_status status = kn_source_open(ctx, path, &file);
+    if (status != KN_OK)
+        return status;
+    ptrdiff_t n = kn_at_most(file.size, PIECE), last = file.size - n;
+    *h = kn_hash(&file.size, sizeof file.size, *h);
+    for (ptrdiff_t k = 0; k <= PIECES && status == KN_OK; k++) {
+        ptrdiff_t at = last / PIECES * k + last % PIECES * k / PIECES; /* the last one: `last` */
+        status = kn_source_read(ctx, &file, at, n, piece);
+        if (status == KN_OK)
+            *h = kn_hash(piece, (size_t)n, *h);
+    }
+    kn_source_close(&file);
+    return status;
+}
+
+kn_status kn_responses_stamp(kn_ctx *ctx, const kn_data *d, uint64_t *out)
+{
+    kn_status status = KN_OK;
+    bool list = d->images && kn_images_is_list(d->images);
+    *out = 0;
+    if (!d->responses_path)
+        return KN_OK;
+    if (d->responses || list) /* a pattern of images is no file */
+        return access(d->responses_path, F_OK) == 0 ? file_hash(ctx, d->responses_path, out)
+                                                    : KN_OK;
+    for (ptrdiff_t k = 0; d->images && k < kn_images_files(d->images) && status == KN_OK; k++)
+        status = sampled_hash(ctx, kn_images_file(d->images, k), out);
+    return d->images ? status : sampled_hash(ctx, d->responses_path, out);
 }
 
 /* Null of a text that JSON cannot hold, as a path may be. */
@@ -110,10 +156,11 @@ static json_t *matched_json(const kn_data *d)
 /* The line, where files are all there is to it. */
 static kn_status command_json(kn_ctx *ctx, const kn_provenance *from, json_t **out)
 {
+    static const char *const PARTS[] = {"part", "join", NULL};
     char *line = NULL;
     kn_status status = KN_OK;
     if (from->options && !from->data->in_memory)
-        status = kn_command_line(ctx, from->options, &line);
+        status = kn_command_line_without(ctx, from->options, PARTS, &line); /* one run's */
     *out = text_json(line);
     kn_free(line);
     return status;
@@ -150,6 +197,21 @@ static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, const kn
     if (status == KN_OK && failed)
         status = kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
     return status;
+}
+
+kn_status kn_summary_part(kn_ctx *ctx, kn_scores *s, kn_portion part, ptrdiff_t people)
+{
+    double *later[] = {s->probability,  s->p_upper,      s->deviance_p,  s->deviance_noise_p,
+                       s->mean_z_p,     s->negative_p,   s->positive_p,  s->extrapolation_pct,
+                       s->site_adapted, s->unseen_level, s->implausible, s->label};
+    for (size_t k = 0; k < sizeof later / sizeof *later; k++)
+        for (ptrdiff_t i = 0; later[k] && i < s->n; i++)
+            later[k][i] = NAN;
+    s->summary = json_pack("{s:{s:I s:I} s:{s:I s:I s:I}}", "part", "part", (json_int_t)part.i,
+                           "of", (json_int_t)part.n, "counts", "samples", (json_int_t)s->n,
+                           "people", (json_int_t)people, "responses", (json_int_t)s->T);
+    s->json = s->summary ? json_dumps(s->summary, JSON_INDENT(2)) : NULL;
+    return s->json ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
 }
 
 kn_status kn_summary_make(kn_ctx *ctx, kn_scores *s, const kn_provenance *from)

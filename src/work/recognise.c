@@ -3,7 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "data/columns.h"
+#include "data/turns.h"
 #include "model/units.h"
 #include "work/attendance.h"
 
@@ -46,10 +48,19 @@ static bool same_place(const kn_model *m, const kn_people *p, kn_mat X, ptrdiff_
     return kn_same_covariates(m, X, i, t) && !kn_batch_is_new(&m->batch, &m->x, raw, i);
 }
 
-/* Which of the training samples each id is. X: design of these people. */
-static void find_training(const kn_model *m, const kn_people *p, kn_mat X, kn_scores *s)
+/* People whose responses are here. */
+typedef struct own_people {
+    const kn_people *p;
+    kn_range range;
+    kn_view Y;
+    kn_mat X; /* design, of everybody */
+} own_people;
+
+/* Which of the training samples each id is. */
+static void find_training(const kn_model *m, const own_people *own, kn_scores *s)
 {
-    for (ptrdiff_t i = 0; i < p->n; i++) {
+    const kn_people *p = own->p;
+    for (ptrdiff_t i = own->range.first; i < own->range.last; i++) {
         s->training[i] = -1;
         for (ptrdiff_t t = 0; m->ids && p->id && t < m->info.n_samples; t++) {
             ptrdiff_t at = kn_reference_row(&m->reference, t);
@@ -58,34 +69,62 @@ static void find_training(const kn_model *m, const kn_people *p, kn_mat X, kn_sc
             if (s->training[i] < 0)
                 s->training[i] = t;
             /* ids may repeat: this visit */
-            if (at >= 0 && same_responses(m, p->Y, i, at) && same_place(m, p, X, i, t)) {
+            if (at >= 0 && same_responses(m, own->Y, i, at) && same_place(m, p, own->X, i, t)) {
                 s->training[i] = t;
                 break;
             }
         }
-        s->in_training[i] = s->training[i] >= 0;
     }
 }
 
 /* Who gets a stored z: training samples whose data are the same, unless asked otherwise. */
-static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_people *p, kn_mat X)
+static void choose_stored(const own_people *own, kn_scores *s)
 {
-    ptrdiff_t responses = 0, covariates = 0;
-    for (ptrdiff_t i = 0; i < s->n; i++) {
+    for (ptrdiff_t i = own->range.first; i < own->range.last; i++) {
         s->cv_row[i] = -1;
+        s->changed[i] = 0;
         if (s->training[i] < 0 || s->s->training_rows == KN_TRAINING_PLAIN)
             continue;
         ptrdiff_t t = kn_reference_row(&s->model->reference, s->training[i]);
         if (t < 0 || !s->model->reference.z)
             continue;
-        bool same_y = same_responses(s->model, p->Y, i, t);
-        bool same_x = same_place(s->model, p, X, i, s->training[i]);
-        responses += !same_y;
-        covariates += !same_x;
-        if (same_y && same_x)
+        bool same_y = same_responses(s->model, own->Y, i, t);
+        bool same_x = same_place(s->model, own->p, own->X, i, s->training[i]);
+        s->changed[i] = (same_y ? 0 : KN_CHANGED_RESPONSES) | (same_x ? 0 : KN_CHANGED_COVARIATES);
+        if (!s->changed[i])
             s->cv_row[i] = t;
-        else
-            s->n_changed++;
+    }
+}
+
+/* What was found of the own people to all; of others nothing was, which is 0. */
+static kn_status tell_others(kn_ctx *ctx, kn_scores *s)
+{
+    kn_status status;
+    double *all = NULL;
+    KN_TRY(kn_alloc_d(ctx, 3 * s->n, &all));
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        all[3 * i] = (double)s->training[i];
+        all[3 * i + 1] = (double)s->cv_row[i];
+        all[3 * i + 2] = s->changed[i];
+    }
+    KN_TRY(kn_comm_sum(ctx, all, 3 * s->n));
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        s->training[i] = (ptrdiff_t)all[3 * i];
+        s->cv_row[i] = (ptrdiff_t)all[3 * i + 1];
+        s->changed[i] = (int)all[3 * i + 2];
+    }
+out:
+    kn_free(all);
+    return status;
+}
+
+void kn_recognise_tell(kn_ctx *ctx, kn_scores *s)
+{
+    ptrdiff_t responses = 0, covariates = 0;
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        responses += (s->changed[i] & KN_CHANGED_RESPONSES) != 0;
+        covariates += (s->changed[i] & KN_CHANGED_COVARIATES) != 0;
+        s->n_changed += s->changed[i] != 0;
     }
     if (s->n_changed > 0)
         kn_log(ctx, KN_LOG_WARNING,
@@ -97,18 +136,49 @@ static void choose_stored(kn_ctx *ctx, kn_scores *s, const kn_people *p, kn_mat 
 kn_status kn_recognise(kn_ctx *ctx, kn_scores *s, const kn_people *p)
 {
     kn_status status;
-    kn_mat X = {0};
+    own_people own = {.p = p};
     kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
-    KN_TRY(kn_mat_new(ctx, p->n, s->model->x.F, &X));
-    KN_TRY(kn_design_apply(ctx, &s->model->x, raw, true, X, NULL));
+    KN_TRY(kn_mat_new(ctx, p->n, s->model->x.F, &own.X));
+    KN_TRY(kn_design_apply(ctx, &s->model->x, raw, true, own.X, NULL));
     if (s->model->shareable && p->id)
         kn_log(ctx, KN_LOG_INFO,
                "the model is one to give away and knows nobody: people of its training are scored "
                "as new, and z of theirs are too small");
-    find_training(s->model, p, X, s);
-    choose_stored(ctx, s, p, X);
+    for (ptrdiff_t k = 0; kn_turns_own(ctx, p, k, &own.range, &own.Y); k++) {
+        find_training(s->model, &own, s);
+        choose_stored(&own, s);
+    }
+    KN_TRY(tell_others(ctx, s));
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        s->in_training[i] = s->training[i] >= 0;
+    kn_recognise_tell(ctx, s);
 out:
-    kn_mat_clear(&X);
+    kn_mat_clear(&own.X);
+    return status;
+}
+
+static kn_status refuse_all_labelled(kn_ctx *ctx, const char *label)
+{
+    return kn_fail(ctx, KN_ERR_DATA, "every row has %s: there is nobody to compare with", label);
+}
+
+kn_status kn_recognise_check(kn_ctx *ctx, const kn_settings *s, const kn_data *data,
+                             const kn_people *everybody)
+{
+    kn_status status;
+    void *memory = NULL;
+    ptrdiff_t normal = 0;
+    if (!s->label)
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, everybody->n, sizeof(bool), &memory));
+    const bool *abnormal = memory;
+    KN_TRY(kn_people_flag(ctx, data, everybody, "label", s->label, memory));
+    for (ptrdiff_t i = 0; i < everybody->n; i++)
+        normal += !abnormal[i];
+    if (normal == 0)
+        status = refuse_all_labelled(ctx, s->label);
+out:
+    kn_free(memory);
     return status;
 }
 
@@ -139,9 +209,8 @@ kn_status kn_recognise_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
         s->measured[i] = s->use[i] && s->cv_row[i] < 0;
         normal += s->use[i];
     }
-    if (label && normal == 0)
-        status =
-            kn_fail(ctx, KN_ERR_DATA, "every row has %s: there is nobody to compare with", label);
+    if (label && normal == 0 && people->n_other == 0)
+        status = refuse_all_labelled(ctx, label);
 out:
     return status;
 }

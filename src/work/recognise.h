@@ -9,12 +9,17 @@
 kn_status kn_recognise_names(kn_ctx *ctx, kn_scores *s, const kn_people *people);
 
 /* s->training, s->cv_row: people of training, known again by id and by their data. n x N ids, and
- * the T responses of those whose id is known. */
+ * the T responses of those whose id is known. Ranks that have responses of some look at those, and
+ * tell the others. Collective. */
 kn_status kn_recognise(kn_ctx *ctx, kn_scores *s, const kn_people *people);
+void kn_recognise_tell(kn_ctx *ctx, kn_scores *s); /* of s->changed */
 
 /* s->abnormal, s->normals, s->use, s->measured: who is abnormal, and whom the probabilities refer
  * to. After kn_recognise. */
 kn_status kn_recognise_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
                               const kn_people *people);
+/* What it refuses of {label}, of people who are not all scored here. */
+kn_status kn_recognise_check(kn_ctx *ctx, const kn_settings *s, const kn_data *data,
+                             const kn_people *everybody);
 
 #endif

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "cov/diagonal.h"
 #include "data/held.h"
 #include "io/path.h"
 #include "work/check.h"
+#include "work/scores.h"
 
 enum { EXAMPLE_RANK = 500 }; /* in suggestions */
 
@@ -94,13 +96,35 @@ static bool has_room(const kn_allowance *a, const kn_need_shape *s, bool *in_fil
     return total <= a->bytes || (*in_file && rest <= a->bytes);
 }
 
+/* Where it is the ranks of a node that have no room beside each other: one of them on each has all
+ * its memory, and what every rank holds is held once. False: that would not help. */
+static bool suggest_fewer(const kn_ctx *ctx, const kn_allowance *a, const kn_need_shape *s,
+                          char *out, size_t size)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    kn_allowance node = *a;
+    kn_need_shape one = *s;
+    bool in_file;
+    if (c->local_size == 1 || kn_memory_given(ctx) || a->address_space)
+        return false;
+    node.bytes *= c->local_size;
+    one.threads *= c->local_size;
+    if (s->elsewhere > 0) /* about: they are dealt in blocks */
+        one.elsewhere = s->T - (s->T + c->nodes - 1) / c->nodes;
+    if (!has_room(&node, &one, &in_file))
+        return false;
+    snprintf(out, size, "; start one task a node: -n %d -c %d", c->nodes, one.threads);
+    return true;
+}
+
 kn_status kn_place_responses(kn_ctx *ctx, const kn_allowance *a, const kn_need_shape *shape,
                              bool at_least, bool *in_file)
 {
     kn_need need;
     kn_need_shape s = *shape;
     const char *job = shape->scoring ? "scoring" : "fit";
-    char parts[256], help[192], scratch[96] = "";
+    char parts[256], help[192], scratch[96] = "", each[64] = "";
+    int ranks = kn_ctx_comm(ctx)->local_size;
     bool room = has_room(a, &s, in_file);
     /* Rather of low rank in memory than dense beside a file; the fit itself refuses where that rank
      * does not suffice. */
@@ -111,19 +135,22 @@ kn_status kn_place_responses(kn_ctx *ctx, const kn_allowance *a, const kn_need_s
     kn_need_of(&s, &need);
     double total = kn_need_total(&need), rest = without_responses(&s);
     list_parts(&need, s.scoring, parts, sizeof parts);
+    if (ranks > 1)
+        snprintf(each, sizeof each, " in each of %d processes of this node", ranks);
     if (!at_least)
-        kn_log(ctx, KN_LOG_DETAIL, "memory: this %s needs %s (%s), most of it for the %s; %s %s",
-               job, kn_size_in_words(total).text, parts, need.stage, a->from,
+        kn_log(ctx, KN_LOG_DETAIL, "memory: this %s needs %s%s (%s), most of it for the %s; %s %s",
+               job, kn_size_in_words(total).text, each, parts, need.stage, a->from,
                kn_size_in_words(a->bytes).text);
     if (room)
         return KN_OK;
     if (*in_file && !at_least)
         snprintf(scratch, sizeof scratch, ", with the responses in {scratch} still %s",
                  kn_size_in_words(rest).text);
-    suggest(&s, &need, a->bytes, help, sizeof help);
-    return kn_fail(ctx, KN_ERR_MEMORY, "this %s needs %s%s (%s)%s, but %s %s%s", job,
+    if (!suggest_fewer(ctx, a, &s, help, sizeof help))
+        suggest(&s, &need, a->bytes, help, sizeof help);
+    return kn_fail(ctx, KN_ERR_MEMORY, "this %s needs %s%s%s (%s)%s, but %s %s%s", job,
                    at_least ? "at least " : "", kn_size_in_words(at_least ? rest : total).text,
-                   parts, scratch, a->from, kn_size_in_words(a->bytes).text, help);
+                   each, parts, scratch, a->from, kn_size_in_words(a->bytes).text, help);
 }
 
 /* ---- for data/ ---------------------------------------------------------------------------------
@@ -148,10 +175,13 @@ static kn_status place(const kn_room *self, kn_ctx *ctx, const kn_response_shape
     }
     s.T = r->T;
     s.F = r->F;
+    s.elsewhere = r->elsewhere;
     s.value = r->value;
-    s.held = r->held + kn_beside_bytes(&self->beside, r->n, r->T);
+    s.held = r->held + kn_beside_bytes(&self->beside, r->n + r->others, r->T) +
+             (double)r->others * (kn_scores_person() + 2 * sizeof(double) * (double)r->F);
     s.reading = r->reading;
     s.threads = kn_threads(ctx);
+    s.memory = (double)kn_memory(ctx);
     kn_allowance a = w->allowance;
     if (a.address_space) /* what is left beside these */
         a.bytes += r->there;

@@ -6,56 +6,33 @@
  * memory grows with T alone, whatever the number of samples. */
 #include "work/score.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "base/mapped.h"
+#include "data/turns.h"
+#include "gp/law_gaps.h"
 #include "gp/method.h"
+#include "io/writer.h"
 #include "model/units.h"
 #include "work/check.h"
 #include "work/doubt.h"
-#include "work/leavers.h"
-#include "work/mapfile.h"
-#include "work/newcomers.h"
 #include "work/predictions.h"
+#include "work/recognise.h"
 #include "work/room.h"
 #include "work/score_pass.h"
-#include "work/scores_join.h"
+#include "work/score_ranks.h"
+#include "work/score_work.h"
 
-/* Of a batch. Each batch reads the basis and the deviance's eigenvectors once, T x P and T x K:
- * LEAST keeps that a small part of the work where maps are large. */
-enum { BATCH_BYTES = 1 << 26, LEAST = 32 };
+/* Of a batch. Each batch reads the basis and the deviance's eigenvectors once, T x P and T x K: LOW
+ * and LEAST keep that a small part of the work where maps are large. */
+enum { BATCH_BYTES = 1 << 26, LOW = 16, LEAST = 32, USUAL = 64, MOST = 256 };
 
-typedef struct work {
-    const kn_model *model;
-    kn_data *data;
-    const kn_options *given;
-    kn_join *join; /* takes what is scored, in the place of files; NULL: none */
-    kn_settings s;
-    bool score;
-    unsigned write; /* KN_MAP_...: those asked for */
-    kn_people people;
-    kn_attendance attendance;
-    kn_standing standing;
-    kn_scores *scores;
-    kn_warnings warnings;
-    uint64_t values; /* hash of the responses that have passed */
-    /* with {output} */
-    kn_write_options options;
-    const char **inputs;
-    kn_made made;
-    kn_pending pending;
-    kn_maplayout layout;
-    kn_leavers leavers;
-    kn_mapfile *file[KN_N_MAPS]; /* NULL: not asked for */
-    ptrdiff_t batch;             /* people at a time */
-    kn_shash *law;               /* of each response in use, made once; NULL: z have no shape */
-    float *buffer[KN_N_MAPS], *z_noise; /* for the maps of a batch that the scores do not keep */
-} work;
-
-static void work_clear(work *w)
+static void work_clear(kn_score_work *w)
 {
     for (int k = 0; k < KN_N_MAPS; k++) {
         kn_mapfile_free(w->file[k]);
@@ -70,80 +47,86 @@ static void work_clear(work *w)
     kn_warnings_clear(&w->warnings);
     kn_free(w->inputs);
     kn_leavers_clear(&w->leavers);
+    kn_parts_clear(&w->parts);
     kn_pending_clear(&w->pending);
     kn_made_clear(&w->made);
 }
 
 /* z by noise alone are gathered for a deviance that is learned from z. */
-static bool learned_deviance(const work *w)
+static bool learned_deviance(const kn_score_work *w)
 {
     return w->model->reference.has_deviance && !w->model->reference.own_deviance;
 }
 
 /* Maps of a batch: those asked for, and what scoring needs in any case. */
-static int maps_of(const work *w)
+static int maps_of(const kn_score_work *w)
 {
     return __builtin_popcount(w->write | (w->score ? (unsigned)KN_MAP_Z : 0)) +
            (w->score && learned_deviance(w));
 }
 
-/* Of images as images, and only where there are two new predictions or more. */
-static bool has_metric_maps(const work *w)
+/* Who is who: found out, or as the parts found out. */
+static kn_status recognise(kn_ctx *ctx, kn_score_work *w)
 {
-    ptrdiff_t measured = 0;
-    for (ptrdiff_t i = 0; w->score && i < w->people.n; i++)
-        measured += w->scores->measured[i];
-    return measured > 1 && w->model->space.kind == KN_SPACE_IMAGE &&
-           w->layout.format != KN_FORMAT_CSV && w->layout.format != KN_FORMAT_NPY;
-}
-
-/* The folder, and every file that will be in it, before anything is computed. */
-static kn_status check_outputs(kn_ctx *ctx, work *w)
-{
-    const char *folder = w->s.folder;
     kn_status status = KN_OK;
-    KN_TRY(kn_made_folder(ctx, &w->made, folder));
-    for (int k = 0; k < KN_N_MAPS; k++)
-        if (w->write & 1u << k)
-            KN_TRY(kn_mapfile_check(ctx, &w->layout, kn_map_name[k], w->people.n, false));
-    if (w->write & KN_MAP_YS2_MODEL)
-        KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise", 1, true));
-    if (w->write & KN_MAP_YS2_MODEL && w->scores->noise_group)
-        KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise_known", 1, true));
-    KN_TRY(kn_people_check(ctx, folder, &w->options));
-    if (w->score)
-        KN_TRY(kn_scores_check(ctx, w->scores, folder, &w->options));
-    for (int k = 0; has_metric_maps(w) && k < KN_N_METRIC_MAPS; k++)
-        KN_TRY(kn_mapfile_check(ctx, &w->layout, kn_metric_maps[k].file, 1, true));
+    kn_people_sheet sheet = {w->data, w->model, &w->people, w->scores, &w->attendance, NULL};
+    if (w->s.join > 0) {
+        KN_TRY(kn_parts_find(ctx, w->s.folder, w->s.join, &w->parts));
+        KN_TRY(kn_parts_room(ctx, &w->parts, &sheet));
+        KN_TRY(kn_parts_stamp(ctx, w->score ? "score" : "predict", &w->s, &sheet, &w->parts.stamp));
+        KN_TRY(kn_parts_take(ctx, &w->parts, w->scores));
+    }
+    if (!w->score)
+        goto out;
+    if (w->s.join > 0)
+        kn_recognise_tell(ctx, w->scores);
+    else
+        KN_TRY(kn_recognise(ctx, w->scores, &w->people));
+    KN_TRY(kn_recognise_groups(ctx, w->scores, w->data, &w->people));
 out:
     return status;
 }
 
-static kn_status prepare_outputs(kn_ctx *ctx, work *w)
+static kn_status check_everybody(kn_ctx *ctx, const void *self, const kn_people *everybody)
 {
-    kn_status status;
-    kn_format format;
-    KN_TRY(kn_mapfile_format(ctx, &w->model->space, (kn_format)w->s.format, &format));
-    KN_TRY(kn_data_files(ctx, w->data, w->s.model, &w->inputs, &w->options.n_inputs));
-    w->options.inputs = w->inputs;
-    w->options.force = w->s.force;
-    w->options.made = &w->made;
-    w->options.pending = &w->pending;
-    w->layout = (kn_maplayout){.dir = w->s.folder,
-                               .format = format,
-                               .space = &w->model->space,
-                               .T = w->scores->T,
-                               .id = (const char *const *)w->scores->id,
-                               .split = w->s.split,
-                               .options = &w->options};
-    KN_TRY(check_outputs(ctx, w));
-    if (w->s.split && w->s.force)
-        KN_TRY(kn_leavers_find(ctx, &w->layout, w->people.n, &w->leavers));
-out:
-    return status;
+    const kn_score_work *w = self;
+    kn_status status = kn_arrivals_check(ctx, &w->s, w->model, w->data, everybody);
+    return status == KN_OK ? kn_recognise_check(ctx, &w->s, w->data, everybody) : status;
 }
 
-static kn_status prepare(kn_ctx *ctx, work *w)
+/* The height of a batch. It does not depend on the people: a batch with fewer is filled up, since
+ * the BLAS gives a row other bits among other numbers of rows, and in its last rows too where these
+ * are no multiple of 16. So it is low, for the sake of one person, where a method makes little for
+ * each batch; else a power of two. */
+static ptrdiff_t rows_for(const kn_method *method, ptrdiff_t responses, int maps, bool score)
+{
+    kn_gp sizes = {.T = responses};
+    double T = (double)responses, block = (double)kn_at_most(responses, KN_BLOCK);
+    int blocks =
+        score ? 7 : 2; /* mean, variance; y, z, losses, what calibration gathers, kn_score_work */
+    ptrdiff_t rows = (ptrdiff_t)(BATCH_BYTES / (4 * T * maps + 8 * block * blocks));
+    ptrdiff_t asked = method->batch(&sizes), most = asked > USUAL ? MOST : USUAL, height = LEAST;
+    if (asked == 1)
+        return LOW;
+    while (2 * height <= (asked > rows ? asked : rows) && 2 * height <= most)
+        height *= 2;
+    return height;
+}
+
+/* w->batch: people at a time, as asked, and no more than that. */
+static void prepare_height(kn_score_work *w)
+{
+    w->height = rows_for(w->model->gp.method, w->model->info.n_responses, maps_of(w), w->score);
+    w->batch = w->batch > 0 ? kn_at_most(w->batch, w->height) : w->height;
+}
+
+/* A folder is written by the first rank. */
+static bool writes(const kn_ctx *ctx, const kn_score_work *w)
+{
+    return w->s.folder && kn_ctx_comm(ctx)->rank == 0;
+}
+
+static kn_status prepare(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;
     kn_format unused;
@@ -160,46 +143,43 @@ static kn_status prepare(kn_ctx *ctx, work *w)
                        w->s.model ? w->s.model : "the model");
     KN_TRY(kn_mapfile_format(ctx, &w->model->space, (kn_format)w->s.format, &unused));
     int maps = __builtin_popcount(w->write);
+    prepare_height(w);
     kn_work_room room =
         kn_room_to_score(ctx, &w->s, w->model, maps_of(w), w->s.folder || w->join ? 0 : maps);
+    if (!w->join) /* whose owner counts */
+        room.room.beside = kn_score_bring_need(ctx, w);
     kn_known known = {.recipe = &w->model->recipe,
-                      .space = w->score ? &w->model->space : NULL,
-                      .group_column = kn_standing_column(&w->s, w->model)};
+                      .space = w->score && w->s.join == 0 ? &w->model->space : NULL,
+                      .group_column = kn_standing_column(&w->s, w->model),
+                      .check = check_everybody,
+                      .self = w,
+                      .by_people = true,
+                      .turn = w->batch};
     KN_TRY(kn_people_new(ctx, w->data, &w->s, known, &room.room, &w->people));
+    if (w->people.n == 0 && !w->s.folder) {
+        status = kn_fail(ctx, KN_ERR_DATA, "part %td of %td has nobody: there are %td people",
+                         w->part.i, w->part.n, w->people.n_other);
+        goto out;
+    }
     KN_TRY(kn_attendance_new(ctx, w->data, &w->model->recipe, &w->people, &w->attendance));
     KN_TRY(kn_standing_new(ctx, &w->s, w->model, w->data, &w->people, &w->standing));
-    KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->data, &w->people, &w->scores));
+    KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->score, &w->people, &w->scores));
+    KN_TRY(recognise(ctx, w));
     KN_TRY(kn_scores_stand(ctx, w->scores, &w->standing));
     if (w->join)
         KN_TRY(kn_join_begin(ctx, w->join, &w->people, w->scores));
     w->scores->tabulate = metrics || w->scores->T <= KN_METRICS_UNASKED;
-    if (w->s.folder)
-        KN_TRY(prepare_outputs(ctx, w));
+    if (writes(ctx, w))
+        KN_TRY(kn_score_prepare_outputs(ctx, w));
     kn_log(ctx, KN_LOG_INFO, "%td samples, %td responses; maps of %.1f MB", w->people.n,
            w->scores->T, (double)(w->people.n * w->scores->T) * 4e-6 * maps);
 out:
     return status;
 }
 
-static ptrdiff_t rows_for(const kn_method *method, ptrdiff_t responses, int maps, bool score)
-{
-    kn_gp sizes = {.T = responses};
-    double T = (double)responses, block = (double)kn_at_most(responses, KN_BLOCK);
-    int blocks = score ? 7 : 2; /* mean, variance; y, z, losses, what calibration gathers, work */
-    ptrdiff_t rows = (ptrdiff_t)(BATCH_BYTES / (4 * T * maps + 8 * block * blocks));
-    ptrdiff_t least = method->batch(&sizes) > LEAST ? method->batch(&sizes) : LEAST;
-    return rows < least ? least : rows;
-}
-
-/* As many samples as BATCH_BYTES have room for, maps and blocks together. */
-static ptrdiff_t batch_size(const work *w)
-{
-    return rows_for(w->model->gp.method, w->scores->T, maps_of(w), w->score);
-}
-
 ptrdiff_t kn_score_rows(const kn_need_shape *s)
 {
-    return kn_at_most(rows_for(s->method, s->T, s->maps, s->value > 0), s->N);
+    return rows_for(s->method, s->T, s->maps, s->value > 0);
 }
 
 void kn_score_need(kn_rehearsal *r, const kn_need_shape *s)
@@ -223,10 +203,17 @@ void kn_score_need(kn_rehearsal *r, const kn_need_shape *s)
     model.N = s->train;
     s->method->need.maps(r, &model, KN_MAPS_PREDICT, rows);
     s->method->need.block(r, &model, KN_MAPS_PREDICT, rows);
+    kn_hold_d(r, KN_NEED_WORK, rows, s->F + 4); /* who fills up a batch */
+    for (int k = 0; k < s->maps - s->kept; k++)
+        kn_hold(r, KN_NEED_WORK, KN_WRITER_BUFFER, 1); /* of the file that it goes to */
+    if (s->value > 0 && s->P == s->T)                  /* the law's W, K x K, and vectors of it */
+        kn_hold_d(r, KN_NEED_WORK, s->P, s->P + 16);
+    if (s->value > 0 && s->method->law) /* when the maps are all there */
+        kn_law_gaps_need(r, s->T, s->P);
 }
 
 /* 61 nodes a response: more than the z of a small batch cost. */
-static kn_status prepare_laws(kn_ctx *ctx, work *w)
+static kn_status prepare_laws(kn_ctx *ctx, kn_score_work *w)
 {
     const kn_layer *l = &w->model->layer;
     void *memory = NULL;
@@ -239,16 +226,18 @@ static kn_status prepare_laws(kn_ctx *ctx, work *w)
     return status;
 }
 
-static kn_status prepare_batches(kn_ctx *ctx, work *w, ptrdiff_t rows)
+static kn_status prepare_batches(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
     ptrdiff_t n = w->people.n, T = w->scores->T;
-    rows = rows > 0 ? rows : batch_size(w);
-    w->batch = rows < n ? rows : n;
+    w->scores->height = w->height;
+    w->batch = w->people.turn > 0 ? w->people.turn : kn_at_most(w->batch, n);
+    if (writes(ctx, w))
+        KN_TRY(kn_score_open_maps(ctx, w));
+    if (w->parts.n > 0) /* nothing is computed */
+        goto out;
     for (int k = 0; k < KN_N_MAPS; k++) {
         bool asked = w->write & 1u << k;
-        if (asked && w->s.folder)
-            KN_TRY(kn_mapfile_new(ctx, &w->layout, kn_map_name[k], n, false, &w->file[k]));
         if (asked && !w->s.folder && !w->join)
             KN_TRY(kn_alloc_f(ctx, n * T, &w->scores->map[k]));
         else if (asked || (w->score && k == KN_PASS_Z))
@@ -260,102 +249,70 @@ out:
     return status;
 }
 
-static kn_status pass_batches(kn_ctx *ctx, work *w)
-{
-    kn_status status = KN_OK;
-    ptrdiff_t n = w->people.n, T = w->scores->T;
-    kn_pass pass = {.model = w->model,
-                    .people = &w->people,
-                    .standing = &w->standing,
-                    .scores = w->scores,
-                    .score = w->score,
-                    .law = w->law,
-                    .z_noise = w->z_noise};
-    for (ptrdiff_t row = 0; row < n; row += w->batch) {
-        ptrdiff_t rows = n - row < w->batch ? n - row : w->batch;
-        for (int k = 0; k < KN_N_MAPS; k++)
-            pass.map[k] = w->scores->map[k] ? w->scores->map[k] + row * T : w->buffer[k];
-        KN_TRY(kn_pass_run(ctx, &pass, row, rows));
-        kn_view Y = kn_view_some(w->people.Y, row, rows);
-        kn_row_maps maps = {pass.map[KN_PASS_Z], w->z_noise, pass.map[KN_PASS_FDR]};
-        KN_TRY(kn_scores_take_rows(ctx, w->scores, row, rows, &maps));
-        for (int k = 0; k < KN_N_MAPS; k++)
-            if (w->file[k])
-                KN_TRY(kn_mapfile_rows(ctx, w->file[k], pass.map[k], rows));
-        if (w->join)
-            KN_TRY(kn_join_rows(ctx, w->join, w->scores, row, rows, pass.map));
-        if (w->score)
-            KN_TRY(kn_doubt_rows(ctx, w->scores, row, Y, pass.map[KN_PASS_Z]));
-        if (w->score && kn_values_hashed(w->data))
-            KN_TRY(kn_values_hash(ctx, Y, w->values, &w->values));
-        if (w->score) /* of a scratch file these rows can go */
-            kn_view_done(ctx, Y, 0, Y.cols);
-    }
-out:
-    return status;
-}
+typedef struct batch {
+    kn_ctx *ctx;
+    kn_score_work *w;
+    kn_pass pass;
+    ptrdiff_t row, rows;
+} batch;
 
-/* A map of noise or of a metric: one row, which is nobody's. */
-static kn_status write_single(kn_ctx *ctx, const work *w, const char *name, const double *values)
+static kn_status pass_batch(void *self)
 {
     kn_status status;
-    kn_mapfile *file = NULL;
-    float *noise = NULL;
-    KN_TRY(kn_alloc_f(ctx, w->layout.T, &noise));
-    for (ptrdiff_t j = 0; j < w->layout.T; j++)
-        noise[j] = (float)values[j];
-    KN_TRY(kn_mapfile_new(ctx, &w->layout, name, 1, true, &file));
-    KN_TRY(kn_mapfile_rows(ctx, file, noise, 1));
-    KN_TRY(kn_mapfile_commit(ctx, file, &w->scores->n_files));
+    batch *b = self;
+    kn_score_work *w = b->w;
+    float *const *map = b->pass.map;
+    KN_TRY(kn_pass_run(b->ctx, &b->pass, b->row, b->rows));
+    kn_view Y = kn_view_some(b->pass.people->Y, b->row, b->rows);
+    kn_row_maps maps = {map[KN_PASS_Z], w->z_noise, map[KN_PASS_FDR]};
+    KN_TRY(kn_scores_take_rows(b->ctx, w->scores, b->row, b->rows, &maps));
+    if (w->score)
+        KN_TRY(kn_doubt_rows(b->ctx, w->scores, b->row, Y, map[KN_PASS_Z]));
+    if (w->score && kn_values_hashed(w->data))
+        KN_TRY(kn_values_hash(b->ctx, Y, w->scores->hash + b->row));
+    if (w->score) /* of a scratch file these rows can go */
+        kn_view_done(b->ctx, Y, 0, Y.cols);
 out:
-    kn_mapfile_free(file);
-    kn_free(noise);
     return status;
 }
 
-static kn_status write_people(kn_ctx *ctx, const work *w)
-{
-    char maps[1024] = "", tail[256];
-    for (int k = 0, n = 0; k < KN_N_MAPS; k++)
-        for (int part = 0; w->file[k] && part < kn_mapfile_parts(&w->layout); part++) {
-            kn_mapfile_tail(&w->layout, kn_map_name[k], part, tail, sizeof tail);
-            n += snprintf(maps + n, sizeof maps - (size_t)n, "%s%s", n ? "," : "", tail);
-        }
-    kn_people_sheet sheet = {w->data,   w->model,       &w->people,
-                             w->scores, &w->attendance, w->s.split ? maps : NULL};
-    kn_status status = kn_people_write(ctx, &sheet, w->s.folder, &w->options);
-    w->scores->n_files += status == KN_OK;
-    return status;
-}
-
-/* Files get their names all at once, the tables last: their presence says that everything is there.
- */
-static kn_status write_all(kn_ctx *ctx, work *w)
+/* All batches, or this rank's. */
+static kn_status pass_batches(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
-    for (int k = 0; k < KN_N_MAPS; k++)
-        if (w->file[k])
-            KN_TRY(kn_mapfile_commit(ctx, w->file[k], &w->scores->n_files));
-    if (w->write & KN_MAP_YS2_MODEL)
-        KN_TRY(write_single(ctx, w, "ys2_noise", w->scores->noise));
-    if (w->write & KN_MAP_YS2_MODEL && w->scores->noise_group)
-        KN_TRY(write_single(ctx, w, "ys2_noise_known", w->scores->noise_group));
-    for (int k = 0; has_metric_maps(w) && k < KN_N_METRIC_MAPS; k++)
-        KN_TRY(write_single(ctx, w, kn_metric_maps[k].file,
-                            kn_scores_responses(w->scores, kn_metric_maps[k].metric)));
-    KN_TRY(write_people(ctx, w));
-    if (w->score) {
-        KN_TRY(kn_scores_write(ctx, w->scores, w->s.folder, &w->options));
-        w->scores->n_files += 2 + w->scores->tabulate;
+    const kn_comm *c = kn_ctx_comm(ctx);
+    ptrdiff_t T = w->scores->T, steps = kn_score_steps(ctx, w);
+    kn_people here = w->people; /* whose Y has the people of a step by their numbers */
+    batch b = {.ctx = ctx,
+               .w = w,
+               .pass = {.model = w->model,
+                        .people = &here,
+                        .standing = &w->standing,
+                        .scores = w->scores,
+                        .score = w->score,
+                        .law = w->law,
+                        .z_noise = w->z_noise}};
+    if (w->score)
+        KN_TRY(kn_doubt_begin(ctx, w->scores));
+    for (ptrdiff_t step = 0; step < steps; step++) {
+        kn_range some = kn_score_step(w, c->rank, c->size, step), whole;
+        kn_turns_own(ctx, &w->people, step, &whole, &here.Y);
+        b.row = some.first;
+        b.rows = some.last - some.first;
+        for (int k = 0; k < KN_N_MAPS; k++)
+            b.pass.map[k] = w->scores->map[k] ? w->scores->map[k] + b.row * T : w->buffer[k];
+        if (b.rows > 0)
+            KN_TRY(kn_each_alone(ctx, pass_batch, &b));
+        KN_TRY(kn_score_bring_maps(ctx, w, step, b.pass.map));
     }
-    KN_TRY(kn_pending_commit(ctx, &w->pending, &w->made));
-    kn_leavers_remove(ctx, &w->leavers);
+    if (c->size > 1)
+        KN_TRY(kn_score_bring_sums(ctx, w));
 out:
     return status;
 }
 
 /* First the files without a name, so that the folder is empty. */
-static void take_back(work *w)
+static void take_back(kn_score_work *w)
 {
     for (int k = 0; k < KN_N_MAPS; k++) {
         kn_mapfile_free(w->file[k]);
@@ -365,15 +322,42 @@ static void take_back(work *w)
     kn_made_remove(&w->made);
 }
 
-static kn_status run(kn_ctx *ctx, work *w, ptrdiff_t rows, kn_scores **scores)
+static kn_status summarise(kn_ctx *ctx, kn_score_work *w)
+{
+    bool hashed = w->score && kn_values_hashed(w->data);
+    uint64_t values = hashed ? kn_values_all(w->scores->hash, w->people.n) : 0;
+    return kn_summary_make(ctx, w->scores,
+                           &(kn_provenance){w->given, &w->s, w->data, &w->attendance, &w->warnings,
+                                            values});
+}
+
+/* What is said of one person against others waits for the join. */
+static kn_status finish_part(kn_ctx *ctx, kn_score_work *w)
+{
+    ptrdiff_t all = w->people.n + w->people.n_other;
+    if (w->people.n == 0)
+        kn_log(ctx, KN_LOG_INFO, "part %td of %td has nobody: there are %td people", w->part.i,
+               w->part.n, all);
+    return kn_summary_part(ctx, w->scores, w->part, all);
+}
+
+static kn_status run(kn_ctx *ctx, kn_score_work *w, kn_scores **scores)
 {
     kn_status status;
     kn_resources before = kn_settings_resources(ctx, &w->s);
     kn_warnings *kept = kn_keep_warnings(ctx, &w->warnings);
     KN_TRY(prepare(ctx, w));
-    KN_TRY(prepare_batches(ctx, w, rows));
-    KN_TRY(prepare_laws(ctx, w));
-    KN_TRY(pass_batches(ctx, w));
+    KN_TRY(prepare_batches(ctx, w));
+    if (w->parts.n == 0) {
+        KN_TRY(prepare_laws(ctx, w));
+        KN_TRY(pass_batches(ctx, w));
+    }
+    if (kn_score_is_part(w)) {
+        KN_TRY(finish_part(ctx, w));
+        goto done;
+    }
+    if (kn_ctx_comm(ctx)->rank > 0) /* the first has it */
+        goto out;
     KN_TRY(kn_scores_finish(ctx, w->scores));
     if (w->score)
         kn_doubt_tell(ctx, w->scores, kn_data_responses_name(w->data));
@@ -382,11 +366,10 @@ static kn_status run(kn_ctx *ctx, work *w, ptrdiff_t rows, kn_scores **scores)
         status = kn_join_take(ctx, w->join, &sheet);
         goto out;
     }
-    KN_TRY(kn_summary_make(ctx, w->scores,
-                           &(kn_provenance){w->given, &w->s, w->data, &w->attendance, &w->warnings,
-                                            w->values}));
+    KN_TRY(summarise(ctx, w));
+done:
     if (w->s.folder)
-        KN_TRY(write_all(ctx, w));
+        KN_TRY(kn_score_write_all(ctx, w));
     kn_scores_settle(w->scores);
     *scores = w->scores;
     w->scores = NULL;
@@ -399,47 +382,52 @@ out:
     return status;
 }
 
-static kn_status begin(kn_ctx *ctx, const char *command, const kn_options *options, work *w,
-                       kn_scores **scores)
+static kn_status begin(kn_ctx *ctx, const char *command, const kn_options *options,
+                       kn_score_work *w, kn_scores **scores)
 {
     *scores = NULL;
     if (!w->model || !w->data)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", w->model ? "data" : "model");
     w->score = strcmp(command, "score") == 0;
     w->given = options;
-    kn_status status = kn_settings_of(ctx, options, command, &w->s);
-    return status == KN_OK ? kn_settings_check_ranges(ctx, &w->s) : status;
+    kn_status status;
+    KN_TRY(kn_settings_of(ctx, options, command, &w->s));
+    KN_TRY(kn_settings_check_ranges(ctx, &w->s));
+    KN_TRY(kn_parts_asked(ctx, &w->s, &w->part));
+    assert(kn_ctx_comm(ctx)->size == 1 || w->join || w->s.folder); /* the first has the scores */
+out:
+    return status;
 }
 
 kn_status kn_score_in_batches(kn_ctx *ctx, const kn_model *model, kn_data *data,
                               const kn_options *options, ptrdiff_t rows, kn_scores **scores)
 {
-    work w = {.model = model, .data = data};
+    kn_score_work w = {.model = model, .data = data, .batch = rows};
     kn_status status = begin(ctx, kn_options_command(options), options, &w, scores);
-    return status == KN_OK ? run(ctx, &w, rows, scores) : status;
+    return status == KN_OK ? run(ctx, &w, scores) : status;
 }
 
 kn_status kn_score(kn_ctx *ctx, const kn_model *model, kn_data *data, const kn_options *options,
                    kn_scores **scores)
 {
-    work w = {.model = model, .data = data};
+    kn_score_work w = {.model = model, .data = data};
     kn_status status = begin(ctx, "score", options, &w, scores);
-    return status == KN_OK ? run(ctx, &w, 0, scores) : status;
+    return status == KN_OK ? run(ctx, &w, scores) : status;
 }
 
 kn_status kn_score_into(kn_ctx *ctx, const kn_model *model, kn_data *data,
                         const kn_options *options, kn_join *join)
 {
     kn_scores *none;
-    work w = {.model = model, .data = data, .join = join};
+    kn_score_work w = {.model = model, .data = data, .join = join};
     kn_status status = begin(ctx, "score", options, &w, &none);
-    return status == KN_OK ? run(ctx, &w, 0, &none) : status;
+    return status == KN_OK ? run(ctx, &w, &none) : status;
 }
 
 kn_status kn_predict(kn_ctx *ctx, const kn_model *model, kn_data *data, const kn_options *options,
                      kn_scores **scores)
 {
-    work w = {.model = model, .data = data};
+    kn_score_work w = {.model = model, .data = data};
     kn_status status = begin(ctx, "predict", options, &w, scores);
-    return status == KN_OK ? run(ctx, &w, 0, scores) : status;
+    return status == KN_OK ? run(ctx, &w, scores) : status;
 }

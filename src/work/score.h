@@ -7,7 +7,7 @@
 #include "model/model.h"
 
 /* kn_score or kn_predict, as the options say, with so many people at a time; 0: as many as suit the
- * size of a map. The bytes of maps do not depend on it, tables only by rounding. */
+ * size of a map. No byte depends on it, nor on who else is scored, where that is not said. */
 kn_status kn_score_in_batches(kn_ctx *ctx, const kn_model *model, kn_data *data,
                               const kn_options *options, ptrdiff_t rows, kn_scores **scores);
 

@@ -5,7 +5,13 @@
 
 #include "work/scores.h"
 
-enum { KN_PASS_Z, KN_PASS_YHAT, KN_PASS_YS2, KN_PASS_FDR }; /* places of kn_map_name */
+enum {
+    KN_PASS_Z,
+    KN_PASS_YHAT,
+    KN_PASS_YS2_MODEL,
+    KN_PASS_FDR,
+    KN_PASS_YS2
+}; /* places of kn_map_name */
 
 typedef struct kn_pass {
     const kn_model *model;
@@ -18,7 +24,7 @@ typedef struct kn_pass {
     float *map[KN_N_MAPS], *z_noise;
 } kn_pass;
 
-/* People row ... row + rows - 1. Sets z, yhat, ys2_model and z_noise of them; fdr is made of z
+/* People row ... row + rows - 1. Sets z, yhat, both variances and z_noise of them; fdr is made of z
  * afterwards. Doubles of one block are held. */
 kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *pass, ptrdiff_t row, ptrdiff_t rows);
 

@@ -15,7 +15,7 @@
 #include "work/recognise.h"
 #include "work/verdicts.h"
 
-const char *const kn_map_name[KN_N_MAPS] = {"z", "yhat", "ys2_model", "fdr"};
+const char *const kn_map_name[KN_N_MAPS] = {"z", "yhat", "ys2_model", "fdr", "ys2"};
 const char *const kn_statistic_name[KN_N_STATISTICS] = {
     "top",      "deviance",     "deviance_noise", "mean_z",      "mean_z_size",
     "negative", "top_negative", "positive",       "top_positive"};
@@ -49,7 +49,13 @@ void kn_scores_settle(kn_scores *s)
     kn_free(s->normals);
     kn_calibrator_clear(&s->calibrator);
     kn_free(s->zero);
+    kn_free(s->tally);
+    kn_free(s->hash);
+    kn_free(s->changed);
     s->zero = NULL;
+    s->tally = NULL;
+    s->hash = NULL;
+    s->changed = NULL;
     s->mean0 = s->var0 = s->iso = NULL;
     s->sums = NULL;
     s->training = s->cv_row = NULL;
@@ -122,12 +128,19 @@ out:
 static kn_status new_people(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
+    void *memory;
     KN_TRY(kn_alloc_i(ctx, s->n, &s->training));
     KN_TRY(kn_alloc_i(ctx, s->n, &s->cv_row));
     KN_TRY(new_flags(ctx, s->n, &s->measured));
     KN_TRY(new_flags(ctx, s->n, &s->abnormal));
     KN_TRY(new_flags(ctx, s->n, &s->use));
     KN_TRY(kn_calibrator_init(ctx, &s->calibrator));
+    KN_TRY(kn_alloc(ctx, s->n, sizeof *s->tally, &memory));
+    s->calibrator.person = s->tally = memory;
+    KN_TRY(kn_alloc(ctx, s->n, sizeof *s->hash, &memory));
+    s->hash = memory;
+    KN_TRY(kn_alloc(ctx, s->n, sizeof *s->changed, &memory));
+    s->changed = memory;
     KN_TRY(kn_alloc_d(ctx, s->n, &s->joint));
     for (int k = 0; kn_scores_slot(s, k); k++)
         if (!*kn_scores_slot(s, k))
@@ -136,20 +149,30 @@ out:
     return status;
 }
 
+/* Of each person: columns, flags, and a short name. */
+enum {
+    COLUMNS = 26 + 6 + KN_CALIBRATION_TALLY,
+    OWN_BYTES = 4 * sizeof(bool) + sizeof(char *) + 2 * 64
+};
+
+double kn_scores_person(void)
+{
+    return COLUMNS * sizeof(double) + OWN_BYTES;
+}
+
 void kn_scores_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t batch)
 {
-    enum { COLUMNS = 26 + 3, FLAGS = 4, NAME = 2 * 64 }; /* of each person; bytes of a short name */
     kn_hold_d(r, KN_NEED_WORK, s->N, COLUMNS);
-    kn_hold(r, KN_NEED_WORK, s->N, FLAGS * sizeof(bool) + sizeof(char *) + NAME);
+    kn_hold(r, KN_NEED_WORK, s->N, OWN_BYTES);
     kn_hold_d(r, KN_NEED_WORK, s->T, 2 * KN_N_METRICS + 3 + 1); /* and noise */
-    kn_hold(r, KN_NEED_WORK, s->T, sizeof(kn_metric_sums));
+    kn_hold(r, KN_NEED_WORK, s->T, sizeof(kn_metric_tally) + sizeof(kn_metric_sums));
     kn_calibrator_need(r, batch, kn_at_most(s->T, KN_BLOCK));
     kn_top_rows_need(r, batch, s->T, s->threads); /* and of burdens as much, after it */
     kn_deviance_score_need(r, batch, s->T);
 }
 
 kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *settings, const kn_model *model,
-                        const kn_data *data, const kn_people *people, kn_scores **out)
+                        bool scored, const kn_people *people, kn_scores **out)
 {
     kn_status status;
     kn_scores *s = NULL;
@@ -162,7 +185,7 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *settings, const kn_model
                      .s = settings,
                      .n = people->n,
                      .T = model->info.n_responses,
-                     .scored = people->Y.data != NULL,
+                     .scored = scored,
                      .began = kn_clock()};
     KN_TRY(kn_recognise_names(ctx, s, people));
     KN_TRY(kn_alloc_d(ctx, s->T, &s->noise));
@@ -171,8 +194,6 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *settings, const kn_model
     if (s->scored) {
         KN_TRY(new_people(ctx, s));
         KN_TRY(new_responses(ctx, s));
-        KN_TRY(kn_recognise(ctx, s, people));
-        KN_TRY(kn_recognise_groups(ctx, s, data, people));
     }
     *out = s;
 out:
@@ -190,7 +211,7 @@ void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_bloc
     kn_extrapolation_add(b->var, s->iso + b->first, noise, s->extrapolation + row, &s->noise_sum);
 }
 
-/* What kn_metrics_add_scored adds over people, over responses. */
+/* What kn_tallies_add adds over people, over responses. */
 static void add_own_losses(kn_scores *s, ptrdiff_t row, const kn_measured *m, kn_mat loss)
 {
     for (ptrdiff_t j = 0; j < loss.cols; j++) {
@@ -214,7 +235,7 @@ void kn_scores_take_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_bl
                      .mean0 = s->mean0 + b->first,
                      .var0 = s->var0 + b->first,
                      .use = s->measured + row};
-    kn_metrics_add_scored(ctx, &m, z, loss, s->sums + b->first);
+    kn_tallies_add(ctx, &m, z, loss, s->sums + b->first);
     if (s->own_loss)
         add_own_losses(s, row, &m, loss);
 }
@@ -238,22 +259,22 @@ out:
     return status;
 }
 
-void kn_scores_beyond(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double *extra,
-                      const double *far)
+void kn_scores_beyond(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double *extra)
 {
     for (ptrdiff_t i = 0; i < rows; i++)
-        s->beyond[row + i] = far ? far[i] : extra[i];
+        s->beyond[row + i] = extra[i];
 }
 
 kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z)
 {
+    s->calibrator.row = row;
     return kn_calibrator_add(ctx, &s->calibrator, z, s->use + row, kn_mat_none());
 }
 
-void kn_scores_take_law(kn_scores *s, ptrdiff_t row, const kn_law_walk *w)
+void kn_scores_take_law(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const kn_law_walk *w)
 {
     const kn_reference *r = &s->model->reference;
-    for (ptrdiff_t i = 0; i < w->job.maps->n; i++) {
+    for (ptrdiff_t i = 0; i < rows; i++) {
         ptrdiff_t t = s->cv_row[row + i];
         bool kept = t >= 0 && r->own_deviance; /* judged by a model made without it */
         s->joint[row + i] = w->log_p[i] - w->log_null[i];
@@ -367,10 +388,13 @@ static kn_status finish_metrics(kn_ctx *ctx, kn_scores *s)
 {
     kn_mat own = {0};
     const kn_scaling *y = &s->model->y;
-    kn_status status = kn_mat_new(ctx, y->n_kept, KN_N_METRICS, &own);
-    if (status != KN_OK)
-        return status;
-    kn_metrics_result(s->sums, own);
+    void *sums = NULL;
+    kn_status status;
+    KN_TRY(kn_mat_new(ctx, y->n_kept, KN_N_METRICS, &own));
+    KN_TRY(kn_alloc(ctx, y->n_kept, sizeof(kn_metric_sums), &sums));
+    for (ptrdiff_t k = 0; k < y->n_kept; k++)
+        ((kn_metric_sums *)sums)[k] = kn_tally_sums(&s->sums[k], s->mean0[k]);
+    kn_metrics_result(sums, own);
     for (int m = 0; m < KN_N_METRICS; m++) {
         for (ptrdiff_t j = 0; j < s->T; j++)
             kn_col(s->metrics, m)[j] = NAN;
@@ -378,9 +402,11 @@ static kn_status finish_metrics(kn_ctx *ctx, kn_scores *s)
             kn_col(s->metrics, m)[y->kept[k]] =
                 kn_at(own, k, m) * (m == KN_METRIC_RMSE ? y->sd[k] : 1);
     }
-    kn_mat_clear(&own);
     kn_metrics_mean(s->metrics, s->mean_metrics);
-    return KN_OK;
+out:
+    kn_mat_clear(&own);
+    kn_free(sums);
+    return status;
 }
 
 /* Mean over those who count, of maps of which half is there. */
@@ -415,6 +441,7 @@ static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
         KN_TRY(kn_scores_detect(ctx, s));
     KN_TRY(finish_metrics(ctx, s));
     s->joint_density = mean_joint(s);
+    kn_calibrator_settle(&s->calibrator, s->n);
     kn_calibrator_result(&s->calibrator, s->calibration);
 out:
     return status;

@@ -12,11 +12,11 @@
 #include "model/model.h"
 #include "norm/auc.h"
 #include "norm/calibration.h"
-#include "norm/metrics.h"
+#include "norm/metric_tally.h"
 #include "work/newcomers.h"
 
-enum { KN_N_MAPS = 4, KN_N_STATISTICS = 9 };
-extern const char *const kn_map_name[KN_N_MAPS]; /* z, yhat, ys2_model, fdr */
+enum { KN_N_MAPS = 5, KN_N_STATISTICS = 9 };
+extern const char *const kn_map_name[KN_N_MAPS]; /* z, yhat, ys2_model, fdr, ys2 */
 /* Metrics that are maps too, of images: they say where the model is good. */
 typedef struct kn_metric_map {
     const char *file, *metric;
@@ -63,14 +63,18 @@ struct kn_scores {
     /* of each response in use, standardised: what the trivial model predicts, and R's iso term in
      * the model variance */
     double *mean0, *var0, *iso;
-    kn_metric_sums *sums; /* of these */
+    kn_metric_tally *sums; /* of these */
     /* n  log loss less that of the trivial model over a person's responses, and their number; NULL:
      * not asked for */
     double *own_loss, *own_cells;
     kn_calibrator calibrator;
+    kn_tally *tally;         /* n  z of each person, for it */
+    uint64_t *hash;          /* n  of the responses of each, by kn_values_hash; NULL: not made */
+    int *changed;            /* n  KN_CHANGED_... : a training id, but not its data */
     ptrdiff_t *zero, n_zero; /* responses in use that were 0 for everybody so far, but not in
                               * training */
     double *joint;           /* n  ln density of the whole map less that of the null model [8j] */
+    ptrdiff_t height;        /* of a batch: people, and who fills it up */
     double noise_sum;        /* of extrapolation, in the batch under way */
     double *beyond; /* n  what extrapolation has more than the maps; where there are no components,
                      * the whole of it */
@@ -92,10 +96,12 @@ struct kn_scores {
     double began;
 };
 
-/* Ids and noise; with responses everything that scoring takes. The settings are lent until _finish.
- */
-kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
-                        const kn_data *data, const kn_people *people, kn_scores **out);
+enum { KN_CHANGED_RESPONSES = 1, KN_CHANGED_COVARIATES = 2 };
+
+/* Ids and noise; of what is scored everything that scoring takes, and then work/recognise.h says
+ * who is who. The settings are lent until _finish. */
+kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model, bool scored,
+                        const kn_people *people, kn_scores **out);
 
 /* People pass in batches, from person `row` on. First their blocks of responses, in order and in
  * standardised units: y, mean and var, then z as predicted and its losses, then z as told. */
@@ -105,7 +111,7 @@ void kn_scores_take_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_bl
 kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z);
 
 /* After the last block: the law of their maps [METHOD 8j]. */
-void kn_scores_take_law(kn_scores *s, ptrdiff_t row, const kn_law_walk *w);
+void kn_scores_take_law(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const kn_law_walk *w);
 
 /* Then their whole maps, rows x T floats, row by row. Of predictions none is looked at. */
 typedef struct kn_row_maps {
@@ -118,10 +124,8 @@ kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_
 
 /* How these people stand to the training; lent until _finish. */
 kn_status kn_scores_stand(kn_ctx *ctx, kn_scores *s, const kn_standing *standing);
-/* Before the blocks of a batch: extra sums of the model variance, or (far not NULL) how far people
- * are from training by covariates alone. */
-void kn_scores_beyond(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double *extra,
-                      const double *far);
+/* Before the blocks of a batch: what kn_beyond says of these people. */
+void kn_scores_beyond(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double *extra);
 /* The noise of response j, standardised, for person i: members of known groups have less. */
 static inline double kn_scores_noise(const kn_scores *s, ptrdiff_t i, ptrdiff_t j)
 {
@@ -160,5 +164,6 @@ kn_status kn_scores_write(kn_ctx *ctx, const kn_scores *s, const char *dir,
 
 /* Of s->N samples in batches of so many; scoring a batch passes. */
 void kn_scores_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t batch);
+double kn_scores_person(void); /* bytes of each person */
 
 #endif

@@ -186,17 +186,31 @@ const char *kn_scores_json(const kn_scores *s)
     return s->json;
 }
 
+/* Its place among the maps; KN_N_MAPS: there is no such map. */
+static int map_of(const char *name)
+{
+    int k = 0;
+    while (k < KN_N_MAPS && strcmp(kn_map_name[k], name) != 0)
+        k++;
+    return k;
+}
+
+kn_view kn_scores_array(const kn_scores *s, const char *name)
+{
+    int k = map_of(name);
+    return k < KN_N_MAPS && s->map[k] ? kn_view_rows_f32(s->map[k], s->n, s->T)
+                                      : kn_view_rows_f32(NULL, 0, 0);
+}
+
 kn_status kn_scores_block(kn_ctx *ctx, const kn_scores *s, const char *name, ptrdiff_t first,
                           ptrdiff_t count, kn_mat out)
 {
-    int k = 0;
     if (!s || !name)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", s ? "name" : "scores");
-    while (k < KN_N_MAPS && strcmp(kn_map_name[k], name) != 0)
-        k++;
+    int k = map_of(name);
     if (k == KN_N_MAPS)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "there is no map '%s', only z, yhat, ys2_model and fdr", name);
+                       "there is no map '%s', only z, yhat, ys2_model, fdr and ys2", name);
     if (!s->map[k])
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "%s is not in memory: name it in {write}, and no {output}", name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/comm.h"
 #include "io/path.h"
 #include "work/check.h"
 #include "work/doubt.h"
@@ -92,7 +93,7 @@ kn_status kn_join_new(kn_ctx *ctx, const kn_join_plan *plan, kn_join **out)
     j->sums = memory;
     KN_TRY(kn_alloc_d(ctx, T, &j->noise_people));
     for (int k = 0; k < KN_N_MAPS; k++)
-        if (plan->write & 1u << k)
+        if (plan->write & 1u << k && kn_ctx_comm(ctx)->rank == 0)
             KN_TRY(kn_rowstore_new(ctx, n, T, plan->scratch, &j->map[k]));
     *out = j;
     j = NULL;
@@ -168,6 +169,7 @@ static kn_status take_person(kn_ctx *ctx, kn_join *j, const kn_people_sheet *she
     j->person[at].loss = from->own_loss[i];
     j->person[at].cells = from->own_cells[i];
     j->person[at].joint = from->joint[i];
+    j->person[at].values = from->hash[i];
     j->person[at].measured = from->measured[i];
     assert(!to->id[at]); /* once */
     KN_TRY(kn_text_copy(ctx, from->id[i], strlen(from->id[i]), &to->id[at]));
@@ -195,7 +197,8 @@ static void take_responses(kn_join *j, const kn_scores *from)
     kn_scores *to = j->scores;
     for (ptrdiff_t k = 0; k < y->n_kept; k++) {
         ptrdiff_t t = y->kept[k];
-        kn_metric_sums own = kn_metrics_in_units(&from->sums[k], y->mean[k], y->sd[k]);
+        kn_metric_sums own = kn_tally_sums(&from->sums[k], from->mean0[k]);
+        own = kn_metrics_in_units(&own, y->mean[k], y->sd[k]);
         j->sums[t] = kn_metrics_joined(&j->sums[t], &own);
         to->noise[t] += (double)from->n * from->noise[t];
         j->noise_people[t] += (double)from->n;

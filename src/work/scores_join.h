@@ -28,6 +28,7 @@ typedef struct kn_join_person {
     double cells, loss;          /* that count for metrics, and their log loss less the trivial */
     double joint;                /* ln density of the whole map less the null model's */
     double n, sum, sum2, beyond; /* finite z, their sum and squares, and |z| > 1.96 */
+    uint64_t values;             /* hash of the responses; 0: not made */
     bool measured;
 } kn_join_person;
 
@@ -49,7 +50,8 @@ kn_status kn_join_new(kn_ctx *ctx, const kn_join_plan *plan, kn_join **out);
 void kn_join_free(kn_join *j); /* NULL is fine */
 
 /* kn_score of some of the people, into the join; every person once. The options name the maps that
- * the plan has, no label and no output. */
+ * the plan has, no label and no output. Ranks share the people (work/score_ranks.h), and the first
+ * alone has the join filled. Collective. */
 kn_status kn_score_into(kn_ctx *ctx, const kn_model *model, kn_data *data,
                         const kn_options *options, kn_join *join);
 

@@ -11,7 +11,7 @@
 typedef struct float_maps {
     const kn_model *model;
     const float *z;
-    ptrdiff_t T;
+    ptrdiff_t T, rows;
 } float_maps;
 
 static kn_status float_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t count, kn_mat z)
@@ -19,24 +19,29 @@ static kn_status float_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t
     float_maps *f = self;
     for (ptrdiff_t j = 0; j < count; j++) {
         ptrdiff_t at = f->model->y.kept[first + j];
-        for (ptrdiff_t i = 0; i < z.rows; i++)
+        for (ptrdiff_t i = 0; i < f->rows; i++)
             kn_col(z, j)[i] = (double)f->z[i * f->T + at];
     }
     return kn_check_cancel(ctx);
 }
 
-/* Of people row .. row + rows - 1, whose z maps these are. */
-static kn_status deviances(kn_ctx *ctx, kn_scores *s, bool by_noise, kn_z_source *source,
+/* Of people row .. row + rows - 1, whose z maps these are, in a batch of full height. */
+static kn_status deviances(kn_ctx *ctx, kn_scores *s, bool by_noise, float_maps *maps,
                            ptrdiff_t row)
 {
     const kn_reference *r = &s->model->reference;
     const kn_deviance *d = by_noise ? &r->deviance_noise : &r->deviance;
     double *dev = by_noise ? s->deviance_noise : s->deviance;
-    kn_status status = kn_deviance_score(ctx, d, source, dev + row);
-    for (ptrdiff_t i = row; status == KN_OK && i < row + source->rows; i++) {
+    kn_z_source source = {.self = maps,
+                          .rows = s->height,
+                          .cols = s->model->gp.T,
+                          .block = float_block,
+                          .scaling = &s->model->y,
+                          .people = maps->rows};
+    kn_status status = kn_deviance_score(ctx, d, &source, dev + row);
+    for (ptrdiff_t i = row; status == KN_OK && i < row + maps->rows; i++)
         if (s->cv_row[i] >= 0 && isfinite(dev[i])) /* judged by a model made without it */
             dev[i] = d->ref[s->cv_row[i]];
-    }
     return status;
 }
 
@@ -69,11 +74,10 @@ kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_
     for (ptrdiff_t i = row; !own && i < row + rows; i++)
         s->deviance[i] = s->deviance_noise[i] = NAN;
     if (maps->z_noise) {
-        float_maps all = {s->model, maps->z, s->T}, noise = {s->model, maps->z_noise, s->T};
-        kn_z_source of_all = {&all, rows, s->model->gp.T, float_block, &s->model->y};
-        kn_z_source of_noise = {&noise, rows, s->model->gp.T, float_block, &s->model->y};
-        KN_TRY(deviances(ctx, s, false, &of_all, row));
-        KN_TRY(deviances(ctx, s, true, &of_noise, row));
+        float_maps all = {s->model, maps->z, s->T, rows};
+        float_maps noise = {s->model, maps->z_noise, s->T, rows};
+        KN_TRY(deviances(ctx, s, false, &all, row));
+        KN_TRY(deviances(ctx, s, true, &noise, row));
     }
 out:
     return status;

@@ -4,8 +4,8 @@
 
 # NAME_people.csv and NAME_maps.csv: so many people of each of some sites; every site is further off by its letter,
 # noise is times so much, and all is moved.
-people() { # name, seed, sites, people of each, first age, range of ages, noise, moved
-    awk -v name="$1" -v x="$2" -v sites="$3" -v each="$4" -v from="$5" -v range="$6" -v noise="${7-1}" -v moved="${8-0}" '
+people() { # name, seed, sites, people of each, first age, range of ages, noise, moved, bent along age
+    awk -v name="$1" -v x="$2" -v sites="$3" -v each="$4" -v from="$5" -v range="$6" -v noise="${7-1}" -v moved="${8-0}" -v bent="${9-0}" '
         function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
         function n() { return (u() + u() + u() + u() + u() + u() - 3) * 1.414 }
         BEGIN {
@@ -19,7 +19,7 @@ people() { # name, seed, sites, people of each, first age, range of ages, noise,
                 printf "%s%02d,%.3f,%s,%s\n", name, i, age, u() < 0.5 ? "F" : "M", s >people
                 printf "%s%02d", name, i >maps
                 for (j = 1; j <= 5; j++) {
-                    y = 50 + j * age / 20 + 3 * sin(7 * j * index("ABCDELeeds Bonn", s)) + moved
+                    y = 50 + j * age / 20 + 3 * sin(7 * j * index("ABCDELeeds Bonn", s)) + moved + bent * sin(age / 9 + j)
                     printf ",%.5f", y + 3 * noise * (n() + 0.4 * common) >maps
                 }
                 printf "\n" >maps
@@ -213,5 +213,26 @@ check "... less so, and that is said" said "kronorm score: warning: age: the con
 check "... once" test "$(grep -c cover "$logs/err")" = 1
 works "... not of people as young as they are" score young.safetensors -c young_people.csv -y young_maps.csv -o young2
 check "... of whom there is nothing to say" test "$(grep -c cover "$logs/err")" = 0
+
+# ---- how far from training
+people wavy 3 "A B C" 60 20 60 0.3 0 1
+people wavyctrl 5 Leeds 12 25 50 0.3 0 1
+people wavynew 7 Leeds 30 25 50 0.3 0 1
+works "a curve along age" fit -c wavy_people.csv -y wavy_maps.csv -o wavy.safetensors --folds 5 -q
+works "... at a new site" adapt wavy.safetensors -c wavyctrl_people.csv -y wavyctrl_maps.csv -o wavy_a.safetensors -q
+distant() { column "$1" extrapolation_pct | awk '$1 > 99 { n++ } END { print n + 0 }'; }
+works "people of it" score wavy_a.safetensors -c wavynew_people.csv -y wavynew_maps.csv -o wavy
+check "... are not far from training by being there" test "$(distant wavy/abnormality.tsv)" = 0
+check "... nor called so" test "$(grep -c 'far from training' "$logs/err")" = 0
+works "... nor are they predicted so" predict wavy_a.safetensors -c wavynew_people.csv -o wavy_p
+check "... in any word" test "$(grep -c 'far from training' "$logs/err")" = 0
+works "... nor by the prior" score wavy.safetensors -c wavynew_people.csv -y wavynew_maps.csv --unseen prior -o wavy_u
+check "... of which other things are said" test "$(grep -c 'far from training' "$logs/err")" = 0
+awk -F, -v OFS=, 'NR == 2 { $2 = 150 } NR == 3 { $2 = 97 } { print }' wavynew_people.csv >wavyold_people.csv
+works "two who are old" score wavy_a.safetensors -c wavyold_people.csv -y wavynew_maps.csv -o wavy_old
+check "... are far, the others are not" test "$(distant wavy_old/abnormality.tsv)" = 2
+check "... and named" grep -q '^kronorm score: warning: 2 of 30 samples have covariates far from training (extrapolation_pct above 99): wavynew00, wavynew01; ' "$logs/err"
+works "centiles of the site" centiles wavy_a.safetensors --over age --at site=Leeds --grid 7 -o wavy_c
+check "... are not far from training either" test "$(grep -c 'far from training' "$logs/out")" = 0
 
 done_testing

@@ -96,6 +96,15 @@ check "without it z = (y - yhat) / sqrt(ys2_model + ys2_noise)" awk -F, '
         z = ($(1 + i) - $(6 + i)) / sqrt($(11 + i) + noise[i]); d = z - $(16 + i)
         if (!(d * d < 1e-10 * (1 + z * z))) { print $1, i, z, $(16 + i); exit 1 } n++ } }
     END { exit n != 160 }' p/ys2_noise.csv joint.csv
+"$KRONORM" predict table.safetensors -c people.csv -o total --write ys2_model,ys2 --format csv -q
+"$KRONORM" score table.safetensors -c people.csv -y thickness.csv -o totals --write ys2 --training-rows plain -q
+check "ys2 is the variance of both" awk -F, '
+    FNR == NR { if (FNR == 2) for (i = 1; i <= 4; i++) noise[i] = $i; next }
+    FNR > 1 { for (i = 1; i <= 4; i++) { d = $(6 + i) / ($(1 + i) + noise[i]) - 1; if (!(d * d < 1e-12)) exit 1; n++ } }
+    END { exit n != 160 }' total/ys2_noise.csv - <<EOF
+$(paste -d, total/ys2_model.csv total/ys2.csv)
+EOF
+check "... of predict and of score" cmp total/ys2.csv totals/ys2.csv
 
 # ---- NaN voxels
 first=$(head -n 1 study/test_images.txt | cut -f 1)

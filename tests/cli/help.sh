@@ -27,6 +27,12 @@ example simulate "kronorm simulate --kind cohort --samples 120 --patients 20 -o 
 example reproduce "kronorm reproduce --data visual --methods smtgpr --repeats 2 -o results"
 example info "kronorm info model.safetensors --json"
 
+for c in fit cv adapt; do
+    kronorm $c --help
+    check "$c --help says how it is started by mpirun, and where that is told" \
+        test "$(grep -cE "^  mpirun -n .* kronorm $c |docs/scale.md" "$logs/out")" -eq 2
+done
+
 for c in fit adapt predict score overlap change centiles report export simulate reproduce info; do
     kronorm $c --man
     check "$c has a manual page with an example and its exit codes" test \
@@ -60,7 +66,7 @@ completed "... an option" "--likelihood" kronorm fit --lik
 completed "... the value of an option" "structured" kronorm fit --noise s
 completed "... after an equals sign" "smtgpr stgpr" kronorm fit --method = s
 completed "... and before anything is typed" "nested tnewton lbfgs" kronorm fit --optimiser ""
-completed "... the next of a list" "z,yhat z,ys2_model" kronorm score m --write z,y
+completed "... the next of a list" "z,yhat z,ys2_model z,ys2" kronorm score m --write z,y
 completed "... the next of a sum" "linear+se" kronorm fit --sample-kernel linear+s
 completed "... by the letter of an option" "auto" kronorm fit -P a
 completed "... a word that a column could stand for" "auto none" kronorm fit --group ""
@@ -89,7 +95,7 @@ misused "a word that is no choice" \
 misused "a number that is none" \
     " fit: --folds is 'ten', expected a whole number (see 'kronorm fit --help')" fit --folds ten
 misused "a map that is none" \
-    " score: --write is 'z,w', expected some of z,yhat,ys2_model,fdr,metrics (see 'kronorm score --help')" \
+    " score: --write is 'z,w', expected some of z,yhat,ys2_model,fdr,ys2,metrics (see 'kronorm score --help')" \
     score m -c a.csv -y b.csv -o d --write z,w
 misused "metrics without responses" ": metrics need responses: use score" predict m -c a.csv -o d --write metrics
 misused "z without responses" ": z maps need responses: use score" predict m -c a.csv -o d --write z

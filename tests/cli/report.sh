@@ -25,6 +25,17 @@ check "... is whole, and asks for nothing from elsewhere" whole report.html
 check "... is told, with what it is" grep -q '^report.html: [0-9.]* MB, 10 people, 4 responses' "$logs/out"
 check "... is personal data" grep -q 'personal data' "$logs/out"
 check "... and says so" grep -qi 'personal data' report.html
+kronorm report model.safetensors --scored scored --memory 20M -o roomless.html
+check "one without room is refused" grep -qE '^kronorm: this report needs [0-9.]+ MB \(model [0-9.]+ [kM]B, work space [0-9.]+ MB, program and BLAS [0-9.]+ MB\), but --memory allows 20.0 MB$' "$logs/err"
+check "... and nothing is written" test $code -eq 1 -a ! -e roomless.html
+works "one with room" report model.safetensors --scored scored --memory 1G --verbose -o roomy.html
+check "... says what it needs" grep -qE 'memory: this report needs [0-9.]+ MB \(.*\), most of it for the [a-z]+; --memory allows 1.0 GB$' "$logs/err"
+check "... and is the same page" cmp report.html roomy.html
+kronorm report held_out --memory 20M -o held_small.html
+check "of a folder of cv too" grep -qE '^kronorm: this report needs [0-9.]+ MB .*, but --memory allows 20.0 MB$' "$logs/err"
+truncate -s 100G scored/zurich_backup.tar # of which no block is on the disk
+works "a file of somebody else's in the folder does not count" report model.safetensors --scored scored -o beside.html
+rm scored/zurich_backup.tar
 works "the same again" report model.safetensors --scored scored -o again.html
 check "... is the same bytes" cmp report.html again.html
 works "... with one thread too" report model.safetensors --scored scored --threads 1 -o one.html

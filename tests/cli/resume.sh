@@ -92,7 +92,7 @@ refused "another number of threads" \
 cp people.csv m.safetensors.resume
 refused "another file of that name" \
     "m.safetensors.resume: is not what kronorm fit --resume writes" $FIT -o m.safetensors --resume
-sed '1s/"format_version":1/"format_version":9/' kept.resume >m.safetensors.resume
+sed '1s/"format_version":2/"format_version":9/' kept.resume >m.safetensors.resume
 refused "a format of the future" \
     "m.safetensors.resume: has a format that this program does not know" \
     $FIT -o m.safetensors --resume

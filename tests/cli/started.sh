@@ -2,10 +2,13 @@
 # What mpirun and srun get who start the command more than once.
 . "$(dirname "$0")/lib.sh"
 make_tables
-unset OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_RANK PMI_SIZE PMI_RANK SLURM_STEP_NUM_TASKS SLURM_PROCID \
+unset OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_RANK PMI_SIZE PMI_RANK SLURM_STEP_NUM_TASKS SLURM_PROCID SLURM_LOCALID \
     KRONORM_COMM
+mkdir bin # where no plugin of `make mpi` is beside it
+cp "$KRONORM" bin
+KRONORM=$work/bin/kronorm
 fit="-c people.csv -y thickness.csv --use age -o m.safetensors"
-refusal=": started 4 times by mpirun or srun, but this build has no MPI: start it once, with --threads"
+refusal=": started 4 times by mpirun or srun, but this build has no MPI: start it once, with --threads, or set KRONORM_COMM=none where each has an output of its own"
 
 for variable in OMPI_COMM_WORLD_SIZE PMI_SIZE SLURM_STEP_NUM_TASKS; do
     export $variable=4
@@ -14,16 +17,38 @@ for variable in OMPI_COMM_WORLD_SIZE PMI_SIZE SLURM_STEP_NUM_TASKS; do
     unset $variable
 done
 export PMI_SIZE=3 PMI_RANK=1
-fails "the second of them is silent" 2 "" fit $fit
+timeout 1 "$KRONORM" fit $fit >"$logs/out" 2>"$logs/err"
+code=$?
+check "the second of them leaves it to the first" [ $code -eq 124 -a ! -s "$logs/err" ]
+misused "... and speaks when it is still there after a while" \
+    ": rank 1 (node $(uname -n)): started 3 times by mpirun or srun, but this build has no MPI: start it once, with --threads, or set KRONORM_COMM=none where each has an output of its own" \
+    fit $fit
+fails "the second of them is silent about usage" 2 "" fit -c people.csv -o m.safetensors
 unset PMI_RANK
 works "fit --help is for all" fit --help
 export KRONORM_COMM=none
 works "KRONORM_COMM=none: they are meant to" fit $fit
+export KRONORM_COMM=plugin/mine.so
+misused "a plugin is named by its whole path" \
+    ": KRONORM_COMM is 'plugin/mine.so', expected none, the name of a plugin, or its whole path, from /" fit $fit
+export KRONORM_COMM="$work/mine.so"
+misused "... and is there" ": KRONORM_COMM: $work/mine.so cannot be read" fit $fit
+export KRONORM_COMM=mine.so
+misused "... or beside the command" \
+    ": there is no mine.so beside this program, nor in ../lib/kronorm of its folder" fit $fit
+unset PMI_SIZE
+misused "... also when it is started once" \
+    ": there is no mine.so beside this program, nor in ../lib/kronorm of its folder" fit $fit
+export PMI_SIZE=3
 unset KRONORM_COMM
-works "score runs as many times as it is started" \
-    score m.safetensors -c people.csv -y thickness.csv -o scored
-works "... and predict" predict m.safetensors -c people.csv -o predicted
-works "... and simulate" simulate --samples 24 --patients 2 -o study
+again=": started 3 times by mpirun or srun, but this build has no MPI: start it once, with --threads, or set KRONORM_COMM=none where each has an output of its own"
+misused "score is refused as fit is" "$again" score m.safetensors -c people.csv -y thickness.csv -o scored
+misused "... and predict" "$again" predict m.safetensors -c people.csv -o predicted
+export KRONORM_COMM=none
+works "... unless they are meant to" score m.safetensors -c people.csv -y thickness.csv -o scored
+works "... to predict too" predict m.safetensors -c people.csv -o predicted
+unset KRONORM_COMM
+works "simulate runs as many times as it is started" simulate --samples 24 --patients 2 -o study
 works "... and info" info m.safetensors
 for times in 1 0 four 4x ''; do
     export PMI_SIZE="$times"
@@ -32,4 +57,18 @@ done
 unset PMI_SIZE
 export SLURM_NTASKS=4
 works "nor is the size of an allocation" fit $fit --force
+unset SLURM_NTASKS
+
+export SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=1 SLURM_LOCALID=1
+fails "of the tasks that Slurm has on a node the first speaks" 2 "" fit $fit
+unset SLURM_STEP_NUM_TASKS SLURM_PROCID SLURM_LOCALID
+
+# ---- what one process takes ------------------------------------------------------------------------
+
+first=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+taskset -c "$first" "$KRONORM" fit $fit --force -q >"$logs/out" 2>"$logs/err"
+code=$?
+check "on one processor it has one thread" grep -q '"threads": 1,' m.safetensors.log.json
+"$KRONORM" fit $fit --force -q --memory 123M >"$logs/out" 2>"$logs/err"
+check "memory that was given is what the log says" grep -q '"memory": 123000000,' m.safetensors.log.json
 done_testing

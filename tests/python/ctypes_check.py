@@ -176,9 +176,10 @@ def array_of(view):
     if not view.data:
         return None
     reach = (view.rows - 1) * view.row_stride + (view.cols - 1) * view.col_stride + 1
-    flat = np.ctypeslib.as_array(C.cast(view.data, C.POINTER(DOUBLE)), (reach,))
+    kind = C.c_float if view.type else DOUBLE
+    flat = np.ctypeslib.as_array(C.cast(view.data, C.POINTER(kind)), (reach,))
     return np.lib.stride_tricks.as_strided(flat, (view.rows, view.cols),
-                                           (8 * view.row_stride, 8 * view.col_stride)).copy()
+                                           (flat.itemsize * view.row_stride, flat.itemsize * view.col_stride)).copy()
 
 
 def options(command, **values):
@@ -294,6 +295,15 @@ def what_a_model_tells(model):
     noise = np.zeros(9)
     do(kn.model_noise(ctx, model, pointer(noise)))
     check((noise > 0).all(), "noise of every response")
+    check(told["space"] == {"kind": "table"}, "where its responses live")
+    names = kn.returning(C.POINTER(TEXT), "model_response_names")(model)
+    check([name.decode() for name in names[:9]] == table["names"], "names of its responses")
+    ids = kn.returning(C.POINTER(TEXT), "model_ids")(model)
+    check([name.decode() for name in ids[:40]] == [f"s{i:02}" for i in range(40)], "ids of training")
+    check(kn.returning(SIZE, "model_voxels")(model, C.byref(index)) == 0 and not index, "a table has no voxels")
+    check(kn.returning(SIZE, "model_reference")(model, C.byref(index)) == 40 and not index, "the reference is all of training")
+    z = array_of(kn.returning(View, "model_array")(model, b"z_cv"))
+    check(z.shape == (40, 9) and z.dtype == np.float32 and abs((z**2).mean() - 1) < 0.3, "held-out z of training")
 
 
 def a_model_as_bytes_and_as_a_file(model, folder):
@@ -333,6 +343,9 @@ def scores_of_new_people(model, folder):
     check(summary["counts"]["abnormal"] == 2, "patients counted")
     z, yhat = block(scores, "z"), block(scores, "yhat")
     check((block(scores, "z", 3, 2) == z[:, 3:5]).all(), "a part of the map is the part")
+    view = array_of(kn.returning(View, "scores_array")(scores, b"z"))
+    check(view.dtype == np.float32 and (view == z).all(), "a map as it lies in memory")
+    check(array_of(kn.returning(View, "scores_array")(scores, b"ys2_model")) is None, "a map that was not kept")
     expected = handle("predict", ctx, model, new, None)
     total = block(expected, "ys2_model")
     noise = np.zeros(9)

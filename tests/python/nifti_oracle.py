@@ -6,6 +6,7 @@ import gzip
 import itertools
 import os
 import shutil
+import struct
 import subprocess
 import zlib
 
@@ -142,6 +143,42 @@ compare(path("longer.nii"), "longer")
 with open(path("tail.nii.gz"), "wb") as f:
     f.write(gzip.compress(content) + b"\0" * 100)
 compare(path("tail.nii.gz"), "zeros after the last member")
+
+# layouts that threads take apart, and one that looks as if they could
+x, header = make(nib.Nifti1Image, "f4", "<", (48, 48, 40, 8), "s")
+save(nib.Nifti1Image, x, header, None, path("large.nii"), False)
+content = open(path("large.nii"), "rb").read()
+
+
+def bgzf(content):
+    """As bgzip does it: members of at most 64 KiB that say how long they are, the last one empty."""
+    for i in [*range(0, len(content), 65280), len(content)]:
+        block = content[i:i + 65280]
+        deflate = zlib.compressobj(1, zlib.DEFLATED, -15)
+        data = deflate.compress(block) + deflate.flush()
+        yield (b"\x1f\x8b\x08\x04" + b"\0" * 5 + b"\xff" + struct.pack("<H2sHH", 6, b"BC", 2, len(data) + 25)
+               + data + struct.pack("<II", zlib.crc32(block), len(block)))
+
+
+def chunks(content, flush):
+    """As pigz does it: one member, a border on a byte every 128 KiB; Z_FULL_FLUSH: with -i."""
+    deflate = zlib.compressobj(1, zlib.DEFLATED, 31)
+    for i in range(0, len(content), 131072):
+        yield deflate.compress(content[i:i + 131072]) + deflate.flush(flush)
+    yield deflate.flush()
+
+
+for what, packed in [("bgzf", bgzf(content)), ("chunks", chunks(content, zlib.Z_FULL_FLUSH)),
+                     ("chunks that look back", chunks(content, zlib.Z_SYNC_FLUSH))]:
+    with open(path("parts.nii.gz"), "wb") as f:
+        f.write(b"".join(packed))
+    check(gzip.open(path("parts.nii.gz")).read() == content, what)
+    compare(path("parts.nii.gz"), what)
+    compare(path("parts.nii.gz"), what, "streamed", memory=1)
+    cut = open(path("parts.nii.gz"), "rb").read()[:-30000]
+    open(path("parts.nii.gz"), "wb").write(cut)
+    check("parts.nii.gz: the compressed data end too early" in
+          refused("nifti", path("parts.nii.gz"), path("out")), what, "cut")
 
 # FreeSurfer's format: every type, with and without orientation, with bytes after the voxels
 for kind, shape, name in itertools.product(["u1", "i4", "f4", "i2"], [(5, 4, 3), (4, 3, 2, 5)],

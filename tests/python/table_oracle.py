@@ -48,4 +48,16 @@ for ending, separator in ((".csv", ","), (".tsv", "\t")):
         with open(path("u" + ending), newline="", encoding="utf-8") as f:
             back = list(csv.reader(f, delimiter=separator, strict=True))
         check(back == table, trial, "written", back, table)
+
+# Large ones are read by pieces.
+for ending, separator, quoting, end in [(".csv", ",", csv.QUOTE_MINIMAL, "\n"), (".csv", ",", csv.QUOTE_ALL, "\r\n"),
+                                        (".tsv", "\t", csv.QUOTE_NONNUMERIC, "\n")]:
+    table = [[f"c{j}" for j in range(60)]]
+    for i in range(2500):
+        table.append([random.choice([f"p {i}", f"p\n{i}", f'p "{i}"'])] + [random.gauss(0, 1) for _ in range(59)])
+    with open(path("large" + ending), "w", newline="", encoding="utf-8") as f:
+        csv.writer(f, delimiter=separator, lineterminator=end, quoting=quoting).writerows(table)
+    a = ask("table", path("large" + ending))
+    check(a["rows"] == [[x if isinstance(x, str) else repr(x) for x in row] for row in table], ending, quoting)
+    check(a["lines"] == lines_of(path("large" + ending), separator), ending, quoting, "lines")
 done()

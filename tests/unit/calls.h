@@ -21,6 +21,25 @@ static inline kn_options *options_of(kn_ctx *ctx, const char *command, const cha
     return o;
 }
 
+/* Of data in memory, which stay the caller's. */
+static inline kn_model *fit_data(kn_ctx *ctx, kn_data *d, const char *text)
+{
+    kn_options *o = options_of(ctx, "fit", text);
+    kn_model *m;
+    assert_ok(ctx, kn_fit(ctx, d, o, &m));
+    kn_options_free(o);
+    return m;
+}
+
+static inline kn_scores *score_data(kn_ctx *ctx, const kn_model *m, kn_data *d, const char *text)
+{
+    kn_options *o = options_of(ctx, "score", text);
+    kn_scores *s;
+    assert_ok(ctx, kn_score(ctx, m, d, o, &s));
+    kn_options_free(o);
+    return s;
+}
+
 /* From files, all named in the options. */
 static inline kn_status fit_files(kn_ctx *ctx, const char *text, kn_model **model)
 {

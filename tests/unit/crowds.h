@@ -36,6 +36,34 @@ static inline double crowd_age(const crowd *c, ptrdiff_t i)
     return (c->age.data[i] - 50) / 30;
 }
 
+/* How responses of healthy people go together: so many patterns, of this size and wave. */
+typedef struct crowd_patterns {
+    ptrdiff_t T;
+    int n;
+    double size, wave, phase;
+} crowd_patterns;
+
+/* Gaussian maps: an age and a sex effect, shared patterns, noise of different sizes. */
+static inline crowd crowd_healthy(kn_rng *rng, ptrdiff_t n, crowd_patterns p)
+{
+    enum { MOST = 8 };
+    crowd c = crowd_new(rng, n, p.T);
+    assert_true(p.n <= MOST);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double s[MOST];
+        for (int k = 0; k < p.n; k++)
+            s[k] = kn_rng_normal(rng);
+        for (ptrdiff_t j = 0; j < p.T; j++) {
+            double x = (double)j, y = 0.5 * crowd_age(&c, i) * sin(p.phase + 0.1 * x);
+            y += c.sex[i][0] == 'f' ? 0.2 * cos(p.phase + 0.2 * x) : 0;
+            for (int k = 0; k < p.n; k++)
+                y += p.size * s[k] * sin(p.phase * (k + 1) + p.wave * (k + 2) * x);
+            kn_col(c.Y, j)[i] = y + (0.5 + 0.5 * sin(x) * sin(x)) * kn_rng_normal(rng);
+        }
+    }
+    return c;
+}
+
 static inline kn_data *crowd_data(kn_ctx *ctx, const crowd *c)
 {
     kn_data *d;
@@ -49,10 +77,7 @@ static inline kn_data *crowd_data(kn_ctx *ctx, const crowd *c)
 static inline kn_model *crowd_fit(kn_ctx *ctx, const crowd *c, const char *text)
 {
     kn_data *d = crowd_data(ctx, c);
-    kn_options *o = options_of(ctx, "fit", text);
-    kn_model *m;
-    assert_ok(ctx, kn_fit(ctx, d, o, &m));
-    kn_options_free(o);
+    kn_model *m = fit_data(ctx, d, text);
     kn_data_free(d);
     return m;
 }
@@ -61,10 +86,7 @@ static inline kn_scores *crowd_score(kn_ctx *ctx, const kn_model *m, const crowd
                                      const char *text)
 {
     kn_data *d = crowd_data(ctx, c);
-    kn_options *o = options_of(ctx, "score", text);
-    kn_scores *s;
-    assert_ok(ctx, kn_score(ctx, m, d, o, &s));
-    kn_options_free(o);
+    kn_scores *s = score_data(ctx, m, d, text);
     kn_data_free(d);
     return s;
 }

@@ -111,10 +111,7 @@ static inline kn_data *visitors_data(kn_ctx *ctx, const visitors *v)
 static inline kn_model *visitors_fit(kn_ctx *ctx, const visitors *v, const char *text)
 {
     kn_data *d = visitors_data(ctx, v);
-    kn_options *o = options_of(ctx, "fit", text);
-    kn_model *m;
-    assert_ok(ctx, kn_fit(ctx, d, o, &m));
-    kn_options_free(o);
+    kn_model *m = fit_data(ctx, d, text);
     kn_data_free(d);
     return m;
 }

@@ -1,6 +1,7 @@
 /* What an abnormality probability promises: 5 % of healthy people below 5 %, lesions found, no
  * detection where there is nothing to detect. */
 #include "test.h"
+#include "views.h"
 
 #include "base/rng.h"
 #include "gp/z.h"
@@ -11,11 +12,6 @@
 static kn_ctx *ctx;
 
 enum { T = 120, SHARED = 6 };
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 /* People of one population: age and sex effects, correlated noise, white noise; the last `patients`
  * have a focal lesion of that strength. */

@@ -2,6 +2,7 @@
  * whose covariances with them lack the terms of batches, pair by pair [METHOD 8e]. */
 #include "covs.h"
 #include "test.h"
+#include "views.h"
 
 #include "base/rng.h"
 #include "cov/additive.h"
@@ -20,11 +21,6 @@ static kn_rng rng;
 enum { N = 48, T = 6, FRESH = 9, FOLDS = 3, P = 2 };
 enum { AGE, SEX, SITE, SCANNER, COLUMNS };
 static const int LEVELS[COLUMNS] = {0, 2, 4, 2};
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 typedef struct plan {
     const char *method;

@@ -1,15 +1,11 @@
 /* The public door: wrong arguments get a sentence, odd but legal data work, nothing leaks. */
 #include "test.h"
+#include "views.h"
 
 #include "base/rng.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 static kn_settings options(void)
 {

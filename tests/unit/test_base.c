@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/processors.h"
 #include "base/rng.h"
+#include "base/team.h"
 
 static void random_numbers_are_the_same_everywhere(void **state)
 {
@@ -360,6 +361,183 @@ static void an_arena_goes_all_at_once(void **state)
     kn_ctx_free(ctx);
 }
 
+static void a_grain_is_whole_and_worth_a_thread(void **state)
+{
+    (void)state;
+    assert_int_equal(kn_grain(64, 300), 53 * 64); /* one row of z: more than a block */
+    assert_int_equal(kn_grain(64, 300 * 200), 64);
+    assert_int_equal(kn_grain(256, 1000), 1024);
+    assert_int_equal(kn_grain(1, 0), 1000000);
+    assert_int_equal(kn_grain(16, PTRDIFF_MAX), 16);
+}
+
+/* Items that have been made; the one at `stop` asks for an end. */
+typedef struct stopping {
+    kn_ctx *ctx;
+    ptrdiff_t stop;
+    int visits[1000];
+} stopping;
+
+static void visit_and_stop(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
+{
+    stopping *s = self;
+    (void)worker;
+    for (ptrdiff_t i = first; i < last; i++) {
+        s->visits[i]++;
+        if (i == s->stop)
+            kn_cancel(s->ctx);
+    }
+}
+
+static void a_loop_that_may_stop_says_when_it_did(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    for (int threads = 1; threads <= 4; threads++) {
+        kn_set_threads(ctx, threads);
+        for (ptrdiff_t stop = 100; stop <= 1000; stop += 900) {
+            stopping s = {.ctx = ctx, .stop = stop};
+            kn_status status = kn_parallel_or_stop(ctx, 1000, 7, visit_and_stop, &s);
+            int made = 0;
+            for (int i = 0; i < 1000; i++) {
+                assert_true(s.visits[i] <= 1);
+                made += s.visits[i];
+            }
+            assert_int_equal(status, stop < 1000 ? KN_ERR_CANCELLED : KN_OK);
+            assert_true(stop < 1000 ? made > 100 && made < 1000 : made == 1000);
+            if (stop < 1000)
+                assert_string_equal(kn_message(ctx), "stopped on request");
+            kn_cancel_clear(ctx);
+        }
+        stopping s = {.ctx = ctx, .stop = 999}; /* in the last chunk: all were begun */
+        if (threads == 1)
+            assert_ok(ctx, kn_parallel_or_stop(ctx, 1000, 7, visit_and_stop, &s));
+        kn_cancel_clear(ctx);
+    }
+    assert_ok(ctx, kn_parallel_or_stop(ctx, 0, 7, visit_and_stop, NULL));
+    kn_ctx_free(ctx);
+}
+
+typedef struct team_log {
+    void *block[8];
+    int threads[8];
+    ptrdiff_t fails_from;
+} team_log;
+
+static kn_status team_item(kn_ctx *ctx, void *self, int worker, ptrdiff_t item)
+{
+    team_log *l = self;
+    (void)worker;
+    l->threads[item] = kn_threads(ctx);
+    if (item >= l->fails_from)
+        return kn_fail(ctx, KN_ERR_DATA, "item %td is wrong", item);
+    return kn_alloc(ctx, 1000, 1, &l->block[item]);
+}
+
+static void workers_of_a_team_have_the_memory_and_the_stop_of_their_context(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    team_log log = {.fails_from = 8};
+    kn_team team = {.workers = 2, .fn = team_item, .self = &log};
+    kn_set_threads(ctx, 5);
+    size_t before = kn_memory_now(ctx);
+    assert_ok(ctx, kn_team_run(ctx, &team, 0, 8));
+    assert_true(kn_memory_now(ctx) - before >= 8000);
+    assert_int_equal(kn_threads(ctx), 5);
+    for (int k = 0; k < 8; k++) {
+        assert_int_equal(log.threads[k], 2); /* five among two */
+        kn_free(log.block[k]);
+    }
+    assert_true(kn_memory_now(ctx) == before);
+    for (long k = 1; k < 9; k++) {
+        log = (team_log){.fails_from = 8};
+        kn_fail_allocation(ctx, k);
+        kn_status status = kn_team_run(ctx, &team, 0, 8);
+        kn_fail_allocation(ctx, 0);
+        assert_int_equal(status, KN_ERR_MEMORY);
+        for (int i = 0; i < 8; i++)
+            kn_free(log.block[i]);
+    }
+    log = (team_log){.fails_from = 0};
+    team.workers = 1;
+    assert_int_equal(kn_team_run(ctx, &team, 3, 5), KN_ERR_DATA);
+    assert_string_equal(kn_message(ctx), "item 3 is wrong");
+    kn_cancel(ctx);
+    assert_int_equal(kn_team_run(ctx, &team, 0, 8), KN_ERR_CANCELLED);
+    kn_ctx_free(ctx);
+}
+
+typedef struct nested {
+    kn_team team; /* of a worker */
+    team_log log;
+    bool stops;
+    kn_ctx *whole;
+} nested;
+
+static kn_status team_inside(kn_ctx *ctx, void *self, int worker, ptrdiff_t item)
+{
+    nested *n = self;
+    (void)worker, (void)item;
+    if (kn_memory(ctx) != 12345)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "a worker has %zu bytes", kn_memory(ctx));
+    if (n->stops)
+        kn_cancel(n->whole);
+    return kn_team_run(ctx, &n->team, 0, 8);
+}
+
+/* Both items are begun before either fails, the second first. */
+static kn_status fail_together(kn_ctx *ctx, void *self, int worker, ptrdiff_t item)
+{
+    (void)worker;
+    atomic_int *failed = self;
+    atomic_fetch_add(failed, 1);
+    while (atomic_load(failed) < 2 + (item == 0))
+        sched_yield();
+    kn_status status = kn_fail(ctx, KN_ERR_DATA, "item %td", item);
+    atomic_fetch_add(failed, 1);
+    return status;
+}
+
+static void the_sentence_of_a_team_is_that_of_the_lowest_item_that_failed(void **state)
+{
+    (void)state;
+    atomic_int failed = 0;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_team team = {.workers = 2, .fn = fail_together, .self = &failed};
+    kn_set_threads(ctx, 2);
+    for (int k = 0; k < 20; k++) {
+        atomic_store(&failed, 0);
+        assert_int_equal(kn_team_run(ctx, &team, 0, 2), KN_ERR_DATA);
+        assert_string_equal(kn_message(ctx), "item 0");
+    }
+    kn_ctx_free(ctx);
+}
+
+static void a_team_inside_a_team_has_them_too(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    nested n = {.team = {.workers = 1, .fn = team_item}, .log = {.fails_from = 8}, .whole = ctx};
+    kn_team team = {.workers = 1, .fn = team_inside, .self = &n};
+    n.team.self = &n.log;
+    kn_set_threads(ctx, 2);
+    kn_set_memory(ctx, 12345);
+    for (int run = 0; run < 3; run++) {
+        n.stops = run == 2;
+        kn_fail_allocation(ctx, run == 1 ? 5 : 0); /* two are the teams' */
+        kn_status status = kn_team_run(ctx, &team, 0, 1);
+        kn_fail_allocation(ctx, 0);
+        assert_int_equal(status, run == 0 ? KN_OK : run == 1 ? KN_ERR_MEMORY : KN_ERR_CANCELLED);
+        for (int i = 0; i < 8; i++) {
+            assert_true((n.log.block[i] == NULL) == (run == 1 ? i >= 2 : run == 2));
+            kn_free(n.log.block[i]);
+            n.log.block[i] = NULL;
+        }
+    }
+    kn_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +552,11 @@ int main(void)
         cmocka_unit_test(threads_share_one_meter),
         cmocka_unit_test(a_view_reads_rows_columns_and_floats),
         cmocka_unit_test(a_parallel_loop_visits_every_item_once),
+        cmocka_unit_test(a_grain_is_whole_and_worth_a_thread),
+        cmocka_unit_test(a_loop_that_may_stop_says_when_it_did),
+        cmocka_unit_test(workers_of_a_team_have_the_memory_and_the_stop_of_their_context),
+        cmocka_unit_test(a_team_inside_a_team_has_them_too),
+        cmocka_unit_test(the_sentence_of_a_team_is_that_of_the_lowest_item_that_failed),
         cmocka_unit_test(no_two_threads_share_a_workers_number),
         cmocka_unit_test(default_threads_are_the_processors_that_are_allowed),
         cmocka_unit_test(default_threads_are_what_a_cgroup_pays_for),

@@ -1,6 +1,7 @@
 /* Bases of the user's own: principal axes inside a span, and harmonics of surfaces. */
 #include "covs.h"
 #include "test.h"
+#include "views.h"
 
 #include "base/rng.h"
 #include "data/harmonics.h"
@@ -13,11 +14,6 @@ static kn_ctx *ctx;
 static kn_rng rng;
 
 enum { N = 24, T = 15, Q = 4, F = 2, FOLDS = 3 };
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 /* ---- axes ---------------------------------------------------------------------------------------
  */

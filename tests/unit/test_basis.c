@@ -474,6 +474,46 @@ static void components_far_below_the_first_are_as_exact(void **state)
     data_free(&d);
 }
 
+/* The last reading in float32 against double: B is orthonormal as before, numbers agree to what
+ * float32 has, with and without a mean of their own; two values of s_1/s_P. */
+static void a_last_reading_in_float32_is_as_good_as_the_responses(void **state)
+{
+    (void)state;
+    enum { N = 160, T = 5000, P = 6 };
+    static double mean[2][T];
+    for (int what = 0; what < 4; what++) {
+        data d = data_of(make(N, T, 12, what < 2 ? .7 : .2, .02, 1), true);
+        data_open(&d);
+        kn_basis b[2];
+        kn_range_info info[2];
+        for (int k = 0; k < 2; k++) {
+            kn_range_options o = {.centre = what % 2,
+                                  .passes = KN_RANGE_PASSES,
+                                  .seed = 4,
+                                  .mean = mean[k],
+                                  .last = k ? KN_LAST_SINGLE : KN_LAST_DOUBLE};
+            assert_ok(ctx, kn_basis_range(ctx, &d.Y, P, &o, &b[k], &info[k]));
+        }
+        kn_mat I = ref_mul(1, b[1].B, 0, b[1].B);
+        for (ptrdiff_t p = 0; p < P; p++) {
+            double s = sqrt(kn_sumsq(kn_cols(b[0].Z, p, 1)));
+            for (ptrdiff_t q = 0; q < P; q++)
+                assert_close(kn_at(I, q, p), p == q, 1e-12);
+            for (ptrdiff_t i = 0; i < N; i++)
+                assert_close(kn_at(b[1].Z, i, p) / s, kn_at(b[0].Z, i, p) / s, 2e-6);
+            for (ptrdiff_t j = 0; j < T; j++)
+                assert_close(kn_at(b[1].B, j, p), kn_at(b[0].B, j, p), 2e-6);
+        }
+        for (ptrdiff_t j = 0; j < T; j++)
+            assert_close(mean[1][j], mean[0][j], 1e-7);
+        assert_close(b[1].total / b[0].total, 1, 1e-7);
+        assert_close(b[1].E / b[0].total, b[0].E / b[0].total, 1e-6);
+        free(I.data);
+        kn_basis_clear(&b[0]), kn_basis_clear(&b[1]);
+        data_free(&d);
+    }
+}
+
 static void a_start_from_some_samples_saves_a_pass(void **state)
 {
     (void)state;
@@ -489,13 +529,40 @@ static void a_start_from_some_samples_saves_a_pass(void **state)
     assert_ok(ctx, kn_basis_range(ctx, &some, 20, &o, &start, &info));
     o.passes = 1;
     assert_ok(ctx, kn_basis_range(ctx, &d.Y, 12, &o, &cold, &cold_info));
-    o.start = start.B; /* 20 columns, of which 12 + 10 fit: two random ones fill up */
+    kn_mat A = plain(&d.Y, NULL), sketch = ref_mul(0, A, 0, start.B);
+    o.sketch = sketch; /* 20 columns, of which 12 + 10 fit: two random ones fill up */
     assert_ok(ctx, kn_basis_range(ctx, &d.Y, 12, &o, &warm, &warm_info));
     assert_true(warm_info.residual < cold_info.residual / 2);
     assert_true(warm.E < cold.E);
     kn_basis_clear(&warm);
     assert_ok(ctx, kn_basis_range(ctx, &d.Y, 5, &o, &warm, &warm_info)); /* more than fit */
+    assert_int_equal(warm_info.readings, 2);
+    free(A.data), free(sketch.data);
     kn_basis_clear(&start), kn_basis_clear(&cold), kn_basis_clear(&warm);
+    data_free(&d);
+}
+
+/* Where a residual is enough, a pass that reaches it was the last; where none is, as before. */
+static void a_pass_that_is_enough_is_the_last(void **state)
+{
+    (void)state;
+    data d = data_of(make(200, 1500, 10, .6, .05, 0), true);
+    data_open(&d);
+    kn_basis b[3];
+    kn_range_info info[3];
+    double enough[3] = {0, .5, 1e-12};
+    for (int k = 0; k < 3; k++) {
+        kn_range_options o = {.passes = 1, .seed = 1, .enough = enough[k], .last = KN_LAST_SINGLE};
+        assert_ok(ctx, kn_basis_range(ctx, &d.Y, 5, &o, &b[k], &info[k]));
+    }
+    assert_int_equal(info[0].readings, 3);
+    assert_int_equal(info[1].readings, 2);
+    assert_int_equal(info[2].readings, 3);
+    assert_true(info[1].residual <= .5 && info[1].residual > info[0].residual);
+    assert_true(outside(b[0].B, 5, b[1].B) < info[1].residual);
+    assert_memory_equal(b[0].B.data, b[2].B.data, 1500 * 5 * sizeof(double));
+    for (int k = 0; k < 3; k++)
+        kn_basis_clear(&b[k]);
     data_free(&d);
 }
 
@@ -599,8 +666,10 @@ int main(void)
         cmocka_unit_test(range_of_some_samples_takes_their_own_mean),
         cmocka_unit_test(range_holds_for_awkward_sizes),
         cmocka_unit_test(range_finds_as_many_components_as_there_are),
+        cmocka_unit_test(a_last_reading_in_float32_is_as_good_as_the_responses),
         cmocka_unit_test(components_far_below_the_first_are_as_exact),
         cmocka_unit_test(a_start_from_some_samples_saves_a_pass),
+        cmocka_unit_test(a_pass_that_is_enough_is_the_last),
         cmocka_unit_test(one_seed_one_basis),
         cmocka_unit_test(held_out_samples_are_projected_with_the_mean_of_the_others),
         cmocka_unit_test(memory_that_is_not_there_is_an_error_and_nothing_leaks),

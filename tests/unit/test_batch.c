@@ -4,6 +4,7 @@
 
 #include "data/recipe.h"
 #include "scratch.h"
+#include "views.h"
 
 static kn_ctx *ctx;
 
@@ -21,11 +22,6 @@ static kn_mat people(void)
         for (int c = 0; c < COLUMNS; c++)
             kn_col(raw, c)[i] = RAW[i][c];
     return raw;
-}
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
 }
 
 static kn_design design_of(kn_mat raw, const bool *batch, bool slopes)

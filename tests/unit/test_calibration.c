@@ -136,12 +136,41 @@ static void nothing_seen_is_nan_and_memory_is_checked(void **state)
     kn_calibrator_clear(&c);
 }
 
+/* To the bit, although edges between values are passed over. */
+static void the_distance_is_the_largest_of_all_edges(void **state)
+{
+    (void)state;
+    enum { BINS = 1 << 16, PER_UNIT = BINS / 16, MOST = 3000 };
+    static const struct {
+        ptrdiff_t n;
+        double shift, scale;
+    } cases[] = {{1, 0, 1},    {2, 0, 1},      {5, 2, 0.1}, {60, 0, 3},  {500, -1, 1},
+                 {MOST, 0, 1}, {1, 7.9999, 0}, {1, -8, 0},  {3, 0, 100}, {4, -7.99, 0.001}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        double z[MOST], out[KN_N_CALIBRATION], seen = 0, ks = 0;
+        ptrdiff_t n = cases[k].n;
+        kn_calibrator c;
+        for (ptrdiff_t i = 0; i < n; i++)
+            z[i] = cases[k].shift + cases[k].scale * kn_rng_normal(&rng);
+        assert_ok(ctx, kn_calibrator_init(ctx, &c));
+        assert_ok(ctx, kn_calibrator_add(ctx, &c, kn_mat_cols(z, n, 1), NULL, kn_mat_none()));
+        kn_calibrator_result(&c, out);
+        for (ptrdiff_t b = 0; b < BINS - 1; b++) {
+            seen += (double)c.bins[b];
+            ks = fmax(ks, fabs(seen / (double)n - kn_normal_cdf((double)(b + 1) / PER_UNIT - 8)));
+        }
+        assert_true(out[KN_CALIBRATION_KS] == ks);
+        kn_calibrator_clear(&c);
+    }
+}
+
 int main(void)
 {
     ctx = kn_ctx_new();
     kn_rng_init(&rng, 51, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calibration_matches_definitions_overall_and_per_response),
+        cmocka_unit_test(the_distance_is_the_largest_of_all_edges),
         cmocka_unit_test(standard_normal_z_are_called_calibrated),
         cmocka_unit_test(nothing_seen_is_nan_and_memory_is_checked),
     };

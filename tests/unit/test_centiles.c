@@ -66,12 +66,9 @@ static kn_data *data_of(const cohort *c)
 
 static kn_model *fit(const cohort *c, const char *text)
 {
-    kn_model *m;
-    kn_options *o = options_of(ctx, "fit", text);
     kn_data *d = data_of(c);
-    assert_ok(ctx, kn_fit(ctx, d, o, &m));
+    kn_model *m = fit_data(ctx, d, text);
     kn_data_free(d);
-    kn_options_free(o);
     return m;
 }
 

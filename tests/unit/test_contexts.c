@@ -1,6 +1,7 @@
 /* Contexts in several threads: each gets the bits that it gets alone, and the host program's BLAS
  * stays as it was. Runs under ThreadSanitizer too. And what the number of threads may change. */
 #include "test.h"
+#include "views.h"
 
 #include <cblas.h>
 #include <pthread.h>
@@ -21,11 +22,6 @@ typedef struct job {
     outcome *out; /* rounds */
     char why[256];
 } job;
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 static void people(ptrdiff_t N, ptrdiff_t T, uint64_t seed, kn_mat *X, kn_mat *Y)
 {
@@ -190,12 +186,118 @@ static void dense_predictions_agree_for_any_number_of_threads(void **state)
     free(Y.data);
 }
 
+/* ---- one model, many threads ------------------------------------------------------------------
+ */
+
+enum { PEOPLE = 60, RESPONSES = 30, SCORERS = 4 };
+
+typedef struct scorer {
+    const kn_model *model; /* everybody's */
+    kn_view X, Y;
+    int threads, rounds;
+    float *z; /* of the last round */
+    bool same;
+    char why[256];
+} scorer;
+
+/* Of its own context and data; and what it reads of the model beside. */
+static kn_status score_once(kn_ctx *ctx, scorer *b)
+{
+    kn_status status;
+    kn_data *d = NULL;
+    kn_scores *s = NULL;
+    char *json = NULL;
+    void *bytes = NULL;
+    size_t n;
+    KN_TRY(kn_data_new(ctx, b->Y.rows, &d));
+    KN_TRY(kn_data_numbers(ctx, d, "age", b->X.data, 1));
+    KN_TRY(kn_data_responses(ctx, d, b->Y, NULL));
+    KN_TRY(kn_score(ctx, b->model, d, NULL, &s));
+    KN_TRY(kn_model_json(ctx, b->model, &json));
+    KN_TRY(kn_model_to_bytes(ctx, b->model, &bytes, &n));
+    kn_view z = kn_scores_array(s, "z");
+    size_t size = (size_t)(z.rows * z.cols) * sizeof *b->z;
+    b->same = b->same && memcmp(b->z, z.data, size) == 0;
+    memcpy(b->z, z.data, size);
+out:
+    kn_bytes_free(bytes);
+    kn_text_free(json);
+    kn_scores_free(s);
+    kn_data_free(d);
+    return status;
+}
+
+static void *score_some(void *self)
+{
+    scorer *b = self;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_set_threads(ctx, b->threads);
+    for (int k = 0; k < b->rounds; k++)
+        if (score_once(ctx, b) != KN_OK)
+            snprintf(b->why, sizeof b->why, "%s", kn_message(ctx));
+    kn_ctx_free(ctx);
+    return NULL;
+}
+
+static kn_model *shared_model(kn_ctx *ctx, kn_view X, kn_view Y)
+{
+    kn_data *d;
+    kn_options *o;
+    kn_model *m;
+    assert_ok(ctx, kn_data_new(ctx, Y.rows, &d));
+    assert_ok(ctx, kn_data_numbers(ctx, d, "age", X.data, 1));
+    assert_ok(ctx, kn_data_responses(ctx, d, Y, NULL));
+    assert_ok(ctx, kn_options_new(ctx, "fit", &o));
+    assert_ok(ctx, kn_options_set(ctx, o, "folds", "3"));
+    assert_ok(ctx, kn_fit(ctx, d, o, &m));
+    kn_options_free(o);
+    kn_data_free(d);
+    return m;
+}
+
+static void threads_that_share_a_model_get_the_z_that_each_gets_alone(void **state)
+{
+    (void)state;
+    kn_mat X, Y;
+    kn_ctx *ctx = kn_ctx_new();
+    scorer scorers[SCORERS];
+    pthread_t thread[SCORERS];
+    people(PEOPLE, RESPONSES, 21, &X, &Y);
+    kn_model *m = shared_model(ctx, view(X), view(Y));
+    for (int k = 0; k < SCORERS; k++) { /* parts of them, all of different people */
+        ptrdiff_t n = PEOPLE / SCORERS;
+        scorers[k] = (scorer){.model = m,
+                              .X = view(kn_sub(X, k * n, 0, n, 1)),
+                              .Y = {kn_col(Y, 0) + k * n, KN_F64, n, RESPONSES, 1, Y.ld},
+                              .threads = 1 + k % 2,
+                              .rounds = 1,
+                              .z = calloc((size_t)(n * RESPONSES), sizeof(float))};
+        score_some(&scorers[k]);
+        assert_string_equal(scorers[k].why, "");
+        scorers[k].same = true;
+        scorers[k].rounds = repeat(20, 5);
+    }
+    for (int k = 0; k < SCORERS; k++)
+        assert_int_equal(pthread_create(&thread[k], NULL, score_some, &scorers[k]), 0);
+    for (int k = 0; k < SCORERS; k++)
+        pthread_join(thread[k], NULL);
+    for (int k = 0; k < SCORERS; k++) {
+        assert_string_equal(scorers[k].why, "");
+        assert_true(scorers[k].same);
+        free(scorers[k].z);
+    }
+    kn_model_free(m);
+    kn_ctx_free(ctx);
+    free(X.data), free(Y.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_contexts_at_once_get_the_bits_that_each_gets_alone),
         cmocka_unit_test(low_rank_has_the_same_bytes_for_any_number_of_threads),
         cmocka_unit_test(dense_predictions_agree_for_any_number_of_threads),
+        cmocka_unit_test(threads_that_share_a_model_get_the_z_that_each_gets_alone),
     };
     return cmocka_run_group_tests_name("contexts", tests, NULL, NULL);
 }

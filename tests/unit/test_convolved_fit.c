@@ -1,5 +1,6 @@
 /* The method of convolved processes: fixed effects, folds as refits, files, failures. */
 #include "test.h"
+#include "views.h"
 
 #include "base/rng.h"
 #include "gp/convolved_own.h"
@@ -7,11 +8,6 @@
 
 static kn_ctx *ctx;
 static kn_rng rng;
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 /* ---- fixed effects ---- */
 

@@ -131,6 +131,62 @@ static void matrices_match_one_pair_at_a_time(void **state)
             }
 }
 
+static void pairs_of_some_samples_are_bit_for_bit_their_own(void **state)
+{
+    (void)state;
+    enum { ALL = 97, SOME = 64 };
+    ref_term ref[MOST_TERMS];
+    kn_cov cov = terms(0, MOST_TERMS, ref);
+    kn_mat X = ref_normal(&rng, ALL, F), few = ref_new(SOME, F);
+    ptrdiff_t index[SOME];
+    kn_pairs all, some, own;
+    for (ptrdiff_t i = 0; i < SOME; i++)
+        index[i] = i + i / 2;
+    kn_mat_rows(X, index, few);
+    assert_ok(ctx, kn_pairs_within(ctx, X, &cov.stats, &all));
+    assert_ok(ctx, kn_pairs_within(ctx, few, &cov.stats, &own));
+    assert_ok(ctx, kn_pairs_some(ctx, &all, index, few, &cov.stats, &some));
+    assert_true(some.n == own.n && some.symmetric);
+    for (int k = 0; k < own.n; k++)
+        for (ptrdiff_t j = 0; j < SOME; j++)
+            for (ptrdiff_t i = j; i < SOME; i++)
+                assert_true(kn_at(some.stat[k], i, j) == kn_at(own.stat[k], i, j));
+    kn_pairs_clear(&all);
+    kn_pairs_clear(&some);
+    kn_pairs_clear(&own);
+    free(X.data), free(few.data);
+}
+
+/* The median is the middle one of those that a sort puts in order, ties and all. */
+static void the_median_distance_is_that_of_a_sort(void **state)
+{
+    (void)state;
+    for (int ties = 0; ties < 2; ties++)
+        for (ptrdiff_t N = 2; N < 60; N += 7) {
+            kn_mat X = ref_normal(&rng, N, 2);
+            double *d = malloc((size_t)(N * N) * sizeof *d);
+            ptrdiff_t n = 0;
+            kn_distances found;
+            for (ptrdiff_t k = 0; ties && k < 2 * N; k++)
+                X.data[k] = round(X.data[k]);
+            for (ptrdiff_t a = 0; a < N; a++)
+                for (ptrdiff_t b = 0; b < a; b++) {
+                    double x = kn_at(X, a, 0) - kn_at(X, b, 0), y = kn_at(X, a, 1) - kn_at(X, b, 1);
+                    if (x != 0 || y != 0)
+                        d[n++] = sqrt(x * x + y * y);
+                }
+            for (ptrdiff_t i = 1; i < n; i++)
+                for (ptrdiff_t j = i; j > 0 && d[j] < d[j - 1]; j--) {
+                    double t = d[j];
+                    d[j] = d[j - 1];
+                    d[j - 1] = t;
+                }
+            assert_ok(ctx, kn_row_distances(ctx, X, &found));
+            assert_close(found.median, n > 0 ? d[n / 2] : 0, 1e-14);
+            free(d), free(X.data);
+        }
+}
+
 static void contraction_matches_central_differences(void **state)
 {
     (void)state;
@@ -670,6 +726,8 @@ int main(void)
     kn_rng_init(&rng, 42, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matrices_match_one_pair_at_a_time),
+        cmocka_unit_test(pairs_of_some_samples_are_bit_for_bit_their_own),
+        cmocka_unit_test(the_median_distance_is_that_of_a_sort),
         cmocka_unit_test(contraction_matches_central_differences),
         cmocka_unit_test(weights_are_a_softmax_and_lead_back),
         cmocka_unit_test(two_terms_are_rho_and_length),

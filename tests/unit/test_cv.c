@@ -7,7 +7,7 @@
 #include "gp/z.h"
 #include "io/rowstore.h"
 #include "norm/calibration.h"
-#include "norm/metrics.h"
+#include "norm/metric_tally.h"
 #include "work/crossval_plan.h"
 
 static kn_ctx *ctx;
@@ -27,6 +27,7 @@ static void metrics_of_parts_are_those_of_all(void **state)
     kn_mat loss = ref_new(N, T), all = ref_new(T, KN_N_METRICS), parts = ref_new(T, KN_N_METRICS);
     double mean0[T], var0[T];
     kn_metric_sums whole[T] = {0}, joined[T] = {0};
+    kn_metric_tally tally[T] = {0};
     for (ptrdiff_t k = 0; k < N * T; k++) {
         y.data[k] = 1e4 + 3 * y.data[k];
         mean.data[k] = 0.5 * (y.data[k] + 1e4) + mean.data[k];
@@ -39,7 +40,9 @@ static void metrics_of_parts_are_those_of_all(void **state)
         var0[j] = 9;
     }
     kn_measured m = {.y = y, .mean = mean, .mean0 = mean0, .var0 = var0};
-    kn_metrics_add_scored(ctx, &m, z, loss, whole);
+    kn_tallies_add(ctx, &m, z, loss, tally);
+    for (int j = 0; j < T; j++)
+        whole[j] = kn_tally_sums(&tally[j], mean0[j]);
     kn_metrics_result(whole, all);
     for (int part = 0; part < 2; part++) {
         ptrdiff_t first = part ? FIRST : 0, n = part ? N - FIRST : FIRST;
@@ -47,6 +50,7 @@ static void metrics_of_parts_are_those_of_all(void **state)
         kn_mat ys = ref_new(n, T), ms = ref_new(n, T);
         double m0[T], v0[T];
         kn_metric_sums own[T] = {0};
+        kn_metric_tally part_tally[T] = {0};
         for (int j = 0; j < T; j++) {
             m0[j] = (mean0[j] - shift) / scale;
             v0[j] = var0[j] / (scale * scale);
@@ -60,8 +64,9 @@ static void metrics_of_parts_are_those_of_all(void **state)
             for (ptrdiff_t i = 0; i < n; i++)
                 kn_col(l, j)[i] = kn_at(loss, first + i, j) - log(scale);
         kn_measured some = {.y = ys, .mean = ms, .mean0 = m0, .var0 = v0};
-        kn_metrics_add_scored(ctx, &some, kn_sub(z, first, 0, n, T), l, own);
+        kn_tallies_add(ctx, &some, kn_sub(z, first, 0, n, T), l, part_tally);
         for (int j = 0; j < T; j++) {
+            own[j] = kn_tally_sums(&part_tally[j], m0[j]);
             own[j] = kn_metrics_in_units(&own[j], shift, scale);
             joined[j] = kn_metrics_joined(&joined[j], &own[j]);
         }

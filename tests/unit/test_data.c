@@ -66,24 +66,6 @@ static void write_tables(void)
         fail_msg("cannot write tables");
 }
 
-static kn_model *fitted(kn_data *d, const char *text)
-{
-    kn_options *o = options_of(ctx, "fit", text);
-    kn_model *m;
-    assert_ok(ctx, kn_fit(ctx, d, o, &m));
-    kn_options_free(o);
-    return m;
-}
-
-static kn_scores *scored(const kn_model *m, kn_data *d, const char *text)
-{
-    kn_options *o = options_of(ctx, "score", text);
-    kn_scores *s;
-    assert_ok(ctx, kn_score(ctx, m, d, o, &s));
-    kn_options_free(o);
-    return s;
-}
-
 static kn_mat block(const kn_scores *s, const char *name)
 {
     kn_mat m = ref_new(kn_scores_n_people(s), kn_scores_n_responses(s));
@@ -117,7 +99,7 @@ static void memory_and_files_give_the_same_bytes(void **state)
     assert_ok(ctx, kn_data_numbers(ctx, d, "age", p.age, 1));
     assert_ok(ctx, kn_data_texts(ctx, d, "site", site));
     assert_ok(ctx, kn_data_responses(ctx, d, kn_view_rows(p.y, N, T), NAMES));
-    kn_model *memory = fitted(d, how), *file;
+    kn_model *memory = fit_data(ctx, d, how), *file;
     snprintf(files, sizeof files, "covariates=people.csv responses=maps.csv %s", how);
     assert_ok(ctx, fit_files(ctx, files, &file));
     assert_ok(ctx, kn_model_to_bytes(ctx, memory, &a, &n));
@@ -136,11 +118,11 @@ static void scores_in_memory_are_those_that_are_written(void **state)
     (void)state;
     kn_data *d = in_memory(N, NAMES);
     assert_ok(ctx, kn_data_texts(ctx, d, "group", p.group));
-    kn_model *m = fitted(d, "components=2 folds=4 use=age,site");
+    kn_model *m = fit_data(ctx, d, "components=2 folds=4 use=age,site");
     kn_scores *here =
-        scored(m, d, "write=z,yhat,ys2_model,fdr label=group=patient training_rows=plain");
-    kn_scores *there = scored(
-        m, d,
+        score_data(ctx, m, d, "write=z,yhat,ys2_model,fdr label=group=patient training_rows=plain");
+    kn_scores *there = score_data(
+        ctx, m, d,
         "write=z,yhat,ys2_model,fdr label=group=patient training_rows=plain output=out format=npy");
     kn_model_free(m); /* the scores stand alone */
     assert_true(kn_scores_number(here, "files") == 0 && kn_scores_number(there, "files") == 9);
@@ -200,21 +182,21 @@ static void conditions_choose_people_in_memory_and_files(void **state)
 {
     (void)state;
     kn_data *d = in_memory(N, NAMES), *files;
-    kn_model *m = fitted(d, "where=site!=02 folds=4"), *again, *read;
+    kn_model *m = fit_data(ctx, d, "where=site!=02 folds=4"), *again, *read;
     ptrdiff_t chosen = 0;
     for (int i = 0; i < N; i++)
         chosen += strcmp(p.site[i], "02") != 0;
     assert_true(kn_model_number(m, "n_samples") == (double)chosen);
-    again = fitted(d, "folds=4"); /* the choice was that call's */
+    again = fit_data(ctx, d, "folds=4"); /* the choice was that call's */
     assert_true(kn_model_number(again, "n_samples") == N);
-    kn_scores *s = scored(m, d, "where=site=03");
+    kn_scores *s = score_data(ctx, m, d, "where=site=03");
     assert_true(kn_scores_n_people(s) == N / 3 && strcmp(kn_scores_ids(s)[0], "s02") == 0);
     kn_scores_free(s);
 
     write_tables(); /* read whole, and chosen from by the fit */
     kn_options *o = options_of(ctx, "fit", "covariates=people.csv responses=maps.csv");
     assert_ok(ctx, kn_data_read(ctx, o, &files));
-    read = fitted(files, "where=site!=s02 folds=4");
+    read = fit_data(ctx, files, "where=site!=s02 folds=4");
     assert_true(kn_model_number(read, "lml") == kn_model_number(m, "lml"));
     kn_options_free(o);
     kn_data_free(files);
@@ -230,9 +212,9 @@ static void conditions_choose_people_in_memory_and_files(void **state)
     }
     assert_ok(ctx, kn_data_ids(ctx, d, person));
     assert_ok(ctx, kn_data_numbers(ctx, d, "visit", visit, 1));
-    m = fitted(d, "session=last use=age,site");
+    m = fit_data(ctx, d, "session=last use=age,site");
     assert_true(kn_model_number(m, "n_samples") == N / 2);
-    s = scored(m, d, "session=visit");
+    s = score_data(ctx, m, d, "session=visit");
     assert_string_equal(kn_scores_ids(s)[1], "s00_ses-2");
     kn_scores_free(s);
     kn_model_free(m);
@@ -243,7 +225,7 @@ static void texts_are_a_category_whatever_they_look_like(void **state)
 {
     (void)state;
     kn_data *d = in_memory(N, NAMES);
-    kn_model *m = fitted(d, "components=1 folds=0");
+    kn_model *m = fit_data(ctx, d, "components=1 folds=0");
     char *json;
     assert_true(kn_model_number(m, "n_covariates") == 2); /* age and site */
     assert_ok(ctx, kn_model_json(ctx, m, &json));
@@ -315,11 +297,11 @@ static void people_who_lack_a_covariate_may_leave(void **state)
     (void)state;
     double age = p.age[4];
     kn_data *all = in_memory(N, NAMES);
-    kn_model *m = fitted(all, "components=2 folds=0");
+    kn_model *m = fit_data(ctx, all, "components=2 folds=0");
     p.age[4] = NAN;
     kn_data *d = in_memory(N, NAMES);
     p.age[4] = age;
-    kn_scores *a = scored(m, all, ""), *b = scored(m, d, "missing=drop");
+    kn_scores *a = score_data(ctx, m, all, ""), *b = score_data(ctx, m, d, "missing=drop");
     assert_int_equal(kn_scores_n_people(b), N - 1);
     assert_string_equal(kn_scores_ids(b)[4], "s05");
     kn_mat za = block(a, "z"), zb = block(b, "z");
@@ -343,18 +325,18 @@ static void responses_are_found_by_name(void **state)
     static const char *const turned[T] = {"f", "e", "d", "c", "b", "a"};
     static double back[N * T];
     kn_data *d = in_memory(N, NAMES), *other = in_memory(N, NULL);
-    kn_model *m = fitted(d, "components=2 folds=0");
+    kn_model *m = fit_data(ctx, d, "components=2 folds=0");
     for (int i = 0; i < N; i++)
         for (int j = 0; j < T; j++)
             back[i * T + j] = p.y[i * T + T - 1 - j];
     assert_ok(ctx, kn_data_responses(ctx, other, kn_view_rows(back, N, T), turned));
-    kn_scores *a = scored(m, d, ""), *b = scored(m, other, ""), *s;
+    kn_scores *a = score_data(ctx, m, d, ""), *b = score_data(ctx, m, other, ""), *s;
     kn_mat za = block(a, "z"), zb = block(b, "z");
     assert_memory_equal(za.data, zb.data, sizeof(double) * N * T);
     free(za.data), free(zb.data);
     assert_ok(ctx, kn_data_responses(ctx, other, kn_view_rows(p.y, N, T), NULL)); /* by position */
     kn_scores_free(b);
-    b = scored(m, other, "");
+    b = score_data(ctx, m, other, "");
     za = block(a, "z"), zb = block(b, "z");
     assert_memory_equal(za.data, zb.data, sizeof(double) * N * T);
     free(za.data), free(zb.data);
@@ -375,7 +357,7 @@ static void people_of_training_get_their_cross_validated_z(void **state)
 {
     (void)state;
     kn_data *d = in_memory(N, NAMES), *unknown = in_memory(N, NAMES);
-    kn_model *m = fitted(d, "components=2 folds=4");
+    kn_model *m = fit_data(ctx, d, "components=2 folds=4");
     const char *others[N];
     char text[N][8];
     for (int i = 0; i < N; i++) {
@@ -383,8 +365,8 @@ static void people_of_training_get_their_cross_validated_z(void **state)
         others[i] = text[i];
     }
     assert_ok(ctx, kn_data_ids(ctx, unknown, others));
-    kn_scores *a = scored(m, d, ""), *b = scored(m, d, "training_rows=plain");
-    kn_scores *c = scored(m, unknown, "");
+    kn_scores *a = score_data(ctx, m, d, ""), *b = score_data(ctx, m, d, "training_rows=plain");
+    kn_scores *c = score_data(ctx, m, unknown, "");
     kn_mat za = block(a, "z"), zb = block(b, "z"), zc = block(c, "z");
     for (int i = 0; i < N * T; i++) {
         assert_true(za.data[i] == (double)m->reference.z[(i % N) * T + i / N]);
@@ -407,8 +389,8 @@ static void maps_that_were_not_kept_are_refused_by_name(void **state)
     (void)state;
     double out[N * T];
     kn_data *d = in_memory(N, NAMES);
-    kn_model *m = fitted(d, "components=1 folds=0");
-    kn_scores *s = scored(m, d, ""), *predicted;
+    kn_model *m = fit_data(ctx, d, "components=1 folds=0");
+    kn_scores *s = score_data(ctx, m, d, ""), *predicted;
     assert_ok(ctx, kn_predict(ctx, m, d, NULL, &predicted));
     assert_ok(ctx, kn_scores_block(ctx, predicted, "ys2_model", 2, 3, kn_mat_cols(out, N, 3)));
     assert_null(kn_scores_people(predicted, "statistic"));
@@ -436,7 +418,7 @@ static void a_model_with_one_byte_changed_is_refused(void **state)
 {
     (void)state;
     kn_data *d = in_memory(N, NAMES);
-    kn_model *m = fitted(d, "noise=iso components=2 folds=4 max_evals=20"), *none;
+    kn_model *m = fit_data(ctx, d, "noise=iso components=2 folds=4 max_evals=20"), *none;
     void *bytes;
     size_t n, flips = 0;
     assert_ok(ctx, kn_model_to_bytes(ctx, m, &bytes, &n));
@@ -464,7 +446,7 @@ static void a_model_goes_to_bytes_and_back(void **state)
 {
     (void)state;
     kn_data *d = in_memory(N, NAMES);
-    kn_model *m = fitted(d, "noise=iso components=2 folds=4 max_evals=20"), *back;
+    kn_model *m = fit_data(ctx, d, "noise=iso components=2 folds=4 max_evals=20"), *back;
     void *a, *b;
     size_t n, k;
     assert_ok(ctx, kn_model_to_bytes(ctx, m, &a, &n));
@@ -508,7 +490,7 @@ static void the_search_for_components_is_told(void **state)
 {
     (void)state;
     kn_data *d = in_memory(N, NAMES);
-    kn_model *m = fitted(d, "folds=0");
+    kn_model *m = fit_data(ctx, d, "folds=0");
     int n = (int)kn_model_number(m, "n_curve");
     kn_view P = kn_model_array(m, "curve.components"), msll = kn_model_array(m, "curve.msll");
     assert_true(n >= 2 && P.rows == n && msll.rows == n);

@@ -4,11 +4,7 @@
 #include "io/table.h"
 #include "scratch.h"
 #include "test.h"
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
+#include "views.h"
 
 static kn_design made(kn_ctx *ctx, kn_mat raw, const kn_design_options *o)
 {

@@ -285,6 +285,8 @@ static void a_fit_spans_its_blocks(void **state)
     free(z.data), free(fold);
 }
 
+static bool backwards; /* the second time, too */
+
 /* Fed by the caller: blocks of `width`, in any order, by this precision. */
 static void feed(kn_mat z, const int *fold, int folds, ptrdiff_t width, kn_precision precision,
                  kn_deviance *d)
@@ -306,8 +308,11 @@ static void feed(kn_mat z, const int *fold, int folds, ptrdiff_t width, kn_preci
     assert_ok(ctx, kn_deviance_gram(ctx, f, &again, &zz));
     assert_false(again);
     assert_ok(ctx, kn_deviance_turn(ctx, f));
-    for (ptrdiff_t j = 0; j < z.cols; j += width)
-        kn_deviance_second(ctx, f, j, kn_cols(z, j, z.cols - j < width ? z.cols - j : width));
+    for (ptrdiff_t k = 0, last = (z.cols - 1) / width * width; k <= last; k += width) {
+        ptrdiff_t j = backwards ? last - k : k;
+        assert_ok(ctx, kn_deviance_second(ctx, f, j,
+                                          kn_cols(z, j, z.cols - j < width ? z.cols - j : width)));
+    }
     assert_ok(ctx, kn_deviance_finish(ctx, f, d));
     kn_deviance_fitter_free(f);
 }
@@ -325,6 +330,32 @@ static void assert_agree(const kn_deviance *d, const kn_deviance *e, double tol)
     for (ptrdiff_t j = 0; j < d->T; j++)
         assert_close(d->psi[j], e->psi[j], 10 * tol); /* what is left of ten times as much */
     assert_close(d->logdet, e->logdet, tol);
+}
+
+static void the_order_of_blocks_has_no_part_in_any_bit(void **state)
+{
+    (void)state;
+    enum { N = 40, T = 700, FOLDS = 4 };
+    kn_mat z = cohort(N, T);
+    int fold[N];
+    deal(fold, N, FOLDS);
+    for (int p = 0; p < 2; p++) {
+        kn_deviance a, b;
+        kn_precision precision = p == 0 ? KN_DOUBLE : KN_SINGLE;
+        backwards = false;
+        feed(z, fold, FOLDS, 128, precision, &a);
+        backwards = true;
+        feed(z, fold, FOLDS, 128, precision, &b);
+        backwards = false;
+        assert_int_equal(a.K, b.K);
+        assert_true(a.K > 0);
+        assert_memory_equal(a.density, b.density, sizeof *a.density * (size_t)a.n_ladder);
+        assert_memory_equal(a.ref, b.ref, sizeof *a.ref * N);
+        assert_memory_equal(a.psi, b.psi, sizeof *a.psi * T);
+        kn_deviance_clear(&a);
+        kn_deviance_clear(&b);
+    }
+    free(z.data);
 }
 
 static void blocks_may_be_fed_in_any_order_and_in_single_precision(void **state)
@@ -542,6 +573,7 @@ int main(void)
         cmocka_unit_test(blocks_do_not_change_the_result),
         cmocka_unit_test(a_fit_spans_its_blocks),
         cmocka_unit_test(blocks_may_be_fed_in_any_order_and_in_single_precision),
+        cmocka_unit_test(the_order_of_blocks_has_no_part_in_any_bit),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(p_counts_the_reference_at_or_above),
         cmocka_unit_test(a_deviance_is_rebuilt_from_its_saved_arrays),

@@ -20,24 +20,9 @@ static const char *const METHODS[] = {
 };
 enum { N_METHODS = sizeof METHODS / sizeof *METHODS };
 
-/* An age and a sex effect, three shared patterns, noise of different sizes. */
 static crowd healthy(kn_rng *rng, ptrdiff_t n, ptrdiff_t T, double phase)
 {
-    enum { SHARED = 3 };
-    crowd c = crowd_new(rng, n, T);
-    for (ptrdiff_t i = 0; i < n; i++) {
-        double s[SHARED];
-        for (int k = 0; k < SHARED; k++)
-            s[k] = kn_rng_normal(rng);
-        for (ptrdiff_t j = 0; j < T; j++) {
-            double x = (double)j, y = 0.5 * crowd_age(&c, i) * sin(phase + 0.1 * x);
-            y += c.sex[i][0] == 'f' ? 0.2 * cos(phase + 0.2 * x) : 0;
-            for (int k = 0; k < SHARED; k++)
-                y += 0.5 * s[k] * sin(phase * (k + 1) + 0.3 * (k + 2) * x);
-            kn_col(c.Y, j)[i] = y + (0.5 + 0.5 * sin(x) * sin(x)) * kn_rng_normal(rng);
-        }
-    }
-    return c;
+    return crowd_healthy(rng, n, (crowd_patterns){T, 3, 0.5, 0.3, phase});
 }
 
 static const char *const COLUMNS[] = {"deviance", "deviance_noise", "deviance_p",
@@ -190,7 +175,7 @@ static void assert_law_at_site(const kn_model *m, const visitors *v, const char 
     assert_ok(ctx, kn_maps_predict_known(ctx, m, kn_view_cols(raw.data, v->n, 3),
                                          (kn_known_of){.alone = alone}, &maps));
     kn_responses Y = kn_responses_of(kn_view_cols(v->Y.data, v->n, v->Y.cols), &m->y);
-    kn_law_walk w = {.job = {&maps->maps, &m->y, place_of, m}};
+    kn_law_walk w = {.job = {&maps->maps, &m->y, place_of, m, 0}};
     kn_visitor visitor = kn_law_visitor(&w);
     assert_ok(ctx, kn_walk_run(ctx, &(kn_walk){.Y = Y, .maps = &maps->maps}, &visitor, 1));
     assert_ok(ctx, visitors_score(ctx, m, v, options, &s));

@@ -1,5 +1,6 @@
 /* A model to give away: it predicts as the model does, and nobody is in it. */
 #include "test.h"
+#include "views.h"
 
 #include "base/rng.h"
 #include "cov/interpolate.h"
@@ -29,11 +30,6 @@ typedef struct people {
     kn_design_options design;
     kn_settings s;
 } people;
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 /* Numbers from 20 to 80, a course over the first that is no polynomial, shared by pairs. */
 static people people_new(ptrdiff_t n, int numbers, bool levels)

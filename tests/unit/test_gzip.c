@@ -1,11 +1,16 @@
 #include "scratch.h"
 
+#include <libdeflate.h>
+#include <zlib.h>
+
+#include "io/bytes.h"
 #include "io/gzip.h"
+#include "io/gzip_parts.h"
 
 enum { N = 5000000 }; /* several chunks, on two threads more than once round */
 static unsigned char contents[N], packed[2 * N], back[2 * N];
 
-static size_t compress(kn_ctx *ctx, ptrdiff_t cut)
+static size_t compress_ours(kn_ctx *ctx, ptrdiff_t cut)
 {
     kn_writer *file;
     kn_gzip_writer *w;
@@ -41,7 +46,7 @@ static void the_contents_come_back(void **state)
     assert_ok(ctx, kn_gunzip_new(ctx, &g));
     for (int k = 0; k < 2; k++) {
         kn_set_threads(ctx, k ? 2 : 1);
-        ptrdiff_t n = (ptrdiff_t)compress(ctx, 70001), got, length;
+        ptrdiff_t n = (ptrdiff_t)compress_ours(ctx, 70001), got, length;
         kn_source source = kn_source_of("x.gz", packed, n);
         bool fits;
         assert_ok(ctx, kn_inflate(ctx, inflater, "x.gz", packed, n, back, N, &got, &fits));
@@ -74,12 +79,12 @@ static void the_bytes_depend_on_the_contents_alone(void **state)
     unsigned char *first = malloc(sizeof packed);
     fill();
     kn_set_threads(ctx, 1);
-    size_t n = compress(ctx, 70001);
+    size_t n = compress_ours(ctx, 70001);
     memcpy(first, packed, n);
     for (int threads = 1; threads <= 5; threads += 2)
         for (ptrdiff_t cut = 1001; cut < N; cut = cut * 13 + 1) { /* odd, no multiple of 5 */
             kn_set_threads(ctx, threads);
-            assert_int_equal(compress(ctx, cut), n);
+            assert_int_equal(compress_ours(ctx, cut), n);
             assert_memory_equal(packed, first, n);
         }
     free(first);
@@ -120,6 +125,184 @@ static void too_few_bytes_are_a_sentence(void **state)
     kn_ctx_free(ctx);
 }
 
+/* ---- files that threads take apart -------------------------------------------------------- */
+
+/* Members of at most 64 KiB that say how long they are, and an empty one, as bgzip makes them. */
+static size_t compress_bgzf(void)
+{
+    static const unsigned char head[16] = {0x1f, 0x8b, 8, 4, 0,   0,   0, 0,
+                                           0,    255,  6, 0, 'B', 'C', 2, 0};
+    enum { MEMBER = 65280 };
+    struct libdeflate_compressor *c = libdeflate_alloc_compressor(6);
+    size_t at = 0;
+    for (size_t from = 0; from <= N; from += from < N && N - from < MEMBER ? N - from : MEMBER) {
+        size_t n = N - from < MEMBER ? N - from : MEMBER;
+        memcpy(packed + at, head, sizeof head);
+        size_t size =
+            libdeflate_deflate_compress(c, contents + from, n, packed + at + 18, 65536 - 26);
+        assert_true(size > 0);
+        kn_store16(packed + at + 16, (uint16_t)(size + 25), KN_BIG_ENDIAN);
+        kn_store32(packed + at + 18 + size, libdeflate_crc32(0, contents + from, n), KN_BIG_ENDIAN);
+        kn_store32(packed + at + 22 + size, (uint32_t)n, KN_BIG_ENDIAN);
+        at += size + 26;
+    }
+    libdeflate_free_compressor(c);
+    return at;
+}
+
+/* One member, in which each `chunk` bytes end on a byte. alone: without looking back, and with two
+ * empty blocks, as pigz -i does it. */
+static size_t compress_chunks(uInt chunk, bool alone)
+{
+    gz_header header = {.name = (unsigned char *)"contents",
+                        .extra = (unsigned char *)"xyz",
+                        .extra_len = 3};
+    z_stream z = {.next_out = packed, .avail_out = sizeof packed};
+    assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    deflateSetHeader(&z, &header);
+    for (uInt from = 0; from < N; from += chunk) {
+        bool last = N - from <= chunk;
+        z.next_in = contents + from;
+        z.avail_in = last ? N - from : chunk;
+        if (!last && alone)
+            deflate(&z, Z_SYNC_FLUSH);
+        deflate(&z, last ? Z_FINISH : alone ? Z_FULL_FLUSH : Z_SYNC_FLUSH);
+    }
+    size_t n = sizeof packed - z.avail_out;
+    deflateEnd(&z);
+    return n;
+}
+
+static size_t compress_as(kn_ctx *ctx, int layout)
+{
+    switch (layout) {
+    case 0: return compress_ours(ctx, 70001);
+    case 1: return compress_bgzf();
+    case 2: return compress_chunks(131072, true);
+    case 3: return compress_chunks(131072, false);
+    default: return compress_chunks(N, false);
+    }
+}
+
+enum { LAYOUTS = 5, APART = 3 }; /* the first of them can be taken apart */
+
+static void threads_give_the_contents_of_any_layout(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_inflater *inflater;
+    fill();
+    assert_ok(ctx, kn_inflater_new(ctx, &inflater));
+    for (int layout = 0; layout < LAYOUTS; layout++) {
+        ptrdiff_t n = (ptrdiff_t)compress_as(ctx, layout), got, length;
+        kn_source source = kn_source_of("x.gz", packed, n);
+        kn_gzip_parts parts;
+        bool fits, done = false;
+        assert_ok(ctx, kn_gzip_parts_find(ctx, packed, n, &parts));
+        assert_true(layout >= APART || (parts.count > 4 && parts.contents == N));
+        memset(back, 0, N);
+        if (parts.count > 0)
+            assert_ok(ctx, kn_gzip_parts_inflate(ctx, &parts, packed, back, &done));
+        assert_int_equal(done, layout < APART);
+        assert_true(!done || memcmp(back, contents, N) == 0);
+        kn_gzip_parts_clear(&parts);
+        for (int threads = 1; threads <= 3; threads++) {
+            kn_set_threads(ctx, threads);
+            memset(back, 0, N);
+            assert_ok(ctx, kn_inflate_wide(ctx, inflater, "x.gz", packed, n, back, N, &got, &fits));
+            assert_true(fits && got == N && memcmp(back, contents, N) == 0);
+            assert_ok(ctx,
+                      kn_inflate_wide(ctx, inflater, "x.gz", packed, n, back, N - 1, &got, &fits));
+            assert_false(fits);
+        }
+        assert_ok(ctx, kn_gzip_hint(ctx, &source, &length));
+        assert_int_equal(length, N);
+    }
+    kn_inflater_free(inflater);
+    kn_ctx_free(ctx);
+}
+
+/* What is wrong with it is said as if it were read from its start. */
+static void damage_is_the_same_sentence_for_any_number_of_threads(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_inflater *inflater;
+    fill();
+    assert_ok(ctx, kn_inflater_new(ctx, &inflater));
+    for (int layout = 0; layout < LAYOUTS; layout++) {
+        ptrdiff_t n = (ptrdiff_t)compress_as(ctx, layout);
+        for (int k = 0; k < 24; k++) {
+            ptrdiff_t at = k < 8 ? n - 1 - k : n / 25 * (k - 8) + 40, left = k % 3 == 2 ? at : n;
+            char sentence[256] = "";
+            if (left < n && at < 1 << 19)
+                continue;
+            packed[at] ^= 0x10;
+            for (int threads = 1; threads <= 2; threads++) {
+                ptrdiff_t got = 0;
+                bool fits;
+                kn_set_threads(ctx, threads);
+                kn_status status = kn_inflate_wide(ctx, inflater, "x.gz", packed, left, back,
+                                                   sizeof back, &got, &fits);
+                const char *said = status == KN_OK ? "fine" : kn_message(ctx);
+                if (threads == 1)
+                    snprintf(sentence, sizeof sentence, "%s %td", said, status == KN_OK ? got : 0);
+                else if (strncmp(sentence, said, strlen(said)) != 0 ||
+                         (status == KN_OK && atol(sentence + 5) != got))
+                    fail_msg("layout %d: '%s' %td, expected '%s'", layout, said, got, sentence);
+            }
+            packed[at] ^= 0x10;
+        }
+    }
+    kn_inflater_free(inflater);
+    kn_ctx_free(ctx);
+}
+
+/* The first member says that it ends where the second one does. */
+static void a_member_that_hides_another_is_not_believed(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_gzip_parts parts;
+    bool done;
+    memset(contents, 7, N);
+    ptrdiff_t n = (ptrdiff_t)compress_bgzf(), first = kn_bgzf_size(packed, n);
+    ptrdiff_t both = first + kn_bgzf_size(packed + first, n - first);
+    for (int hidden = 0; hidden < 2; hidden++) {
+        kn_store16(packed + 16, (uint16_t)((hidden ? both : first) - 1), KN_BIG_ENDIAN);
+        assert_ok(ctx, kn_gzip_parts_find(ctx, packed, n, &parts));
+        assert_true(parts.count > 1);
+        assert_ok(ctx, kn_gzip_parts_inflate(ctx, &parts, packed, back, &done));
+        assert_int_equal(done, !hidden);
+        kn_gzip_parts_clear(&parts);
+    }
+    kn_ctx_free(ctx);
+}
+
+/* Zeros as of a tape, a newline, and what looks like a member but for its first byte. */
+static void what_is_behind_the_last_member_is_left_alone(void **state)
+{
+    (void)state;
+    static const unsigned char behind[3][32] = {{0}, {10}, {0x1e, 0x8b, 8, 4, [28] = 0, 0, 1, 0}};
+    kn_ctx *ctx = kn_ctx_new();
+    kn_inflater *inflater;
+    fill();
+    assert_ok(ctx, kn_inflater_new(ctx, &inflater));
+    for (int layout = 0; layout < LAYOUTS; layout++)
+        for (int k = 0; k < 6; k++) {
+            ptrdiff_t n = (ptrdiff_t)compress_as(ctx, layout), got, more = k < 3 ? 32 : 1;
+            bool fits;
+            memcpy(packed + n, behind[k % 3], (size_t)more);
+            kn_set_threads(ctx, 2);
+            memset(back, 0, N);
+            assert_ok(ctx, kn_inflate_wide(ctx, inflater, "x.gz", packed, n + more, back, N, &got,
+                                           &fits));
+            assert_true(fits && got == N && memcmp(back, contents, N) == 0);
+        }
+    kn_inflater_free(inflater);
+    kn_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +310,10 @@ int main(void)
         cmocka_unit_test(the_bytes_depend_on_the_contents_alone),
         cmocka_unit_test(nothing_is_a_file_too),
         cmocka_unit_test(too_few_bytes_are_a_sentence),
+        cmocka_unit_test(threads_give_the_contents_of_any_layout),
+        cmocka_unit_test(damage_is_the_same_sentence_for_any_number_of_threads),
+        cmocka_unit_test(a_member_that_hides_another_is_not_believed),
+        cmocka_unit_test(what_is_behind_the_last_member_is_left_alone),
     };
     return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
 }

@@ -4,24 +4,9 @@
 
 static kn_ctx *ctx;
 
-/* Gaussian maps: an age and a sex effect, four shared patterns, noise of different sizes. */
 static crowd healthy(kn_rng *rng, ptrdiff_t n, double phase)
 {
-    enum { T = 60, SHARED = 4 };
-    crowd c = crowd_new(rng, n, T);
-    for (ptrdiff_t i = 0; i < n; i++) {
-        double s[SHARED];
-        for (int k = 0; k < SHARED; k++)
-            s[k] = kn_rng_normal(rng);
-        for (ptrdiff_t j = 0; j < T; j++) {
-            double x = (double)j, y = 0.5 * crowd_age(&c, i) * sin(phase + 0.1 * x);
-            y += c.sex[i][0] == 'f' ? 0.2 * cos(phase + 0.2 * x) : 0;
-            for (int k = 0; k < SHARED; k++)
-                y += 0.35 * s[k] * sin(phase * (k + 1) + 0.05 * (k + 2) * x);
-            kn_col(c.Y, j)[i] = y + (0.5 + 0.5 * sin(x) * sin(x)) * kn_rng_normal(rng);
-        }
-    }
-    return c;
+    return crowd_healthy(rng, n, (crowd_patterns){60, 4, 0.35, 0.05, phase});
 }
 
 static const char *const PS[] = {"p_upper",  "deviance_p", "deviance_noise_p",

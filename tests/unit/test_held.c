@@ -203,9 +203,9 @@ static kn_status in_file(const kn_room *self, kn_ctx *c, const kn_response_shape
 }
 
 /* As one of the kinds, in memory or in a scratch file. */
-static kn_held *hold(kn_data *data, kind k, bool scratch)
+static kn_held_data *hold(kn_data *data, kind k, bool scratch)
 {
-    kn_held *held;
+    kn_held_data *held;
     kn_settings s;
     kn_options *o = options_of(ctx, "fit", model_options(k));
     kn_room room = {.place = in_file, .bytes = 1e6, .scratch = scratch_dir};
@@ -235,7 +235,7 @@ static void a_part_is_fitted_and_scored_as_if_there_were_nobody_else(void **stat
             left = data_of((kind)k, others);
             kn_scores *expected = score(left, alone);
             kn_data *all = data_of((kind)k, NULL);
-            kn_held *held = hold(all, (kind)k, scratch);
+            kn_held_data *held = hold(all, (kind)k, scratch);
             assert_int_equal(kn_held_people(held)->n, N);
             remove("all_y.csv"), remove("all_y.npy"), remove("all_y.nii"); /* not read again */
             assert_ok(ctx, kn_data_some(ctx, held, in_part, &part));
@@ -263,7 +263,7 @@ static void whoever_is_not_in_a_part_says_why(void **state)
     bool nobody[N] = {false};
     write_files("all", NULL);
     kn_data *all = data_of(TABLE, NULL), *part;
-    kn_held *held = hold(all, TABLE, false);
+    kn_held_data *held = hold(all, TABLE, false);
     assert_ok(ctx, kn_data_some(ctx, held, in_part, &part));
     assert_int_equal(kn_data_count(part), 37);
     for (int i = 0; i < N; i++)
@@ -287,7 +287,7 @@ static void another_space_is_refused(void **state)
     kn_data *array = data_of(ARRAY, NULL);
     kn_model *model;
     fit(array, ARRAY, "other.safetensors", &model);
-    kn_held *held = hold(all, TABLE, false);
+    kn_held_data *held = hold(all, TABLE, false);
     assert_ok(ctx, kn_data_some(ctx, held, in_part, &part));
     kn_options *o = options_of(ctx, "score", "write=z");
     kn_scores *scores;
@@ -305,7 +305,7 @@ static void memory_for_everybody_is_counted(void **state)
     (void)state;
     write_files("all", NULL);
     kn_data *all = data_of(MEMORY, NULL), *part;
-    kn_held *held;
+    kn_held_data *held;
     kn_model *model;
     kn_options *o = options_of(ctx, "fit", model_options(MEMORY));
     assert_refused(ctx, kn_hold_to_fit(ctx, all, o, 1e15, &held), KN_ERR_MEMORY, "this fit needs");
@@ -326,7 +326,7 @@ static void no_allocation_that_fails_leaks(void **state)
     kn_options *o = options_of(ctx, "fit", model_options(TABLE));
     kn_status status = KN_ERR_MEMORY;
     for (long k = 1; status != KN_OK; k++) {
-        kn_held *held = NULL;
+        kn_held_data *held = NULL;
         kn_data *part = NULL;
         kn_fail_allocation(ctx, k);
         status = kn_hold_to_fit(ctx, all, o, 0, &held);

@@ -1,17 +1,11 @@
 /* MT-Kronprod: golden numbers, dense Gaussians, and the two paths against each other. */
-#include "test.h"
+#include "covs.h"
+#include "fits.h"
 
 #include "base/rng.h"
-#include "covs.h"
 #include "gp/gp.h"
 
-static kn_ctx *ctx;
 static kn_rng rng;
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 static kn_settings at(const double *theta, int n, unsigned task, unsigned sample)
 {
@@ -26,39 +20,6 @@ static kn_settings at(const double *theta, int n, unsigned task, unsigned sample
     o.standardise = 0;
     o.folds = 0;
     return o;
-}
-
-static kn_model *fit(kn_mat X, kn_mat Y, const kn_settings *o, kn_fit_info *info)
-{
-    kn_model *model;
-    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), o, &model));
-    kn_model_info(model, info);
-    return model;
-}
-
-typedef struct maps_of {
-    kn_mat mean, var;
-} maps_of;
-
-static maps_of collect(kn_maps *maps, ptrdiff_t T)
-{
-    ptrdiff_t n = kn_maps_samples(maps);
-    maps_of m = {ref_new(n, T), ref_new(n, T)};
-    assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, m.mean, m.var));
-    kn_maps_free(maps);
-    return m;
-}
-
-static maps_of predict(const kn_model *model, kn_mat Xs, ptrdiff_t T)
-{
-    kn_maps *maps;
-    assert_ok(ctx, kn_maps_predict(ctx, model, view(Xs), &maps));
-    return collect(maps, T);
-}
-
-static void release(maps_of m)
-{
-    free(m.mean.data), free(m.var.data);
 }
 
 static void check_eigenvalues(kn_mat X, kn_mat Y, kn_mat theta, json_t *setting)

@@ -1,4 +1,5 @@
 /* Fits of MT-Kronsum: folds are refits, files, failing allocations, shrinkage.   [METHOD 1g] */
+#include "fits.h"
 #include "test.h"
 
 #include "base/ctx.h"
@@ -9,13 +10,7 @@
 #include "logged.h"
 #include "model/model.h"
 
-static kn_ctx *ctx;
 static kn_rng rng;
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 static kn_settings options(int shrinkage)
 {
@@ -38,24 +33,6 @@ static void draw(ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
         for (ptrdiff_t i = 0; i < N; i++)
             kn_col(*Y, j)[i] += kn_at(*X, i, 0) * (double)(j + 1) / 2 + shared.data[i];
     free(shared.data);
-}
-
-typedef struct maps_of {
-    kn_mat mean, var;
-} maps_of;
-
-static maps_of collect(kn_maps *maps, ptrdiff_t T)
-{
-    ptrdiff_t n = kn_maps_samples(maps);
-    maps_of m = {ref_new(n, T), ref_new(n, T)};
-    assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, m.mean, m.var));
-    kn_maps_free(maps);
-    return m;
-}
-
-static void release(maps_of m)
-{
-    free(m.mean.data), free(m.var.data);
 }
 
 /* A fold of the model and a fit of its training rows alone, by the same parts. */

@@ -2,6 +2,7 @@
 
 #include "base/rng.h"
 #include "la/eig_top.h"
+#include "la/eig_top_single.h"
 #include "la/la.h"
 #include "la/vec.h"
 
@@ -108,6 +109,63 @@ static void leading_eigenvectors_are_the_last_of_all(void **state)
             assert_int_equal(kn_eig_top(&work, n, k, s, V), -1);
         }
         kn_eig_top_clear(&work);
+        free(A.data), free(S.data), free(U.data), free(V.data), free(SV.data), free(I.data);
+    }
+}
+
+typedef struct single_job {
+    kn_eig_top_single work;
+    ptrdiff_t n, k;
+    double s[60];
+    kn_mat V;
+    int failed;
+} single_job;
+
+static void single_one(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+{
+    (void)worker, (void)from, (void)to;
+    single_job *j = self;
+    j->failed = kn_eig_top_single_of(&j->work, j->n, j->k, j->s, j->V);
+}
+
+/* Of matrices of any size: values to the square of what vectors are good to, which is float32. */
+static void leading_eigenvectors_in_float32_have_values_in_double(void **state)
+{
+    (void)state;
+    static const struct {
+        ptrdiff_t n, k, rank;
+        double size;
+    } cases[] = {
+        {1, 1, 1, 1}, {5, 0, 5, 1}, {40, 3, 40, 1e30}, {60, 12, 60, 1e-30}, {60, 12, 8, 1}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        ptrdiff_t n = cases[c].n, k = cases[c].k;
+        kn_mat A = noise(n, cases[c].rank), S = ref_mul(0, A, 1, A), U = ref_mul(0, A, 1, A);
+        kn_mat V = ref_new(n, k), SV = ref_new(n, k), I = ref_new(k, k);
+        double w[60], size = cases[c].size;
+        single_job job = {.n = n, .k = k, .V = V};
+        const double *s = job.s;
+        assert_ok(ctx, kn_eig(ctx, U, w));
+        assert_ok(ctx, kn_eig_top_single_new(ctx, n + 3, k, &job.work));
+        for (ptrdiff_t j = 0; j < n; j++)
+            for (ptrdiff_t i = 0; i < n; i++)
+                kn_col(job.work.A, j)[i] = i < j ? NAN : size * kn_at(S, i, j);
+        kn_la_parallel(ctx, 1, 1, single_one, &job);
+        assert_int_equal(job.failed, 0);
+        kn_gemm(ctx, 1, KN_N, S, KN_N, V, 0, SV);
+        kn_gemm(ctx, 1, KN_T, V, KN_N, V, 0, I);
+        for (ptrdiff_t j = 0; j < k; j++) {
+            assert_close(s[j] / size / w[n - 1], w[n - 1 - j] / w[n - 1], 1e-10);
+            for (ptrdiff_t i = 0; i < n; i++)
+                assert_close(kn_at(SV, i, j) / w[n - 1], s[j] / size / w[n - 1] * kn_at(V, i, j),
+                             2e-6);
+            for (ptrdiff_t i = 0; i < k; i++)
+                assert_close(kn_at(I, i, j), i == j, 1e-5);
+        }
+        kn_mat_set(kn_sub(job.work.A, 0, 0, n, n), S);
+        kn_col(job.work.A, 0)[n - 1] = NAN;
+        kn_la_parallel(ctx, 1, 1, single_one, &job);
+        assert_int_equal(job.failed, k > 0 ? -1 : 0);
+        kn_eig_top_single_clear(&job.work);
         free(A.data), free(S.data), free(U.data), free(V.data), free(SV.data), free(I.data);
     }
 }
@@ -221,6 +279,36 @@ static void vector_functions_match_the_scalar_ones(void **state)
     assert_true(k[0] == 1 && k[1] < 1e-300 && k[2] < 1e-300);
 }
 
+/* What is left over at the end of a vector has the bits that it has in the middle. */
+static void exp_and_log_know_neither_place_nor_number(void **state)
+{
+    (void)state;
+    enum { MOST = 41, AT = 3 };
+    for (int n = 1; n <= MOST; n++)
+        for (int first = 0; first <= AT; first++) {
+            double e[MOST + AT], l[MOST + AT];
+            for (int i = 0; i < n; i++) {
+                e[first + i] = 0.37 * i - 5;
+                l[first + i] = 0.11 + 1.7 * i;
+            }
+            kn_vec_exp(n, e + first);
+            kn_vec_log(n, l + first);
+            for (int i = 0; i < n; i++) {
+                double same_e[MOST], same_l[MOST];
+                for (int k = 0; k < MOST; k++) {
+                    same_e[k] = 0.37 * i - 5;
+                    same_l[k] = 0.11 + 1.7 * i;
+                }
+                kn_vec_exp(MOST, same_e);
+                kn_vec_log(MOST, same_l);
+                for (int k = 0; k < MOST; k += MOST / 4) {
+                    assert_true(e[first + i] == same_e[k]);
+                    assert_true(l[first + i] == same_l[k]);
+                }
+            }
+        }
+}
+
 int main(void)
 {
     ctx = kn_ctx_new();
@@ -230,11 +318,13 @@ int main(void)
         cmocka_unit_test(a_symmetric_product_fills_the_lower_triangle),
         cmocka_unit_test(eigenvectors_rebuild_the_matrix),
         cmocka_unit_test(leading_eigenvectors_are_the_last_of_all),
+        cmocka_unit_test(leading_eigenvectors_in_float32_have_values_in_double),
         cmocka_unit_test(single_products_match_double_ones),
         cmocka_unit_test(an_eigenproblem_with_nan_is_refused),
         cmocka_unit_test(cholesky_and_triangular_solves_agree_with_the_matrix),
         cmocka_unit_test(pivoted_cholesky_finds_the_rank_and_the_matrix),
         cmocka_unit_test(vector_functions_match_the_scalar_ones),
+        cmocka_unit_test(exp_and_log_know_neither_place_nor_number),
     };
     int failed = cmocka_run_group_tests_name("la", tests, NULL, NULL);
     kn_ctx_free(ctx);

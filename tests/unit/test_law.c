@@ -1,6 +1,7 @@
 /* The law of a whole map against the dense Gaussian of each sample: density and deviances of maps
  * predicted and cross-validated, with and without missing responses. */
 #include "test.h"
+#include "views.h"
 
 #include "base/rng.h"
 #include "gp/covariance.h"
@@ -15,11 +16,6 @@ static kn_ctx *ctx;
 static kn_rng rng;
 
 enum { F = 2, FOLDS = 3, NEW = 7 };
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 /* Responses with something to find in them, in units of their own. */
 static void people(ptrdiff_t n, ptrdiff_t T, double signal, kn_mat *X, kn_mat *Y)

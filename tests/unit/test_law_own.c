@@ -3,6 +3,7 @@
  * in new and known groups, of fits and of people with missing responses. And what {noise=auto}
  * makes of it. */
 #include "test.h"
+#include "views.h"
 
 #include "base/rng.h"
 #include "cov/additive.h"
@@ -20,11 +21,6 @@ static kn_ctx *ctx;
 static kn_rng rng;
 
 enum { F = 2, MOST = 32, NEW = 6 };
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 /* ---- fits ---- */
 

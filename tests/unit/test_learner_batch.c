@@ -34,10 +34,7 @@ static kn_data *data_at(const crowd *c, const int *site)
 static kn_model *fit_at(const crowd *c, const int *site, const char *text)
 {
     kn_data *d = data_at(c, site);
-    kn_options *o = options_of(ctx, "fit", text);
-    kn_model *m;
-    assert_ok(ctx, kn_fit(ctx, d, o, &m));
-    kn_options_free(o);
+    kn_model *m = fit_data(ctx, d, text);
     kn_data_free(d);
     return m;
 }

@@ -1,5 +1,6 @@
 /* R of low rank [METHOD 6a] against the dense one and against its own central differences. */
 #include "test.h"
+#include "views.h"
 
 #include "base/rng.h"
 #include "covs.h"
@@ -7,11 +8,6 @@
 #include "scratch.h"
 
 static kn_ctx *ctx;
-
-static kn_view view(kn_mat m)
-{
-    return (kn_view){m.data, KN_F64, m.rows, m.cols, 1, m.ld};
-}
 
 /* Age, sex and sites, standardised: what cohorts have. */
 static kn_mat cohort(kn_rng *rng, ptrdiff_t N, int sites)

@@ -1,17 +1,13 @@
 /* More samples than folds are made of: one set held out, a basis by the range finder [METHOD 5b] */
 #include "gp/cv_deal.h"
 #include "test.h"
+#include "views.h"
 
 #include "base/rng.h"
 #include "gp/basis_gram.h"
 #include "model/model.h"
 
 static kn_ctx *ctx;
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 /* Two covariates, T responses with three common directions and noise of their own. */
 static void people(ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)

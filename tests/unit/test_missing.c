@@ -1,6 +1,7 @@
 /* Missing responses: filled in against tests/golden/norms/missing.json, which was computed by dense
  * matrices elsewhere, and at shapes where little is left to go by. */
 #include "covs.h"
+#include "views.h"
 
 #include "base/rng.h"
 #include "cov/additive.h"
@@ -10,11 +11,6 @@
 #include "model/file.h"
 
 static kn_ctx *ctx;
-
-static kn_view view(kn_mat m)
-{
-    return (kn_view){m.data, KN_F64, m.rows, m.cols, 1, m.ld};
-}
 
 /* ---- golden ---------------------------------------------------------------------------------- */
 

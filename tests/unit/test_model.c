@@ -2,17 +2,13 @@
 #include "covs.h"
 #include "gp/predict.h"
 #include "test.h"
+#include "views.h"
 
 #include "base/rng.h"
 #include "gp/gp.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 static int ascending(const void *a, const void *b)
 {

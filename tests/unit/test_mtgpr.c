@@ -11,13 +11,8 @@
 #include "model/model.h"
 #include "norm/reference.h"
 #include "test.h"
-
-static kn_ctx *ctx;
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
+#include "views.h"
+#include "with_context.h"
 
 /* One factor that follows the covariates, one that does not, and noise. */
 static void people(uint64_t seed, ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
@@ -454,20 +449,6 @@ static void as_many_pivots_as_people_is_exact(void **state)
     free(X.data), free(Y.data);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    ctx = kn_ctx_new();
-    return ctx ? 0 : 1;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    kn_ctx_free(ctx);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -478,5 +459,5 @@ int main(void)
         cmocka_unit_test(time_ends_learning),
         cmocka_unit_test(as_many_pivots_as_people_is_exact),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, begin, end);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
+#include "base/comm.h"
 #include "base/mem.h"
 #include "base/ram.h"
 #include "base/rng.h"
@@ -518,6 +519,39 @@ static void responses_go_to_a_file_only_when_they_must(void **state)
     kn_ctx_free(ctx);
 }
 
+/* What makes it too much are the other processes of the node, or it is not. */
+static void ranks_of_a_node_are_counted(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_comm crew = kn_comm_serial;
+    kn_need_shape share = PLAIN;
+    bool in_file;
+    crew.size = 6; /* two nodes, three ranks each */
+    crew.local_size = 3;
+    crew.nodes = 2;
+    kn_ctx_set_comm(ctx, &crew);
+    share.threads = 1;
+    share.elsewhere = 5 * PLAIN.T / 6;
+    double all = total(share);
+    kn_allowance a = {all, "a rank's part is", false};
+    assert_ok(ctx, kn_place_responses(ctx, &a, &share, false, &in_file));
+    a.bytes = 0.6 * all;
+    assert_refused(ctx, kn_place_responses(ctx, &a, &share, false, &in_file), KN_ERR_MEMORY,
+                   " in each of 3 processes of this node (");
+    assert_non_null(strstr(kn_message(ctx), "; start one task a node: -n 2 -c 3"));
+    a.bytes = 1e6; /* nor has a node so much */
+    assert_refused(ctx, kn_place_responses(ctx, &a, &share, false, &in_file), KN_ERR_MEMORY,
+                   " in each of 3 processes of this node (");
+    assert_null(strstr(kn_message(ctx), "start one task"));
+    a.bytes = 0.6 * all;
+    kn_set_memory(ctx, (size_t)a.bytes); /* the user's own number: not for us to share out */
+    assert_refused(ctx, kn_place_responses(ctx, &a, &share, false, &in_file), KN_ERR_MEMORY,
+                   " in each of 3 processes of this node (");
+    assert_null(strstr(kn_message(ctx), "start one task"));
+    kn_ctx_free(ctx);
+}
+
 static void put_text(const char *path, const char *text)
 {
     FILE *f = fopen(path, "w");
@@ -671,6 +705,7 @@ int main(void)
         cmocka_unit_test(a_low_rank_with_a_range_finder_has_no_square_of_samples),
         cmocka_unit_test(auto_allows_for_the_top_of_its_ladder),
         cmocka_unit_test(responses_go_to_a_file_only_when_they_must),
+        cmocka_unit_test(ranks_of_a_node_are_counted),
         cmocka_unit_test(the_least_limit_above_a_cgroup_counts),
         cmocka_unit_test(rows_put_into_a_file_come_back_and_leave_no_name),
         cmocka_unit_test(arrays_of_every_order_are_the_same_from_a_file),

@@ -1,5 +1,6 @@
 #include "scratch.h"
 
+#include "io/bytes.h"
 #include "io/npy.h"
 
 /* A version 1.0 file of this literal and so many bytes of data. */
@@ -152,6 +153,78 @@ static void rows_may_come_a_few_at_a_time(void **state)
     kn_ctx_free(ctx);
 }
 
+enum { MANY = 1200 * 1000 }; /* elements: several blocks of any type */
+
+/* MANY rows of one column, or the other way round, of the values i % 30000 - 15000. */
+static void write_many(const char *descr, bool fortran, bool column)
+{
+    char literal[128];
+    int n = snprintf(literal, sizeof literal,
+                     "{'descr': '%s', 'fortran_order': %s, 'shape': (%d, %d), }", descr,
+                     fortran ? "True" : "False", column ? MANY : 1, column ? 1 : MANY);
+    int size = descr[2] - '0';
+    unsigned char *file = malloc((size_t)(10 + n) + (size_t)MANY * (size_t)size);
+    size_t at = make(literal, 0, file);
+    for (int i = 0; i < MANY; i++, at += (size_t)size) {
+        bool big = descr[0] == '>';
+        int x = i % 30000 - 15000;
+        if (descr[1] == 'i')
+            kn_store16(file + at, (uint16_t)(int16_t)x, big != KN_BIG_ENDIAN);
+        else if (size == 4)
+            kn_store_f32(file + at, (float)x, big != KN_BIG_ENDIAN);
+        else
+            kn_store_f64(file + at, x, big != KN_BIG_ENDIAN);
+    }
+    scratch_file("many.npy", file, at);
+    free(file);
+}
+
+static void large_arrays_are_the_same_for_any_number_of_threads(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"<f4", ">f4", "<f8", ">f8", "<i2", ">i2"};
+    kn_ctx *ctx = kn_ctx_new();
+    for (int k = 0; k < 6; k++) {
+        write_many(types[k], k % 2, k % 3);
+        for (int threads = 1; threads <= 3; threads++) {
+            kn_npy npy;
+            kn_set_threads(ctx, threads);
+            assert_ok(ctx, kn_npy_read(ctx, "many.npy", &npy));
+            assert_int_equal(npy.view.rows * npy.view.cols, MANY);
+            assert_int_equal(npy.view.type, k < 2 ? KN_F32 : KN_F64);
+            for (ptrdiff_t i = 0; i < MANY; i++) {
+                bool column = k % 3;
+                double x = kn_view_at(npy.view, column ? i : 0, column ? 0 : i);
+                if (x != (double)(i % 30000 - 15000))
+                    fail_msg("%s: element %td is %g on %d threads", types[k], i, x, threads);
+            }
+            kn_npy_clear(&npy);
+        }
+    }
+    kn_ctx_free(ctx);
+}
+
+static void a_file_that_is_cut_while_it_is_read_is_a_sentence(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"<f4", ">f4"};
+    kn_ctx *ctx = kn_ctx_new();
+    float *out = malloc(MANY * sizeof *out);
+    for (int k = 0; k < 2; k++)
+        for (int threads = 1; threads <= 2; threads++) {
+            kn_npy_file file;
+            kn_set_threads(ctx, threads);
+            write_many(types[k], false, false);
+            assert_ok(ctx, kn_npy_open(ctx, "many.npy", &file));
+            assert_int_equal(truncate("many.npy", 2 * MANY), 0);
+            assert_sentence(ctx, kn_npy_elements(ctx, &file, 0, MANY, out), KN_ERR_IO,
+                            "many.npy: became shorter while it was read");
+            kn_npy_close(&file);
+        }
+    free(out);
+    kn_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +232,8 @@ int main(void)
         cmocka_unit_test(a_bad_array_is_a_sentence),
         cmocka_unit_test(what_is_written_is_read_back),
         cmocka_unit_test(rows_may_come_a_few_at_a_time),
+        cmocka_unit_test(large_arrays_are_the_same_for_any_number_of_threads),
+        cmocka_unit_test(a_file_that_is_cut_while_it_is_read_is_a_sentence),
     };
     return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
 }

@@ -100,7 +100,7 @@ static void a_wrong_value_is_a_sentence_that_marks_the_key(void **state)
         {"fit", "label", "a=b", "fit has no option 'label'"},
         {"fit", "noise", NULL, "{noise} needs a value: structured|iso"},
         {"score", "write", "z,w",
-         "{write} is 'z,w', expected some of z,yhat,ys2_model,fdr,metrics"},
+         "{write} is 'z,w', expected some of z,yhat,ys2_model,fdr,ys2,metrics"},
         {"reproduce", "methods", "", "{methods} has '', expected smtgpr, stgpr, kronprod, "},
         {"reproduce", "components", "5,0", "{components} is '5,0', expected up to 64 numbers"},
     };

@@ -2,6 +2,7 @@
 #include "covs.h"
 #include "gp/predict.h"
 #include "test.h"
+#include "views.h"
 
 #include <float.h>
 
@@ -10,11 +11,6 @@
 
 static kn_ctx *ctx;
 static kn_rng rng;
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 typedef struct shape {
     int N, T, P, F, Ns;

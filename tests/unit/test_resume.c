@@ -5,6 +5,7 @@
 #include "covs.h"
 #include "logged.h"
 #include "scratch.h"
+#include "views.h"
 
 #include "base/hash.h"
 #include "base/rng.h"
@@ -151,11 +152,6 @@ static problem new_problem(ptrdiff_t N, ptrdiff_t T)
 static void free_problem(problem p)
 {
     free(p.X.data), free(p.Y.data);
-}
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
 }
 
 /* A journal that counts, and that can pull the plug. */

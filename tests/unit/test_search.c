@@ -1,15 +1,11 @@
 /* Finding the maximum, and being honest about it. */
 #include "test.h"
+#include "views.h"
 
 #include "base/rng.h"
 #include "gp/gp.h"
 
 static kn_ctx *ctx;
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 /* Of 20 seeds, how many stay more than 1e-4 below the best likelihood known for golden case 2? */
 static int seeds_that_miss_the_optimum(kn_likelihood likelihood, kn_optimiser optimiser)

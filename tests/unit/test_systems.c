@@ -21,13 +21,9 @@
 #include "gp/whitened_model.h"
 #include "la/la.h"
 #include "test.h"
+#include "views.h"
 
 static kn_ctx *ctx;
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 /* Covariates, responses, R0 and somebody new. */
 typedef struct people {

@@ -5,13 +5,9 @@
 #include "gp/cv.h"
 #include "gp/law.h"
 #include "test.h"
+#include "views.h"
 
 static kn_ctx *ctx;
-
-static kn_view view(kn_mat m)
-{
-    return kn_view_cols(m.data, m.rows, m.cols);
-}
 
 /* The models; components 0: as many as the curve says. */
 static const struct kind {

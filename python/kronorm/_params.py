@@ -1,0 +1,115 @@
+"""Parameters of a model as options of the library, and back."""
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import inspect
+import pathlib
+from typing import Any
+
+import numpy as np
+
+from . import _abi
+from ._covariates import Covariates
+from ._room import temporary_folder
+from ._session import option_keys, option_table, text
+
+# options of "fit" that are no parameters: files, what names files, and choosing rows and columns of them
+NOT_IN_MEMORY = ("covariates", "responses", "where", "session", "match", "targets", "mask", "output", "resume", "force")
+# parameters whose value is the session's, or is used before the library sees the data
+OWN = ("id", "threads", "memory", "progress")
+COLUMNS = ("use", "categorical", "numeric", "batch", "smooth", "group")
+KERNELS = ("sample_kernel", "task_kernel")
+
+
+def default(row: dict[str, Any]) -> Any:
+    """The default of an option as Python writes it; None: it has none."""
+    told = row["preferred"]
+    return None if told is None else python(row, told)
+
+
+def python(row: dict[str, Any], told: str) -> Any:
+    """A text of the library as a value of Python."""
+    if row["type"] == _abi.KN_OPTION_FLAG:
+        return told == "yes"
+    for kind, reads in ((_abi.KN_OPTION_INT, int), (_abi.KN_OPTION_NUMBER, float)):
+        if row["type"] == kind:
+            with contextlib.suppress(ValueError):
+                number: Any = reads(told)
+                return number
+    return told
+
+
+def from_info(options: dict[str, Any], names: Any) -> dict[str, Any]:
+    """Parameters that a model file remembers."""
+    rows = {row["key"]: row for row in option_table("fit")}
+    return {key: python(rows[key], value) if isinstance(value, str) else value
+            for key, value in options.items() if key in names and key in rows}
+
+
+def same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and bool(np.all(a == b))) or (
+        isinstance(a, (int, float)) and isinstance(b, (int, float)) and a == b)
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",")]
+    return list(value) if hasattr(value, "__iter__") else [value]
+
+
+def _by_place(value: Any, names: list[str]) -> Any:
+    """Columns by name; whole numbers are places in X."""
+    if value is None or isinstance(value, str):
+        return value
+    out = []
+    for each in _listed(value):
+        if isinstance(each, (int, np.integer)) and not isinstance(each, bool):
+            if not -len(names) <= each < len(names):
+                raise ValueError(f"column {each} is asked for, X has {len(names)}")
+            each = names[each]
+        out.append(str(each))
+    return ",".join(out)
+
+
+def _stay_numbers(model: Any, X: Covariates) -> str | None:
+    """Of an array numbers stay numbers, unless somebody says that they are codes."""
+    codes = [c for key in ("categorical", "batch", "group", "numeric")
+             for c in _listed(_by_place(getattr(model, key), X.all_names))]
+    use = _listed(_by_place(model.use, X.all_names))
+    numbers = [name for name in X.numbers() if name not in codes
+               and (not use or any(name == u or fnmatch.fnmatchcase(name, u) for u in use))]
+    named = _listed(_by_place(model.numeric, X.all_names))
+    return ",".join(numbers + named) or None
+
+
+def values(model: Any, command: str, X: Covariates, stack: contextlib.ExitStack) -> dict[str, Any]:
+    """The options that differ from their defaults, for a command that fits. Files last as long as the stack."""
+    preset = inspect.signature(type(model)).parameters
+    out: dict[str, Any] = {}
+    for key in option_keys(command):
+        if key not in preset or key in OWN:
+            continue
+        value = getattr(model, key)
+        if same(value, preset[key].default):
+            continue
+        if key in COLUMNS:
+            value = _by_place(value, X.all_names)
+        elif key in KERNELS and isinstance(value, (list, tuple)):
+            value = "+".join(str(text(each)) for each in value)
+        elif key == "basis" and isinstance(value, np.ndarray):
+            value = _basis_file(value, stack)
+        out[key] = text(value)
+    if not X.named:
+        out["numeric"] = _stay_numbers(model, X)
+    return out
+
+
+def _basis_file(basis: np.ndarray[Any, Any], stack: contextlib.ExitStack) -> str:
+    if basis.dtype.kind not in "biuf":
+        raise ValueError(f"basis is of dtype {basis.dtype}, expected numbers")
+    path = pathlib.Path(stack.enter_context(temporary_folder())) / "basis.npy"
+    np.save(path, np.asarray(basis, dtype=np.float64))
+    return str(path)

@@ -1,0 +1,65 @@
+"""Results as tables: a pandas DataFrame, or without pandas a dict of columns that prints as one."""
+from __future__ import annotations
+
+import csv
+import io
+import os
+from typing import TYPE_CHECKING, Any, Mapping
+
+import numpy as np
+
+if TYPE_CHECKING:
+    pandas: Any
+else:
+    try:
+        import pandas
+    except ImportError:
+        pandas = None
+
+
+class Table(dict):  # type: ignore[type-arg]
+    """Columns by name, numpy arrays all: what a DataFrame is where pandas is not installed."""
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(next(iter(self.values()))) if self else 0, len(self)
+
+    def __repr__(self) -> str:
+        lines = ["\t".join(self)] + ["\t".join(map(str, row)) for row in list(zip(*self.values()))[:10]]
+        return "\n".join(lines + ([f"... {self.shape[0]} rows"] if self.shape[0] > 10 else []))
+
+
+def table(columns: Mapping[str, Any], index: Any = None) -> Any:
+    """Columns as a table; `index`: of a DataFrame."""
+    if pandas is None:
+        return Table({name: np.asarray(values) for name, values in columns.items()})
+    return pandas.DataFrame(dict(columns), index=index)
+
+
+def _column(cells: list[str]) -> np.ndarray[Any, Any]:
+    try:
+        return np.array([np.nan if c in ("n/a", "") else float(c) for c in cells])
+    except ValueError:
+        return np.array([None if c == "n/a" else c for c in cells], dtype=object)
+
+
+def read_table(path: str | os.PathLike[str]) -> Any:
+    """A .tsv or .csv that the library wrote: numbers exactly, n/a as missing."""
+    mark = "," if os.fspath(path).endswith(".csv") else "\t"
+    if pandas is not None:
+        with open(path, encoding="utf-8", newline="") as file:  # read here: pandas would take Ctrl-C for a bad file
+            content = io.StringIO(file.read())
+        return pandas.read_csv(content, sep=mark, float_precision="round_trip", na_values=["n/a"], keep_default_na=False,
+                               dtype={name: str for name in TEXTS})
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file, delimiter=mark))
+    return Table({name: np.array(cells, dtype=object) if name in TEXTS else _column(cells)
+                  for name, cells in ((name, [row[j] for row in rows[1:]]) for j, name in enumerate(rows[0]))})
+
+
+# columns that are names even where they look like numbers
+TEXTS = ("participant_id", "response", "person", "visit1", "visit2", "site", "level")

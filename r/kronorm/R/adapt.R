@@ -1,0 +1,15 @@
+# A model for sites that its training did not have.
+
+adapt <- function(object, ...) UseMethod("adapt")
+
+adapt.kronorm <- function(object, newdata, responses = NULL, ..., id = NULL, threads = NULL, memory = NULL,
+                          verbose = FALSE) {
+  given <- list(...)
+  people <- people_for(object, newdata, id, given)
+  Y <- responses_for(object, people$data, responses, people)
+  ctx <- new_ctx(threads, memory)
+  options <- make_options(ctx, "adapt", given)
+  handle <- value_of(.Call(kr_adapt, ctx, handle_of(object, ctx), make_data(ctx, people, Y), options,
+                           listeners(verbose)))
+  as_model(handle, ctx, formula = object$formula, call = object$call, lhs = object$lhs)
+}

@@ -1,0 +1,49 @@
+# What the library said, as conditions of R.
+
+# {missing=drop} is missing = "drop", {folds=0} is folds = 0, {force} is force = TRUE: how the
+# sentences of the library name options.
+spell <- function(sentence) {
+  for (mark in unique(unlist(regmatches(sentence, gregexpr("\\{[a-z_]+(=[^}]*)?\\}", sentence))))) {
+    inside <- substr(mark, 2, nchar(mark) - 1)
+    key <- sub("=.*", "", inside)
+    value <- if (grepl("=", inside, fixed = TRUE)) sub("^[^=]*=", "", inside)
+    sentence <- gsub(mark, spell_option(key, value), sentence, fixed = TRUE)
+  }
+  sentence <- gsub("is ('n/a'|''),", "is NA,", sentence) # of numbers, and of texts
+  gsub("'kronorm (adapt|score|predict|fit|report|centiles|change)'", "\\1()", sentence)
+}
+
+spell_option <- function(key, value) {
+  flag <- key %in% flags()
+  if (is.null(value))
+    return(if (flag) paste(key, "= TRUE") else key)
+  if (flag)
+    return(paste(key, "=", if (value == "no") "FALSE" else "TRUE"))
+  number <- grepl("^-?[0-9.]+(e[-+]?[0-9]+)?$", value)
+  paste(key, "=", if (number) value else dQuote(value, FALSE))
+}
+
+# The keys that take no value, of any command.
+flags <- function() {
+  if (is.null(remembered$flags)) {
+    all <- kronorm_options(NULL)
+    remembered$flags <- unique(all$key[all$type == "flag"])
+  }
+  remembered$flags
+}
+
+remembered <- new.env(parent = emptyenv())
+
+# An error of class kronorm_error, and kronorm_error_data or what the library calls it.
+refuse <- function(..., kind = "argument", call = NULL)
+  stop(structure(class = c(paste0("kronorm_error_", kind), "kronorm_error", "error", "condition"),
+                 list(message = paste0(...), call = call)))
+
+# The value of an answer; its warnings are raised when everything is in the hands of R.
+value_of <- function(answer) {
+  for (sentence in answer$warnings)
+    warning(spell(sentence), call. = FALSE)
+  if (answer$status != "ok")
+    refuse(spell(answer$message), kind = answer$status)
+  answer$value
+}

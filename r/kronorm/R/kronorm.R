@@ -1,0 +1,89 @@
+# The fit.
+
+kronorm <- function(formula, data, responses = NULL, ..., id = NULL, threads = NULL, memory = NULL,
+                    verbose = FALSE, progress = interactive()) {
+  call <- match.call()
+  formula <- without_dot(formula)
+  said <- read_formula(formula)
+  given <- list(...)
+  if (missing(data))
+    refuse("data is missing, expected a data frame of covariates")
+  data <- as_people(data)
+  if (!is.null(said$lhs) && !is.null(responses))
+    refuse("responses are given twice, on the left side of the formula and as an argument")
+  if (is.null(said$lhs) && is.null(responses))
+    refuse("responses are missing: give them as an argument, or on the left side of the formula")
+  found <- find_ids(data, id)
+  said <- settle(said, data, found, given)
+  taken <- c(found$column, if (!is.null(said$lhs)) all.vars(said$lhs),
+             if (is.character(responses)) responses)
+  columns <- if (said$all) setdiff(names(data), c(taken, said$drop)) else said$covariates
+  people <- list(data = data, ids = found$ids, id = found$column, columns = unique(c(columns, mentioned(data, given))))
+  Y <- if (is.null(said$lhs)) responses else left_side(said$lhs, data, environment(formula))
+  Y <- as_responses(Y, people)
+  ctx <- new_ctx(threads, memory)
+  options <- make_options(ctx, "fit", given, fit_options(said, given))
+  on.exit(end_bar(progress))
+  handle <- value_of(.Call(kr_fit, ctx, make_data(ctx, people, Y), options,
+                           listeners(verbose, progress)))
+  object <- as_model(handle, ctx, formula = formula, call = call, lhs = said$lhs)
+  if (is.null(people$ids) && !stripped(object)) # the bytes of a model without ids do not have them
+    object$held_out <- held_out_rows(handle, nobs(object), row.names(data))
+  object
+}
+
+# As the library understood it: strip_ids = 1 says so too.
+stripped <- function(object) {
+  said <- info_of(object)$options[["strip_ids"]]
+  !is.null(said) && !said %in% c("no", "false", "0")
+}
+
+# Names are columns of the data; (1 | id) is not a batch; a category comes first in an interaction.
+settle <- function(said, data, found, given) {
+  pairs <- unlist(said$interaction)
+  lost <- setdiff(c(said$covariates, said$drop, pairs), names(data))
+  if (length(lost))
+    refuse("formula: the data have no column '", lost[1], "'", kind = "data")
+  person <- intersect(said$batch, found$column)
+  if (length(person)) {
+    if (!anyDuplicated(found$ids))
+      refuse("(1 | ", person, "): everybody has one row, expected people with several", kind = "data")
+    said$batch <- setdiff(said$batch, person)
+    said$covariates <- setdiff(said$covariates, person)
+  }
+  said$covariates <- setdiff(said$covariates, said$drop)
+  for (name in said$batch)
+    check_batch(name, data[[name]])
+  for (pair in said$interaction)
+    if (!said$all && !all(pair %in% said$covariates))
+      refuse("formula: ", paste(pair, collapse = ":"), " needs both as terms, write ",
+             paste(setdiff(pair, said$covariates), collapse = " + "), " + ", paste(pair, collapse = ":"))
+  commas <- grep("^\\s|\\s$|,", said$covariates, value = TRUE)
+  if (length(commas))
+    refuse("column '", commas[1], "': a covariate has no comma in its name, and no space at its ends", kind = "data")
+  category <- function(name)
+    name %in% c(said$batch, given$categorical) || !is.numeric(data[[name]])
+  said$interaction <- unique(lapply(said$interaction, function(pair)
+    if (category(pair[2]) && !category(pair[1])) rev(pair) else pair))
+  said
+}
+
+check_batch <- function(name, x) {
+  levels <- length(unique(x[!is.na(x)]))
+  if (levels > 50 || levels * 5 > length(x))
+    refuse("(1 | ", name, "): ", levels, " levels in ", length(x), " rows are too many for a batch, ",
+           "expected at most 50 with 5 rows each on average; for rows that share noise, such as those ",
+           "of a family, write group = \"", name, "\"", kind = "data")
+}
+
+# What the formula says, as options. Of `~ .` the library chooses the columns.
+fit_options <- function(said, given) {
+  own <- list()
+  if (!said$all)
+    own$use <- said$covariates
+  if (length(said$batch))
+    own$batch <- said$batch
+  if (length(said$interaction))
+    own$interaction <- vapply(said$interaction, paste, "", collapse = ":")
+  own
+}

@@ -1,0 +1,96 @@
+# Options of the library by their keys.
+
+# One row an option.
+kronorm_options <- function(command = "fit") {
+  if (is.null(command))
+    command <- c("fit", "score", "predict", "adapt", "centiles", "change", "report")
+  if (!is.character(command) || length(command) == 0 || anyNA(command))
+    refuse("command is the name of one, such as \"fit\"")
+  tables <- lapply(command, function(one) {
+    table <- as.data.frame(.Call(kr_option_table, one), stringsAsFactors = FALSE,
+                           optional = TRUE)
+    if (nrow(table) == 0)
+      refuse("there is no command '", one, "'")
+    table$words <- gsub("=-?[0-9]+", "", table$words) # what a word counts as
+    table$help <- vapply(table$help, function(h) spell(dashes(h)), "", USE.NAMES = FALSE)
+    table[!table$key %in% not_here(one), ]
+  })
+  if (length(command) > 1)
+    tables <- Map(function(one, table) cbind(command = one, table), command, tables)
+  table <- do.call(rbind, unname(tables))
+  rownames(table) <- NULL
+  table
+}
+
+# The help of the library was written for a command line.
+dashes <- function(help) {
+  found <- gregexpr("--[a-z]+(-[a-z]+)*", help)
+  regmatches(help, found) <- lapply(regmatches(help, found), function(m) gsub("-", "_", sub("^--", "", m)))
+  help
+}
+
+# Keys that are arguments of R functions, or files where R has tables.
+not_here <- function(command)
+  c("covariates", "responses", "mask", "match", "targets", "id", "model", "threads", "memory",
+    switch(command, fit = c("use", "resume", "subset", "weights", "na.action"),
+           centiles = c("people", "format", "output", "force"), change = c("format", "output", "force"),
+           report = c("scored", "json", "output"), score = , predict = c("write", "split", "format", "part", "join")))
+
+# Text of a value: c("age", "sex") is age,sex; c(sex = "F") is sex=F; TRUE is yes.
+option_text <- function(key, value) {
+  if (is.factor(value))
+    value <- as.character(value)
+  if (is.list(value))
+    value <- unlist(value)
+  usable <- is.atomic(value) && length(value) > 0
+  if (!usable || anyNA(value))
+    refuse(key, " is ", if (length(value) == 0) "empty" else class(value)[1],
+           if (usable) " with NA", ", expected a number, a text, TRUE or FALSE, or several with c()")
+  text <- if (is.logical(value)) ifelse(value, "yes", "no")
+          else if (is.numeric(value)) vapply(value, number_text, "")
+          else path.expand(enc2utf8(as.character(value))) # no value but a path begins with a tilde
+  if (!is.null(names(value)))
+    text <- ifelse(nzchar(names(value)), paste0(names(value), "=", text), text)
+  paste(text, collapse = ",")
+}
+
+number_text <- function(x) {
+  if (is.infinite(x))
+    return(if (x > 0) "inf" else "-inf")
+  short <- sprintf("%.15g", x)
+  if (abs(x) < 1e15 && x == round(x)) sprintf("%.0f", x)
+  else if (as.numeric(short) == x) short
+  else sprintf("%.17g", x)
+}
+
+# A handle of options from the list of ... and what R itself sets.
+make_options <- function(ctx, command, given, own = list()) {
+  given <- given[!vapply(given, is.null, NA)]
+  if (length(given) && (is.null(names(given)) || !all(nzchar(names(given)))))
+    refuse("an argument in ... has no name, expected an option such as seed = 1")
+  twice <- names(given)[duplicated(names(given))]
+  if (length(twice))
+    refuse(twice[1], " is given twice")
+  here <- intersect(names(given), c(not_here(command), names(own)))
+  if (length(here))
+    refuse(here[1], " is not an option in R: ", instead_of(here[1], command))
+  own <- own[!vapply(own, is.null, NA)]
+  all <- c(own, given)
+  texts <- vapply(names(all), function(key) option_text(key, all[[key]]), "")
+  value_of(.Call(kr_options, ctx, command, as.character(names(all)), as.character(texts)))
+}
+
+instead_of <- function(key, command)
+  switch(key,
+    use = , categorical = "the formula says what covariates are used",
+    batch = , interaction = , group = "the formula says it already",
+    covariates = , subset = "give the rows and columns of a data frame",
+    na.action = "write missing = \"drop\", or fill covariates in before",
+    weights = "rows have none",
+    responses = , mask = , targets = "give a numeric matrix or a data frame",
+    scored = "give newdata and responses",
+    resume = "there is no file to keep steps in; the command 'kronorm fit' has it",
+    write = , split = , format = , force = "results come as matrices and data frames",
+    part = , join = "give the rows that are wanted",
+    output = if (command == "report") "the argument file names the page" else "results come as data frames",
+    "it is an argument of the function")

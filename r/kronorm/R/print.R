@@ -1,0 +1,36 @@
+# What a model is, in words.
+
+print.kronorm <- function(x, ...) {
+  info <- info_of(x)
+  cat("Normative model (", info$method, ")", if (!is.null(x$formula)) paste0("  ", one_line(x$formula)), "\n", sep = "")
+  cat(sprintf("%.0f people, %.0f covariates, %.0f responses", info$n_samples, info$n_covariates, info$n_responses),
+      if (isTRUE(info$n_left_out > 0)) sprintf(" (%.0f left out)", info$n_left_out),
+      if (isTRUE(info$n_components > 0)) sprintf(", %.0f component%s", info$n_components, if (info$n_components == 1) "" else "s"), "\n", sep = "")
+  cat("Covariates: ", paste(vapply(info$recipe$columns, covariate_words, ""), collapse = ", "), "\n", sep = "")
+  for (site in info$adapted)
+    cat(sprintf("Adapted to %s with %.0f controls\n", paste(site$levels, collapse = ", "), site$controls))
+  if (!is.null(info$cv))
+    cat(sprintf("People held out: mean z^2 %.3f, MSLL %.4f, %.1f %% within 95 %%\n", info$cv$z2, info$cv$msll,
+                100 * info$cv$coverage95))
+  invisible(x)
+}
+
+covariate_words <- function(c)
+  paste0(c$name, if (identical(c$kind, "categorical"))
+    sprintf(" (%s%d level%s)", if (isTRUE(c$batch)) "batch, " else "", length(c$levels),
+            if (length(c$levels) == 1) "" else "s"))
+
+summary.kronorm <- function(object, ...) {
+  ctx <- new_ctx()
+  words <- value_of(.Call(kr_model_words, ctx, handle_of(object, ctx)))
+  structure(list(model = object, words = strsplit(words, "\n", fixed = TRUE)[[1]], info = info_of(object)),
+            class = "summary.kronorm")
+}
+
+print.summary.kronorm <- function(x, ...) {
+  print(x$model)
+  if (!is.null(x$info$lml))
+    cat(sprintf("Log likelihood %.2f, %s after %.0f evaluations\n", x$info$lml, x$info$stop, x$info$evaluations))
+  writeLines(vapply(x$words, spell, "", USE.NAMES = FALSE))
+  invisible(x)
+}

@@ -1,0 +1,102 @@
+# Responses as a matrix of doubles, rows as those of the people.
+
+as_responses <- function(responses, people) {
+  data <- people$data
+  if (is.character(responses) && is.null(dim(responses)))
+    responses <- columns_named(responses, data)
+  id <- if (is.data.frame(responses)) intersect(c(people$id, USUAL_IDS), names(responses))[1] else NA
+  if (is.data.frame(responses))
+    responses <- matrix_of(responses, id)
+  else if (is.numeric(responses) && is.null(dim(responses)))
+    responses <- if (nrow(data) == 1) one_person(responses) else matrix(responses, ncol = 1)
+  if (is.logical(responses) && all(is.na(responses)))
+    storage.mode(responses) <- "double"
+  if (!is.matrix(responses) || !is.numeric(responses))
+    refuse("responses are ", describe(responses), ", expected a numeric matrix or a data frame", kind = "data")
+  if (ncol(responses) == 0)
+    refuse("responses have no columns", kind = "shape")
+  # "3", "1", "2" are numbers of rows where the data have them too: both were taken from one table
+  if (!is.na(id) || !identical(rownames(responses), row.names(data)))
+    responses <- in_order(responses, people$ids)
+  if (nrow(responses) != nrow(data))
+    refuse("data have ", nrow(data), " rows, responses ", nrow(responses), kind = "shape")
+  names <- colnames(responses)
+  if (!is.null(names) && (anyNA(names) || anyDuplicated(names) || !all(nzchar(names))))
+    refuse("responses: ", if (anyDuplicated(names)) paste0("two columns are named '",
+           names[duplicated(names)][1], "'") else "some columns have no name", kind = "data")
+  if (!is.double(responses))
+    storage.mode(responses) <- "double"
+  responses
+}
+
+describe <- function(x)
+  if (is.matrix(x)) paste("a matrix of", typeof(x)) else if (is.null(x)) "missing" else class(x)[1]
+
+one_person <- function(x) matrix(x, nrow = 1, dimnames = list(NULL, names(x)))
+
+columns_named <- function(names, data) {
+  lost <- setdiff(names, names(data))
+  if (length(lost))
+    refuse("responses: the data have no column '", lost[1], "'", kind = "data")
+  data[names]
+}
+
+# A column with ids is what rows are matched by, not a response.
+matrix_of <- function(table, id) {
+  rows <- if (!is.na(id)) id_texts(table[[id]], "responses") else {
+    own <- attr(table, "row.names")
+    if (is.character(own)) own
+  }
+  table <- table[setdiff(names(table), id)]
+  for (name in names(table))
+    if (NCOL(table[[name]]) != 1 || !is_numbers(table[[name]]) && !all(is.na(table[[name]])))
+      refuse("responses: column '", name, "' is ", describe(table[[name]]), ", expected numbers", kind = "data")
+  values <- vapply(table, as.double, numeric(nrow(table)))
+  matrix(values, nrow(table), dimnames = list(rows, names(table)))
+}
+
+# Rows by id, where both sides have ids: as the people are, whatever their order was.
+in_order <- function(responses, ids) {
+  rows <- rownames(responses)
+  if (is.null(rows) || is.null(ids) || identical(rows, ids) || !any(rows %in% ids))
+    return(responses)
+  lost <- setdiff(ids, rows)
+  if (length(lost))
+    refuse(length(lost), " of ", length(ids), " people are not in the responses (", lost[1],
+           if (length(lost) > 1) ", ...", "): rows are matched by their names", kind = "data")
+  extra <- setdiff(rows, ids)
+  if (length(extra))
+    refuse(length(extra), " of ", length(rows), " rows of the responses are of nobody in the data (", extra[1],
+           if (length(extra) > 1) ", ...", "): rows are matched by their names", kind = "data")
+  if (anyDuplicated(ids) || anyDuplicated(rows)) {
+    if (length(ids) == length(rows))
+      refuse("ids repeat, and rows of the responses are in another order than those of the data: ",
+             "bring them into one order", kind = "data")
+    return(responses)
+  }
+  responses[match(ids, rows), , drop = FALSE]
+}
+
+# Of new people, who may have them beside their covariates: as the left side of the formula says, or
+# in columns of the names that the model has.
+responses_for <- function(object, newdata, responses, people) {
+  if (!is.null(responses))
+    return(as_responses(responses, people))
+  lhs <- object$lhs
+  if (!is.null(lhs) && length(all.vars(lhs)) && all(all.vars(lhs) %in% names(newdata)))
+    return(as_responses(left_side(lhs, newdata, baseenv()), people))
+  names <- object$responses
+  if (!is.null(names) && all(names %in% names(newdata)))
+    return(as_responses(names, people))
+  refuse("responses are missing: give a matrix or a data frame",
+         if (!is.null(names)) ", or columns of newdata with the names that the model has", kind = "data")
+}
+
+# cbind(a, b), the name of a column or of a matrix, log(a)
+left_side <- function(lhs, data, environment) {
+  y <- tryCatch(eval(lhs, data, environment), error = function(e)
+    refuse("left side of the formula: ", conditionMessage(e), kind = "data"))
+  if (is.name(lhs) && is.null(dim(y)))
+    y <- matrix(y, ncol = 1, dimnames = list(NULL, as.character(lhs)))
+  y
+}

@@ -1,0 +1,52 @@
+# How abnormal each person is: the tables that the command writes.
+
+PEOPLE <- c("in_training", "statistic", "probability", "p_upper", "deviance", "deviance_p", "deviance_noise",
+            "deviance_noise_p", "extrapolation", "extrapolation_pct", "mean_z", "mean_z_p", "negative",
+            "negative_p", "positive", "positive_p", "top_negative", "top_positive", "fdr_negative",
+            "fdr_positive", "n_responses", "p_note", "site_adapted", "unseen_level", "implausible", "label")
+METRICS <- c("R2", "rho", "rho2", "RMSE", "SMSE", "EXPV", "MSLL", "z2")
+
+score <- function(object, ...) UseMethod("score")
+
+score.kronorm <- function(object, newdata, responses = NULL, ..., id = NULL, threads = NULL, memory = NULL,
+                          verbose = FALSE, progress = interactive()) {
+  how <- list(id = id, threads = threads, memory = memory, verbose = verbose, progress = progress)
+  run_score(object, newdata, responses, list(given = list(...), own = list(write = "z"), how = how),
+            function(ctx, said, people) {
+    columns <- .Call(kr_scores_people, said, PEOPLE)
+    columns$p_note <- c("bound", "rough")[match(columns$p_note, c(1, 2))]
+    ids <- row_labels(people, .Call(kr_scores_ids, said))
+    table <- data.frame(participant_id = ids, columns[!vapply(columns, is.null, NA)],
+                        stringsAsFactors = FALSE)
+    structure(table, summary = read_json(.Call(kr_scores_json, said)),
+              metrics = metrics_of(object, said), class = c("kronorm_scores", "data.frame"))
+  })
+}
+
+metrics_of <- function(object, said) {
+  columns <- .Call(kr_scores_responses, said, METRICS)
+  n <- length(columns$R2)
+  data.frame(response = if (is.null(object$responses)) as.character(seq_len(n)) else object$responses,
+             columns, stringsAsFactors = FALSE)
+}
+
+score_responses <- function(object, ...) UseMethod("score_responses")
+
+score_responses.kronorm <- function(object, newdata, responses = NULL, ...)
+  attr(score(object, newdata, responses, ...), "metrics")
+
+# Of a part of the people the summary is not that of all: a plain data frame.
+`[.kronorm_scores` <- function(x, ...) {
+  class(x) <- "data.frame"
+  attr(x, "summary") <- attr(x, "metrics") <- NULL
+  x[...]
+}
+
+score_responses.kronorm_scores <- function(object, ...) attr(object, "metrics")
+
+print.kronorm_scores <- function(x, ...) {
+  print(structure(x, class = "data.frame", summary = NULL, metrics = NULL), ...)
+  invisible(x)
+}
+
+summary.kronorm_scores <- function(object, ...) attr(object, "summary")

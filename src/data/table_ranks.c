@@ -1,0 +1,22 @@
+#include "data/table_ranks.h"
+
+#include "base/comm.h"
+
+kn_status kn_table_read_together(kn_ctx *ctx, const char *path, kn_table **out)
+{
+    kn_status status;
+    void *bytes = NULL;
+    ptrdiff_t n = 0;
+    bool reads = kn_ctx_comm(ctx)->rank == 0;
+    *out = NULL;
+    if (reads)
+        KN_TRY(kn_table_bytes(ctx, path, &bytes, &n));
+    KN_TRY(kn_comm_share(ctx, &n, sizeof n, 0));
+    if (!reads)
+        KN_TRY(kn_alloc_raw(ctx, n, 1, &bytes));
+    KN_TRY(kn_comm_share(ctx, bytes, n, 0));
+    KN_TRY(kn_table_of_bytes(ctx, path, bytes, n, out));
+out:
+    kn_free(bytes);
+    return status;
+}

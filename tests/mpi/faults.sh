@@ -1,0 +1,123 @@
+#!/bin/sh
+# Whatever goes wrong under mpirun: one sentence, an exit code, nothing left behind, and no hang.
+. "$(dirname "$0")/lib.sh"
+make_tables
+fit="-c people.csv -y thickness.csv --use age -o m.safetensors"
+plugin=$KRONORM_COMM
+
+begin
+ranks 3 "$KRONORM" fit -c nobody.csv -y thickness.csv -o m.safetensors
+ends "a file that is not there" 1 "kronorm: nobody.csv: cannot be opened: no such file or directory"
+ranks 3 "$KRONORM" fit -c people.csv -o m.safetensors
+ends "an option that is not there" 2 "kronorm fit: -y, --responses is needed (see 'kronorm fit --help')"
+ranks 2 "$KRONORM" fit $fit --noise iso --method kronprod --calibrate none --jobs 3
+ends "nor one that nobody knows" 2 "kronorm fit: there is no option --jobs (see 'kronorm fit --help')"
+ranks 2 "$KRONORM" cv -c people.csv -y nothing.csv -o held
+ends "cv" 1 "kronorm: nothing.csv: cannot be opened: no such file or directory"
+
+# ---- processes that do not go together ----------------------------------------------------------
+
+node=$(uname -n)
+launched -n 1 "$KRONORM" fit $fit --threads 1 : -n 2 "$KRONORM" fit $fit --threads 2
+ends "other threads" 2 "kronorm: rank 1 (node $node) has threads 2, rank 0 1: give all of them the same --threads"
+core() { "$KRONORM" info --build | sed -n 's/^core \([^ ]*\).*/\1/p'; }
+mine=$(core)
+if [ "$(OPENBLAS_CORETYPE=Nehalem core)" = Nehalem ] && [ "$mine" != Nehalem ]; then
+    launched -n 2 "$KRONORM" fit $fit : -n 1 env OPENBLAS_CORETYPE=Nehalem "$KRONORM" fit $fit
+    ends "another core" 2 "kronorm: rank 2 (node $node) has core Nehalem, rank 0 $mine: set OPENBLAS_CORETYPE to one of them"
+else
+    skip "another core" "this BLAS has no core Nehalem, or no other"
+fi
+
+# ---- plugins that are none ------------------------------------------------------------------------
+
+none=": start it once, with --threads"
+mkdir bin
+cp "$KRONORM" bin
+begin
+unset KRONORM_COMM
+ranks 3 bin/kronorm fit $fit
+ends "no plugin" 2 "kronorm: started 3 times by mpirun or srun, but this build has no MPI$none"
+launched -n 1 env KRONORM_COMM="$plugin" "$KRONORM" fit $fit : -n 1 bin/kronorm fit $fit
+ends "none for one of them" 2 \
+    "kronorm: rank 1 (node $node): started 2 times by mpirun or srun, but this build has no MPI$none"
+if [ "$thorough" ]; then
+export KRONORM_COMM=./libkronorm_mpi.so
+ranks 2 "$KRONORM" fit $fit
+ends "one in the working folder" 2 \
+    "kronorm: KRONORM_COMM is './libkronorm_mpi.so', expected none, the name of a plugin, or its whole path, from /"
+export KRONORM_COMM=libmine.so
+ranks 2 "$KRONORM" fit $fit
+ends "one that is not there" 2 "kronorm: there is no libmine.so beside this program, nor in ../lib/kronorm of its folder"
+export KRONORM_COMM="$work/people.csv"
+ranks 2 "$KRONORM" fit $fit
+ends "a table" 2 "kronorm: the plugin cannot be loaded: $work/people.csv: invalid ELF header"
+cat >none.c <<'END'
+int nothing;
+END
+cat >old.c <<'END'
+struct { int abi; unsigned long bytes; void *begin; } kronorm_comm_plugin = {99, 8, 0};
+END
+for name in none old; do ${CC:-cc} -shared -fPIC $name.c -o lib$name.so; done
+begin
+export KRONORM_COMM="$work/libnone.so"
+ranks 2 "$KRONORM" fit $fit
+ends "another library" 2 "kronorm: $work/libnone.so is no plugin of kronorm"
+export KRONORM_COMM="$work/libold.so"
+ranks 2 "$KRONORM" fit $fit
+ends "one of another version" 2 \
+    "kronorm: $work/libold.so is for another version of kronorm (interface 99, expected 2): make it again, by make mpi"
+fi
+case $mpi in openmpi) other=mpich ;; *) other=openmpi ;; esac
+if command -v mpicc.$other >/dev/null; then
+    make -s -C "$SOURCE" mpi MPICC=mpicc.$other BUILD="$logs/other"
+    export KRONORM_COMM="$logs/other/libkronorm_mpi.so"
+    ranks 2 "$KRONORM" fit $fit
+    ends "one of another MPI" 2 \
+        "kronorm: started 2 times by mpirun or srun, but $KRONORM_COMM sees 1: it was made with another MPI than theirs (make mpi MPICC=...)"
+else
+    skip "one of another MPI" "there is no mpicc.$other"
+fi
+export KRONORM_COMM="$plugin"
+
+# ---- ranks that are ended -------------------------------------------------------------------------
+
+make_long
+cat >rank.sh <<'END'
+echo $$ >"$1/pid.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"
+exec "$KRONORM" fit -c long.csv -y long.csv --use age --targets 'r*' --method stgpr --plain --folds 900 --threads 1 -o m.safetensors
+END
+begin
+
+# Sends a signal to a rank, or to mpirun, while the first works and the second waits.
+struck() { # rank or mpirun, signal
+    rm -f "$logs"/pid.*
+    mpirun."$mpi" -n 2 sh rank.sh "$logs" >"$logs/out" 2>"$logs/err" </dev/null &
+    job=$!
+    for i in $(seq 150); do grep -q ' the others wait' "$logs/err" && break || sleep 0.2; done
+    sleep 1
+    case $1 in mpirun) kill -"$2" $job ;; *) kill -"$2" "$(cat "$logs/pid.$1")" ;; esac
+    (sleep 60 && kill -KILL $job) 2>/dev/null &
+    limit=$!
+    wait $job
+    code=$?
+    kill $limit 2>/dev/null
+    gone
+}
+
+case $mpi in openmpi) killed=137 ;; *) killed=9 ;; esac
+for rank in 0 1; do
+    if struck $rank KILL; then
+        ends "rank $rank killed: all end" $killed ""
+    else
+        not_ok "rank $rank killed: all end" "rank $alive is there"
+    fi
+    struck $rank TERM
+    ends "rank $rank told to stop: all do" 130 "kronorm: stopped on request"
+done
+struck mpirun INT
+said >"$logs/said" # Open MPI does not wait for long before it kills
+check "Ctrl-C of mpirun: all stop, and it is said once, if there was time" \
+    [ ! -s "$logs/said" -o "$(cat "$logs/said")" = "kronorm: stopped on request" ]
+check "... and nothing is left behind" nothing
+done_testing
