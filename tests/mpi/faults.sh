@@ -31,7 +31,7 @@ fi
 
 # ---- plugins that are none ------------------------------------------------------------------------
 
-none=": start it once, with --threads"
+none=": start it once, with --threads, or set KRONORM_COMM=none where each has an output of its own"
 mkdir bin
 cp "$KRONORM" bin
 begin
