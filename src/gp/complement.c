@@ -183,17 +183,27 @@ out:
     return status;
 }
 
-void kn_complement_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t kept)
+/* U of the directions, and room for a walk with it. */
+static void directions_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t width)
 {
-    ptrdiff_t width = kn_walk_width(0, s->T), blocks = (s->T + KN_BLOCK - 1) / KN_BLOCK;
-    kn_held mark = r->now;
     if (s->M < s->N) {
         kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->M);
         kn_lowrank_vectors_need(r, s);
     }
     kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->M);
-    kn_hold_d(r, KN_NEED_WORK, s->M, s->P + 2 + width + blocks);
+    kn_hold_d(r, KN_NEED_WORK, s->M, s->P + 2);
     kn_walk_need(r, s->N, width, KN_WALK_Y);
+}
+
+void kn_complement_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t kept)
+{
+    ptrdiff_t width = kn_walk_width(0, s->T), blocks = (s->T + KN_BLOCK - 1) / KN_BLOCK;
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, s->M, width + blocks); /* energies */
+    directions_need(r, s, width);
     kn_let_go(r, mark);
-    kn_hold_d(r, KN_NEED_BASIS, kept, s->T);
+    kn_hold_d(r, KN_NEED_BASIS, kept, s->T); /* D0 */
+    mark = r->now;
+    directions_need(r, s, width);
+    kn_let_go(r, mark);
 }

@@ -146,6 +146,7 @@ static const trial TRIALS[] = {
      .rank = 60,
      .either = true}, /* these data have no signal outside the basis, and so folds no smoothers */
     {.name = "whitened, no folds", .s = {FIT(whitened, 300, 2000, 20)}},
+    {.name = "whitened, much outside", .s = {FIT(whitened, 300, 3000, 2)}},
     {.name = "whitened, additive, no folds",
      .s = {FIT(whitened, 300, 2000, 20), .stats = 3},
      .additive = true},
