@@ -97,7 +97,7 @@ struck() { # rank or mpirun, signal
     for i in $(seq 150); do grep -q ' the others wait' "$logs/err" && break || sleep 0.2; done
     sleep 1
     case $1 in mpirun) kill -"$2" $job ;; *) kill -"$2" "$(cat "$logs/pid.$1")" ;; esac
-    (sleep 60 && kill -KILL $job) 2>/dev/null &
+    (sleep 60 && kill -KILL $job) >/dev/null 2>&1 & # its sleep outlives it, and must not hold what meson reads
     limit=$!
     wait $job
     code=$?
