@@ -100,8 +100,8 @@ static void put_at(const kn_batch *b, ptrdiff_t s, kn_mat raw, ptrdiff_t i)
         kn_col(raw, b->column[k])[i] = b->code[s * b->M + k];
 }
 
-/* Is s tried? Of a method without components a prediction costs as much as scoring does, and only
- * the sites with the most people, the lowest of equals, may be hosts. */
+/* Is s tried? Where the model is more than components a prediction costs as much as scoring does,
+ * and only the sites with the most people, the lowest of equals, may be hosts. */
 static bool is_tried(const kn_beyond_job *job, ptrdiff_t s)
 {
     enum { HOSTS = 4 };

@@ -7,9 +7,9 @@
  * Maps of people without batch have another variance than those of anybody in training: less, since
  * nothing of a site is in it, or more, since few sites say little of their mean. Neither says how
  * far age or sex are from training, so that somebody of an adapted site is compared with the
- * reference at a site of training: at host_i = argmin_s sum_j v_ij(s), the lowest of equals. Of a
- * method without components host_i is by the first block of responses, and one of the four sites
- * with the most people.
+ * reference at a site of training: at host_i = argmin_s sum_j v_ij(s), the lowest of equals. Where
+ * v is no sum over components host_i is by the first block of responses; where the model is more
+ * than components (kn_gp.own), one of the four sites with the most people.
  *
  * S + 1 predictions of components, or five of a block, of batches in which such people are. */
 #ifndef KN_WORK_BEYOND_H

@@ -55,30 +55,32 @@ static kn_scores *scored(const kn_model *m, const visitors *v, const char *optio
     return out;
 }
 
-/* The same people at each site of training, one after the other: the least of what is said. */
-static void least_of_sites(study *s, double *least)
+/* The same people at each of these sites of training, one after the other: the least of what is
+ * said. */
+static void least_of(const kn_model *m, visitors *v, place *at, int n, double *least)
 {
-    for (int k = 0; k < SITES; k++) {
-        for (ptrdiff_t i = 0; i < s->v.n; i++)
-            s->v.site[i] = s->known[k].name;
-        kn_scores *at = scored(s->m, &s->v, "write=z");
-        const double *ratio = kn_scores_people(at, "extrapolation");
-        for (ptrdiff_t i = 0; i < s->v.n; i++)
+    const char *own = v->site[0];
+    for (int k = 0; k < n; k++) {
+        for (ptrdiff_t i = 0; i < v->n; i++)
+            v->site[i] = at[k].name;
+        kn_scores *scores = scored(m, v, "write=z");
+        const double *ratio = kn_scores_people(scores, "extrapolation");
+        for (ptrdiff_t i = 0; i < v->n; i++)
             least[i] = k == 0 ? ratio[i] : fmin(least[i], ratio[i]);
-        kn_scores_free(at);
+        kn_scores_free(scores);
     }
-    for (ptrdiff_t i = 0; i < s->v.n; i++)
-        s->v.site[i] = s->new.name;
+    for (ptrdiff_t i = 0; i < v->n; i++)
+        v->site[i] = own;
 }
 
-static void assert_least(const study *s, const kn_model *m, const char *options,
+static void assert_least(const kn_model *m, const visitors *v, const char *options,
                          const double *least)
 {
     const kn_reference *r = &m->reference;
-    kn_scores *scores = scored(m, &s->v, options);
+    kn_scores *scores = scored(m, v, options);
     const double *ratio = kn_scores_people(scores, "extrapolation"),
                  *pct = kn_scores_people(scores, "extrapolation_pct");
-    for (ptrdiff_t i = 0; i < s->v.n; i++) {
+    for (ptrdiff_t i = 0; i < v->n; i++) {
         assert_close(ratio[i], least[i], 1e-8);
         assert_true(pct[i] == 100 || pct[i] == kn_percentile(r->extrapolation, r->n, ratio[i]));
     }
@@ -107,10 +109,75 @@ static void they_are_as_far_as_at_the_site_that_knows_them_best(void **state)
         assert_true(!model[k].none || s.m->gp.P == 0);
         s.v.age.data[0] = 95; /* further than anybody, but not held */
         s.v.age.data[1] = 150;
-        least_of_sites(&s, least);
-        assert_least(&s, s.a, "write=z", least);
-        assert_least(&s, s.m, "write=z unseen=prior", least);
+        least_of(s.m, &s.v, s.known, SITES, least);
+        assert_least(s.a, &s.v, "write=z", least);
+        assert_least(s.m, &s.v, "write=z unseen=prior", least);
         study_free(&s);
+    }
+}
+
+enum { MANY = 6, HOSTS = 4 };
+
+/* Six sites of ages of their own, the most people first; of the fourth and the fifth equally many,
+ * but the fourth comes first by name. By name the largest is neither first nor last. */
+static const struct {
+    const char *name;
+    ptrdiff_t people;
+} many[MANY] = {{"D", 50}, {"B", 40}, {"F", 32}, {"C", 24}, {"E", 24}, {"A", 16}};
+
+static visitors ages_of_their_own(world *w, const place *at)
+{
+    ptrdiff_t n = 0, i = 0;
+    for (int k = 0; k < MANY; k++)
+        n += many[k].people;
+    visitors v = visitors_new(n, T);
+    for (int k = 0; k < MANY; k++)
+        for (ptrdiff_t end = i + many[k].people; i < end; i++)
+            do
+                visit(w, &v, i, &at[k]);
+            while (v.age.data[i] < 20 + 10 * k || v.age.data[i] > 30 + 10 * k);
+    return v;
+}
+
+/* Is one of them less than its fellow? */
+static bool somebody_is_less(const double *a, const double *b)
+{
+    for (ptrdiff_t i = 0; i < SCORED; i++)
+        if (a[i] < b[i] * (1 - 1e-6))
+            return true;
+    return false;
+}
+
+/* Everybody is known best at the site of his age, so that one host more or less, or another choice
+ * of them, is seen. */
+static void hosts_are_the_sites_with_the_most_people(void **state)
+{
+    static const struct {
+        const char *options;
+        int hosts;
+    } model[] = {{"folds=5 method=stgpr", HOSTS},
+                 {"folds=5 method=kronsum", HOSTS},
+                 {"folds=5 method=mtgpr components=3", HOSTS},
+                 {"folds=5 method=convolved", HOSTS},
+                 {"folds=5", MANY}};
+    (void)state;
+    for (size_t k = 0; k < sizeof model / sizeof *model; k++) {
+        world w = world_new(5, T);
+        place at[MANY], new;
+        double least[MANY][SCORED];
+        for (int s = 0; s < MANY; s++)
+            at[s] = place_new(&w, many[s].name);
+        new = place_new(&w, "new");
+        visitors train = ages_of_their_own(&w, at), v = visitors_of(&w, &new, 1, SCORED);
+        bend(&train, 1.5), bend(&v, 1.5);
+        kn_model *m = visitors_fit(ctx, &train, model[k].options);
+        for (int s = 0; s < MANY; s++) {
+            least_of(m, &v, at, s + 1, least[s]);
+            assert_true(s == 0 || somebody_is_less(least[s], least[s - 1]));
+        }
+        assert_least(m, &v, "write=z unseen=prior", least[model[k].hosts - 1]);
+        kn_model_free(m);
+        visitors_free(&train), visitors_free(&v);
     }
 }
 
@@ -185,6 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_are_as_far_as_at_the_site_that_knows_them_best),
+        cmocka_unit_test(hosts_are_the_sites_with_the_most_people),
         cmocka_unit_test(being_at_an_adapted_site_is_not_being_far),
         cmocka_unit_test(being_old_is_there_as_anywhere),
         cmocka_unit_test(people_of_known_sites_beside_them_are_as_ever),
