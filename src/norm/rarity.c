@@ -17,6 +17,16 @@ double kn_rarity_smallest(const kn_rarity_law *law)
                         : fmax(kn_rarity_least(law->units), 1 / ((double)law->n + 1));
 }
 
+double kn_rarity_least_unseen(int S)
+{
+    return 1 / ((double)S + 1);
+}
+
+kn_rarity kn_rarity_held(kn_rarity r, double least)
+{
+    return r.p < least ? (kn_rarity){least, KN_RARITY_BOUND} : r;
+}
+
 double kn_rank_p(const double *sorted, ptrdiff_t n, double value, bool member)
 {
     if (isnan(value))
@@ -34,10 +44,7 @@ kn_rarity kn_rarity_of(const kn_rarity_law *law, double value, bool member)
     double least = kn_rarity_least(law->units - member);
     r.p = law->has_gev ? kn_gev_upper(law->gev, value)
                        : kn_rank_p(law->sorted, law->n, value, member);
-    if (r.p < least) {
-        r = (kn_rarity){least, KN_RARITY_BOUND};
-    } else if (law->has_gev && law->units < KN_FINE_FROM && r.p < ROUGH) {
+    if (law->has_gev && law->units < KN_FINE_FROM && r.p < ROUGH)
         r.note = KN_RARITY_ROUGH;
-    }
-    return r;
+    return kn_rarity_held(r, least);
 }

@@ -5,7 +5,9 @@
  *     p >= 1 / (2 (units + 1))                  no cohort of so many can tell of less: `bound`
  *     p < .02 of fewer than 80                  `rough`: the law's tail is not known so well
  *
- * A training sample is compared with the others: without its own value, n - 1. */
+ * A training sample is compared with the others: without its own value, n - 1. Of somebody at a site
+ * that training did not have, p >= 1/(S + 1): its site is one of S + 1 that are alike beforehand,
+ * and what it does to a whole map cannot be told from what the person is. */
 #ifndef KN_NORM_RARITY_H
 #define KN_NORM_RARITY_H
 
@@ -30,9 +32,11 @@ typedef struct kn_rarity {
 
 double kn_rarity_least(ptrdiff_t units);             /* p below is not said */
 double kn_rarity_smallest(const kn_rarity_law *law); /* that somebody new can get */
+double kn_rarity_least_unseen(int S);                /* of a person at none of the S sites */
 
 /* member: the value is one of the sorted ones */
 kn_rarity kn_rarity_of(const kn_rarity_law *law, double value, bool member);
+kn_rarity kn_rarity_held(kn_rarity r, double least); /* to what is not below */
 
 /* (1 + #{ref >= value}) / (n + 1) among n reference values in ascending order, without the value
  * itself where it is a member; NaN for NaN. */

@@ -89,18 +89,45 @@ static bool has_reference(const kn_scores *s, ptrdiff_t i)
     return s->cv_row[i] >= 0 || !(s->standing->group && s->standing->group[i] >= 0);
 }
 
+/* Of somebody at a site that nobody knows, least of p; 0 of others. Rows of the table that are the
+ * reference may be of that site, and then say what it does. */
+static double least_of(const kn_scores *s, ptrdiff_t i)
+{
+    const kn_arrivals *from = &s->standing->from;
+    bool unseen = !s->normals && from->alone && from->alone[i] && from->adapted[i] < 0;
+    return unseen ? kn_rarity_least_unseen(s->model->sites.S) : 0;
+}
+
 static void judge(kn_scores *s, const kind *k, bool top, const kn_rarity_law *law)
 {
     for (ptrdiff_t i = 0; i < s->n; i++) {
         kn_rarity r = {NAN, KN_RARITY_PLAIN};
         if (has_reference(s, i))
-            r = kn_rarity_of(law, size_of(k, k->value[i]), is_member(s, top, i));
+            r = kn_rarity_held(kn_rarity_of(law, size_of(k, k->value[i]), is_member(s, top, i)),
+                               least_of(s, i));
         k->p[i] = r.p;
         if (!top)
             continue;
         s->p_note[i] = r.note;
         s->probability[i] = 1 - r.p;
     }
+}
+
+/* Who has nobody to be compared with at sites of their kind. */
+static void tell_unseen(kn_ctx *ctx, const kn_scores *s)
+{
+    ptrdiff_t n = 0;
+    double least = 0;
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        double own = least_of(s, i);
+        n += own > 0;
+        least = fmax(least, own);
+    }
+    if (n > 0)
+        kn_log(ctx, KN_LOG_INFO,
+               "no p of %td %s at sites that training did not have is below %.2g: what a site does "
+               "to a map is known from %d sites",
+               n, n == 1 ? "person" : "people", least, s->model->sites.S);
 }
 
 kn_status kn_verdicts(kn_ctx *ctx, kn_scores *s)
@@ -122,6 +149,7 @@ kn_status kn_verdicts(kn_ctx *ctx, kn_scores *s)
             s->smallest_p = law.n > 0 ? kn_rarity_smallest(&law) : NAN;
         judge(s, &k[i], i == TOP, &law);
     }
+    tell_unseen(ctx, s);
 out:
     kn_free(sorted);
     return status;

@@ -106,6 +106,17 @@ refused "a third site is refused" \
 works "... unless the prior is asked for" score a.safetensors -c mixed_people.csv -y mixed_maps.csv -o mixed --unseen prior
 check "... of training n/a, adapted 1, neither 0" test "$(column mixed/abnormality.tsv site_adapted | tr '\n' ' ')" = "n/a 1 0 n/a 1 0 "
 check "... with a warning" said "kronorm score: warning: mixed_people.csv: 2 people are of a site that training did not have (Bonn): read against what sites are like in general, which is wide, and too narrow for another population; 'kronorm adapt' with healthy people of it says more"
+people strange 13 "A Leeds Bonn" 4 30 40 1 60 # nobody is like them
+works "people far off, at a site of each kind" score a.safetensors -c strange_people.csv -y strange_maps.csv -o strange --unseen prior
+check "... of whom no p at a site that nobody knows is below one in five, with four sites" said \
+    "no p of 4 people at sites that training did not have is below 0.2: what a site does to a map is known from 4 sites"
+held() { # column: p of people at unknown sites are at the bound, and those of others are below
+    paste -d ' ' strange/.site strange/.$1 | awk '
+        { if ($1 == "0" ? ($2 - .2) ^ 2 > 1e-24 : !($2 < .1)) { print; exit 1 } }'
+}
+for p in site_adapted p_upper deviance_p mean_z_p; do column strange/abnormality.tsv $p >strange/.$p; done
+mv strange/.site_adapted strange/.site
+for p in p_upper deviance_p mean_z_p; do check "... $p is held to it, and that of others is not" held $p; done
 works "people of training's sites" score m.safetensors -c known_people.csv -y known_maps.csv -o before -q
 works "... are as before" score a.safetensors -c known_people.csv -y known_maps.csv -o after -q
 check "... to the byte" cmp before/z.csv after/z.csv

@@ -168,6 +168,21 @@ static void no_p_is_smaller_than_a_cohort_can_tell(void **state)
     assert_true(isnan(kn_rarity_of(&law, 2, false).p));
 }
 
+/* A site that is not known is one of S + 1, and so is what it does to a map. */
+static void no_p_at_an_unknown_site_is_smaller_than_sites_can_tell(void **state)
+{
+    (void)state;
+    double least = kn_rarity_least_unseen(3);
+    kn_rarity rough = {0.01, KN_RARITY_ROUGH}, usual = {0.6, KN_RARITY_PLAIN};
+    assert_close(least, 0.25, 1e-15);
+    assert_close(kn_rarity_held(rough, least).p, least, 1e-15);
+    assert_int_equal(kn_rarity_held(rough, least).note, KN_RARITY_BOUND);
+    assert_close(kn_rarity_held(usual, least).p, 0.6, 1e-15);
+    assert_int_equal(kn_rarity_held(usual, least).note, KN_RARITY_PLAIN);
+    assert_int_equal(kn_rarity_held(rough, 0).note, KN_RARITY_ROUGH);
+    assert_true(isnan(kn_rarity_held((kn_rarity){NAN, KN_RARITY_PLAIN}, least).p));
+}
+
 int main(void)
 {
     ctx = kn_ctx_new();
@@ -178,6 +193,7 @@ int main(void)
         cmocka_unit_test(burden_of_a_row_is_its_definition),
         cmocka_unit_test(ties_count_against_the_person_and_a_member_meets_the_others),
         cmocka_unit_test(no_p_is_smaller_than_a_cohort_can_tell),
+        cmocka_unit_test(no_p_at_an_unknown_site_is_smaller_than_sites_can_tell),
     };
     int failed = cmocka_run_group_tests_name("burden", tests, NULL, NULL);
     kn_ctx_free(ctx);
