@@ -14,6 +14,8 @@ spell <- function(sentence) {
 }
 
 spell_option <- function(key, value) {
+  if (key == "use") # which R writes as a formula
+    return(if (is.null(value)) "the formula" else paste0("formula: ", value))
   flag <- key %in% flags()
   if (is.null(value))
     return(if (flag) paste(key, "= TRUE") else key)
