@@ -32,6 +32,8 @@ is_numbers <- function(x) is.numeric(x) && !inherits(x, c("Date", "POSIXt", "dif
 
 as_columns <- function(data, names) {
   names <- unique(names)
+  if (anyNA(names) || !all(nzchar(names))) # of ~ .
+    refuse("data have a column without a name, expected one for each", kind = "data")
   setNames(lapply(names, function(name) as_column(data[[name]], name)), names)
 }
 

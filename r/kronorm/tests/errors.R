@@ -33,11 +33,13 @@ refused(fit_small(~ when, transform(d, when = as.Date("2020-01-01") + 1:40)), "c
 refused(fit_small(~ list, cbind(d, list = I(as.list(1:40)))), "column 'list' is", "kronorm_error_data")
 
 # values
-refused(fit_small(data = transform(d, age = c(Inf, age[-1]))), "expected a finite number", "kronorm_error_data")
+refused(fit_small(data = transform(d, age = c(Inf, age[-1]))), "expected a finite number, or NA where it is missing",
+        "kronorm_error_data")
 refused(fit_small(data = transform(d, participant_id = c(NA, participant_id[-1]))), "data row 1: the id is missing")
 refused(fit_small(responses = Y * NA), "", "kronorm_error_data")
 refused(fit_small(data = transform(d, age = 50), formula = ~ age), "", "kronorm_error")
 refused(fit_small(data = cbind(d, age = 1)), "two columns are named 'age'")
+refused(fit_small(~ ., setNames(d, c("participant_id", NA, "sex", "site", "group"))), "a column without a name", "kronorm_error_data")
 refused(fit_small(responses = cbind(a = Y[, 1], a = Y[, 2])), "two columns are named 'a'")
 refused(fit_small(data = cbind(d, Y), responses = c("region_01", "region_01")), "column 'region_01' is named twice")
 refused(fit_small(id = "nobody"), "data has no column 'nobody'")
