@@ -11,5 +11,7 @@ adapt.kronorm <- function(object, newdata, responses = NULL, ..., id = NULL, thr
   options <- make_options(ctx, "adapt", given)
   handle <- value_of(.Call(kr_adapt, ctx, handle_of(object, ctx), make_data(ctx, people, Y), options,
                            listeners(verbose)))
-  as_model(handle, ctx, formula = object$formula, call = object$call, lhs = object$lhs)
+  adapted <- as_model(handle, ctx, formula = object$formula, call = object$call, lhs = object$lhs)
+  adapted$held_out <- object$held_out # of training, which is the same
+  adapted
 }

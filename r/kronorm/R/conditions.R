@@ -10,10 +10,13 @@ spell <- function(sentence) {
     sentence <- gsub(mark, spell_option(key, value), sentence, fixed = TRUE)
   }
   sentence <- gsub("is ('n/a'|''),", "is NA,", sentence) # of numbers, and of texts
+  sentence <- gsub("NaN where it is missing", "NA where it is missing", sentence, fixed = TRUE)
   gsub("'kronorm (adapt|score|predict|fit|report|centiles|change)'", "\\1()", sentence)
 }
 
 spell_option <- function(key, value) {
+  if (key == "use") # which R writes as a formula
+    return(if (is.null(value)) "the formula" else paste0("formula: ", value))
   flag <- key %in% flags()
   if (is.null(value))
     return(if (flag) paste(key, "= TRUE") else key)

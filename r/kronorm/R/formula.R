@@ -13,7 +13,7 @@ read_formula <- function(formula) {
                drop = character(), batch = character(), interaction = list())
   said <- read_term(formula[[length(formula)]], said)
   said$covariates <- unique(said$covariates)
-  if (!said$all && length(said$covariates) == 0 && length(said$batch) == 0)
+  if (!said$all && length(said$covariates) == 0 && length(said$interaction) == 0)
     refuse("the formula has no covariate, expected one such as ~ age + (1 | site)")
   said
 }
@@ -28,7 +28,7 @@ without_dot <- function(formula) {
 read_term <- function(term, said) {
   if (is.name(term)) {
     if (identical(term, quote(.))) said$all <- TRUE
-    else said$covariates <- c(said$covariates, as.character(term))
+    else said <- with_covariate(said, as.character(term))
     return(said)
   }
   if (is.numeric(term) && length(term) == 1 && term == 1)
@@ -40,8 +40,7 @@ read_term <- function(term, said) {
     read_term(term[[3]], read_term(term[[2]], said))
   else if (head == "-" && length(term) == 3 && is.name(term[[3]])) {
     said <- read_term(term[[2]], said)
-    said$drop <- c(said$drop, as.character(term[[3]]))
-    said
+    without_covariate(said, as.character(term[[3]]))
   }
   else if (head == "(" && is_bar(term[[2]]))
     read_bar(term[[2]], said)
@@ -59,6 +58,21 @@ read_term <- function(term, said) {
     refuse_term(term, head)
 }
 
+# Terms are read from left to right: . - site + (1 | site) has site, and age + site - site has not.
+with_covariate <- function(said, name) {
+  said$covariates <- c(said$covariates, name)
+  said$drop <- setdiff(said$drop, name)
+  said
+}
+
+without_covariate <- function(said, name) {
+  if (!name %in% said$batch) { # site is not (1 | site)
+    said$covariates <- setdiff(said$covariates, name)
+    said$drop <- c(said$drop, name)
+  }
+  said
+}
+
 is_bar <- function(term)
   is.call(term) && is.name(term[[1]]) && as.character(term[[1]]) %in% c("|", "||")
 
@@ -73,7 +87,7 @@ read_bar <- function(bar, said) {
   slopes <- bar_slopes(bar[[2]])
   if (is.null(slopes) || as.character(bar[[1]]) == "||")
     refuse(shown, ": expected (1 | ", by, "), or (age | ", by, ") for slopes of age that differ")
-  said$covariates <- c(said$covariates, by)
+  said <- with_covariate(said, by)
   said$batch <- unique(c(said$batch, by))
   said$interaction <- c(said$interaction, lapply(slopes, function(x) c(by, x)))
   said
@@ -94,27 +108,53 @@ bar_slopes <- function(term) {
 
 one_line <- function(term) paste(trimws(deparse(term)), collapse = " ")
 
+SMOOTH <- c("I", "poly", "s", "te", "ti", "t2", "ns", "bs", "cs", "ps", "pb", "pbm", "rcs", "lo", "fp")
+RANDOM <- c("random", "re", "ranef")
+
 refuse_term <- function(term, head) {
   shown <- one_line(term)
   inside <- all.vars(term)
+  if (is.call(term) && is.call(term[[1]]) && as.character(term[[1]][[1]]) %in% c("::", ":::"))
+    head <- as.character(term[[1]][[3]]) # mgcv::s(age)
+  refuse("formula: ", shown, " is not a term of kronorm: ", instead_of_term(term, head, inside, shown))
+}
+
+instead_of_term <- function(term, head, inside, shown) {
   of <- if (length(inside)) inside[1] else "age"
-  refuse("formula: ", shown, " is not a term of kronorm: ",
-    if (head %in% c("I", "poly", "s", "te", "ti", "t2", "ns", "bs", "cs", "ps", "pb", "rcs", "lo", "fp"))
-      paste0("write ", of, ", curves are smooth without being asked for")
-    else if (head %in% c("*", "^", "%in%", "/"))
-      paste0("write ", paste(inside, collapse = " + "), if (length(inside) > 1)
-             paste0(" + ", inside[1], ":", inside[2]))
-    else if (head == ":")
-      "an interaction is between one category and one number, such as site:age"
-    else if (head %in% c("factor", "as.factor"))
-      paste0("write ", of, " and categorical = \"", of, "\"")
-    else if (head %in% c("as.numeric"))
-      paste0("write ", of, " and numeric = \"", of, "\"")
-    else if (is_bar(term))
-      paste0("put parentheses around it, (", shown, ")")
-    else if (head == "-" || is.numeric(term))
-      "there is always a mean"
-    else if (head == "offset")
-      "subtract it from the responses"
-    else paste0("write the name of a column, made before with data$x <- ", shown))
+  if (head %in% RANDOM || head == "s" && identical(term$bs, "re"))
+    paste0("write (1 | ", of, ")")
+  else if (head == "s" && is.name(term$by))
+    paste0("write ", of, " + ", term$by, " + ", term$by, ":", of, ", curves are smooth without being asked for")
+  else if (head %in% SMOOTH)
+    paste0("write ", paste(smoothed(term), collapse = " + "), ", curves are smooth without being asked for")
+  else if (head %in% c("*", "^", "%in%", "/"))
+    paste0("write ", paste(inside, collapse = " + "), if (length(inside) > 1)
+           paste0(" + ", inside[1], ":", inside[2]))
+  else if (head == ":")
+    "an interaction is between one category and one number, such as site:age"
+  else if (head %in% c("factor", "as.factor"))
+    paste0("write ", of, " and categorical = \"", of, "\"")
+  else if (head %in% c("as.numeric"))
+    paste0("write ", of, " and numeric = \"", of, "\"")
+  else if (is_bar(term))
+    paste0("put parentheses around it, (", shown, ")")
+  else if (is.numeric(term) || head == "-" && is.numeric(term[[length(term)]]))
+    "there is always a mean"
+  else if (head == "-")
+    "behind a minus expected the name of a column that is to be left out"
+  else if (head == "offset")
+    "subtract it from the responses"
+  else if (is.character(term))
+    paste0("write ", term, " without quotes")
+  else if (head %in% c("$", "[["))
+    paste0("write ", as.character(term[[3]]), ", which is looked for in the data")
+  else paste0("write the name of a column, made before with data$x <- ", shown)
+}
+
+# What a smooth term is of: te(age, bmi, k = 5) of age and bmi.
+smoothed <- function(term) {
+  args <- as.list(term)[-1]
+  given <- if (is.null(names(args))) args else args[!nzchar(names(args))]
+  found <- unique(unlist(lapply(given, all.vars)))
+  if (length(found)) found else "age"
 }

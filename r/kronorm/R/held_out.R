@@ -11,17 +11,35 @@ held_out_z <- function(object) {
   named_responses(z, object)
 }
 
-# n samples; rows: names of the rows of data without ids, of which some may have left for want of a
-# covariate: then samples are counted
+# n samples; rows: their names where they have no ids, NULL: nobody knows which rows they were
 held_out_rows <- function(handle, n, rows = NULL) {
   found <- .Call(kr_model_held_out, handle)
   if (is.null(found))
     return(NULL)
   ids <- .Call(kr_model_ids, handle)
   if (!is.null(ids)) rows <- ids
-  rownames(found$z) <- if (length(rows) == n) rows[found$sample] else as.character(found$sample)
+  if (length(rows) == n)
+    rownames(found$z) <- rows[found$sample]
   found$z
 }
+
+# Names of the rows that training used. Whoever lacks a covariate, with missing = "drop", or has no response
+# has left; where that is not all, an option has chosen rows: better no name than somebody else's.
+rows_of_training <- function(object, data, Y) {
+  n <- nobs(object)
+  rows <- row.names(data)
+  if (n == length(rows))
+    return(rows)
+  stay <- rowSums(is.finite(Y)) > 0
+  if (identical(info_of(object)$options$missing, "drop"))
+    for (column in info_of(object)$recipe$columns)
+      stay <- stay & !is_missing(data[[column$name]])
+  if (sum(stay) == n) rows[stay]
+}
+
+# What the library takes for missing: texts too.
+is_missing <- function(x)
+  is.na(x) | tolower(trimws(as.character(x))) %in% c("", "n/a", "na", "nan")
 
 named_responses <- function(z, object) {
   colnames(z) <- object$responses

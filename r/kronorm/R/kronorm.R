@@ -5,6 +5,8 @@ kronorm <- function(formula, data, responses = NULL, ..., id = NULL, threads = N
   call <- match.call()
   formula <- without_dot(formula)
   said <- read_formula(formula)
+  # before subset = age > 40 is looked at, which knows no age here
+  refuse_keys(names(match.call(expand.dots = FALSE)$...), "fit")
   given <- list(...)
   if (missing(data))
     refuse("data is missing, expected a data frame of covariates")
@@ -16,7 +18,7 @@ kronorm <- function(formula, data, responses = NULL, ..., id = NULL, threads = N
   found <- find_ids(data, id)
   said <- settle(said, data, found, given)
   taken <- c(found$column, if (!is.null(said$lhs)) all.vars(said$lhs),
-             if (is.character(responses)) responses)
+             if (is.character(responses)) responses else colnames(responses))
   columns <- if (said$all) setdiff(names(data), c(taken, said$drop)) else said$covariates
   people <- list(data = data, ids = found$ids, id = found$column, columns = unique(c(columns, mentioned(data, given))))
   Y <- if (is.null(said$lhs)) responses else left_side(said$lhs, data, environment(formula))
@@ -27,9 +29,22 @@ kronorm <- function(formula, data, responses = NULL, ..., id = NULL, threads = N
   handle <- value_of(.Call(kr_fit, ctx, make_data(ctx, people, Y), options,
                            listeners(verbose, progress)))
   object <- as_model(handle, ctx, formula = formula, call = call, lhs = said$lhs)
-  if (is.null(people$ids) && !stripped(object)) # the bytes of a model without ids do not have them
-    object$held_out <- held_out_rows(handle, nobs(object), row.names(data))
+  if (stripped(object)) # do.call() writes the data themselves into the call
+    object$call <- words_of(call)
+  else if (is.null(people$ids)) # the bytes of a model without ids do not have them
+    object$held_out <- held_out_rows(handle, nobs(object), rows_of_training(object, data, Y))
   object
+}
+
+# A call without what is neither code nor one value, nor where its formula was written.
+words_of <- function(call) {
+  parts <- as.list(call)
+  plain <- vapply(parts, function(x) is.language(x) || is.atomic(x) && length(x) == 1, NA)
+  plain[1] <- TRUE # the function
+  as.call(lapply(parts[plain], function(x) {
+    if (inherits(x, "formula")) environment(x) <- globalenv()
+    x
+  }))
 }
 
 # As the library understood it: strip_ids = 1 says so too.
@@ -51,7 +66,9 @@ settle <- function(said, data, found, given) {
     said$batch <- setdiff(said$batch, person)
     said$covariates <- setdiff(said$covariates, person)
   }
-  said$covariates <- setdiff(said$covariates, said$drop)
+  if (length(intersect(said$covariates, found$column)))
+    refuse("formula: ", found$column, " is the column of ids and no covariate; rows of one person share noise without ",
+           "being asked for", kind = "data")
   for (name in said$batch)
     check_batch(name, data[[name]])
   for (pair in said$interaction)
@@ -63,8 +80,14 @@ settle <- function(said, data, found, given) {
     refuse("column '", commas[1], "': a covariate has no comma in its name, and no space at its ends", kind = "data")
   category <- function(name)
     name %in% c(said$batch, given$categorical) || !is.numeric(data[[name]])
+  for (pair in said$interaction)
+    if (category(pair[1]) && category(pair[2]))
+      refuse("formula: ", paste(pair, collapse = ":"), " is of two categories, expected one and a number, such as site:age",
+             kind = "data")
+  values <- function(name) if (category(name)) 0 else length(unique(data[[name]]))
+  # of two numbers the one with fewer values: 0 and 1 are a category for the library
   said$interaction <- unique(lapply(said$interaction, function(pair)
-    if (category(pair[2]) && !category(pair[1])) rev(pair) else pair))
+    if (values(pair[2]) < values(pair[1])) rev(pair) else pair))
   said
 }
 

@@ -42,13 +42,19 @@ option_text <- function(key, value) {
     value <- as.character(value)
   if (is.list(value))
     value <- unlist(value)
+  if (is.logical(value) && length(value) > 1)
+    refuse(key, " has ", length(value), " values, expected one",
+           if (key %in% c("label", "reference"))
+             paste0(": name a column of the data and what is in it, ", key, " = c(group = \"patient\")"))
   usable <- is.atomic(value) && length(value) > 0
   if (!usable || anyNA(value))
     refuse(key, " is ", if (length(value) == 0) "empty" else class(value)[1],
            if (usable) " with NA", ", expected a number, a text, TRUE or FALSE, or several with c()")
-  text <- if (is.logical(value)) ifelse(value, "yes", "no")
+  text <- if (is.logical(value) && is.null(names(value))) ifelse(value, "yes", "no")
           else if (is.numeric(value)) vapply(value, number_text, "")
-          else path.expand(enc2utf8(as.character(value))) # no value but a path begins with a tilde
+          else enc2utf8(as.character(value)) # of c(smoker = TRUE) what the column has
+  paths <- startsWith(text, "~") # and nothing else begins with a tilde
+  text[paths] <- path.expand(text[paths])
   if (!is.null(names(value)))
     text <- ifelse(nzchar(names(value)), paste0(names(value), "=", text), text)
   paste(text, collapse = ",")
@@ -71,13 +77,21 @@ make_options <- function(ctx, command, given, own = list()) {
   twice <- names(given)[duplicated(names(given))]
   if (length(twice))
     refuse(twice[1], " is given twice")
-  here <- intersect(names(given), c(not_here(command), names(own)))
-  if (length(here))
-    refuse(here[1], " is not an option in R: ", instead_of(here[1], command))
+  refuse_keys(names(given), command, names(own))
   own <- own[!vapply(own, is.null, NA)]
+  unknown <- setdiff(names(given), .Call(kr_option_table, command)$key)
+  if (length(unknown)) # whatever its value is: the library has the sentence
+    given <- setNames(list(""), unknown[1])
   all <- c(own, given)
   texts <- vapply(names(all), function(key) option_text(key, all[[key]]), "")
   value_of(.Call(kr_options, ctx, command, as.character(names(all)), as.character(texts)))
+}
+
+# Keys that the command has, and R has not.
+refuse_keys <- function(keys, command, own = NULL) {
+  here <- intersect(keys, c(not_here(command), own))
+  if (length(here))
+    refuse(here[1], " is not an option in R: ", instead_of(here[1], command))
 }
 
 instead_of <- function(key, command)

@@ -3,9 +3,9 @@
 print.kronorm <- function(x, ...) {
   info <- info_of(x)
   cat("Normative model (", info$method, ")", if (!is.null(x$formula)) paste0("  ", one_line(x$formula)), "\n", sep = "")
-  cat(sprintf("%.0f people, %.0f covariates, %.0f responses", info$n_samples, info$n_covariates, info$n_responses),
-      if (isTRUE(info$n_left_out > 0)) sprintf(" (%.0f left out)", info$n_left_out),
-      if (isTRUE(info$n_components > 0)) sprintf(", %.0f component%s", info$n_components, if (info$n_components == 1) "" else "s"), "\n", sep = "")
+  cat(sprintf("%.0f people, ", info$n_samples), counted(info$n_covariates, "covariate"), ", ",
+      counted(info$n_responses, "response"), if (isTRUE(info$n_left_out > 0)) sprintf(" (%.0f left out)", info$n_left_out),
+      if (isTRUE(info$n_components > 0)) paste0(", ", counted(info$n_components, "component")), "\n", sep = "")
   cat("Covariates: ", paste(vapply(info$recipe$columns, covariate_words, ""), collapse = ", "), "\n", sep = "")
   for (site in info$adapted)
     cat(sprintf("Adapted to %s with %.0f controls\n", paste(site$levels, collapse = ", "), site$controls))
@@ -15,10 +15,11 @@ print.kronorm <- function(x, ...) {
   invisible(x)
 }
 
+counted <- function(n, what) sprintf("%.0f %s%s", n, what, if (n == 1) "" else "s")
+
 covariate_words <- function(c)
   paste0(c$name, if (identical(c$kind, "categorical"))
-    sprintf(" (%s%d level%s)", if (isTRUE(c$batch)) "batch, " else "", length(c$levels),
-            if (length(c$levels) == 1) "" else "s"))
+    paste0(" (", if (isTRUE(c$batch)) "batch, ", counted(length(c$levels), "level"), ")"))
 
 summary.kronorm <- function(object, ...) {
   ctx <- new_ctx()

@@ -5,19 +5,23 @@ as_responses <- function(responses, people) {
   if (is.character(responses) && is.null(dim(responses)))
     responses <- columns_named(responses, data)
   id <- if (is.data.frame(responses)) intersect(c(people$id, USUAL_IDS), names(responses))[1] else NA
+  rows <- named_rows(responses)
+  if (is.logical(responses) && all(is.na(responses)))
+    storage.mode(responses) <- "double"
   if (is.data.frame(responses))
     responses <- matrix_of(responses, id)
   else if (is.numeric(responses) && is.null(dim(responses)))
     responses <- if (nrow(data) == 1) one_person(responses) else matrix(responses, ncol = 1)
-  if (is.logical(responses) && all(is.na(responses)))
-    storage.mode(responses) <- "double"
   if (!is.matrix(responses) || !is.numeric(responses))
     refuse("responses are ", describe(responses), ", expected a numeric matrix or a data frame", kind = "data")
   if (ncol(responses) == 0)
     refuse("responses have no columns", kind = "shape")
   # "3", "1", "2" are numbers of rows where the data have them too: both were taken from one table
-  if (!is.na(id) || !identical(rownames(responses), row.names(data)))
+  if (!is.na(id) || !identical(rownames(responses), row.names(data))) {
+    if (is.na(id) && !any(rows %in% people$ids))
+      refuse_shuffled(rows, data)
     responses <- in_order(responses, people$ids)
+  }
   if (nrow(responses) != nrow(data))
     refuse("data have ", nrow(data), " rows, responses ", nrow(responses), kind = "shape")
   names <- colnames(responses)
@@ -29,6 +33,18 @@ as_responses <- function(responses, people) {
   responses
 }
 
+# Names of rows that were given or kept from a larger table, not those that any data frame has.
+named_rows <- function(x)
+  if (!is.data.frame(x)) rownames(x) else if (.row_names_info(x) > 0) row.names(x)
+
+# Rows without ids are taken as they come; names that say otherwise are no accident.
+refuse_shuffled <- function(rows, data) {
+  own <- named_rows(data)
+  if (length(rows) == length(own) && !identical(rows, own) && setequal(rows, own))
+    refuse("rows of the responses have the names of those of the data in another order: bring them into one order, ",
+           "such as responses[row.names(data), ]", kind = "data")
+}
+
 describe <- function(x)
   if (is.matrix(x)) paste("a matrix of", typeof(x)) else if (is.null(x)) "missing" else class(x)[1]
 
@@ -38,6 +54,8 @@ columns_named <- function(names, data) {
   lost <- setdiff(names, names(data))
   if (length(lost))
     refuse("responses: the data have no column '", lost[1], "'", kind = "data")
+  if (anyDuplicated(names))
+    refuse("responses: column '", names[duplicated(names)][1], "' is named twice", kind = "data")
   data[names]
 }
 
@@ -52,7 +70,7 @@ matrix_of <- function(table, id) {
     if (NCOL(table[[name]]) != 1 || !is_numbers(table[[name]]) && !all(is.na(table[[name]])))
       refuse("responses: column '", name, "' is ", describe(table[[name]]), ", expected numbers", kind = "data")
   values <- vapply(table, as.double, numeric(nrow(table)))
-  matrix(values, nrow(table), dimnames = list(rows, names(table)))
+  matrix(values, nrow(table), ncol(table), dimnames = list(rows, names(table)))
 }
 
 # Rows by id, where both sides have ids: as the people are, whatever their order was.

@@ -18,7 +18,9 @@ score.kronorm <- function(object, newdata, responses = NULL, ..., id = NULL, thr
     ids <- row_labels(people, .Call(kr_scores_ids, said))
     table <- data.frame(participant_id = ids, columns[!vapply(columns, is.null, NA)],
                         stringsAsFactors = FALSE)
-    structure(table, summary = read_json(.Call(kr_scores_json, said)),
+    summary <- read_json(.Call(kr_scores_json, said))
+    summary$warnings <- vapply(summary$warnings, spell, "", USE.NAMES = FALSE)
+    structure(table, summary = summary,
               metrics = metrics_of(object, said), class = c("kronorm_scores", "data.frame"))
   })
 }
@@ -42,11 +44,19 @@ score_responses.kronorm <- function(object, newdata, responses = NULL, ...)
   x[...]
 }
 
-score_responses.kronorm_scores <- function(object, ...) attr(object, "metrics")
+# rbind() leaves the class of its first table, and what was said of that one alone.
+is_whole <- function(scores) identical(as.numeric(attr(scores, "summary")$counts$samples), as.numeric(nrow(scores)))
+
+score_responses.kronorm_scores <- function(object, ...) {
+  if (!is_whole(object))
+    refuse("these are other rows than those that score() returned, and metrics are of all of them", kind = "data")
+  attr(object, "metrics")
+}
 
 print.kronorm_scores <- function(x, ...) {
   print(structure(x, class = "data.frame", summary = NULL, metrics = NULL), ...)
   invisible(x)
 }
 
-summary.kronorm_scores <- function(object, ...) attr(object, "summary")
+summary.kronorm_scores <- function(object, ...)
+  if (is_whole(object)) attr(object, "summary") else summary(object[seq_len(nrow(object)), ], ...)

@@ -32,6 +32,8 @@ is_numbers <- function(x) is.numeric(x) && !inherits(x, c("Date", "POSIXt", "dif
 
 as_columns <- function(data, names) {
   names <- unique(names)
+  if (anyNA(names) || !all(nzchar(names))) # of ~ .
+    refuse("data have a column without a name, expected one for each", kind = "data")
   setNames(lapply(names, function(name) as_column(data[[name]], name)), names)
 }
 
@@ -44,7 +46,8 @@ mentioned <- function(data, options) {
   names(data)[usable & names(data) %in% words]
 }
 
-USUAL_IDS <- c("participant_id", "sub_id", "subject_id", "SubjID")
+ID <- "participant_id"
+USUAL_IDS <- c(ID, "sub_id", "subject_id", "SubjID")
 
 # list(ids, column): texts or NULL, and the column that they are of
 find_ids <- function(data, id = NULL, what = "data") {
@@ -75,9 +78,16 @@ id_texts <- function(x, what) {
 }
 
 # A handle of data. people: list(data, ids, id (the column of ids), columns); responses a matrix or NULL
-make_data <- function(ctx, people, responses = NULL)
-  value_of(.Call(kr_data, ctx, as.double(nrow(people$data)), as_columns(people$data, people$columns),
+make_data <- function(ctx, people, responses = NULL) {
+  columns <- people$columns
+  if (!is.null(people$ids) && ID %in% columns) { # the library has the ids under this name
+    if (!identical(people$id, ID))
+      refuse("column '", ID, "': ids are elsewhere (id), so it needs another name", kind = "data")
+    columns <- setdiff(columns, ID)
+  }
+  value_of(.Call(kr_data, ctx, as.double(nrow(people$data)), as_columns(people$data, columns),
                  people$ids, responses))
+}
 
 # People for a model that is there: the columns it takes, and those that options speak of.
 people_for <- function(object, newdata, id, options) {
@@ -87,8 +97,7 @@ people_for <- function(object, newdata, id, options) {
   lost <- setdiff(wanted, names(newdata))
   if (length(lost))
     refuse("newdata has no column '", lost[1], "', which the model takes", kind = "data")
-  list(data = newdata, ids = found$ids, id = found$column,
-       columns = setdiff(c(wanted, mentioned(newdata, options)), setdiff(found$column, wanted)))
+  list(data = newdata, ids = found$ids, id = found$column, columns = c(wanted, mentioned(newdata, options)))
 }
 
 # Names for rows of results: ids, or the names of the rows of newdata. Rows may have left.

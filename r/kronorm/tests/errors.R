@@ -9,6 +9,8 @@ Y <- small$responses
 refused(fit_small(responses = Y[1:39, ]), "data have 40 rows, responses 39", "kronorm_error_shape")
 refused(fit_small(responses = Y[, 0]), "responses have no columns", "kronorm_error_shape")
 refused(fit_small(data = d[0, ]), "data has no rows", "kronorm_error_shape")
+refused(fit_small(responses = as.data.frame(Y)[0, ]), "data have 40 rows, responses 0", "kronorm_error_shape")
+refused(fit_small(responses = NA), "data have 40 rows, responses 1", "kronorm_error_shape")
 refused(zscore(m, d, Y[, 1:4]), "region_05", "kronorm_error")
 refused(zscore(m, d, unname(Y)[, 1:4]), "4", "kronorm_error")
 refused(fit_small(id = c("a", "b")), "expected the name of a column, or an id for each of the 40 rows", "kronorm_error_shape")
@@ -31,12 +33,15 @@ refused(fit_small(~ when, transform(d, when = as.Date("2020-01-01") + 1:40)), "c
 refused(fit_small(~ list, cbind(d, list = I(as.list(1:40)))), "column 'list' is", "kronorm_error_data")
 
 # values
-refused(fit_small(data = transform(d, age = c(Inf, age[-1]))), "expected a finite number", "kronorm_error_data")
+refused(fit_small(data = transform(d, age = c(Inf, age[-1]))), "expected a finite number, or NA where it is missing",
+        "kronorm_error_data")
 refused(fit_small(data = transform(d, participant_id = c(NA, participant_id[-1]))), "data row 1: the id is missing")
 refused(fit_small(responses = Y * NA), "", "kronorm_error_data")
 refused(fit_small(data = transform(d, age = 50), formula = ~ age), "", "kronorm_error")
 refused(fit_small(data = cbind(d, age = 1)), "two columns are named 'age'")
+refused(fit_small(~ ., setNames(d, c("participant_id", NA, "sex", "site", "group"))), "a column without a name", "kronorm_error_data")
 refused(fit_small(responses = cbind(a = Y[, 1], a = Y[, 2])), "two columns are named 'a'")
+refused(fit_small(data = cbind(d, Y), responses = c("region_01", "region_01")), "column 'region_01' is named twice")
 refused(fit_small(id = "nobody"), "data has no column 'nobody'")
 refused(predict(m, d[c("age", "sex")]), "newdata has no column 'site'", "kronorm_error_data")
 refused(predict(m, transform(d, sex = "X")), "sex", "kronorm_error_data")
@@ -46,6 +51,16 @@ stopifnot(all(is.finite(suppressWarnings(predict(m, transform(d, site = "Ulm"), 
 refused(predict(m, transform(d, age = paste(age, "years"))), "age", "kronorm_error_data")
 refused(fit_small(responses = `rownames<-`(Y, c("else", d$participant_id[-1]))), "people are not in the responses (sub-001)")
 refused(fit_small(responses = `rownames<-`(Y, d$participant_id)[c(1, 1:39), ]), "people are not in the responses (sub-040)")
+
+# rows of which both sides know the names, in two orders
+named <- Y
+rownames(named) <- 1:40
+by_age <- d[order(d$age), -1]
+refused(fit_small(data = by_age, responses = named), "in another order: bring them into one order", "kronorm_error_data")
+refused(zscore(m, by_age, named), "in another order", "kronorm_error_data")
+refused(fit_small(data = by_age, responses = as.data.frame(Y)[40:1, ]), "in another order", "kronorm_error_data")
+stopifnot(identical(fit_small(data = by_age, responses = named[row.names(by_age), ])$bytes,
+                    fit_small(data = by_age, responses = Y[order(d$age), ])$bytes))
 
 # options
 refused(fit_small(missing = "foo"), "missing is 'foo', expected error|drop|mean", "kronorm_error_argument")
@@ -65,6 +80,11 @@ refused(predict(m, d, se.fit = 1), "se.fit is numeric, expected TRUE or FALSE")
 refused(write_kronorm(m, tempfile(), force = NA), "force is logical, expected TRUE or FALSE")
 refused(fit_small(seed = globalenv()), "seed is environment")
 refused(kronorm(~ age, d, Y, subset = d$age > 40), "give the rows and columns of a data frame")
+refused(kronorm(~ age, d, Y, subset = age > 40), "give the rows and columns of a data frame")
+refused(kronorm(~ age, d, Y, family = gaussian()), "fit has no option 'family'", "kronorm_error_argument")
+refused(predict(m, d, re.form = NA), "predict has no option 're.form'", "kronorm_error_argument")
+refused(score(m, d, Y, label = d$sex == "M"), "label has 40 values, expected one: name a column of the data")
+refused(fit_small(~ age + code, transform(d, code = as.character(age))), "(leave it out with the formula)", "kronorm_error_data")
 refused(kronorm(~ age, d, Y, na.action = na.omit), "write missing = \"drop\"")
 refused(kronorm_options(character()), "command is the name of one")
 refused(centiles(m, "age", responses = Y), "responses are given without newdata")

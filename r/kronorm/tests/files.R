@@ -36,6 +36,10 @@ for (yes in list(TRUE, 1, "yes", "true"))
 for (no in list(FALSE, 0, "no", "false"))
   stopifnot(!is.null(fit_small(data = small$data[-1], strip_ids = no)$held_out))
 
+has <- function(object, text) grepRaw(text, serialize(object, NULL), fixed = TRUE)
+by_call <- do.call(kronorm, list(~ age + sex, small$data, small$responses, components = 2, strip_ids = TRUE, threads = 1))
+stopifnot(length(has(by_call, "sub-003")) == 0, by_call$call$strip_ids)
+
 # what is large where the model was fitted does not go along
 local({
   ballast <- rnorm(1e6)

@@ -100,6 +100,20 @@ stopifnot(nrow(suppressWarnings(predict(m, f[1:5, ], missing = "drop"))) == 4)
 g <- f[-1]
 stopifnot(identical(rownames(suppressWarnings(predict(m, g[1:5, ], missing = "drop"))), c("1", "2", "4", "5")))
 
+# whoever leaves takes the name of the row along, and where nobody knows who left there are none
+g$sex[5] <- ""
+left <- suppressWarnings(fit_small(data = g, missing = "drop"))
+stopifnot(identical(rownames(zscore(left)), as.character(setdiff(1:40, c(3, 5)))))
+stopifnot(identical(zscore(left)["4", ], zscore(suppressWarnings(fit_small(data = g[-c(3, 5), ],
+                                                                           responses = small$responses[-c(3, 5), ])))["4", ]))
+silent <- small$responses
+silent[7, ] <- NA
+left <- suppressWarnings(fit_small(data = small$data[-1], responses = silent))
+stopifnot(identical(rownames(zscore(left)), as.character(setdiff(1:40, 7))))
+filled <- suppressWarnings(fit_small(data = f[-1], responses = silent, missing = "mean")) # row 3 stays
+stopifnot(identical(rownames(zscore(filled)), as.character(setdiff(1:40, 7))))
+stopifnot(is.null(rownames(zscore(fit_small(data = small$data[-1], where = "age>=30")))))
+
 # threads do not matter
 stopifnot(identical(kronorm(~ age + sex + (1 | site), small$data, small$responses, components = 2, folds = 5,
                             calibrate = "none", threads = 2, memory = "1G")$bytes, m$bytes))

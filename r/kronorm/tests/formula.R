@@ -26,6 +26,19 @@ terms(~ (1 | site / scanner), "(1 | site) + (1 | scanner)")
 terms(~ (0 + age | site), "expected (1 | site), or (age | site)")
 terms(~ (age || site), "expected (1 | site), or (age | site)")
 terms(~ 1, "the formula has no covariate")
+terms(~ stats::poly(age, 2), "write age, curves are smooth")
+terms(~ te(age, bmi, k = 5), "write age + bmi, curves are smooth")
+terms(~ s(age, by = sex), "write age + sex + sex:age")
+terms(~ s(site, bs = "re"), "write (1 | site)")
+terms(~ re(random = ~ 1 | site), "write (1 | site)")
+terms(~ . - (1 | site), "behind a minus expected the name of a column")
+terms(~ "age", "write age without quotes")
+terms(~ d$age, "write age, which is looked for in the data")
+
+# terms are read from left to right
+stopifnot(identical(read(~ . - site + (1 | site))[c("drop", "batch")], list(drop = character(), batch = "site")))
+stopifnot(identical(read(~ age + sex - sex)$covariates, "age"))
+stopifnot(identical(read(~ age + (1 | site) - site)$covariates, c("age", "site")))
 refused(kronorm("age", small$data, small$responses), "expected a formula such as")
 refused(kronorm(~ agee, small$data, small$responses), "the data have no column 'agee'", "kronorm_error_data")
 
@@ -40,6 +53,9 @@ stopifnot(is.null(options_of(~ age + site)$batch)) # auto: it is called site
 stopifnot(identical(options_of(~ age + sex + site + age:sex)$interaction, "sex:age"))
 stopifnot(identical(options_of(~ age + sex + (age | site))$interaction, "site:age"))
 refused(fit_small(~ age + (bmi | site), cbind(small$data, bmi = 1)), "needs both as terms")
+refused(fit_small(~ age:site), "age:site needs both as terms, write age + site + age:site")
+refused(fit_small(~ sex * site), "sex:site is of two categories, expected one and a number", "kronorm_error_data")
+refused(fit_small(~ age + participant_id), "participant_id is the column of ids and no covariate", "kronorm_error_data")
 refused(fit_small(~ age + age:site), "age:site needs both as terms, write site + age:site")
 refused(fit_small(~ age + (1 | site), batch = "site"), "the formula says it already")
 refused(fit_small(use = "age"), "use is not an option in R: the formula says")
@@ -64,6 +80,7 @@ refused(kronorm(nowhere ~ age, small$data), "left side of the formula")
 # . is all columns but ids and those that tell patients
 all <- fit_small(~ .)
 stopifnot(identical(vapply(all$info$recipe$columns, function(c) c$name, ""), c("age", "sex", "site")))
+stopifnot(identical(fit_small(~ ., both, small$responses)$bytes, all$bytes)) # responses that are columns too teach nothing
 less <- fit_small(~ . - sex)
 stopifnot(identical(vapply(less$info$recipe$columns, function(c) c$name, ""), c("age", "site")))
 
@@ -71,6 +88,8 @@ stopifnot(identical(vapply(less$info$recipe$columns, function(c) c$name, ""), c(
 visits <- kronorm_example(25, regions = 5, sites = "Oslo", visits = 2)
 twice <- fit_small(~ age + sex + (1 | participant_id), visits$data, visits$responses)
 stopifnot(identical(twice$bytes, fit_small(~ age + sex, visits$data, visits$responses)$bytes))
+stopifnot(identical(fit_small(~ age + sex, visits$data, visits$responses, group = "participant_id")$info$lml, twice$info$lml))
+stopifnot(nobs(fit_small(where = "participant_id!=sub-003")) == 39)
 visits$data$family <- visits$data$participant_id
 visits$data$participant_id <- NULL
 refused(fit_small(~ age + (1 | family), visits$data, visits$responses), "group = \"family\"", "kronorm_error_data")
@@ -82,3 +101,9 @@ coded <- small$data
 coded$code <- as.numeric(factor(coded$sex)) * 10
 kinds <- function(...) vapply(fit_small(~ age + code, coded, ...)$info$recipe$columns, function(c) c$kind, "")
 stopifnot(identical(kinds(), c("numeric", "categorical")), identical(kinds(numeric = "code"), c("numeric", "numeric")))
+
+# a category in numbers may stand behind the number
+coded$male <- as.numeric(coded$sex == "M")
+coded$scanner <- rep(1:4, 10)
+stopifnot(identical(fit_small(~ age * male, coded)$bytes, fit_small(~ age + male + male:age, coded)$bytes))
+stopifnot(identical(fit_small(~ age * scanner, coded)$info$options$interaction, "scanner:age"))

@@ -7,6 +7,7 @@ stopifnot(identical(text("k", 1e6), "1000000"), identical(text("k", 0.05), "0.05
 stopifnot(identical(text("k", Inf), "inf"), identical(text("k", 5L), "5"), identical(text("k", c(sex = "F", age = "50")), "sex=F,age=50"))
 stopifnot(identical(text("k", list(sex = "F")), "sex=F"), identical(text("k", factor("b")), "b"))
 stopifnot(identical(text("output", "~/scored"), path.expand("~/scored")))
+stopifnot(identical(text("label", c(smoker = TRUE)), "smoker=TRUE")) # as a column of TRUE and FALSE has it
 stopifnot(kronorm:::size_of("8G") == 8 * 1024^3, kronorm:::size_of("512 MiB") == 512 * 1024^2, is.na(kronorm:::size_of("8X")))
 
 table <- kronorm_options()

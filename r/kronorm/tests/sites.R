@@ -13,6 +13,8 @@ adapted <- suppressWarnings(adapt(m, all$data[controls, ], all$responses[control
 z <- suppressWarnings(zscore(adapted, all$data[others, ], all$responses[others, ]))
 stopifnot(mean(colMeans(z)^2) < 0.3, mean(z^2) > 0.5, mean(z^2) < 1.5) # what the site does is gone
 stopifnot(!identical(prior, z), identical(formula(adapted), formula(m)), identical(zscore(adapted), zscore(m)))
+nameless <- kronorm(~ age + sex + (1 | site), all$data[here, -1], all$responses[here, ], components = 3, threads = 1)
+stopifnot(identical(zscore(suppressWarnings(adapt(nameless, all$data[controls, -1], all$responses[controls, ]))), zscore(nameless)))
 stopifnot("Adapted to Ulm with 20 controls" %in% capture.output(print(adapted)))
 scores <- suppressWarnings(score(adapted, all$data[others, ], all$responses[others, ]))
 stopifnot(all(scores$site_adapted == 1))

@@ -26,6 +26,12 @@ refused(score(m, new, Y, output = folder), "exists already (use force = TRUE", "
 # a part of it is a plain table, whose summary is its own
 stopifnot(identical(class(scores[1:3, ]), "data.frame"), is.null(attr(scores[1:3, ], "summary")), inherits(scores, "kronorm_scores"))
 stopifnot(inherits(summary(scores[scores$label == 1, ]), "table"))
+both <- rbind(scores, scores) # has the class of the first
+stopifnot(inherits(summary(both), "table"))
+refused(score_responses(both), "other rows than those that score() returned", "kronorm_error_data")
+stopifnot(!any(grepl("{", summary(scores)$warnings, fixed = TRUE)))
+ill <- transform(new, ill = group == "patient")
+stopifnot(identical(suppressWarnings(score(m, ill, Y, label = c(ill = TRUE)))$label, scores$label))
 
 # the middle curve is what is expected, where the law is symmetric; a person's place is their z
 plain <- kronorm(~ age + sex, cohort$data[train, ], cohort$responses[train, ], components = 3, calibrate = "none", threads = 1)
