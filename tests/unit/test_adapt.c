@@ -199,24 +199,25 @@ static void a_person_of_an_unknown_site_is_read_by_the_prior(void **state)
 }
 
 /* The uncertainty of a site is in the joint deviance by noise alone too: it is none of covariates.
- */
+ * These say little here, v is 2 % of V or so, and both deviances are nearly one: without the
+ * uncertainty, a tenth of V, that by noise alone would be larger for everybody. */
 static void deviance_by_noise_knows_what_is_not_known_of_a_site(void **state)
 {
     (void)state;
     study s;
     kn_scores *scores;
     study_new(21, 5, "calibrate=student", &s);
-    ptrdiff_t low = 0, n = 0;
     for (int k = 0; k < 12; k++) {
         place p = place_new(&s.w, "far");
         visitors v = visitors_of(&s.w, &p, 1, 10);
         assert_ok(ctx, visitors_score(ctx, s.m, &v, "unseen=prior", &scores));
-        for (ptrdiff_t i = 0; i < v.n; i++, n++)
-            low += kn_scores_people(scores, "deviance_noise_p")[i] <= 0.05;
+        const double *all = kn_scores_people(scores, "deviance"),
+                     *noise = kn_scores_people(scores, "deviance_noise");
+        for (ptrdiff_t i = 0; i < v.n; i++)
+            assert_true(noise[i] > 0.9 * all[i] && noise[i] < 1.03 * all[i]);
         kn_scores_free(scores);
         visitors_free(&v);
     }
-    assert_true((double)low < 0.2 * (double)n); /* without it: most of them */
     study_free(&s);
 }
 
@@ -360,7 +361,8 @@ static void a_site_under_another_name_gets_its_offset(void **state)
     study_free(&s);
 }
 
-/* Twenty new sites at once, ten controls each. */
+/* Twenty new sites at once, ten controls each. By the prior alone no p is below 1/9, that of 8
+ * sites, so that another level is asked for. */
 static void healthy_people_of_new_sites_are_healthy(void **state)
 {
     (void)state;
@@ -378,16 +380,18 @@ static void healthy_people_of_new_sites_are_healthy(void **state)
     kn_model *m = visitors_fit(ctx, &train, "seed=1"), *a = adapted_to(ctx, m, &controls);
     for (int k = 0; k < 2; k++) { /* and by the prior alone */
         kn_scores *scores;
-        double mean, z2, low = 0;
+        double mean, z2, low = 0, level = k ? 0.2 : 0.05;
         assert_ok(ctx, visitors_score(ctx, k ? m : a, &v, k ? "write=z unseen=prior" : "write=z",
                                       &scores));
         kn_mat z = visitors_map(ctx, scores, "z");
         moments_of(z, &mean, &z2);
         for (ptrdiff_t i = 0; i < v.n; i++)
-            low += kn_scores_people(scores, "p_upper")[i] <= 0.05;
-        low /= (double)v.n;
-        if (!(z2 > (k ? 0.8 : 0.9) && z2 < (k ? 1.25 : 1.1) && low > 0.02 && low < 0.09 + 0.04 * k))
-            fail_msg("z2 %.3f, p <= .05 %.3f", z2, low);
+            low += kn_scores_people(scores, "p_upper")[i] <= level;
+        low /= (double)v.n * level;
+        if (!(z2 > (k ? 0.8 : 0.9) && z2 < (k ? 1.25 : 1.1) && low > 0.4 && low < 1.8))
+            fail_msg("z2 %.3f, %.3f times as many as meant have p <= %.2f", z2, low, level);
+        for (ptrdiff_t i = 0; k && i < v.n; i++)
+            assert_true(kn_scores_people(scores, "p_upper")[i] >= 1.0 / (SITES + 1));
         free(z.data);
         kn_scores_free(scores);
     }
