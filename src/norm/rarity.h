@@ -5,9 +5,9 @@
  *     p >= 1 / (2 (units + 1))                  no cohort of so many can tell of less: `bound`
  *     p < .02 of fewer than 80                  `rough`: the law's tail is not known so well
  *
- * A training sample is compared with the others: without its own value, n - 1. Of somebody at a site
- * that training did not have, p >= 1/(S + 1): its site is one of S + 1 that are alike beforehand,
- * and what it does to a whole map cannot be told from what the person is. */
+ * A training sample is compared with the others: without its own value, n - 1. Of somebody at a
+ * site that training did not have, p >= 1/(S + 1): its site is one of S + 1 that are alike
+ * beforehand, and what it does to a whole map cannot be told from what the person is. */
 #ifndef KN_NORM_RARITY_H
 #define KN_NORM_RARITY_H
 
