@@ -5,11 +5,10 @@
 
 #include "base/comm.h"
 
-/* Of the responses in use, the first at or beyond `limit` of the caller's numbering. */
-static ptrdiff_t first_from(const kn_responses *Y, ptrdiff_t limit)
+ptrdiff_t kn_first_from(const kn_responses *Y, kn_range among, ptrdiff_t limit)
 {
     const ptrdiff_t *kept = Y->scaling ? Y->scaling->kept : NULL;
-    ptrdiff_t low = 0, high = Y->T; /* low - 1 is below the limit, high is not */
+    ptrdiff_t low = among.first, high = among.last; /* low - 1 is below the limit, high is not */
     while (low < high) {
         ptrdiff_t middle = low + (high - low) / 2;
         if ((kept ? kept[middle] : middle) < limit)
@@ -23,10 +22,11 @@ static ptrdiff_t first_from(const kn_responses *Y, ptrdiff_t limit)
 kn_range kn_dealt_to(const kn_responses *Y, int rank, int ranks)
 {
     ptrdiff_t all = Y->scaling ? Y->scaling->n_all : Y->T, blocks = (all + KN_BLOCK - 1) / KN_BLOCK;
+    kn_range used = {0, Y->T};
     if (ranks == 1)
-        return (kn_range){0, Y->T};
-    return (kn_range){first_from(Y, blocks * rank / ranks * KN_BLOCK),
-                      first_from(Y, blocks * (rank + 1) / ranks * KN_BLOCK)};
+        return used;
+    return (kn_range){kn_first_from(Y, used, blocks * rank / ranks * KN_BLOCK),
+                      kn_first_from(Y, used, blocks * (rank + 1) / ranks * KN_BLOCK)};
 }
 
 kn_range kn_dealt(const kn_ctx *ctx, const kn_responses *Y)

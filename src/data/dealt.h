@@ -18,6 +18,10 @@ typedef struct kn_range {
     ptrdiff_t first, last; /* among the responses in use; last is not in it */
 } kn_range;
 
+/* Of these responses, the first at or beyond `limit` of the caller's numbering; if there is none,
+ * among.last. */
+ptrdiff_t kn_first_from(const kn_responses *Y, kn_range among, ptrdiff_t limit);
+
 kn_range kn_dealt_to(const kn_responses *Y, int rank, int ranks);
 kn_range kn_dealt(const kn_ctx *ctx, const kn_responses *Y); /* to this rank */
 

@@ -264,13 +264,6 @@ out:
     return status;
 }
 
-/* Structured noise is estimated from those held out [METHOD 1d]. */
-static bool known_noise(kn_gp *gp)
-{
-    (void)gp;
-    return false;
-}
-
 /* A prediction of PITC, and a dense one, factors what training left; a batch is worth that. */
 static ptrdiff_t batch(const kn_gp *gp)
 {
@@ -298,7 +291,6 @@ const kn_method kn_method_convolved = {
     .covariance = kn_components_covariance,
     .law = kn_components_law,
     .law_block = kn_components_law_block,
-    .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
     .group_share = kn_components_group_share,
     .arrays = kn_convolved_arrays,

@@ -111,14 +111,9 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
     const kn_gram *gram = problem->gram ? problem->gram : &own;
     kn_mat Z = {0};
     kn_fold *f = NULL, **each = NULL;
-    void *part = NULL, *memory = NULL, *list = NULL;
+    void *memory = NULL, *list = NULL;
     bool signs = gp->pca && kn_sees_signs(gp);
-    *out = (kn_gp_maps){.gp = gp, .Y = *problem->Y};
-    KN_TRY(kn_alloc(ctx, problem->folds, sizeof(kn_part), &part));
-    out->part = part;
-    out->n_parts = problem->folds;
-    if (gp->P == 0)
-        KN_TRY(kn_alloc_d(ctx, gp->N, &out->far));
+    KN_TRY(kn_gp_maps_folds(ctx, gp, *problem->Y, problem->folds, out));
     if (!gp->pca)
         KN_TRY(kn_span_coordinates(ctx, gp, problem->Y, &Z));
     else if (!problem->gram)

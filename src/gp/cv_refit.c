@@ -98,13 +98,7 @@ kn_status kn_refit_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem
                       kn_gp_maps *out)
 {
     kn_status status;
-    void *part;
-    *out = (kn_gp_maps){.gp = gp, .Y = kn_responses_as_given(problem->Y)};
-    KN_TRY(kn_alloc(ctx, problem->folds, sizeof(kn_part), &part));
-    out->part = part;
-    out->n_parts = problem->folds;
-    if (gp->P == 0)
-        KN_TRY(kn_alloc_d(ctx, gp->N, &out->far));
+    KN_TRY(kn_gp_maps_folds(ctx, gp, kn_responses_as_given(problem->Y), problem->folds, out));
     for (int k = 0; k < problem->folds; k++)
         KN_TRY(fold(ctx, problem, fit, &(kn_refit){.gp = gp, .number = k}, out));
 out:

@@ -332,13 +332,6 @@ static kn_status cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, 
     return kn_refit_cv(ctx, gp, problem, refit, out);
 }
 
-/* Estimated from those held out; without them it is S_jj (1 + tau) [METHOD 1d] */
-static bool known_noise(kn_gp *gp)
-{
-    (void)gp;
-    return false;
-}
-
 static ptrdiff_t batch(const kn_gp *gp)
 {
     (void)gp;
@@ -368,7 +361,7 @@ const kn_method kn_method_kronsum = {
     .covariance = kn_components_covariance,
     .law = kn_kronsum_law,
     .law_block = kn_kronsum_law_block,
-    .known_noise = known_noise,
+    /* no known_noise: without people held out it comes to S_jj (1 + tau)          [METHOD 1d] */
     .group_noise = kn_kronsum_group_noise,
     .group_share = kn_components_group_share,
     .arrays = kn_kronsum_arrays,

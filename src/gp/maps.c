@@ -65,6 +65,22 @@ out:
     return status;
 }
 
+kn_status kn_gp_maps_folds(kn_ctx *ctx, const kn_gp *gp, kn_responses Y, int folds, kn_gp_maps *out)
+{
+    kn_status status;
+    void *part;
+    *out = (kn_gp_maps){.gp = gp, .Y = Y};
+    KN_TRY(kn_alloc(ctx, folds, sizeof(kn_part), &part));
+    out->part = part;
+    out->n_parts = folds;
+    if (gp->P == 0)
+        KN_TRY(kn_alloc_d(ctx, gp->N, &out->far));
+out:
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
 kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z)
 {
     kn_status status;

@@ -92,6 +92,10 @@ kn_status kn_components_basis(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptr
 
 /* Maps of n samples in one part that shares the model's basis, not yet filled. */
 kn_status kn_gp_maps_one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_maps *out);
+/* Maps of those held out of Y, a part for each fold, not yet filled; `far` where there are no
+ * components. */
+kn_status kn_gp_maps_folds(kn_ctx *ctx, const kn_gp *gp, kn_responses Y, int folds,
+                           kn_gp_maps *out);
 
 /* For kn_method.need of a method with components: maps of n samples by prediction or leave-one-out;
  * and, passing, a block of them, or of those of the folds. */

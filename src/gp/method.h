@@ -128,7 +128,8 @@ typedef struct kn_method {
     kn_status (*law)(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *out);
     kn_status (*law_block)(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first, kn_mat y,
                            kn_mat V, double *scale);
-    /* Sets gp->noise where the fit itself says it, or returns false: noise.h then makes it */
+    /* Sets gp->noise where the fit itself says it, or returns false: noise.h then makes it. NULL:
+     * never, it is estimated from those held out                                     [METHOD 1d] */
     bool (*known_noise)(kn_gp *gp);
     /* noise (T) of those in a known group, from gp->noise and what groups have of it */
     void (*group_noise)(const kn_gp *gp, double *noise);

@@ -389,12 +389,6 @@ static kn_status cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, 
 /* ---- the row
  * ------------------------------------------------------------------------------------- */
 
-static bool known_noise(kn_gp *gp)
-{
-    (void)gp;
-    return false;
-}
-
 static kn_status arrays(kn_gp *gp, kn_arrays *a)
 {
     kn_status status;
@@ -463,7 +457,6 @@ const kn_method kn_method_mtgpr = {
     .covariance = kn_mtgpr_covariance,
     .law = kn_mtgpr_law,
     .law_block = kn_mtgpr_law_block,
-    .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
     .group_share = kn_components_group_share,
     .arrays = arrays,

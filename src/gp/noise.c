@@ -76,8 +76,8 @@ kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, cons
     *out = m = memory;
     *m = (kn_noise_maker){.gp = gp,
                           .Y = *Y,
-                          .known =
-                              gp->method->known_noise(gp) || (!cv && gp->method->training_noise),
+                          .known = (gp->method->known_noise && gp->method->known_noise(gp)) ||
+                                   (!cv && gp->method->training_noise),
                           .held_out = cv != NULL,
                           .in_sample = !cv || rules == KN_RULES_CLASSIC,
                           .some = cv && cv->sample,

@@ -355,8 +355,7 @@ static kn_status share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *t
 const kn_method kn_method_smtgpr = {
     .name = "smtgpr",
     .title = "S-MTGPR",
-    .words = "scalable multi-task Gaussian process regression, in which all responses are "
-             "predicted jointly through components of their own",
+    .words = KN_SMTGPR_WORDS,
     .cite = KN_KIA_MARQUAND_CITE,
     .paper = KN_KIA_MARQUAND,
     .components = true,

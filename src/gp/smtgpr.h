@@ -4,6 +4,10 @@
 
 #include "gp/method.h"
 
+#define KN_SMTGPR_WORDS                                                                            \
+    "scalable multi-task Gaussian process regression, in which all responses are predicted "       \
+    "jointly through components of their own"
+
 extern const kn_method kn_method_smtgpr;
 
 #endif

@@ -195,8 +195,7 @@ static void need_block(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kin
 const kn_method kn_method_noise_auto = {
     .name = "smtgpr",
     .title = "S-MTGPR",
-    .words = "scalable multi-task Gaussian process regression, in which all responses are "
-             "predicted jointly through components of their own",
+    .words = KN_SMTGPR_WORDS,
     .cite = KN_KIA_MARQUAND_CITE,
     .paper = KN_KIA_MARQUAND,
     .components = true,

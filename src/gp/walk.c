@@ -15,15 +15,8 @@ ptrdiff_t kn_block_end(const kn_responses *Y, ptrdiff_t cut, ptrdiff_t first)
     const ptrdiff_t *kept = Y->scaling ? Y->scaling->kept : NULL;
     ptrdiff_t limit =
         ((kept ? kept[first] : first) / cut + 1) * cut; /* of the caller's numbering */
-    ptrdiff_t low = first + 1, high = Y->T - first < cut ? Y->T : first + cut;
-    while (low < high) { /* number low - 1 is below the limit, number high is not */
-        ptrdiff_t middle = low + (high - low) / 2;
-        if ((kept ? kept[middle] : middle) < limit)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    kn_range among = {first + 1, Y->T - first < cut ? Y->T : first + cut};
+    return kn_first_from(Y, among, limit);
 }
 
 kn_walk_plan kn_walk_plan_of(const kn_walk *w)

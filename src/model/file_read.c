@@ -357,17 +357,21 @@ out:
     return status;
 }
 
+static kn_status assemble_and_close(kn_ctx *ctx, kn_st_file *f, kn_model **out)
+{
+    kn_status status = assemble(ctx, f, out);
+    if (status == KN_OK)
+        (*out)->hash = kn_st_hash(f);
+    kn_st_close(f);
+    return status;
+}
+
 kn_status kn_model_read(kn_ctx *ctx, const char *path, kn_model **out)
 {
     kn_st_file *f = NULL;
     *out = NULL;
     kn_status status = kn_st_open(ctx, path, &f);
-    if (status == KN_OK)
-        status = assemble(ctx, f, out);
-    if (status == KN_OK)
-        (*out)->hash = kn_st_hash(f);
-    kn_st_close(f);
-    return status;
+    return status == KN_OK ? assemble_and_close(ctx, f, out) : status;
 }
 
 kn_status kn_model_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
@@ -376,12 +380,7 @@ kn_status kn_model_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdi
     kn_st_file *f = NULL;
     *out = NULL;
     kn_status status = kn_st_parse(ctx, name, bytes, n, &f);
-    if (status == KN_OK)
-        status = assemble(ctx, f, out);
-    if (status == KN_OK)
-        (*out)->hash = kn_st_hash(f);
-    kn_st_close(f);
-    return status;
+    return status == KN_OK ? assemble_and_close(ctx, f, out) : status;
 }
 
 kn_status kn_model_copy(kn_ctx *ctx, const kn_model *model, kn_model **out)

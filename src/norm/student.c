@@ -3,10 +3,11 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/beta.h"
 #include "base/mem.h"
 #include "norm/normal.h"
 
-enum { FRACTION_STEPS = 2000, NEWTON_STEPS = 100 };
+enum { NEWTON_STEPS = 100 };
 static const double TINY = 1e-20;
 static const double NOISE = 1e-11; /* Newton steps below it that do not shrink are rounding */
 
@@ -30,30 +31,6 @@ static double log1p_square(double z, double nu)
     return fabs(z) < 1e100 ? log1p(z * z / nu) : 2 * log(fabs(z)) - log(nu);
 }
 
-/* Continued fraction of the incomplete beta function,
- *
- *     I_x(a, b) = x^a (1-x)^b / (a B(a, b)) * 1/(1 + d_1/(1 + d_2/(1 + ..)))
- *     d_2m+1 = -(a+m)(a+b+m) x/((a+2m)(a+2m+1)),  d_2m = m (b-m) x/((a+2m-1)(a+2m))
- *
- * forwards by Lentz's method; for x < (a+1)/(a+b+2) it takes some tens of steps. */
-static double beta_fraction(double a, double b, double x)
-{
-    double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), f = d;
-    for (int m = 1; m < FRACTION_STEPS; m++) {
-        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-        d = 1 / (1 + even * d);
-        c = 1 + even / c;
-        f *= c * d;
-        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-        d = 1 / (1 + odd * d);
-        c = 1 + odd / c;
-        f *= c * d;
-        if (fabs(c * d - 1) <= DBL_EPSILON)
-            break;
-    }
-    return f;
-}
-
 typedef struct tails { /* of |z| */
     double log_upper;  /* ln S_nu(|z|) */
     double central;    /* P(|t| <= |z|), NaN where the tail was had directly */
@@ -70,8 +47,8 @@ static tails tails_of(double z, double nu)
     /* ln of x^a y^b / B(a, 1/2);  B(a, 1/2) = sqrt(pi) Gamma(a)/Gamma(a + 1/2) */
     double log_front = log_gamma_ratio(a) - 0.5 * log(M_PI) - a * log1p_square(z, nu) + b * log(y);
     if (x < (a + 1) / (a + b + 2))
-        return (tails){log_front - log(2 * a) + log(beta_fraction(a, b, x)), NAN};
-    double c = exp(log_front) / b * beta_fraction(b, a, y);
+        return (tails){log_front - log(2 * a) + log(kn_beta_fraction(a, b, x)), NAN};
+    double c = exp(log_front) / b * kn_beta_fraction(b, a, y);
     return (tails){log((1 - c) / 2), c};
 }
 

@@ -1,33 +1,12 @@
 #include "report/laws.h"
 
-#include <float.h>
 #include <math.h>
 
-enum { FRACTION_STEPS = 5000 };
+#include "base/beta.h"
 
 double kn_laws_normal(double z)
 {
     return 0.5 * erfc(-z * M_SQRT1_2);
-}
-
-/* The continued fraction of I_x(a, b), by Lentz's method; it takes some tens of steps for
- * x < (a + 1)/(a + b + 2). */
-static double fraction(double a, double b, double x)
-{
-    double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), f = d;
-    for (int m = 1; m < FRACTION_STEPS; m++) {
-        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-        d = 1 / (1 + even * d);
-        c = 1 + even / c;
-        f *= c * d;
-        d = 1 / (1 + odd * d);
-        c = 1 + odd / c;
-        f *= c * d;
-        if (fabs(c * d - 1) <= DBL_EPSILON)
-            break;
-    }
-    return f;
 }
 
 /* I_x(df/2, 1/2) at x = df/(df + t^2); near the middle from the other side, 1 - I_(1-x)(1/2, df/2).
@@ -44,8 +23,8 @@ double kn_laws_student_both(double x, double df)
     double u = 1 / (1 + r), v = r / (1 + r); /* u + v = 1, both accurate */
     double log_front = lgamma(a + b) - lgamma(a) - lgamma(b) - a * log1p(r) + b * log(v);
     if (u < (a + 1) / (a + b + 2))
-        return exp(log_front) / a * fraction(a, b, u);
-    return 1 - exp(log_front) / b * fraction(b, a, v);
+        return exp(log_front) / a * kn_beta_fraction(a, b, u);
+    return 1 - exp(log_front) / b * kn_beta_fraction(b, a, v);
 }
 
 double kn_laws_gev_beyond(const double gev[3], double p)

@@ -1,4 +1,5 @@
 /* STGPR at given parameters: golden numbers, dense Gaussians, refits of folds. */
+#include "fold_rows.h"
 #include "stgprs.h"
 
 #include "gp/gp.h"
@@ -137,32 +138,13 @@ static void cross_validation_equals_literal_refits(void **state)
     assert_ok(ctx, kn_maps_cv(ctx, model, view(p.Y), FOLDS, fold, &maps));
     maps_of m = collect(maps, T);
     for (int k = 0; k < FOLDS; k++) {
-        ptrdiff_t tr[N], te[N], n = 0, ns = 0;
-        for (int i = 0; i < N; i++)
-            if (fold[i] == k)
-                te[ns++] = i;
-            else
-                tr[n++] = i;
-        kn_mat Xt = ref_new(n, 2), Yt = ref_new(n, T), Xs = ref_new(ns, 2), mu = ref_new(T, 1);
-        kn_mat_rows(p.X, tr, Xt);
-        kn_mat_rows(p.Y, tr, Yt);
-        kn_mat_rows(p.X, te, Xs);
-        for (int j = 0; j < T; j++) {
-            for (ptrdiff_t i = 0; i < n; i++)
-                mu.data[j] += kn_at(Yt, i, j) / (double)n;
-            for (ptrdiff_t i = 0; i < n; i++)
-                kn_col(Yt, j)[i] -= mu.data[j];
-        }
-        kn_model *refit = fit(Xt, Yt, &o, &info);
-        maps_of one = predict(refit, Xs, T);
-        for (int j = 0; j < T; j++)
-            for (ptrdiff_t i = 0; i < ns; i++) {
-                assert_close(kn_at(m.mean, te[i], j), kn_at(one.mean, i, j) + mu.data[j], 1e-9);
-                assert_close(kn_at(m.var, te[i], j), kn_at(one.var, i, j), 1e-9);
-            }
+        fold_rows r = fold_rows_of(p.X, p.Y, fold, k);
+        kn_model *refit = fit(r.X, r.Y, &o, &info);
+        maps_of one = predict(refit, r.Xs, T);
+        assert_fold_is_refit(&r, m.mean, m.var, one.mean, one.var);
         release(one);
         kn_model_free(refit);
-        free(Xt.data), free(Yt.data), free(Xs.data), free(mu.data);
+        fold_rows_free(&r);
     }
     release(m);
     kn_model_free(model);
