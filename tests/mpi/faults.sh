@@ -20,6 +20,42 @@ ends "cv" 1 "kronorm: nothing.csv: cannot be opened: no such file or directory"
 node=$(uname -n)
 launched -n 1 "$KRONORM" fit $fit --threads 1 : -n 2 "$KRONORM" fit $fit --threads 2
 ends "other threads" 2 "kronorm: rank 1 (node $node) has threads 2, rank 0 1: give all of them the same --threads"
+other="--covariates people.csv --use age --responses thickness.csv"
+launched -n 1 "$KRONORM" fit $fit : -n 2 "$KRONORM" fit $fit --method kronprod
+ends "a method that is the first's alone, for some of them" 2 "kronorm: rank 1 has another command line than rank 0 (kronorm fit $other --method kronprod --output m.safetensors): give all of them the same, or set KRONORM_COMM=none"
+launched -n 1 "$KRONORM" fit $fit --method kronprod : -n 1 "$KRONORM" fit $fit
+ends "... and for the first of them" 2 "kronorm: rank 1 has another command line than rank 0 (kronorm fit $other --output m.safetensors): give all of them the same, or set KRONORM_COMM=none"
+launched -n 1 "$KRONORM" fit $fit : -n 1 "$KRONORM" cv -c people.csv -y thickness.csv --use age -o held
+ends "another command" 2 "kronorm: rank 1 (node $node) has command cv, rank 0 fit: start the same one everywhere"
+one="is the work of one process: start it once, or set KRONORM_COMM=none where each has a work of its own"
+ranks 3 "$KRONORM" info m.safetensors
+ends "a command that is not shared out" 2 "kronorm: started 3 times by mpirun or srun, but info $one"
+launched -n 1 "$KRONORM" fit $fit : -n 1 "$KRONORM" info m.safetensors
+ends "... for one of them" 2 "kronorm: rank 1 (node $node): started 2 times by mpirun or srun, but info $one"
+launched -n 1 "$KRONORM" info m.safetensors : -n 1 "$KRONORM" fit $fit
+ends "... for the first of them" 2 "kronorm: started 2 times by mpirun or srun, but info $one"
+launched -n 1 "$KRONORM" fit $fit : -n 1 "$KRONORM" fit $fit --jobs 3
+ends "an option that nobody knows, for one of them" 2 \
+    "kronorm: rank 1 (node $node): there is no option --jobs (see 'kronorm fit --help')"
+launched -n 1 "$KRONORM" fit $fit --jobs 3 : -n 1 "$KRONORM" fit $fit
+ends "... for the first of them" 2 "kronorm fit: there is no option --jobs (see 'kronorm fit --help')"
+cat >"$logs/alarm.c" <<'END'
+#include <sys/time.h>
+unsigned alarm(unsigned seconds) /* 2 or 4 s are 300 or more */
+{
+    struct itimerval after = {.it_value.tv_sec = seconds > 300 ? 4 : seconds > 0 ? 2 : 0};
+    return (unsigned)setitimer(ITIMER_REAL, &after, 0);
+}
+END
+${CC:-cc} -shared -fPIC "$logs/alarm.c" -o "$logs/alarm.so"
+for rank in 1 0; do
+    case $rank in
+    1) launched -n 1 env LD_PRELOAD="$logs/alarm.so" "$KRONORM" fit $fit : -n 1 true ;;
+    0) launched -n 1 true : -n 1 env LD_PRELOAD="$logs/alarm.so" "$KRONORM" fit $fit ;;
+    esac
+    ends "rank $rank is another program: the others do not wait for ever" 2 \
+        "kronorm: of 2 processes that mpirun or srun started some have not begun after 300 s: start the same command everywhere, or set KRONORM_COMM=none"
+done
 core() { "$KRONORM" info --build | sed -n 's/^core \([^ ]*\).*/\1/p'; }
 mine=$(core)
 if [ "$(OPENBLAS_CORETYPE=Nehalem core)" = Nehalem ] && [ "$mine" != Nehalem ]; then
