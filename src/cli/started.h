@@ -14,8 +14,8 @@ bool cli_is_another(void);
 int cli_come_together(cli_run *run, const char *command);
 
 /* A command that is not shared out, where the plugin is there: -1 when it was started once, or
- * under KRONORM_COMM=none; else the exit code, with one sentence. Some of the others may be ranks of
- * a command that is, who would wait for this process. Without the plugin nobody waits. */
+ * under KRONORM_COMM=none; else the exit code, with one sentence. Some of the others may be ranks
+ * of a command that is, who would wait for this process. Without the plugin nobody waits. */
 int cli_work_by_itself(kn_ctx *ctx, const char *command);
 
 /* The exit code of a process that found a fault in its command line before it came together.

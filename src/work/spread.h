@@ -17,7 +17,8 @@ bool kn_fit_spreads(kn_ctx *ctx, const kn_options *options);
 bool kn_adapt_spreads(const kn_model *model);
 
 /* kn_score and kn_predict into a folder: all ranks call them, each has its own people, and the
- * first has the scores and writes. Refused, before anything is read: {part} and {join} among ranks. */
+ * first has the scores and writes. Refused, before anything is read: {part} and {join} among ranks.
+ */
 kn_status kn_score_admits(kn_ctx *ctx, const kn_options *options);
 
 #endif

@@ -29,7 +29,7 @@ launched -n 1 "$KRONORM" fit $fit : -n 1 "$KRONORM" cv -c people.csv -y thicknes
 ends "another command" 2 "kronorm: rank 1 (node $node) has command cv, rank 0 fit: start the same one everywhere"
 one="is the work of one process: start it once, or set KRONORM_COMM=none where each has a work of its own"
 ranks 3 "$KRONORM" info m.safetensors
-ends "a command that is not shared out" 2 "kronorm: started 3 times by mpirun or srun, but info $one"
+ends "a command that is not shared out" 2 "kronorm: started 3 times by mpirun or srun, but info is the work of one process: start it once, or set KRONORM_COMM=none where each has a work of its own"
 launched -n 1 "$KRONORM" fit $fit : -n 1 "$KRONORM" info m.safetensors
 ends "... for one of them" 2 "kronorm: rank 1 (node $node): started 2 times by mpirun or srun, but info $one"
 launched -n 1 "$KRONORM" info m.safetensors : -n 1 "$KRONORM" fit $fit
