@@ -1,9 +1,12 @@
 #include "work/score_ranks.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/comm.h"
 #include "data/turns.h"
+#include "model/file.h"
 #include "work/spread.h"
 
 /* ---- whether they may ---------------------------------------------------------------------------
@@ -24,6 +27,19 @@ static kn_status refuse_parts(kn_ctx *ctx, const kn_options *options)
 kn_status kn_score_admits(kn_ctx *ctx, const kn_options *options)
 {
     return kn_ctx_comm(ctx)->size == 1 ? KN_OK : refuse_parts(ctx, options);
+}
+
+kn_status kn_same_model(kn_ctx *ctx, const kn_model *model)
+{
+    uint64_t h;
+    char text[17];
+    if (kn_ctx_comm(ctx)->size == 1)
+        return KN_OK;
+    kn_status status = kn_model_hash(ctx, model, &h);
+    if (status != KN_OK)
+        return status;
+    snprintf(text, sizeof text, "%016" PRIx64, h);
+    return kn_same(ctx, "model", text, "give all of them the same file");
 }
 
 /* ---- maps ---------------------------------------------------------------------------------------

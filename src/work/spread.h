@@ -21,4 +21,8 @@ bool kn_adapt_spreads(const kn_model *model);
  */
 kn_status kn_score_admits(kn_ctx *ctx, const kn_options *options);
 
+/* Fails where a rank has read another model than rank 0: a file of one name may be another on each
+ * node, and people would be scored by either. Collective. */
+kn_status kn_same_model(kn_ctx *ctx, const kn_model *model);
+
 #endif

@@ -56,6 +56,33 @@ for rank in 1 0; do
     ends "rank $rank is another program: the others do not wait for ever" 2 \
         "kronorm: of 2 processes that mpirun or srun started some have not begun after 300 s: start the same command everywhere, or set KRONORM_COMM=none"
 done
+if [ "$thorough" ]; then # files of one name that are others on each node
+mkdir here there
+cp regions.csv here
+"$FIT_CHECK" data 40 2100 whole here/all
+"$FIT_CHECK" data 40 2000 whole there/all
+for m in here there; do
+    "$KRONORM" fit -c regions.csv -y regions.csv --use age --targets "$(echo $m | sed 's/there/lh_*/; s/here/[lr]h_*/')" -o $m/model.safetensors -q 2>"$logs/err"
+    rm $m/*.log.json
+done
+cat >node.sh <<'END'
+case ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} in 0) cd here ;; *) cd there ;; esac
+exec "$KRONORM" "$@"
+END
+begin
+ranks 3 sh node.sh fit -c all.csv -y all.npy -o m.safetensors
+ends "an array of another shape" 1 "kronorm: rank 1 (node $node) has responses of 40 x 2000 numbers of float32, rank 0 40 x 2100 numbers of float32: give all of them the same files"
+for command in "score" "predict" "adapt"; do
+    case $command in score) more="-y regions.csv -o out" ;; predict) more="-o out" ;; *) more="-y regions.csv -o a.safetensors" ;; esac
+    ranks 2 sh node.sh $command model.safetensors -c regions.csv $more
+    sed 's/ [0-9a-f]\{16\}/ .../g' "$logs/err" >"$logs/told" && mv "$logs/told" "$logs/err"
+    ends "$command by another model" 1 "kronorm: rank 1 (node $node) has model ..., rank 0 ...: give all of them the same file"
+done
+ranks 2 sh node.sh fit -c regions.csv -y regions.csv --use age --targets '[lr]h_*' -o again.safetensors -q
+check "a table is the first's alone, also one for both" cmp here/again.safetensors here/model.safetensors
+rm -r here there
+begin
+fi
 core() { "$KRONORM" info --build | sed -n 's/^core \([^ ]*\).*/\1/p'; }
 mine=$(core)
 if [ "$(OPENBLAS_CORETYPE=Nehalem core)" = Nehalem ] && [ "$mine" != Nehalem ]; then
