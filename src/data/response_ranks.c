@@ -224,12 +224,24 @@ static void put(kn_ctx *ctx, const together *t, ptrdiff_t step)
     }
 }
 
+/* A mask is read by each rank too. */
+static kn_status same_voxels(kn_ctx *ctx, const kn_data *d, const kn_people *p, ptrdiff_t T)
+{
+    char what[64];
+    uint64_t h = kn_hash(p->space.voxel, (size_t)T * sizeof *p->space.voxel, 0);
+    if (!d->mask)
+        return KN_OK;
+    snprintf(what, sizeof what, "%td voxels (%08" PRIx32 ")", T, (uint32_t)h);
+    return kn_same(ctx, "a mask of", what, "give all of them the same file");
+}
+
 kn_status kn_read_images_together(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
                                   ptrdiff_t T, float *first, kn_people *p)
 {
     kn_status status;
     together t = {d, r, p, first, {.n = r->n, .T = T, .element = sizeof(float)}};
     t.parcels.own = kn_responses_own(ctx, T);
+    KN_TRY(same_voxels(ctx, d, p, T));
     KN_TRY(parcels_new(ctx, &t.parcels));
     for (ptrdiff_t step = 0; step < steps_of(&t.parcels); step++) {
         kn_range mine = people_of(&t.parcels, t.parcels.rank, step);

@@ -65,6 +65,11 @@ for m in here there; do
     "$KRONORM" fit -c regions.csv -y regions.csv --use age --targets "$(echo $m | sed 's/there/lh_*/; s/here/[lr]h_*/')" -o $m/model.safetensors -q 2>"$logs/err"
     rm $m/*.log.json
 done
+make_images
+cp study/mask.nii.gz here
+gzip -dc study/mask.nii.gz >"$logs/mask"
+dd if=/dev/zero of="$logs/mask" bs=1 seek=$(($(wc -c <"$logs/mask") / 2)) count=2000 conv=notrunc 2>/dev/null
+gzip -c "$logs/mask" >there/mask.nii.gz
 cat >node.sh <<'END'
 case ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} in 0) cd here ;; *) cd there ;; esac
 exec "$KRONORM" "$@"
@@ -72,7 +77,10 @@ END
 begin
 ranks 3 sh node.sh fit -c all.csv -y all.npy -o m.safetensors
 ends "an array of another shape" 1 "kronorm: rank 1 (node $node) has responses of 40 x 2000 numbers of float32, rank 0 40 x 2100 numbers of float32: give all of them the same files"
-for command in "score" "predict" "adapt"; do
+ranks 2 sh node.sh fit -c ../study/train_participants.tsv -y ../study/train_images.txt -m mask.nii.gz -o m.safetensors -q
+sed 's/ [0-9]* voxels ([0-9a-f]\{8\})/ .../g' "$logs/err" >"$logs/told" && mv "$logs/told" "$logs/err"
+ends "another mask" 1 "kronorm: rank 1 (node $node) has a mask of ..., rank 0 ...: give all of them the same file"
+for command in score predict adapt; do
     case $command in score) more="-y regions.csv -o out" ;; predict) more="-o out" ;; *) more="-y regions.csv -o a.safetensors" ;; esac
     ranks 2 sh node.sh $command model.safetensors -c regions.csv $more
     sed 's/ [0-9a-f]\{16\}/ .../g' "$logs/err" >"$logs/told" && mv "$logs/told" "$logs/err"
