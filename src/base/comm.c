@@ -394,16 +394,18 @@ kn_status kn_alone(kn_ctx *ctx, const char *what, kn_status (*work)(void *self),
     const kn_comm *c = kn_ctx_comm(ctx);
     if (c->size == 1)
         return work(self);
-    kn_forgive(ctx);
+    kn_status status = kn_agree(ctx, KN_OK); /* who has failed would not work, nor call */
+    if (status != KN_OK)
+        return status;
     if (c->rank > 0) {
-        kn_status status = wait_for_call(ctx, c);
+        status = wait_for_call(ctx, c);
         return status == KN_OK ? kn_agree(ctx, KN_OK) : status;
     }
     kn_log(ctx, KN_LOG_INFO,
            "%s: one of %d processes works, the others wait; started once, with {threads}, it is as "
            "fast",
            what, c->size);
-    kn_status status = work_alone(ctx, c, work, self);
+    status = work_alone(ctx, c, work, self);
     const char *why = c->call(c);
     return why ? carried(ctx, why) : kn_agree(ctx, status);
 }

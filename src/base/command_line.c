@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/comm.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/option_table.h"
 
@@ -115,4 +117,22 @@ kn_status kn_command_line_without(kn_ctx *ctx, const kn_options *options,
     write_line(options, without, &l);
     *out = memory;
     return KN_OK;
+}
+
+kn_status kn_same_command_line(kn_ctx *ctx, const kn_options *options)
+{
+    static const char *const OF_A_NODE[] = {"threads", "memory", "scratch", NULL};
+    char *text = NULL;
+    kn_status status;
+    KN_TRY(kn_command_line_without(ctx, options, OF_A_NODE, &text));
+    uint64_t mine = kn_hash(text, strlen(text), 0), first = mine;
+    KN_TRY(kn_comm_share(ctx, &first, sizeof first, 0));
+    if (mine != first)
+        status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                         "rank %d has another command line than rank 0 (%.300s): give all of them "
+                         "the same, or set KRONORM_COMM=none",
+                         kn_ctx_comm(ctx)->rank, text);
+out:
+    kn_free(text);
+    return kn_agree(ctx, status);
 }

@@ -11,4 +11,9 @@ kn_status kn_command_line(kn_ctx *ctx, const kn_options *options, char **out);
 kn_status kn_command_line_without(kn_ctx *ctx, const kn_options *options,
                                   const char *const *without, char **out);
 
+/* Fails where a rank was given other options than rank 0: those of a task farm, each with an output
+ * of its own, are no ranks of one work, and some would wait where others never come. What a node
+ * may have of its own is not compared: threads, memory, scratch. Collective. */
+kn_status kn_same_command_line(kn_ctx *ctx, const kn_options *options);
+
 #endif

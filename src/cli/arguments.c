@@ -9,10 +9,16 @@
 #include "cli/commands.h"
 
 static bool muted;
+static char unsaid[1200];
 
 void cli_mute(void)
 {
     muted = true;
+}
+
+const char *cli_unsaid(void)
+{
+    return unsaid;
 }
 
 int cli_usage_error(const char *command, const char *format, ...)
@@ -23,9 +29,12 @@ int cli_usage_error(const char *command, const char *format, ...)
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
     kn_printable(what);
-    if (!muted)
-        fprintf(stderr, "kronorm%s%s: %s (see 'kronorm %s%s--help')\n", command ? " " : "",
-                command ? command : "", what, command ? command : "", command ? " " : "");
+    const char *name = command ? command : "", *space = command ? " " : "";
+    if (muted)
+        snprintf(unsaid, sizeof unsaid, "%s (see 'kronorm %s%s--help')", what, name, space);
+    else
+        fprintf(stderr, "kronorm%s%s: %s (see 'kronorm %s%s--help')\n", space, name, what, name,
+                space);
     return 2;
 }
 
@@ -135,7 +144,9 @@ static int refused(const cli_command *command, kn_ctx *ctx)
     const char *text = sentence ? sentence : said;
     if (*said == '{')
         cli_usage_error(command->name, "%s", text);
-    else if (!muted)
+    else if (muted)
+        snprintf(unsaid, sizeof unsaid, "%s", text);
+    else
         fprintf(stderr, "kronorm: %s\n", text);
     free(sentence);
     return 2;

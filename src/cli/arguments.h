@@ -58,6 +58,7 @@ int cli_usage_error(const char *command, const char *format, ...)
 
 /* Errors of usage are said by another process of the same command. */
 void cli_mute(void);
+const char *cli_unsaid(void); /* the sentence that this one would have said; "": none */
 
 /* A sentence of the library with {key=value} as --key value; free with free, NULL without memory.
  */

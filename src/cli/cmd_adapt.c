@@ -38,6 +38,8 @@ static int adapt(cli_run *run)
 {
     adapt_job b = {.run = run};
     kn_status status = kn_model_open(run->ctx, kn_options_get(run->options, "model"), &b.model);
+    if (status == KN_OK)
+        status = kn_same_model(run->ctx, b.model);
     status = kn_agree(run->ctx, status);
     if (status == KN_OK)
         status = kn_adapt_spreads(b.model) ? kn_agree(run->ctx, read_and_adapt(&b))

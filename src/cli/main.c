@@ -54,7 +54,8 @@ static const cli_command *find(const char *name)
 static int work(const cli_command *command, cli_run *run)
 {
     kn_set_threads(run->ctx, atoi(kn_options_get(run->options, "threads")));
-    int code = command->together ? cli_come_together(run, command->name) : -1;
+    int code = command->together ? cli_come_together(run, command->name)
+                                 : cli_work_by_itself(run->ctx, command->name);
     if (code < 0) {
         session_begin(run, command->name);
         code = command->run(run);
@@ -78,7 +79,9 @@ static int run_command(const cli_command *command, int argc, char **argv)
         code = 1;
     } else {
         code = cli_parse(command, argc, argv, &run);
-        if (code != 0 || (run.another && (run.help || run.version)))
+        if (code != 0)
+            code = cli_not_coming(run.ctx, code, cli_unsaid());
+        else if (run.another && (run.help || run.version))
             ;
         else if (run.help)
             cli_help(command);

@@ -1,5 +1,6 @@
 #include "cli/started.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/comm_load.h"
+#include "base/command_line.h"
 
 /* Of Open MPI, of MPICH and its kin, of Slurm's steps (SLURM_NTASKS is the allocation's). */
 static const struct {
@@ -16,6 +18,7 @@ static const struct {
                  {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
 
 enum { UNREADY = 2 }; /* exit code: nothing was read yet */
+enum { PATH = 4096 };
 
 static struct {
     kn_comm comm;
@@ -81,8 +84,11 @@ static void tell_launcher(int code)
     enum { HEARD = 300 }; /* milliseconds until it has passed our sentence on */
     long fd = number("PMI_FD");
     if (fd > 2 && times_started(&(long){0}) > 1) {
+        char order[40]; /* dprintf may allocate, which on_overdue must not */
+        int n = snprintf(order, sizeof order, "cmd=abort exitcode=%d\n", code);
         nap(HEARD);
-        dprintf((int)fd, "cmd=abort exitcode=%d\n", code);
+        if (write((int)fd, order, (size_t)n) < n)
+            return; /* it is gone, and all with it */
     }
 }
 
@@ -108,10 +114,76 @@ static int not_ready(const char *sentence)
     return UNREADY;
 }
 
+/* Whether others may be waiting for this process to begin with them. */
+static bool is_awaited(kn_ctx *ctx)
+{
+    char path[PATH];
+    return !as_so_many() && times_started(&(long){0}) > 1 &&
+           kn_comm_find(ctx, asked(), path, sizeof path) == KN_OK;
+}
+
+int cli_work_by_itself(kn_ctx *ctx, const char *command)
+{
+    char sentence[256];
+    if (!is_awaited(ctx))
+        return -1;
+    snprintf(sentence, sizeof sentence,
+             "started %ld times by mpirun or srun, but %s is the work of one process: start it "
+             "once, or set KRONORM_COMM=none where each has a work of its own",
+             times_started(&(long){0}), command);
+    return not_ready(sentence);
+}
+
+int cli_not_coming(kn_ctx *ctx, int code, const char *unsaid)
+{
+    if (!is_awaited(ctx))
+        return code;
+    if (*unsaid)
+        return not_ready(unsaid);
+    tell_launcher(code);
+    return code;
+}
+
+/* One of the others may never begin: it is another program, or was asked for its help. No MPI
+ * tells, and those who did begin would wait until their job is over. */
+static struct {
+    char sentence[256];
+    size_t length;
+} overdue;
+
+/* In the midst of MPI: nothing here may allocate. */
+static void on_overdue(int signal)
+{
+    (void)signal;
+    if (write(STDERR_FILENO, overdue.sentence, overdue.length) < 0)
+        _exit(UNREADY);
+    tell_launcher(UNREADY);
+    _exit(UNREADY);
+}
+
+/* Begins, and waits for the others to begin too, for as long as Slurm's PMIx does. */
+static kn_status begin(kn_ctx *ctx, const char *path, long times)
+{
+    enum { PATIENCE = 300, LATER = 2 }; /* seconds; the first speaks, and the launcher ends all */
+    long rank;
+    times_started(&rank);
+    overdue.length = (size_t)snprintf(
+        overdue.sentence, sizeof overdue.sentence,
+        "kronorm: of %ld processes that mpirun or srun started some have not begun after %d s: "
+        "start the same command everywhere, or set KRONORM_COMM=none\n",
+        times, PATIENCE);
+    struct sigaction act = {.sa_handler = on_overdue}, before;
+    sigaction(SIGALRM, &act, &before);
+    alarm(times > 1 ? PATIENCE + (rank > 0 ? LATER : 0) : 0);
+    kn_status status = kn_comm_load(ctx, path, &together.comm);
+    alarm(0);
+    sigaction(SIGALRM, &before, NULL);
+    return status;
+}
+
 /* -1: loaded; else the exit code. */
 static int load(kn_ctx *ctx, long times)
 {
-    enum { PATH = 4096 };
     char path[PATH], sentence[PATH + 256];
     kn_status status = kn_comm_find(ctx, asked(), path, sizeof path);
     if (status != KN_OK && !asked()) {
@@ -122,7 +194,7 @@ static int load(kn_ctx *ctx, long times)
         return not_ready(sentence);
     }
     if (status == KN_OK)
-        status = kn_comm_load(ctx, path, &together.comm);
+        status = begin(ctx, path, times);
     if (status != KN_OK)
         return not_ready(kn_message(ctx));
     together.begun = true;
@@ -141,7 +213,7 @@ static int load(kn_ctx *ctx, long times)
 
 /* Numbers come out the same on all ranks only where these do. The BLAS names its core too: the core
  * first, which has a remedy. */
-static kn_status compare(kn_ctx *ctx, const char *command)
+static kn_status compare(kn_ctx *ctx, const kn_options *options, const char *command)
 {
     char threads[16];
     kn_status status = kn_same(ctx, "kronorm", kn_version(), "start the same one everywhere");
@@ -154,7 +226,7 @@ static kn_status compare(kn_ctx *ctx, const char *command)
     snprintf(threads, sizeof threads, "%d", kn_threads(ctx));
     if (status == KN_OK)
         status = kn_same(ctx, "threads", threads, "give all of them the same {threads}");
-    return status;
+    return status == KN_OK ? kn_same_command_line(ctx, options) : status;
 }
 
 int cli_come_together(cli_run *run, const char *command)
@@ -168,7 +240,7 @@ int cli_come_together(cli_run *run, const char *command)
     run->another = together.comm.rank > 0;
     kn_status status = kn_comm_join(run->ctx, &together.comm);
     if (status == KN_OK)
-        status = compare(run->ctx, command);
+        status = compare(run->ctx, run->options, command);
     if (status == KN_OK)
         return -1;
     if (!run->another || !kn_agreed(run->ctx))

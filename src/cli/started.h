@@ -13,6 +13,16 @@ bool cli_is_another(void);
  * them. Before anything is read, and before there are threads. */
 int cli_come_together(cli_run *run, const char *command);
 
+/* A command that is not shared out, where the plugin is there: -1 when it was started once, or
+ * under KRONORM_COMM=none; else the exit code, with one sentence. Some of the others may be ranks
+ * of a command that is, who would wait for this process. Without the plugin nobody waits. */
+int cli_work_by_itself(kn_ctx *ctx, const char *command);
+
+/* The exit code of a process that found a fault in its command line before it came together.
+ * `unsaid`: the sentence, where it is the first process's to say it; "": it was said. It is said
+ * after all by one whose fault is not the first's. */
+int cli_not_coming(kn_ctx *ctx, int code, const char *unsaid);
+
 /* Once come together, when all is done. */
 void cli_part(cli_run *run);
 

@@ -1,20 +1,13 @@
 /* People from files: covariates and responses are opened and matched, values are not read yet. */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/allowance.h"
 #include "base/comm.h"
 #include "data/columns.h"
 #include "data/data.h"
+#include "data/response_ranks.h"
 #include "data/table_ranks.h"
 #include "io/path.h"
-
-static bool same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
-           x.st_ino == y.st_ino;
-}
 
 /* Bytes for decompressing a 4D file whole, where that leaves room. */
 static ptrdiff_t decompressing(const kn_ctx *ctx)
@@ -28,11 +21,11 @@ static kn_status open_responses(kn_ctx *ctx, bool some, kn_data *d)
 {
     const char *path = d->responses_path;
     if (kn_table_is_name(path)) {
-        if (same_file(path, d->covariates_path)) {
+        bool one;
+        kn_status status = kn_same_table(ctx, path, d->covariates_path, &one);
+        if (status == KN_OK && one)
             d->responses = d->covariates;
-            return KN_OK;
-        }
-        return kn_table_read_together(ctx, path, &d->responses);
+        return status != KN_OK || one ? status : kn_table_read_together(ctx, path, &d->responses);
     }
     if (kn_path_ends(path, ".npy"))
         return kn_npy_open(ctx, path, &d->array);
@@ -87,6 +80,7 @@ static kn_status read_data(kn_ctx *ctx, const kn_settings *s, bool shared, kn_da
     d->n = kn_table_rows(d->covariates);
     if (d->responses_path)
         KN_TRY(open_responses(ctx, s->part || s->join > 0 || shared, d));
+    KN_TRY(kn_same_responses(ctx, d));
     KN_TRY(check_kind(ctx, s, d));
     bool tables = d->responses && d->responses != d->covariates;
     KN_TRY(check_person(ctx, s, d->covariates));

@@ -1,10 +1,13 @@
 #include "data/response_ranks.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/comm.h"
+#include "base/hash.h"
 
 kn_range kn_responses_own(const kn_ctx *ctx, ptrdiff_t T)
 {
@@ -18,6 +21,27 @@ void kn_responses_number(kn_people *p, kn_range own, ptrdiff_t T)
         (const void *)((uintptr_t)p->Y.data - (size_t)(own.first * p->Y.col_stride) * element);
     p->Y.cols = T;
     p->own = own;
+}
+
+kn_status kn_same_responses(kn_ctx *ctx, const kn_data *d)
+{
+    char what[64];
+    if (kn_ctx_comm(ctx)->size == 1 || (!d->images && !d->array.source.name))
+        return KN_OK;
+    if (d->images) {
+        uint64_t h = kn_hash(kn_images_geometry(d->images)->dim, 3 * sizeof(ptrdiff_t), 0);
+        ptrdiff_t n = kn_images_count(d->images);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            const char *path = kn_images_path(d->images, i);
+            h = kn_hash(path, strlen(path) + 1, h);
+        }
+        snprintf(what, sizeof what, "%td images (%08" PRIx32 ")", n, (uint32_t)h);
+    } else {
+        const kn_npy_header *h = &d->array.header;
+        snprintf(what, sizeof what, "%td x %td numbers of %s", h->rows, h->cols,
+                 d->array.type == KN_F32 ? "float32" : "float64");
+    }
+    return kn_same(ctx, "responses of", what, "give all of them the same files");
 }
 
 kn_status kn_any_rank(kn_ctx *ctx, bool *yes, ptrdiff_t n)
@@ -200,12 +224,24 @@ static void put(kn_ctx *ctx, const together *t, ptrdiff_t step)
     }
 }
 
+/* A mask is read by each rank too. */
+static kn_status same_voxels(kn_ctx *ctx, const kn_data *d, const kn_people *p, ptrdiff_t T)
+{
+    char what[64];
+    uint64_t h = kn_hash(p->space.voxel, (size_t)T * sizeof *p->space.voxel, 0);
+    if (!d->mask)
+        return KN_OK;
+    snprintf(what, sizeof what, "%td voxels (%08" PRIx32 ")", T, (uint32_t)h);
+    return kn_same(ctx, "a mask of", what, "give all of them the same file");
+}
+
 kn_status kn_read_images_together(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
                                   ptrdiff_t T, float *first, kn_people *p)
 {
     kn_status status;
     together t = {d, r, p, first, {.n = r->n, .T = T, .element = sizeof(float)}};
     t.parcels.own = kn_responses_own(ctx, T);
+    KN_TRY(same_voxels(ctx, d, p, T));
     KN_TRY(parcels_new(ctx, &t.parcels));
     for (ptrdiff_t step = 0; step < steps_of(&t.parcels); step++) {
         kn_range mine = people_of(&t.parcels, t.parcels.rank, step);

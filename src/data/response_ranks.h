@@ -14,6 +14,10 @@
 /* Of T responses. */
 kn_range kn_responses_own(const kn_ctx *ctx, ptrdiff_t T);
 
+/* Arrays and images are opened by each rank. Fails where one has others of the same name, of which
+ * ranks would be at odds over their number, or mix them. Collective. */
+kn_status kn_same_responses(kn_ctx *ctx, const kn_data *d);
+
 /* p->Y, which has the columns `own` of T, is numbered as if it had all. A column that is elsewhere
  * must not be asked for. */
 void kn_responses_number(kn_people *p, kn_range own, ptrdiff_t T);

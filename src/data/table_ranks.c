@@ -1,6 +1,23 @@
 #include "data/table_ranks.h"
 
+#include <sys/stat.h>
+
 #include "base/comm.h"
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+kn_status kn_same_table(kn_ctx *ctx, const char *a, const char *b, bool *one)
+{
+    char yes = same_file(a, b);
+    kn_status status = kn_comm_share(ctx, &yes, 1, 0);
+    *one = yes != 0;
+    return status;
+}
 
 kn_status kn_table_read_together(kn_ctx *ctx, const char *path, kn_table **out)
 {

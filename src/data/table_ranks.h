@@ -11,4 +11,7 @@
 /* kn_table_read, on all ranks. Collective. */
 kn_status kn_table_read_together(kn_ctx *ctx, const char *path, kn_table **out);
 
+/* Whether two paths are one file to the first rank: others may not see it. Collective. */
+kn_status kn_same_table(kn_ctx *ctx, const char *a, const char *b, bool *one);
+
 #endif

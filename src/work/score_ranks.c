@@ -1,11 +1,12 @@
 #include "work/score_ranks.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/comm.h"
-#include "base/command_line.h"
-#include "base/hash.h"
 #include "data/turns.h"
+#include "model/file.h"
 #include "work/spread.h"
 
 /* ---- whether they may ---------------------------------------------------------------------------
@@ -23,32 +24,22 @@ static kn_status refuse_parts(kn_ctx *ctx, const kn_options *options)
                    part ? "part" : "join", part ? part : join, kn_ctx_comm(ctx)->size);
 }
 
-/* Processes of a task farm, each with an output of its own, are no ranks. What a node may have of
- * its own is not compared. */
-static kn_status refuse_unlike(kn_ctx *ctx, const kn_options *options)
-{
-    static const char *const OF_A_NODE[] = {"threads", "memory", "scratch", NULL};
-    char *line = NULL;
-    kn_status status;
-    KN_TRY(kn_command_line_without(ctx, options, OF_A_NODE, &line));
-    uint64_t mine = kn_hash(line, strlen(line), 0), first = mine;
-    KN_TRY(kn_comm_share(ctx, &first, sizeof first, 0));
-    if (mine != first)
-        status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                         "rank %d has another command line than rank 0 (%.300s): give all of them "
-                         "the same, or set KRONORM_COMM=none",
-                         kn_ctx_comm(ctx)->rank, line);
-out:
-    kn_free(line);
-    return status;
-}
-
 kn_status kn_score_admits(kn_ctx *ctx, const kn_options *options)
 {
+    return kn_ctx_comm(ctx)->size == 1 ? KN_OK : refuse_parts(ctx, options);
+}
+
+kn_status kn_same_model(kn_ctx *ctx, const kn_model *model)
+{
+    uint64_t h;
+    char text[17];
     if (kn_ctx_comm(ctx)->size == 1)
         return KN_OK;
-    kn_status status = refuse_unlike(ctx, options);
-    return kn_agree(ctx, status == KN_OK ? refuse_parts(ctx, options) : status);
+    kn_status status = kn_model_hash(ctx, model, &h);
+    if (status != KN_OK)
+        return status;
+    snprintf(text, sizeof text, "%016" PRIx64, h);
+    return kn_same(ctx, "model", text, "give all of them the same file");
 }
 
 /* ---- maps ---------------------------------------------------------------------------------------

@@ -17,8 +17,12 @@ bool kn_fit_spreads(kn_ctx *ctx, const kn_options *options);
 bool kn_adapt_spreads(const kn_model *model);
 
 /* kn_score and kn_predict into a folder: all ranks call them, each has its own people, and the
- * first has the scores and writes. Refused, before anything is read: {part} and {join} among ranks,
- * and ranks that were started with unlike options. Collective. */
+ * first has the scores and writes. Refused, before anything is read: {part} and {join} among ranks.
+ */
 kn_status kn_score_admits(kn_ctx *ctx, const kn_options *options);
+
+/* Fails where a rank has read another model than rank 0: a file of one name may be another on each
+ * node, and people would be scored by either. Collective. */
+kn_status kn_same_model(kn_ctx *ctx, const kn_model *model);
 
 #endif

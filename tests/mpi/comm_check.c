@@ -393,6 +393,20 @@ static void one_works_alone(void)
     go_on();
 }
 
+/* Who fails on the way there goes to an agreement, and the others are about to work or to wait. */
+static void nobody_works_or_waits_when_a_rank_has_failed(void)
+{
+    for (int r = 0; r < R; r++) {
+        int times = 0;
+        kn_status status =
+            r == rank ? kn_agree(ctx, kn_fail(ctx, KN_ERR_MEMORY, "no memory on rank %d", rank))
+                      : kn_alone(ctx, "this", work, &times);
+        PROMISE(times == 0, "rank %d has failed", r);
+        everybody_learns(status, KN_ERR_MEMORY, r, "no memory on rank");
+        go_on();
+    }
+}
+
 static void those_who_wait_take_no_processor(void)
 {
     double began = kn_clock();
@@ -427,6 +441,7 @@ static void all(void)
     what_differs_is_said();
     memory_that_runs_out_on_one_rank_ends_all();
     one_works_alone();
+    nobody_works_or_waits_when_a_rank_has_failed();
 }
 
 /* One more than goes into a call. */

@@ -20,6 +20,77 @@ ends "cv" 1 "kronorm: nothing.csv: cannot be opened: no such file or directory"
 node=$(uname -n)
 launched -n 1 "$KRONORM" fit $fit --threads 1 : -n 2 "$KRONORM" fit $fit --threads 2
 ends "other threads" 2 "kronorm: rank 1 (node $node) has threads 2, rank 0 1: give all of them the same --threads"
+other="--covariates people.csv --use age --responses thickness.csv"
+launched -n 1 "$KRONORM" fit $fit : -n 2 "$KRONORM" fit $fit --method kronprod
+ends "a method that is the first's alone, for some of them" 2 "kronorm: rank 1 has another command line than rank 0 (kronorm fit $other --method kronprod --output m.safetensors): give all of them the same, or set KRONORM_COMM=none"
+launched -n 1 "$KRONORM" fit $fit --method kronprod : -n 1 "$KRONORM" fit $fit
+ends "... and for the first of them" 2 "kronorm: rank 1 has another command line than rank 0 (kronorm fit $other --output m.safetensors): give all of them the same, or set KRONORM_COMM=none"
+launched -n 1 "$KRONORM" fit $fit : -n 1 "$KRONORM" cv -c people.csv -y thickness.csv --use age -o held
+ends "another command" 2 "kronorm: rank 1 (node $node) has command cv, rank 0 fit: start the same one everywhere"
+one="is the work of one process: start it once, or set KRONORM_COMM=none where each has a work of its own"
+ranks 3 "$KRONORM" info m.safetensors
+ends "a command that is not shared out" 2 "kronorm: started 3 times by mpirun or srun, but info is the work of one process: start it once, or set KRONORM_COMM=none where each has a work of its own"
+launched -n 1 "$KRONORM" fit $fit : -n 1 "$KRONORM" info m.safetensors
+ends "... for one of them" 2 "kronorm: rank 1 (node $node): started 2 times by mpirun or srun, but info $one"
+launched -n 1 "$KRONORM" info m.safetensors : -n 1 "$KRONORM" fit $fit
+ends "... for the first of them" 2 "kronorm: started 2 times by mpirun or srun, but info $one"
+launched -n 1 "$KRONORM" fit $fit : -n 1 "$KRONORM" fit $fit --jobs 3
+ends "an option that nobody knows, for one of them" 2 \
+    "kronorm: rank 1 (node $node): there is no option --jobs (see 'kronorm fit --help')"
+launched -n 1 "$KRONORM" fit $fit --jobs 3 : -n 1 "$KRONORM" fit $fit
+ends "... for the first of them" 2 "kronorm fit: there is no option --jobs (see 'kronorm fit --help')"
+cat >"$logs/alarm.c" <<'END'
+#include <sys/time.h>
+unsigned alarm(unsigned seconds) /* 2 or 4 s are 300 or more */
+{
+    struct itimerval after = {.it_value.tv_sec = seconds > 300 ? 4 : seconds > 0 ? 2 : 0};
+    return (unsigned)setitimer(ITIMER_REAL, &after, 0);
+}
+END
+${CC:-cc} -shared -fPIC "$logs/alarm.c" -o "$logs/alarm.so"
+for rank in 1 0; do
+    case $rank in
+    1) launched -n 1 env LD_PRELOAD="$logs/alarm.so" "$KRONORM" fit $fit : -n 1 true ;;
+    0) launched -n 1 true : -n 1 env LD_PRELOAD="$logs/alarm.so" "$KRONORM" fit $fit ;;
+    esac
+    ends "rank $rank is another program: the others do not wait for ever" 2 \
+        "kronorm: of 2 processes that mpirun or srun started some have not begun after 300 s: start the same command everywhere, or set KRONORM_COMM=none"
+done
+if [ "$thorough" ]; then # files of one name that are others on each node
+mkdir here there
+cp regions.csv here
+"$FIT_CHECK" data 40 2100 whole here/all
+"$FIT_CHECK" data 40 2000 whole there/all
+for m in here there; do
+    "$KRONORM" fit -c regions.csv -y regions.csv --use age --targets "$(echo $m | sed 's/there/lh_*/; s/here/[lr]h_*/')" -o $m/model.safetensors -q 2>"$logs/err"
+    rm $m/*.log.json
+done
+make_images
+cp study/mask.nii.gz here
+gzip -dc study/mask.nii.gz >"$logs/mask"
+dd if=/dev/zero of="$logs/mask" bs=1 seek=$(($(wc -c <"$logs/mask") / 2)) count=2000 conv=notrunc 2>/dev/null
+gzip -c "$logs/mask" >there/mask.nii.gz
+cat >node.sh <<'END'
+case ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} in 0) cd here ;; *) cd there ;; esac
+exec "$KRONORM" "$@"
+END
+begin
+ranks 3 sh node.sh fit -c all.csv -y all.npy -o m.safetensors
+ends "an array of another shape" 1 "kronorm: rank 1 (node $node) has responses of 40 x 2000 numbers of float32, rank 0 40 x 2100 numbers of float32: give all of them the same files"
+ranks 2 sh node.sh fit -c ../study/train_participants.tsv -y ../study/train_images.txt -m mask.nii.gz -o m.safetensors -q
+sed 's/ [0-9]* voxels ([0-9a-f]\{8\})/ .../g' "$logs/err" >"$logs/told" && mv "$logs/told" "$logs/err"
+ends "another mask" 1 "kronorm: rank 1 (node $node) has a mask of ..., rank 0 ...: give all of them the same file"
+for command in score predict adapt; do
+    case $command in score) more="-y regions.csv -o out" ;; predict) more="-o out" ;; *) more="-y regions.csv -o a.safetensors" ;; esac
+    ranks 2 sh node.sh $command model.safetensors -c regions.csv $more
+    sed 's/ [0-9a-f]\{16\}/ .../g' "$logs/err" >"$logs/told" && mv "$logs/told" "$logs/err"
+    ends "$command by another model" 1 "kronorm: rank 1 (node $node) has model ..., rank 0 ...: give all of them the same file"
+done
+ranks 2 sh node.sh fit -c regions.csv -y regions.csv --use age --targets '[lr]h_*' -o again.safetensors -q
+check "a table is the first's alone, also one for both" cmp here/again.safetensors here/model.safetensors
+rm -r here there
+begin
+fi
 core() { "$KRONORM" info --build | sed -n 's/^core \([^ ]*\).*/\1/p'; }
 mine=$(core)
 if [ "$(OPENBLAS_CORETYPE=Nehalem core)" = Nehalem ] && [ "$mine" != Nehalem ]; then
