@@ -1,5 +1,6 @@
 /* Text of a table to its cells: by pieces where it is large, and from the start by one parser where
  * it is not, or where there is something to be said of it. */
+#include <stdio.h>
 #include <string.h>
 
 #include "io/grow.h"
@@ -56,6 +57,32 @@ static void on_field(void *bytes, size_t n, void *self)
     p->used += (ptrdiff_t)n + 1; /* the text was zeroed: the NUL is there */
 }
 
+/* Of a row that is one field because it has other separators than the header, these. */
+static char separator_of_row(const parse *p)
+{
+    const kn_table *t = p->table;
+    if (p->fields != 1)
+        return p->text->separator;
+    const char *cell = t->text + t->start[p->cells - 1];
+    return kn_separator_of(cell, (ptrdiff_t)strlen(cell), p->text->separator);
+}
+
+/* A row with more or fewer fields than the first. */
+static kn_status refuse_row(const parse *p)
+{
+    const kn_table *t = p->table;
+    const char *first = p->text->bare ? "first row" : "header";
+    char header = p->text->separator, row = separator_of_row(p), why[96] = "";
+    if (row != header)
+        snprintf(why, sizeof why, " (it has %s, the %s %s)", kn_separator_name(row), first,
+                 kn_separator_name(header));
+    else if (header == ',' && t->rows == 0 && p->fields > t->cols && !p->text->bare)
+        snprintf(why, sizeof why,
+                 " (are there decimal commas, or commas in texts without quotes?)");
+    return kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: %td fields, expected %td as in the %s%s",
+                   t->path, p->lines.row_line, p->fields, t->cols, first, why);
+}
+
 static void on_row(int terminator, void *self)
 {
     (void)terminator;
@@ -66,14 +93,7 @@ static void on_row(int terminator, void *self)
     if (t->rows < 0)
         t->cols = p->fields;
     if (p->fields != t->cols) {
-        bool commas =
-            p->text->separator == ',' && t->rows == 0 && p->fields > t->cols && !p->text->bare;
-        ends(p,
-             kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: %td fields, expected %td as in the %s%s",
-                     t->path, p->lines.row_line, p->fields, t->cols,
-                     p->text->bare ? "first row" : "header",
-                     commas ? " (are there decimal commas, or commas in texts without quotes?)"
-                            : ""));
+        ends(p, refuse_row(p));
         return;
     }
     void *line = t->line;

@@ -25,6 +25,12 @@ sed '5s/$/,9/' people.csv >ragged.csv
 fit "a row too long" "ragged.csv line 5: 5 fields, expected 4 as in the header" -c ragged.csv
 sed '5s/,[^,]*$//' people.csv >ragged.csv
 fit "a row too short" "ragged.csv line 5: 3 fields, expected 4 as in the header" -c ragged.csv
+sed '5s/,/;/g' people.csv >parted.csv
+fit "a row with other separators than the header" \
+    "parted.csv line 5: 1 fields, expected 4 as in the header (it has semicolons, the header commas)" -c parted.csv
+tr , '\t' <people.csv | sed '1s/\t/,/g' >parted.tsv
+fit "a header with other separators than the rows" \
+    "parted.tsv line 2: 1 fields, expected 4 as in the header (it has tabs, the header commas)" -c parted.tsv
 sed '1s/sex/age/' people.csv >names.csv
 fit "a name twice in the header" "names.csv line 1: columns 2 and 3 are both named 'age'" -c names.csv
 sed '2,$s/^s/p/' people.csv >others.csv

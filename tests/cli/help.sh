@@ -23,6 +23,8 @@ example overlap "kronorm overlap scored --by group -c test_participants.tsv -o o
 example report "kronorm report model.safetensors --scored scored -o report.html"
 example export "kronorm export model.safetensors -o shared.safetensors"
 example adapt "kronorm adapt model.safetensors -c controls.tsv -y controls.txt -o adapted.safetensors"
+example cv "kronorm cv -c participants.tsv -y images.txt -m mask.nii.gz -o held_out"
+example change "kronorm change model.safetensors -c visits.tsv -y visits.csv --person participant_id --visit session --reference group=control -o change"
 example simulate "kronorm simulate --kind cohort --samples 120 --patients 20 -o study"
 example reproduce "kronorm reproduce --data visual --methods smtgpr --repeats 2 -o results"
 example info "kronorm info model.safetensors --json"
@@ -33,7 +35,7 @@ for c in fit cv adapt; do
         test "$(grep -cE "^  mpirun -n .* kronorm $c |docs/scale.md" "$logs/out")" -eq 2
 done
 
-for c in fit adapt predict score overlap change centiles report export simulate reproduce info; do
+for c in fit adapt predict score cv overlap change centiles report export simulate reproduce info; do
     kronorm $c --man
     check "$c has a manual page with an example and its exit codes" test \
         "$(grep -cE '^\.(TH KRONORM|SH (OPTIONS|EXAMPLE|EXIT STATUS))' "$logs/out")" -eq 4
@@ -76,6 +78,9 @@ rm participants.tsv
 kronorm --help
 check "kronorm --help lists the commands" \
     test $code -eq 0 -a "$(grep -cE '^  (fit|predict|score|simulate|reproduce|info) ' "$logs/out")" -eq 6
+sed -n 's/^  \([a-z]*\)  *\(.*\)/\1 \2/p' "$logs/out" >"$logs/commands"
+sed -n '/^\.SH COMMANDS/,/^\.SH EXIT/{s/\\-/-/g; s/^\.B //; /^\./!p}' "$here/../../man/kronorm.1" | paste -d ' ' - - >"$logs/manual"
+check "... and the manual has the same" cmp "$logs/commands" "$logs/manual"
 kronorm
 check "kronorm alone prints them on stderr and exits with 2" \
     test $code -eq 2 -a -s "$logs/err" -a ! -s "$logs/out"
