@@ -316,7 +316,7 @@ class NormativeModel(FolderMethods, Fitted, Tags, MultiOutputMixin, RegressorMix
         --------
         >>> z = model.zscore(patients, thickness)
         """
-        return self.scores(X, Y, **options).z
+        return self.scores(X, Y, **options)._map("z", frozen=False)  # nobody else has these scores
 
     def score_people(self, X: Any, Y: Any, **options: Any) -> Any:
         """How abnormal each person is: the table that ``kronorm score`` writes as abnormality.tsv.
