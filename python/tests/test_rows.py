@@ -131,7 +131,8 @@ class Rows(unittest.TestCase):
         for name, (X, Y) in styles(self.X, self.Y).items():
             with self.subTest(name):
                 model = NormativeModel(**PARAMETERS).fit(X, Y)
-                for label in (ill, pandas.Series(ill, index=X.index), ill.astype(int), list(ill), "ill=yes"):
+                series = pandas.Series(ill, index=X.index)
+                for label in (ill, series, series.astype("boolean"), ill.astype(object), ill.astype(int), list(ill), "ill=yes"):
                     people = model.scores(X.assign(ill=np.where(ill, "yes", "no")), Y, label=label).people
                     self.check(people["label"], ill[~self.lacking], ~self.lacking)
 
@@ -140,7 +141,9 @@ class Rows(unittest.TestCase):
         model = NormativeModel(**PARAMETERS).fit(X, Y)
         ill = pandas.Series(np.arange(48) % 5 == 0)
         for label, sentence in ((ill.sample(frac=1, random_state=1), "label is not of the people of X in their order"),
-                                (ill + 1, "expected COLUMN=VALUE or 48 booleans"), (ill[:-1], "expected .* or 48 booleans")):
+                                (ill + 1, "expected COLUMN=VALUE or 48 booleans"),
+                                (ill.astype("boolean").mask(ill.index == 3), "expected .* or 48 booleans"),
+                                (ill[:-1], "expected .* or 48 booleans")):
             with self.assertRaisesRegex(ValueError, sentence):
                 model.scores(X, Y, label=label)
 
