@@ -48,6 +48,8 @@ class Covariates:
         if who is None or isinstance(who, str):
             return who
         mask = np.asarray(who)
+        if mask.dtype == object and all(isinstance(each, (bool, np.bool_)) for each in mask.flat):  # as of pandas' "boolean"
+            mask = mask.astype(bool)
         if shuffled(self.index, getattr(who, "index", None)):
             raise ValueError(f"{name} is not of the people of X in their order: the same index in another order "
                              f"({name}.loc[X.index] puts it in order)")
@@ -77,6 +79,9 @@ def is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
+_LEVELS = (str, bool, int, float, np.bool_, np.integer, np.floating)
 
 
 def as_text(value: Any) -> str | None:
@@ -141,6 +146,9 @@ def column(values: Any, name: str) -> np.ndarray[Any, Any]:
                 raise ValueError(f"covariates: column {name} has a value too large for dtype('float64')") from None
     if dtype.kind == "S":
         values = [v.decode() for v in values]
+    if hasattr(dtype, "categories"):  # by code: values beside a missing one may be of another kind than the categories
+        levels = [v if isinstance(v, _LEVELS) else str(v) for v in dtype.categories]  # or intervals, as of pandas.cut
+        values = [levels[code] if code >= 0 else None for code in getattr(values, "cat", values).codes]
     return _levels(list(values))
 
 
@@ -164,10 +172,13 @@ def _check_names(names: Sequence[Any]) -> bool:
 
 
 def _array(X: Any, who: str) -> np.ndarray[Any, Any]:
+    given = X
     try:
-        X = np.asarray(unmasked(X))
+        X = np.asarray(unmasked(given))
     except ValueError:
-        X = np.asarray(X, dtype=object)
+        X = np.asarray(given, dtype=object)
+    if X.dtype.kind in "US" and not hasattr(given, "dtype"):  # of lists: numpy makes texts of the numbers beside texts
+        X = np.asarray(given, dtype=object)
     if X.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{X}\n")
     if X.ndim < 2:
@@ -214,13 +225,19 @@ def _id_column(names: Sequence[str], asked: str | None) -> int | None:
     return found[0] if found else None
 
 
+def _is_id(name: Any, asked: str | None) -> bool:
+    """Is an index of this name one of ids?"""
+    return isinstance(name, str) and (name == asked or (asked is None and name.strip().lower() in ID_COLUMNS))
+
+
 def ids_of_index(index: Any, asked: str | None) -> list[str] | None:
-    """Ids of a DataFrame's index: of one that is named for it, or of texts."""
-    if index is None or not hasattr(index, "dtype") or getattr(index, "nlevels", 1) > 1:
+    """Ids of a DataFrame's index: of one, or of a level of several, that is named for it; or of texts."""
+    if index is None or not hasattr(index, "dtype"):
         return None
-    name = getattr(index, "name", None)
-    usual = isinstance(name, str) and (name == asked or (asked is None and name.strip().lower() in ID_COLUMNS))
-    if usual or (index.dtype.kind in "OU" and len(index) > 0 and all(map(is_text, index))):
+    if getattr(index, "nlevels", 1) > 1:
+        found = [name for name in index.names if _is_id(name, asked)]
+        return [str(as_text(v) or "") for v in index.get_level_values(found[0])] if found else None
+    if _is_id(getattr(index, "name", None), asked) or (index.dtype.kind in "OU" and len(index) > 0 and all(map(is_text, index))):
         return [str(as_text(v) or "") for v in index]
     return None
 
@@ -241,7 +258,7 @@ def covariates(X: Any, *, id: str | None = None, who: str = "NormativeModel", na
     if not given:
         raise ValueError(f"Found array with 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required.")
     at = _id_column(given, id)
-    if id is not None and at is None and getattr(index, "name", None) != id:
+    if id is not None and at is None and id not in list(getattr(index, "names", ())):
         raise ValueError(f"X: no column '{id}' as id asks for")
     ids = ids_of_index(index, id) if at is None else [str(as_text(v) or "") for v in columns[at]]
     kept = [j for j in range(len(given)) if j != at]

@@ -11,6 +11,7 @@ pattern, in a list of files or by id may be of others than those in X too; of a 
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import pathlib
 import re
@@ -18,7 +19,7 @@ from typing import Any, Iterator, Mapping, Sequence
 
 from . import _abi
 from ._covariates import Covariates, shuffled
-from ._errors import DataError
+from ._errors import DataError, FileError
 from ._library import Handle
 from ._nibabel_files import is_image, is_name, save, unchanged, volumes
 from ._room import temporary_folder
@@ -182,7 +183,14 @@ def _check_order(ids: Sequence[str], visits: Sequence[str | None] | None, files:
 
 
 def in_rows(X: Covariates, images: Any) -> Any:
-    """Images in the order of X, for whoever takes them so; a file or an image of all is as it is."""
+    """Images in the order of X, for whoever takes them so; a file or an image of all is as it is. Not so a pattern, whose
+    files have an order of their own and may be of others too."""
+    matched = is_path(images) and _is_pattern(os.fspath(images))
+    if matched:
+        images = _matching(os.fspath(images))
+    if is_path(images) and os.fspath(images).lower().endswith(".txt"):
+        raise DataError(f"{os.fspath(images)}: a masker takes no list of images in a file: give the paths in a list, or in a "
+                        "dict by id")
     if is_path(images) or is_image(images):
         return images
     refuse_shuffled(X, images)
@@ -204,12 +212,25 @@ def in_rows(X: Covariates, images: Any) -> Any:
         twice = next(who for who in X.ids if X.ids.count(who) > 1)
         raise DataError(f"the images are given by id, and X has id {twice} on several rows: of several visits give the images "
                         "in the order of X")
-    others = [] if isinstance(images, Mapping) else [who for who in own if who not in X.ids]
+    others = [] if matched or isinstance(images, Mapping) else [who for who in own if who not in X.ids]
     lacking = [who for who in X.ids if who not in own] or others
     if lacking:
         raise DataError(f"X and images are not of the same people: {len(lacking)} of {len(own)} ids have no match, the "
                         f"first is {lacking[0]}")
     return [each[own.index(who)] for who in X.ids]
+
+
+def _is_pattern(path: str) -> bool:
+    """As the library tells."""
+    return any(mark in path for mark in "*?[") and not os.path.exists(path)
+
+
+def _matching(pattern: str) -> list[str]:
+    """The files, in the order of the library."""
+    found = sorted(glob.glob(pattern), key=os.fsencode)
+    if not found:
+        raise FileError(f"{pattern}: no file has such a name")
+    return found
 
 
 _NO_IDS = "the images are given by id, and X has no ids: expected a column or an index participant_id"

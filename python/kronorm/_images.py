@@ -31,7 +31,8 @@ def fit_images(participants: Any, images: Any, mask: Any = None, **parameters: A
         library, as many at a time as memory has room for. Paths with one label sub-XXX each belong to the
         participants of these ids. A pattern, a .txt and a dict may have images of others too.
     mask : path or image of nibabel, whose voxels that are not 0 are used; or a fitted masker with transform and
-        inverse_transform, such as nilearn's. Default: voxels that are finite in all images and not constant.
+        inverse_transform, such as nilearn's, for all of these but a .txt. Default: voxels that are finite in all images
+        and not constant.
     **parameters
         Of `NormativeModel`.
 

@@ -22,13 +22,14 @@ class _Lender:
         self.__array_interface__ = interface
 
 
-def array_of(owner: Any, view: Any) -> np.ndarray[Any, Any] | None:
-    """A view of the library as an array without a copy, read-only, that keeps `owner` alive; None: there is none."""
+def array_of(owner: Any, view: Any, frozen: bool = True) -> np.ndarray[Any, Any] | None:
+    """A view of the library as an array without a copy that keeps `owner` alive; None: there is none. `frozen`: read-only,
+    as long as others may read it."""
     if not view.data:
         return None
     kind, size = ("<f8", 8) if view.type == _abi.KN_F64 else ("<f4", 4)
     return np.asarray(_Lender(owner, {
-        "version": 3, "typestr": kind, "shape": (view.rows, view.cols), "data": (view.data, True),
+        "version": 3, "typestr": kind, "shape": (view.rows, view.cols), "data": (view.data, frozen),
         "strides": (size * view.row_stride, size * view.col_stride)}))
 
 

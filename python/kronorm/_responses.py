@@ -48,6 +48,9 @@ def in_place(a: np.ndarray[Any, Any]) -> bool:
 
 def numbers(given: Any, name: str = "y") -> np.ndarray[Any, Any]:
     """An array as the library can read it, without a copy where that is possible."""
+    dtype = getattr(given, "dtype", None)
+    if hasattr(given, "to_numpy") and not isinstance(dtype, np.dtype) and getattr(dtype, "kind", "") in "biuf":
+        given = given.to_numpy(dtype=np.float64, na_value=np.nan)  # pandas' own kinds, whose NA numpy does not know
     Y: np.ndarray[Any, Any] = np.asarray(unmasked(given))
     if Y.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{Y}\n")
@@ -104,7 +107,7 @@ def responses(Y: Any, *, id: str | None = None, who: str = "NormativeModel") -> 
         names = [str(name) for name in Y]
         values = np.column_stack([numbers(column, name) for name, column in Y.items()])
     elif hasattr(Y, "iloc"):  # a Series
-        values, ids = numbers(Y.to_numpy()), ids_of_index(Y.index, id)
+        values, ids = numbers(Y), ids_of_index(Y.index, id)
         names = [Y.name] if isinstance(Y.name, str) else None
     else:
         values = numbers(Y)

@@ -88,8 +88,8 @@ class _Live:
     def ids(self) -> list[str]:
         return texts_of(lib.kn_scores_ids(self._handle.pointer), self._n) or []
 
-    def map(self, name: str) -> np.ndarray[Any, Any] | None:
-        return array_of(self._handle, lib.kn_scores_array(self._handle.pointer, name.encode()))
+    def map(self, name: str, frozen: bool = True) -> np.ndarray[Any, Any] | None:
+        return array_of(self._handle, lib.kn_scores_array(self._handle.pointer, name.encode()), frozen)
 
     def of_people(self, name: str) -> np.ndarray[Any, Any] | None:
         found = lib.kn_scores_people(self._handle.pointer, name.encode())
@@ -118,7 +118,7 @@ class _Kept:
     def ids(self) -> list[str]:
         return self._ids
 
-    def map(self, name: str) -> np.ndarray[Any, Any] | None:
+    def map(self, name: str, frozen: bool = True) -> np.ndarray[Any, Any] | None:
         return self._maps.get(name)
 
     def of_people(self, name: str) -> np.ndarray[Any, Any] | None:
@@ -166,7 +166,10 @@ class Scores:
 
     def map(self, name: str) -> np.ndarray[Any, Any]:
         """A map by its name: z, yhat, ys2_model (variance of yhat), fdr or ys2 (variance of a response)."""
-        found = self._told.map(name)
+        return self._map(name)
+
+    def _map(self, name: str, frozen: bool = True) -> np.ndarray[Any, Any]:
+        found = self._told.map(name, frozen)
         if found is None:
             raise AttributeError(f"{name} is not among the maps that were asked for")
         found = spread(found, self._rows, self._n)

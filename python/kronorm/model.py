@@ -154,8 +154,8 @@ class NormativeModel(FolderMethods, Fitted, Tags, MultiOutputMixin, RegressorMix
         Parameters
         ----------
         X : DataFrame, array-like of numbers, or dict of columns; n_samples rows
-            Covariates. Columns of texts, categories and booleans are categories; a column or an index called
-            ``participant_id``, ``sub_id``, ``subject_id`` or ``SubjID``, or an index of texts, has the ids.
+            Covariates. Columns of texts, categories and booleans are categories; a column, an index or a level of it
+            called ``participant_id``, ``sub_id``, ``subject_id`` or ``SubjID``, or an index of texts, has the ids.
         Y : DataFrame, Series or array-like, n_samples x n_outputs; or images
             Responses, a row a person in the order of X. float32 and float64 are read where they are. NaN is missing.
 
@@ -316,7 +316,7 @@ class NormativeModel(FolderMethods, Fitted, Tags, MultiOutputMixin, RegressorMix
         --------
         >>> z = model.zscore(patients, thickness)
         """
-        return self.scores(X, Y, **options).z
+        return self.scores(X, Y, **options)._map("z", frozen=False)  # nobody else has these scores
 
     def score_people(self, X: Any, Y: Any, **options: Any) -> Any:
         """How abnormal each person is: the table that ``kronorm score`` writes as abnormality.tsv.

@@ -35,6 +35,17 @@ class Numbers(unittest.TestCase):
         mean, std = self.model.predict(self.new, return_std=True)
         np.testing.assert_allclose(self.model.zscore(self.new, self.responses), (self.responses - mean) / std, atol=2e-5)
 
+    def test_z_is_the_callers_own(self) -> None:
+        """Whoever asked for z may write to it; what others read as well is read-only."""
+        z = self.model.zscore(self.new, self.responses)
+        expected = z.copy()
+        z[np.abs(z) < 1.96] = 0
+        scores = self.model.scores(self.new, self.responses)
+        np.testing.assert_array_equal(scores.z, expected)
+        for shared in (scores.z, self.model.cv_zscores_):
+            with self.assertRaisesRegex(ValueError, "read-only"):
+                shared[0] = 0
+
     def test_noise_is_that_of_std(self) -> None:
         scores = self.model.scores(self.new, self.responses, maps="ys2_model")
         _, std = self.model.predict(self.new, return_std=True)

@@ -37,6 +37,30 @@ class Covariates(unittest.TestCase):
         levels = {c["name"]: c.get("levels") for c in model.info_["recipe"]["columns"]}
         self.assertEqual((levels["old"], levels["code"]), (["False", "True"], ["0", "1", "2"]))
 
+    def test_categories_of_any_kind_are_kept(self) -> None:
+        bands = pandas.cut(self.X["age"], [0, 40, 60, 100])
+        since = pandas.Categorical(pandas.to_datetime(["2020-01-01", "2021-06-01"] * 30))
+        X = self.X[["sex"]].assign(band=bands, since=since)
+        model = NormativeModel(components=2).fit(X, self.Y)
+        levels = {c["name"]: c["levels"] for c in model.info_["recipe"]["columns"]}
+        self.assertEqual(levels["band"], ["(0, 40]", "(40, 60]", "(60, 100]"])
+        self.assertEqual(levels["since"], ["2020-01-01 00:00:00", "2021-06-01 00:00:00"])
+        texts = X.assign(band=bands.astype(str), since=since.astype(str) + " 00:00:00")
+        np.testing.assert_array_equal(model.predict(X), model.predict(texts))
+        gap = X.assign(band=bands.where(bands.index != 3))
+        self.assertEqual(np.flatnonzero(np.isnan(model.set_params(missing="drop").predict(gap)).any(axis=1)).tolist(), [3])
+
+    def test_lists_of_numbers_and_texts(self) -> None:
+        """numpy alone would make texts of the numbers, and ages would be levels."""
+        ages = 20 + 10 * (np.arange(60) % 6)
+        rows = [[age, sex] for age, sex in zip(ages.tolist(), self.X["sex"])]
+        whole = NormativeModel(components=2).fit(np.array(rows, dtype=object), self.Y)
+        for X in (rows, list(map(tuple, rows))):
+            model = NormativeModel(components=2).fit(X, self.Y)
+            self.assertEqual(kinds(model), {"x0": "numeric", "x1": "categorical"})
+            self.assertEqual(model.to_bytes(), whole.to_bytes())
+            np.testing.assert_array_equal(model.predict(X[:3]), whole.predict(np.array(rows, dtype=object)[:3]))
+
     def test_arrays_stay_numbers(self) -> None:
         """0 and 1 are a category in a table, and numbers in an array, unless somebody says so."""
         sex = (self.X["sex"] == "F").astype(int)
@@ -67,6 +91,20 @@ class Covariates(unittest.TestCase):
         self.assertEqual((NormativeModel().fit(numbers, self.Y).ids_ or [])[:2], ["1000", "1001"])
         with self.assertRaisesRegex(ValueError, "no column 'who' as id asks for"):
             NormativeModel(id="who").fit(bare, self.Y)
+
+    def test_ids_of_a_level_of_the_index(self) -> None:
+        """Visits of people, as tables of BIDS are often indexed."""
+        twice = self.X.assign(participant_id=[f"sub-{i // 2:02d}" for i in range(60)], session=["1", "2"] * 30)
+        expected = NormativeModel(components=2).fit(twice, self.Y)
+        X = twice.set_index(["participant_id", "session"])
+        model = NormativeModel(components=2).fit(X, self.Y.set_axis(X.index))
+        self.assertEqual(model.ids_, list(twice["participant_id"]))
+        np.testing.assert_array_equal(model.cv_zscores_, expected.cv_zscores_)  # visits share their fold
+        with self.assertRaisesRegex(ValueError, "row 0 is 'sub-00' in X and 'sub-29' in Y"):
+            model.zscore(X, self.Y.set_axis(X.index)[::-1])
+        own = X.rename_axis(["who", "session"])
+        self.assertEqual(NormativeModel(components=2, id="who").fit(own, self.Y.to_numpy()).ids_, model.ids_)
+        self.assertIsNone(NormativeModel(components=2).fit(own, self.Y.to_numpy()).ids_)
 
     def test_rows_of_other_people_are_refused(self) -> None:
         X, Y = self.X.set_index("participant_id"), self.Y.set_axis(list(self.X["participant_id"]))
@@ -205,6 +243,20 @@ class Responses(unittest.TestCase):
         np.testing.assert_array_equal(np.isnan(model.zscore(self.X, holes)), np.isnan(holes))
         self.assertEqual(NormativeModel(missing_responses="drop").fit(self.X, holes).info_["n_left_out"], 1)
         self.assertTrue(np.isfinite(model.score(self.X, holes)))
+
+    def test_missing_values_of_pandas(self) -> None:
+        y = self.Y[:, 0].copy()
+        y[3] = np.nan
+        expected = NormativeModel().fit(self.X, y).to_bytes()
+        series = pandas.Series(y).astype("Float64")
+        self.assertIs(series[3], pandas.NA)
+        for given in (series, series.array):
+            model = NormativeModel().fit(self.X, given)
+            self.assertEqual(model.to_bytes(), expected)
+            self.assertEqual(np.flatnonzero(np.isnan(model.zscore(self.X, given))).tolist(), [3])
+        whole = pandas.Series(np.round(100 * y)).astype("Int64")
+        named = NormativeModel().fit(self.X, {"a": whole, "b": self.Y[:, 1]})
+        self.assertEqual(named.to_bytes(), NormativeModel().fit(self.X, {"a": np.round(100 * y), "b": self.Y[:, 1]}).to_bytes())
 
     def test_refused(self) -> None:
         far = self.Y.copy()

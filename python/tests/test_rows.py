@@ -131,7 +131,8 @@ class Rows(unittest.TestCase):
         for name, (X, Y) in styles(self.X, self.Y).items():
             with self.subTest(name):
                 model = NormativeModel(**PARAMETERS).fit(X, Y)
-                for label in (ill, pandas.Series(ill, index=X.index), ill.astype(int), list(ill), "ill=yes"):
+                series = pandas.Series(ill, index=X.index)
+                for label in (ill, series, series.astype("boolean"), ill.astype(object), ill.astype(int), list(ill), "ill=yes"):
                     people = model.scores(X.assign(ill=np.where(ill, "yes", "no")), Y, label=label).people
                     self.check(people["label"], ill[~self.lacking], ~self.lacking)
 
@@ -140,7 +141,9 @@ class Rows(unittest.TestCase):
         model = NormativeModel(**PARAMETERS).fit(X, Y)
         ill = pandas.Series(np.arange(48) % 5 == 0)
         for label, sentence in ((ill.sample(frac=1, random_state=1), "label is not of the people of X in their order"),
-                                (ill + 1, "expected COLUMN=VALUE or 48 booleans"), (ill[:-1], "expected .* or 48 booleans")):
+                                (ill + 1, "expected COLUMN=VALUE or 48 booleans"),
+                                (ill.astype("boolean").mask(ill.index == 3), "expected .* or 48 booleans"),
+                                (ill[:-1], "expected .* or 48 booleans")):
             with self.assertRaisesRegex(ValueError, sentence):
                 model.scores(X, Y, label=label)
 
@@ -233,6 +236,25 @@ class Images(unittest.TestCase):
             for fit in self.fits(self.X, wrong):
                 with self.assertRaisesRegex(ValueError, rf"images\[0\] is .*_t.nii, row 0 of X is {row}: of several visits"):
                     fit()
+
+    def test_files_of_a_pattern_go_to_whom_they_name(self) -> None:
+        """The order of names is not that of X, and one file is of nobody in X."""
+        X = self.X.iloc[:-2:2].sample(frac=1, random_state=3)
+        pattern = self.paths[0].replace("sub-00", "sub-*")
+        paths = [path for who in X["participant_id"] for path in self.paths if f"{who}_ses-a" in path]
+        for mask in (None, Masker()):
+            model = fit_images(X, paths, mask, **self.parameters)
+            z = model.zscore(X, paths, training_rows="plain")
+            np.testing.assert_array_equal(model.zscore(X, pattern, training_rows="plain"), z)
+        by_pattern = fit_images(X, pattern, Masker(), **self.parameters)
+        self.assertEqual(by_pattern.to_bytes(), model.to_bytes())
+        again = NormativeModel.from_bytes(model.to_bytes())
+        again.masker_ = by_pattern.masker_  # which the file does not keep
+        np.testing.assert_array_equal(again.zscore(X, pattern, training_rows="plain"), z)
+        with self.assertRaisesRegex(OSError, r"nobody\*: no file has such a name"):
+            model.zscore(X, "nobody*")
+        with self.assertRaisesRegex(ValueError, "list.txt: a masker takes no list of images in a file"):
+            model.zscore(X, "list.txt")
 
     def test_one_image_for_two_visits(self) -> None:
         once = dict(zip(self.X["participant_id"][::2], self.images))
