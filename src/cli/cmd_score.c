@@ -34,14 +34,15 @@ static void report_abnormality(const kn_scores *s)
     static const double TOLD = 0.05;
     double least = OF("smallest_p"), share = OF("reference_fdr_share");
     bool labelled = OF("labelled.with_z") > 0;
-    if (least < TOLD) {
+    bool judged = OF("others.with_p") > 0 || OF("labelled.with_p") > 0;
+    if (least < TOLD && judged) {
         printf("  p_upper below 0.05: %.0f of %.0f people, %.1f expected of healthy ones",
                OF("others.p_below_05"), OF("others.with_p"), OF("others.expected"));
         if (labelled)
             printf("; of those labelled %.0f of %.0f", OF("labelled.p_below_05"),
                    OF("labelled.with_p"));
         printf("\n");
-    } else if (isfinite(least)) {
+    } else if (isfinite(least) && judged) {
         printf("  p_upper: the reference is too small for less than %.2g\n", least);
     }
     if (!(OF("others.with_z") > 0 || labelled))

@@ -104,6 +104,8 @@ void kn_people_count(kn_report *r, double rate)
         const kn_report_person *one = &people->person[i];
         if (isnan(one->deviance_p) || one->label == 1 || one->training || one->reference)
             continue;
+        if (one->site_unknown && !people->compared_among_them) /* p >= 1/(S + 1)   [METHOD 8] */
+            continue;
         people->deviance_of++;
         people->deviance_found += one->deviance_p <= ALPHA;
     }

@@ -89,6 +89,7 @@ struct kn_scores {
     ptrdiff_t n_implausible;
     ptrdiff_t n_empty;    /* people without a finite z */
     double smallest_p;    /* p_upper that somebody new can get; NaN: nobody to compare with */
+    double least_unseen;  /* that p of people at unknown sites are held to; 0: there are none */
     double fdr_share;     /* of the model's reference: people with any finding after FDR */
     bool seen_as_new;     /* training samples had to be scored as if they were new */
     double joint_density; /* mean of joint over those who count for metrics */

@@ -36,7 +36,8 @@ static json_t *outstanding(const kn_scores *s, bool labelled)
     for (ptrdiff_t i = 0; i < s->n; i++) {
         if ((s->label[i] == 1) != labelled)
             continue;
-        p += !isnan(s->p_upper[i]);
+        bool held = s->site_adapted[i] == 0 && s->least_unseen >= KN_P_TOLD; /* can never be rare */
+        p += !isnan(s->p_upper[i]) && !held;
         rare += s->p_upper[i] < KN_P_TOLD;
         z += !isnan(s->fdr_negative[i]);
         found += s->fdr_negative[i] + s->fdr_positive[i] > 0;

@@ -209,6 +209,7 @@ static void take_responses(kn_join *j, const kn_scores *from)
         j->fdr_people += (double)from->n;
     }
     to->smallest_p = fmin(to->smallest_p, from->smallest_p); /* passes NaN over */
+    to->least_unseen = fmax(to->least_unseen, from->least_unseen);
 }
 
 kn_status kn_join_take(kn_ctx *ctx, kn_join *j, const kn_people_sheet *sheet)

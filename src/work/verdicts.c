@@ -114,20 +114,20 @@ static void judge(kn_scores *s, const kind *k, bool top, const kn_rarity_law *la
 }
 
 /* Who has nobody to be compared with at sites of their kind. */
-static void tell_unseen(kn_ctx *ctx, const kn_scores *s)
+static void tell_unseen(kn_ctx *ctx, kn_scores *s)
 {
     ptrdiff_t n = 0;
-    double least = 0;
+    s->least_unseen = 0;
     for (ptrdiff_t i = 0; i < s->n; i++) {
         double own = least_of(s, i);
         n += own > 0;
-        least = fmax(least, own);
+        s->least_unseen = fmax(s->least_unseen, own);
     }
     if (n > 0)
         kn_log(ctx, KN_LOG_INFO,
                "no p of %td %s at sites that training did not have is below %.2g: what a site does "
                "to a map is known from %d sites",
-               n, n == 1 ? "person" : "people", least, s->model->sites.S);
+               n, n == 1 ? "person" : "people", s->least_unseen, s->model->sites.S);
 }
 
 kn_status kn_verdicts(kn_ctx *ctx, kn_scores *s)

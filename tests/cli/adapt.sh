@@ -110,6 +110,9 @@ people strange 13 "A Leeds Bonn" 4 30 40 1 60 # nobody is like them
 works "people far off, at a site of each kind" score a.safetensors -c strange_people.csv -y strange_maps.csv -o strange --unseen prior
 check "... of whom no p at a site that nobody knows is below one in five, with four sites" said \
     "no p of 4 people at sites that training did not have is below 0.2: what a site does to a map is known from 4 sites"
+check "... and who are not among those who could stand out" grep -qx '  p_upper below 0.05: 8 of 8 people, 0.4 expected of healthy ones' "$logs/out"
+works "... nor on the page" report a.safetensors --scored strange -o strange.html --json
+check "... which counts eight" grep -q '"deviance_of":8[,}]' "$logs/out"
 held() { # column: p of people at unknown sites are at the bound, and those of others are below
     paste -d ' ' strange/.site strange/.$1 | awk '
         { if ($1 == "0" ? ($2 - .2) ^ 2 > 1e-24 : !($2 < .1)) { print; exit 1 } }'
