@@ -86,7 +86,7 @@ static void a_file_and_threads_change_nothing(void **state)
 static kn_data *named(const crowd *c)
 {
     kn_data *d = crowd_data(ctx, c);
-    char text[64][8];
+    char text[64][24];
     const char *ids[64];
     for (ptrdiff_t i = 0; i < c->n; i++) {
         snprintf(text[i], sizeof text[i], "s%td", i);
