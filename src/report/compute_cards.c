@@ -105,6 +105,8 @@ static void say_caution(kn_say *s, const kn_report_person *one)
         kn_say_words(s, " A category has a level that training did not have.");
     if (one->adapted)
         kn_say_words(s, " The model was adapted to this person's site.");
+    if (one->site_unknown)
+        kn_say_words(s, " The model does not know this person's site, which is in every z.");
     if (!(one->extrapolation_pct > FAR))
         return;
     kn_say_words(s, " The covariates are further from training than ");

@@ -113,6 +113,7 @@ check "... of whom no p at a site that nobody knows is below one in five, with f
 check "... and who are not among those who could stand out" grep -qx '  p_upper below 0.05: 8 of 8 people, 0.4 expected of healthy ones' "$logs/out"
 works "... nor on the page" report a.safetensors --scored strange -o strange.html --json
 check "... which counts eight" grep -q '"deviance_of":8[,}]' "$logs/out"
+check "... and whose cards say why" grep -qF "The model does not know this person's site, which is in every z." "$logs/out"
 held() { # column: p of people at unknown sites are at the bound, and those of others are below
     paste -d ' ' strange/.site strange/.$1 | awk '
         { if ($1 == "0" ? ($2 - .2) ^ 2 > 1e-24 : !($2 < .1)) { print; exit 1 } }'
