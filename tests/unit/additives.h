@@ -241,7 +241,7 @@ static inline void for_all_shapes(void (*check)(const problem *q, bool low))
     for (int seed = 0; seed < repeat(5, 1) * N_SIZES * N_SUMS * 2 * KINDS; seed++) {
         int kind = seed % KINDS, grouped = seed / KINDS % 2;
         ptrdiff_t N = SIZES[seed / (2 * KINDS * N_SUMS) % N_SIZES], most = N < T ? N : T;
-        kn_rng_init(&rng, 11, (uint64_t)seed);
+        ref_rng_init(&rng, 11, (uint64_t)seed);
         problem q = problem_new(&rng, SUMS[seed / (2 * KINDS) % N_SUMS], N, T,
                                 kind == 2 ? most : kind, grouped, USUAL, false);
         for (int low = 0; low < 2; low++)

@@ -23,7 +23,7 @@ typedef struct problem {
 static inline problem new_problem(ptrdiff_t N, ptrdiff_t T)
 {
     kn_rng rng;
-    kn_rng_init(&rng, 1, 7);
+    ref_rng_init(&rng, 1, 7);
     problem p = {ref_normal(&rng, N, 2), ref_normal(&rng, N, T)};
     for (ptrdiff_t j = 0; j < T; j++)
         for (ptrdiff_t i = 0; i < N; i++)

@@ -63,7 +63,7 @@ static inline cohort cohort_new(cohort_plan plan)
     enum { SIGNALS = 2, SHARED = 3 };
     cohort c = {.N = plan.N, .T = plan.T, .levels = {0, 2, plan.sites > 1 ? plan.sites : 2}};
     kn_rng rng;
-    kn_rng_init(&rng, plan.seed, 5);
+    ref_rng_init(&rng, plan.seed, 5);
     c.X = ref_new(c.N, COHORT_COLUMNS);
     c.Y = ref_normal(&rng, c.N, c.T);
     c.group = calloc((size_t)c.N, sizeof *c.group);

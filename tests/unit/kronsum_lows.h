@@ -13,7 +13,7 @@
 static inline kn_rng seeded(uint64_t seed)
 {
     kn_rng rng;
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     return rng;
 }
 

@@ -131,7 +131,7 @@ static inline int setup(void **state)
 {
     (void)state;
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 20, 1);
+    ref_rng_init(&rng, 20, 1);
     return ctx ? 0 : -1;
 }
 

@@ -27,7 +27,7 @@ static inline void make(people *p, ptrdiff_t n, uint64_t seed)
 {
     static const char *const SITES[] = {"A", "B", "C"};
     kn_rng rng;
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     p->n = n;
     for (ptrdiff_t i = 0; i < n; i++) {
         snprintf(p->name[i], sizeof p->name[i], "s%d-%td", (int)seed, i);

@@ -22,7 +22,7 @@ static inline void make_people(void)
 {
     static const char *const sites[] = {"01", "02", "03"};
     kn_rng rng;
-    kn_rng_init(&rng, 11, 0);
+    ref_rng_init(&rng, 11, 0);
     for (int i = 0; i < N; i++) {
         double s = kn_rng_normal(&rng);
         p.age[i] = 20 + 60 * kn_rng_uniform(&rng);

@@ -32,7 +32,7 @@ typedef struct visitors {
 static inline world world_new(uint64_t seed, ptrdiff_t T)
 {
     world w = {.T = T, .apart = 0.6, .spread = 0.25};
-    kn_rng_init(&w.rng, seed, 8);
+    ref_rng_init(&w.rng, seed, 8);
     for (ptrdiff_t j = 0; j < T; j++) {
         w.age[j] = 0.8 * kn_rng_normal(&w.rng);
         for (int f = 0; f < VISITOR_FACTORS; f++)

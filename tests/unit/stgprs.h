@@ -95,7 +95,7 @@ static inline int begin_seeded(void **state)
     if (begin(state) != 0)
         return -1;
     kn_set_threads(ctx, 1); /* small matrices: a second thread would mostly wait */
-    kn_rng_init(&rng, 32, 0);
+    ref_rng_init(&rng, 32, 0);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,7 +18,27 @@
 
 #include "ref/files.h"
 #include "ref/ref.h"
+#include "ref/seed.h"
 #include "work/fit.h"
+
+/* Each test_NAME.c defines its entry point by TEST_PROGRAM(NAME) { ... return
+ * cmocka_run_group_tests(...); }, which registers it with tests/unit/main.c before main begins. */
+typedef struct test_program {
+    const char *name;
+    int (*run)(void);
+    struct test_program *next;
+} test_program;
+
+void register_test_program(test_program *program);
+
+#define TEST_PROGRAM(NAME)                                                                         \
+    static int test_program_##NAME(void);                                                          \
+    __attribute__((constructor)) static void register_##NAME(void)                                 \
+    {                                                                                              \
+        static test_program program = {#NAME, test_program_##NAME, NULL};                          \
+        register_test_program(&program);                                                           \
+    }                                                                                              \
+    static int test_program_##NAME(void)
 
 /* Sums of kernels by bits. */
 enum { KN_LINEAR = 1, KN_SE = 2, KN_ISO = 4 };

@@ -102,7 +102,7 @@ static void five_percent_of_healthy_people_are_below_five_percent(void **state)
     double top = 0, deviance = 0;
     for (int k = 0; k < cohorts; k++) {
         kn_rng rng;
-        kn_rng_init(&rng, 100 + (uint64_t)k, 0);
+        ref_rng_init(&rng, 100 + (uint64_t)k, 0);
         population p = new_population(&rng);
         kn_mat X, Y, Xs, Ys;
         kn_settings o;
@@ -128,7 +128,7 @@ static void five_percent_of_healthy_people_are_below_five_percent(void **state)
 static void detect(double lesion, kn_auc *top, kn_auc *deviance)
 {
     kn_rng rng;
-    kn_rng_init(&rng, 7, 0);
+    ref_rng_init(&rng, 7, 0);
     population p = new_population(&rng);
     kn_mat X, Y, Xs, Ys;
     kn_settings o;
@@ -168,7 +168,7 @@ static void patients_who_are_normal_are_not_found(void **state)
     assert_true(deviance.low <= 0.5 && deviance.high >= 0.5);
 }
 
-int main(void)
+TEST_PROGRAM(abnormality)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

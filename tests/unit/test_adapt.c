@@ -400,7 +400,7 @@ static void healthy_people_of_new_sites_are_healthy(void **state)
     visitors_free(&train), visitors_free(&controls), visitors_free(&v);
 }
 
-int main(void)
+TEST_PROGRAM(adapt)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_adapted_person_is_read_by_the_formulas),

@@ -341,7 +341,7 @@ static void memory_that_runs_out_leaves_nothing(void **state)
     study_free(&s);
 }
 
-int main(void)
+TEST_PROGRAM(adapt_limits)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_few_controls_say_a_little),

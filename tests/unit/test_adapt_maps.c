@@ -447,10 +447,10 @@ static void without_components_the_mean_of_training_is_said_of_all(void **state)
     crowd_free(&c);
 }
 
-int main(void)
+TEST_PROGRAM(adapt_maps)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 12, 0);
+    ref_rng_init(&rng, 12, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(components_leave_batches_as_dense_gaussians_do),
         cmocka_unit_test(responses_alone_leave_batches_as_dense_gaussians_do),

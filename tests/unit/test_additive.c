@@ -285,7 +285,7 @@ static void extremes_hold_what_the_rest_holds(void **state)
         for (int grouped = 0; grouped < 2; grouped++)
             for (int kind = 0; kind < 3; kind++) {
                 bool alike = kind == 2;
-                kn_rng_init(&rng, 12, (uint64_t)(20 * s + 4 * grouped + kind));
+                ref_rng_init(&rng, 12, (uint64_t)(20 * s + 4 * grouped + kind));
                 problem q = problem_new(&rng, SUMS[s], 14, 3, 2, grouped,
                                         alike  ? USUAL
                                         : kind ? HUGE
@@ -301,7 +301,7 @@ static void extremes_hold_what_the_rest_holds(void **state)
             }
 }
 
-int main(void)
+TEST_PROGRAM(additive)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(likelihood_and_gradient_are_those_of_dense_matrices),

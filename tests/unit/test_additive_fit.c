@@ -43,7 +43,7 @@ static void the_order_of_people_does_not_matter(void **state)
         ptrdiff_t order[N];
         int group[N];
         kn_rng rng;
-        kn_rng_init(&rng, 8, 0);
+        ref_rng_init(&rng, 8, 0);
         kn_rng_permutation(&rng, c.N, order);
         kn_mat X = ref_new(c.N, c.X.cols), Y = ref_new(c.N, c.T);
         kn_mat_rows(c.X, order, X);
@@ -274,7 +274,7 @@ static void one_start_is_as_good_as_twenty(void **state)
     assert_true(missed <= 1);
 }
 
-int main(void)
+TEST_PROGRAM(additive_fit)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

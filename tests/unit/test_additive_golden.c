@@ -362,7 +362,7 @@ static void folds_noise_and_responses_match_golden(void **state)
     for_all_golden(check_golden_folds);
 }
 
-int main(void)
+TEST_PROGRAM(additive_golden)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(covariances_of_training_and_new_people_match_golden),

@@ -123,7 +123,7 @@ static void slopes_are_those_of_the_formula(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 2, 0);
+    ref_rng_init(&rng, 2, 0);
     for (int round = 0; round < 200; round++) {
         enum { MOST = 40 };
         ptrdiff_t T = 1 + kn_rng_below(&rng, MOST);
@@ -289,7 +289,7 @@ static void a_model_without_components_scores(void **state)
     cohort_free(&c);
 }
 
-int main(void)
+TEST_PROGRAM(additive_new)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -265,7 +265,7 @@ static void memory_that_fails_is_a_sentence(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(annot)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_versions_say_the_same),

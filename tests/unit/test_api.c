@@ -403,10 +403,10 @@ static void inputs_are_not_modified(void **state)
     free(X.data), free(Y.data);
 }
 
-int main(void)
+TEST_PROGRAM(api)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 99, 0);
+    ref_rng_init(&rng, 99, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_data_is_refused_by_name),
         cmocka_unit_test(options_out_of_range_are_refused_by_name),

@@ -134,10 +134,10 @@ static void missing_scores_are_left_out_and_one_class_is_refused(void **state)
     kn_fail_allocation(ctx, 0);
 }
 
-int main(void)
+TEST_PROGRAM(auc)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 31, 0);
+    ref_rng_init(&rng, 31, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auc_matches_golden),
         cmocka_unit_test(auc_and_interval_match_all_pairs),

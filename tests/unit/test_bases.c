@@ -459,7 +459,7 @@ static int enter(void **state)
 {
     (void)state;
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 17, 1);
+    ref_rng_init(&rng, 17, 1);
     return ctx == NULL;
 }
 
@@ -471,7 +471,7 @@ static int leave(void **state)
     return 0;
 }
 
-int main(void)
+TEST_PROGRAM(bases)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(axes_span_what_the_columns_did),

@@ -194,7 +194,7 @@ static void memory_that_is_not_there_is_an_error_and_nothing_leaks(void **state)
     data_free(&d);
 }
 
-int main(void)
+TEST_PROGRAM(basis)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_and_strips_are_the_same_in_every_layout),

@@ -319,7 +319,7 @@ static void one_seed_one_basis(void **state)
     data_free(&d);
 }
 
-int main(void)
+TEST_PROGRAM(basis_range)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(range_finds_what_pca_finds_when_the_spectrum_decays),

@@ -344,7 +344,7 @@ static void further_levels_of_a_batch_are_a_code_and_of_others_refused(void **st
     free(X.data), free(Y.data);
 }
 
-int main(void)
+TEST_PROGRAM(batch)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sites_are_the_combinations_that_training_has),

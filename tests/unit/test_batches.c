@@ -28,7 +28,7 @@ static void write_tables(void)
     kn_rng rng;
     FILE *x[2] = {fopen("people.csv", "w"), fopen("train_people.csv", "w")};
     FILE *y[2] = {fopen("brains.csv", "w"), fopen("train_brains.csv", "w")};
-    kn_rng_init(&rng, 5, 0);
+    ref_rng_init(&rng, 5, 0);
     for (int k = 0; k < 2; k++) {
         fprintf(x[k], "participant_id,age,sex,group\n");
         fprintf(y[k], "participant_id");
@@ -268,7 +268,7 @@ static void metrics_in_batches_are_the_same_bits(void **state)
     kn_metric_sums *sums = calloc(COLS, sizeof *sums);
     double noise[COLS], mean0[COLS], var0[COLS];
     bool use[ROWS];
-    kn_rng_init(&rng, 3, 0);
+    ref_rng_init(&rng, 3, 0);
     for (int j = 0; j < COLS; j++) {
         noise[j] = 0.3, mean0[j] = 900, var0[j] = 1.2;
         for (int i = 0; i < ROWS; i++) {
@@ -305,7 +305,7 @@ static void calibration_does_not_see_batches(void **state)
     kn_mat z = ref_new(ROWS, COLS);
     double whole[KN_N_CALIBRATION], parts[KN_N_CALIBRATION];
     kn_calibrator c;
-    kn_rng_init(&rng, 3, 0);
+    ref_rng_init(&rng, 3, 0);
     for (int i = 0; i < ROWS * COLS; i++)
         z.data[i] = i % 31 ? 0.4 + kn_rng_normal(&rng) : NAN;
     assert_ok(ctx, kn_calibrator_init(ctx, &c));
@@ -333,7 +333,7 @@ static void the_statistic_of_rows_is_that_of_each(void **state)
     kn_rng rng;
     float z[ROWS * COLS];
     double m[ROWS], work[COLS];
-    kn_rng_init(&rng, 3, 0);
+    ref_rng_init(&rng, 3, 0);
     for (int i = 0; i < ROWS * COLS; i++)
         z[i] = i % 31 ? (float)kn_rng_normal(&rng) : NAN;
     for (int threads = 1; threads < 12; threads += 5) {
@@ -345,7 +345,7 @@ static void the_statistic_of_rows_is_that_of_each(void **state)
     kn_set_threads(ctx, 0);
 }
 
-int main(void)
+TEST_PROGRAM(batches)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -248,7 +248,7 @@ static void people_of_known_sites_beside_them_are_as_ever(void **state)
     study_free(&s);
 }
 
-int main(void)
+TEST_PROGRAM(beyond)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_are_as_far_as_at_the_site_that_knows_them_best),

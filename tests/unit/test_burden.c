@@ -183,10 +183,10 @@ static void no_p_at_an_unknown_site_is_smaller_than_sites_can_tell(void **state)
     assert_true(isnan(kn_rarity_held((kn_rarity){NAN, KN_RARITY_PLAIN}, least).p));
 }
 
-int main(void)
+TEST_PROGRAM(burden)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 55, 0);
+    ref_rng_init(&rng, 55, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adjusted_p_match_golden),
         cmocka_unit_test(rejections_are_those_of_adjusted_p),

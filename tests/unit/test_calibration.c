@@ -164,10 +164,10 @@ static void the_distance_is_the_largest_of_all_edges(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(calibration)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 51, 0);
+    ref_rng_init(&rng, 51, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calibration_matches_definitions_overall_and_per_response),
         cmocka_unit_test(the_distance_is_the_largest_of_all_edges),

@@ -40,7 +40,7 @@ static void make_people(void)
 {
     static const char *const sites[] = {"Oslo", "Rome", "Bern"};
     kn_rng rng;
-    kn_rng_init(&rng, 8, 0);
+    ref_rng_init(&rng, 8, 0);
     for (int i = 0; i < N; i++) {
         double shared = kn_rng_normal(&rng);
         age[i] = 20 + 60 * kn_rng_uniform(&rng);
@@ -162,7 +162,7 @@ static void so_do_scoring_and_adapting(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(cancel)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fit_stops_wherever_it_looks),

@@ -205,7 +205,7 @@ static void own_pairs_are_never_in_their_reference(void **state)
     kn_rng rng;
     static const ptrdiff_t sizes[] = {5, 7, 8, 9, 20};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        kn_rng_init(&rng, k + 1, 3);
+        ref_rng_init(&rng, k + 1, 3);
         study s = study_new(&rng, sizes[k], 23, 0.9);
         kn_mat value = ref_new(s.n, KN_CHANGE_VALUES);
         float *z = malloc((size_t)(s.n * s.T) * sizeof *z);
@@ -252,7 +252,7 @@ static void several_pairs_of_one_person_are_one_person(void **state)
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     kn_rng rng;
-    kn_rng_init(&rng, 9, 3);
+    ref_rng_init(&rng, 9, 3);
     study s = study_new(&rng, 20, 6, 0.9);
     kn_mat value = ref_new(s.n, KN_CHANGE_VALUES);
     for (ptrdiff_t i = 0; i < s.n; i++)
@@ -281,7 +281,7 @@ static void too_few_values_and_no_change_have_no_z(void **state)
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     kn_rng rng;
-    kn_rng_init(&rng, 10, 3);
+    ref_rng_init(&rng, 10, 3);
     study s = study_new(&rng, 9, 6, 0.9);
     kn_mat value = ref_new(s.n, KN_CHANGE_VALUES);
     float z[6];
@@ -364,7 +364,7 @@ static void a_reference_in_a_file_is_itself_or_refused(void **state)
     enum { T = 7 };
     kn_ctx *ctx = kn_ctx_new();
     kn_rng rng;
-    kn_rng_init(&rng, 12, 3);
+    ref_rng_init(&rng, 12, 3);
     study s = study_new(&rng, 20, T, 0.9);
     kn_mat value = ref_new(s.n, KN_CHANGE_VALUES);
     kn_change_reference r = reference_of(ctx, &s, value, NULL), back;
@@ -446,7 +446,7 @@ static void stable_people_are_called_changed_as_often_as_they_should(void **stat
     kn_rng rng;
     rates stable = {0}, decline = {0};
     int draws = repeat(400, 200);
-    kn_rng_init(&rng, 4, 8);
+    ref_rng_init(&rng, 4, 8);
     for (int k = 0; k < draws; k++) {
         study controls = study_new(&rng, 40, 24, 0.9), fresh = study_new(&rng, 20, 24, 0.9);
         kn_mat value = ref_new(controls.n, KN_CHANGE_VALUES);
@@ -473,7 +473,7 @@ static void stable_people_are_called_changed_as_often_as_they_should(void **stat
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(change)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(derivatives_of_ln_gamma_are_scipys),

@@ -17,7 +17,7 @@ typedef struct visits {
 static void visits_new(visits *v, ptrdiff_t T)
 {
     kn_rng rng;
-    kn_rng_init(&rng, 3, 1);
+    ref_rng_init(&rng, 3, 1);
     v->c = crowd_new(&rng, VISITS, T);
     kn_mat own = ref_normal(&rng, PEOPLE, 24), noise = ref_normal(&rng, VISITS, 24);
     for (ptrdiff_t i = 0; i < VISITS; i++) {
@@ -45,7 +45,7 @@ static kn_data *visits_data(const visits *v)
 static kn_model *model_of(ptrdiff_t T)
 {
     kn_rng rng;
-    kn_rng_init(&rng, 4, 1);
+    ref_rng_init(&rng, 4, 1);
     crowd train = crowd_new(&rng, 40, T);
     kn_mat y = ref_normal(&rng, 40, 24);
     for (ptrdiff_t j = 0; j < T; j++)
@@ -145,7 +145,7 @@ static void many_responses_have_the_z_of_few(void **state)
     remove_out();
 }
 
-int main(void)
+TEST_PROGRAM(changes)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

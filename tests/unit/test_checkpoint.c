@@ -161,7 +161,7 @@ static void a_full_disk_does_not_stop_the_fit(void **state)
     scratch_empty();
 }
 
-int main(void)
+TEST_PROGRAM(checkpoint)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_checkpoint_of_another_fit_is_refused),

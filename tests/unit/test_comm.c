@@ -141,7 +141,7 @@ static void responses_are_dealt_in_whole_blocks_of_the_mask(void **state)
         }
 }
 
-int main(void)
+TEST_PROGRAM(comm)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_alone_has_its_own_numbers_back),

@@ -26,7 +26,7 @@ typedef struct job {
 static void people(ptrdiff_t N, ptrdiff_t T, uint64_t seed, kn_mat *X, kn_mat *Y)
 {
     kn_rng rng;
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     *X = ref_new(N, 2);
     *Y = ref_new(N, T);
     for (ptrdiff_t i = 0; i < N; i++) {
@@ -291,7 +291,7 @@ static void threads_that_share_a_model_get_the_z_that_each_gets_alone(void **sta
     free(X.data), free(Y.data);
 }
 
-int main(void)
+TEST_PROGRAM(contexts)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_contexts_at_once_get_the_bits_that_each_gets_alone),

@@ -360,7 +360,7 @@ static void gradients_match_central_differences(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(convolved)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_gradients_and_predictions_match_golden),
@@ -373,7 +373,7 @@ int main(void)
         cmocka_unit_test(gradients_match_central_differences),
     };
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 11, 1);
+    ref_rng_init(&rng, 11, 1);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     kn_ctx_free(ctx);
     return failed;

@@ -377,7 +377,7 @@ static void what_leaves_nothing_is_refused(void **state)
     free(X.data), free(Y.data);
 }
 
-int main(void)
+TEST_PROGRAM(convolved_fit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(residuals_are_those_of_least_squares_and_levels_sum_to_zero),
@@ -390,7 +390,7 @@ int main(void)
         cmocka_unit_test(what_leaves_nothing_is_refused),
     };
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 12, 1);
+    ref_rng_init(&rng, 12, 1);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     kn_ctx_free(ctx);
     return failed;

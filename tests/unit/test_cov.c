@@ -280,10 +280,10 @@ static void what_needs_two_terms_refuses_three(void **state)
     free(X.data), free(Z.data);
 }
 
-int main(void)
+TEST_PROGRAM(cov)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 42, 0);
+    ref_rng_init(&rng, 42, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matrices_match_one_pair_at_a_time),
         cmocka_unit_test(pairs_of_some_samples_are_bit_for_bit_their_own),

@@ -250,10 +250,10 @@ static void a_search_of_three_terms_reaches_a_vertex(void **state)
     free(X.data), free(Z.data);
 }
 
-int main(void)
+TEST_PROGRAM(cov_fit)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 42, 0);
+    ref_rng_init(&rng, 42, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nested_gradient_matches_central_differences),
         cmocka_unit_test(joint_gradient_matches_central_differences),

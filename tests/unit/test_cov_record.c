@@ -93,10 +93,10 @@ static void format_1_is_read(void **state)
     json_decref(j);
 }
 
-int main(void)
+TEST_PROGRAM(cov_record)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 42, 0);
+    ref_rng_init(&rng, 42, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(terms_and_parameters_survive_the_record),
         cmocka_unit_test(a_damaged_record_is_refused),

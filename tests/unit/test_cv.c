@@ -136,7 +136,7 @@ static kn_data *make_data(bool ids)
     const char *ids_[N], *families[N], *sites[N];
     kn_data *d;
     kn_rng own;
-    kn_rng_init(&own, 5, 0);
+    ref_rng_init(&own, 5, 0);
     for (int i = 0; i < N; i++) {
         snprintf(id[i], sizeof id[i], "p%02d", i / 2);
         snprintf(family[i], sizeof family[i], "f%d", (i / 2) % 7);
@@ -342,7 +342,7 @@ static void no_allocation_that_fails_leaks(void **state)
 
 static int enter(void **state)
 {
-    kn_rng_init(&rng, 17, 0);
+    ref_rng_init(&rng, 17, 0);
     ctx = kn_ctx_new();
     return ctx ? scratch_enter(state) : -1;
 }
@@ -353,7 +353,7 @@ static int leave(void **state)
     return scratch_leave(state);
 }
 
-int main(void)
+TEST_PROGRAM(cv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics_of_parts_are_those_of_all),

@@ -344,7 +344,7 @@ static void maps_that_were_not_kept_are_refused_by_name(void **state)
     kn_data_free(d);
 }
 
-int main(void)
+TEST_PROGRAM(data)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -166,7 +166,7 @@ static void a_cancelled_fit_is_the_best_model_so_far_or_none(void **state)
     kn_data_free(d);
 }
 
-int main(void)
+TEST_PROGRAM(data_models)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -116,7 +116,7 @@ static void a_plain_design_is_standardised_columns(void **state)
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     kn_rng rng;
-    kn_rng_init(&rng, 4, 0);
+    ref_rng_init(&rng, 4, 0);
     kn_mat raw = ref_normal(&rng, 9, 4), with = ref_new(9, 5);
     for (ptrdiff_t f = 0; f < 5; f++)
         for (ptrdiff_t i = 0; i < 9; i++)
@@ -281,7 +281,7 @@ static void order_and_names_change_nothing_but_order(void **state)
     static const kn_interaction by[] = {{1, 2}};
     kn_ctx *ctx = kn_ctx_new();
     kn_rng rng;
-    kn_rng_init(&rng, 7, 0);
+    ref_rng_init(&rng, 7, 0);
     kn_mat raw = ref_normal(&rng, N, 3), other = ref_new(N, 3);
     ptrdiff_t order[N];
     for (ptrdiff_t i = 0; i < N; i++) {
@@ -337,7 +337,7 @@ static void few_people_are_enough(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(design)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_go_where_they_belong),

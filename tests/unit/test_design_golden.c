@@ -123,7 +123,7 @@ static void the_terms_make_the_covariance_of_golden(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(design_golden)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_terms_make_the_covariance_of_golden),

@@ -167,7 +167,7 @@ static void running_out_of_memory_is_a_sentence(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(design_json)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_design_survives_json_to_the_bit),

@@ -53,7 +53,7 @@ static void a_file_and_threads_change_nothing(void **state)
     enum { N = 50, FRESH = 40, T = 11 };
     for (int k = 0; k < N_METHODS; k++) {
         kn_rng rng;
-        kn_rng_init(&rng, 5, (uint64_t)k);
+        ref_rng_init(&rng, 5, (uint64_t)k);
         crowd train = healthy(&rng, N, T, 1), fresh = healthy(&rng, FRESH, T, 1);
         char text[128];
         kn_model *back;
@@ -114,7 +114,7 @@ static void training_people_have_the_deviances_of_their_folds(void **state)
     for (int k = 0; k < N_METHODS; k++)
         for (int holes = 0; holes < 2; holes++) {
             kn_rng rng;
-            kn_rng_init(&rng, 6, (uint64_t)k);
+            ref_rng_init(&rng, 6, (uint64_t)k);
             crowd train = healthy(&rng, N, T, 1);
             char text[128];
             for (ptrdiff_t i = 0; holes && i < N; i += 4)
@@ -221,7 +221,7 @@ static void joint_density_is_of_new_people(void **state)
     enum { N = 40, FRESH = 12, T = 9 };
     for (int k = 0; k < N_METHODS; k++) {
         kn_rng rng;
-        kn_rng_init(&rng, 8, (uint64_t)k);
+        ref_rng_init(&rng, 8, (uint64_t)k);
         crowd all = healthy(&rng, N + FRESH, T, 1), train = healthy(&rng, N, T, 1);
         crowd fresh = crowd_new(&rng, FRESH, T);
         char text[128];
@@ -278,7 +278,7 @@ static void scoring_leaks_nothing_where_an_allocation_fails(void **state)
     (void)state;
     for (int k = 0; k < N_METHODS; k++) {
         kn_rng rng;
-        kn_rng_init(&rng, 7, (uint64_t)k);
+        ref_rng_init(&rng, 7, (uint64_t)k);
         crowd train = healthy(&rng, 30, 7, 1), fresh = healthy(&rng, 8, 7, 1);
         char text[128];
         lose_some(&fresh);
@@ -300,7 +300,7 @@ static void one_healthy_person_in_twenty_is_rare(void **state)
         double share = 0, by_noise = 0;
         for (int cohort = 0; cohort < repeat(COHORTS, 3); cohort++) {
             kn_rng rng;
-            kn_rng_init(&rng, 1000 + (uint64_t)cohort, N);
+            ref_rng_init(&rng, 1000 + (uint64_t)cohort, N);
             double phase = 6.28 * kn_rng_uniform(&rng);
             crowd train = healthy(&rng, N, T, phase), fresh = healthy(&rng, FRESH, T, phase);
             char text[128];
@@ -324,7 +324,7 @@ static void one_healthy_person_in_twenty_is_rare(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(deviance_own)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

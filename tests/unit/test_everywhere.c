@@ -177,7 +177,7 @@ static void what_one_process_finds_is_known_to_all(void **state)
             ptrdiff_t n = PLACES[k % N_PLACES];
             member *m = members_new(n);
             kn_rng rng;
-            kn_rng_init(&rng, (uint64_t)ranks, (uint64_t)k);
+            ref_rng_init(&rng, (uint64_t)ranks, (uint64_t)k);
             deal(&rng, ranks, n, &d);
             for (int r = 0; r < ranks; r++) {
                 rule.nobody += d.cut[r] == d.cut[r + 1];
@@ -214,7 +214,7 @@ static void memory_that_one_rank_has_not_is_everybodys_failure(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(everywhere)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_one_process_finds_is_known_to_all),

@@ -276,7 +276,7 @@ static void a_table_without_header_has_every_row(void **state)
     scratch_empty();
 }
 
-int main(void)
+TEST_PROGRAM(experiment)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -341,10 +341,10 @@ static void any_failing_allocation_leaks_nothing(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(export)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 8, 1);
+    ref_rng_init(&rng, 8, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_number),
         cmocka_unit_test(categories_and_interactions),

@@ -244,10 +244,10 @@ static void who_has_no_value_is_in_no_quantile(void **state)
     kn_quantiles_clear(&q);
 }
 
-int main(void)
+TEST_PROGRAM(export_nobody)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 8, 1);
+    ref_rng_init(&rng, 8, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_is_in_the_file),
         cmocka_unit_test(ranges_are_rounded_outward),

@@ -18,7 +18,7 @@ static void a_build_that_does_not_round_is_refused(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(fast_math)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_build_that_does_not_round_is_refused),

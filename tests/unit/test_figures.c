@@ -398,7 +398,7 @@ static void colours_can_be_seen_on_light_and_dark_paper(void **state)
     assert_int_equal(blocks, 3); /* light, dark, on paper */
 }
 
-int main(void)
+TEST_PROGRAM(figures)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

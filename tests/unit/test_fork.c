@@ -19,7 +19,7 @@ static double age[N], Y[N * T];
 static void make_people(void)
 {
     kn_rng rng;
-    kn_rng_init(&rng, 6, 0);
+    ref_rng_init(&rng, 6, 0);
     for (int i = 0; i < N; i++) {
         double shared = kn_rng_normal(&rng);
         age[i] = 20 + 60 * kn_rng_uniform(&rng);
@@ -188,7 +188,7 @@ static void a_fork_inside_a_section_does_not_wait_for_it(void **state)
     assert_true(WIFEXITED(how));
 }
 
-int main(void)
+TEST_PROGRAM(fork)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_fits_and_scores_as_its_parent_did),

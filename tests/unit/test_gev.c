@@ -140,7 +140,7 @@ static void fit_converges_for_every_shape_and_size(void **state)
     static const double SHAPES[] = {-0.7, -0.4, -0.1, -1e-6, 0, 1e-6, 0.1, 0.5, 1, 2};
     static const ptrdiff_t SIZES[] = {10, 11, 20, 100, 1000};
     kn_rng rng;
-    kn_rng_init(&rng, 5, 0);
+    ref_rng_init(&rng, 5, 0);
     int interior = 0, total = 0;
     for (size_t s = 0; s < 10; s++)
         for (size_t k = 0; k < 5; k++)
@@ -184,7 +184,7 @@ static void standard_errors_invert_the_observed_information(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 6, 0);
+    ref_rng_init(&rng, 6, 0);
     for (int s = 0; s < 4; s++) {
         enum { N = 80 };
         double x[N];
@@ -307,7 +307,7 @@ static void samples_that_say_nothing_are_refused(void **state)
     kn_fail_allocation(ctx, 0);
 }
 
-int main(void)
+TEST_PROGRAM(gev)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -191,7 +191,7 @@ static void bad_values_are_sentences(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(gifti)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_encoding_says_the_same),

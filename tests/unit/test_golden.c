@@ -387,7 +387,7 @@ static void structured_cross_validation_and_noise(void **state)
     structured_folds("structured/case2");
 }
 
-int main(void)
+TEST_PROGRAM(golden)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -487,7 +487,7 @@ static int leave(void **state)
     return scratch_leave(state);
 }
 
-int main(void)
+TEST_PROGRAM(grouping)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_column_makes_groups),

@@ -28,7 +28,7 @@ static void powers_of_H_are_those_of_the_dense_matrix(void **state)
     (void)state;
     static const ptrdiff_t SIZES[] = {1, 2, 3, 5, 20};
     kn_rng rng;
-    kn_rng_init(&rng, 1, 0);
+    ref_rng_init(&rng, 1, 0);
     for (size_t s = 0; s < sizeof SIZES / sizeof *SIZES; s++)
         for (int kinds = 1; kinds <= 21; kinds += 5)
             for (int g = 0; g < KN_GAMMAS; g++) {
@@ -126,7 +126,7 @@ static cohort planted(double gamma, uint64_t seed)
     enum { N = 240, T = 20 };
     cohort c = cohort_new((cohort_plan){.N = N, .T = T, .sites = 2, .members = 3, .seed = seed});
     kn_rng rng;
-    kn_rng_init(&rng, seed, 9);
+    ref_rng_init(&rng, seed, 9);
     for (ptrdiff_t j = 0; j < T; j++) {
         double shared[N];
         for (int k = 0; k < N; k++)
@@ -373,7 +373,7 @@ static void groups_that_tell_nothing_leave_no_trace(void **state)
     cohort_free(&c);
 }
 
-int main(void)
+TEST_PROGRAM(groups)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -303,7 +303,7 @@ static void what_is_behind_the_last_member_is_left_alone(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(gzip)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_contents_come_back),

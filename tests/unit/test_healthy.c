@@ -21,7 +21,7 @@ static void shares(ptrdiff_t n, int cohorts, double share[N_PS])
         share[k] = 0;
     for (int cohort = 0; cohort < cohorts; cohort++) {
         kn_rng rng;
-        kn_rng_init(&rng, 1000 + (uint64_t)cohort, (uint64_t)n);
+        ref_rng_init(&rng, 1000 + (uint64_t)cohort, (uint64_t)n);
         double phase = 6.28 * kn_rng_uniform(&rng);
         crowd train = healthy(&rng, n, phase), fresh = healthy(&rng, FRESH, phase);
         kn_model *m = crowd_fit(ctx, &train, "");
@@ -60,7 +60,7 @@ static void one_healthy_person_in_twenty_is_rare(void **state)
     assert_true(mean <= 0.07 && mean >= 0.02);
 }
 
-int main(void)
+TEST_PROGRAM(healthy)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -22,7 +22,7 @@ static bool in_part[N];
 static void make_people(void)
 {
     kn_rng rng;
-    kn_rng_init(&rng, 11, 0);
+    ref_rng_init(&rng, 11, 0);
     for (int i = 0; i < N; i++) {
         age[i] = 20 + 60 * kn_rng_uniform(&rng);
         in_part[i] = i % 5 != 2 && i != 30;
@@ -356,7 +356,7 @@ static int leave(void **state)
     return scratch_leave(state);
 }
 
-int main(void)
+TEST_PROGRAM(held)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_part_is_fitted_and_scored_as_if_there_were_nobody_else),

@@ -292,7 +292,7 @@ static void after_a_failure_nothing_more_is_written(void **state)
     free(text);
 }
 
-int main(void)
+TEST_PROGRAM(html)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_ascii_byte_is_itself_an_entity_or_replaced),

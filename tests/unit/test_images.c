@@ -290,7 +290,7 @@ static void running_out_of_memory_is_a_sentence(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(images)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_the_same_for_every_source_and_thread_count),

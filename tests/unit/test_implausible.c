@@ -35,7 +35,7 @@ static void units_that_differ_by_ten_are_seen_and_people_are_not(void **state)
     (void)state;
     double y[T];
     kn_rng rng;
-    kn_rng_init(&rng, 1, 0);
+    ref_rng_init(&rng, 1, 0);
     set_training(3);
     for (int k = 0; k < repeat(200, 20); k++) {
         draw(&rng, 1, y);
@@ -65,7 +65,7 @@ static void half_a_map_may_be_anything(void **state)
     (void)state;
     double y[T];
     kn_rng rng;
-    kn_rng_init(&rng, 2, 0);
+    ref_rng_init(&rng, 2, 0);
     set_training(3);
     draw(&rng, 1, y);
     for (int j = 0; j < T / 2; j++)
@@ -132,7 +132,7 @@ static void the_smaller_half_of_z_decides(void **state)
     float z[T];
     int seen[2] = {0, 0};
     kn_rng rng;
-    kn_rng_init(&rng, 3, 0);
+    ref_rng_init(&rng, 3, 0);
     for (int k = 0; k < repeat(2000, 200); k++) {
         double wide = 1 + 7 * kn_rng_uniform(&rng);
         int n = 2 + (int)(kn_rng_uniform(&rng) * (T - 1));
@@ -153,7 +153,7 @@ static void a_code_for_missing_is_no_measurement(void **state)
     (void)state;
     double y[T];
     kn_rng rng;
-    kn_rng_init(&rng, 4, 0);
+    ref_rng_init(&rng, 4, 0);
     set_training(3);
     draw(&rng, 1, y);
     y[7] = -999;
@@ -167,7 +167,7 @@ static void a_code_for_missing_is_no_measurement(void **state)
     assert_int_equal(judged(y), KN_PLAUSIBLE);
 }
 
-int main(void)
+TEST_PROGRAM(implausible)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units_that_differ_by_ten_are_seen_and_people_are_not),

@@ -389,10 +389,10 @@ static void failing_allocations_leave_nothing(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(kronprod)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 31, 0);
+    ref_rng_init(&rng, 31, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(likelihood_gradient_and_predictions_match_golden),
         cmocka_unit_test(every_kernel_matches_the_dense_gaussian),

@@ -416,7 +416,7 @@ static void gradients_match_central_differences(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(kronsum)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_matches_golden),
@@ -426,7 +426,7 @@ int main(void)
         cmocka_unit_test(gradients_match_central_differences),
     };
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 11, 3);
+    ref_rng_init(&rng, 11, 3);
     int failed = cmocka_run_group_tests_name("kronsum", tests, NULL, NULL);
     kn_ctx_free(ctx);
     return failed;

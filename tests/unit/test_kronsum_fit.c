@@ -208,7 +208,7 @@ static void noise_alone_is_left_to_the_structured_model(void **state)
     free(X.data), free(Y.data);
 }
 
-int main(void)
+TEST_PROGRAM(kronsum_fit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folds_are_refits_at_the_R0_that_is_held),
@@ -217,7 +217,7 @@ int main(void)
         cmocka_unit_test(noise_alone_is_left_to_the_structured_model),
     };
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 5, 9);
+    ref_rng_init(&rng, 5, 9);
     int failed = cmocka_run_group_tests_name("kronsum_fit", tests, NULL, NULL);
     kn_ctx_free(ctx);
     return failed;

@@ -258,7 +258,7 @@ static void the_structured_model_keeps_the_noise_of_new_groups(void **state)
     free(YY.data), free(Z.data), free(noise[0].data), free(noise[1].data), free(shared.data);
 }
 
-int main(void)
+TEST_PROGRAM(kronsum_learn)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(em_never_falls),
@@ -269,7 +269,7 @@ int main(void)
         cmocka_unit_test(the_structured_model_keeps_the_noise_of_new_groups),
     };
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 12, 3);
+    ref_rng_init(&rng, 12, 3);
     int failed = cmocka_run_group_tests_name("kronsum_learn", tests, NULL, NULL);
     kn_ctx_free(ctx);
     return failed;

@@ -231,7 +231,7 @@ static void a_mean_is_taken_off(void **state)
     sample_clear(&s);
 }
 
-int main(void)
+TEST_PROGRAM(kronsum_low)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(value_is_the_dense_gaussians),

@@ -357,7 +357,7 @@ static void bonilla_matches_golden(void **state)
     free(var.data), free(B.data);
 }
 
-int main(void)
+TEST_PROGRAM(kronsum_low_golden)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matches_golden),

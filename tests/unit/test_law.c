@@ -404,10 +404,10 @@ static void own_deviances_are_those_of_the_cross_validated_law(void **state)
     free(X.data), free(Y.data);
 }
 
-int main(void)
+TEST_PROGRAM(law)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 11, 0);
+    ref_rng_init(&rng, 11, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(structured_and_iso_have_the_density_of_the_dense_gaussian),
         cmocka_unit_test(no_component_at_all_leaves_one_variance_for_everything),

@@ -461,7 +461,7 @@ static void auto_asks_for_a_gain_above_its_standard_error(void **state)
         rivals r;
         double sum[64] = {0}, count[64] = {0}, gain = 0, squares = 0, n = 0;
         w.groups = w.groups < 2 ? 0 : w.groups;
-        kn_rng_init(&rng, 100, (uint64_t)k);
+        ref_rng_init(&rng, 100, (uint64_t)k);
         fit_beside(&w, &f, &r);
         for (ptrdiff_t i = 0; i < w.N; i++) {
             sum[f.group[i]] += r.whitened[i] - r.structured[i];
@@ -478,7 +478,7 @@ static void auto_asks_for_a_gain_above_its_standard_error(void **state)
                 squares += pow(sum[g] / count[g] - gain, 2);
         double se = sqrt(squares / (n - 1) / n);
         w.noise = KN_NOISE_AUTO;
-        kn_rng_init(&rng, 100, (uint64_t)k); /* the same people */
+        ref_rng_init(&rng, 100, (uint64_t)k); /* the same people */
         fit(&w, &both);
         assert_close(both.info.noise_choice.gain, gain, 1e-9);
         assert_close(both.info.noise_choice.se, se, 1e-9);
@@ -491,10 +491,10 @@ static void auto_asks_for_a_gain_above_its_standard_error(void **state)
     assert_true(between > 0 && chosen > 0 && between + chosen < 24);
 }
 
-int main(void)
+TEST_PROGRAM(law_own)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 23, 0);
+    ref_rng_init(&rng, 23, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held_out_maps_have_the_density_of_their_fold),
         cmocka_unit_test(predicted_maps_have_the_density_of_the_model),

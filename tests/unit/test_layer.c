@@ -35,7 +35,7 @@ static void z_and_loss_are_the_steps_one_by_one(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 3, 0);
+    ref_rng_init(&rng, 3, 0);
     for (int k = 0; k < N_NUS; k++)
         for (int shape = -1; shape < 4; shape++) {
             kn_layer l = layer_of(NUS[k]);
@@ -224,7 +224,7 @@ static void a_batch_is_no_column_of_the_scale(void **state)
     kn_layer_covariates_clear(&x);
 }
 
-int main(void)
+TEST_PROGRAM(layer)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -11,7 +11,7 @@ static crowd people(uint64_t seed, ptrdiff_t n)
 {
     enum { T = 12 };
     kn_rng rng;
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     crowd c = crowd_new(&rng, n, T);
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t j = 0; j < T; j++)
@@ -208,7 +208,7 @@ static void terms_of_sites_come_back_or_are_refused(void **state)
     crowd_free(&train);
 }
 
-int main(void)
+TEST_PROGRAM(layer_file)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -12,7 +12,7 @@ static kn_ctx *ctx;
 static crowd spread_crowd(uint64_t seed, ptrdiff_t n, ptrdiff_t T)
 {
     kn_rng rng;
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     crowd c = crowd_new(&rng, n, T);
     for (ptrdiff_t i = 0; i < n; i++) {
         double sd = exp(log(3) * (crowd_age(&c, i) + 1) / 2);
@@ -28,7 +28,7 @@ static crowd spread_crowd(uint64_t seed, ptrdiff_t n, ptrdiff_t T)
 static crowd skewed_crowd(uint64_t seed, ptrdiff_t n, ptrdiff_t T)
 {
     kn_rng rng;
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     crowd c = crowd_new(&rng, n, T);
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t j = 0; j < T; j++)
@@ -40,7 +40,7 @@ static crowd skewed_crowd(uint64_t seed, ptrdiff_t n, ptrdiff_t T)
 static crowd plain_crowd(uint64_t seed, ptrdiff_t n, ptrdiff_t T)
 {
     kn_rng rng;
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     crowd c = crowd_new(&rng, n, T);
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t j = 0; j < T; j++)
@@ -219,7 +219,7 @@ static void one_step_without_a_fold_is_near_a_full_fit(void **state)
     (void)state;
     enum { N = 200, T = 20, FOLDS = 5, F = 2 };
     kn_rng rng;
-    kn_rng_init(&rng, 6, 0);
+    ref_rng_init(&rng, 6, 0);
     crowd c = spread_crowd(6, N, T);
     kn_mat age = c.age;
     kn_scale_covariates x = {age, {0}};
@@ -340,7 +340,7 @@ static void a_constant_covariate_and_numbers_alone_work(void **state)
     (void)state;
     enum { N = 60, T = 6 };
     kn_rng rng;
-    kn_rng_init(&rng, 9, 0);
+    ref_rng_init(&rng, 9, 0);
     kn_mat X = ref_normal(&rng, N, 3), Y = ref_normal(&rng, N, T);
     kn_settings s;
     kn_model *m;
@@ -528,7 +528,7 @@ static void a_cancelled_reference_leaves_no_layer(void **state)
     static char stages[][16] = {"reference", "deviance"};
     enum { N = 60, T = 5000 };
     kn_rng rng;
-    kn_rng_init(&rng, 15, 0);
+    ref_rng_init(&rng, 15, 0);
     kn_mat X = ref_normal(&rng, N, 2), Y = ref_normal(&rng, N, T);
     for (int k = 0; k < 2; k++) {
         kn_settings s;
@@ -549,7 +549,7 @@ static void a_cancelled_reference_leaves_no_layer(void **state)
     free(X.data), free(Y.data);
 }
 
-int main(void)
+TEST_PROGRAM(learner)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -8,7 +8,7 @@ static kn_ctx *ctx;
 static crowd two_scanners(uint64_t seed, ptrdiff_t n, ptrdiff_t T, double ratio, int *site)
 {
     kn_rng rng;
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     crowd c = crowd_new(&rng, n, T);
     for (ptrdiff_t i = 0; i < n; i++) {
         site[i] = kn_rng_uniform(&rng) < 0.4;
@@ -433,7 +433,7 @@ static void any_failing_allocation_leaves_nothing(void **state)
     crowd_free(&c);
 }
 
-int main(void)
+TEST_PROGRAM(learner_batch)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -13,7 +13,7 @@ enum { N = 90, T = 14, FOLDS = 6, SITES = 4 };
 static crowd people(uint64_t seed)
 {
     kn_rng rng;
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     crowd c = crowd_new(&rng, N, T);
     for (ptrdiff_t i = 0; i < N; i++)
         for (ptrdiff_t j = 0; j < T; j++)
@@ -469,7 +469,7 @@ static void leave_one_out_takes_the_layer_as_it_is(void **state)
     crowd_free(&c);
 }
 
-int main(void)
+TEST_PROGRAM(learner_steps)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -99,7 +99,7 @@ static void free_outcome(outcome o)
 static void check_agreement(ptrdiff_t N, bool iso, double length)
 {
     kn_rng rng;
-    kn_rng_init(&rng, 7, (uint64_t)N);
+    ref_rng_init(&rng, 7, (uint64_t)N);
     kn_mat all = cohort(&rng, N + 50, N < 1000 ? 3 : 8), Y = responses(&rng, all, 6);
     kn_mat X = kn_sub(all, 0, 0, N, all.cols), Xs = kn_sub(all, N, 0, 50, all.cols);
     Y.rows = N;
@@ -175,7 +175,7 @@ static void gradient_matches_central_differences(void **state)
                  {true, "linear+se+iso", 40, 40},
                  {true, "iso", 5, 3}};
     kn_rng rng;
-    kn_rng_init(&rng, 3, 0);
+    ref_rng_init(&rng, 3, 0);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         ptrdiff_t N = cases[k].N, P = N < 4 ? 1 : 3;
         kn_mat X = ref_normal(&rng, N, 2), Z = ref_normal(&rng, N, P);
@@ -232,7 +232,7 @@ static void all_pivots_are_the_dense_likelihood(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 5, 0);
+    ref_rng_init(&rng, 5, 0);
     for (ptrdiff_t N = 1; N <= 12; N++)
         for (int iso = 0; iso < 2; iso++)
             for (int twins = 0; twins < 2; twins++) {
@@ -268,7 +268,7 @@ static void auto_is_dense_where_pivots_do_not_suffice(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 9, 0);
+    ref_rng_init(&rng, 9, 0);
     kn_mat X = ref_normal(&rng, 90, 20),
            Z = ref_normal(&rng, 90, 2); /* far apart in 20 dimensions */
     kn_spec spec = {.sample = cov_of("linear+se", 20), .rank = 30, .rank_auto = true};
@@ -292,7 +292,7 @@ static void what_does_not_fit_is_refused_with_numbers(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 9, 0);
+    ref_rng_init(&rng, 9, 0);
     kn_mat X = ref_normal(&rng, 90, 20), Z = ref_normal(&rng, 90, 2);
     kn_spec spec = {.sample = cov_of("linear+se", 20), .rank = 30, .rank_auto = true};
     kn_engine e;
@@ -310,7 +310,7 @@ static void search_ends_where_dense_search_ends(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 11, 0);
+    ref_rng_init(&rng, 11, 0);
     ptrdiff_t N = repeat(400, 300);
     kn_mat X = cohort(&rng, N, 3), Y = responses(&rng, X, 8), Xs = cohort(&rng, 20, 3);
     kn_settings o;
@@ -335,7 +335,7 @@ static void a_model_of_low_rank_comes_back_from_its_file(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 13, 0);
+    ref_rng_init(&rng, 13, 0);
     kn_mat X = cohort(&rng, 80, 3), Y = responses(&rng, X, 8), Xs = cohort(&rng, 20, 3);
     kn_settings o;
     kn_model *m, *again;
@@ -359,7 +359,7 @@ static void a_model_of_low_rank_comes_back_from_its_file(void **state)
     free(X.data), free(Y.data), free(Xs.data);
 }
 
-int main(void)
+TEST_PROGRAM(lowrank)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_pivots_are_the_dense_likelihood),

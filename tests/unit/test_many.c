@@ -13,7 +13,7 @@ static kn_ctx *ctx;
 static void people(ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
 {
     kn_rng rng;
-    kn_rng_init(&rng, 17, 0);
+    ref_rng_init(&rng, 17, 0);
     kn_mat load = ref_normal(&rng, 3, T);
     *X = ref_normal(&rng, N, 2);
     *Y = ref_new(N, T);
@@ -193,7 +193,7 @@ static void groups_never_part(void **state)
     assert_refused(ctx, kn_folds_deal(ctx, 4, same, 1, &folds, fold), KN_ERR_DATA, "one group");
 }
 
-int main(void)
+TEST_PROGRAM(many)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_never_part),

@@ -359,7 +359,7 @@ static void rows_that_are_not_used_need_no_partner(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(match)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(id_columns_go_by_their_usual_names),

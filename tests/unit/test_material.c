@@ -75,7 +75,7 @@ static void a_model_of_numbers_has_names_by_number(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 8, 0);
+    ref_rng_init(&rng, 8, 0);
     kn_mat X = ref_normal(&rng, 30, 2), Y = ref_normal(&rng, 30, 12);
     kn_model *numbers;
     kn_material m;
@@ -356,7 +356,7 @@ static void changes_are_of_pairs(void **state)
     folder_remove("out");
 }
 
-int main(void)
+TEST_PROGRAM(material)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

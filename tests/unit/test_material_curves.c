@@ -108,7 +108,7 @@ static void over_is_what_moves_responses(void **state)
     enum { n = 60 };
     double dull[n], telling[n], y[n * 3];
     kn_rng rng;
-    kn_rng_init(&rng, 21, 0);
+    ref_rng_init(&rng, 21, 0);
     for (int i = 0; i < n; i++) {
         dull[i] = kn_rng_normal(&rng);
         telling[i] = kn_rng_normal(&rng);
@@ -134,7 +134,7 @@ static void over_is_what_moves_responses(void **state)
     kn_options_free(o);
 }
 
-int main(void)
+TEST_PROGRAM(material_curves)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

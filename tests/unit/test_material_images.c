@@ -15,7 +15,7 @@ static void write_images(int parts)
     FILE *lists[2] = {fopen("train.txt", "w"), fopen("new.txt", "w")};
     FILE *tables[2] = {fopen("train.tsv", "w"), fopen("new.tsv", "w")};
     kn_rng rng;
-    kn_rng_init(&rng, 17, 0);
+    ref_rng_init(&rng, 17, 0);
     for (int k = 0; k < 2; k++)
         fprintf(tables[k], "participant_id\tage\tsex\tsite\n");
     for (int i = 0; i < N + NEW; i++) {
@@ -127,7 +127,7 @@ static void cv_of_images_finds_the_mask(void **state)
     scratch_empty();
 }
 
-int main(void)
+TEST_PROGRAM(material_images)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -97,7 +97,7 @@ static void any_failing_allocation_leaks_nothing(void **state)
     folder_remove("crossed");
 }
 
-int main(void)
+TEST_PROGRAM(material_refused)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

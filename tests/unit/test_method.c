@@ -72,7 +72,7 @@ static void what_a_method_has_no_use_for_is_refused_by_name(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(method)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -178,10 +178,10 @@ static void percentile_is_the_midrank(void **state)
     assert_true(isnan(kn_percentile(ref, 0, 1)) && isnan(kn_percentile(ref, 5, NAN)));
 }
 
-int main(void)
+TEST_PROGRAM(metrics)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 41, 0);
+    ref_rng_init(&rng, 41, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics_match_golden),
         cmocka_unit_test(metrics_match_hand_values),

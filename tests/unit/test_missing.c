@@ -25,7 +25,7 @@ typedef struct table {
 static void table_new(table *t, ptrdiff_t N, ptrdiff_t T, double share, uint64_t seed)
 {
     kn_rng rng;
-    kn_rng_init(&rng, seed, 1);
+    ref_rng_init(&rng, seed, 1);
     *t = (table){.X = ref_new(N, 1), .Y = ref_new(N, T)};
     for (ptrdiff_t i = 0; i < N; i++) {
         double x = t->X.data[i] = kn_rng_normal(&rng), f = x + 0.5 * kn_rng_normal(&rng);
@@ -136,7 +136,7 @@ static void other_responses_help(void **state)
     table_new(&t, 300, 40, 0, 11);
     table_new(&whole, 300, 40, 0, 11);
     kn_rng rng;
-    kn_rng_init(&rng, 5, 2);
+    ref_rng_init(&rng, 5, 2);
     for (ptrdiff_t k = 0; k < 300 * 40; k++)
         if (kn_rng_uniform(&rng) < 0.3)
             t.Y.data[k] = NAN;
@@ -261,7 +261,7 @@ static void a_fit_with_a_fifth_missing_is_close_to_a_complete_one(void **state)
     (void)state;
     table whole, holes, means, fresh;
     kn_rng rng;
-    kn_rng_init(&rng, 9, 3);
+    ref_rng_init(&rng, 9, 3);
     table_new(&whole, 150, 24, 0, 31);
     table_new(&holes, 150, 24, 0, 31);
     table_new(&means, 150, 24, 0, 31);
@@ -381,7 +381,7 @@ static void a_failing_allocation_leaks_nothing(void **state)
     table_clear(&t);
 }
 
-int main(void)
+TEST_PROGRAM(missing)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_shape_is_filled_with_finite_numbers),

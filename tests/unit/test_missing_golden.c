@@ -221,7 +221,7 @@ static void a_fit_of_the_completed_table_is_that_of_golden(void **state)
     golden_clear(&g);
 }
 
-int main(void)
+TEST_PROGRAM(missing_golden)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_out_and_scaled_is_that_of_golden),

@@ -173,7 +173,7 @@ static void at_the_truth_z_is_standard_normal(void **state)
 static void cohort(ptrdiff_t n, ptrdiff_t t, int K, double signal, kn_mat *X, kn_mat *Y)
 {
     kn_rng shared; /* the same loadings for every call: fresh data of the same law */
-    kn_rng_init(&shared, 77, (uint64_t)K);
+    ref_rng_init(&shared, 77, (uint64_t)K);
     kn_mat L = ref_orthonormal(&shared, t, K);
     *X = ref_normal(&rng, n, 2);
     *Y = ref_normal(&rng, n, t);
@@ -310,10 +310,10 @@ static void pure_noise_gets_one_component_and_a_warning(void **state)
     assert_true(ones >= 9);
 }
 
-int main(void)
+TEST_PROGRAM(model)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 4, 0);
+    ref_rng_init(&rng, 4, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_the_truth_z_is_standard_normal),
         cmocka_unit_test(structured_noise_is_calibrated_on_fresh_data),

@@ -18,7 +18,7 @@
 static void people(uint64_t seed, ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
 {
     kn_rng rng;
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     *X = ref_normal(&rng, N, 2);
     *Y = ref_normal(&rng, N, T);
     for (ptrdiff_t i = 0; i < N; i++) {
@@ -449,7 +449,7 @@ static void as_many_pivots_as_people_is_exact(void **state)
     free(X.data), free(Y.data);
 }
 
-int main(void)
+TEST_PROGRAM(mtgpr)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(learned_models_are_dense_gaussians),

@@ -216,7 +216,7 @@ enum { N_TRIALS = sizeof TRIALS / sizeof *TRIALS, COVARIATES = 3 };
 static void draw(ptrdiff_t N, ptrdiff_t T, double *X, float *Y)
 {
     kn_rng rng;
-    kn_rng_init(&rng, 5, 1);
+    ref_rng_init(&rng, 5, 1);
     for (ptrdiff_t k = 0; k < N * COVARIATES; k++)
         X[k] = kn_rng_normal(&rng);
     for (ptrdiff_t i = 0; i < N; i++)
@@ -412,7 +412,7 @@ static void need_is_at_least_the_peak_and_at_most_three_tenths_above(void **stat
     assert_false(wrong);
 }
 
-int main(void)
+TEST_PROGRAM(need)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(need_is_at_least_the_peak_and_at_most_three_tenths_above),

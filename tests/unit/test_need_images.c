@@ -16,7 +16,7 @@ static void write_study(void)
     char name[32];
     FILE *people = fopen("people.csv", "w"), *list = fopen("list.txt", "w");
     kn_nifti_header h = image_header(SIDE, SIDE, SIDE);
-    kn_rng_init(&rng, 3, 0);
+    ref_rng_init(&rng, 3, 0);
     fputs("participant_id,age\n", people);
     for (int i = 0; i < N; i++) {
         for (int v = 0; v < VOXELS; v++)
@@ -65,7 +65,7 @@ static void a_fit_from_images_stays_within_its_memory(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(need_images)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fit_from_images_stays_within_its_memory),

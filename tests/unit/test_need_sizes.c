@@ -59,7 +59,7 @@ static void auto_allows_for_the_top_of_its_ladder(void **state)
     assert_true(total(s) >= total(top));
 }
 
-int main(void)
+TEST_PROGRAM(need_sizes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(z_beyond_a_gigabyte_are_not_kept),

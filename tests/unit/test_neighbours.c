@@ -15,7 +15,7 @@ static const char SENTENCE[] = "people next to each other in the table resemble 
 static kn_mat draw(uint64_t seed, ptrdiff_t rows, ptrdiff_t size, double shared, double common)
 {
     kn_rng rng;
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     kn_mat z = ref_new(rows, T);
     for (ptrdiff_t j = 0; j < T; j++) {
         double batch = 0, all = common * kn_rng_normal(&rng);
@@ -64,7 +64,7 @@ static int found(double shared, double common, bool shuffled)
         kn_rng rng;
         ptrdiff_t order[N];
         kn_mat z = draw(seed, N, BATCH, shared, common);
-        kn_rng_init(&rng, seed, 1);
+        ref_rng_init(&rng, seed, 1);
         kn_rng_permutation(&rng, N, order);
         kn_resemblance r = ask(z, shuffled ? order : NULL, NULL);
         assert_int_equal(r.pairs, N - 1);
@@ -209,7 +209,7 @@ static void samples_permuted_with_their_order_change_nothing(void **state)
     ptrdiff_t order[N];
     int group[N], moved_group[N];
     kn_mat z = draw(7, N, BATCH, 0.4, 0), moved = ref_new(N, T);
-    kn_rng_init(&rng, 8, 0);
+    ref_rng_init(&rng, 8, 0);
     kn_rng_permutation(&rng, N, order);
     for (ptrdiff_t i = 0; i < N; i++) {
         group[i] = moved_group[order[i]] = (int)i / 3;
@@ -261,7 +261,7 @@ static kn_resemblance fit(bool named, char told[512])
     char word[N][8];
     const char *batch[N];
     kn_mat y = draw(10, N, BATCH, 0.7, 0);
-    kn_rng_init(&rng, 10, 1);
+    ref_rng_init(&rng, 10, 1);
     for (ptrdiff_t i = 0; i < N; i++) {
         age[i] = 20 + 60 * kn_rng_uniform(&rng);
         snprintf(word[i], sizeof word[i], "b%td", i / BATCH);
@@ -307,7 +307,7 @@ static void a_fit_tells_of_neighbours_until_a_covariate_names_their_batch(void *
     assert_string_equal(told, "");
 }
 
-int main(void)
+TEST_PROGRAM(neighbours)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -431,7 +431,7 @@ static void a_mask_is_where_values_are_not_zero(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(nifti)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(voxels_come_in_file_order),

@@ -61,7 +61,7 @@ static void another_script_is_refused(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(niivue)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(where_there_is_none_the_sentence_says_how_to_get_it),

@@ -104,7 +104,7 @@ static void any_size_grouping_and_gap_match_the_slow_sums(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 17, 0);
+    ref_rng_init(&rng, 17, 0);
     for (int trial = 0; trial < 200; trial++) {
         ptrdiff_t n = 2 + kn_rng_below(&rng, 30), groups = 1 + kn_rng_below(&rng, n);
         double e[MOST], v[MOST], noise[MOST], size = exp(4 * kn_rng_normal(&rng));
@@ -203,7 +203,7 @@ static void a_given_floor_is_the_floor(void **state)
     kn_apart_clear(&apart);
 }
 
-int main(void)
+TEST_PROGRAM(noise_without)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -225,7 +225,7 @@ static void a_file_that_is_cut_while_it_is_read_is_a_sentence(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(npy)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_columns_are_where_they_should_be),

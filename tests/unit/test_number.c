@@ -40,7 +40,7 @@ static void any_digits_are_read_as_strtod_reads_them(void **state)
     (void)state;
     static const char *const signs[] = {"", "-", "+", " ", " -"};
     int n = repeat(2000000, 200000);
-    kn_rng_init(&rng, 1, 1);
+    ref_rng_init(&rng, 1, 1);
     by_integers = 0;
     for (int i = 0; i < n; i++) {
         char text[96];
@@ -67,7 +67,7 @@ static void doubles_of_every_size_come_back(void **state)
 {
     (void)state;
     int n = repeat(500000, 50000);
-    kn_rng_init(&rng, 1, 2);
+    ref_rng_init(&rng, 1, 2);
     for (int i = 0; i < n; i++) {
         uint64_t bits = ((uint64_t)below(1 << 30) << 34) ^ ((uint64_t)below(1 << 30) << 10) ^
                         (uint64_t)below(1 << 10);
@@ -94,7 +94,7 @@ static void ties_go_to_even(void **state)
     static const char *const quarters[] = {".25", ".75", ".249", ".251", ".749", ".7501"};
     static const char *const halves[] = {".5", ".50", ".49", ".51", ".499", ".501"};
     int n = repeat(100000, 10000);
-    kn_rng_init(&rng, 1, 3);
+    ref_rng_init(&rng, 1, 3);
     for (int i = 0; i < n; i++) {
         char text[64];
         long long m = ((long long)below(1 << 30) << 21) ^ below(1 << 21); /* below 2^51 */
@@ -154,7 +154,7 @@ static void what_is_no_number_stays_none(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(number)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_digits_are_read_as_strtod_reads_them),

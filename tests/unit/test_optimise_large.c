@@ -136,7 +136,7 @@ static void refuses_a_start_without_a_value(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(optimise_large)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_the_end_of_a_curved_valley),

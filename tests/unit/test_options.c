@@ -304,7 +304,7 @@ static void any_failing_allocation_leaves_nothing(void **state)
     assert_int_equal(status, KN_OK);
 }
 
-int main(void)
+TEST_PROGRAM(options)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -292,10 +292,10 @@ static void units_and_scales_come_back(void **state)
     free(m1.data), free(m2.data), free(v1.data), free(v2.data);
 }
 
-int main(void)
+TEST_PROGRAM(oracle)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 2024, 0);
+    ref_rng_init(&rng, 2024, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(iso_matches_the_dense_gaussian),
         cmocka_unit_test(structured_matches_the_dense_gaussian),

@@ -138,10 +138,10 @@ static void cross_validation_equals_literal_refits(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(oracle_folds)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 2024, 0);
+    ref_rng_init(&rng, 2024, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leave_one_out_equals_refitting_without_the_sample),
         cmocka_unit_test(cross_validation_equals_literal_refits),

@@ -89,10 +89,10 @@ static void nested_gradient_matches_central_differences(void **state)
         }
 }
 
-int main(void)
+TEST_PROGRAM(oracle_gradients)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 2024, 0);
+    ref_rng_init(&rng, 2024, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joint_gradient_matches_central_differences),
         cmocka_unit_test(nested_gradient_matches_central_differences),

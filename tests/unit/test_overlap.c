@@ -327,7 +327,7 @@ static void without_memory_it_says_so(void **state)
     kn_exceedance_clear(&e);
 }
 
-int main(void)
+TEST_PROGRAM(overlap)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_are_counts),
@@ -340,7 +340,7 @@ int main(void)
         cmocka_unit_test(without_memory_it_says_so),
     };
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 11, 1);
+    ref_rng_init(&rng, 11, 1);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     kn_ctx_free(ctx);
     return failed;

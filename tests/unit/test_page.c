@@ -235,7 +235,7 @@ static void a_page_can_be_stopped_between_its_pictures(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(page)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_pages_of_stored_reports_are_those_of_the_goldens),

@@ -396,7 +396,7 @@ static void what_is_stopped_leaves_what_was_there(void **state)
     kn_set_progress(ctx, NULL, NULL);
 }
 
-int main(void)
+TEST_PROGRAM(parts)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_know_neither_order_nor_parts),
@@ -413,7 +413,7 @@ int main(void)
     kn_model *model;
     ctx = kn_ctx_new();
     kn_set_threads(ctx, 1);
-    kn_rng_init(&rng, 11, 0);
+    ref_rng_init(&rng, 11, 0);
     if (scratch_enter(NULL) != 0)
         return 1;
     write_tables();

@@ -234,7 +234,7 @@ static void without_memory_nothing_is_left_behind(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    unsigned seed = 12;
+    unsigned seed = (unsigned)ref_seed(12);
     volume v = volume_by_chance(&seed, 70, false);
     int8_t *z = calloc((size_t)v.T, 1);
     size_t before = kn_memory_now(ctx);
@@ -253,7 +253,7 @@ static void without_memory_nothing_is_left_behind(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(picture)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(z_has_the_colour_that_is_promised),

@@ -64,7 +64,7 @@ static double uniform(void)
 static void thicket(void)
 {
     begin();
-    seed = 5;
+    seed = (uint32_t)ref_seed(5);
     for (int i = 0; i < 120; i++)
         vertex(80 * uniform() - 40, 80 * uniform() - 40, 80 * uniform() - 40);
     for (int i = 0; i < 90; i++)
@@ -358,7 +358,7 @@ static void memory_that_fails_is_a_sentence(void **state)
     assert_int_equal(status, KN_OK);
 }
 
-int main(void)
+TEST_PROGRAM(raster)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pixels_are_what_a_ray_meets),

@@ -426,7 +426,7 @@ static void running_out_of_memory_is_a_sentence(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(recipe)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_becomes_numbers_and_indicators),

@@ -304,7 +304,7 @@ static void a_missing_category_has_no_code(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(recipe_codes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(with_codes_a_covariate_is_one_column),

@@ -198,7 +198,7 @@ static void codes_survive_json(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(recipe_json)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_recipe_survives_json_to_the_bit),

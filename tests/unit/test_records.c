@@ -128,7 +128,7 @@ static int end(void **state)
     return scratch_leave(state);
 }
 
-int main(void)
+TEST_PROGRAM(records)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hash_matches_the_published_values),

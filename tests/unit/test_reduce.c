@@ -50,7 +50,7 @@ static void any_order_and_any_partition_have_the_same_bits(void **state)
     (void)state;
     for (int limbs = 1; limbs <= 2; limbs++) {
         kn_rng rng;
-        kn_rng_init(&rng, 17, (uint64_t)limbs);
+        ref_rng_init(&rng, 17, (uint64_t)limbs);
         double x[ADDENDS], expected = 0, plain = 0;
         int differ = 0;
         for (int i = 0; i < ADDENDS; i++)
@@ -89,7 +89,7 @@ static void a_sum_is_off_by_half_a_unit_an_addend_at_most(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 19, 0);
+    ref_rng_init(&rng, 19, 0);
     double largest[2] = {0, 0};
     for (int t = 0; t < 2000; t++)
         for (int limbs = 1; limbs <= 2; limbs++) {
@@ -116,7 +116,7 @@ static void two_limbs_lose_nothing_of_ordinary_numbers(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 23, 0);
+    ref_rng_init(&rng, 23, 0);
     for (int t = 0; t < 200; t++) {
         double x[ADDENDS], sum, rest, value;
         kn_exact s;
@@ -196,7 +196,7 @@ static void matrices_add_up_in_any_order_and_on_any_threads(void **state)
     (void)state;
     enum { N = 61, BLOCKS = 12 };
     kn_rng rng;
-    kn_rng_init(&rng, 29, 0);
+    ref_rng_init(&rng, 29, 0);
     kn_mat part[BLOCKS], first[2], E = ref_new(N, N);
     for (int b = 0; b < BLOCKS; b++) {
         part[b] = noise(&rng, N, N);
@@ -238,7 +238,7 @@ static void a_large_matrix_is_added_on_threads(void **state)
     (void)state;
     enum { ROWS = 700, COLS = 900 };
     kn_rng rng;
-    kn_rng_init(&rng, 31, 0);
+    ref_rng_init(&rng, 31, 0);
     kn_mat part = noise(&rng, ROWS, COLS), out = ref_new(ROWS, COLS);
     kn_sum s;
     kn_set_threads(ctx, 3);
@@ -260,7 +260,7 @@ static void single_products_add_up_like_double_ones(void **state)
     (void)state;
     enum { ROWS = 1100, COLS = 3 };
     kn_rng rng;
-    kn_rng_init(&rng, 37, 0);
+    ref_rng_init(&rng, 37, 0);
     kn_fmat single;
     kn_mat part = noise(&rng, ROWS, COLS), a = ref_new(ROWS, COLS), b = ref_new(ROWS, COLS);
     kn_sum s, t;
@@ -313,7 +313,7 @@ static void slots_are_added_up_in_the_order_of_blocks(void **state)
     (void)state;
     enum { BLOCKS = 300, N = 5 };
     kn_rng rng;
-    kn_rng_init(&rng, 41, 0);
+    ref_rng_init(&rng, 41, 0);
     double x[BLOCKS * N], expected[N] = {0}, out[N];
     for (int i = 0; i < BLOCKS * N; i++) {
         x[i] = wide(&rng);
@@ -330,7 +330,7 @@ static void slots_are_added_up_in_the_order_of_blocks(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(reduce)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -20,7 +20,7 @@ enum { N = 120, T = 300, FOLDS = 3 }; /* 40 a fold: enough for an extreme value 
 static void people(ptrdiff_t responses, kn_mat *X, kn_mat *Y)
 {
     kn_rng rng;
-    kn_rng_init(&rng, 5, 0);
+    ref_rng_init(&rng, 5, 0);
     *X = ref_new(N, 2);
     *Y = ref_new(N, responses);
     for (ptrdiff_t i = 0; i < N; i++) {
@@ -188,7 +188,7 @@ static void keeping_z_or_not_gives_the_same_reference(void **state)
     free(X.data), free(Y.data);
 }
 
-int main(void)
+TEST_PROGRAM(reference)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -300,7 +300,7 @@ static void labels_and_responses_meet_by_side_and_name(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(regions)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_region_in_every_spelling),

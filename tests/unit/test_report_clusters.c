@@ -141,7 +141,7 @@ static void tables_have_no_clusters(void **state)
     assert_null(c);
 }
 
-int main(void)
+TEST_PROGRAM(report_clusters)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clusters_of_volumes_are_those_of_a_flood),
@@ -149,7 +149,7 @@ int main(void)
         cmocka_unit_test(tables_have_no_clusters),
     };
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 11, 0);
+    ref_rng_init(&rng, 11, 0);
     int failed = cmocka_run_group_tests_name("report_clusters", tests, NULL, NULL);
     kn_ctx_free(ctx);
     return failed;

@@ -171,7 +171,7 @@ static void rows_of_one_id_count_as_one_person(void **state)
     double z[MOST * T];
     kn_rng rng;
     (void)state;
-    kn_rng_init(&rng, 3, 0);
+    ref_rng_init(&rng, 3, 0);
     draw(&rng, 12, z);
     begin(&once);
     count(&once, 12, z);
@@ -200,7 +200,7 @@ static void labelled_people_and_those_of_training_do_not_count(void **state)
     double z[MOST * T];
     kn_rng rng;
     (void)state;
-    kn_rng_init(&rng, 4, 0);
+    ref_rng_init(&rng, 4, 0);
     draw(&rng, 20, z);
     for (int j = 0; j < T; j++)
         z[j] = z[T + j] = 7;
@@ -220,7 +220,7 @@ static void means_and_intervals_are_students(void **state)
     double z[MOST * T], x[10], mean = 0, ss = 0;
     kn_rng rng;
     (void)state;
-    kn_rng_init(&rng, 5, 0);
+    ref_rng_init(&rng, 5, 0);
     draw(&rng, 10, z);
     begin(&w);
     count(&w, 10, z);
@@ -245,7 +245,7 @@ static void outer_tenths_are_two_bars_each(void **state)
     double z[MOST * T];
     kn_rng rng;
     (void)state;
-    kn_rng_init(&rng, 13, 0);
+    ref_rng_init(&rng, 13, 0);
     draw(&rng, 20, z);
     begin(&w);
     count(&w, 20, z);
@@ -263,7 +263,7 @@ static void a_small_spread_is_not_believed(void **state)
     double z[MOST * T], one[MOST * T];
     kn_rng rng;
     (void)state;
-    kn_rng_init(&rng, 14, 0);
+    ref_rng_init(&rng, 14, 0);
     draw(&rng, MOST, z);
     begin(&w);
     count(&w, MOST, z);
@@ -290,7 +290,7 @@ static void bands_hold_everywhere_at_once(void **state)
     kn_rng rng;
     static double z[MOST * T];
     (void)state;
-    kn_rng_init(&rng, 6, 0);
+    ref_rng_init(&rng, 6, 0);
     for (int k = 0; k < studies; k++) {
         study w;
         bool in_worm = true, in_pit = true;
@@ -319,7 +319,7 @@ static void few_people_have_no_band(void **state)
     double z[MOST * T];
     kn_rng rng;
     (void)state;
-    kn_rng_init(&rng, 7, 0);
+    ref_rng_init(&rng, 7, 0);
     draw(&rng, 9, z);
     begin(&w);
     count(&w, 9, z);
@@ -344,7 +344,7 @@ static void plant(study *w, double shift, double spread, double tails)
 {
     double z[MOST * T];
     kn_rng rng;
-    kn_rng_init(&rng, 8, 0);
+    ref_rng_init(&rng, 8, 0);
     draw(&rng, MOST, z);
     for (int k = 0; k < MOST * T; k++) {
         double x = z[k] * spread + shift;
@@ -435,7 +435,7 @@ static void warnings_of_the_folder_are_passed_on_unless_the_page_says_them(void 
     double z[MOST * T];
     kn_rng rng;
     (void)state;
-    kn_rng_init(&rng, 9, 0);
+    ref_rng_init(&rng, 9, 0);
     draw(&rng, 12, z);
     begin(&w);
     count(&w, 12, z);
@@ -455,7 +455,7 @@ static void too_few_people_are_not_judged_but_training_is(void **state)
     double z[MOST * T];
     kn_rng rng;
     (void)state;
-    kn_rng_init(&rng, 11, 0);
+    ref_rng_init(&rng, 11, 0);
     draw(&rng, MOST, z);
     begin(&w);
     count(&w, MOST, z);
@@ -478,7 +478,7 @@ static void the_smallest_p_is_that_of_the_reference_of_the_folder(void **state)
     double z[MOST * T];
     kn_rng rng;
     (void)state;
-    kn_rng_init(&rng, 12, 0);
+    ref_rng_init(&rng, 12, 0);
     draw(&rng, 12, z);
     begin(&w);
     count(&w, 12, z);
@@ -500,7 +500,7 @@ static void implausible_people_are_named_five_at_most(void **state)
     kn_rng rng;
     const kn_report_job job = {.m = &w.m, .s = &w.s, .r = &w.r};
     (void)state;
-    kn_rng_init(&rng, 10, 0);
+    ref_rng_init(&rng, 10, 0);
     draw(&rng, 12, z);
     begin(&w);
     count(&w, 12, z);
@@ -514,7 +514,7 @@ static void implausible_people_are_named_five_at_most(void **state)
     end(&w);
 }
 
-int main(void)
+TEST_PROGRAM(report_compute)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantiles_are_those_of_scipy),

@@ -150,7 +150,7 @@ static void welch_and_false_discoveries_are_scipys(void **state)
     assert_close(median, .035, 1e-15);
 }
 
-int main(void)
+TEST_PROGRAM(report_laws)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(students_tails_are_scipys),
@@ -160,7 +160,7 @@ int main(void)
         cmocka_unit_test(welch_and_false_discoveries_are_scipys),
     };
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 11, 0);
+    ref_rng_init(&rng, 11, 0);
     int failed = cmocka_run_group_tests_name("report_laws", tests, NULL, NULL);
     kn_ctx_free(ctx);
     return failed;

@@ -37,7 +37,7 @@ static void write_table(const char *path, const trial *t, ptrdiff_t n, uint64_t 
 {
     kn_rng rng;
     FILE *f = fopen(path, "w");
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     fputs("participant_id,age,sex,group", f);
     for (ptrdiff_t j = 0; j < t->T; j++)
         fprintf(f, ",r%td", j);
@@ -60,7 +60,7 @@ static void write_images(const char *path, const trial *t, ptrdiff_t n, uint64_t
     char one[64];
     FILE *list = fopen(path, "w");
     kn_nifti_header h = image_header(t->side, t->side, t->side);
-    kn_rng_init(&rng, seed, 1);
+    ref_rng_init(&rng, seed, 1);
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t voxels = t->side * t->side * t->side;
         for (ptrdiff_t v = 0; v < voxels; v++)
@@ -175,7 +175,7 @@ static void a_page_without_room_is_refused_before_it_begins(void **state)
     folder_remove("scored");
 }
 
-int main(void)
+TEST_PROGRAM(report_need)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_takes_no_more_than_is_said_and_not_much_less),

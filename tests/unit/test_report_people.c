@@ -127,7 +127,7 @@ static void memory_that_is_not_there_is_told(void **state)
     assert_true(k > 8);
 }
 
-int main(void)
+TEST_PROGRAM(report_people)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_most_abnormal_come_first),

@@ -69,7 +69,7 @@ static void broken_texts_are_json_all_the_same(void **state)
     free_report(r);
 }
 
-int main(void)
+TEST_PROGRAM(report_say)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(p_is_never_0),

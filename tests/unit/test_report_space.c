@@ -400,7 +400,7 @@ static int enter(void **state)
     return failed;
 }
 
-int main(void)
+TEST_PROGRAM(report_space)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_mean_map_is_the_ground),

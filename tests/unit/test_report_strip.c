@@ -125,7 +125,7 @@ static void a_stripped_report_names_nobody(void **state)
     free_report(r);
 }
 
-int main(void)
+TEST_PROGRAM(report_strip)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_names_have_one_number),

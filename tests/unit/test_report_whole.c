@@ -17,7 +17,7 @@ static void write_people(const char *path, ptrdiff_t n, uint64_t seed)
 {
     kn_rng rng;
     FILE *f = fopen(path, "w");
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     fputs("participant_id,age,sex,group,lh_insula_thickness,rh_insula_thickness,a,b,c\n", f);
     for (ptrdiff_t i = 0; i < n; i++) {
         double age = 20 + 50 * kn_rng_uniform(&rng);
@@ -203,7 +203,7 @@ static void two_contexts_make_the_same_bytes(void **state)
     free(page[0]), free(page[1]);
 }
 
-int main(void)
+TEST_PROGRAM(report_whole)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

@@ -282,7 +282,7 @@ static void a_cancelled_fit_resumes(void **state)
     scratch_empty();
 }
 
-int main(void)
+TEST_PROGRAM(resume)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(structured_noise_resumes),

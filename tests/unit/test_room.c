@@ -104,7 +104,7 @@ static void the_least_limit_above_a_cgroup_counts(void **state)
     assert_int_equal(system("rm -r root"), 0);
 }
 
-int main(void)
+TEST_PROGRAM(room)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(responses_go_to_a_file_only_when_they_must),

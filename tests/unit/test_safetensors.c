@@ -540,7 +540,7 @@ static void running_out_of_memory_is_a_sentence(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(safetensors)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read_back),

@@ -418,10 +418,10 @@ static void a_spread_is_z_so_many_times_as_large(void **state)
     free(D.data), free(z.data), free(b.data), free(by.data), free(as_it_is.data), free(work);
 }
 
-int main(void)
+TEST_PROGRAM(scale)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 54, 0);
+    ref_rng_init(&rng, 54, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_prior_and_fits_match_golden),
         cmocka_unit_test(batch_term_matches_golden),

@@ -110,7 +110,7 @@ static void arrays_of_every_order_are_the_same_from_a_file(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(scratch)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_put_into_a_file_come_back_and_leave_no_name),

@@ -33,7 +33,7 @@ static int seeds_that_miss_the_optimum(kn_likelihood likelihood, kn_optimiser op
         o.seed = (uint64_t)seed;
         kn_rng rng;
         double theta[9];
-        kn_rng_init(&rng, o.seed, 1);
+        ref_rng_init(&rng, o.seed, 1);
         if (optimiser != KN_NESTED) { /* a random start, as the paper's code has */
             for (int i = 0; i < 9; i++)
                 theta[i] = kn_rng_normal(&rng);
@@ -106,7 +106,7 @@ static void predictions_at_the_optimum_match_golden(void **state)
 static void simulate(ptrdiff_t N, ptrdiff_t T, uint64_t seed, kn_mat *X, kn_mat *Y)
 {
     kn_rng rng;
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     *X = ref_new(N, 2);
     *Y = ref_new(N, T);
     for (ptrdiff_t i = 0; i < 2 * N; i++)
@@ -239,7 +239,7 @@ static void same_seed_same_bytes(void **state)
     free(X.data), free(Y.data);
 }
 
-int main(void)
+TEST_PROGRAM(search)
 {
     ctx = kn_ctx_new();
     const char *which = getenv("KN_OPTIMISER"); /* for bench/MEASURED.md: how the others fare */

@@ -211,7 +211,7 @@ static void running_out_of_memory_is_a_sentence(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(select)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_choose_in_the_order_of_the_table),

@@ -78,7 +78,7 @@ static void columns_of_sessions_have_usual_names(void **state)
     assert_false(kn_session_is_one(NULL) || kn_session_is_one("visit"));
 }
 
-int main(void)
+TEST_PROGRAM(sessions)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_made_of_person_and_session),

@@ -85,7 +85,7 @@ static void a_policy_has_it_in_base64(void **state)
     assert_string_equal(source, "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
 }
 
-int main(void)
+TEST_PROGRAM(sha256)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_hashes_are_those_of_the_standard),

@@ -357,10 +357,10 @@ static void one_step_without_a_fold_is_nearly_the_refit(void **state)
     free(z.data);
 }
 
-int main(void)
+TEST_PROGRAM(shash)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 53, 0);
+    ref_rng_init(&rng, 53, 0);
     kn_shash_nodes_init(&nodes);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(law_matches_golden),

@@ -405,7 +405,7 @@ static void random_patterns_are_as_full_as_figures(void **state)
     unsigned char x[KN_FIGURES][KN_PIXELS], y[KN_PIXELS];
     kn_rng rng;
     int sum = 0;
-    kn_rng_init(&rng, 1, 1);
+    ref_rng_init(&rng, 1, 1);
     for (int f = 0; f < KN_FIGURES; f++) {
         int lit = 0, random = 0;
         kn_pattern_figure(f, x[f]);
@@ -452,7 +452,7 @@ static void miyawaki_failures_leave_nothing_behind(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(sim)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cohort_is_the_same_for_any_number_of_threads),

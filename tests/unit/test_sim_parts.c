@@ -282,7 +282,7 @@ static void take_control(const double d[VISITS][VOXELS], const double mean[VOXEL
 static void check_visits(const kn_table *t, ptrdiff_t first)
 {
     for (ptrdiff_t v = 0; v < VISITS; v++) {
-        char session[16];
+        char session[32];
         snprintf(session, sizeof session, "ses-%td", v + 1);
         assert_string_equal(text_at(t, first + v, "session"), session);
         assert_string_equal(text_at(t, first + v, "participant_id"),
@@ -471,7 +471,7 @@ static void a_failure_leaves_nothing_behind(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(sim_parts)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_the_same_for_any_number_of_threads),

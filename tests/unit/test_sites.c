@@ -478,10 +478,10 @@ static void a_sample_of_responses_knows_how_many_all_are_worth(void **state)
     places_free(&x);
 }
 
-int main(void)
+TEST_PROGRAM(sites)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 83, 0);
+    ref_rng_init(&rng, 83, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_kind_of_residuals_matches_golden),
         cmocka_unit_test(noise_by_covariates_matches_golden_and_so_do_new_people),

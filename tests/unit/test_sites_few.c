@@ -105,10 +105,10 @@ static void responses_of_few_controls_leave_the_spread_to_the_others(void **stat
     free(r.data);
 }
 
-int main(void)
+TEST_PROGRAM(sites_few)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 29, 0);
+    ref_rng_init(&rng, 29, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_response_is_not_quiet_because_three_controls_agree),
         cmocka_unit_test(five_controls_say_which_responses_are_noisy),

@@ -285,10 +285,10 @@ static void a_file_that_lies_is_refused(void **state)
     kn_sites_clear(&p);
 }
 
-int main(void)
+TEST_PROGRAM(sites_maps)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 84, 0);
+    ref_rng_init(&rng, 84, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(maps_give_what_their_residuals_give),
         cmocka_unit_test(threads_make_no_difference_and_memory_is_what_was_declared),

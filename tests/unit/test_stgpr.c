@@ -66,7 +66,7 @@ static void cells_come_close_to_the_optimum_of_each_smooth_response(void **state
     enum { N = 120, F = 3 };
     int T = repeat(60, 20);
     kn_rng own; /* the same data whatever tests run before */
-    kn_rng_init(&own, getenv("KN_SEED") ? strtoull(getenv("KN_SEED"), NULL, 10) : 1, 33);
+    ref_rng_init(&own, 1, 33);
     kn_mat X = ref_normal(&own, N, F), Y = ref_normal(&own, N, T);
     for (int j = 0; j < T; j++) {
         double a = 1.5 * kn_rng_uniform(&own), b = kn_rng_uniform(&own);
@@ -86,7 +86,7 @@ static void cells_come_close_to_the_optimum_of_each_region_of_a_cohort(void **st
     enum { N = 100 };
     int T = repeat(60, 20);
     kn_rng own;
-    kn_rng_init(&own, getenv("KN_SEED") ? strtoull(getenv("KN_SEED"), NULL, 10) : 1, 34);
+    ref_rng_init(&own, 1, 34);
     kn_mat X = ref_new(N, 2), Y = ref_new(N, T);
     double head[N];
     for (int i = 0; i < N; i++) {
@@ -114,7 +114,7 @@ static void additive_cells_come_close_to_the_best_of_their_family(void **state)
     int T = repeat(100, 30), within = 0;
     double worst = -INFINITY, lower[2], upper[2], total;
     kn_rng own;
-    kn_rng_init(&own, getenv("KN_SEED") ? strtoull(getenv("KN_SEED"), NULL, 10) : 1, 35);
+    ref_rng_init(&own, 1, 35);
     cohort c = cohort_of(&own, N, T, 1, 0);
     kn_settings o = additive_of(&c, false);
     kn_fit_info info;
@@ -166,7 +166,7 @@ static void additive_cells_come_close_to_the_best_of_their_family(void **state)
     cohort_free(c);
 }
 
-int main(void)
+TEST_PROGRAM(stgpr)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_come_close_to_the_optimum_of_each_smooth_response),

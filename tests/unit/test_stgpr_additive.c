@@ -277,7 +277,7 @@ static void covariates_of_one_kind_do(void **state)
     cohort_free(c);
 }
 
-int main(void)
+TEST_PROGRAM(stgpr_additive)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(additive_cells_match_dense_gaussians),

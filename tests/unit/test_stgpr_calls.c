@@ -328,7 +328,7 @@ static void failing_allocations_leave_nothing_of_groups(void **state)
     cohort_free(c);
 }
 
-int main(void)
+TEST_PROGRAM(stgpr_calls)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_of_other_methods_are_refused_by_name),

@@ -151,7 +151,7 @@ static void cross_validation_equals_literal_refits(void **state)
     free_problem(p);
 }
 
-int main(void)
+TEST_PROGRAM(stgpr_held)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(likelihood_gradient_and_predictions_match_golden),

@@ -122,7 +122,7 @@ static void plain_takes_all_terms(void **state)
     cohort_free(c);
 }
 
-int main(void)
+TEST_PROGRAM(stgpr_plain)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_fit_climbs_to_a_stationary_point_and_predicts_there),

@@ -125,10 +125,10 @@ static void map_of_one_nu_is_the_step(void **state)
     kn_fail_allocation(ctx, 0);
 }
 
-int main(void)
+TEST_PROGRAM(student)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 52, 0);
+    ref_rng_init(&rng, 52, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tails_step_and_density_match_exact_arithmetic),
         cmocka_unit_test(student_step_matches_golden),

@@ -311,7 +311,7 @@ static void names_are_text_of_xml(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(surfaces)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(brain_models_are_told_apart_by_what_they_say),

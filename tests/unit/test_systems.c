@@ -306,7 +306,7 @@ static void low_rank_is_kronsum_of_its_covariances(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 1, 0);
+    ref_rng_init(&rng, 1, 0);
     check_low(&rng, 4, 4, 4, 0, 0);   /* free */
     check_low(&rng, 5, 5, 5, 0.3, 0); /* gamma inside all of V */
     check_low(&rng, 5, 2, 3, 0, 0);   /* k = T by both together */
@@ -323,7 +323,7 @@ static void as_many_pivots_as_people_is_the_exact_covariance(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 2, 0);
+    ref_rng_init(&rng, 2, 0);
     for (int gamma = 0; gamma < 2; gamma++) {
         people p = people_new(&rng, 11, 6);
         kn_low_point at = random_point(&rng, 6, 2, gamma, 0.5 * gamma);
@@ -438,7 +438,7 @@ static void whitened_noise_is_kronsum_of_its_covariances(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 3, 0);
+    ref_rng_init(&rng, 3, 0);
     static const ptrdiff_t SHAPE[][3] = {{14, 6, 2}, {14, 5, 5}, {9, 12, 3}, {10, 4, 0}, {8, 1, 1}};
     for (int k = 0; k < 5; k++) {
         ptrdiff_t T = SHAPE[k][1], P = SHAPE[k][2];
@@ -471,7 +471,7 @@ static void whitened_without_whitening_and_signal_outside_is_structured(void **s
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 4, 0);
+    ref_rng_init(&rng, 4, 0);
     enum { N = 12, T = 7, P = 3 };
     people p = people_new(&rng, N, T);
     kn_mat B = ref_orthonormal(&rng, T, P), Z = ref_mul(0, p.Y, 0, B), in = ref_mul(0, Z, 1, B);
@@ -534,7 +534,7 @@ static void as_many_components_as_responses_leave_no_complement(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 5, 0);
+    ref_rng_init(&rng, 5, 0);
     people p = people_new(&rng, 12, 8);
     for (int folds = 2; folds <= 6; folds += 4) {
         kn_settings s;
@@ -563,7 +563,7 @@ static void as_many_components_as_responses_leave_no_complement(void **state)
     people_free(&p);
 }
 
-int main(void)
+TEST_PROGRAM(systems)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(low_rank_is_kronsum_of_its_covariances),

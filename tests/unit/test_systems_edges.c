@@ -65,7 +65,7 @@ static odd plain(uint64_t seed, ptrdiff_t N, ptrdiff_t T, double noise)
 {
     kn_rng rng;
     odd o = {.what = "plain"};
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     o.X = ref_normal(&rng, N, 2);
     o.Y = ref_normal(&rng, N, T);
     for (ptrdiff_t i = 0; i < N; i++) {
@@ -238,7 +238,7 @@ static void covariates_that_say_nothing(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 9, 0);
+    ref_rng_init(&rng, 9, 0);
     for (ptrdiff_t T = 5; T <= 25; T += 20) {
         odd o = plain(9, 15, T, 1);
         free(o.X.data);
@@ -262,7 +262,7 @@ static void missing_cells(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(systems_edges)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_of_everything),

@@ -248,7 +248,7 @@ static void running_out_of_memory_is_a_sentence(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(table)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_stay_the_text_they_were),

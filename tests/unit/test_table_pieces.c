@@ -67,7 +67,7 @@ static void any_text_gives_the_same_table_or_sentence(void **state)
                                       "\r",     "\"",     "1,2,3,4", "\n\n\r\n"};
     kn_ctx *ctx = kn_ctx_new();
     int trials = repeat(4000, 400);
-    kn_rng_init(&rng, 1, 1);
+    ref_rng_init(&rng, 1, 1);
     for (int k = 0; k < trials; k++) {
         char text[4096] = "";
         int cols = 1 + below(3), rows = 1 + below(8), kinds = below(2) ? 3 : 12;
@@ -119,7 +119,7 @@ static void plain_tables_are_read_by_pieces(void **state)
 static char *make_large(int rows, int cols, int bad, size_t *n)
 {
     char *text = malloc((size_t)rows * (size_t)cols * 24 + (size_t)cols * 8), *to = text;
-    kn_rng_init(&rng, 1, 5);
+    ref_rng_init(&rng, 1, 5);
     for (int i = 0; i <= rows; i++)
         for (int j = 0; j < cols - (i + 1 == bad); j++) {
             if (j > 0)
@@ -254,7 +254,7 @@ static void running_out_of_memory_is_a_sentence(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(table_pieces)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_text_gives_the_same_table_or_sentence),

@@ -18,7 +18,7 @@ static kn_mat noise(ptrdiff_t rows, ptrdiff_t cols)
 {
     kn_rng rng;
     kn_mat m = ref_new(rows, cols);
-    kn_rng_init(&rng, (uint64_t)(rows * 1000003 + cols), 0);
+    ref_rng_init(&rng, (uint64_t)(rows * 1000003 + cols), 0);
     for (ptrdiff_t i = 0; i < rows * cols; i++)
         m.data[i] = kn_rng_normal(&rng);
     return m;
@@ -458,7 +458,7 @@ static void two_contexts_at_once_have_the_bits_of_each_alone(void **state)
     assert_int_equal(openblas_get_num_threads(), before);
 }
 
-int main(void)
+TEST_PROGRAM(threads)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

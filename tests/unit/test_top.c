@@ -210,10 +210,10 @@ static void normal_law_keeps_its_tails(void **state)
     assert_close(kn_ks_normal(z, 4), 0.25, 1e-15);
 }
 
-int main(void)
+TEST_PROGRAM(top)
 {
     ctx = kn_ctx_new();
-    kn_rng_init(&rng, 8, 0);
+    ref_rng_init(&rng, 8, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(npm_matches_golden),
         cmocka_unit_test(npm_is_nan_only_where_something_is_missing),

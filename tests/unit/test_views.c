@@ -66,7 +66,7 @@ static double *make_values(ptrdiff_t T, uint64_t seed)
 {
     kn_rng rng;
     double *y = malloc((size_t)(N * T) * sizeof *y);
-    kn_rng_init(&rng, seed, 0);
+    ref_rng_init(&rng, seed, 0);
     for (ptrdiff_t i = 0; i < N; i++) {
         double shared = kn_rng_normal(&rng);
         for (ptrdiff_t j = 0; j < T; j++)
@@ -253,11 +253,11 @@ static void numbers_are_taken_at_any_stride(void **state)
     free(y);
 }
 
-int main(void)
+TEST_PROGRAM(views)
 {
     static const char *const sites[] = {"Oslo", "Rome"};
     kn_rng rng;
-    kn_rng_init(&rng, 1, 0);
+    ref_rng_init(&rng, 1, 0);
     for (int i = 0; i < N; i++) {
         age[i] = 20 + 60 * kn_rng_uniform(&rng);
         site[i] = sites[i % 2];

@@ -29,7 +29,7 @@ static data make(ptrdiff_t N, ptrdiff_t T, bool constants)
 {
     data d = {.values = ref_new(N, T)};
     kn_rng rng;
-    kn_rng_init(&rng, 3, 0);
+    ref_rng_init(&rng, 3, 0);
     for (ptrdiff_t j = 0; j < T; j++)
         for (ptrdiff_t i = 0; i < N; i++) {
             double y = kn_rng_normal(&rng) + sin((double)(i + j));
@@ -272,7 +272,7 @@ static void same_bytes(ptrdiff_t N, ptrdiff_t T, kn_settings o, int most)
     data d = make(N, T, true);
     kn_mat X = ref_new(N, 2);
     kn_rng rng;
-    kn_rng_init(&rng, 8, 0);
+    ref_rng_init(&rng, 8, 0);
     for (ptrdiff_t i = 0; i < 2 * N; i++)
         X.data[i] = kn_rng_normal(&rng);
     for (ptrdiff_t j = 0; j < T; j++)
@@ -314,7 +314,7 @@ static void a_model_of_low_rank_has_the_same_bytes_for_any_number_of_threads(voi
     same_bytes(5001, 2100, o, 2);
 }
 
-int main(void)
+TEST_PROGRAM(walk)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {

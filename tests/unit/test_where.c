@@ -177,7 +177,7 @@ static void failing_allocations_leave_nothing(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(where)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conditions_choose_rows),

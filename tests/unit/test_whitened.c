@@ -319,7 +319,7 @@ static void a_fit_is_the_dense_gaussian(void **state)
     static const ptrdiff_t SHAPE[][3] = {{14, 6, 2}, {14, 6, 1}, {14, 6, 6}, {14, 6, 0}, {8, 12, 3},
                                          {8, 12, 1}, {8, 12, 0}, {8, 12, 6}, {20, 1, 1}, {6, 6, 4}};
     kn_rng rng;
-    kn_rng_init(&rng, 13, 1);
+    ref_rng_init(&rng, 13, 1);
     for (size_t k = 0; k < sizeof SHAPE / sizeof *SHAPE; k++) {
         kn_mat X, Y;
         kn_settings o = settings((int)SHAPE[k][2], 0);
@@ -352,7 +352,7 @@ static void a_fit_is_the_dense_gaussian(void **state)
     }
 }
 
-int main(void)
+TEST_PROGRAM(whitened)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_numbers),

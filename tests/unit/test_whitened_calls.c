@@ -17,7 +17,7 @@ static void a_saved_model_says_the_same(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 16, 1);
+    ref_rng_init(&rng, 16, 1);
     kn_mat X, Y, M[2], V[2];
     people(&rng, 60, 20, &X, &Y);
     for (int low = 0; low < 2; low++) {
@@ -62,7 +62,7 @@ static void low_rank_is_dense_where_features_suffice(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 17, 1);
+    ref_rng_init(&rng, 17, 1);
     kn_mat X, Y;
     kn_model *m[2];
     people(&rng, 40, 15, &X, &Y);
@@ -88,7 +88,7 @@ static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 18, 1);
+    ref_rng_init(&rng, 18, 1);
     kn_mat X, Y;
     kn_model *m;
     people(&rng, 8, 20, &X, &Y);
@@ -114,7 +114,7 @@ static void auto_takes_what_people_held_out_prefer(void **state)
     (void)state;
     kn_rng rng;
     enum { N = 150, T = 24 };
-    kn_rng_init(&rng, 19, 1);
+    ref_rng_init(&rng, 19, 1);
     for (int uneven = 0; uneven < 2; uneven++) {
         kn_mat X = ref_normal(&rng, N, 2), Y = ref_normal(&rng, N, T);
         kn_settings o;
@@ -150,7 +150,7 @@ static void auto_without_densities_is_structured(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 20, 1);
+    ref_rng_init(&rng, 20, 1);
     enum { N = 30, T = 6 };
     kn_mat X = ref_normal(&rng, N, 2), Y = ref_new(N, T), Z = ref_normal(&rng, N, 2);
     kn_settings o;
@@ -171,7 +171,7 @@ static void auto_without_densities_is_structured(void **state)
     free(X.data), free(Y.data), free(Z.data);
 }
 
-int main(void)
+TEST_PROGRAM(whitened_calls)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_saved_model_says_the_same),

@@ -83,7 +83,7 @@ static void factors_are_ten_steps_of_the_fixed_point(void **state)
                                          {8, 15, 6}, {8, 15, 0}, {12, 12, 4}, {30, 1, 1},
                                          {5, 40, 1}, {9, 9, 7}};
     kn_rng rng;
-    kn_rng_init(&rng, 11, 1);
+    ref_rng_init(&rng, 11, 1);
     for (size_t k = 0; k < sizeof SHAPE / sizeof *SHAPE; k++)
         check_factors(&rng, SHAPE[k][0], SHAPE[k][1], SHAPE[k][2]);
 }
@@ -93,7 +93,7 @@ static void as_many_factors_as_leave_something(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 12, 1);
+    ref_rng_init(&rng, 12, 1);
     kn_mat Y = ref_normal(&rng, 15, 6);
     kn_scaling s;
     kn_factors f;
@@ -110,7 +110,7 @@ static void as_many_factors_as_leave_something(void **state)
     free(Y.data);
 }
 
-int main(void)
+TEST_PROGRAM(whitened_factors)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(factors_are_ten_steps_of_the_fixed_point),

@@ -108,7 +108,7 @@ static void folds_are_refits(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 14, 1);
+    ref_rng_init(&rng, 14, 1);
     check_folds(&rng, 18, 6, 2);
     check_folds(&rng, 18, 6, 6);
     check_folds(&rng, 12, 16, 3);
@@ -121,7 +121,7 @@ static void a_fold_by_its_own_responses_says_the_same(void **state)
 {
     (void)state;
     kn_rng rng;
-    kn_rng_init(&rng, 15, 1);
+    ref_rng_init(&rng, 15, 1);
     enum { N = 20, T = 7, HELD = 5 };
     kn_mat X, Y, mean[2], var = ref_new(HELD, T);
     kn_settings o = settings(2, 0);
@@ -183,7 +183,7 @@ static void a_fold_by_its_own_responses_says_the_same(void **state)
     free(Xt.data), free(Xs.data), free(y.data);
 }
 
-int main(void)
+TEST_PROGRAM(whitened_folds)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folds_are_refits),

@@ -289,7 +289,7 @@ static void new_files_follow_the_umask(void **state)
     kn_ctx_free(ctx);
 }
 
-int main(void)
+TEST_PROGRAM(writer)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
