@@ -8,7 +8,7 @@ PREFIX_OPTION = $(if $(PREFIX),-Dprefix='$(abspath $(PREFIX))')
 MPICC ?= mpicc
 MPIFLAGS ?=
 
-.PHONY: help build mpi demo python r check slurm bench fuzz install clean
+.PHONY: help build mpi demo python r check check-rest check-all slurm bench fuzz install clean
 
 help:
 	@echo 'make demo     install what is needed, build, and run the main job on simulated data'
@@ -17,7 +17,8 @@ help:
 	@echo 'make install  install the command, library, header and manual (PREFIX, DESTDIR)'
 	@echo 'make python   build the wheel of the Python package, and install it into ./venv (PYTHON, VENV)'
 	@echo 'make r        build the R package with the library in it, and install it where R finds it (RLIB)'
-	@echo 'make check    build and run every test, also with sanitizers and with clang'
+	@echo 'make check    build and run the tests, some minutes'
+	@echo 'make check-all  every test: also sanitizers, clang, both MPIs, browsers, wheel, R; about half an hour'
 	@echo 'make slurm    run the tests that need Slurm, in one that is started for them on this machine; as root'
 	@echo 'make bench    measure, about ten minutes on an idle machine (bench/report > bench/RESULTS.md)'
 	@echo 'make fuzz     feed the readers random bytes, 10 minutes each (FUZZ_SECONDS=n)'
@@ -50,8 +51,13 @@ r: build
 	@tools/rpackage '$(BUILD)' '$(RLIB)'
 
 check:
-	@tools/setup test
-	@tools/check
+	@tools/check short
+
+check-rest:
+	@tools/check rest
+
+check-all:
+	@tools/check short; tools/check rest; tools/check total
 
 slurm: build
 	@tools/setup slurm
@@ -61,7 +67,7 @@ bench: build
 	@bench/report $(BUILD)
 
 fuzz:
-	@tools/setup test
+	@tools/setup all
 	@tools/fuzz
 
 clean:
