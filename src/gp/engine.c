@@ -293,7 +293,7 @@ static bool stands_at(const kn_engine *e, const double *r0)
     return same;
 }
 
-static kn_status decompose(kn_ctx *ctx, kn_engine *e, const double *r0)
+static kn_status decompose_at(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     kn_status status = KN_OK;
     bool there = stands_at(e, r0);
@@ -309,6 +309,7 @@ static kn_status decompose(kn_ctx *ctx, kn_engine *e, const double *r0)
         kn_gemm(ctx, 1, KN_T, cell->R0.U, KN_N, e->Z, 0, cell->A); /* A = U'Z   m x P */
     }
     e->stands = e->spec.rank == 0;
+    e->decompositions += !there;
 out:
     return status;
 }
@@ -398,29 +399,45 @@ out:
 
 kn_status kn_engine_at(kn_ctx *ctx, kn_engine *e, const double *r0, double *lml)
 {
-    kn_status status = decompose(ctx, e, r0);
+    kn_status status = decompose_at(ctx, e, r0);
     return status == KN_OK ? kn_structured_eval(ctx, e, lml) : status;
+}
+
+kn_status kn_engine_decompose(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at)
+{
+    double r0[KN_COV_THETA];
+    kn_cov_theta(&e->cov, at, r0);
+    return decompose_at(ctx, e, r0);
+}
+
+kn_status kn_engine_maximise(kn_ctx *ctx, kn_engine *e, double *lml)
+{
+    if (e->spec.noise == KN_NOISE_STRUCTURED)
+        return kn_structured_eval(ctx, e, lml);
+    kn_status status = kn_engine_maximise_inside(ctx, e, lml);
+    if (status == KN_OK)
+        kn_engine_take_iso(e);
+    return status;
+}
+
+kn_status kn_engine_gradient(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *g)
+{
+    double g0[KN_COV_THETA];
+    kn_status status = kn_gradient_r0(ctx, e, g0);
+    if (status == KN_OK)
+        kn_cov_outer_gradient(&e->cov, at, g0, g);
+    return status;
 }
 
 kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *lml,
                            double *g)
 {
-    double r0[KN_COV_THETA], g0[KN_COV_THETA];
-    kn_cov_theta(&e->cov, at, r0);
-    kn_status status = decompose(ctx, e, r0);
-    if (status != KN_OK)
-        return status;
-    if (e->spec.noise == KN_NOISE_STRUCTURED) {
-        status = kn_structured_eval(ctx, e, lml);
-    } else {
-        status = kn_engine_maximise_inside(ctx, e, lml);
-        if (status == KN_OK)
-            kn_engine_take_iso(e);
-    }
-    if (status == KN_OK && g)
-        status = kn_gradient_r0(ctx, e, g0);
-    if (status == KN_OK && g)
-        kn_cov_outer_gradient(&e->cov, at, g0, g);
+    kn_status status;
+    KN_TRY(kn_engine_decompose(ctx, e, at));
+    KN_TRY(kn_engine_maximise(ctx, e, lml));
+    if (g)
+        KN_TRY(kn_engine_gradient(ctx, e, at, g));
+out:
     return status;
 }
 
@@ -443,7 +460,7 @@ kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double
 {
     double r0[KN_COV_THETA], g0[KN_COV_THETA], inside[KN_THETA] = {0}, gi[KN_THETA];
     kn_spec_split(&e->spec, theta, r0, inside);
-    kn_status status = decompose(ctx, e, r0);
+    kn_status status = decompose_at(ctx, e, r0);
     if (status != KN_OK)
         return status;
     status = kn_iso_eval(ctx, &e->iso, e->cell[0].R0.r, e->cell[0].A, inside, lml, g ? gi : NULL);

@@ -50,6 +50,7 @@ typedef struct kn_engine {
     bool follows;                    /* another rank says whether a low rank suffices */
     bool stands; /* dense: the cells hold the decompositions at cell[0].R0.theta */
     int evals, inner_evals;
+    int decompositions; /* evaluations that decomposed R0: all but those where the engine stood */
     struct kn_journal *journal; /* NULL, or what kn_step_nested and kn_step_joint ask first */
 } kn_engine;
 
@@ -100,8 +101,14 @@ kn_status kn_engine_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out)
 kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *lml,
                            double *g);
 
-/* The same on all ranks, without gradient, at the point of the first rank (which *at becomes) and
- * then with its numbers: kn_engine_follow, kn_engine_share. Collective. */
+/* The three parts of kn_engine_nested, to be called in this order at one point. A dense engine that
+ * stands at the point keeps its decomposition, and `decompositions` does not grow. */
+kn_status kn_engine_decompose(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at); /* and A = U'Z */
+kn_status kn_engine_maximise(kn_ctx *ctx, kn_engine *e, double *lml); /* c, d, inside parameters */
+kn_status kn_engine_gradient(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *g);
+
+/* kn_engine_nested on all ranks, without gradient, at the point of the first rank (which *at
+ * becomes) and then with its numbers: kn_engine_follow, kn_engine_share. Collective. */
 kn_status kn_engine_stand(kn_ctx *ctx, kn_engine *e, kn_cov_point *at, double *lml);
 
 /* Structured noise at R0's own parameters, as a fold holds them. */

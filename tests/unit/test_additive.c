@@ -135,6 +135,8 @@ static void check_going_on(const problem *q, bool low)
         assert_ok(ctx, kn_engine_nested(ctx, &fresh, &at[to], &f[2], g[2]));
         assert_true(f[1] == f[2] && memcmp(g[1], g[2], sizeof g[1]) == 0);
         assert_true(next.evals == 1);
+        bool moved = to == 1 && kn_cov_n_outer(&q->cov) > 0;
+        assert_int_equal(next.decompositions, low || moved);
         kn_engine_clear(&next);
         kn_engine_clear(&fresh);
         kn_engine_core_clear(&core);
