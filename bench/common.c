@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/parallel.h"
 #include "base/rng.h"
 #include "la/la.h"
 
@@ -47,56 +46,6 @@ void bench_peak_reset(bench *b)
     fclose(f);
 }
 
-/* ---- roofline ----------------------------------------------------------------------------- */
-
-static void products(bench *b, double *dgemm, double *sgemm)
-{
-    int n = b->quick ? 96 : 1400;
-    ptrdiff_t n2 = (ptrdiff_t)n * n;
-    double *d, t, flops = 2e-9 * n * n * n;
-    float *s;
-    BENCH_TRY(b, kn_alloc_d(b->ctx, 3 * n2, &d));
-    BENCH_TRY(b, kn_alloc_f(b->ctx, 3 * n2, &s));
-    for (ptrdiff_t i = 0; i < 2 * n2; i++) {
-        d[i] = 1 + 1e-3 * (double)(i % 17);
-        s[i] = (float)d[i];
-    }
-    BENCH_TIME(t, 4,
-               cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, d, n, d + n2, n,
-                           0, d + 2 * n2, n));
-    *dgemm = flops / t;
-    BENCH_TIME(t, 4,
-               cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, s, n, s + n2, n,
-                           0, s + 2 * n2, n));
-    *sgemm = flops / t;
-    kn_free(d);
-    kn_free(s);
-}
-
-typedef struct triad_job {
-    double *a, *b, *c;
-} triad_job;
-
-static void triad_items(void *self, ptrdiff_t first, ptrdiff_t last)
-{
-    const triad_job *t = self;
-    for (ptrdiff_t i = first; i < last; i++)
-        t->a[i] = t->b[i] + 3 * t->c[i];
-}
-
-/* McCalpin's triad: 24 bytes an element, the write's own read not counted. */
-static double triad(bench *b)
-{
-    ptrdiff_t n = b->quick ? 1 << 12 : 1 << 23;
-    triad_job job;
-    double *all, t;
-    BENCH_TRY(b, kn_alloc_d(b->ctx, 3 * n, &all));
-    job = (triad_job){all, all + n, all + 2 * n};
-    BENCH_TIME(t, 6, kn_parallel(b->ctx, n, n / kn_threads(b->ctx) + 1, triad_items, &job));
-    kn_free(all);
-    return 24e-9 * (double)n / t;
-}
-
 /* ---- begin and end ------------------------------------------------------------------------ */
 
 static void use_the_right_core(char **argv)
@@ -108,10 +57,19 @@ static void use_the_right_core(char **argv)
     execv("/proc/self/exe", argv);
 }
 
+static void print_roofline(const bench *b, const char *what)
+{
+    printf("%s, 1 thread / all %d: DGEMM %.1f / %.1f GFLOP/s, SGEMM %.1f / %.1f GFLOP/s, memory "
+           "%.1f / %.1f GB/s.\n",
+           what, b->all, b->dgemm[0], b->dgemm[1], b->sgemm[0], b->sgemm[1], b->memory[0],
+           b->memory[1]);
+    fflush(stdout);
+}
+
 void bench_begin(bench *b, int argc, char **argv, const char *name, const char *question)
 {
     use_the_right_core(argv);
-    *b = (bench){.ctx = kn_ctx_new(), .began = kn_clock()};
+    *b = (bench){.ctx = kn_ctx_new(), .name = name, .began = kn_clock()};
     for (int i = 1; i < argc; i++) {
         b->quick = strcmp(argv[i], "--quick") == 0;
         if (!b->quick) {
@@ -120,38 +78,24 @@ void bench_begin(bench *b, int argc, char **argv, const char *name, const char *
         }
     }
     b->all = kn_threads(b->ctx);
-    for (int k = 0; k < 2; k++) {
-        bench_threads(b, k == 0 ? 1 : b->all);
-        products(b, &b->dgemm[k], &b->sgemm[k]);
-        b->memory[k] = triad(b);
-    }
+    bench_roofline(b);
+    b->peak = 0;
     printf("## %s\n\n%s\n\n", name, question);
     if (b->quick)
         printf("Tiny sizes instead of these: the times mean nothing.\n\n");
-    printf("Roofline of this run, 1 thread / all %d: DGEMM %.1f / %.1f GFLOP/s, SGEMM %.1f / %.1f "
-           "GFLOP/s, memory %.1f / %.1f GB/s.\n",
-           b->all, b->dgemm[0], b->dgemm[1], b->sgemm[0], b->sgemm[1], b->memory[0], b->memory[1]);
-    fflush(stdout);
-    bench_peak_reset(b);
-    b->peak = 0; /* not the roofline's */
+    print_roofline(b, "Roofline of this run");
 }
 
 int bench_end(bench *b)
 {
+    if (b->again > 0) {
+        printf("\n");
+        print_roofline(b, "Roofline, measured again where a row was above the first");
+    }
     printf("\nPeak memory %.0f MB; %.0f s in all.\n\n", fmax(b->peak, bench_peak_mb()),
            kn_clock() - b->began);
     kn_ctx_free(b->ctx);
-    return 0;
-}
-
-double bench_of_dgemm(const bench *b, double flops, double seconds)
-{
-    return 100e-9 * flops / seconds / b->dgemm[kn_threads(b->ctx) > 1];
-}
-
-double bench_of_memory(const bench *b, double bytes, double seconds)
-{
-    return 100e-9 * bytes / seconds / b->memory[kn_threads(b->ctx) > 1];
+    return b->faults > 0;
 }
 
 double bench_eig_flops(double N)
@@ -229,4 +173,9 @@ void bench_row(bench *b, const char *cells, ...)
     vsnprintf(text, sizeof text, cells, args);
     va_end(args);
     print_cells(b, text);
+    if (b->fault[0]) {
+        fprintf(stderr, "%s: row '%s': %s\n", b->name, text, b->fault);
+        b->fault[0] = '\0';
+        b->faults++;
+    }
 }

@@ -12,21 +12,30 @@
 #include "data/design.h"
 #include "work/fit.h"
 
-enum { BENCH_COLUMNS = 16 };
+enum { BENCH_COLUMNS = 16, BENCH_FAULT = 160 };
+
+/* Percent of what the machine can do that a row may claim. The roofline is a measurement itself:
+ * what is above 100 by less than its noise is not a mistake. */
+enum { BENCH_MOST_SHARE = 110 };
 
 typedef struct bench {
     kn_ctx *ctx;
+    const char *name;
     bool quick;         /* --quick: tiny sizes, to see that everything works; times mean nothing */
     int all;            /* threads when all processors are used */
     double began, peak; /* seconds; MB before the last reset */
     double dgemm[2], sgemm[2], memory[2]; /* GFLOP/s and GB/s of one thread, and of all */
+    int again;                            /* how often the roofline was measured once more */
     int columns, width[BENCH_COLUMNS];    /* of the table at hand */
+    char fault[BENCH_FAULT]; /* why the next row cannot be true; "": nothing is wrong with it */
+    int faults;              /* rows so far that cannot be true */
 } bench;
 
 /* Parses --quick, prints the name as a heading and the question, measures and prints the roofline.
  * OpenBLAS is made to use the processor's own core, as the command does. */
 void bench_begin(bench *b, int argc, char **argv, const char *name, const char *question);
-int bench_end(bench *b); /* peak memory and seconds; returns 0, for main */
+/* Prints peak memory and seconds. Returns main's status: 1 where a row cannot be true, else 0. */
+int bench_end(bench *b);
 
 #define BENCH_TRY(b, call) bench_check((b), (call), #call)
 void bench_check(bench *b, kn_status status, const char *call); /* a failure ends the program */
@@ -58,18 +67,37 @@ double bench_unit(bench *b, ptrdiff_t N);
  * depends on the matrix, and is left out. */
 double bench_eig_flops(double N);
 
-/* Percent of the roofline, with as many threads as the context has now. */
-double bench_of_dgemm(const bench *b, double flops, double seconds);
-double bench_of_memory(const bench *b, double bytes, double seconds);
-
 void bench_peak_reset(bench *b); /* where the system can; else the peak is the program's */
 double bench_peak_mb(void);      /* most memory held since */
+
+/* ---- the roofline, and what cannot be true ------------------------------------------------ */
+
+/* Measures DGEMM, SGEMM and memory, with one thread and with all. Keeps the larger of what was
+ * measured now and before, the number of threads, and the program's peak; the peak since the last
+ * reset is lost. */
+void bench_roofline(bench *b);
+
+/* Percent of the roofline, with as many threads as the context has now; f64 and f32 are flops in
+ * each precision. Above 100 the processor was slower when the roofline was measured than it is now:
+ * the roofline is measured again, a few times at most, unless the share is more than noise
+ * explains. A share that is still outside 0 to BENCH_MOST_SHARE is a fault of the next row, except
+ * with
+ * --quick. Read a row's peak before its shares. */
+double bench_of_dgemm(bench *b, double flops, double seconds);
+double bench_of_gemm(bench *b, double f64, double f32, double seconds);
+double bench_of_memory(bench *b, double bytes, double seconds);
+
+bool bench_share_is_possible(double percent);
+
+/* The seconds; a fault of the next row where they are negative or not finite. */
+double bench_cost(bench *b, const char *what, double seconds);
 
 /* ---- tables ------------------------------------------------------------------------------- */
 
 /* "noise     |   P|      ms": the cells as wide as they are written; the first is flush left. */
 void bench_table(bench *b, const char *columns);
-void bench_row(bench *b, const char *cells, ...) KN_PRINTF(2, 3); /* the cells between | */
+/* The cells between |. A row with a fault is printed as well, and the fault goes to stderr. */
+void bench_row(bench *b, const char *cells, ...) KN_PRINTF(2, 3);
 
 /* ---- data --------------------------------------------------------------------------------- */
 

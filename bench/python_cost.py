@@ -64,6 +64,8 @@ def cost(what, times, call):
         whole.append(time.perf_counter() - begin)
         outside.append(whole[-1] - sum(INSIDE))
     ms = [1e3 * statistics.median(x) for x in (whole, outside)]
+    if not 0 <= ms[1] <= ms[0]:
+        sys.exit(f"{what}: {ms[1]:.2f} of {ms[0]:.1f} ms outside the library, expected none to all of them")
     print(f"| {what} | {ms[0]:.1f} | {ms[1]:.2f} | {100 * ms[1] / ms[0]:.1f} % |", flush=True)
 
 
