@@ -71,8 +71,9 @@ int main(int argc, char **argv)
         "How long does the whole job take at the paper's size? Fit with full search, mean "
         "and variance, z and the top 5 % statistic of 1440 new samples; N = 600, T = 5438, "
         "F = 100; without a reference, and then what reference, calibration and groups of three "
-        "rows add to structured noise. In units of one dsyevd(600); eig: decompositions at N, sub: "
-        "at N/3, inner: "
+        "rows add to structured noise. In units of one dsyevd(600); eig: evaluations at N, each "
+        "with "
+        "a decomposition of R0 unless the one before was at the same point, sub: at N/3, inner: "
         "likelihoods with one at hand.");
     ptrdiff_t N = bench_size(&b, 600, 40);
     bench_paper(&b, N, bench_size(&b, 5438, 60), bench_size(&b, 100, 5), bench_size(&b, 1440, 20),

@@ -50,7 +50,7 @@ int main(int argc, char **argv)
         &b, argc, argv, "growth",
         "How does the cost grow when one size is doubled and the others stay? From N = 400, "
         "T = 5000, P = 50, F = 10, with structured noise; mean and variance of 500 new "
-        "samples. x: against the first row; eig: decompositions at N + at N/3.");
+        "samples. x: against the first row; eig: evaluations at N + at N/3.");
     sizes n = {bench_size(&b, 400, 30), bench_size(&b, 5000, 50), bench_size(&b, 10, 2),
                (int)bench_size(&b, 50, 3)};
     costs base = measure(&b, n), doubled[4];

@@ -1,6 +1,6 @@
-#include "common.h"
+#include "evaluate.h"
 
-enum { SITES = 12 };
+enum { SITES = 12, POINTS = 5 }; /* four points are timed */
 
 typedef struct study {
     bench_data d;
@@ -27,24 +27,20 @@ static void study_clear(study *s)
     kn_free(s->B);
 }
 
-/* Seconds of one evaluation with gradient: a search cut short against none at all. */
-static void evaluation(bench *b, ptrdiff_t N, ptrdiff_t rank)
+static void evaluation(bench *b, ptrdiff_t N, bool dense)
 {
-    study s;
-    bench_job none, some;
-    study_new(b, N, bench_size(b, 300, 20), bench_size(b, 100, 3), 0, &s);
-    s.o.rank = (int)rank;
-    s.o.max_evals = 0;
-    bench_run(b, &s.d, &s.o, &none);
-    s.o.max_evals = 8;
-    bench_run(b, &s.d, &s.o, &some);
-    int more = some.info.evaluations - none.info.evaluations;
-    double one = (some.info.seconds_fit - none.info.seconds_fit) / more;
-    bench_row(b, "%s|%td|%td|%.1e|%d|%.3f|%.2f|%.2f|%.2f|%.0f",
-              some.info.rank == N ? "dense" : "low rank", N, some.info.rank,
-              some.info.rank_residual, more, one, 1e6 * one / (double)N, none.info.seconds_fit,
-              some.info.seconds_fit, some.peak);
-    study_clear(&s);
+    bench_shape shape = {.N = N, .P = bench_size(b, 25, 3), .sites = SITES, .dense = dense};
+    bench_additive a;
+    kn_cov_point at[POINTS];
+    bench_evaluation t;
+    bench_peak_reset(b);
+    bench_additive_new(b, &shape, &a);
+    bench_points(&a.e.cov, &a.box.middle, POINTS, at);
+    BENCH_TRY(b, bench_evaluate(b, &a.e, at, POINTS, &t));
+    bench_row(b, "%s|%td|%td|%.1e|%.2f|%.2f|%.2f|%.2f|%.2f|%.0f", dense ? "dense" : "low rank", N,
+              a.e.cell[0].R0.m, a.e.cell[0].R0.residual, 1e3 * t.whole, 1e3 * t.decompose,
+              1e3 * t.maximise, 1e3 * t.gradient, 1e6 * t.whole / (double)N, bench_peak_mb());
+    bench_additive_clear(&a);
 }
 
 static void fit(bench *b, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
@@ -69,18 +65,19 @@ static void fit(bench *b, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
 int main(int argc, char **argv)
 {
     bench b;
-    bench_begin(&b, argc, argv, "large_n",
-                "What do many samples cost? R of low rank against dense, for a cohort with "
-                "age, sex and 12 sites: seconds of one likelihood with gradient at P = 25, then "
-                "whole fits of 200,000 samples with their peak memory, data included.");
-    bench_table(&b,
-                "R       |     N|  rank|residual|evaluations|s for one|us/sample|first s|search s|"
-                "peak MB");
-    ptrdiff_t N = bench_size(&b, 2000, 40), rank = bench_size(&b, KN_RANK_AUTO, 20);
-    evaluation(&b, N, KN_RANK_FULL);
-    evaluation(&b, N, rank);
-    evaluation(&b, bench_size(&b, 10000, 60), rank);
-    evaluation(&b, bench_size(&b, 50000, 80), rank);
+    bench_begin(
+        &b, argc, argv, "large_n",
+        "What do many samples cost? R of low rank against dense, for a cohort with "
+        "age, sex and 12 sites: milliseconds of one likelihood with gradient at P = 25 and of "
+        "its parts, each repetition at a point of its own; then whole fits of 200,000 "
+        "samples with their peak memory, data included.");
+    bench_table(&b, "R       |     N|  rank|residual|ms for one|R0, eig, U'Z|components|gradient|"
+                    "us/sample|peak MB");
+    ptrdiff_t N = bench_size(&b, 2000, 40);
+    evaluation(&b, N, true);
+    evaluation(&b, N, false);
+    evaluation(&b, bench_size(&b, 10000, 60), false);
+    evaluation(&b, bench_size(&b, 50000, 80), false);
     bench_table(
         &b, "basis               |     N|   T|  P| rank| fit s|of it basis s|evaluations|maps s|"
             "   z s|data MB|peak MB");
