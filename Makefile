@@ -20,7 +20,7 @@ help:
 	@echo 'make check    build and run the tests, some minutes'
 	@echo 'make check-all  every test: also sanitizers, clang, both MPIs, browsers, wheel, R; about half an hour'
 	@echo 'make slurm    run the tests that need Slurm, in one that is started for them on this machine; as root'
-	@echo 'make bench    measure, about ten minutes on an idle machine (bench/report > bench/RESULTS.md)'
+	@echo 'make bench    measure, within 15 minutes on two idle processors (bench/report > bench/RESULTS.md)'
 	@echo 'make fuzz     feed the readers random bytes, 10 minutes each (FUZZ_SECONDS=n)'
 
 build:
