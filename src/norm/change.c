@@ -7,7 +7,7 @@
 
 enum { W, A, D, AA, AD, DD, SUMS };
 
-/* Changes below are rounding: the square is of the noise. */
+/* Mean squares of changes, in units of the noise, that are rounding. */
 static const double NO_CHANGE = 1e-12;
 enum { MAPPED_FROM = 4096 }; /* responses from which a map of Student's step pays */
 
@@ -56,10 +56,13 @@ static moments moments_of(const kn_change_sums *s, ptrdiff_t j)
 /* ---- the law ------------------------------------------------------------------------------------
  */
 
+/* Whether response j has enough people and changes in at least one of them. The change itself is
+ * tested: d - gamma x varies with x even where d = 0 for everybody. */
 static bool enough(const kn_change_sums *s, ptrdiff_t j, double least, double noise)
 {
     static const double SLACK = 1e-9; /* thirds that add up to a person */
-    return kn_at(s->of, j, W) >= least - SLACK && noise > 0;
+    double n = kn_at(s->of, j, W);
+    return n >= least - SLACK && noise > 0 && kn_at(s->of, j, DD) > NO_CHANGE * n * noise;
 }
 
 static double common_slope(const kn_change_sums *s, const double *noise, double least)

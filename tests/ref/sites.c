@@ -46,21 +46,53 @@ static double inside(kn_mat e, const int *site, ptrdiff_t i, ptrdiff_t j)
     return kn_at(e, i, j) - mean;
 }
 
-static double within_variance(kn_mat e, const int *site, int S, ptrdiff_t j)
+/* Degrees of freedom within sites. */
+static double freedom(kn_mat e, const int *site, int S, ptrdiff_t j)
 {
-    double sum = 0;
-    for (int s = 0; s < S; s++)
-        sum += squares(e, site, s, j);
-    return sum / (values(e, site, -1, j, NULL) - sites_of(e, site, S, j));
+    return values(e, site, -1, j, NULL) - sites_of(e, site, S, j);
 }
 
+/* Where no site has two values, the variance of all; NaN with fewer than two values. */
+static double within_variance(kn_mat e, const int *site, int S, ptrdiff_t j)
+{
+    double sum = 0, mean, n = values(e, site, -1, j, &mean);
+    if (freedom(e, site, S, j) > 0) {
+        for (int s = 0; s < S; s++)
+            sum += squares(e, site, s, j);
+        return sum / freedom(e, site, S, j);
+    }
+    for (ptrdiff_t i = 0; i < e.rows; i++)
+        if (site[i] >= 0 && isfinite(kn_at(e, i, j)))
+            sum += pow(kn_at(e, i, j) - mean, 2);
+    return n > 1 ? sum / (n - 1) : NAN;
+}
+
+/* NaN becomes the mean of the others. */
+static void fill_in(double *w, ptrdiff_t T)
+{
+    double n = 0, sum = 0;
+    for (ptrdiff_t j = 0; j < T; j++)
+        if (!isnan(w[j])) {
+            n++;
+            sum += w[j];
+        }
+    for (ptrdiff_t j = 0; j < T; j++)
+        if (isnan(w[j]))
+            w[j] = sum / n;
+}
+
+/* From the t responses that vary within sites; without any missing cells t = T. */
 static double T_eff_of(kn_mat e, const int *site, int S)
 {
-    ptrdiff_t T = e.cols;
-    double r2 = 0, chance = 0;
-    for (ptrdiff_t j = 0; j < T; j++)
-        for (ptrdiff_t l = 0; l < T; l++) {
+    double r2 = 0, chance = 0, t = 0, T = (double)e.cols;
+    for (ptrdiff_t j = 0; j < e.cols; j++) {
+        if (!(freedom(e, site, S, j) > 0))
+            continue;
+        t++;
+        for (ptrdiff_t l = 0; l < e.cols; l++) {
             double jl = 0, jj = 0, ll = 0, both = 0;
+            if (!(freedom(e, site, S, l) > 0))
+                continue;
             for (ptrdiff_t i = 0; i < e.rows; i++) {
                 double a = inside(e, site, i, j), b = inside(e, site, i, l);
                 jj += isnan(a) ? 0 : a * a;
@@ -70,11 +102,13 @@ static double T_eff_of(kn_mat e, const int *site, int S)
             }
             double nj = values(e, site, -1, j, NULL), nl = values(e, site, -1, l, NULL);
             r2 += jl * jl / (jj * ll);
-            chance += both / sqrt(nj * (nj - sites_of(e, site, S, j)) * nl *
-                                  (nl - sites_of(e, site, S, l)));
+            chance += both / sqrt(nj * freedom(e, site, S, j) * nl * freedom(e, site, S, l));
         }
-    double t = (double)T;
-    return fmin(fmax(1 / fmax((r2 - chance) / (t * t), 1 / t), 1), t);
+    }
+    if (t < 2)
+        return 1;
+    double mean_r2 = (1 + (T - 1) * (r2 - t) / (t * (t - 1))) / T;
+    return fmin(fmax(1 / fmax(mean_r2 - chance / (t * t), 1 / T), 1), T);
 }
 
 static double kurt_of(kn_mat e, const int *site, int S)
@@ -83,7 +117,7 @@ static double kurt_of(kn_mat e, const int *site, int S)
     for (ptrdiff_t j = 0; j < e.cols; j++)
         for (ptrdiff_t i = 0; i < e.rows; i++) {
             double x = inside(e, site, i, j);
-            if (isnan(x))
+            if (isnan(x) || !(freedom(e, site, S, j) > 0))
                 continue;
             n++;
             x = x * x / within_variance(e, site, S, j);
@@ -128,7 +162,8 @@ static void noise_of_sites(kn_mat e, const int *site, int S, ref_prior *p)
     free(a);
 }
 
-/* tau2 before it is shrunk, and mu; NaN and 0 of one site */
+/* tau2 before it is shrunk, and mu; NaN and 0 of one site, NaN and the mean of all values where no
+ * site has two */
 static double between_variance(kn_mat e, const int *site, int S, ptrdiff_t j, double *mu)
 {
     double all, N = values(e, site, -1, j, &all), Q = 0, n2 = 0, sum = 0, weight = 0;
@@ -136,6 +171,10 @@ static double between_variance(kn_mat e, const int *site, int S, ptrdiff_t j, do
     *mu = 0;
     if (Sj < 2)
         return NAN;
+    if (!(freedom(e, site, S, j) > 0)) {
+        *mu = all;
+        return NAN;
+    }
     for (int s = 0; s < S; s++) {
         double mean, n = values(e, site, s, j, &mean);
         Q += n * pow(mean - all, 2);
@@ -176,6 +215,8 @@ ref_prior ref_sites(kn_mat e, kn_mat es, const int *site, int S)
         tau2 += p.tau2[j];
         w += p.w[j];
     }
+    fill_in(p.w, e.cols);
+    fill_in(p.w_scale, e.cols);
     p.S1 = p.between ? p.S - 1 : 5;
     for (ptrdiff_t j = 0; j < e.cols; j++) {
         n = isnan(p.tau2[j]) ? 0 : sites_of(e, site, S, j) - 1;

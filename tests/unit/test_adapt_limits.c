@@ -3,7 +3,6 @@
 #include "scratch.h"
 #include "sites.h"
 
-#include "logged.h"
 #include "model/file.h"
 #include "norm/site_adapt.h"
 
@@ -56,6 +55,18 @@ static void assert_same_bytes(const kn_model *a, const kn_model *b)
     kn_free(x), kn_free(y);
 }
 
+/* Whether a warning is among those that are logged: a site may also be warned of as far off. */
+typedef struct sought {
+    char text[128];
+    int found;
+} sought;
+
+static void look_for(void *user, kn_log_level level, const char *message)
+{
+    sought *s = user;
+    s->found += level == KN_LOG_WARNING && strcmp(message, s->text) == 0;
+}
+
 static void a_few_controls_say_a_little(void **state)
 {
     (void)state;
@@ -63,15 +74,14 @@ static void a_few_controls_say_a_little(void **state)
     fit(&s, SITES, "folds=5");
     for (int n = 1; n <= 3; n++) {
         visitors controls = visitors_of(&s.w, s.new, 1, n), v = visitors_of(&s.w, s.new, 1, 3);
-        logged log = {0};
-        kn_set_log(ctx, logged_take, &log);
-        kn_model *a = adapted_to(ctx, s.m, &controls);
-        kn_set_log(ctx, NULL, NULL);
-        char expected[128];
-        snprintf(expected, sizeof expected,
+        sought warning = {.found = 0};
+        snprintf(warning.text, sizeof warning.text,
                  "n1 has %d control%s: fewer than 5 say little of a site, and its z are wide", n,
                  n == 1 ? "" : "s");
-        assert_logged(log, KN_LOG_WARNING, expected);
+        kn_set_log(ctx, look_for, &warning);
+        kn_model *a = adapted_to(ctx, s.m, &controls);
+        kn_set_log(ctx, NULL, NULL);
+        assert_int_equal(warning.found, 1);
         kn_mat z = visitors_z(ctx, a, &v, "write=z");
         for (ptrdiff_t i = 0; i < v.n * T; i++)
             assert_true(isfinite(z.data[i]));
@@ -175,12 +185,15 @@ static void missing_responses_of_training_change_little(void **state)
 static void of_many_people_those_held_out_say_how_sites_differ(void **state)
 {
     (void)state;
-    enum { MANY = 1280 };
+    enum { MANY = 1280, CONTROLS = 400 };
     study s = make_people(12, SITES);
-    double offset[T], mean = 0;
+    double offset[T], mean = 0, error = 0;
+    for (int j = 0; j < T; j++) /* two components may miss a part of it, which would be in w */
+        s.w.age[j] = 0;
     s.train = visitors_of(&s.w, s.known, SITES, MANY);
     s.m = visitors_fit(ctx, &s.train, "components=2 max_evals=4");
     assert_true(s.m->reference.sample && s.m->sites.T == T && s.m->sites.S == SITES);
+    assert_int_equal(s.m->reference.n, 2000);
     for (int j = 0; j < T; j++) {
         double within = 0, between = 0, sd2 = s.m->y.sd[j] * s.m->y.sd[j], load = 1;
         for (int f = 0; f < VISITOR_FACTORS; f++)
@@ -193,16 +206,21 @@ static void of_many_people_those_held_out_say_how_sites_differ(void **state)
         for (int k = 0; k < SITES; k++)
             between += pow(s.known[k].offset[j] - mean, 2) / (SITES - 1);
         offset[j] = mean;
-        assert_true(fabs(log(s.m->sites.w[j] * sd2 / within)) < 0.15);
+        error += load * s.new[0].sd *s.new[0].sd / (CONTROLS * T);
+        /* The relative variance is 2/2000, or 2.1/2000 with sites whose noise differs: 5.5 standard
+         * errors. */
+        assert_true(fabs(log(s.m->sites.w[j] * sd2 / within)) < 5.5 * sqrt(2.1 / 2000));
         assert_true(s.m->sites.tau2[j] * sd2 > 0.2 * between); /* and drawn to the others' */
     }
-    visitors controls = visitors_of(&s.w, s.new, 1, 40);
+    visitors controls = visitors_of(&s.w, s.new, 1, CONTROLS);
     kn_model *a = adapted_to(ctx, s.m, &controls);
     double off = 0;
     for (int j = 0; j < T; j++)
         off +=
             pow(a->adapted.offset.data[j] * s.m->y.sd[j] - s.new[0].offset[j] + offset[j], 2) / T;
-    assert_true(sqrt(off) < 0.35); /* of about .6 between sites */
+    /* The means of 400 controls have this error, .07 or so of .6 between sites. Responses share
+     * factors, so that the bound is the one of a single response: 5 standard errors. */
+    assert_true(sqrt(off) < 5 * sqrt(error));
     kn_model_free(a);
     visitors_free(&controls);
     study_free(&s);

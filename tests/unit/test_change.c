@@ -206,7 +206,10 @@ static void own_pairs_are_never_in_their_reference(void **state)
     static const ptrdiff_t sizes[] = {5, 7, 8, 9, 20};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         ref_rng_init(&rng, k + 1, 3);
-        study s = study_new(&rng, sizes[k], 23, 0.9);
+        /* The slope of d on x is -1/2 here. With 8 people and 60 responses its standard error is
+         * sqrt(3/4 / (7 * 60)) = .042, or .062 with the part of visits that responses share (it
+         * multiplies the variance by 1 + 59 * .1 * .2): gamma < 0 by 8 standard errors. */
+        study s = study_new(&rng, sizes[k], 60, 0.5);
         kn_mat value = ref_new(s.n, KN_CHANGE_VALUES);
         float *z = malloc((size_t)(s.n * s.T) * sizeof *z);
         double *a = malloc((size_t)s.T * sizeof *a), *b = malloc((size_t)s.T * sizeof *b),
@@ -412,7 +415,7 @@ static void a_reference_in_a_file_is_itself_or_refused(void **state)
  */
 
 typedef struct rates {
-    double beyond, z, p[KN_CHANGE_VALUES], people;
+    double beyond, z, p[KN_CHANGE_VALUES], down, people; /* down: people whose mean z is negative */
 } rates;
 
 /* New people against these; shift: of the second visit, in sd of the noise. */
@@ -431,9 +434,8 @@ static void score_new(const kn_change_reference *r, const study *s, double shift
         kn_change_describe(z, s->T, r, work, value);
         for (int k = 0; k < KN_CHANGE_VALUES; k++)
             out->p[k] += kn_change_p(r, (kn_change_value)k, value[k], NULL, 0) <= 0.05;
+        out->down += value[KN_CHANGE_MEAN_Z] < 0;
         out->people++;
-        if (shift < 0)
-            assert_true(value[KN_CHANGE_MEAN_Z] < 0);
     }
     free(z), free(work);
 }
@@ -467,6 +469,9 @@ static void stable_people_are_called_changed_as_often_as_they_should(void **stat
     assert_in(stable.p[KN_CHANGE_MEAN_Z] / stable.people, 0.03, 0.07);
     assert_in(stable.p[KN_CHANGE_DEVIANCE] / stable.people, 0.03, 0.07);
     assert_true(stable.p[KN_CHANGE_NEGATIVE] <= 0.07 * stable.people); /* ties count against it */
+    /* The mean z of a person is 1/sqrt(.2) = 2.2 lower, and its standard deviation is
+     * sqrt(.2 + .8/24) = .48: one person in 400000 has the other sign. */
+    assert_true(decline.down > 0.999 * decline.people);
     assert_true(decline.p[KN_CHANGE_MEAN_Z] > 0.9 * decline.people);
     assert_true(decline.p[KN_CHANGE_NEGATIVE] > 0.9 * decline.people);
     assert_true(decline.p[KN_CHANGE_POSITIVE] < 0.05 * decline.people);

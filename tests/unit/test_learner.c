@@ -3,6 +3,7 @@
 #include "remakes.h"
 
 #include "norm/learner.h"
+#include "norm/order.h"
 
 static kn_ctx *ctx;
 
@@ -82,9 +83,12 @@ static void old_and_young_are_flagged_alike_where_the_spread_grows_with_age(void
         crowd_free(&train), crowd_free(&fresh);
     }
     print_message("# old %.3f young %.3f, without %.3f %.3f\n", old, young, old0, young0);
-    assert_true(old >= 0.03 && old <= 0.08);
-    assert_true(young >= 0.03 && young <= 0.08);
-    assert_true(old0 > 0.1 && young0 < 0.01); /* without the layer it is not so */
+    /* About 500 of 1500 new people are old, the threshold is a rank among 300: the standard error
+     * of the mean of three cohorts is sqrt(.05 * .95 * (1/1500 + 1/900)) = .009, five of which are
+     * allowed. */
+    assert_true(fabs(old - 0.05) < 0.046 && fabs(young - 0.05) < 0.046);
+    /* Without the layer nobody young was flagged in 20 draws, and .135 +- .02 of the old were. */
+    assert_true(young0 < 0.005 && old0 > 0.05);
 }
 
 typedef struct moments {
@@ -118,8 +122,12 @@ static void z_of_skewed_responses_are_normal(void **state)
     print_message("# mean %.3f var %.3f skew %.3f kurtosis %.3f; without %.3f %.3f\n", m.mean,
                   m.var, m.skew, m.kurtosis, m0.skew, m0.kurtosis);
     assert_true(with->layer.part[KN_LAYER_SHAPE].kept);
-    assert_true(fabs(m.mean) < 0.05 && fabs(m.var - 1) < 0.1);
-    assert_true(fabs(m.skew) < 0.15 && fabs(m.kurtosis - 3) < 0.4);
+    /* The standard error of the mean is sqrt((1/300 + 1/1000)/40) = .0104 if responses are learned
+     * each by itself; in 20 draws it was .013. That of the variance was .013 too, about .98. */
+    assert_true(fabs(m.mean) < 0.07 && fabs(m.var - 1) < 0.1);
+    /* An extreme value among the new people raises moments with and without the layer: what is left
+     * of them was a seventh and a twelfth at most in 30 draws, .09 +- .02 of the skew. */
+    assert_true(fabs(m.skew) < m0.skew / 4 && fabs(m.kurtosis - 3) < (m0.kurtosis - 3) / 4);
     assert_true(m0.skew > 0.8 && m0.kurtosis > 4);
     kn_model_free(with), kn_model_free(none);
     free(z.data), free(z0.data);
@@ -226,7 +234,8 @@ static void one_step_without_a_fold_is_near_a_full_fit(void **state)
     kn_scale_columns columns;
     kn_scale_prior prior[FOLDS];
     int fold[N];
-    double beta[F], work[N * (F + 2) + F * (F + 2) + FOLDS * F * (F + 1)], far = 0, moved = 0;
+    double beta[F], work[N * (F + 2) + F * (F + 2) + FOLDS * F * (F + 1)];
+    double left[T * FOLDS]; /* share of the way that is left after the step */
     kn_mat D = ref_new(N, F), out = ref_new(F, FOLDS);
     assert_ok(ctx, kn_scale_columns_new(ctx, &x, false, &columns));
     kn_scale_columns_apply(&columns, &x, D);
@@ -250,14 +259,15 @@ static void one_step_without_a_fold_is_near_a_full_fit(void **state)
             for (int i = 0; i < N; i++)
                 rest[i] = fold[i] == f ? NAN : z0[i];
             kn_scale_newton(D, rest, &penalty, work, full);
-            for (int k = 0; k < F; k++) {
-                far = fmax(far, fabs(full[k] - kn_at(out, k, f)));
-                moved = fmax(moved, fabs(full[k] - beta[k]));
-            }
+            left[j * FOLDS + f] = hypot(full[0] - kn_at(out, 0, f), full[1] - kn_at(out, 1, f)) /
+                                  hypot(full[0] - beta[0], full[1] - beta[1]);
         }
     }
-    print_message("# one step %.4f of %.4f\n", far, moved);
-    assert_true(far < 0.1 * moved); /* quadratic convergence: a tenth of the way is left at most */
+    /* Quadratic convergence: what is left grows with the way, which one wild value makes long, so
+     * the median is bounded. In 25 draws of these data it was .027 to .037. */
+    kn_sort(left, T * FOLDS);
+    print_message("# one step leaves %.4f\n", left[T * FOLDS / 2]);
+    assert_true(left[T * FOLDS / 2] < 0.1);
     for (int f = 0; f < FOLDS; f++)
         kn_scale_prior_clear(&prior[f]);
     kn_scale_columns_clear(&columns);

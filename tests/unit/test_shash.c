@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "norm/normal.h"
+#include "norm/order.h"
 #include "norm/shash_fit.h"
 #include "norm/squares.h"
 #include "norm/student.h"
@@ -329,7 +330,7 @@ static void one_step_without_a_fold_is_nearly_the_refit(void **state)
     for (int i = 0; i < N; i++)
         fold[i] = (i * 3) % FOLDS;
     kn_mat z = made_up(N, 20);
-    double moved = 0, off = 0;
+    double left[20 * FOLDS]; /* share of the way that is left after the step */
     for (ptrdiff_t t = 0; t < z.cols; t++) {
         double theta[2] = {0, 0}, kept[N];
         ptrdiff_t n = 0;
@@ -347,13 +348,14 @@ static void one_step_without_a_fold_is_nearly_the_refit(void **state)
             kn_shash_newton(&nodes, &prior, n, kept, exact);
             kn_shash_point at = kn_shash_point_at(&nodes, theta);
             kn_shash_step(&at, &prior, n, kept, theta, out);
-            for (int k = 0; k < 2; k++) {
-                moved += pow(exact[k] - theta[k], 2);
-                off += pow(exact[k] - out[k], 2);
-            }
+            left[t * FOLDS + f] = hypot(exact[0] - out[0], exact[1] - out[1]) /
+                                  hypot(exact[0] - theta[0], exact[1] - theta[1]);
         }
     }
-    assert_true(off < 0.02 * moved); /* squares: a seventh of the way at most */
+    /* Quadratic convergence: what is left grows with the way, which one wild value makes long, so
+     * the median is bounded. In 25 draws of these data it was .030 to .045. */
+    kn_sort(left, 20 * FOLDS);
+    assert_true(left[10 * FOLDS] < 0.1);
     free(z.data);
 }
 

@@ -320,7 +320,7 @@ static void variances_keep_to_their_floors(void **state)
     (void)state;
     places x = places_new(60, 5, 5, 0, 0);
     for (ptrdiff_t j = 0; j < 5; j++) /* the same people in each site */
-        for (ptrdiff_t i = 5; i < 60; i++)
+        for (ptrdiff_t i = 0; i < 60; i++)
             kn_col(x.e, j)[i] = kn_at(x.e, i - i % 5, j);
     kn_sites p = prior_of(x.e, kn_mat_none(), x.site, 5);
     for (ptrdiff_t j = 0; j < 5; j++)
@@ -336,6 +336,7 @@ static void a_response_without_controls_is_what_the_others_say_of_the_site(void 
     places x = places_new(60, 6, 5, 1, 0), c = places_new(12, 6, 1, 2, 0);
     kn_sites p = prior_of(x.e, x.es, x.site, 5);
     for (ptrdiff_t i = 0; i < 12; i++) {
+        kn_col(c.e, 0)[i] *= 3, kn_col(c.es, 0)[i] *= 3; /* the noisiest response by far */
         kn_col(c.e, 1)[i] = kn_col(c.es, 1)[i] = NAN;
         kn_col(c.e, 4)[i] = kn_col(c.es, 4)[i] = 0.3; /* does not vary: says nothing of noise */
     }
@@ -389,10 +390,21 @@ static void controls_are_the_rows_that_are_named(void **state)
 
 /* ---- what was put in is found ---- */
 
+static double variance_of(const double *x, int n, double *mean)
+{
+    double square = 0;
+    *mean = 0;
+    for (int i = 0; i < n; i++)
+        *mean += x[i] / n;
+    for (int i = 0; i < n; i++)
+        square += pow(x[i] - *mean, 2) / (n - 1);
+    return square;
+}
+
 static void planted_sites_are_found(void **state)
 {
     (void)state;
-    enum { S = 40, EACH = 50, T = 30, N = S * EACH };
+    enum { S = 40, EACH = 50, T = 30, N = S * EACH, FEW = 8 };
     kn_mat e = ref_normal(&rng, N, T), r = ref_normal(&rng, EACH * 20, T);
     int site[N];
     double mean_tau2 = 0, mean_mu = 0, a[S];
@@ -405,31 +417,47 @@ static void planted_sites_are_found(void **state)
             kn_col(e, j)[i] = kn_at(e, i, j) * exp(0.5 * a[s]) + 0.2 + 0.6 * kn_at(offset, s, j);
     }
     kn_sites p = prior_of(e, kn_mat_none(), site, S);
+    /* What these 40 sites have, not what they are drawn from. */
+    double mean, planted_tau2 = 0, planted_mu = 0.2, planted_v_a = variance_of(a, S, &mean);
     for (ptrdiff_t j = 0; j < T; j++) {
         mean_tau2 += p.tau2[j] / T;
         mean_mu += p.mu[j] / T;
+        planted_tau2 += 0.36 * variance_of(kn_col(offset, j), S, &mean) / T;
+        planted_mu += 0.6 * mean / T;
     }
-    assert_close(mean_tau2, 0.36, 0.05);
-    assert_close(mean_mu, 0.2, 0.05);
-    assert_true(p.v_a > 0.05 && p.v_a < 0.2);
-    assert_true(p.v_b < 0.01);
+    /* The mean of a site is off by a variance of w/50 = .021: standard errors are
+     * sqrt((4 .36 .021 + 2 .021^2)/(39 30)) = .005 of tau2 and sqrt(.021/(40 30)) = .0042 of mu. */
+    assert_close(mean_tau2, planted_tau2, 0.03);
+    assert_close(mean_mu, planted_mu, 0.025);
+    /* a_s is off by a variance of 2/49/30, twice whose covariance with a_s counts: 5 standard
+     * errors. The last term covers the bias of what is subtracted. */
+    double error = 2.0 / (EACH - 1) / T;
+    assert_close(p.v_a, planted_v_a, 10 * sqrt(planted_v_a * error / (S - 1)) + error);
+    assert_true(p.v_b < 0.01); /* 0 with a standard error of 2/49 sqrt(2/(39 30)) = .0017 */
     assert_true(p.T_eff_offset > 0.8 * T);
-    /* A site that is off by 1 or -1 and has 4 times the noise variance. */
+    /* Sites that are off by 1 or -1 and have 4 times the noise variance: one of many controls, and
+     * the mean of 125 sites of a few. */
     for (ptrdiff_t i = 0; i < r.rows; i++)
         for (ptrdiff_t j = 0; j < T; j++)
             kn_col(r, j)[i] = 2 * kn_at(r, i, j) + (j % 2 ? 1 : -1);
     for (int few = 0; few < 2; few++) {
-        kn_site_adapted x = adapt(&p, kn_sub(r, 0, 0, few ? 8 : r.rows, T), kn_mat_none());
-        double off = 0, raw = 0, scale = 0;
-        for (ptrdiff_t j = 0; j < T; j++) {
-            off += pow(x.offset[j] - (j % 2 ? 1 : -1), 2) / T;
-            raw += pow(x.raw_offset[j] - (j % 2 ? 1 : -1), 2) / T;
-            scale += log(x.scale[j] / 4 * p.w[j]) / T;
+        ptrdiff_t controls = few ? FEW : r.rows, sites = r.rows / controls;
+        double off = 0, raw = 0, scale = 0, kappa = 0, factor = 0, all = (double)(sites * T);
+        for (ptrdiff_t k = 0; k < sites; k++) {
+            kn_site_adapted x = adapt(&p, kn_sub(r, k * controls, 0, controls, T), kn_mat_none());
+            for (ptrdiff_t j = 0; j < T; j++) {
+                off += pow(x.offset[j] - (j % 2 ? 1 : -1), 2) / all;
+                raw += pow(x.raw_offset[j] - (j % 2 ? 1 : -1), 2) / all;
+                scale += log(x.scale[j] / 4 * p.w[j]) / all;
+            }
+            kappa += x.kappa / (double)sites;
+            factor += x.factor / (double)sites;
+            kn_site_adapted_clear(&x);
         }
-        assert_true(few ? off < raw : off < 0.01); /* shrinking helps */
+        /* Shrinking helps; many controls leave 4/1000 with a standard error of .001. */
+        assert_true(few ? off < raw : off < 0.01);
         assert_true(fabs(scale) < (few ? 0.5 : 0.1));
-        assert_true(x.kappa > 1.5 && (few || x.factor > 2));
-        kn_site_adapted_clear(&x);
+        assert_true(kappa > 1.5 && (few || factor > 2));
     }
     kn_sites_clear(&p);
     free(e.data), free(r.data), free(offset.data);
