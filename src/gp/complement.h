@@ -6,7 +6,7 @@
  *     D = U'Yw - (U'Yw V) V'   m x T      e_n = |D_n|^2
  *     mean = RU D0,   RU = R0* U,   D0 = diag(c0/(c0 r + d0)) D
  *
- * Rows of D0 are kept where c0 r/(c0 r + d0) > 1e-6, and in float32: a model in memory says what
+ * Rows of D0 are kept where c0 r/(c0 r + d0) > 2^-48, and in float32: a model in memory says what
  * the same model says from its file. */
 #ifndef KN_GP_COMPLEMENT_H
 #define KN_GP_COMPLEMENT_H

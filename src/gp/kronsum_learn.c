@@ -118,21 +118,27 @@ out:
     return status;
 }
 
-/* Lower triangles one after the other, column by column. */
+/* The upper triangle of X, row by row, and the lower one of Z, column by column. The largest c is
+ * the last: its column of X is whole, so that the range of a C of rank one can turn. By a lower
+ * triangle it could not, and the search would stop where the likelihood still rises. */
 static void unpack(const double *x, kn_mat X, kn_mat Z)
 {
-    for (int which = 0; which < 2; which++)
-        for (ptrdiff_t j = 0; j < X.cols; j++)
-            for (ptrdiff_t i = j; i < X.rows; i++)
-                kn_col(which ? Z : X, j)[i] = *x++;
+    for (ptrdiff_t j = 0; j < X.cols; j++)
+        for (ptrdiff_t i = j; i < X.rows; i++)
+            kn_col(X, i)[j] = *x++;
+    for (ptrdiff_t j = 0; j < Z.cols; j++)
+        for (ptrdiff_t i = j; i < Z.rows; i++)
+            kn_col(Z, j)[i] = *x++;
 }
 
 static void pack(kn_mat X, kn_mat Z, double *x)
 {
-    for (int which = 0; which < 2; which++)
-        for (ptrdiff_t j = 0; j < X.cols; j++)
-            for (ptrdiff_t i = j; i < X.rows; i++)
-                *x++ = kn_at(which ? Z : X, i, j);
+    for (ptrdiff_t j = 0; j < X.cols; j++)
+        for (ptrdiff_t i = j; i < X.rows; i++)
+            *x++ = kn_at(X, j, i);
+    for (ptrdiff_t j = 0; j < Z.cols; j++)
+        for (ptrdiff_t i = j; i < Z.rows; i++)
+            *x++ = kn_at(Z, i, j);
 }
 
 /* X = diag(c)^1/2, Z Z' = I - floor W'W, which has no positive part where S is at its floor. */

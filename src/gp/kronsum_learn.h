@@ -3,8 +3,8 @@
  * EM first, which is monotone and keeps C positive semidefinite; then L-BFGS from where it stopped,
  * in the coordinates Q, W of that point, where noise has covariance I and signal diag(c):
  *
- *     C = Q X X' Q'     S = Q Z Z' Q' + floor I      X, Z lower triangular, from diag(c)^1/2 and I
- *     dX = 2 G_C X      dZ = 2 G_S Z                 G in those coordinates
+ *     C = Q X X' Q'     X upper triangular, from diag(c)^1/2      dX = 2 G_C X
+ *     S = Q Z Z' Q' + floor I     Z lower triangular, from I      dZ = 2 G_S Z
  *
  * An evaluation of either is one kn_kronsum_at; 26 T^2 doubles for L-BFGS. */
 #ifndef KN_GP_KRONSUM_LEARN_H

@@ -58,12 +58,16 @@ static const shape SHAPES[] = {
 };
 enum { N_SHAPES = sizeof SHAPES / sizeof *SHAPES };
 
+/* A random covariance of this rank. One of full rank has eigenvalues of at least by/2: none is so
+ * close to singular that its inverse, or a difference quotient beside it, has no digits. */
 static kn_mat wishart(ptrdiff_t T, ptrdiff_t rank, double by)
 {
     kn_mat L = ref_normal(&rng, T, rank > 0 ? rank : 1), M = ref_mul(0, L, 1, L);
-    for (ptrdiff_t j = 0; j < T; j++)
+    for (ptrdiff_t j = 0; j < T; j++) {
+        kn_col(M, j)[j] += rank >= T ? 0.5 : 0;
         for (ptrdiff_t i = 0; i < T; i++)
             kn_col(M, j)[i] *= rank > 0 ? by : 0;
+    }
     free(L.data);
     return M;
 }

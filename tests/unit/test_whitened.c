@@ -111,7 +111,7 @@ static void check_golden(const char *dir)
     make(&g, &m);
     assert_ok(ctx, kn_gp_predict(ctx, &m.gp, &(kn_newcomers){.X = g.Xs}, &maps));
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
-    assert_same(mean, M, 2e-6); /* D0 in float32, directions with a share of 1e-6 left out */
+    assert_same(mean, M, float_rounding(&g));
     assert_same(var, V, 1e-10);
     assert_ok(ctx, kn_scaling_new(ctx, view(Ys), false, &s));
     kn_responses responses = kn_responses_of(view(Ys), &s);
@@ -305,7 +305,7 @@ static void check_process(const kn_gp *gp, const kn_responses *R, double lml, kn
     assert_close(lml, truth(&g, M, V), 1e-10);
     assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_newcomers){.X = Xs}, &maps));
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
-    assert_same(mean, M, 3e-6);
+    assert_same(mean, M, float_rounding(&g));
     assert_same(var, V, 1e-9);
     kn_gp_maps_clear(&maps);
     check_removal(gp, R, Y);

@@ -76,6 +76,37 @@ static inline double truth(const given *g, kn_mat mean, kn_mat var)
     return lml;
 }
 
+/* How far means of Xs may be from the dense Gaussian's: D0 is rounded to float32, and directions
+ * with a share of signal of at most 2^-48 are left out. With D the whitened responses outside B, r*
+ * the covariances with training and w_n = c0/(c0 r_n + d0), the mean is the sum of (r*'u_n) w_n
+ * D_nj over N directions. Since sum (r*'u_n)^2 w_n <= R** and (r*'u_n)^2 <= r_n R**, rounding
+ * changes it by at most 2^-24 h and leaving out by at most 2^-24 sqrt(N) h, h = sqrt(c0 R** /d0)
+ * |D_j|. The rest is computed in double precision. Relative to 1: ref_difference divides by no
+ * less. */
+static inline double float_rounding(const given *g)
+{
+    ptrdiff_t N = g->Y.rows, T = g->Y.cols, P = g->B.cols;
+    double largest = 0, prior = 0;
+    if (P == T)
+        return 1e-10;
+    kn_mat Yw = ref_new(N, T);
+    for (ptrdiff_t j = 0; j < T; j++)
+        for (ptrdiff_t i = 0; i < N; i++)
+            kn_col(Yw, j)[i] = kn_at(g->Y, i, j) / sqrt(g->psi[j]);
+    kn_mat Z = ref_mul(0, Yw, 0, g->B), inside = ref_mul(0, Z, 1, g->B);
+    for (ptrdiff_t j = 0; j < T; j++) {
+        double energy = 0;
+        for (ptrdiff_t i = 0; i < N; i++)
+            energy += pow(kn_at(Yw, i, j) - kn_at(inside, i, j), 2) * g->psi[j];
+        largest = fmax(largest, energy);
+    }
+    kn_mat R = covariance(g->Xs, g->Xs, g->rho, g->length);
+    for (ptrdiff_t i = 0; i < R.rows; i++)
+        prior = fmax(prior, kn_at(R, i, i));
+    free(Yw.data), free(Z.data), free(inside.data), free(R.data);
+    return 1e-10 + 0x1p-24 * (1 + sqrt((double)N)) * sqrt(g->c[P] * prior / g->d[P] * largest);
+}
+
 /* Responses that share something, one noisier than the other, of means that are not zero. */
 static inline void people(kn_rng *rng, ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
 {
