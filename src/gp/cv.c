@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/comm.h"
 #include "gp/cv_completed.h"
 #include "gp/cv_deal.h"
 #include "gp/cv_energy.h"
@@ -135,7 +136,7 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
     else if (gp->spec.noise == KN_NOISE_STRUCTURED)
         KN_TRY(kn_folds_energy(ctx, problem->Y, f, problem->folds));
     for (int k = 0; k < problem->folds; k++) {
-        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_agree(ctx, kn_check_cancel(ctx)));
         if (signs)
             KN_TRY(kn_fold_signs(ctx, problem->Y, &f[k]));
         KN_TRY(kn_part_of_fold(ctx, problem, &f[k], out, k, out->far));

@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/comm.h"
 #include "base/parallel.h"
 #include "gp/cv_energy.h"
 #include "la/eig_top.h"
@@ -41,7 +42,7 @@ out:
 
 typedef struct pca_job {
     const kn_gram *gram;
-    ptrdiff_t P;
+    ptrdiff_t P, first; /* components; the first fold of those that are decomposed now */
     kn_fold **fold;
     struct pca_work { /* a worker's */
         kn_eig_top_work eig;
@@ -93,7 +94,7 @@ static void decompose_folds(void *self, int worker, ptrdiff_t from, ptrdiff_t to
 {
     const pca_job *job = self;
     struct pca_work *w = &job->work[worker];
-    for (ptrdiff_t k = from; k < to; k++) {
+    for (ptrdiff_t k = job->first + from; k < job->first + to; k++) {
         kn_fold *f = job->fold[k];
         ptrdiff_t P = f->Z_train.cols;
         kn_mat V = kn_sub(w->V, 0, 0, f->n_train, P);
@@ -152,7 +153,10 @@ kn_status kn_folds_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold **
     job.failed = failed;
     for (int k = 0; k < workers; k++)
         KN_TRY(pca_work_new(ctx, most, top, &job.work[k]));
-    kn_la_parallel(ctx, n, 1, decompose_folds, &job);
+    for (; job.first < n; job.first += workers) {
+        KN_TRY(kn_agree(ctx, kn_check_cancel(ctx)));
+        kn_la_parallel(ctx, kn_at_most(workers, n - job.first), 1, decompose_folds, &job);
+    }
     KN_TRY(check_folds(ctx, &job, n));
 out:
     for (int k = 0; work && k < workers; k++) {

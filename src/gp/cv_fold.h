@@ -18,8 +18,8 @@ typedef struct kn_fold {
 kn_status kn_fold_rows(kn_ctx *ctx, ptrdiff_t N, const int *fold, int k, kn_fold *out);
 /* Of n folds, at most P components; fewer when a fold's rank is lower; and total. The leading
  * eigenvectors of a problem of size n_train each, side by side, each on one thread: the same bits
- * for any number.
- */
+ * for any number. Every rank computes all folds; before each batch of one fold per thread the ranks
+ * agree whether to stop. Collective. */
 kn_status kn_folds_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold **f, int n);
 /* Of one fold, from a Gram matrix of its own: Y (n_train x T) is what its rows were completed to.
  */
