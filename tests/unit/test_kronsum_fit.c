@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "gp/gp.h"
 #include "gp/kronsum_fit.h"
+#include "gp/kronsum_own.h"
 #include "gp/predict.h"
 #include "logged.h"
 #include "model/model.h"
@@ -35,7 +36,10 @@ static void draw(ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
     free(shared.data);
 }
 
-/* A fold of the model and a fit of its training rows alone, by the same parts. */
+/* A fold of the model and a fit of its training rows alone, by the same parts. Both search from the
+ * same start, but for the rounding of their inputs; after two steps, of EM, that is still all that
+ * they differ by. Whole searches end within what their tolerance leaves, 1e-7 of a mean and more.
+ */
 static void folds_are_refits_at_the_R0_that_is_held(void **state)
 {
     (void)state;
@@ -53,6 +57,8 @@ static void folds_are_refits_at_the_R0_that_is_held(void **state)
         for (int i = 0; i < N; i++)
             fold[i] = i % 3;
         assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
+        kn_kronsum_own *own = m->gp.own;
+        own->limits.evals_left = 3;
         assert_ok(ctx, kn_maps_cv(ctx, m, view(Y), 3, fold, &maps));
         maps_of cv = collect(maps, T);
         enum { H = N / 3, K = N - H };
@@ -83,26 +89,21 @@ static void folds_are_refits_at_the_R0_that_is_held(void **state)
                               .X = Xt,
                               .Y = Yt,
                               .groups = &none,
-                              .limits = {.evals_left = -1}};
-        for (ptrdiff_t tried = 1; tried <= T; tried++) { /* which P is the model's own affair */
-            kn_kronsum_fit f;
-            kn_mat lat = ref_new(H, T), v = ref_new(H, T);
-            of.P = tried;
-            assert_ok(ctx, kn_kronsum_fit_new(ctx, &of, &f));
-            assert_ok(ctx, kn_kronsum_fit_learn(ctx, &f, nu));
-            assert_ok(ctx, kn_latent_predict(ctx, &f.latent, &(kn_newcomers){.X = Xs}, lat, v,
-                                             &clamped));
-            kn_mat mean = ref_mul(0, lat, 1, f.k.Q);
-            double worst = 0;
-            for (int i = 0, b = 0; i < N; i++)
-                for (int j = 0; fold[i] == 1 && j < T; b += ++j == T)
-                    worst = fmax(worst, fabs(kn_at(mean, b, j) + mu[j] - kn_at(cv.mean, i, j)));
-            kn_kronsum_fit_clear(&f);
-            free(lat.data), free(v.data), free(mean.data);
-            if (worst < 1e-9)
-                break;
-            assert_true(tried < T);
-        }
+                              .P = own->P,
+                              .limits = {.evals_left = 3}};
+        kn_kronsum_fit f;
+        kn_mat lat = ref_new(H, T), v = ref_new(H, T), held = ref_new(H, T);
+        assert_ok(ctx, kn_kronsum_fit_new(ctx, &of, &f));
+        assert_ok(ctx, kn_kronsum_fit_learn(ctx, &f, nu));
+        assert_ok(ctx,
+                  kn_latent_predict(ctx, &f.latent, &(kn_newcomers){.X = Xs}, lat, v, &clamped));
+        kn_mat mean = ref_mul(0, lat, 1, f.k.Q);
+        for (int i = 0, b = 0; i < N; b += fold[i++] == 1)
+            for (int j = 0; fold[i] == 1 && j < T; j++)
+                kn_col(held, j)[b] = kn_at(cv.mean, i, j) - mu[j];
+        assert_same(held, mean, 1e-9);
+        kn_kronsum_fit_clear(&f);
+        free(lat.data), free(v.data), free(mean.data), free(held.data);
         release(cv);
         kn_model_free(m);
         free(X.data), free(Y.data), free(Xt.data), free(Yt.data), free(Xs.data);
@@ -190,22 +191,44 @@ static void any_failing_allocation_leaks_nothing(void **state)
     free(X.data), free(Y.data);
 }
 
-/* Noise alone: no covariance of signal is there to be found. */
+static const char STRUCTURED[] =
+    "the data do not support a free covariance; the result is the structured model";
+
+/* The shrinkage that is chosen for noise alone, of a log that tells of it. */
+static double chosen_for_noise(kn_rng *from, logged *log)
+{
+    kn_mat X = ref_normal(from, 30, 1), Y = ref_normal(from, 30, 12);
+    kn_settings o = options(KN_SHRINKAGE_AUTO);
+    kn_model *m;
+    o.folds = 0;
+    kn_set_log(ctx, logged_take, log);
+    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
+    kn_set_log(ctx, NULL, NULL);
+    const kn_kronsum_own *own = m->gp.own;
+    double nu = own->nu;
+    kn_model_free(m);
+    free(X.data), free(Y.data);
+    return nu;
+}
+
+/* Noise alone: no covariance of signal is there to be found. A slight pull towards the covariance
+ * of 30 people is about as good as none, and wins by chance on some data. Hence the first data set
+ * is fixed: the structured model wins there by .02 nat. On random data the warning is given if and
+ * only if it wins. */
 static void noise_alone_is_left_to_the_structured_model(void **state)
 {
     (void)state;
-    kn_mat X = ref_normal(&rng, 30, 1), Y = ref_normal(&rng, 30, 12);
-    kn_settings o = options(KN_SHRINKAGE_AUTO);
-    kn_model *m;
+    kn_rng given;
     logged log = {0};
-    o.folds = 0;
-    kn_set_log(ctx, logged_take, &log);
-    assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
-    kn_set_log(ctx, NULL, NULL);
-    assert_string_equal(
-        log.text, "the data do not support a free covariance; the result is the structured model");
-    kn_model_free(m);
-    free(X.data), free(Y.data);
+    kn_rng_init(&given, 8, 9);
+    assert_true(isinf(chosen_for_noise(&given, &log)));
+    assert_string_equal(log.text, STRUCTURED);
+    for (int k = 0; k < repeat(5, 2); k++) {
+        log = (logged){0};
+        double nu = chosen_for_noise(&rng, &log);
+        assert_true(nu >= 100); /* free covariances of 12 responses and 30 people never win */
+        assert_int_equal(isinf(nu) != 0, strcmp(log.text, STRUCTURED) == 0);
+    }
 }
 
 TEST_PROGRAM(kronsum_fit)
