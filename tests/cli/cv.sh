@@ -98,7 +98,7 @@ works "three visits a person" cv -c visits.csv -y visits.csv $model --targets 'r
 check "... are in one fold" whole visits participant_id visits.csv
 works "... also where noise is not shared" cv -c visits.csv -y visits.csv $model --targets 'r*' --folds 4 --group none -o none
 check "... are in one fold" whole none participant_id visits.csv
-works "families" cv -c people.csv -y brains.csv $model --group family --folds 5 -o families
+works "families" cv -c people.csv -y brains.csv $model --group family --folds 5 -P 2 -o families
 check "... are in one fold" whole families family people.csv
 
 # ---- labelled people are judged, and teach nothing
@@ -245,7 +245,7 @@ kronorm cv -c people.csv -y brains.csv $model --memory 1M -o no
 check "too little memory is said, and leaves nothing" sh -c "test $code -eq 1 && grep -q '^kronorm: this fit needs ' '$logs/err' && test ! -e no"
 
 # ---- Ctrl-C between folds
-"$KRONORM" cv -c people.csv -y brains.csv $model --folds 48 -o stopped >"$logs/out" 2>"$logs/err" </dev/null &
+"$KRONORM" cv -c people.csv -y brains.csv $model --folds 48 -P 2 --threads 1 -o stopped >"$logs/out" 2>"$logs/err" </dev/null &
 run=$!
 for i in $(seq 300); do
     grep -q '^fold 2 of 48' "$logs/err" && break

@@ -79,6 +79,33 @@ misused() { # promise, sentence, arguments ...: wrong usage, exit code 2
     fails "$promise" 2 "kronorm$sentence" "$@"
 }
 
+# ---- Python -----------------------------------------------------------------------------------
+
+# One process of Python imports these modules and stays, for ask_python. Fails where one of them is missing.
+start_python() { # modules ...
+    mkfifo "$logs/ask" "$logs/answer"
+    PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$here/../python/serve.py" "$logs" "$@" \
+        <"/dev/null" >"$logs/serve" 2>&1 &
+    exec 8<>"$logs/ask" 9<>"$logs/answer"
+    python=$!
+    trap 'kill $python; rm -rf "$work" "$logs"' EXIT
+    read -r answer <&9
+    return "$answer"
+}
+
+# Runs a script of tests/python, as python3 would, but without the time that it takes to import what start_python
+# was given.
+ask_python() { # script, arguments ...
+    script=$here/../python/$1
+    shift
+    printf '%s\0' "$PWD" "$script" "$@" >"$logs/request"
+    echo >&8
+    read -r answer <&9
+    cat "$logs/script_out"
+    cat "$logs/script_err" >&2
+    return "$answer"
+}
+
 # ---- data -------------------------------------------------------------------------------------
 
 # 40 people: regions.csv is all in one, people.csv and thickness.csv are its two halves.

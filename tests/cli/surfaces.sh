@@ -2,12 +2,13 @@
 # Surfaces: the format in is the format out, two hemispheres are one model, CIFTI keeps its brain models.
 # nibabel makes the files and reads back what was written.
 . "$(dirname "$0")/lib.sh"
-nibabel() { PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$here/../python/surfaces.py" "$@"; }
-if ! nibabel make 2>"$logs/err"; then
+nibabel() { ask_python surfaces.py "$@"; }
+if ! start_python numpy nibabel; then
     skip "surfaces" "nibabel is not there"
     done_testing
     exit
 fi
+check "nibabel makes the files" nibabel make
 files() { (cd "$1" && ls -A | grep -v -e '\.tsv$' -e '\.json$' | tr '\n' ' '); }
 fit() { "$KRONORM" fit -c people.csv -q "$@" 2>"$logs/err"; }
 lml() { "$KRONORM" info "$1" --json | grep '"lml"'; }
@@ -131,7 +132,7 @@ refused "a model whose brain models do not add up" \
     "odd.safetensors: a brain model of 29 places lists 30 numbers, expected 29" info odd.safetensors
 # ---- overlap reads all of them, and writes the same
 awk -F '\t' 'BEGIN { OFS = "\t" } { print $1, NR == 1 ? "group" : NR % 2 ? "a" : "b" }' two/people.tsv >groups.tsv
-overlap() { PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$here/../python/overlap_maps.py" "$@" groups.tsv; }
+overlap() { ask_python overlap_maps.py "$@" groups.tsv; }
 for name in two list; do
     works "overlap of $name" overlap $name --by group -c groups.tsv --permutations 50 -o $name.overlap -q
 done

@@ -54,6 +54,39 @@ static inline int repeat(int all, int few)
     return asked && strcmp(asked, "few") == 0 ? few : all;
 }
 
+/* Loops in which the k-th allocation fails, k = 1, 2, ..., until the call succeeds. With few
+ * repetitions k takes larger steps; it returns to single steps before the end, so that the last
+ * allocation fails too. The call may therefore succeed more than once.
+ *   failing f = failing_by(11);
+ *   while (failing_next(&f, status)) {
+ *       kn_fail_allocation(ctx, f.k);
+ *       status = ...; */
+typedef struct failing {
+    long k;
+    int step;
+} failing;
+
+static inline failing failing_by(int few)
+{
+    return (failing){0, repeat(1, few)};
+}
+
+/* status: of the call in which allocation f->k failed; not looked at before the first one. */
+static inline bool failing_next(failing *f, kn_status status)
+{
+    if (f->k == 0) {
+        f->k = 1;
+        return true;
+    }
+    if (status == KN_OK && f->step > 1 && f->k > f->step) {
+        f->k -= f->step;
+        f->step = 1;
+    } else if (status != KN_ERR_MEMORY)
+        return false;
+    f->k += f->step;
+    return true;
+}
+
 /* Settings of version 0.1: linear+se, its rules for noise and components. */
 static inline void classic_settings(kn_settings *s)
 {

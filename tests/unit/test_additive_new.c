@@ -152,6 +152,7 @@ static void of_many_people_the_curve_is_that_of_those_held_out(void **state)
     cohort c = cohort_new((cohort_plan){
         .N = 5100, .T = 6, .sites = 3, .kind = COHORT_LINEAR, .strength = 1, .seed = 1});
     kn_settings s = cohort_settings(&c, false);
+    s.max_evals = 4;
     kn_model *m = fit(c.X, c.Y, &s);
     double best = 0;
     for (int k = 0; k < m->info.n_curve; k++)

@@ -66,6 +66,7 @@ static void fit(const char *output, const char *method)
     kn_model *model;
     snprintf(text, sizeof text,
              "covariates=train_people.csv responses=train_brains.csv use=age,sex folds=4 "
+             "max_evals=3 "
              "output=%s %s",
              output, method);
     assert_ok(ctx, fit_files(ctx, text, &model));

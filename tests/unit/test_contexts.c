@@ -145,18 +145,19 @@ static void low_rank_has_the_same_bytes_for_any_number_of_threads(void **state)
     } cases[] = {{240, 20}, {5001, 0}}; /* principal components by Gram matrix, by range finder */
     for (int c = 0; c < repeat(2, 1); c++) {
         kn_mat X, Y;
-        outcome out[3];
+        outcome out[3] = {0};
         people(cases[c].N, 60, 11, &X, &Y);
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 3 - c; k++) { /* the second case takes seconds: 1 and 2 threads */
             job b = {.X = view(X), .Y = view(Y), .threads = k + 1};
             classic_settings(&b.s);
             b.s.components = 3;
             b.s.rank = cases[c].rank;
+            b.s.max_evals = 6;
             out[k] = alone(&b);
         }
-        assert_true(same_bits(&out[0], &out[1]));
-        assert_true(same_bits(&out[0], &out[2]));
-        for (int k = 0; k < 3; k++)
+        for (int k = 1; k < 3 - c; k++)
+            assert_true(same_bits(&out[0], &out[k]));
+        for (int k = 0; k < 3 - c; k++)
             outcome_clear(&out[k]);
         free(X.data);
         free(Y.data);

@@ -7,10 +7,11 @@ static void a_model_with_one_byte_changed_is_refused(void **state)
     kn_data *d = in_memory(N, NAMES);
     kn_model *m = fit_data(ctx, d, "noise=iso components=2 folds=4 max_evals=20"), *none;
     void *bytes;
-    size_t n, flips = 0;
+    size_t n;
     assert_ok(ctx, kn_model_to_bytes(ctx, m, &bytes, &n));
     unsigned char *b = bytes;
-    for (size_t at = 0; at < n; at++) { /* each bit in turn, and once all of them */
+    /* Each bit in turn, and once all of them. A step of 7 meets all nine changes, too. */
+    for (size_t at = 0; at < n; at += (size_t)repeat(1, 7)) {
         unsigned char change = at % 9 == 8 ? 0xff : (unsigned char)(1 << at % 9);
         b[at] ^= change;
         none = (kn_model *)&ctx;
@@ -19,9 +20,7 @@ static void a_model_with_one_byte_changed_is_refused(void **state)
         assert_null(none);
         assert_true(strlen(kn_message(ctx)) > 10);
         b[at] ^= change;
-        flips++;
     }
-    assert_int_equal(flips, n);
     assert_ok(ctx, kn_model_from_bytes(ctx, b, n, &none));
     kn_model_free(none);
     kn_bytes_free(bytes);

@@ -376,15 +376,17 @@ static void failing_allocations_leave_nothing(void **state)
         int n = random_theta(task, 7, theta);
         kn_settings o = at(theta, n, task, 7);
         kn_status status = KN_ERR_MEMORY;
-        kn_model *model;
+        failing f = failing_by(11);
         o.folds = 3;
-        for (long k = 1; status != KN_OK; k++) {
-            kn_fail_allocation(ctx, k);
+        while (failing_next(&f, status)) {
+            kn_model *model;
+            kn_fail_allocation(ctx, f.k);
             status = kn_fit_arrays(ctx, view(p.X), view(p.Y), &o, &model);
             kn_fail_allocation(ctx, 0);
             assert_true(status == KN_OK || (status == KN_ERR_MEMORY && !model));
+            kn_model_free(model);
         }
-        kn_model_free(model);
+        assert_int_equal(status, KN_OK);
         free_problem(p);
     }
 }

@@ -507,11 +507,11 @@ static void any_failing_allocation_leaves_nothing(void **state)
         group[i] = r.fold[i] * 100 + i % 5;
     r.group = group;
     kn_status status = KN_ERR_MEMORY;
-    long k = 0;
-    for (; status != KN_OK && k < 20000; k++) {
+    failing f = failing_by(11);
+    while (failing_next(&f, status)) {
         kn_layer l = {0};
         kn_reference z;
-        kn_fail_allocation(ctx, k + 1);
+        kn_fail_allocation(ctx, f.k);
         status = remake_run(ctx, &r, &l, &z);
         kn_fail_allocation(ctx, 0);
         assert_true(status == KN_OK || status == KN_ERR_MEMORY);
@@ -520,7 +520,7 @@ static void any_failing_allocation_leaves_nothing(void **state)
         kn_reference_clear(&z);
     }
     assert_int_equal(status, KN_OK);
-    assert_true(k > 50);
+    assert_true(f.k > 50);
     remake_clear(&r);
     crowd_free(&c);
 }
@@ -546,6 +546,7 @@ static void a_cancelled_reference_leaves_no_layer(void **state)
         kn_settings_init(&s);
         s.calibrate = KN_CALIBRATE_FULL;
         s.components = 2;
+        s.max_evals = 2;
         kn_set_progress(ctx, cancel_at_reference, stages[k]);
         assert_ok(ctx, kn_fit_arrays(ctx, kn_view_cols(X.data, N, 2), kn_view_cols(Y.data, N, T),
                                      &s, &m));

@@ -415,11 +415,11 @@ static void any_failing_allocation_leaves_nothing(void **state)
     r.site = site;
     r.S = 2;
     kn_status status = KN_ERR_MEMORY;
-    long k = 0;
-    for (; status != KN_OK && k < 20000; k++) {
+    failing f = failing_by(11);
+    while (failing_next(&f, status)) {
         kn_layer l = {0};
         kn_reference z;
-        kn_fail_allocation(ctx, k + 1);
+        kn_fail_allocation(ctx, f.k);
         status = remake_run(ctx, &r, &l, &z);
         kn_fail_allocation(ctx, 0);
         assert_true(status == KN_OK || status == KN_ERR_MEMORY);
@@ -428,7 +428,7 @@ static void any_failing_allocation_leaves_nothing(void **state)
         kn_reference_clear(&z);
     }
     assert_int_equal(status, KN_OK);
-    assert_true(k > 50);
+    assert_true(f.k > 50);
     remake_clear(&r);
     crowd_free(&c);
 }

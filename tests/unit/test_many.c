@@ -28,6 +28,33 @@ static void people(ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
     free(load.data);
 }
 
+/* Beyond 5000 people one set is held out, and the reference consists of it: the public call says
+ * which people these are, before and after the model was in its file. */
+static void assert_reference_is_told(kn_model *m)
+{
+    kn_model *both[2] = {m};
+    void *bytes;
+    size_t size;
+    assert_ok(ctx, kn_model_to_bytes(ctx, m, &bytes, &size));
+    assert_ok(ctx, kn_model_from_bytes(ctx, bytes, size, &both[1]));
+    for (int k = 0; k < 2; k++) {
+        const ptrdiff_t *sample;
+        ptrdiff_t n = kn_model_reference(both[k], &sample);
+        assert_int_equal(n, m->reference.n);
+        assert_non_null(sample);
+        assert_memory_equal(sample, m->reference.sample, (size_t)n * sizeof *sample);
+        for (ptrdiff_t i = 0; i < n; i++)
+            assert_true(sample[i] >= (i > 0 ? sample[i - 1] + 1 : 0) && sample[i] < m->gp.N);
+    }
+    kn_view z = kn_model_array(m, "z_cv");
+    assert_true(z.rows == m->reference.n && z.cols == m->gp.T);
+    for (ptrdiff_t i = 0; i < z.rows; i++)
+        for (ptrdiff_t j = 0; j < z.cols; j++)
+            assert_true(kn_view_at(z, i, j) == (double)m->reference.z[i * z.cols + j]);
+    kn_model_free(both[1]);
+    kn_bytes_free(bytes);
+}
+
 /* Leading P principal components of the columns of Y, T x P: eigenvectors of the T x T Gram matrix
  * of the standardised columns. Its "samples" are the responses, so it is small whatever N is. */
 static kn_mat components_by_gram(kn_mat Y, ptrdiff_t P)
@@ -80,6 +107,7 @@ static void two_thousand_are_held_out_of_six(void **state)
     assert_true(info.cv.msll < -0.2);
     assert_true(info.n_components >= 2);
     assert_true(info.rank < N / 3 && info.rank_residual < 1e-11);
+    assert_reference_is_told(m);
     /* their z by the stored reference are what a model of the others says */
     ptrdiff_t *train = malloc(N * sizeof *train), n = 0, at = 0;
     for (ptrdiff_t i = 0; i < N; i++)

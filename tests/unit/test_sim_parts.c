@@ -459,7 +459,8 @@ static void a_failure_leaves_nothing_behind(void **state)
     o.visits = 2;
     o.regions = 3;
     long k = 1;
-    for (; k < 500 && status != KN_OK; k += 1 + k / 5) { /* the later, the more is done */
+    for (; k < 500 && status != KN_OK;
+         k += 1 + k / repeat(5, 2)) { /* the later, the more is done */
         kn_fail_allocation(ctx, k);
         status = kn_sim_cohort(ctx, &o, NULL);
         assert_true(status == KN_OK || status == KN_ERR_MEMORY);

@@ -171,15 +171,17 @@ static void failing_allocations_leave_nothing(void **state)
         problem p = random_problem(12, 4, 2, false);
         kn_settings o = held(NAN, NAN);
         kn_status status = KN_ERR_MEMORY;
-        kn_model *model;
+        kn_model *model = NULL;
         kn_maps *maps;
+        failing f = failing_by(11);
         o.folds = 3;
         o.plain = plain;
         o.max_evals = plain ? 0 : 3;
         kn_set_threads(ctx, plain ? 1 : 3); /* and workers of a team */
         size_t before = kn_memory_now(ctx);
-        for (long k = 1; status != KN_OK; k++) {
-            kn_fail_allocation(ctx, k);
+        while (failing_next(&f, status)) {
+            kn_model_free(model);
+            kn_fail_allocation(ctx, f.k);
             status = kn_fit_arrays(ctx, view(p.X), view(p.Y), &o, &model);
             kn_fail_allocation(ctx, 0);
             assert_true(status == KN_OK || (status == KN_ERR_MEMORY && !model));
@@ -188,8 +190,9 @@ static void failing_allocations_leave_nothing(void **state)
         kn_mat mean = ref_new(4, 4), var = ref_new(4, 4);
         for (int what = 0; what < 2; what++) {
             status = KN_ERR_MEMORY;
-            for (long k = 1; status != KN_OK; k++) {
-                kn_fail_allocation(ctx, k);
+            f = failing_by(5);
+            while (failing_next(&f, status)) {
+                kn_fail_allocation(ctx, f.k);
                 if (what == 0)
                     status = kn_maps_predict(ctx, model, view(p.Xs), &maps);
                 else
@@ -294,23 +297,26 @@ static void failing_allocations_leave_nothing_of_groups(void **state)
     cohort c = cohort_of(&rng, 24, 3, 2, 1);
     kn_settings o = additive_of(&c, true);
     kn_status status = KN_ERR_MEMORY;
-    kn_model *model;
+    kn_model *model = NULL;
     kn_maps *maps;
+    failing f = failing_by(11);
     ptrdiff_t number[6] = {3, -1, 0, 2, 5, -1};
     kn_mat mean = ref_new(24, 3), var = ref_new(24, 3);
     o.folds = 3;
     o.max_evals = 0;
     o.rank = KN_RANK_AUTO;
-    for (long k = 1; status != KN_OK; k++) {
-        kn_fail_allocation(ctx, k);
+    while (failing_next(&f, status)) {
+        kn_model_free(model);
+        kn_fail_allocation(ctx, f.k);
         status = kn_fit_arrays(ctx, view(c.raw), view(c.Y), &o, &model);
         kn_fail_allocation(ctx, 0);
         assert_true(status == KN_OK || (status == KN_ERR_MEMORY && !model));
     }
     for (int what = 0; what < 2; what++) {
         status = KN_ERR_MEMORY;
-        for (long k = 1; status != KN_OK; k++) {
-            kn_fail_allocation(ctx, k);
+        f = failing_by(5);
+        while (failing_next(&f, status)) {
+            kn_fail_allocation(ctx, f.k);
             status = what == 0 ? kn_maps_predict_known(ctx, model, view(c.news),
                                                        (kn_known_of){.group = number}, &maps)
                                : kn_maps_loo(ctx, model, view(c.Y), &maps);

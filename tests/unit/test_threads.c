@@ -434,7 +434,7 @@ static void two_contexts_at_once_have_the_bits_of_each_alone(void **state)
 {
     (void)state;
     static const int threads[][2] = {{1, 2}, {2, 2}, {3, 2}, {1, 1}};
-    enum { ROUNDS = 2 };
+    const int ROUNDS = repeat(2, 1);
     uint64_t alone[4];
     for (int t = 1; t <= 3; t++) {
         session s = {.threads = t, .rounds = ROUNDS};

@@ -160,7 +160,9 @@ static void every_layout_gives_the_same_bytes(void **state)
     static const ptrdiff_t sizes[] = {1, 2, 3, 17, MOST};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         double *y = make_values(sizes[k], 3);
-        compare_layouts(y, sizes[k], sizes[k] < MOST ? "folds=4" : "folds=4 components=2");
+        compare_layouts(y, sizes[k],
+                        sizes[k] < MOST ? "folds=4 max_evals=4"
+                                        : "folds=4 max_evals=4 components=2");
         free(y);
     }
 }
@@ -170,11 +172,11 @@ static void so_do_other_methods_and_missing_cells(void **state)
     (void)state;
     enum { T = 12 };
     double *y = make_values(T, 5);
-    compare_layouts(y, T, "method=stgpr folds=4");
-    compare_layouts(y, T, "noise=whitened components=2 folds=4");
+    compare_layouts(y, T, "method=stgpr folds=4 max_evals=4");
+    compare_layouts(y, T, "noise=whitened components=2 folds=4 max_evals=4");
     for (ptrdiff_t i = 0; i < N * T; i += 7)
         y[i] = NAN;
-    compare_layouts(y, T, "components=2 folds=4 missing_responses=fill");
+    compare_layouts(y, T, "components=2 folds=4 max_evals=4 missing_responses=fill");
     free(y);
 }
 
