@@ -54,6 +54,13 @@ static kn_mat score_at(const kn_model *m, const crowd *c, const int *site)
     return z;
 }
 
+/* Of ln noise of one site to the other, each with about so many people: 5.5 standard errors, that
+ * of ln variance of n normal values being sqrt(2/n). */
+static double ratio_error(double people, double others, double T)
+{
+    return 5.5 * sqrt(2 / (people * T) + 2 / (others * T));
+}
+
 /* Mean z^2 of the reference at a site. */
 static double square_at(const kn_reference *r, ptrdiff_t T, const int *site, int s)
 {
@@ -87,11 +94,12 @@ static void the_reference_has_the_same_spread_at_every_site(void **state)
             print_message("# %s: z^2 %.3f %.3f\n", with ? "with" : "without", first, second);
             if (with) {
                 assert_true(first > 0.9 && first < 1.1 && second > 0.9 && second < 1.1);
-                assert_true(fabs(l.batch[1] - l.batch[0] - log(4)) < 0.15);
+                assert_true(fabs(l.batch[1] - l.batch[0] - log(4)) <
+                            ratio_error(0.6 * N, 0.4 * N, T));
                 const kn_layer_part *part = &l.part[KN_LAYER_BATCH];
                 assert_true(part->tried && part->kept && part->gain > 10 * part->se);
             } else {
-                assert_true(first < 0.75 && second > 1.4);
+                assert_true(first < 0.75 && second > 1.25);
                 assert_true(l.S == 0 && !l.batch && !l.part[KN_LAYER_BATCH].tried);
             }
             kn_layer_clear(&l);
@@ -101,31 +109,39 @@ static void the_reference_has_the_same_spread_at_every_site(void **state)
     crowd_free(&c);
 }
 
-/* A column of each site for everybody alike would have found what is not there. */
+/* A column of each site for everybody alike would have found what is not there: ln variance of a
+ * site's 10 T values varies by f = 2/(10 T). A term is shrunk by 1 - f/s^2, s^2 being the variance
+ * over sites, so that chance leaves something now and then. In 25 draws of 8 crowds the mean square
+ * of terms was .03 f +- .03 f. */
 static void sites_that_do_not_differ_hardly_have_a_term(void **state)
 {
     (void)state;
-    enum { N = 150, T = 30, S = 15 };
-    int site[N];
-    crowd c = two_scanners(2, N, T, 1, site);
-    remake r = remake_new(ctx, &c, NULL, 5);
-    kn_layer l = {0};
-    kn_reference z;
-    for (int i = 0; i < N; i++)
-        site[i] = i % S;
-    r.how = KN_CALIBRATE_AUTO;
-    r.site = site;
-    r.S = S;
-    assert_ok(ctx, remake_run(ctx, &r, &l, &z));
-    const kn_layer_part *part = &l.part[KN_LAYER_BATCH];
-    assert_true(part->tried && part->kept); /* no gate */
-    assert_true(part->gain > -0.005);
-    for (int s = 0; s < S; s++)
-        assert_true(fabs(l.batch[s]) < 0.06);
-    kn_layer_clear(&l);
-    kn_reference_clear(&z);
-    remake_clear(&r);
-    crowd_free(&c);
+    enum { N = 150, T = 30, S = 15, CROWDS = 8 };
+    double square = 0, f = 2.0 / (N / S * T);
+    for (uint64_t k = 0; k < CROWDS; k++) {
+        int site[N];
+        crowd c = two_scanners(200 + k, N, T, 1, site);
+        remake r = remake_new(ctx, &c, NULL, 5);
+        kn_layer l = {0};
+        kn_reference z;
+        for (int i = 0; i < N; i++)
+            site[i] = i % S;
+        r.how = KN_CALIBRATE_AUTO;
+        r.site = site;
+        r.S = S;
+        assert_ok(ctx, remake_run(ctx, &r, &l, &z));
+        const kn_layer_part *part = &l.part[KN_LAYER_BATCH];
+        assert_true(part->tried && part->kept); /* no gate */
+        assert_true(part->gain > -0.005);
+        for (int s = 0; s < S; s++)
+            square += l.batch[s] * l.batch[s] / (S * CROWDS);
+        kn_layer_clear(&l);
+        kn_reference_clear(&z);
+        remake_clear(&r);
+        crowd_free(&c);
+    }
+    print_message("# squares of terms: %.3f of those by chance\n", square / f);
+    assert_true(square < 0.25 * f);
 }
 
 /* Without parts to choose, with one site, or with nobody's site known, there is nothing to learn.
@@ -171,7 +187,7 @@ static void any_sites_and_folds_work(void **state)
     (void)state;
     enum { N = 60, T = 8, FOLDS = 4, MANY = 40, TRIALS = 4 };
     int of[N];
-    crowd c = two_scanners(4, N, T, 2, of);
+    crowd c = two_scanners(4, N, T, 4, of);
     remake r = remake_new(ctx, &c, NULL, FOLDS);
     for (int trial = 0; trial < TRIALS; trial++) {
         int site[N];
@@ -191,8 +207,12 @@ static void any_sites_and_folds_work(void **state)
             assert_true(isfinite(z.statistic[i]));
         for (ptrdiff_t s = 0; s < l.S; s++)
             assert_true(isfinite(l.batch[s]) && (trial > 0 || l.batch[s] == 0));
-        if (trial == TRIALS - 1) /* held out nobody knew of their sites: no gain to speak of */
+        /* Held out nobody knew of their sites: no gain to speak of. The terms differ by ln 16,
+         * shrunk, with a standard deviation of .25 or so. */
+        if (trial == TRIALS - 1) {
+            print_message("# terms differ by %.3f\n", l.batch[1] - l.batch[0]);
             assert_true(fabs(l.part[KN_LAYER_BATCH].gain) < 1e-12 && l.batch[1] > l.batch[0] + 1);
+        }
         kn_layer_clear(&l);
         kn_reference_clear(&z);
     }
@@ -282,10 +302,12 @@ static void new_people_are_judged_by_the_noise_of_their_site(void **state)
             }
         double first = sum[0] / cells[0], second = sum[1] / cells[1];
         print_message("# new people: z^2 %.3f %.3f\n", first, second);
-        if (trials[k].terms)
-            assert_true(first > 0.9 && first < 1.1 && second > 0.9 && second < 1.1);
-        else
-            assert_true(first < 0.75 && second > 1.4);
+        if (trials[k].terms) { /* both the noise that was learned and its square are of a sample */
+            assert_true(fabs(log(first)) < ratio_error(0.6 * N, 0.6 * NEW, T));
+            assert_true(fabs(log(second)) < ratio_error(0.4 * N, 0.4 * NEW, T));
+        } else {
+            assert_true(first < 0.75 && second > 1.25);
+        }
         assert_ok(ctx, kn_model_to_bytes(ctx, m, &bytes, &n));
         assert_ok(ctx, kn_model_from_bytes(ctx, bytes, n, &back));
         again = score_at(back, &fresh, at);
@@ -373,7 +395,8 @@ static void missing_cells_leave_the_terms(void **state)
     double first = square_at(&m->reference, T, site, 0);
     double second = square_at(&m->reference, T, site, 1);
     print_message("# with holes: z^2 %.3f %.3f\n", first, second);
-    assert_true(fabs(m->layer.batch[1] - m->layer.batch[0] - log(4)) < 0.25);
+    assert_true(fabs(m->layer.batch[1] - m->layer.batch[0] - log(4)) <
+                ratio_error(0.9 * 0.6 * N, 0.9 * 0.4 * N, T));
     assert_true(first > 0.88 && first < 1.12 && second > 0.88 && second < 1.12);
     kn_model_free(m);
     crowd_free(&c);
