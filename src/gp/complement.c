@@ -6,9 +6,9 @@
 #include "gp/walk.h"
 #include "la/la.h"
 
-/* Directions with at most this share of signal are left out of the mean. What a direction adds to
- * the mean of somebody new is at most the root of its share times the prior standard deviation and
- * the norm of the whitened responses: 2^-24, the rounding of float32. */
+/* Directions with at most this share of signal are left out of the mean. The contribution of a
+ * direction to the mean of a new participant is at most the root of its share times the prior
+ * standard deviation times the norm of the whitened responses: 2^-24, the rounding of float32. */
 static const double KEPT = 0x1p-48;
 
 bool kn_complement_keeps(const kn_latent *l, ptrdiff_t direction)

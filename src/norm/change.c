@@ -56,8 +56,8 @@ static moments moments_of(const kn_change_sums *s, ptrdiff_t j)
 /* ---- the law ------------------------------------------------------------------------------------
  */
 
-/* Whether response j has enough people and changes in at least one of them. The change itself is
- * tested: d - gamma x varies with x even where d = 0 for everybody. */
+/* Whether response j has enough participants and changes in at least one of them. The change d
+ * itself is tested: d - gamma x varies with x even where d = 0 for all participants. */
 static bool enough(const kn_change_sums *s, ptrdiff_t j, double least, double noise)
 {
     static const double SLACK = 1e-9; /* thirds that add up to a person */

@@ -194,7 +194,7 @@ static void any_failing_allocation_leaks_nothing(void **state)
 static const char STRUCTURED[] =
     "the data do not support a free covariance; the result is the structured model";
 
-/* The shrinkage that is chosen for noise alone, of a log that tells of it. */
+/* Reads the shrinkage that was chosen from the logged messages of a fit of noise alone. */
 static double chosen_for_noise(kn_rng *from, logged *log)
 {
     kn_mat X = ref_normal(from, 30, 1), Y = ref_normal(from, 30, 12);

@@ -8,8 +8,8 @@ static kn_ctx *ctx;
 
 enum { N = 100, T = 30, BATCH = 10 };
 
-/* A table without any resemblance is told of with probability .01. Of 100 such tables 10 or more
- * are, by Poisson's law of mean 1, with probability 1e-7. */
+/* A table without any resemblance is reported with probability .01. By the Poisson distribution
+ * with mean 1, 10 or more of 100 such tables are reported with probability 1e-7. */
 enum { TABLES = 100, FALSE_ALARMS = 9 };
 
 static const char SENTENCE[] = "people next to each other in the table resemble each other (their "
