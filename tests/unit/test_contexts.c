@@ -147,7 +147,7 @@ static void low_rank_has_the_same_bytes_for_any_number_of_threads(void **state)
         kn_mat X, Y;
         outcome out[3] = {0};
         people(cases[c].N, 60, 11, &X, &Y);
-        for (int k = 0; k < 3 - c; k++) { /* the second case takes seconds: 1 and 2 threads */
+        for (int k = 0; k < 3; k++) {
             job b = {.X = view(X), .Y = view(Y), .threads = k + 1};
             classic_settings(&b.s);
             b.s.components = 3;
@@ -155,9 +155,9 @@ static void low_rank_has_the_same_bytes_for_any_number_of_threads(void **state)
             b.s.max_evals = 6;
             out[k] = alone(&b);
         }
-        for (int k = 1; k < 3 - c; k++)
+        for (int k = 1; k < 3; k++)
             assert_true(same_bits(&out[0], &out[k]));
-        for (int k = 0; k < 3 - c; k++)
+        for (int k = 0; k < 3; k++)
             outcome_clear(&out[k]);
         free(X.data);
         free(Y.data);

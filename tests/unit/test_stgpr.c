@@ -64,7 +64,7 @@ static void cells_come_close_to_the_optimum_of_each_smooth_response(void **state
 {
     (void)state;
     enum { N = 120, F = 3 };
-    int T = repeat(40, 12);
+    int T = repeat(60, 20);
     kn_rng own; /* the same data whatever tests run before */
     ref_rng_init(&own, 1, 33);
     kn_mat X = ref_normal(&own, N, F), Y = ref_normal(&own, N, T);
@@ -84,7 +84,7 @@ static void cells_come_close_to_the_optimum_of_each_region_of_a_cohort(void **st
 {
     (void)state;
     enum { N = 100 };
-    int T = repeat(40, 12);
+    int T = repeat(60, 20);
     kn_rng own;
     ref_rng_init(&own, 1, 34);
     kn_mat X = ref_new(N, 2), Y = ref_new(N, T);

@@ -153,6 +153,52 @@ static void what_is_not_kept_is_null(void **state)
     kn_data_free(d);
 }
 
+/* Beyond 5000 participants one set is held out, and the reference consists of it. */
+static void a_reference_of_some_tells_which(void **state)
+{
+    (void)state;
+    enum { MANY = 5002, R = 3 };
+    double *x = malloc(MANY * sizeof *x), *y = malloc(MANY * R * sizeof *y);
+    kn_rng rng;
+    ref_rng_init(&rng, 9, 0);
+    for (ptrdiff_t i = 0; i < MANY; i++) {
+        x[i] = kn_rng_normal(&rng);
+        for (int j = 0; j < R; j++)
+            y[i * R + j] = 0.5 * x[i] + kn_rng_normal(&rng);
+    }
+    kn_data *d;
+    assert_ok(ctx, kn_data_new(ctx, MANY, &d));
+    assert_ok(ctx, kn_data_numbers(ctx, d, "x", x, 1));
+    assert_ok(ctx, kn_data_responses(ctx, d, kn_view_rows(y, MANY, R), NULL));
+    kn_model *m = fit_data(ctx, d, "components=1 calibrate=none"), *both[2] = {m, reopened(m)};
+    for (int k = 0; k < 2; k++) {
+        const ptrdiff_t *sample;
+        ptrdiff_t n = kn_model_reference(both[k], &sample);
+        assert_true(n > MANY / 4 && n < MANY);
+        assert_non_null(sample);
+        for (ptrdiff_t i = 0; i < n; i++)
+            assert_true(sample[i] >= (i > 0 ? sample[i - 1] + 1 : 0) && sample[i] < MANY);
+        if (k > 0)
+            break; /* no ids, no z in the bytes */
+        kn_view z = kn_model_array(m, "z_cv");
+        assert_true(z.rows == n && z.cols == R);
+        /* each z belongs to the y of the participant that `sample` names */
+        double sum = 0, one = 0, other = 0;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            const ptrdiff_t t = sample[i];
+            double e = y[t * R] - 0.5 * x[t];
+            sum += e * kn_view_at(z, i, 0);
+            one += e * e;
+            other += kn_view_at(z, i, 0) * kn_view_at(z, i, 0);
+        }
+        assert_true(sum / sqrt(one * other) > 0.9);
+    }
+    kn_model_free(both[0]);
+    kn_model_free(both[1]);
+    kn_data_free(d);
+    free(x), free(y);
+}
+
 /* ---- images --------------------------------------------------------------------------------- */
 
 /* A 4D image of N people, 2 x 3 x 2, of which 7 voxels are in the mask. */
@@ -264,6 +310,7 @@ TEST_PROGRAM(told)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_of_a_table_tells_ids_names_and_held_out_z),
         cmocka_unit_test(what_is_not_kept_is_null),
+        cmocka_unit_test(a_reference_of_some_tells_which),
         cmocka_unit_test(a_model_of_images_tells_voxels_and_space),
         cmocka_unit_test(vertices_of_surfaces_are_nowhere),
         cmocka_unit_test(maps_in_memory_are_views_of_what_blocks_copy),
