@@ -181,10 +181,9 @@ KN_API void kn_data_free(kn_data *data);
 typedef struct kn_model kn_model;
 
 /* options of "fit", or NULL. Responses that are constant or not finite are left out, counted, and
- * predicted as NaN. With {output} the model and its log are written too, whole or not at all, and
- * {resume} keeps the steps. When kn_cancel or a limit stops the optimiser, the best model so far
- * comes back with KN_OK and its "stop" says so; with {output} such a model is not written, and the
- * call fails as cancelled. */
+ * predicted as NaN. With {output} the model and its log are written too, whole or not at all. When
+ * kn_cancel or a limit stops the optimiser, the best model so far comes back with KN_OK and its
+ * "stop" says so; with {output} such a model is not written, and the call fails as cancelled. */
 KN_API kn_status kn_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_model **model);
 KN_API void kn_model_free(kn_model *model);
 

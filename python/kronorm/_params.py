@@ -15,7 +15,7 @@ from ._room import temporary_folder
 from ._session import option_keys, option_table, text
 
 # options of "fit" that are no parameters: files, what names files, and choosing rows and columns of them
-NOT_IN_MEMORY = ("covariates", "responses", "where", "session", "match", "targets", "mask", "output", "resume", "force")
+NOT_IN_MEMORY = ("covariates", "responses", "where", "session", "match", "targets", "mask", "output", "force")
 # parameters whose value is the session's, or is used before the library sees the data
 OWN = ("id", "threads", "memory", "progress")
 COLUMNS = ("use", "categorical", "numeric", "batch", "smooth", "group")

@@ -23,7 +23,7 @@ const char *const kn_option_commands[KN_N_COMMANDS] = {
 #include "options.def"
 };
 
-enum { HASH = KN_KEPT_HASH, MODEL = KN_KEPT_MODEL };
+enum { MODEL = KN_KEPT_MODEL };
 
 #define KN_ROW(field, key, type, text, range, ...)                                                 \
     static bool range_##field(const kn_settings *s)                                                \

@@ -4,7 +4,7 @@
 
 #include "base/options.h"
 
-enum { KN_KEPT_HASH = 1, KN_KEPT_MODEL = 2 };
+enum { KN_KEPT_MODEL = 1 };
 
 typedef enum kn_row_type {
     KN_ROW_FLAG,

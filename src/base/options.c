@@ -322,17 +322,6 @@ static uint64_t hash_row(const kn_option_row *r, const kn_settings *s, uint64_t 
                           : h;
 }
 
-uint64_t kn_settings_hash(const kn_settings *s, ptrdiff_t N)
-{
-    uint64_t h = 0;
-    for (int i = 0; i < KN_OPTION_ROWS; i++)
-        if (kn_option_rows[i].kept & KN_KEPT_HASH)
-            h = hash_row(&kn_option_rows[i], s, h);
-    if (s->theta_start)
-        h = kn_hash(s->theta_start, (size_t)s->n_theta_start * sizeof *s->theta_start, h);
-    return s->groups ? kn_hash(s->groups, (size_t)N * sizeof *s->groups, h) : h;
-}
-
 uint64_t kn_settings_hash_results(const kn_settings *s, const char *command)
 {
     static const char *const WITHOUT[] = {"model",   "covariates", "responses", "output",

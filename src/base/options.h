@@ -89,9 +89,6 @@ kn_status kn_settings_check_ranges(kn_ctx *ctx, const kn_settings *settings);
 /* What the method has no use for. */
 kn_status kn_settings_check_method(kn_ctx *ctx, const kn_settings *settings);
 
-/* Of everything that a fit which goes on must have had the same; N of the groups. */
-uint64_t kn_settings_hash(const kn_settings *settings, ptrdiff_t N);
-
 /* `options` with their preset worked in; NULL: the defaults. Refuses options of another command
  * than `command` (NULL: any), and keys that say nothing with the method. Texts and numbers are
  * lent. */

@@ -2,33 +2,26 @@
 
 #include <string.h>
 
+#include "base/comm.h"
 #include "gp/components.h"
 #include "gp/pilot.h"
 
-/* kn_choose_components by way of the journal. */
+/* kn_choose_components. All ranks take part in it, and then all have the result of rank 0. */
 static kn_status choose_components(kn_ctx *ctx, const kn_fit_problem *p, const kn_found *pilot,
                                    kn_fit_info *info, ptrdiff_t *P)
 {
     kn_status status;
-    kn_journal *journal = p->options->search.journal;
-    struct {
-        kn_cov_point point;
-        double rank;
-    } at = {pilot->at, (double)p->spec.rank};
     struct {
         int64_t P, nothing_predicted, n_curve;
         kn_curve_point curve[KN_MAX_CURVE];
     } chosen = {0};
-    kn_step step = {KN_STEP_COMPONENTS, &at, sizeof at, &chosen, sizeof chosen, false};
-    KN_TRY(kn_journal_recall(ctx, journal, &step));
-    if (!step.known) {
-        KN_TRY(kn_choose_components(ctx, p, &pilot->at, info, P));
-        chosen.P = *P;
-        chosen.nothing_predicted = info->nothing_predicted;
-        chosen.n_curve = info->n_curve;
-        memcpy(chosen.curve, info->curve, sizeof chosen.curve);
-        KN_TRY(kn_journal_note(ctx, journal, &step));
-    }
+    KN_TRY(kn_choose_components(ctx, p, &pilot->at, info, P));
+    chosen.P = *P;
+    chosen.nothing_predicted = info->nothing_predicted;
+    chosen.n_curve = info->n_curve;
+    memcpy(chosen.curve, info->curve, sizeof chosen.curve);
+    if (p->options->search.lockstep)
+        KN_TRY(kn_comm_share(ctx, &chosen, sizeof chosen, 0));
     *P = (ptrdiff_t)chosen.P;
     info->nothing_predicted = (int)chosen.nothing_predicted;
     info->n_curve = (int)chosen.n_curve;

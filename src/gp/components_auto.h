@@ -10,7 +10,8 @@ typedef struct kn_components_pilot {
     kn_found at;
 } kn_components_pilot;
 
-/* By p->gram or p->held; what is missing of `found` is found. */
+/* Chooses the number of components from p->gram or, without it, from the held-out set p->held. Runs
+ * the pilot search unless found->found. Collective. */
 kn_status kn_components_auto(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
                              kn_components_pilot *found, ptrdiff_t *P);
 

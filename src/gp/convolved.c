@@ -147,10 +147,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     const kn_gp_options *o = p->options;
     kn_basis basis = {0};
     kn_convolved *own;
-    kn_conv_search search = {.number = -1,
-                             .deadline = o->search.limits.deadline,
-                             .journal = o->search.journal,
-                             .stage = "search"};
+    kn_conv_search search = {.deadline = o->search.limits.deadline, .stage = "search"};
     double t0 = kn_clock(), t1, t2;
     *gp = (kn_gp){.method = &kn_method_convolved,
                   .spec = p->spec,
@@ -161,7 +158,6 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
                   .pca = !o->basis.data && o->tasks.on == KN_ON_COMPONENTS};
     KN_TRY(kn_convolved_own(ctx, gp));
     own = gp->own;
-    own->journal = o->search.journal;
     int evals = o->search.limits.evals_left;
     own->spec.plan = (kn_conv_plan){.how = o->tasks.inducing,
                                     .widths = o->tasks.widths,
@@ -180,7 +176,6 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     kn_basis_clear(&basis);
     t2 = kn_clock();
     KN_TRY(kn_fit_cv(ctx, gp, p, info));
-    own->journal = NULL;
     info->seconds_basis = t1 - t0;
     info->seconds_fit = t2 - t1;
     info->seconds_reference = kn_clock() - t2;
@@ -200,7 +195,7 @@ static kn_status fold(kn_ctx *ctx, const kn_refit *r, kn_part *part, double *cla
     const kn_convolved *own = r->gp->own;
     kn_conv_model model = {0};
     kn_mat Z = {0}, var = {0};
-    kn_conv_search search = {.number = r->number, .journal = own->journal};
+    kn_conv_search search = {0};
     KN_TRY(kn_conv_fold_tasks(ctx, r, &Z, part));
     KN_TRY(kn_conv_model_new(ctx, &own->spec, r->X, Z, &search, &model));
     if (search.stop == KN_STOP_CANCELLED) /* half a fold is none */

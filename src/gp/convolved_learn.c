@@ -59,7 +59,6 @@ typedef struct search {
     int evals; /* of this start */
     kn_conv c, g;
     ptrdiff_t n;
-    double *step; /* 2n + 2: the number and x, then value and gradient */
 } search;
 
 static ptrdiff_t count(const kn_conv *c, bool shared)
@@ -127,36 +126,23 @@ static void zero(kn_conv *g)
     memset(g->s2, 0, (size_t)g->T * sizeof *g->s2);
 }
 
-/* By way of the journal. What was cancelled half way is worth nothing: the search then stops at the
- * point before it. */
+/* A value that was cancelled half way is discarded: the search then stops at the point before it.
+ */
 static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
 {
-    kn_status status;
     search *s = self;
-    double *out = s->step + s->n + 1;
-    ptrdiff_t bytes = (s->n + 1) * (ptrdiff_t)sizeof *out;
-    kn_step step = {KN_STEP_CONVOLUTION, s->step, bytes, out, bytes, false};
-    s->step[0] = s->told->number;
-    memcpy(s->step + 1, x, (size_t)s->n * sizeof *x);
-    KN_TRY(kn_journal_recall(ctx, s->told->journal, &step));
-    if (!step.known) {
-        unpack(x, s->shared, &s->c);
-        zero(&s->g);
-        status = s->form->value(ctx, &s->c, s->d, out, &s->g, NULL);
-        if (status == KN_ERR_CANCELLED && s->evals > 0) {
-            *value = NAN;
-            status = KN_OK;
-            goto out;
-        }
-        KN_TRY(status);
-        pack(&s->g, s->shared, true, out + 1);
-        KN_TRY(kn_journal_note(ctx, s->told->journal, &step));
+    unpack(x, s->shared, &s->c);
+    zero(&s->g);
+    kn_status status = s->form->value(ctx, &s->c, s->d, value, &s->g, NULL);
+    if (status == KN_ERR_CANCELLED && s->evals > 0) {
+        *value = NAN;
+        return KN_OK;
     }
+    if (status != KN_OK)
+        return status;
+    pack(&s->g, s->shared, true, grad);
     s->evals++;
-    *value = out[0];
-    memcpy(grad, out + 1, (size_t)s->n * sizeof *grad);
-out:
-    return status;
+    return KN_OK;
 }
 
 /* From one start; the best of all so far is in best->x. */
@@ -240,14 +226,12 @@ kn_status kn_conv_learn(kn_ctx *ctx, const kn_conv_plan *plan, kn_mat X, const k
     KN_TRY(kn_conv_new(ctx, T, plan->Q, M, X.cols, &s.c));
     KN_TRY(kn_conv_new(ctx, T, plan->Q, M, X.cols, &s.g));
     s.n = count(&s.c, s.shared);
-    KN_TRY(kn_alloc_d(ctx, 2 * s.n + 2, &s.step));
     KN_TRY(climb_all(ctx, plan, &scale, &s));
     *c = s.c;
     s.c = (kn_conv){0};
 out:
     kn_conv_clear(&s.c);
     kn_conv_clear(&s.g);
-    kn_free(s.step);
     kn_conv_scale_clear(&scale);
     return status;
 }

@@ -3,8 +3,9 @@
 #ifndef KN_GP_CONVOLVED_LEARN_H
 #define KN_GP_CONVOLVED_LEARN_H
 
+#include "base/options.h"
 #include "gp/convolved_form.h"
-#include "gp/journal.h"
+#include "gp/optimise.h"
 
 typedef struct kn_conv_plan { /* what is asked for: the same for folds */
     kn_inducing how;
@@ -25,10 +26,8 @@ kn_status kn_conv_data_new(kn_ctx *ctx, const kn_conv_form *form, kn_mat X, kn_m
 void kn_conv_data_clear(kn_conv_data *d);
 
 typedef struct kn_conv_search {
-    int number;          /* of the fold, -1: all samples; tells steps of the journal apart */
-    double deadline;     /* kn_clock time; 0: none */
-    kn_journal *journal; /* NULL: none */
-    const char *stage;   /* progress is told under this name; NULL: none */
+    double deadline;   /* kn_clock time; 0: none */
+    const char *stage; /* progress is told under this name; NULL: none */
     /* out */
     double value, projected;
     int evals;

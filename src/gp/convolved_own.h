@@ -11,7 +11,6 @@ enum { KN_CONV_NUMBERS = 7 };
 typedef struct kn_convolved {
     kn_conv_spec spec;
     kn_conv_model model;
-    kn_journal *journal;             /* of the fit, for its folds; NULL: none */
     double numbers[KN_CONV_NUMBERS]; /* the plan and the jitter, while they are written */
 } kn_convolved;
 

@@ -51,7 +51,7 @@ typedef struct kn_engine {
     bool stands; /* dense: the cells hold the decompositions at cell[0].R0.theta */
     int evals, inner_evals;
     int decompositions; /* evaluations that decomposed R0: all but those where the engine stood */
-    struct kn_journal *journal; /* NULL, or what kn_step_nested and kn_step_joint ask first */
+    bool lockstep;      /* rank 0 evaluates for all ranks, see lockstep.h */
 } kn_engine;
 
 /* What a likelihood is of. X (N x F, none where pairs are given) and Z (N x P) must outlive the

@@ -112,22 +112,15 @@ out:
     return status;
 }
 
-/* tau of all samples, by way of the journal. */
-static kn_status find_tau(kn_ctx *ctx, const kn_fit_problem *p, kn_kronsum_case *of)
+/* tau of all samples. */
+static kn_status find_tau(kn_ctx *ctx, kn_kronsum_case *of)
 {
     kn_status status = KN_OK;
     kn_kronsum_fit f = {0};
-    kn_journal *journal = p->options->search.journal;
-    double at = (double)of->P;
-    kn_step step = {KN_STEP_COVARIANCES, &at, sizeof at, &of->tau, sizeof of->tau, false};
     if (of->groups->n == 0)
         return KN_OK;
-    KN_TRY(kn_journal_recall(ctx, journal, &step));
-    if (step.known)
-        goto out;
     KN_TRY(kn_kronsum_fit_new(ctx, of, &f));
     KN_TRY(kn_kronsum_fit_tau(ctx, &f, &of->tau));
-    KN_TRY(kn_journal_note(ctx, journal, &step));
 out:
     kn_kronsum_fit_clear(&f);
     return status;
@@ -144,40 +137,6 @@ static kn_status find_nu(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_
     return kn_kronsum_choose(ctx, p, of, nu);
 }
 
-/* C and S of a case by way of the journal; which: -1 all samples, else the fold. */
-static kn_status learn(kn_ctx *ctx, const kn_kronsum_own *o, int which, kn_kronsum_fit *f)
-{
-    kn_status status;
-    ptrdiff_t T = f->k.T, n = T * T;
-    double at[] = {which, (double)o->P, o->nu, f->of.tau}, *out = NULL;
-    KN_TRY(kn_alloc_d(ctx, 2 * n + 5, &out));
-    kn_step step = {
-        KN_STEP_COVARIANCES, at, sizeof at, out, (2 * n + 5) * (ptrdiff_t)sizeof *out, false};
-    KN_TRY(kn_journal_recall(ctx, o->journal, &step));
-    double *end = out + 2 * n;
-    if (!step.known) {
-        KN_TRY(kn_kronsum_fit_learn(ctx, f, o->nu));
-        memcpy(out, f->C.data, (size_t)n * sizeof *out);
-        memcpy(out + n, f->S.data, (size_t)n * sizeof *out);
-        const kn_kronsum_learned *l = &f->learned;
-        const double kept[] = {l->evals, l->stop, l->projected, l->floored, l->em_lml};
-        memcpy(end, kept, sizeof kept);
-        KN_TRY(kn_journal_note(ctx, o->journal, &step));
-        goto out;
-    }
-    memcpy(f->C.data, out, (size_t)n * sizeof *out);
-    memcpy(f->S.data, out + n, (size_t)n * sizeof *out);
-    KN_TRY(kn_kronsum_fit_recall(ctx, f));
-    f->learned.evals = (int)end[0];
-    f->learned.stop = (kn_stop)end[1];
-    f->learned.projected = end[2];
-    f->learned.floored = end[3] != 0;
-    f->learned.em_lml = end[4];
-out:
-    kn_free(out);
-    return status;
-}
-
 /* ---- the fit -----------------------------------------------------------------------------------
  */
 
@@ -186,10 +145,10 @@ static kn_status search(kn_ctx *ctx, const kn_fit_problem *p, kn_kronsum_case *o
                         kn_kronsum_own *o, kn_kronsum_fit *f)
 {
     kn_status status;
-    KN_TRY(find_tau(ctx, p, of));
+    KN_TRY(find_tau(ctx, of));
     KN_TRY(find_nu(ctx, p, of, &o->nu));
     KN_TRY(kn_kronsum_fit_new(ctx, of, f));
-    KN_TRY(learn(ctx, o, -1, f));
+    KN_TRY(kn_kronsum_fit_learn(ctx, f, o->nu));
     if (isfinite(o->nu))
         kn_log(ctx, KN_LOG_INFO, "log-likelihood %.2f by EM, %.2f after %d evaluations",
                f->learned.em_lml, f->learned.lml, f->learned.evals);
@@ -250,7 +209,6 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     gp->own = memory;
     kn_kronsum_own *o = memory;
     o->limits = p->options->search.limits;
-    o->journal = p->options->search.journal;
     KN_TRY(kn_kronsum_numbers(ctx, &p->Y, NULL, &Y));
     KN_TRY(prepare(ctx, p, Y, info, &found, &o->P));
     gp->spec = p->spec;
@@ -271,7 +229,6 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     kn_mat_clear(&Y);
     t2 = kn_clock();
     KN_TRY(kn_fit_cv(ctx, gp, p, info));
-    o->journal = NULL;
     o->limits.deadline = 0;
     info->seconds_basis = t1 - t0;
     info->seconds_fit = t2 - t1;
@@ -307,7 +264,7 @@ static kn_status refit(kn_ctx *ctx, const kn_refit *r, kn_part *part, double *cl
     KN_TRY(kn_kronsum_numbers(ctx, &r->Y, r->mu, &Y));
     of.Y = Y;
     KN_TRY(kn_kronsum_fit_new(ctx, &of, &f));
-    KN_TRY(learn(ctx, o, r->number, &f));
+    KN_TRY(kn_kronsum_fit_learn(ctx, &f, o->nu));
     KN_TRY(kn_check_cancel(ctx)); /* a fold that was not learned to its end is none */
     KN_TRY(kn_mat_new(ctx, h, gp->T, &part->mean));
     KN_TRY(kn_mat_new(ctx, h, gp->T, &part->var));

@@ -141,7 +141,8 @@ static void start(const kn_kronsum_fit *f)
         }
 }
 
-kn_status kn_kronsum_fit_recall(kn_ctx *ctx, kn_kronsum_fit *f)
+/* The likelihood and the latent processes at f->C and f->S. */
+static kn_status evaluate_covariances(kn_ctx *ctx, kn_kronsum_fit *f)
 {
     kn_status status;
     KN_TRY(settle(ctx, f));
@@ -167,7 +168,7 @@ kn_status kn_kronsum_fit_learn(kn_ctx *ctx, kn_kronsum_fit *f, double nu)
         kn_mat_set(f->C, f->C0);
         kn_mat_set(f->S, f->S0);
         f->learned.floored = f->floored;
-        return kn_kronsum_fit_recall(ctx, f);
+        return evaluate_covariances(ctx, f);
     }
     KN_TRY(settle(ctx, f));
     start(f);

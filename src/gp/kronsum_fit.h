@@ -27,9 +27,6 @@ void kn_kronsum_fit_clear(kn_kronsum_fit *f);
  * model's as they are. */
 kn_status kn_kronsum_fit_learn(kn_ctx *ctx, kn_kronsum_fit *f, double nu);
 
-/* The same with C and S as they were learned before. */
-kn_status kn_kronsum_fit_recall(kn_ctx *ctx, kn_kronsum_fit *f);
-
 /* tau of maximum likelihood, with steps of EM in turn; 0 where no tau is better. From a fit at
  * tau = 0, which is of no use afterwards. */
 kn_status kn_kronsum_fit_tau(kn_ctx *ctx, kn_kronsum_fit *f, double *tau);

@@ -3,15 +3,13 @@
 #ifndef KN_GP_KRONSUM_OWN_H
 #define KN_GP_KRONSUM_OWN_H
 
-#include "gp/journal.h"
 #include "gp/method.h"
 
 typedef struct kn_kronsum_own { /* gp->own: what folds are to do as the fit did */
     double nu;
-    ptrdiff_t P;         /* components of the structured model */
-    kn_limits limits;    /* evaluations; and the time of the fit, while it runs */
-    kn_journal *journal; /* of the fit, while it runs */
-    double kept[3];      /* as the file has them: a writer comes back for them */
+    ptrdiff_t P;      /* components of the structured model */
+    kn_limits limits; /* evaluations; and the time of the fit, while it runs */
+    double kept[3];   /* as the file has them: a writer comes back for them */
 } kn_kronsum_own;
 
 /* For kn_method. */

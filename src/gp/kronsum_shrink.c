@@ -20,7 +20,7 @@ kn_status kn_kronsum_numbers(kn_ctx *ctx, const kn_responses *Y, const double *m
     return KN_OK;
 }
 
-typedef struct judgement {         /* as the journal has it */
+typedef struct judgement {
     double density[KN_SHRINKAGES]; /* summed over those held out */
     double unfinished;             /* searches that a limit ended */
 } judgement;
@@ -61,23 +61,6 @@ out:
     return status;
 }
 
-/* judge by way of the journal. */
-static kn_status judged(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
-                        const int *fold, int number, judgement *out)
-{
-    kn_status status;
-    kn_journal *journal = p->options->search.journal;
-    double at[] = {number, (double)of->P, of->tau};
-    kn_step step = {KN_STEP_COVARIANCES, at, sizeof at, out, sizeof *out, false};
-    KN_TRY(kn_journal_recall(ctx, journal, &step));
-    if (step.known)
-        goto out;
-    KN_TRY(judge(ctx, p, of, fold, number, out));
-    KN_TRY(kn_journal_note(ctx, journal, &step));
-out:
-    return status;
-}
-
 static void warn_of_none(kn_ctx *ctx, double unfinished)
 {
     if (unfinished > 0)
@@ -102,7 +85,7 @@ kn_status kn_kronsum_choose(kn_ctx *ctx, const kn_fit_problem *p, const kn_krons
         kn_folds_deal(ctx, p->Y.N, p->options->groups, p->options->search.seed + 1, &folds, fold));
     for (int k = 0; k < folds; k++) {
         judgement of_fold = {0};
-        KN_TRY(judged(ctx, p, of, fold, k, &of_fold));
+        KN_TRY(judge(ctx, p, of, fold, k, &of_fold));
         unfinished += of_fold.unfinished;
         for (int l = 0; l < KN_SHRINKAGES; l++)
             sum[l] += of_fold.density[l] / (double)p->Y.N;

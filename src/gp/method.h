@@ -103,7 +103,7 @@ typedef struct kn_method {
     bool alone;          /* each response alone: neither basis nor components */
     bool low_rank;       /* R0 may be of low rank */
     bool spreads;        /* a fit of complete responses is spread over ranks (data/dealt.h) */
-    bool same_steps;     /* then all ranks take the same steps: one journal, one clock */
+    bool same_steps;     /* then all ranks search in lock-step, by one clock */
     bool held_out_once;  /* beyond KN_MANY samples one set is held out instead of folds */
     bool own_covariance; /* how samples relate is its own, and no R0 */
     bool iso_term;       /* R may have an iso term beside noise of the method's own */

@@ -216,8 +216,7 @@ static kn_mtgpr_plan plan_of(const kn_mtgpr *own, bool gamma)
     return (kn_mtgpr_plan){.columns = {own->P, own->Q},
                            .gamma = gamma,
                            .iso = own->iso,
-                           .limits = {.evals_left = own->evals},
-                           .journal = own->journal};
+                           .limits = {.evals_left = own->evals}};
 }
 
 static void record(const kn_mtgpr_learned *l, const kn_gp *gp, const kn_found *found,
@@ -298,8 +297,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     *own = (kn_mtgpr){.P = P,
                       .Q = p->options->noise_rank,
                       .evals = p->options->search.limits.evals_left,
-                      .iso = p->options->iso_term,
-                      .journal = p->options->search.journal};
+                      .iso = p->options->iso_term};
     gp->spec = p->spec;
     gp->complement_component = p->options->ppca && own->P + own->Q < gp->T;
     tell(ctx, p, own->P + own->Q);
@@ -307,7 +305,6 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     KN_TRY(learn(ctx, p, &found, gp, info));
     t2 = kn_clock();
     KN_TRY(kn_fit_cv(ctx, gp, p, info));
-    own->journal = NULL;
     info->seconds_basis = t1 - t0;
     info->seconds_fit = t2 - t1;
     info->seconds_reference = kn_clock() - t2;

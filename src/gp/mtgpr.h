@@ -12,9 +12,8 @@ typedef struct kn_mtgpr {
     ptrdiff_t P, Q; /* columns of G and H */
     int evals;      /* most that the fit was allowed, or had time for; -1: as many as there are */
     bool iso;       /* R has an iso term */
-    ptrdiff_t kept[4];          /* these in the file */
-    kn_mat L;                   /* k x k  B'B = LL'; none without H: B'B = I */
-    struct kn_journal *journal; /* of the fit, while it runs: for its folds */
+    ptrdiff_t kept[4]; /* these in the file */
+    kn_mat L;          /* k x k  B'B = LL'; none without H: B'B = I */
 } kn_mtgpr;
 
 #endif

@@ -14,7 +14,7 @@ static const double SIGNAL = 0.5, SIGNAL_BESIDE = 0.3, NOISE_BESIDE = 0.5;
 static const double LEAST_START = 0.1; /* of the variance: noise at the start */
 static const double LEAST = 1e-3;      /* of the variance: noise at all */
 static const double TOLERANCE = 1e-6;  /* nats a number of Y that a step must gain */
-enum { ROUND = 100, START_SEED = 1 };  /* evaluations that are kept in the journal at a time */
+enum { ROUND = 100, START_SEED = 1 };  /* evaluations before L-BFGS starts afresh */
 
 typedef struct learner {
     const kn_mtgpr_plan *plan;
@@ -215,90 +215,48 @@ out:
     return status;
 }
 
-/* ---- rounds, by way of the journal
- * --------------------------------------------------------------- */
+/* ---- rounds ------------------------------------------------------------------------------------
+ */
 
-typedef struct question {
-    uint64_t x; /* hash of the point, and the sizes that it is of */
-    int64_t N, T, P, Q, round, gamma, iso, evals_left;
-} question;
-
-typedef struct answer {
-    double value, projected;
-    int64_t evals, stop, evals_left;
-    double x[];
-} answer;
-
-/* EM where round is 0, else as many evaluations of L-BFGS: from w->x to w->x. */
-static kn_status compute(kn_ctx *ctx, learner *w, int round, answer *a)
+/* EM, the first round: from w->x to w->x. */
+static kn_status run_em(kn_ctx *ctx, learner *w)
 {
     kn_status status;
     kn_mtgpr_learned *l = w->l;
-    if (round == 0) {
-        KN_TRY(climb(ctx, w));
-        from_point(w, w->x);
-        a->stop = late(w) ? KN_STOP_MAX_SECONDS : KN_STOP_MAX_EVALS;
-        a->evals = l->evals;
-        a->projected = NAN;
-    } else {
-        int left = w->limits.evals_left, most = left < 0 || left > ROUND ? ROUND : left;
-        kn_limits limits = {.evals_left = most, .deadline = w->limits.deadline};
-        kn_large_optimum best = {.x = w->x};
-        kn_large_options o = {.n = w->n,
-                              .lower = w->lower,
-                              .unit = (double)l->low.N,
-                              .f_tolerance = tolerance(w),
-                              .stage = w->plan->stage};
-        status = kn_maximise_large(ctx, &o, &limits, objective, w, &best);
-        if (status == KN_ERR_CANCELLED) { /* before the first: the point at hand is the best */
-            best.stop = KN_STOP_CANCELLED;
-            status = KN_OK;
-        }
-        KN_TRY(status);
-        w->limits.evals_left = left < 0 ? left : left - (most - limits.evals_left);
-        a->value = best.value;
-        a->projected = best.projected;
-        a->evals = best.evals;
-        a->stop = best.stop;
-    }
-    a->evals_left = w->limits.evals_left;
-    memcpy(a->x, w->x, (size_t)w->n * sizeof *w->x);
+    KN_TRY(climb(ctx, w));
+    from_point(w, w->x);
+    to_point(w, w->x); /* the point that L-BFGS starts from, to the last bit */
+    l->stop = late(w) ? KN_STOP_MAX_SECONDS : KN_STOP_MAX_EVALS;
+    l->projected = NAN;
 out:
     return status;
 }
 
-static kn_status take_round(kn_ctx *ctx, learner *w, int round)
+/* At most ROUND evaluations of L-BFGS: from w->x to w->x. */
+static kn_status run_lbfgs(kn_ctx *ctx, learner *w)
 {
     kn_status status;
     kn_mtgpr_learned *l = w->l;
-    void *p = NULL;
-    question q = {.N = l->low.N,
-                  .T = l->low.T,
-                  .P = l->low.P,
-                  .Q = l->low.Q,
-                  .round = round,
-                  .gamma = w->plan->gamma,
-                  .iso = w->plan->iso,
-                  .evals_left = w->limits.evals_left};
-    kn_step step = {.kind = KN_STEP_LOADINGS, .in = &q, .n_in = sizeof q};
-    q.x = kn_hash(w->x, (size_t)w->n * sizeof *w->x, 0);
-    step.n_out = (ptrdiff_t)sizeof(answer) + w->n * (ptrdiff_t)sizeof *w->x;
-    KN_TRY(kn_alloc(ctx, step.n_out, 1, &p));
-    answer *a = step.out = p;
-    KN_TRY(kn_journal_recall(ctx, w->plan->journal, &step));
-    if (!step.known) {
-        KN_TRY(compute(ctx, w, round, a));
-        if (a->stop != KN_STOP_MAX_SECONDS) /* another time there may be more of them */
-            KN_TRY(kn_journal_note(ctx, w->plan->journal, &step));
+    int left = w->limits.evals_left, most = left < 0 || left > ROUND ? ROUND : left;
+    kn_limits limits = {.evals_left = most, .deadline = w->limits.deadline};
+    kn_large_optimum best = {.x = w->x};
+    kn_large_options o = {.n = w->n,
+                          .lower = w->lower,
+                          .unit = (double)l->low.N,
+                          .f_tolerance = tolerance(w),
+                          .stage = w->plan->stage};
+    status = kn_maximise_large(ctx, &o, &limits, objective, w, &best);
+    if (status == KN_ERR_CANCELLED) { /* before the first evaluation: this point is the best */
+        best.stop = KN_STOP_CANCELLED;
+        status = KN_OK;
     }
-    memcpy(w->x, a->x, (size_t)w->n * sizeof *w->x);
+    KN_TRY(status);
+    w->limits.evals_left = left < 0 ? left : left - (most - limits.evals_left);
     to_point(w, w->x);
-    w->limits.evals_left = (int)a->evals_left;
-    l->evals = round == 0 ? (int)a->evals : l->evals + (int)a->evals;
-    l->projected = a->projected;
-    l->stop = (kn_stop)a->stop;
+    l->projected = best.projected;
+    l->evals += best.evals;
+    l->stop = best.stop;
 out:
-    kn_free(p);
     return status;
 }
 
@@ -314,11 +272,11 @@ kn_status kn_mtgpr_learn(kn_ctx *ctx, const kn_low_samples *s, const kn_response
     if (plan->limits.evals_left != 0) {
         KN_TRY(room(ctx, &w));
         from_point(&w, w.x);
-        KN_TRY(take_round(ctx, &w, 0));
+        KN_TRY(run_em(ctx, &w));
         for (int k = 1; k <= KN_MTGPR_EVALS / ROUND && out->stop == KN_STOP_MAX_EVALS &&
                         w.limits.evals_left != 0 && !kn_cancelled(ctx);
              k++)
-            KN_TRY(take_round(ctx, &w, k));
+            KN_TRY(run_lbfgs(ctx, &w));
     }
     if (kn_cancelled(ctx))
         out->stop = KN_STOP_CANCELLED;

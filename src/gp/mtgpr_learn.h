@@ -7,18 +7,17 @@
 #ifndef KN_GP_MTGPR_LEARN_H
 #define KN_GP_MTGPR_LEARN_H
 
-#include "gp/journal.h"
 #include "gp/kronsum_low_slopes.h"
+#include "gp/optimise.h"
 
 /* Most evaluations of EM and of L-BFGS. */
 enum { KN_MTGPR_EM = 50, KN_MTGPR_EVALS = 500 };
 
 typedef struct kn_mtgpr_plan {
-    ptrdiff_t columns[2];       /* P, Q */
-    bool gamma, iso;            /* are they free? */
-    kn_limits limits;           /* evals_left 0: the start, as it is */
-    struct kn_journal *journal; /* NULL: none */
-    const char *stage;          /* of progress; NULL: in silence */
+    ptrdiff_t columns[2]; /* P, Q */
+    bool gamma, iso;      /* are they free? */
+    kn_limits limits;     /* evals_left 0: the start, as it is */
+    const char *stage;    /* of progress; NULL: in silence */
 } kn_mtgpr_plan;
 
 typedef struct kn_mtgpr_learned {

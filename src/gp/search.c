@@ -36,7 +36,7 @@ static kn_status ends(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, kn_fou
         if (status != KN_OK || stop)
             return status;
         s->e->thorough = true; /* the other end's inside parameters are no start for this one */
-        status = kn_step_nested(ctx, s->e, &end.held, &lml, NULL);
+        status = kn_lockstep_nested(ctx, s->e, &end.held, &lml, NULL);
         s->e->thorough = false;
         if (status != KN_OK)
             return status;
@@ -179,7 +179,7 @@ kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_fo
     kn_status status;
     bool iso = e->spec.noise == KN_NOISE_ISO, turned;
     *found = (kn_found){0};
-    e->journal = o->journal;
+    e->lockstep = o->lockstep;
     KN_TRY(kn_engine_follow(ctx, e, &turned));
     if (iso && (o->optimiser != KN_NESTED || (o->theta && !o->optimise))) {
         if (o->optimise) {
@@ -191,7 +191,7 @@ kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_fo
     } else {
         KN_TRY(nested(ctx, e, o, found));
         e->thorough = true;
-        /* not by way of the journal: the engine has to stand there */
+        /* not in lock-step: the engine of every rank has to stand there */
         KN_TRY(kn_engine_stand(ctx, e, &found->at, &found->lml));
         if (iso)
             nested_theta(e, found, found->theta);

@@ -4,7 +4,7 @@
 #define KN_GP_SEARCH_H
 
 #include "base/rehearse.h"
-#include "gp/journal.h"
+#include "gp/lockstep.h"
 
 typedef struct kn_search_options {
     kn_optimiser optimiser;
@@ -14,7 +14,7 @@ typedef struct kn_search_options {
     bool optimise;       /* false: evaluate at the start only */
     double rho, length;  /* start of nested for two terms; NaN: none given */
     const double *theta; /* start of iso; NULL: none given */
-    kn_journal *journal; /* NULL: none */
+    bool lockstep;       /* all ranks search together, see lockstep.h; false: this process alone */
 } kn_search_options;
 
 typedef struct kn_found {

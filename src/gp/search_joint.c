@@ -11,7 +11,7 @@
 static kn_status joint_objective(void *self, kn_ctx *ctx, const double *x, double *value,
                                  double *grad)
 {
-    return kn_step_joint(ctx, self, x, value, grad);
+    return kn_lockstep_joint(ctx, self, x, value, grad);
 }
 
 /* A start in the middle of things: equal weights, median lengths, the nested inside maximum's

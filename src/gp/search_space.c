@@ -49,7 +49,7 @@ static kn_status outer_objective(void *self, kn_ctx *ctx, const double *x, doubl
     kn_search_space *s = self;
     kn_cov_point p = kn_search_point(s, x);
     double g[KN_COV_OUTER];
-    kn_status status = kn_step_nested(ctx, s->e, &p, value, g);
+    kn_status status = kn_lockstep_nested(ctx, s->e, &p, value, g);
     if (status == KN_OK)
         memcpy(grad, g + s->first, (size_t)s->n * sizeof *g);
     return status;

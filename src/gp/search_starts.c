@@ -63,7 +63,7 @@ static kn_status grid(kn_ctx *ctx, const kn_search_space *s, cell best[2])
                 return KN_OK;
             kn_status status = cancelled ? kn_stopped(ctx) : KN_OK;
             if (status == KN_OK)
-                status = kn_step_nested(ctx, s->e, &c.at, &c.lml, NULL);
+                status = kn_lockstep_nested(ctx, s->e, &c.at, &c.lml, NULL);
             if (status != KN_OK)
                 return status;
             keep_two(best, c);
@@ -96,7 +96,7 @@ kn_status kn_starts_grid(kn_ctx *ctx, const kn_search_space *s, const kn_search_
     bool smaller = s->e->N > KN_SUBSAMPLE_LEAST;
     if (smaller) {
         KN_TRY(kn_subsample(ctx, s->e, o->seed, &Z, &sub));
-        sub.journal = s->e->journal;
+        sub.lockstep = s->e->lockstep;
         here.e = &sub;
     }
     KN_TRY(grid(ctx, &here, best));
@@ -167,7 +167,7 @@ kn_status kn_starts_additive(kn_ctx *ctx, const kn_search_space *s, const kn_sea
     kn_found top = {.at = *at, .lml = -INFINITY};
     kn_limits limits = {.evals_left = -1, .deadline = o->limits.deadline};
     KN_TRY(kn_subsample(ctx, s->e, o->seed, &Z, &sub));
-    sub.journal = s->e->journal;
+    sub.lockstep = s->e->lockstep;
     here.e = &sub;
     KN_TRY(kn_search_climb(ctx, &here, &limits, at, NULL, &top));
     KN_TRY(kn_starts_terms(ctx, &here, &limits, NULL, &top));

@@ -130,8 +130,7 @@ static kn_status by_cells(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info
     kn_cell_search search = {.limits = o->limits,
                              .rho = o->rho,
                              .length = o->length,
-                             .optimise = o->optimise,
-                             .journal = o->journal};
+                             .optimise = o->optimise};
     KN_TRY(find_base(ctx, p, info, &base));
     search.family = kn_family_of(cov, &base);
     KN_TRY(kn_pairs_within(ctx, p->X, &cov->stats, &pairs));

@@ -3,7 +3,7 @@
 #define KN_GP_STGPR_LATTICE_H
 
 #include "base/rehearse.h"
-#include "gp/journal.h"
+#include "gp/optimise.h"
 #include "gp/stgpr_cells.h"
 
 typedef struct kn_cell_search {
@@ -11,9 +11,8 @@ typedef struct kn_cell_search {
     kn_limits limits;
     double rho, length; /* one more cell, NaN: none; the only one when nothing is optimised */
     bool optimise;
-    kn_journal *journal; /* NULL: none */
-    int evals;           /* decompositions */
-    kn_stop stop;        /* KN_STOP_CONVERGED before the first of some searches */
+    int evals;    /* decompositions */
+    kn_stop stop; /* KN_STOP_CONVERGED before the first of some searches */
 } kn_cell_search;
 
 /* Responses that share a gamma. */

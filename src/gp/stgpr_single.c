@@ -94,43 +94,6 @@ static kn_status one_response(kn_ctx *ctx, kn_engine *e, const kn_search_options
     return KN_OK;
 }
 
-/* The same by way of the journal, which also says where limits and random numbers stand then. */
-static kn_status journalled(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
-                            kn_limits *limits, const kn_box *box, kn_rng *rng, double *x,
-                            kn_optimum *best)
-{
-    typedef struct standing {
-        kn_rng rng;
-        int64_t evals_left, evals;
-        double x[KN_THETA];
-    } standing;
-    struct {
-        standing after;
-        kn_optimum best;
-    } out = {0};
-    size_t n = ((size_t)kn_spec_n_theta(&e->spec) - 1) * sizeof *x;
-    standing before = {.rng = *rng, .evals_left = limits->evals_left, .evals = e->evals};
-    kn_step step = {KN_STEP_RESPONSE, &before, sizeof before, &out, sizeof out, false};
-    kn_status status;
-    memcpy(before.x, x, n);
-    KN_TRY(kn_journal_recall(ctx, o->journal, &step));
-    if (step.known) {
-        *rng = out.after.rng;
-        limits->evals_left = (int)out.after.evals_left;
-        e->evals = (int)out.after.evals;
-        *best = out.best;
-        memcpy(x, out.after.x, n);
-    } else {
-        KN_TRY(one_response(ctx, e, o, limits, box, rng, x, best));
-        out.after = (standing){.rng = *rng, .evals_left = limits->evals_left, .evals = e->evals};
-        memcpy(out.after.x, x, n);
-        out.best = *best;
-        KN_TRY(kn_journal_note(ctx, o->journal, &step));
-    }
-out:
-    return status;
-}
-
 kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, const kn_cov *cov, kn_mat Y,
                        const kn_search_options *o, bool bounded, kn_mat theta, bool start_given,
                        double *lml, kn_mat grad, kn_found *found)
@@ -157,7 +120,7 @@ kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, const kn_cov *cov, kn_mat Y
             middle(&e, &box, x);
         for (int i = 0; start_given && i < n; i++)
             x[i] = kn_at(theta, j, i);
-        KN_TRY(journalled(ctx, &e, o, &limits, bounded ? &box : NULL, &rng, x, &best));
+        KN_TRY(one_response(ctx, &e, o, &limits, bounded ? &box : NULL, &rng, x, &best));
         for (int i = 0; i < n; i++) {
             kn_col(theta, i)[j] = x[i];
             kn_col(grad, i)[j] = best.grad[i];

@@ -36,8 +36,7 @@ typedef struct trying {
     const kn_stgpr *s;
     const kn_cell_trials *trials;
     kn_cell_crew crew;
-    ptrdiff_t *todo; /* trials that the journal does not know */
-    double *lml;     /* of one of them, for the journal */
+    ptrdiff_t *todo; /* trials with responses */
 } trying;
 
 /* The responses J as columns: where they lie side by side already, alpha itself. */
@@ -68,30 +67,6 @@ out:
     return status;
 }
 
-/* What a step with a cell is handed, for the journal. */
-typedef struct asked {
-    kn_cov_point at;
-    double gamma, responses;
-} asked;
-
-/* Asks the journal (note false), or tells it. */
-static kn_status journal(kn_ctx *ctx, kn_journal *j, const trying *b, kn_cell_trial *t, bool note)
-{
-    kn_status status = KN_OK;
-    asked in = {t->at, t->gamma, (double)t->n};
-    kn_step step = {KN_STEP_CELL, &in, sizeof in, b->lml, t->n * (ptrdiff_t)sizeof *b->lml, false};
-    if (!j)
-        return KN_OK;
-    for (ptrdiff_t k = 0; note && k < t->n; k++)
-        b->lml[k] = t->lml[k * t->stride];
-    KN_TRY((note ? kn_journal_note(ctx, j, &step) : kn_journal_recall(ctx, j, &step)));
-    for (ptrdiff_t k = 0; step.known && k < t->n; k++)
-        t->lml[k * t->stride] = b->lml[k];
-    t->done = t->done || step.known;
-out:
-    return status;
-}
-
 /* Trials first .. first + n - 1, all of them unless cancelled. */
 static kn_status try_some(kn_ctx *ctx, trying *b, kn_cell_search *o, ptrdiff_t first, ptrdiff_t n)
 {
@@ -108,8 +83,6 @@ static kn_status try_some(kn_ctx *ctx, trying *b, kn_cell_search *o, ptrdiff_t f
         kn_cell_trial *one = &t->trial[k];
         one->done = one->n == 0; /* nobody here asks */
         if (!one->done)
-            KN_TRY(journal(ctx, o->journal, b, one, false));
-        if (!one->done)
             b->todo[left++] = k;
     }
     status = kn_team_run(ctx, &team, 0, left);
@@ -118,20 +91,16 @@ static kn_status try_some(kn_ctx *ctx, trying *b, kn_cell_search *o, ptrdiff_t f
         status = KN_OK;
     }
     KN_TRY(status);
-    for (ptrdiff_t k = 0; k < left; k++)
-        if (t->trial[b->todo[k]].done)
-            KN_TRY(journal(ctx, o->journal, b, &t->trial[b->todo[k]], true));
     kn_tell(ctx, t->stage, first + n, t->n, NAN);
 out:
     return status;
 }
 
-/* So many before the clock is looked at again, and the journal told. By numbers that ranks share.
- */
+/* The number of trials before the clock is read again, from numbers that all ranks have. */
 static ptrdiff_t at_a_time(const kn_ctx *ctx, const kn_cell_search *o, ptrdiff_t left)
 {
     ptrdiff_t n = left;
-    if (o->limits.deadline > 0 || o->journal)
+    if (o->limits.deadline > 0)
         n = kn_at_most(n, kn_threads(ctx));
     return o->limits.evals_left > 0 ? kn_at_most(n, o->limits.evals_left) : n;
 }
@@ -146,7 +115,6 @@ kn_status kn_cells_try(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_sear
     for (ptrdiff_t k = 0; k < trials->n; k++)
         widest = trials->trial[k].n > widest ? trials->trial[k].n : widest;
     KN_TRY(kn_alloc_i(ctx, trials->n, &b.todo));
-    KN_TRY(kn_alloc_d(ctx, o->journal ? widest : 0, &b.lml));
     KN_TRY(kn_cell_crew_new(ctx, workers, N, samples, kn_at_most(widest, KN_BLOCK), &b.crew));
     for (ptrdiff_t k = 0, n; k < trials->n && o->stop != KN_STOP_CANCELLED; k += n) {
         bool end = false, very_first = trials->first && k == 0;
@@ -162,7 +130,6 @@ kn_status kn_cells_try(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_sear
     }
 out:
     kn_cell_crew_clear(&b.crew);
-    kn_free(b.lml);
     kn_free(b.todo);
     return status;
 }

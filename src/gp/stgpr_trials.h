@@ -1,4 +1,4 @@
-/* Cells tried for some responses, side by side, by way of the journal                [METHOD 7]
+/* Cells tried for some responses, side by side                [METHOD 7]
  *
  * A trial is a decomposition of R0 and a profile of each response that asks. Trials know nothing of
  * each other: each thread takes one of its own, which is faster than all threads in one, because an
@@ -6,7 +6,6 @@
 #ifndef KN_GP_STGPR_TRIALS_H
 #define KN_GP_STGPR_TRIALS_H
 
-#include "gp/journal.h"
 #include "gp/stgpr_cells.h"
 
 typedef struct kn_cell_trial {

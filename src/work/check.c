@@ -119,10 +119,6 @@ kn_status kn_check_fit(kn_ctx *ctx, const kn_settings *s)
     KN_TRY(check_noise(ctx, s));
     KN_TRY(check_additive(ctx, s));
     KN_TRY(kn_check_covariances(ctx, s, KN_ALL_COLUMNS, &sample, &task));
-    if (s->resume && s->max_seconds > 0)
-        status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                         "{resume} does not go with {max_seconds}: time runs out at another step "
-                         "the second time");
 out:
     return status;
 }

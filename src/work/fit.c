@@ -135,7 +135,6 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
                             const char *basis, kn_people *p, kn_model **out)
 {
     kn_status status = KN_OK;
-    kn_checkpoint *checkpoint = NULL;
     kn_model *m = NULL;
     kn_comm_use use;
     settled own = {0};
@@ -143,9 +142,7 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
     bool writes = s->output && kn_ctx_comm(ctx)->rank == 0;
     kn_log(ctx, KN_LOG_INFO, "%td samples, %td covariates, %td responses", p->n, X.cols, p->Y.cols);
     KN_TRY(settle(ctx, s, p, &own));
-    if (s->output)
-        KN_TRY(kn_fit_output_begin(ctx, &own.s, X, p->Y, &checkpoint));
-    status = kn_fit_journal(ctx, X, p->Y, &own.s, kn_checkpoint_journal(checkpoint), &m);
+    status = kn_fit_arrays(ctx, X, p->Y, &own.s, &m);
     KN_TRY(kn_agree(ctx, status));
     KN_TRY(kn_comm_used(ctx, &use));
     if (m && s->output && m->info.stop == KN_STOP_CANCELLED) { /* half a fit is not left behind */
@@ -162,12 +159,10 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
     KN_TRY(kn_agree(ctx, KN_OK)); /* nobody failed: it may be written */
     if (writes)
         KN_TRY(kn_fit_output_write(ctx, s, m, &use));
-    kn_checkpoint_remove(ctx, checkpoint);
     *out = m;
     m = NULL;
 out:
     settled_clear(&own);
-    kn_checkpoint_free(checkpoint);
     kn_model_free(m);
     return status;
 }
@@ -178,8 +173,7 @@ bool kn_fit_spreads(kn_ctx *ctx, const kn_options *options)
     if (kn_settings_of(ctx, options, NULL, &s) != KN_OK)
         return false;
     const kn_method *method = kn_method_of(s.method, (kn_noise)s.noise);
-    bool steps = s.resume || s.max_seconds > 0;
-    return method->spreads && !s.plain && (method->same_steps || !steps) &&
+    return method->spreads && !s.plain && (method->same_steps || s.max_seconds <= 0) &&
            !(s.leave && method->alone); /* which would adapt: see kn_adapt_spreads */
 }
 
@@ -218,9 +212,6 @@ kn_status kn_fit_again(kn_ctx *ctx, kn_data *data, const kn_options *options,
         return kn_fail(ctx, KN_ERR_ARGUMENT, "data is a null pointer");
     KN_TRY(kn_settings_of(ctx, options, "fit", &s));
     KN_TRY(kn_check_fit(ctx, &s));
-    if (s.resume && !s.output)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{resume} needs {output}, beside which steps are kept");
     kn_settings_resources(ctx, &s);
     KN_TRY(agree_on_memory(ctx));
     bool writes = s.output && kn_ctx_comm(ctx)->rank == 0;

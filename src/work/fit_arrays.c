@@ -7,7 +7,6 @@
 #include "cov/additive.h"
 #include "gp/completion.h"
 #include "gp/cv_deal.h"
-#include "gp/journal_shared.h"
 #include "gp/method.h"
 #include "gp/noise.h"
 #include "gp/slope.h"
@@ -282,11 +281,6 @@ static kn_status finish(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_s
     return status;
 }
 
-kn_status kn_fit_arrays(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, kn_model **model)
-{
-    return kn_fit_journal(ctx, X, Y, s, NULL, model);
-}
-
 /* A model with its record and its scaling, and the covariates standardised. */
 static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, kn_mat *Xs,
                        kn_model **out)
@@ -347,8 +341,8 @@ static kn_status leave_batch(kn_ctx *ctx, const kn_model *m, kn_mat Xs, kn_mat *
     return status;
 }
 
-static kn_gp_options engine_options(const kn_settings *s, const kn_design *design,
-                                    kn_journal *journal, kn_gp_maps *cv)
+static kn_gp_options engine_options(const kn_settings *s, const kn_design *design, bool lockstep,
+                                    kn_gp_maps *cv)
 {
     double deadline = s->max_seconds > 0 ? kn_clock() + s->max_seconds : 0;
     return (kn_gp_options){.components = s->components,
@@ -380,7 +374,7 @@ static kn_gp_options engine_options(const kn_settings *s, const kn_design *desig
                                       .rho = s->rho,
                                       .length = s->length,
                                       .theta = s->theta_start,
-                                      .journal = journal}};
+                                      .lockstep = lockstep}};
 }
 
 /* Samples that share noise, where that is modelled. Those that tell nothing are none at all. */
@@ -405,7 +399,6 @@ typedef struct fit_job {
     kn_ctx *ctx;
     kn_view X, Y;
     kn_settings s;
-    kn_journal *journal;
     kn_mat Xs;
     kn_model *m;
     bool whole; /* m is */
@@ -424,10 +417,7 @@ static kn_status fit_scaled(void *self)
     kn_gp_maps cv = {0};
     kn_completion completion = {0};
     kn_settings *s = &b->s;
-    kn_shared_journal shared;
-    kn_journal *journal = b->journal;
-    if (m->info.method->same_steps)
-        journal = kn_journal_share(ctx, journal, &shared);
+    bool lockstep = m->info.method->same_steps && kn_ctx_comm(ctx)->size > 1;
     KN_TRY(spec_of(ctx, s, &m->x, &spec));
     KN_TRY(check_theta(ctx, s, &spec));
     set_rank(ctx, s, b->X.rows, &spec);
@@ -435,7 +425,7 @@ static kn_status fit_scaled(void *self)
                        &groups));
     m->grouped = s->groups != NULL;
     kn_responses responses = kn_responses_of(b->Y, &m->y);
-    kn_gp_options go = engine_options(s, &m->x, journal, &cv);
+    kn_gp_options go = engine_options(s, &m->x, lockstep, &cv);
     KN_TRY(leave_batch(ctx, m, b->Xs, &X_alone));
     kn_fit_problem problem = {.X = b->Xs,
                               .X_alone = X_alone,
@@ -470,11 +460,11 @@ out:
     return status;
 }
 
-kn_status kn_fit_journal(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *settings,
-                         kn_journal *journal, kn_model **model)
+kn_status kn_fit_arrays(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *settings,
+                        kn_model **model)
 {
     kn_status status;
-    fit_job b = {.ctx = ctx, .X = X, .Y = Y, .journal = journal};
+    fit_job b = {.ctx = ctx, .X = X, .Y = Y};
     *model = NULL;
     kn_settings_init(&b.s);
     b.s = settings ? *settings : b.s;

@@ -1,7 +1,6 @@
 #include "work/fit_output.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/comm.h"
 #include "la/core.h"
@@ -52,15 +51,6 @@ static kn_status write_log(kn_ctx *ctx, const char *output, const kn_fit_info *i
     return status;
 }
 
-/* The log is written before its model. Beside a checkpoint and without the model it is from a run
- * that was killed between the two, and no obstacle to going on. */
-static bool may_replace_log(const kn_settings *s)
-{
-    char path[PATH];
-    kn_checkpoint_path(s->output, path, sizeof path);
-    return s->force || (s->resume && access(path, F_OK) == 0 && access(s->output, F_OK) != 0);
-}
-
 kn_status kn_fit_output_check(kn_ctx *ctx, const kn_settings *s, const kn_data *data,
                               const char *basis)
 {
@@ -71,39 +61,20 @@ kn_status kn_fit_output_check(kn_ctx *ctx, const kn_settings *s, const kn_data *
     KN_TRY(kn_data_files(ctx, data, basis, &files, &wo.n_inputs));
     wo.inputs = files;
     KN_TRY(kn_writer_check(ctx, s->output, &wo));
-    wo.force = may_replace_log(s);
     kn_log_path(s->output, path, sizeof path);
     KN_TRY(kn_writer_check(ctx, path, &wo));
-    wo.force = true;
-    kn_checkpoint_path(s->output, path, sizeof path);
-    if (s->resume)
-        KN_TRY(kn_writer_check(ctx, path, &wo));
 out:
     kn_free(files);
     return status;
-}
-
-kn_status kn_fit_output_begin(kn_ctx *ctx, const kn_settings *s, kn_view X, kn_view Y,
-                              kn_checkpoint **out)
-{
-    char path[PATH];
-    *out = NULL;
-    kn_checkpoint_path(s->output, path, sizeof path);
-    if (s->resume)
-        return kn_checkpoint_open(ctx, path, X, Y, s, out);
-    if (kn_ctx_comm(ctx)->rank == 0 && access(path, F_OK) == 0)
-        kn_log(ctx, KN_LOG_WARNING, "%s: a fit was begun here, {resume} goes on with it", path);
-    return KN_OK;
 }
 
 kn_status kn_fit_output_write(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
                               const kn_comm_use *use)
 {
     kn_made made = {0};
-    kn_write_options wo = {.made = &made, .force = may_replace_log(s)};
+    kn_write_options wo = {.made = &made, .force = s->force};
     kn_status status;
     KN_TRY(write_log(ctx, s->output, &model->info, use, &wo));
-    wo.force = s->force;
     KN_TRY(kn_model_write(ctx, model, s->output, &wo));
 out:
     if (status != KN_OK)

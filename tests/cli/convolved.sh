@@ -43,11 +43,6 @@ check "... not what it has not" sh -c "! grep -q 'noise structured\|likelihood e
 works "a model of the responses" $F --use age,sex --method convolved --on responses --folds 0 -o on.safetensors
 check "... says so" shows on.safetensors "widths of each response, noise of each response$"
 
-# ---- steps that were kept
-works "a fit that keeps its steps" $F --use age,sex,site --method convolved -P 2 --folds 3 -o whole.safetensors --resume
-works "... and one that keeps none" $F --use age,sex,site --method convolved -P 2 --folds 3 -o plain.safetensors
-check "... are the same" same whole.safetensors plain.safetensors
-
 # ---- refusals
 fails "no number to smooth over" 1 \
     "kronorm: convolved: x is categorical: no covariate is a number that varies, expected one to smooth over" \

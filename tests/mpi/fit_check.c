@@ -1,4 +1,4 @@
-/* Fits of several processes, for tests/mpi/fit.sh and steps.sh.
+/* Fits of several processes, for tests/mpi/fit.sh and search.sh.
  *
  *     fit_check data N T KIND NAME          NAME.csv, NAME.npy: people and responses. KIND: whole;
  *                                           cut: some of those at the cuts of blocks are constant

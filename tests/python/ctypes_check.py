@@ -249,7 +249,7 @@ def the_options():
             seen[command, info.key.decode()] = (info.type, info.words, info.preferred, info.without)
     check(seen["fit", "noise"] == (2, b"structured|iso|whitened|auto", b"structured", b"stgpr kronsum convolved mtgpr"), "noise")
     check(seen["fit", "folds"][2] == b"10" and seen["score", "write"][0] == 6, "folds and write")
-    o = options("fit", noise="iso", resume=None)
+    o = options("fit", noise="iso", strip_ids=None)
     check(text("options_get", o, b"noise") == "iso", "what was set")
     check(text("options_get", o, b"folds") == "10", "a default")
     refused("{noise} is 'white', expected structured|iso|whitened|auto", "argument",

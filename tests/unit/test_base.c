@@ -301,6 +301,16 @@ static void cancelling_is_seen_and_can_be_taken_back(void **state)
     kn_ctx_free(ctx);
 }
 
+static void hash_matches_the_published_values(void **state)
+{
+    (void)state;
+    static const char text[] = "Nobody inspects the spammish repetition";
+    assert_true(kn_hash("", 0, 0) == 0xEF46DB3751D8E999u);
+    assert_true(kn_hash("a", 1, 0) == 0xD24EC4F1A98C6E5Bu);
+    assert_true(kn_hash("abc", 3, 0) == 0x44BC2CF5AD770999u);
+    assert_true(kn_hash(text, sizeof text - 1, 0) == 0xFBCEA83C8A378BF1u);
+}
+
 /* The numbers are those of the reference implementation: xxhsum -H1 (and xxhsum of nothing). */
 static void a_checksum_does_not_depend_on_how_bytes_are_cut(void **state)
 {
@@ -542,6 +552,7 @@ TEST_PROGRAM(base)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_numbers_are_the_same_everywhere),
+        cmocka_unit_test(hash_matches_the_published_values),
         cmocka_unit_test(a_checksum_does_not_depend_on_how_bytes_are_cut),
         cmocka_unit_test(an_arena_goes_all_at_once),
         cmocka_unit_test(normal_numbers_have_unit_moments),

@@ -32,7 +32,7 @@ dashes <- function(help) {
 # Keys that are arguments of R functions, or files where R has tables.
 not_here <- function(command)
   c("covariates", "responses", "mask", "match", "targets", "id", "model", "threads", "memory",
-    switch(command, fit = c("use", "resume", "subset", "weights", "na.action"),
+    switch(command, fit = c("use", "subset", "weights", "na.action"),
            centiles = c("people", "format", "output", "force"), change = c("format", "output", "force"),
            report = c("scored", "json", "output"), score = , predict = c("write", "split", "format", "part", "join")))
 
@@ -103,7 +103,6 @@ instead_of <- function(key, command)
     weights = "rows have none",
     responses = , mask = , targets = "give a numeric matrix or a data frame",
     scored = "give newdata and responses",
-    resume = "there is no file to keep steps in; the command 'kronorm fit' has it",
     write = , split = , format = , force = "results come as matrices and data frames",
     part = , join = "give the rows that are wanted",
     output = if (command == "report") "the argument file names the page" else "results come as data frames",
