@@ -87,7 +87,7 @@ static void run(bench *b, const bench_data *d, int P)
                           &(kn_cv_problem){.Y = &R, .gram = &gram, .folds = N_FOLDS, .fold = fold},
                           &cv));
     lap(&w, FOLDS);
-    BENCH_TRY(b, kn_gp_set_noise(b->ctx, &m->gp, &R, &cv, KN_RULES_CURRENT));
+    BENCH_TRY(b, kn_gp_set_noise(b->ctx, &m->gp, &R, &cv));
     lap(&w, NOISE);
     bool keep = 4.0 * (double)N * (double)m->gp.T <= 1e9;
     kn_set_progress(b->ctx, on_progress, &w);

@@ -52,7 +52,7 @@ class NormativeModel(FolderMethods, Fitted, Tags, MultiOutputMixin, RegressorMix
     noise : {"structured", "iso", "whitened", "auto"}
     likelihood : {"exact", "paper"}
         With iso noise.
-    preset : {None, "paper", "classic"}
+    preset : {None, "paper"}
     sample_kernel, task_kernel : str such as "linear+se"
     task_scale : {"none", "sqrtN"}
     basis : "pca", array of n_outputs x components, or a file, "labels:ATLAS", "harmonics:SURF.gii,K"
@@ -63,7 +63,6 @@ class NormativeModel(FolderMethods, Fitted, Tags, MultiOutputMixin, RegressorMix
     on, smooth, latent, widths, inducing, inducing_points : of method "convolved"
     calibrate : {"auto", "none", "student", "full"}
         From residuals to standard normal z.
-    rules : {"current", "classic"}
     standardise : bool
     group : column, "auto" or "none"
         Rows that share noise; "auto": repeated ids.
@@ -126,7 +125,7 @@ class NormativeModel(FolderMethods, Fitted, Tags, MultiOutputMixin, RegressorMix
         basis_axes: str = "principal", noise_rank: int = 0, ppca: bool = False, plain: bool = False,
         shrinkage: int | str = "auto", on: str = "components", smooth: Columns = None, latent: int = 1,
         widths: str = "own", inducing: str = "variational", inducing_points: int = 10, calibrate: str = "auto",
-        rules: str = "current", standardise: bool = True, group: str | int = "auto", batch: Columns = "auto",
+        standardise: bool = True, group: str | int = "auto", batch: Columns = "auto",
         interaction: str | Sequence[str] | None = None, optimiser: str = "nested", restarts: int = 0,
         max_evals: int = -1, max_seconds: float = 0.0, rank: int | str = "auto",
         theta: str | Sequence[float] | None = None, rho: float | None = None, length: float | None = None,
@@ -139,7 +138,7 @@ class NormativeModel(FolderMethods, Fitted, Tags, MultiOutputMixin, RegressorMix
         self.preset, self.sample_kernel, self.task_kernel, self.task_scale = preset, sample_kernel, task_kernel, task_scale
         self.basis, self.basis_axes, self.noise_rank, self.ppca, self.plain = basis, basis_axes, noise_rank, ppca, plain
         self.shrinkage, self.on, self.smooth, self.latent, self.widths = shrinkage, on, smooth, latent, widths
-        self.inducing, self.inducing_points, self.calibrate, self.rules = inducing, inducing_points, calibrate, rules
+        self.inducing, self.inducing_points, self.calibrate = inducing, inducing_points, calibrate
         self.standardise, self.group, self.batch, self.interaction = standardise, group, batch, interaction
         self.optimiser, self.restarts, self.max_evals, self.max_seconds = optimiser, restarts, max_evals, max_seconds
         self.rank, self.theta, self.rho, self.length = rank, theta, rho, length

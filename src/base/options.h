@@ -37,7 +37,6 @@ typedef enum kn_inducing {
     KN_INDUCING_NONE = 2
 } kn_inducing;
 typedef enum kn_widths { KN_WIDTHS_OWN = 0, KN_WIDTHS_SHARED = 1 } kn_widths;
-typedef enum kn_rules { KN_RULES_CURRENT = 0, KN_RULES_CLASSIC = 1 } kn_rules;
 enum { KN_RANK_AUTO = 0, KN_RANK_FULL = -1, KN_COMPONENTS_AUTO = 0 };
 enum { KN_SHRINKAGE_AUTO = -1, KN_SHRINKAGE_INF = -2 };
 enum { KN_NUMBERS_MOST = 64 }; /* in a list of them */

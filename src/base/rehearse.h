@@ -75,7 +75,6 @@ typedef struct kn_need_shape {
     int task_stats;      /* that the task kernel needs; 0: two where it turns the basis, else one */
     int folds;           /* 0: no reference */
     bool in_parts;       /* many fits of some of the people: {folds} is not the reference's */
-    bool current;        /* rules of this version for the noise, and a slope */
     int calibrate;       /* as the option is, in its order; 0: none */
     double top;          /* share of the responses in the abnormality statistic */
     int value;           /* bytes of one response as it is held: 4 or 8 */

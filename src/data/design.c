@@ -21,27 +21,6 @@ void kn_design_clear(kn_design *d)
     *d = (kn_design){0};
 }
 
-kn_status kn_design_plain(kn_ctx *ctx, kn_design_scale scale, kn_design *out)
-{
-    kn_status status;
-    void *memory;
-    *out = (kn_design){.C = scale.C};
-    KN_TRY(kn_alloc_d(ctx, scale.C, &out->mean));
-    KN_TRY(kn_alloc_d(ctx, scale.C, &out->sd));
-    KN_TRY(kn_alloc(ctx, scale.C, sizeof *out->column, &memory));
-    out->column = memory;
-    for (ptrdiff_t c = 0; c < scale.C; c++) {
-        out->mean[c] = scale.mean[c];
-        out->sd[c] = scale.sd[c];
-        out->column[c] = (kn_design_column){.q = -1};
-    }
-    kn_design_place(out);
-out:
-    if (status != KN_OK)
-        kn_design_clear(out);
-    return status;
-}
-
 void kn_design_place(kn_design *d)
 {
     d->F = d->Fc = d->Fq = d->n_constant = 0;

@@ -110,9 +110,6 @@ typedef struct kn_design_scale {
 kn_status kn_design_from_json(kn_ctx *ctx, const char *name, const json_t *json,
                               kn_design_scale scale, kn_design *out);
 
-/* Standardised columns, none constant: what models had before there was a design. */
-kn_status kn_design_plain(kn_ctx *ctx, kn_design_scale scale, kn_design *out);
-
 /* Columns of everything else, once kinds, constants, q (>= 0 where there is one) and interactions
  * are known. */
 void kn_design_place(kn_design *d);

@@ -90,7 +90,7 @@ static kn_status read_number(const reader *r, const json_t *json, kn_design_colu
     if (constant && !json_is_boolean(constant))
         return refuse(r, "expected constant to be true or false");
     k->constant = json_is_true(constant);
-    if (r->d->additive && !k->constant && k->min == k->max) /* else not known, as of 0.1 */
+    if (r->d->additive && !k->constant && k->min == k->max)
         return refuse(r, "it varies between two numbers that are one");
     if (!q)
         return KN_OK;

@@ -55,29 +55,29 @@ static int best_step(const kn_fit_info *info)
     return best;
 }
 
-/* The smallest P of the ladder that is as good as the best, up to a thousandth; by the rules of 0.1
- * one that is not clearly worse. -1: none, because no P predicts. */
-static int choose(kn_mat score, int steps, kn_rules rules, kn_fit_info *info)
+/* The smallest P of the ladder that is as good as the best, up to a thousandth; with iso noise,
+ * which has no model without components, one that is not clearly worse. -1: none, because no P
+ * predicts. */
+static int choose(kn_mat score, int steps, bool iso, kn_fit_info *info)
 {
-    /* Standard errors below 0 that one in twenty of no signal has. One, as 0.1 had it, lets a fifth
-     * of pure noise pass where responses are few (bench/MEASURED.md). */
+    /* Standard errors below 0 that one in twenty of no signal has. One lets a fifth of pure
+     * noise pass where responses are few (bench/MEASURED.md). */
     static const double ONE_SIDED = 1.645;
     static const double ROUNDING = 1e-9; /* where no fold has any signal, all is 0 but for that */
-    static const double AS_GOOD = 0.001, AS_GOOD_CLASSIC = 0.01; /* of the best score */
-    bool classic = rules == KN_RULES_CLASSIC;
+    static const double AS_GOOD = 0.001, AS_GOOD_ISO = 0.01; /* of the best score */
     for (int l = 0; l < steps; l++)
         mean_and_error(kn_col(score, l), NULL, score.rows, &info->curve[l].msll,
                        &info->curve[l].se);
     int best = best_step(info);
     /* Pure noise lands just below zero by chance about as often as above. */
-    double least = classic ? 1 : ONE_SIDED;
+    double least = iso ? 1 : ONE_SIDED;
     info->nothing_predicted = info->curve[best].msll + least * info->curve[best].se >= -ROUNDING;
     if (info->nothing_predicted)
-        return classic ? 0 : -1;
+        return iso ? 0 : -1;
     for (int l = 0; l < best; l++) {
         double mean, se, top = fabs(info->curve[best].msll);
         mean_and_error(kn_col(score, l), kn_col(score, best), score.rows, &mean, &se);
-        if (mean <= (classic ? fmax(se, AS_GOOD_CLASSIC * top) : AS_GOOD * top))
+        if (mean <= (iso ? fmax(se, AS_GOOD_ISO * top) : AS_GOOD * top))
             return l;
     }
     return best;
@@ -179,20 +179,13 @@ static kn_status deal(kn_ctx *ctx, const kn_fit_problem *p, int *folds, int *fol
 {
     const kn_gp_options *o = p->options;
     const kn_fold *held = &p->held.rows;
-    uint64_t seed = o->rules == KN_RULES_CLASSIC ? o->search.seed : o->search.seed + 1;
     if (!p->held.mean)
-        return kn_folds_deal(ctx, p->X.rows, o->groups, seed, folds, fold);
+        return kn_folds_deal(ctx, p->X.rows, o->groups, o->search.seed + 1, folds, fold);
     for (ptrdiff_t i = 0; i < p->X.rows; i++)
         fold[i] = -1;
     for (ptrdiff_t i = 0; i < held->n_test; i++)
         fold[held->test[i]] = 0;
     return KN_OK;
-}
-
-/* A model without any component has structured noise. */
-static kn_rules rules_of(const kn_fit_problem *p)
-{
-    return p->spec.noise == KN_NOISE_ISO ? KN_RULES_CLASSIC : p->options->rules;
 }
 
 /* score(i, l) where responses are missing: each fold fills in its own rows, and is scored by
@@ -227,7 +220,7 @@ out:
 }
 
 /* The curve along the first steps of the ladder, and where on it. */
-static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r0, kn_rules rules,
+static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r0, bool iso,
                            int steps, kn_fit_info *info, int *step)
 {
     kn_status status = KN_OK;
@@ -243,7 +236,7 @@ static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r
     if (p->completion && !p->held.mean) {
         KN_TRY(kn_mat_new(ctx, p->X.rows, steps, &c.score));
         KN_TRY(score_completed(ctx, p, r0, fold, c.folds, steps, c.score));
-        *step = choose(c.score, steps, rules, info);
+        *step = choose(c.score, steps, iso, info);
         goto out;
     }
     KN_TRY(lay_out(ctx, p, fold, c.folds, kn_ladder[steps - 1], c.fit));
@@ -254,7 +247,7 @@ static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r
         c.rows += c.fit[k].rows.n_test;
     }
     KN_TRY(kn_curve_score(ctx, &given, &c));
-    *step = choose(c.score, steps, rules, info);
+    *step = choose(c.score, steps, iso, info);
 out:
     kn_curve_clear(&c);
     kn_free(fold);
@@ -271,11 +264,12 @@ kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const
     p.spec.noise = KN_NOISE_STRUCTURED;
     p.spec.sample = kn_cov_between(&problem->spec.sample);
     kn_cov_theta(&p.spec.sample, at, r0);
-    while (rules_of(problem) != KN_RULES_CLASSIC && first > 1 && kn_ladder[first - 1] > CURVE_FIRST)
+    bool iso = problem->spec.noise == KN_NOISE_ISO;
+    while (!iso && first > 1 && kn_ladder[first - 1] > CURVE_FIRST)
         first--;
-    KN_TRY(try_steps(ctx, &p, r0, rules_of(problem), first, info, &step));
+    KN_TRY(try_steps(ctx, &p, r0, iso, first, info, &step));
     if (first < all && best_step(info) == first - 1) /* it still falls there */
-        KN_TRY(try_steps(ctx, &p, r0, rules_of(problem), all, info, &step));
+        KN_TRY(try_steps(ctx, &p, r0, iso, all, info, &step));
     KN_TRY(record_likelihoods(ctx, &p, r0, info));
     *P = step < 0 ? 0 : kn_ladder[step];
 out:

@@ -36,7 +36,6 @@ typedef struct kn_gp_options {
     bool axes_given;      /* its columns are the components, not the principal axes of its span */
     int folds;            /* of the reference; 0: none */
     const int *groups;    /* N, or NULL: who stays together in them */
-    kn_rules rules;       /* of the noise and of the number of components */
     kn_gp_maps *cv;       /* NULL, or where the cross-validated maps go when they were made */
     bool plain;           /* STGPR: each response alone */
     int shrinkage;        /* MT-Kronsum, as the option is */

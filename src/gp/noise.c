@@ -8,8 +8,7 @@
 #include "gp/method.h"
 #include "la/la.h"
 
-static const double FLOOR = 0.5;          /* of the mean squared residual */
-static const double FLOOR_CLASSIC = 0.05; /* of the in-sample noise */
+static const double FLOOR = 0.5; /* of the mean squared residual */
 
 enum { TILE = 256, COLUMNS = 16 }; /* responses dealt out at a time */
 
@@ -26,8 +25,7 @@ struct kn_noise_maker {
     kn_mat y;         /* N x width, where a block has some samples only */
     bool some;
     int workers;
-    kn_mat *work;  /* workers of N x TILE */
-    double *floor; /* width: of the responses of a block, by the rules of 0.1; NULL */
+    kn_mat *work; /* workers of N x TILE */
 };
 
 /* What is made for a walk. */
@@ -36,10 +34,8 @@ static void let_go(kn_noise_maker *m)
     for (int w = 0; m->work && w < m->workers; w++)
         kn_mat_clear(&m->work[w]);
     kn_free(m->work);
-    kn_free(m->floor);
     kn_mat_clear(&m->y);
     m->work = NULL;
-    m->floor = NULL;
 }
 
 void kn_noise_maker_free(kn_noise_maker *m)
@@ -66,7 +62,7 @@ out:
 }
 
 kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
-                             kn_rules rules, kn_noise_maker **out)
+                             kn_noise_maker **out)
 {
     kn_status status;
     void *memory;
@@ -79,7 +75,7 @@ kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, cons
                           .known = (gp->method->known_noise && gp->method->known_noise(gp)) ||
                                    (!cv && gp->method->training_noise),
                           .held_out = cv != NULL,
-                          .in_sample = !cv || rules == KN_RULES_CLASSIC,
+                          .in_sample = !cv,
                           .some = cv && cv->sample,
                           .s2 = gp->energy};
     m->made = !m->known && m->in_sample && !gp->method->training_noise;
@@ -99,8 +95,6 @@ static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
     kn_status status = KN_OK;
     void *memory;
     let_go(m); /* of a walk before */
-    if (!m->known && m->in_sample && m->held_out)
-        KN_TRY(kn_alloc_d(ctx, plan->width, &m->floor));
     if (!m->made || m->s2 || m->gp->psi)
         goto out;
     m->workers = kn_workers(ctx, plan->width, TILE);
@@ -195,10 +189,7 @@ static void moments(void *self, ptrdiff_t from, ptrdiff_t to)
             *noise = sd * sd;
             continue;
         }
-        double floor = job->m->in_sample ? FLOOR_CLASSIC * *noise : FLOOR * square / n;
-        if (job->m->floor)
-            job->m->floor[j] = floor;
-        *noise = fmax(moment / n, floor);
+        *noise = fmax(moment / n, FLOOR * square / n);
     }
 }
 
@@ -254,7 +245,6 @@ void kn_noise_of_others(const kn_noise_maker *m, const kn_block *b, ptrdiff_t j,
                         const kn_apart *apart, kn_held_out_noise of, double *work, double *noise)
 {
     const kn_gp *gp = m->gp;
-    of.floor = m->floor ? m->floor[j] : NAN;
     of.known = m->known ? gp->noise[b->first + j] : NAN;
     for (ptrdiff_t i = 0; m->known && !gp->method->alone && i < of.n; i++)
         noise[i] = of.known;
@@ -262,14 +252,13 @@ void kn_noise_of_others(const kn_noise_maker *m, const kn_block *b, ptrdiff_t j,
         kn_noise_without(&of, apart, work, noise);
 }
 
-kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
-                          kn_rules rules)
+kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv)
 {
     kn_status status;
     kn_noise_maker *m = NULL;
     /* Without maps it is short, and finishes what a cancelled fit has found. */
     kn_walk walk = {.Y = cv ? kn_gp_maps_y(cv) : *Y, .maps = cv, .to_the_end = !cv};
-    KN_TRY(kn_noise_maker_new(ctx, gp, Y, cv, rules, &m));
+    KN_TRY(kn_noise_maker_new(ctx, gp, Y, cv, &m));
     kn_visitor visitor = kn_noise_visitor(m);
     KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
     KN_TRY(kn_everywhere_d(ctx, &walk.Y, gp->noise));
@@ -308,8 +297,7 @@ double kn_components_group_share(const kn_gp *gp)
 void kn_noise_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
 {
     ptrdiff_t width = kn_walk_width(0, s->T);
-    if (s->iso || s->method->alone || s->method->training_noise || s->range > 0 ||
-        (s->current && s->folds > 0))
+    if (s->iso || s->method->alone || s->method->training_noise || s->range > 0 || s->folds > 0)
         return; /* known, made from energies, or from moments alone */
     kn_hold_d(r, KN_NEED_WORK, s->N, s->P);
     if (s->M < s->N || s->method->own_covariance)

@@ -3,10 +3,9 @@
  *     noise_j = max( mean_i(e_ij^2 - v_ij), 0.5 mean_i e_ij^2 )
  *
  * e, v: residual, after the slope, and model variance of those held out. The floor binds where the
- * model variance is half of all. Rules of 0.1: the floor is 0.05 (B.^2 d + psi)_j, psi_j =
- * |y_j - (ZB')_j|^2 / N; without anybody held out the noise is (B.^2 d + psi)_j, and with groups
- * d (1 + gamma) for d: everything here is noise of a new group.
- * Where the fit itself says it (kn_method.known_noise) there is nothing to do. */
+ * model variance is half of all. Where no participant is held out, the noise is (B.^2 d + psi)_j,
+ * psi_j = |y_j - (ZB')_j|^2 / N, and with groups d (1 + gamma) for d: everything here is noise of a
+ * new group. Where the fit itself says it (kn_method.known_noise) there is nothing to do. */
 #ifndef KN_GP_NOISE_H
 #define KN_GP_NOISE_H
 
@@ -17,15 +16,14 @@
 
 /* gp->noise from the cross-validated maps, or in-sample when cv is NULL: a walk of its own.
  * Collective. */
-kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
-                          kn_rules rules);
+kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv);
 
 /* The same as a visitor, for a walk over the cross-validated maps that does more: it sets the noise
  * of a block before the visitors after it see the block, and leaves it to its caller to make it
  * known to the other ranks. kn_noise_maker_new: collective. */
 typedef struct kn_noise_maker kn_noise_maker;
 kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
-                             kn_rules rules, kn_noise_maker **out);
+                             kn_noise_maker **out);
 void kn_noise_maker_free(kn_noise_maker *m);
 
 /* Of members of a known group, whose share of it is in the model variance. Of components, for

@@ -59,8 +59,8 @@ static double said_by(const kn_held_out_noise *of, const sums *all, sums rest)
         double mean = all->square / all->n;
         return rest.n > 0 && mean > 0 ? of->known * (rest.square / rest.n) / mean : of->known;
     }
-    double floor = isnan(of->floor) ? FLOOR * rest.square / rest.n : of->floor;
-    return rest.n > 0 ? fmax((rest.square - rest.model) / rest.n, floor) : NAN;
+    return rest.n > 0 ? fmax((rest.square - rest.model) / rest.n, FLOOR * rest.square / rest.n)
+                      : NAN;
 }
 
 static sums of_person(const kn_held_out_noise *of, ptrdiff_t i)

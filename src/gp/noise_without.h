@@ -20,13 +20,13 @@ typedef struct kn_apart {
 kn_status kn_apart_new(kn_ctx *ctx, ptrdiff_t n, const int *of, kn_apart *out);
 void kn_apart_clear(kn_apart *a);
 
-/* One response over n people: e residuals, NaN where there is none, v model variances. floor: that
- * of the noise, NaN for half of the mean square. known: the noise where the fit says it, else NaN;
- * it then goes as the mean squares do. work: 3 n_groups, not needed where each is alone. */
+/* One response over n people: e residuals, NaN where there is none, v model variances. known: the
+ * noise where the fit says it, else NaN; it then goes as the mean squares do. work: 3 n_groups, not
+ * needed where each is alone. */
 typedef struct kn_held_out_noise {
     ptrdiff_t n;
     const double *e, *v;
-    double floor, known;
+    double known;
 } kn_held_out_noise;
 void kn_noise_without(const kn_held_out_noise *of, const kn_apart *apart, double *work,
                       double *noise);

@@ -182,8 +182,7 @@ kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
     if (!m)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "model is a null pointer");
     json_t *j = json_object(), *info = kn_info_to_json(&m->info);
-    json_object_set_new(j, "format_version",
-                        json_integer(m->format ? m->format : kn_model_format(m)));
+    json_object_set_new(j, "format_version", json_integer(KN_MODEL_FORMAT));
     json_object_set_new(j, "software", json_string(kn_version()));
     json_object_update(j, info);
     json_decref(info);

@@ -7,17 +7,7 @@
 #include "io/writer.h"
 #include "model/model.h"
 
-enum {
-    KN_MODEL_FORMAT = 4,
-    KN_MODEL_SEALED = 3, /* formats from here on have a checksum */
-    KN_MODEL_LEARNED = 3 /* of models whose deviance is learned from z, as older programs have it */
-};                       /* raised when an older program could misread the file */
-
-/* What a model is written as. */
-static inline int kn_model_format(const kn_model *m)
-{
-    return m->reference.own_deviance ? KN_MODEL_FORMAT : KN_MODEL_LEARNED;
-}
+enum { KN_MODEL_FORMAT = 1 };
 
 kn_status kn_model_write(kn_ctx *ctx, const kn_model *model, const char *path,
                          const kn_write_options *options);
@@ -27,7 +17,8 @@ kn_status kn_model_write_bytes(kn_ctx *ctx, const kn_model *model, void **bytes,
 /* XXH64 of the file that it came from, or would be written as. */
 kn_status kn_model_hash(kn_ctx *ctx, const kn_model *model, uint64_t *out);
 
-/* Every size is checked against the others before use. A newer format is refused. */
+/* Every size is checked against the others before use. KN_ERR_FORMAT: not a model, another format
+ * version, or a checksum that is absent or wrong. */
 kn_status kn_model_read(kn_ctx *ctx, const char *path, kn_model **out);
 kn_status kn_model_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
                          kn_model **out);

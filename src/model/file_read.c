@@ -35,7 +35,8 @@ void kn_model_clear(kn_model *m)
     kn_free(m->empty_level);
 }
 
-static kn_status check_format(kn_ctx *ctx, const kn_st_file *f, int *out)
+/* Drafts before the first release had versions 1 to 4, and 1 and 2 had no checksum. */
+static kn_status check_format(kn_ctx *ctx, const kn_st_file *f)
 {
     const char *format = kn_st_metadata(f, "format");
     const char *version = kn_st_metadata(f, "format_version");
@@ -46,26 +47,23 @@ static kn_status check_format(kn_ctx *ctx, const kn_st_file *f, int *out)
     long v = version ? strtol(version, &end, 10) : 0;
     if (v < 1 || *end)
         return kn_st_bad(ctx, f, "format_version");
-    if (v > KN_MODEL_FORMAT)
+    if (v != KN_MODEL_FORMAT)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s has format version %ld, this kronorm %s reads up to %d: a newer kronorm "
-                       "wrote it",
+                       "%s has format version %ld, this kronorm %s reads version %d: fit again, or "
+                       "use the kronorm that wrote it",
                        kn_st_name(f), v, kn_version(), KN_MODEL_FORMAT);
-    *out = (int)v;
     return KN_OK;
 }
 
-/* A newer format has been refused before: its checksum may be another. */
-static kn_status check_seal(kn_ctx *ctx, const kn_st_file *f, int format)
+static kn_status check_checksum(kn_ctx *ctx, const kn_st_file *f)
 {
     bool sealed;
     kn_status status = kn_st_verify(ctx, f, &sealed);
-    if (status == KN_OK && !sealed && format >= KN_MODEL_SEALED)
-        status =
-            kn_fail(ctx, KN_ERR_FORMAT,
-                    "%s: has no checksum, which format version %d has: the file was changed or "
-                    "damaged",
-                    kn_st_name(f), format);
+    if (status == KN_OK && !sealed)
+        status = kn_fail(ctx, KN_ERR_FORMAT,
+                         "%s: has no checksum: the file was changed, or a draft of kronorm wrote "
+                         "it; fit again",
+                         kn_st_name(f));
     return status;
 }
 
@@ -167,8 +165,7 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     gp->latent.cell[0].R0.residual = info->rank_residual;
     if (gp->method->alone && info->rank < gp->N)
         gp->spec.rank = info->rank; /* of each */
-    KN_TRY(
-        kn_kernel_from_json(ctx, kn_st_name(f), json_object_get(record, "kernel"), m->format, gp));
+    KN_TRY(kn_kernel_from_json(ctx, kn_st_name(f), json_object_get(record, "kernel"), gp));
     if (!gp->shared)
         KN_TRY(kn_st_read_finite(ctx, f, "X", gp->N, gp->F, &gp->latent.X));
     KN_TRY(kn_st_read_positive(ctx, f, "noise", gp->T, true, &gp->noise));
@@ -177,7 +174,6 @@ out:
     return status;
 }
 
-/* Models before the design had standardised columns, constant ones among them. */
 static kn_status read_design(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status;
@@ -189,9 +185,8 @@ static kn_status read_design(kn_ctx *ctx, const kn_st_file *f, json_t *record, k
     KN_TRY(kn_st_read_positive(ctx, f, "x_sd", scale.C, false, &sd));
     scale.mean = mean;
     scale.sd = sd;
-    KN_TRY(design ? kn_design_from_json(ctx, kn_st_name(f), design, scale, &m->x)
-                  : kn_design_plain(ctx, scale, &m->x));
-    if (columns && json_integer_value(columns) != m->x.F) {
+    KN_TRY(kn_design_from_json(ctx, kn_st_name(f), design, scale, &m->x));
+    if (json_integer_value(columns) != m->x.F) {
         status = kn_st_bad(ctx, f, "'design'");
         goto out;
     }
@@ -235,11 +230,8 @@ static kn_status read_scaling(kn_ctx *ctx, const kn_st_file *f, kn_model *m)
         return kn_st_bad(ctx, f, "kept");
     KN_TRY(kn_st_read_doubles(ctx, f, "y_mean", m->y.n_kept, &m->y.mean, NULL));
     KN_TRY(kn_st_read_positive(ctx, f, "y_sd", m->y.n_kept, false, &m->y.sd));
-    bool own = kn_st_find(f, "y_trivial_sd") != NULL; /* the first models had the scaling only */
-    KN_TRY(kn_st_read_doubles(ctx, f, own ? "y_trivial_mean" : "y_mean", m->y.n_kept, &m->y.mean0,
-                              NULL));
-    KN_TRY(
-        kn_st_read_positive(ctx, f, own ? "y_trivial_sd" : "y_sd", m->y.n_kept, false, &m->y.sd0));
+    KN_TRY(kn_st_read_doubles(ctx, f, "y_trivial_mean", m->y.n_kept, &m->y.mean0, NULL));
+    KN_TRY(kn_st_read_positive(ctx, f, "y_trivial_sd", m->y.n_kept, false, &m->y.sd0));
 out:
     return status;
 }
@@ -305,10 +297,9 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     void *memory = NULL;
     json_t *record = NULL;
     const char *text;
-    int format = 0;
     *out = NULL;
-    KN_TRY(check_format(ctx, f, &format));
-    KN_TRY(check_seal(ctx, f, format));
+    KN_TRY(check_format(ctx, f));
+    KN_TRY(check_checksum(ctx, f));
     KN_TRY(kn_st_need_metadata(ctx, f, "record", &text));
     record = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(record)) {
@@ -317,7 +308,6 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     }
     KN_TRY(kn_alloc(ctx, 1, sizeof *m, &memory));
     m = memory;
-    m->format = format;
     KN_TRY(kn_info_from_json(ctx, kn_st_name(f), record, &m->info));
     KN_TRY(check_sizes(ctx, f, &m->info));
     m->seed = (uint64_t)json_integer_value(json_object_get(record, "seed"));
@@ -341,8 +331,8 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     KN_TRY(read_space(ctx, f, record, m));
     if (kn_st_metadata(f, "ids") && !m->shareable)
         KN_TRY(read_texts(ctx, f, "ids", m->info.n_samples, &m->ids));
-    json_t *options = json_object_get(record, "options"); /* absent in the first models */
-    if (json_is_object(options))
+    json_t *options = json_object_get(record, "options");
+    if (json_is_object(options)) /* some were given */
         m->options = json_dumps(options, JSON_COMPACT);
     kn_model_settle(m);
     KN_TRY(read_recipe(ctx, f, record, m));

@@ -43,7 +43,7 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     char *dump = NULL, version[8];
     if (!record)
         return out_of_memory(ctx);
-    snprintf(version, sizeof version, "%d", kn_model_format(m));
+    snprintf(version, sizeof version, "%d", KN_MODEL_FORMAT);
     json_object_set_new(record, "seed", json_integer((json_int_t)m->seed));
     json_object_set_new(record, "folds", json_integer(m->folds));
     if (m->grouped)
@@ -175,10 +175,8 @@ static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     KN_TRY(kn_st_add(ctx, w, "kept", KN_ST_I64, 1, &m->y.n_kept, m->y.kept));
     KN_TRY(kn_st_add_doubles(ctx, w, "y_mean", m->y.mean, m->y.n_kept));
     KN_TRY(kn_st_add_doubles(ctx, w, "y_sd", m->y.sd, m->y.n_kept));
-    if (m->y.mean0) {
-        KN_TRY(kn_st_add_doubles(ctx, w, "y_trivial_mean", m->y.mean0, m->y.n_kept));
-        KN_TRY(kn_st_add_doubles(ctx, w, "y_trivial_sd", m->y.sd0, m->y.n_kept));
-    }
+    KN_TRY(kn_st_add_doubles(ctx, w, "y_trivial_mean", m->y.mean0, m->y.n_kept));
+    KN_TRY(kn_st_add_doubles(ctx, w, "y_trivial_sd", m->y.sd0, m->y.n_kept));
     if (m->y.n)
         KN_TRY(kn_st_add(ctx, w, "y_values", KN_ST_I64, 1, &m->y.n_kept, m->y.n));
     if (m->missing_share)

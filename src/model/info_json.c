@@ -295,7 +295,7 @@ kn_status kn_info_from_json(kn_ctx *ctx, const char *file, json_t *json, kn_fit_
     KN_TRY(read_theta(ctx, file, json, info));
     KN_TRY(read_curve(ctx, file, json, info));
     info->cv = cv_of(json_object_get(json, "cv"));
-    info->loo = cv_of(json_object_get(json, "loo")); /* absent in the first models: zeros */
+    info->loo = cv_of(json_object_get(json, "loo"));
     info->rank_residual = json_number_value(json_object_get(json, "rank_residual"));
     info->basis_residual = json_number_value(json_object_get(json, "basis_residual"));
     info->noise_choice = choice_of(json_object_get(json, "noise_choice"));

@@ -153,38 +153,6 @@ out:
     return status;
 }
 
-/* Bits of format 1 (1 linear, 2 se, 4 iso) as terms over the first F columns. */
-static kn_status read_bits(kn_ctx *ctx, const char *file, json_t *bits, ptrdiff_t F, kn_cov *cov)
-{
-    json_int_t b = json_integer_value(bits);
-    kn_status status = b < 0 || b > 7 ? bad(ctx, file) : KN_OK;
-    *cov = (kn_cov){0};
-    for (int k = 0; k < 3 && status == KN_OK; k++) /* the first three of the table */
-        if (b >> k & 1)
-            status = kn_cov_add(ctx, cov, kn_kernel_at(k), 0, F);
-    return status;
-}
-
-/* Format 1 had kernels as bits over all columns and their parameters as two arrays of fixed length:
- * r0 [3] of R0's terms, where a null is -infinity, and inside [9] of the others, in today's order;
- * what a kernel lacks is not skipped but missing at the end. Models of 0.1 are read for ever. */
-static kn_status read_format_1(kn_ctx *ctx, const char *file, json_t *k, kn_gp *gp)
-{
-    enum { R0_PARAMS = 3, INSIDE_PARAMS = 9 };
-    kn_status status;
-    json_t *r0 = json_object_get(k, "r0"), *inside = json_object_get(k, "inside");
-    KN_TRY(read_bits(ctx, file, json_object_get(k, "sample_kernel"), gp->F, &gp->spec.sample));
-    KN_TRY(read_bits(ctx, file, json_object_get(k, "task_kernel"), KN_ALL_COLUMNS, &gp->spec.task));
-    if (json_array_size(r0) != R0_PARAMS || json_array_size(inside) != INSIDE_PARAMS)
-        return bad(ctx, file);
-    for (size_t i = 0; i < R0_PARAMS; i++)
-        gp->latent.cell[0].R0.theta[i] = kn_json_real(json_array_get(r0, i), -INFINITY);
-    for (size_t i = 0; i < INSIDE_PARAMS; i++)
-        gp->inside[i] = kn_json_real(json_array_get(inside, i), 0);
-out:
-    return status;
-}
-
 /* The cells that components are in, by their gamma; models without groups have one. */
 static kn_status read_cells(kn_ctx *ctx, const char *file, json_t *gammas, kn_gp *gp)
 {
@@ -206,12 +174,11 @@ static kn_status read_cells(kn_ctx *ctx, const char *file, json_t *gammas, kn_gp
     return KN_OK;
 }
 
-kn_status kn_kernel_from_json(kn_ctx *ctx, const char *file, json_t *kernel, int format, kn_gp *gp)
+kn_status kn_kernel_from_json(kn_ctx *ctx, const char *file, json_t *kernel, kn_gp *gp)
 {
     kn_status status;
     json_int_t scale = json_integer_value(json_object_get(kernel, "task_scale"));
-    KN_TRY(format == 1 ? read_format_1(ctx, file, kernel, gp)
-                       : read_covariances(ctx, file, kernel, gp));
+    KN_TRY(read_covariances(ctx, file, kernel, gp));
     gp->spec.task_scale = (kn_task_scale)scale;
     gp->spec.sample.exact = json_is_true(json_object_get(kernel, "exact"));
     gp->spec.sample.least = kn_json_value(kernel, "least", 0);
@@ -219,7 +186,7 @@ kn_status kn_kernel_from_json(kn_ctx *ctx, const char *file, json_t *kernel, int
     gp->latent.iso = kn_json_value(kernel, "iso", NAN);
     gp->s2 = kn_json_value(kernel, "s2", NAN);
     gp->pca = json_is_true(json_object_get(kernel, "pca"));
-    gp->axes = json_is_true(json_object_get(kernel, "axes")); /* absent: given ones */
+    gp->axes = json_is_true(json_object_get(kernel, "axes"));
     gp->complement_component = json_is_true(json_object_get(kernel, "complement_component"));
     if (gp->spec.sample.n_between < 1 || scale < 0 || scale > 1 || !(gp->latent.iso >= 0) ||
         !(gp->s2 >= 0))

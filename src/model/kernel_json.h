@@ -9,8 +9,8 @@
 
 json_t *kn_kernel_to_json(const kn_gp *gp); /* NULL: out of memory */
 /* Fills spec's covariances, R0's terms and theta, inside, iso, s2, pca and complement_component.
- * `format`: of the model file; gp->F and noise are known. `file` is for the message. */
-kn_status kn_kernel_from_json(kn_ctx *ctx, const char *file, json_t *kernel, int format, kn_gp *gp);
+ * gp->F and noise are known. `file` is for the message. */
+kn_status kn_kernel_from_json(kn_ctx *ctx, const char *file, json_t *kernel, kn_gp *gp);
 
 /* The terms of R, and the weights of R0's among them; null where responses have their own. */
 json_t *kn_terms_json(const kn_gp *gp);

@@ -16,7 +16,6 @@
 #include "norm/site_prior.h"
 
 struct kn_model {
-    int format;    /* of the file that it came from; 0: from none */
     uint64_t hash; /* XXH64 of that file; 0: from none, or changed since */
     kn_fit_info info;
     kn_design x;        /* from covariates to the columns of the process' X */

@@ -169,7 +169,7 @@ static kn_status read_gev(kn_ctx *ctx, const kn_st_file *f, json_t *j, bool *has
     return KN_OK;
 }
 
-/* Absent in the first models, and where nobody could say. */
+/* Absent where the test was not possible. */
 static kn_status read_neighbours(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_resemblance *out)
 {
     if (!j)
@@ -185,15 +185,11 @@ static kn_status read_neighbours(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn
     return KN_OK;
 }
 
-/* Models of 0.1 have none of this. */
 static kn_status read_burden(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference *r)
 {
     kn_status status = KN_OK;
     json_t *units = json_object_get(j, "units");
-    r->units = r->n;
     r->fdr_share = kn_json_value(j, "fdr_share", NAN);
-    if (!units)
-        return KN_OK;
     r->units = (ptrdiff_t)json_integer_value(units);
     if (r->units < 1 || r->units > r->n)
         return kn_st_bad(ctx, f, "'units'");
@@ -235,7 +231,7 @@ static kn_status read_quantiles(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_
     kn_status status = KN_OK;
     json_t *of = json_object_get(j, "quantiles"), *units = json_object_get(j, "units");
     r->shared = true;
-    r->units = units ? (ptrdiff_t)json_integer_value(units) : r->n;
+    r->units = (ptrdiff_t)json_integer_value(units);
     r->fdr_share = kn_json_value(j, "fdr_share", NAN);
     if (!json_is_object(of) || r->n > MOST || r->units < 1 || r->units > r->n)
         return kn_st_bad(ctx, f, "'quantiles'");

@@ -42,7 +42,6 @@ static const struct series {
 } SERIES[] = {{KN_RUN_SMTGPR, KN_VAR_PAPER, "orange", KN_MARK_CIRCLE},
               {KN_RUN_SMTGPR, KN_VAR_ISO_EXACT, "amber", KN_MARK_CIRCLE},
               {KN_RUN_SMTGPR, KN_VAR_DEFAULT, "blue", KN_MARK_CIRCLE},
-              {KN_RUN_SMTGPR, KN_VAR_CLASSIC, "orange", KN_MARK_DIAMOND},
               {KN_RUN_SMTGPR, KN_VAR_KNOWN, "sky", KN_MARK_CIRCLE},
               {KN_RUN_WHITENED, KN_VAR_DEFAULT, "black", KN_MARK_SQUARE},
               {KN_RUN_MTGPR, KN_VAR_DEFAULT, "wine", KN_MARK_TRIANGLE},

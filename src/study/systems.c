@@ -21,7 +21,6 @@ const kn_variant_row kn_variants[KN_N_VARIANTS] = {
                       false},
     [KN_VAR_ISO_EXACT] = {"iso-exact", "noise=iso", false},
     [KN_VAR_DEFAULT] = {"default", "", true},
-    [KN_VAR_CLASSIC] = {"classic", "rules=classic", false},
     [KN_VAR_KNOWN] = {"known", "", true},
 };
 

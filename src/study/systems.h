@@ -21,11 +21,10 @@ typedef enum kn_variant {
     KN_VAR_PAPER = 0,     /* the paper's likelihood, kernels and optimiser */
     KN_VAR_ISO_EXACT = 1, /* its model, with the exact likelihood and the nested optimiser */
     KN_VAR_DEFAULT = 2,   /* the additive model; every pattern is new */
-    KN_VAR_CLASSIC = 3,   /* the default of version 0.1 */
-    KN_VAR_KNOWN = 4, /* the additive model within patterns of training: scans alone have them */
+    KN_VAR_KNOWN = 3, /* the additive model within patterns of training: scans alone have them */
     KN_N_VARIANTS
 } kn_variant;
-#define KN_VARIANT_WORDS "paper|iso-exact|default|classic|known"
+#define KN_VARIANT_WORDS "paper|iso-exact|default|known"
 
 typedef struct kn_system {
     const char *name;    /* as {methods} and results.tsv have it */

@@ -73,11 +73,6 @@ static kn_status check_over(kn_ctx *ctx, const kn_grid *g)
         return kn_fail(ctx, KN_ERR_DATA,
                        "{over}: %s was %g for everybody in training, there is no curve over it",
                        k->name, k->mean);
-    if (!(d->max > d->min))
-        return kn_fail(ctx, KN_ERR_DATA,
-                       "{over}: the model is of version 0.1 and does not keep the range of %s (fit "
-                       "it again)",
-                       k->name);
     return KN_OK;
 }
 

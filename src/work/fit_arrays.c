@@ -236,7 +236,7 @@ static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, co
     }
     if (m->gp.spec.additive && m->gp.P > 0)
         KN_TRY(kn_gp_set_slope(ctx, &m->gp, cv));
-    KN_TRY(kn_noise_maker_new(ctx, &m->gp, Y, cv, (kn_rules)s->rules, &maker));
+    KN_TRY(kn_noise_maker_new(ctx, &m->gp, Y, cv, &maker));
     job.noise = maker;
     KN_TRY(kn_reference_make(ctx, &job, &m->reference, &m->info.cv));
     kn_noise_maker_free(maker);
@@ -273,7 +273,7 @@ static kn_status finish(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_s
         status = KN_OK;
     }
     if (status == KN_OK && m->info.cv.folds == 0)
-        status = kn_gp_set_noise(ctx, &m->gp, &f->Y, NULL, (kn_rules)s->rules);
+        status = kn_gp_set_noise(ctx, &m->gp, &f->Y, NULL);
     for (ptrdiff_t j = 0; status == KN_OK && j < m->gp.T; j++)
         m->info.noise_variance += m->gp.noise[j] / (double)m->gp.T;
     m->info.converged = m->info.stop == KN_STOP_CONVERGED;
@@ -350,7 +350,6 @@ static kn_gp_options engine_options(const kn_settings *s, const kn_design *desig
                            .axes_given = s->basis_axes == KN_AXES_GIVEN,
                            .folds = s->folds,
                            .groups = s->groups,
-                           .rules = (kn_rules)s->rules,
                            .plain = s->plain,
                            .shrinkage = s->shrinkage,
                            .design = design,

@@ -229,7 +229,6 @@ kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out)
                                  .points = s->inducing_points,
                                  .on_responses = s->on == KN_ON_RESPONSES,
                                  .folds = s->folds,
-                                 .current = s->rules == KN_RULES_CURRENT,
                                  .calibrate = s->calibrate,
                                  .top = s->top};
     return status;

@@ -41,9 +41,6 @@ check "... is none, and that is said" \
 misfit "groups and a sum of kernels" \
     " fit: --group family needs --sample-kernel additive, it is linear+se (see 'kronorm fit --help')" \
     --use age --group family --sample-kernel linear+se
-misfit "groups and the classic preset" \
-    " fit: --group family needs --sample-kernel additive, it is linear+se (see 'kronorm fit --help')" \
-    --use age --group family --preset classic
 
 # ---- interactions
 slopes() { # promise, sentence, value
@@ -133,7 +130,7 @@ refused "another one is refused" \
     predict site.safetensors -c sites.csv -o expected
 works "... or the prior" predict site.safetensors -c sites.csv -o expected --unseen prior
 check "... and said" said "kronorm predict: warning: sites.csv: 2 people are of a site that training did not have (Q): read against what sites are like in general, which is wide, and too narrow for another population; 'kronorm adapt' with healthy people of it says more"
-train "a site in a plain sum" plain.safetensors --use age,site --preset classic
+train "a site in a plain sum" plain.safetensors --use age,site --sample-kernel linear+se
 refused "... has no prior" \
     "sites.csv line 2: site is 'Q', a level that training did not have (it had A, B; --unseen prior takes models of the additive sum only)" \
     predict plain.safetensors -c sites.csv -o plain --unseen prior

@@ -232,8 +232,8 @@ misused "one fold" " cv: --folds is 1, expected 2 or more (see 'kronorm cv --hel
 awk -F , 'BEGIN { OFS = "," } NR > 1 { $4 = $1 == "s10" ? "B" : "A" } { print }' people.csv >lonely.csv
 refused "a second site of one person" "lonely.csv: 1 sample of fold $(awk -F '\t' '$1 == "s10" { print $2 }' cv/folds.tsv) of 4 is of a site that nobody outside it has (s10), and all others to learn from are of A: one site does not say how far another differs (leave them out with --where, or the site with --use)" \
     cv -c lonely.csv -y brains.csv $model --folds 4 -o no
-refused "a level that an older model cannot read" "people.csv: nobody to learn from outside fold 1 of 3 has site 'A', and only models of the additive sum can read a level that training did not have (leave the column out with --use)" \
-    cv -c people.csv -y brains.csv $model --leave site --preset classic -o no
+refused "a level that a plain sum cannot read" "people.csv: nobody to learn from outside fold 1 of 3 has site 'A', and only models of the additive sum can read a level that training did not have (leave the column out with --use)" \
+    cv -c people.csv -y brains.csv $model --leave site --sample-kernel linear+se -o no
 refused "a label that nobody has" "people.csv: nobody has group 'ill', which --label asks for" cv -c people.csv -y brains.csv $model --label group=ill -o no
 refused "results that are there" "cv/folds.tsv: exists already (use --force to replace it)" cv -c people.csv -y brains.csv $model -o cv
 misused "no responses" ": these people have no responses" cv -c people.csv -o no

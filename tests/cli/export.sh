@@ -226,17 +226,19 @@ works "... and score" score few_shared.safetensors -c new_people.csv -y new_valu
 refused "a jackknife" "--bands jackknife: a model to give away does not keep all options of its fit (use the model that it was made from)" \
     centiles shared.safetensors --over age --bands jackknife -c people.csv -y values.csv -o bands
 
-# ---- models of 0.1, which do not know the ranges of their numbers
-golden=$here/../golden/model
-for m in structured stgpr; do
-    works "the $m model of 0.1" export "$golden/$m.safetensors" -o old_$m.safetensors
-    works "... can be opened again" info old_$m.safetensors
-    works "... and scores" score old_$m.safetensors -c "$golden/new.csv" -y "$golden/new.csv" --write yhat -o old_$m
-    check "... to the same means" /usr/bin/python3 -c '
+# ---- a plain sum of kernels, and each response alone
+for m in "linear+se --sample-kernel linear+se" "stgpr --method stgpr"; do
+    name=${m%% *}
+    works "the $name model" fit -c people.csv -y values.csv --use age,sex ${m#* } --folds 3 -o $name.safetensors -q
+    works "... exports" export $name.safetensors -o shared_$name.safetensors
+    works "... can be opened again" info shared_$name.safetensors
+    works "... predicts" predict $name.safetensors -c new_people.csv --write yhat -o $name.whole
+    works "... as does the export" predict shared_$name.safetensors -c new_people.csv --write yhat -o $name.shared
+    check "... the same means" /usr/bin/python3 -c '
 import csv, sys
 a, b = (list(csv.reader(open(p)))[1:] for p in sys.argv[1:])
 assert len(a) == len(b) > 0 and all(abs(float(x) - float(y)) < 0.02 for r, s in zip(a, b) for x, y in zip(r[1:], s[1:]))
-' "$golden/$m.yhat.csv" old_$m/yhat.csv
+' $name.whole/yhat.csv $name.shared/yhat.csv
 done
 
 # ---- what is refused

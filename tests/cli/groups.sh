@@ -1,5 +1,5 @@
 #!/bin/sh
-# What groups, codes, constants, slopes by level and presets do to a fit and to those it scores.
+# What groups, codes, constants, slopes by level and plain sums do to a fit and to those it scores.
 . "$(dirname "$0")/lib.sh"
 make_visits
 
@@ -123,12 +123,12 @@ check "... which is said" said "missing.csv: 2 missing values of site count as i
 awk -F, -v OFS=, 'NR == 2 { $5 = "" } 1' further.csv >nosite.csv
 works "... in a new person too" score missing.safetensors -c nosite.csv -y nosite.csv --missing mean -o nosite
 
-# ---- presets
-train "the classic preset" classic.safetensors --use age,sex --preset classic
-check "... is linear and se over all" shows classic.safetensors "^  signal: linear .* %, se .* % (length .* sd)$"
-check "... without slope" lacks classic.safetensors "slope:"
-check "... or groups" lacks classic.safetensors "groups:"
-works "... and scores" score classic.safetensors -c further.csv -y further.csv -o classic
+# ---- plain sums
+train "a plain sum" sum.safetensors --use age,sex --sample-kernel linear+se
+check "... is linear and se over all" shows sum.safetensors "^  signal: linear .* %, se .* % (length .* sd)$"
+check "... without slope" lacks sum.safetensors "slope:"
+check "... or groups" lacks sum.safetensors "groups:"
+works "... and scores" score sum.safetensors -c further.csv -y further.csv -o sum
 
 # ---- nothing predicted
 make_noise

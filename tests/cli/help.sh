@@ -112,7 +112,7 @@ misused "a kernel that is none" \
     " fit: --sample-kernel is 'rbf', expected additive, or a sum of linear, se and iso, such as linear+se (see 'kronorm fit --help')" \
     $F --sample-kernel rbf
 misused "a preset that is none" \
-    " fit: --preset is 'best', expected paper|classic (see 'kronorm fit --help')" $F --preset best
+    " fit: --preset is 'best', expected paper (see 'kronorm fit --help')" $F --preset best
 misused "components for stgpr" \
     " fit: --method stgpr fits every response alone: --components has no meaning (see 'kronorm fit --help')" \
     $F --method stgpr -P 3

@@ -164,8 +164,10 @@ column() { # file, name
         NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' "$1"
 }
 
-# a model as it was before files had checksums, of the same length: for changes that its checksum would see
-unsealed() { sed 's/"checksum":/"checksun":/; s/"format_version":"3"/"format_version":"2"/' "$1"; }
+# a model file edited by sed, with the checksum of its new bytes
+edited() { # sed script, file
+    sed "$1" "$2" | /usr/bin/python3 "$here/../python/reseal.py"
+}
 
 # bytes written over those at an offset
 patch() { # file, offset, printf format

@@ -44,7 +44,7 @@ each() { # name, word of its refusal to export, options of fit ...
     shift 2
     fit="fit $(both train.csv) $targets --use age,sex,site --batch site --folds 4 --seed 2"
     works "$m fits" $fit "$@" -o $m.safetensors
-    check "... a file of format 4" grep -aq '"format_version":"4"' $m.safetensors
+    check "... as its file says" grep -aq 'own_deviance' $m.safetensors
     check "... without eigenvectors of z" sh -c "! grep -aq deviance_Q $m.safetensors"
     works "... and tells" info $m.safetensors
     works "... scores people" score $m.safetensors $(both new.csv) -o $m.new
@@ -63,7 +63,7 @@ each() { # name, word of its refusal to export, options of fit ...
     works "... a site that is not known" score $m.safetensors $(both far.csv) --unseen prior -o $m.far
     check "... with deviances" no_gaps $m.far deviance_noise_p
     works "... adapts to it" adapt $m.safetensors $(both controls.csv) -o $m.adapted.safetensors
-    check "... in format 4" grep -aq '"format_version":"4"' $m.adapted.safetensors
+    check "... as its file says" grep -aq 'own_deviance' $m.adapted.safetensors
     works "... and scores there" score $m.adapted.safetensors $(both far.csv) -o $m.there
     check "... what is known of it counts" sh -c "! cmp -s $m.far/abnormality.tsv $m.there/abnormality.tsv"
     works "... known sites" score $m.adapted.safetensors $(both new.csv) -o $m.again

@@ -127,7 +127,7 @@ no "a list of vertices that is too long" \
     "few.dscalar.nii: a brain model of 29 places lists 30 numbers, expected 29" few.dscalar.nii
 sed 's/<\/BrainModel>/<\/BrainMadel>/' p01.dscalar.nii >broken.dscalar.nii
 no "broken XML" "broken.dscalar.nii: its CIFTI XML is broken in line 1: mismatched tag" broken.dscalar.nii
-unsealed cifti.safetensors | sed 's/IndexCount=\(.\)30/IndexCount=\129/' >odd.safetensors
+edited 's/IndexCount=\(.\)30/IndexCount=\129/' cifti.safetensors >odd.safetensors
 refused "a model whose brain models do not add up" \
     "odd.safetensors: a brain model of 29 places lists 30 numbers, expected 29" info odd.safetensors
 # ---- overlap reads all of them, and writes the same

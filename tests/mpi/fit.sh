@@ -44,7 +44,7 @@ same "responses at the cuts that are constant or no numbers" "${thorough:+2 3 }4
 same "components by themselves" "${thorough:+2 }3" -c cut.csv -y cut.npy
 if [ "$thorough" ]; then
 same "iso noise" 2 -c cut.csv -y cut.npy --components 2 --noise iso
-same "rules of 0.1" 2 -c cut.csv -y cut.npy --components 2 --rules classic
+same "a plain sum of kernels" 2 -c cut.csv -y cut.npy --components 2 --sample-kernel linear+se
 same "no calibration" 2 -c cut.csv -y cut.npy --components 2 --calibrate none
 same "all of it" 2 -c cut.csv -y cut.npy --components 2 --calibrate full
 same "a covariance of low rank" 2 -c cut.csv -y cut.npy --components 2 --rank 20

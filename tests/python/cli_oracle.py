@@ -181,7 +181,7 @@ def model():
     record = json.loads(metadata["record"])
     N, F, T = record["n_samples"], record["n_columns"], record["n_responses"]
     P, M, C = record["n_components"], record["rank"], record["n_covariates"]
-    check(metadata["format"] == "kronorm model" and metadata["format_version"] == "3",
+    check(metadata["format"] == "kronorm model" and metadata["format_version"] == "1",
           "the model says what it is")
     check(set(metadata) == {"checksum", "format", "format_version", "software", "record", "ids"},
           "the model's metadata are the documented ones")

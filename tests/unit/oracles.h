@@ -47,7 +47,7 @@ static inline void free_problem(problem p)
 static inline kn_settings held(problem p)
 {
     kn_settings o;
-    classic_settings(&o);
+    plain_settings(&o);
     o.basis_view = view(p.B);
     o.max_evals = 0;
     o.standardise = 0;

@@ -41,7 +41,7 @@ static inline kn_status remake_run(kn_ctx *ctx, remake *r, kn_layer *layer, kn_r
                             .S = r->S,
                             .layer = layer};
     *out = (kn_reference){0};
-    KN_TRY(kn_noise_maker_new(ctx, &r->m->gp, &r->R, &r->cv, KN_RULES_CURRENT, &maker));
+    KN_TRY(kn_noise_maker_new(ctx, &r->m->gp, &r->R, &r->cv, &maker));
     job.noise = maker;
     KN_TRY(kn_reference_make(ctx, &job, out, &summary));
 out:

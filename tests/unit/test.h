@@ -87,11 +87,12 @@ static inline bool failing_next(failing *f, kn_status status)
     return true;
 }
 
-/* Settings of version 0.1: linear+se, its rules for noise and components. */
-static inline void classic_settings(kn_settings *s)
+/* The plainest structured model: linear+se over all covariates, no groups, no calibration, and a
+ * basis as it is given. */
+static inline void plain_settings(kn_settings *s)
 {
     kn_settings_init(s);
-    s->rules = KN_RULES_CLASSIC;
+    s->sample_kernel = "linear+se";
     s->group = "none";
     s->calibrate = KN_CALIBRATE_NONE;
     s->basis_axes = KN_AXES_GIVEN;

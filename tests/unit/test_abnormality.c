@@ -109,7 +109,7 @@ static void five_percent_of_healthy_people_are_below_five_percent(void **state)
         kn_model *m;
         people(&rng, p, TRAIN, 0, 0, &X, &Y);
         people(&rng, p, FRESH, 0, 0, &Xs, &Ys);
-        classic_settings(&o);
+        plain_settings(&o);
         assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
         scored s = score(m, Xs, Ys);
         for (int i = 0; i < FRESH; i++) {
@@ -144,7 +144,7 @@ static void detect(double lesion, kn_auc *top, kn_auc *deviance)
     people(&rng, p, HEALTHY + PATIENTS, PATIENTS, lesion, &Xs, &Ys);
     for (int i = HEALTHY; i < HEALTHY + PATIENTS; i++)
         abnormal[i] = true;
-    classic_settings(&o);
+    plain_settings(&o);
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     scored s = score(m, Xs, Ys);
     assert_ok(ctx, kn_auc_of(ctx, s.statistic, abnormal, HEALTHY + PATIENTS, top));

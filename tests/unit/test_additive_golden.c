@@ -327,7 +327,7 @@ static void check_golden_folds(const golden *g, bool low, double tol)
     assert_ok(ctx, kn_gp_maps_block(ctx, &cv, 0, mean, var));
     assert_golden(mean, g, "cv_mean", AT_BOUND);
     assert_golden(var, g, "cv_model_var", AT_BOUND);
-    assert_ok(ctx, kn_gp_set_noise(ctx, &gp, &g->responses, &cv, KN_RULES_CURRENT));
+    assert_ok(ctx, kn_gp_set_noise(ctx, &gp, &g->responses, &cv));
     kn_mat noise = ref_numbers(g->json, "noise_standardised");
     assert_same(kn_mat_cols(gp.noise, g->T, 1), noise, AT_BOUND);
     kn_gp_maps_clear(&cv);

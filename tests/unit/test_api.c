@@ -10,7 +10,7 @@ static kn_rng rng;
 static kn_settings options(void)
 {
     kn_settings o;
-    classic_settings(&o);
+    plain_settings(&o);
     o.components = 2;
     return o;
 }
@@ -83,9 +83,10 @@ static void options_out_of_range_are_refused_by_name(void **state)
     CASE("method is 'magic', expected smtgpr|", o.method = "magic");
     CASE("noise is 7, expected 0 to 3", o.noise = 7);
     CASE("theta has 3 values, these kernels have 7",
-         (o.noise = KN_NOISE_ISO, o.theta_start = theta, o.n_theta_start = 3));
-    CASE("theta value 2 is 6",
-         (o.noise = KN_NOISE_ISO, o.theta_start = theta, o.n_theta_start = 7, theta[1] = 6));
+         (o.noise = KN_NOISE_ISO, o.sample_kernel = NULL, o.theta_start = theta,
+          o.n_theta_start = 3));
+    CASE("theta value 2 is 6", (o.noise = KN_NOISE_ISO, o.sample_kernel = NULL,
+                                o.theta_start = theta, o.n_theta_start = 7, theta[1] = 6));
     CASE("the basis has 10 rows, expected 5", o.basis_view = view(X));
 #undef CASE
     for (int i = 0; i < n; i++) {
@@ -169,6 +170,7 @@ static void odd_but_legal_data_work(void **state)
             kn_model *m;
             kn_fit_info info;
             o.noise = iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
+            o.sample_kernel = iso ? "linear+se+iso" : "linear+se";
             o.components = trial == 0 || trial == 1 ? 1 : 2;
             for (ptrdiff_t i = 0; i < N; i++) {
                 if (trial == 2)
@@ -231,6 +233,7 @@ static void an_empty_complement_is_recorded_or_refused(void **state)
     check_usable(m, view(X), view(Y));
     kn_model_free(m);
     o.noise = KN_NOISE_ISO;
+    o.sample_kernel = "linear+se+iso";
     assert_fit_refused(view(X), view(Y), &o, KN_ERR_DATA, "the largest number that works is 6");
     o.components = 6;
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));

@@ -113,10 +113,11 @@ static void two_contexts_at_once_get_the_bits_that_each_gets_alone(void **state)
         jobs[k].threads = k + 1; /* one asks for one BLAS thread, the other for two */
         jobs[k].rounds = repeat(MOST, 2);
         jobs[k].out = out[k];
-        classic_settings(&jobs[k].s);
+        plain_settings(&jobs[k].s);
         jobs[k].s.components = 4;
         jobs[k].s.folds = 3;
         jobs[k].s.noise = k == 0 ? KN_NOISE_STRUCTURED : KN_NOISE_ISO;
+        jobs[k].s.sample_kernel = k == 0 ? "linear+se" : "linear+se+iso";
         expected[k] = alone(&jobs[k]);
     }
     for (int k = 0; k < JOBS; k++)
@@ -149,7 +150,7 @@ static void low_rank_has_the_same_bytes_for_any_number_of_threads(void **state)
         people(cases[c].N, 60, 11, &X, &Y);
         for (int k = 0; k < 3; k++) {
             job b = {.X = view(X), .Y = view(Y), .threads = k + 1};
-            classic_settings(&b.s);
+            plain_settings(&b.s);
             b.s.components = 3;
             b.s.rank = cases[c].rank;
             b.s.max_evals = 6;
@@ -174,7 +175,7 @@ static void dense_predictions_agree_for_any_number_of_threads(void **state)
     people(300, 60, 12, &X, &Y);
     for (int k = 0; k < 2; k++) {
         job b = {.X = view(X), .Y = view(Y), .threads = k + 1};
-        classic_settings(&b.s);
+        plain_settings(&b.s);
         b.s.components = 3;
         b.s.folds = 0;
         out[k] = alone(&b);

@@ -29,7 +29,7 @@ static void terms_and_parameters_survive_the_record(void **state)
     json_t *j = kn_kernel_to_json(&gp);
     char *text = json_dumps(j, JSON_REAL_PRECISION(17));
     json_t *again = json_loads(text, 0, NULL);
-    assert_ok(ctx, kn_kernel_from_json(ctx, "file", again, 2, &back));
+    assert_ok(ctx, kn_kernel_from_json(ctx, "file", again, &back));
     assert_memory_equal(&back.spec.sample, &gp.spec.sample, sizeof gp.spec.sample);
     assert_memory_equal(&back.spec.task, &gp.spec.task, sizeof gp.spec.task);
     assert_memory_equal(back.latent.cell[0].R0.theta, gp.latent.cell[0].R0.theta,
@@ -54,7 +54,7 @@ static void a_damaged_record_is_refused(void **state)
         json_t *j = kn_kernel_to_json(&gp), *t = json_array_get(json_object_get(j, "terms"), 0);   \
         kn_gp back = {.F = F};                                                                     \
         change;                                                                                    \
-        assert_refused(ctx, kn_kernel_from_json(ctx, "file", j, 2, &back), KN_ERR_FORMAT, text);   \
+        assert_refused(ctx, kn_kernel_from_json(ctx, "file", j, &back), KN_ERR_FORMAT, text);      \
         json_decref(j);                                                                            \
     } while (0)
     REFUSED("a term 'cubic' that this kronorm",
@@ -68,31 +68,6 @@ static void a_damaged_record_is_refused(void **state)
     REFUSED("'kernel'", json_object_set_new(j, "s2", json_real(-1)); (void)t);
 }
 
-/* Bits and arrays of fixed length, as 0.1 wrote them: se alone has its two numbers first. */
-static void format_1_is_read(void **state)
-{
-    (void)state;
-    kn_gp gp = {.F = F};
-    char text[64];
-    json_t *j = json_pack("{s:i s:i s:i s:[f n f] s:[f f f f f f f f f] s:f s:f s:b s:b}",
-                          "sample_kernel", 6, "task_kernel", 5, "task_scale", 1, "r0", 0.25, 0.0,
-                          "inside", 1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, "iso", 0.5, "s2",
-                          0.125, "pca", 1, "complement_component", 0);
-    assert_ok(ctx, kn_kernel_from_json(ctx, "file", j, 1, &gp));
-    assert_string_equal(kn_cov_text(&gp.spec.sample, text, sizeof text), "se+iso");
-    assert_string_equal(kn_cov_text(&gp.latent.cell[0].R0.cov, text, sizeof text), "se");
-    assert_string_equal(kn_cov_text(&gp.spec.task, text, sizeof text), "linear+iso");
-    assert_true(gp.latent.cell[0].R0.theta[0] == 0.25 &&
-                gp.latent.cell[0].R0.theta[1] == -INFINITY);
-    assert_true(gp.inside[0] == 1 && gp.inside[3] == 4 && gp.latent.iso == 0.5);
-    assert_true(gp.spec.task_scale == KN_TASK_SCALE_SQRTN && gp.pca);
-    json_object_set_new(j, "sample_kernel", json_integer(8));
-    assert_refused(ctx, kn_kernel_from_json(ctx, "file", j, 1, &gp), KN_ERR_FORMAT, "'kernel'");
-    json_object_set_new(j, "sample_kernel", json_integer(4)); /* iso alone: no R0 */
-    assert_refused(ctx, kn_kernel_from_json(ctx, "file", j, 1, &gp), KN_ERR_FORMAT, "'kernel'");
-    json_decref(j);
-}
-
 TEST_PROGRAM(cov_record)
 {
     ctx = kn_ctx_new();
@@ -100,7 +75,6 @@ TEST_PROGRAM(cov_record)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(terms_and_parameters_survive_the_record),
         cmocka_unit_test(a_damaged_record_is_refused),
-        cmocka_unit_test(format_1_is_read),
     };
     int failed = cmocka_run_group_tests_name("cov_record", tests, NULL, NULL);
     kn_ctx_free(ctx);

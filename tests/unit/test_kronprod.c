@@ -11,8 +11,9 @@ static kn_rng rng;
 static kn_settings at(const double *theta, int n, unsigned task, unsigned sample)
 {
     kn_settings o;
-    classic_settings(&o);
+    plain_settings(&o);
     o.method = "kronprod";
+    o.sample_kernel = "linear+se+iso";
     o.task_kernel = KERNELS[task];
     o.sample_kernel = KERNELS[sample];
     o.theta_start = theta;
@@ -181,6 +182,7 @@ static void equals_smtgpr_over_the_identity(void **state)
             o.task_scale = dense.task_scale = k % 2 ? KN_TASK_SCALE_SQRTN : KN_TASK_SCALE_NONE;
             dense.method = "smtgpr";
             dense.noise = KN_NOISE_ISO;
+            dense.sample_kernel = "linear+se+iso";
             dense.basis_view = view(p.I);
             kn_model *fast = fit(p.X, p.Y, &o, &a), *slow = fit(p.X, p.Y, &dense, &b);
             assert_close(a.lml, b.lml, 1e-10);
@@ -305,8 +307,9 @@ static void nested_and_joint_optimisers_agree(void **state)
         for (int k = 0; k < 3; k++) {
             kn_settings o;
             kn_fit_info info;
-            classic_settings(&o);
+            plain_settings(&o);
             o.method = "kronprod";
+            o.sample_kernel = "linear+se+iso";
             o.task_kernel = dense ? KERNELS[7] : NULL;
             o.optimiser = k;
             o.restarts = k == KN_NESTED ? 0 : 6;
@@ -335,8 +338,9 @@ static void options_of_other_methods_are_refused_by_name(void **state)
     kn_model *model;
     kn_settings o;
     kn_view X = view(p.X), Y = view(p.Y);
-    classic_settings(&o);
+    plain_settings(&o);
     o.method = "kronprod";
+    o.sample_kernel = "linear+se+iso";
     o.components = 3;
     assert_refused(ctx, kn_fit_arrays(ctx, X, Y, &o, &model), KN_ERR_ARGUMENT, "components");
     o.components = 0;
@@ -358,8 +362,9 @@ static void too_many_responses_for_the_dense_path_are_refused_with_the_numbers(v
     kn_mat X = ref_normal(&rng, 4, 1), Y = ref_normal(&rng, 4, 10001);
     kn_model *model;
     kn_settings o;
-    classic_settings(&o);
+    plain_settings(&o);
     o.method = "kronprod";
+    o.sample_kernel = "linear+se+iso";
     o.task_kernel = "linear+se+iso";
     assert_refused(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model), KN_ERR_ARGUMENT, "6 GB");
     assert_null(model);

@@ -52,7 +52,7 @@ static void folds_are_refits_at_the_R0_that_is_held(void **state)
         kn_maps *maps;
         int fold[N];
         draw(N, T, &X, &Y);
-        o.rules = KN_RULES_CLASSIC; /* no slope */
+        o.sample_kernel = "linear+se"; /* no slope */
         o.standardise = 0;
         for (int i = 0; i < N; i++)
             fold[i] = i % 3;

@@ -105,12 +105,13 @@ static void check_agreement(ptrdiff_t N, bool iso, double length)
     Y.rows = N;
     double theta[] = {-1.2, -2.0, -1.5, -0.4, log(length), -1.0, -0.3};
     kn_settings o;
-    classic_settings(&o);
+    plain_settings(&o);
     o.components = 3;
     o.max_evals = 0;
     o.folds = 3;
     if (iso) {
         o.noise = KN_NOISE_ISO;
+        o.sample_kernel = "linear+se+iso";
         o.theta_start = theta;
         o.n_theta_start = 7; /* C.lin C.diag R.lin R.se_amp R.se_len R.diag noise */
     } else {
@@ -314,10 +315,11 @@ static void search_ends_where_dense_search_ends(void **state)
     ptrdiff_t N = repeat(400, 300);
     kn_mat X = cohort(&rng, N, 3), Y = responses(&rng, X, 8), Xs = cohort(&rng, 20, 3);
     kn_settings o;
-    classic_settings(&o);
+    plain_settings(&o);
     o.components = 4;
     for (int iso = 0; iso < 2; iso++) {
         o.noise = iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
+        o.sample_kernel = iso ? "linear+se+iso" : "linear+se";
         o.rank = KN_RANK_FULL;
         outcome full = fitted(X, Y, Xs, &o);
         o.rank = (int)(N / 2);
@@ -340,7 +342,7 @@ static void a_model_of_low_rank_comes_back_from_its_file(void **state)
     kn_settings o;
     kn_model *m, *again;
     const char *path = "low.safetensors";
-    classic_settings(&o);
+    plain_settings(&o);
     o.components = 4;
     o.rank = 60;
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));

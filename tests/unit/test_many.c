@@ -96,7 +96,7 @@ static void two_thousand_are_held_out_of_six(void **state)
     kn_fit_info info;
     kn_model *m;
     people(N, T, &X, &Y);
-    classic_settings(&o);
+    plain_settings(&o);
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     kn_model_info(m, &info);
     assert_int_equal(info.cv.folds, 1);
@@ -158,7 +158,7 @@ static void range_finder_and_gram_give_the_same_model(void **state)
     kn_settings o;
     kn_model *by_range, *by_gram;
     people(N, T, &X, &Y);
-    classic_settings(&o);
+    plain_settings(&o);
     o.components = 3;
     o.max_evals = 0;
     o.rho = 0.5;

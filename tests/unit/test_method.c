@@ -41,7 +41,7 @@ static void what_a_method_has_no_use_for_is_refused_by_name(void **state)
     } cases[16];
     int n = 0;
 #define CASE(method_name, said, change)                                                            \
-    (classic_settings(&s), s.method = method_name, (change), cases[n].sentence = said,             \
+    (plain_settings(&s), s.method = method_name, (change), cases[n].sentence = said,               \
      cases[n++].s = s)
     static const double theta[1];
     CASE("smtgpr", NULL, s.rank = 5);

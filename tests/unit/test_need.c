@@ -236,7 +236,7 @@ static int noise_of(const trial *t)
 static kn_settings settings_of(const trial *t)
 {
     kn_settings o;
-    (t->additive ? kn_settings_init : classic_settings)(&o);
+    (t->additive ? kn_settings_init : plain_settings)(&o);
     o.method = t->s.method->name;
     if (t->full)
         o.calibrate = KN_CALIBRATE_FULL;
@@ -254,7 +254,8 @@ static kn_settings settings_of(const trial *t)
     o.ppca = t->s.complement;
     o.rank = t->rank == 0 ? KN_RANK_FULL : t->rank == AUTO ? KN_RANK_AUTO : t->rank;
     o.max_evals = 2; /* memory has reached its mark by then */
-    o.sample_kernel = t->sample;
+    if (t->sample || o.noise == KN_NOISE_ISO || t->s.method == &kn_method_kronprod)
+        o.sample_kernel = t->sample;
     o.task_kernel = t->task;
     return o;
 }
@@ -293,7 +294,6 @@ static kn_need_shape fit_peak(kn_ctx *ctx, const trial *t, double *peak, kn_mode
                                  kn_view_rows_f32(Y, s.N, s.T), &o, model));
     *peak = (double)kn_memory_peak(ctx) - before;
     s.F = t->additive ? 2 * COVARIATES + s.sites : COVARIATES; /* squares, sites too */
-    s.current = t->additive;
     s.calibrate = o.calibrate;
     s.value = sizeof(float);
     s.top = o.top;

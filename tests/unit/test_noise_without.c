@@ -15,7 +15,7 @@ static void without(ptrdiff_t n, const double *e, const double *v, const int *of
 {
     kn_apart apart;
     double work[3 * MOST];
-    kn_held_out_noise job = {.n = n, .e = e, .v = v, .floor = NAN, .known = known};
+    kn_held_out_noise job = {.n = n, .e = e, .v = v, .known = known};
     assert_ok(ctx, kn_apart_new(ctx, n, of, &apart));
     kn_noise_without(&job, &apart, work, noise);
     kn_apart_clear(&apart);
@@ -190,19 +190,6 @@ static void known_noise_goes_as_the_mean_squares_do(void **state)
     assert_close(noise[0], 0.8, 0);
 }
 
-static void a_given_floor_is_the_floor(void **state)
-{
-    (void)state;
-    double e[3] = {1, 1, 1}, v[3] = {5, 5, 5}, noise[3];
-    kn_apart apart;
-    assert_ok(ctx, kn_apart_new(ctx, 3, NULL, &apart));
-    kn_held_out_noise of = {.n = 3, .e = e, .v = v, .floor = 0.03, .known = NAN};
-    kn_noise_without(&of, &apart, NULL, noise);
-    for (int i = 0; i < 3; i++)
-        assert_close(noise[i], 0.03, 0);
-    kn_apart_clear(&apart);
-}
-
 TEST_PROGRAM(noise_without)
 {
     ctx = kn_ctx_new();
@@ -212,7 +199,6 @@ TEST_PROGRAM(noise_without)
         cmocka_unit_test(nobody_else_says_nothing),
         cmocka_unit_test(one_enormous_residual_leaves_the_others_as_they_are),
         cmocka_unit_test(known_noise_goes_as_the_mean_squares_do),
-        cmocka_unit_test(a_given_floor_is_the_floor),
     };
     int failed = cmocka_run_group_tests_name("noise_without", tests, NULL, NULL);
     kn_ctx_free(ctx);

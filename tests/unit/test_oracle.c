@@ -86,6 +86,7 @@ static void iso_matches_the_dense_gaussian(void **state)
             kn_model *model;
             kn_fit_info info;
             o.noise = KN_NOISE_ISO;
+            o.sample_kernel = "linear+se+iso";
             o.sample_kernel = o.task_kernel = KERNELS[7];
             o.theta_start = theta;
             o.n_theta_start = 9;
@@ -220,8 +221,9 @@ static void order_of_rows_and_responses_does_not_matter(void **state)
         kn_maps *ma, *mb;
         kn_fit_info ia, ib;
         kn_mat m1 = ref_new(5, T), m2 = ref_new(5, T), v1 = ref_new(5, T), v2 = ref_new(5, T);
-        classic_settings(&o);
+        plain_settings(&o);
         o.noise = iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
+        o.sample_kernel = iso ? "linear+se+iso" : "linear+se";
         o.components = 3;
         o.folds = 0;
         assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &a));
@@ -264,7 +266,7 @@ static void units_and_scales_come_back(void **state)
     kn_settings o;
     kn_model *a, *b;
     kn_maps *ma, *mb;
-    classic_settings(&o);
+    plain_settings(&o);
     o.components = 2;
     o.rho = 0.3;
     o.length = 1.5;

@@ -16,6 +16,7 @@ static void leave_one_out_equals_refitting_without_the_sample(void **state)
             double theta[9] = {-0.3, -0.5, 0.4, -0.7, -0.2, -0.4, 0.2, -0.6, -0.35};
             if (iso) {
                 o.noise = KN_NOISE_ISO;
+                o.sample_kernel = "linear+se+iso";
                 o.sample_kernel = o.task_kernel = KERNELS[7];
                 o.theta_start = theta;
                 o.n_theta_start = 9;
@@ -93,7 +94,7 @@ static void cross_validation_equals_literal_refits(void **state)
         for (int i = 0; i < N; i++)
             fold[i] = (int)kn_rng_below(&rng, folds);
         fold[0] = 0, fold[1] = 1, fold[2] = 2, fold[3] = 3;
-        classic_settings(&o);
+        plain_settings(&o);
         o.components = P;
         o.max_evals = 0;
         o.standardise = 0;
@@ -104,6 +105,7 @@ static void cross_validation_equals_literal_refits(void **state)
             o.basis_view = view(Bg);
         if (iso) {
             o.noise = KN_NOISE_ISO;
+            o.sample_kernel = "linear+se+iso";
             o.sample_kernel = o.task_kernel = KERNELS[7];
             o.theta_start = theta;
             o.n_theta_start = 9;

@@ -67,7 +67,7 @@ static void some_samples_have_the_reference_they_had_among_all(void **state)
     kn_reference all;
     int fold[N], deal[N];
     people(T, &X, &Y);
-    classic_settings(&o);
+    plain_settings(&o);
     o.components = 4;
     o.folds = FOLDS;
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
@@ -152,7 +152,7 @@ static void keeping_z_or_not_gives_the_same_reference(void **state)
     kn_reference with, without;
     int fold[N];
     people(WIDE, &X, &Y);
-    classic_settings(&o);
+    plain_settings(&o);
     o.components = 4;
     o.folds = 0;
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));

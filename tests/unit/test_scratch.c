@@ -60,9 +60,10 @@ static void arrays_of_every_order_are_the_same_from_a_file(void **state)
     (void)state;
     enum { N = 20, T = 900 };
     kn_ctx *ctx = kn_ctx_new();
-    kn_options *o = options_of(ctx, "fit",
-                               "covariates=people.csv responses=y.npy missing=drop scratch=. "
-                               "components=2 preset=classic");
+    kn_options *o = options_of(
+        ctx, "fit",
+        "covariates=people.csv responses=y.npy missing=drop scratch=. "
+        "components=2 sample_kernel=linear+se group=none calibrate=none basis_axes=given");
     kn_settings s;
     assert_ok(ctx, kn_settings_of(ctx, o, "fit", &s));
     kn_set_threads(ctx, 1);

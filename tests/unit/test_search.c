@@ -22,8 +22,9 @@ static int seeds_that_miss_the_optimum(kn_likelihood likelihood, kn_optimiser op
         kn_settings o;
         kn_model *model;
         kn_fit_info info;
-        classic_settings(&o);
+        plain_settings(&o);
         o.noise = KN_NOISE_ISO;
+        o.sample_kernel = "linear+se+iso";
         o.likelihood = (int)likelihood;
         o.optimiser = (int)optimiser;
         o.sample_kernel = o.task_kernel = "linear+se+iso";
@@ -83,8 +84,9 @@ static void predictions_at_the_optimum_match_golden(void **state)
         kn_settings o;
         kn_model *model;
         kn_maps *maps;
-        classic_settings(&o);
+        plain_settings(&o);
         o.noise = KN_NOISE_ISO;
+        o.sample_kernel = "linear+se+iso";
         o.likelihood = paper ? KN_PAPER : KN_EXACT;
         o.sample_kernel = o.task_kernel = "linear+se+iso";
         o.basis_view = view(B);
@@ -128,7 +130,7 @@ static void structured_beats_every_point_of_a_fine_grid(void **state)
         kn_model *model;
         kn_fit_info best, info;
         simulate(60, 12, (uint64_t)seed, &X, &Y);
-        classic_settings(&o);
+        plain_settings(&o);
         o.components = 4;
         o.folds = 0;
         assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
@@ -160,7 +162,7 @@ static void limits_stop_the_search_and_are_reported(void **state)
     kn_model *model;
     kn_fit_info info;
     simulate(60, 12, 1, &X, &Y);
-    classic_settings(&o);
+    plain_settings(&o);
     o.components = 4;
     o.max_evals = 2;
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
@@ -196,7 +198,7 @@ static void cancelling_returns_the_best_so_far(void **state)
     int left = 3;
     void *user[2] = {&left, ctx};
     simulate(60, 12, 1, &X, &Y);
-    classic_settings(&o);
+    plain_settings(&o);
     o.components = 4;
     kn_set_progress(ctx, cancel_after, user);
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
@@ -222,9 +224,10 @@ static void same_seed_same_bytes(void **state)
     kn_settings o;
     kn_model *a, *b;
     simulate(200, 30, 7, &X, &Y);
-    classic_settings(&o);
+    plain_settings(&o);
     for (int iso = 0; iso < 2; iso++) {
         o.noise = iso ? KN_NOISE_ISO : KN_NOISE_STRUCTURED;
+        o.sample_kernel = iso ? "linear+se+iso" : "linear+se";
         assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &a));
         assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &b));
         static const char *const names[] = {"c", "d", "B", "A", "U", "r", "noise"};

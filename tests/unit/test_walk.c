@@ -298,7 +298,7 @@ static void a_model_of_few_samples_has_the_same_bytes_for_any_number_of_threads(
 {
     (void)state;
     kn_settings o;
-    classic_settings(&o);
+    plain_settings(&o);
     o.folds = 4;
     same_bytes(120, 4500, o, 3);
 }
@@ -307,7 +307,7 @@ static void a_model_of_low_rank_has_the_same_bytes_for_any_number_of_threads(voi
 {
     (void)state;
     kn_settings o;
-    classic_settings(&o);
+    plain_settings(&o);
     o.components = 3;
     o.rank = 20;
     o.max_evals = 2;

@@ -121,7 +121,7 @@ static void check_golden(const char *dir)
     kn_law_walk_clear(&law);
     kn_gp_maps_clear(&maps);
     kn_scaling_clear(&s);
-    assert_ok(ctx, kn_gp_set_noise(ctx, &m.gp, &m.Y, NULL, KN_RULES_CURRENT));
+    assert_ok(ctx, kn_gp_set_noise(ctx, &m.gp, &m.Y, NULL));
     assert_same(kn_mat_cols(m.gp.noise, T, 1), kn_mat_cols(noise.data, T, 1), 1e-10);
     assert_ok(ctx, kn_gp_loo(ctx, &m.gp, &m.Y, &maps));
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, lm, lv));

@@ -123,7 +123,7 @@ static inline void people(kn_rng *rng, ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_m
 static inline kn_settings settings(int P, int folds)
 {
     kn_settings o;
-    classic_settings(&o);
+    plain_settings(&o);
     o.noise = KN_NOISE_WHITENED;
     o.components = P;
     o.rho = 0.4;
