@@ -35,8 +35,7 @@ export function done() {
 // ---- Chromium ----------------------------------------------------------------------------------------
 
 export async function launch() {
-  const args = ['--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
-  if (process.getuid() === 0) args.push('--no-sandbox');
+  const args = process.getuid() === 0 ? ['--no-sandbox'] : [];
   return packages('playwright-core').chromium.launch({ executablePath: '/usr/bin/chromium', args });
 }
 
