@@ -8,7 +8,7 @@ PREFIX_OPTION = $(if $(PREFIX),-Dprefix='$(abspath $(PREFIX))')
 MPICC ?= mpicc
 MPIFLAGS ?=
 
-.PHONY: help build mpi demo python r check check-rest check-all slurm bench fuzz install clean
+.PHONY: help build mpi demo python r check check-rest check-all slurm bench fuzz experiments install clean
 
 help:
 	@echo 'make demo     install what is needed, build, and run the main job on simulated data'
@@ -22,6 +22,7 @@ help:
 	@echo 'make slurm    run the tests that need Slurm, in one that is started for them on this machine; as root'
 	@echo 'make bench    measure, within 15 minutes on two idle processors (bench/report > bench/RESULTS.md)'
 	@echo 'make fuzz     feed the readers random bytes, 10 minutes each (FUZZ_SECONDS=n)'
+	@echo 'make experiments  list the evaluations that make the tables of the documentation'
 
 build:
 	@tools/setup build
@@ -69,6 +70,10 @@ bench: build
 fuzz:
 	@tools/setup all
 	@tools/fuzz
+
+# The first line of each docstring.
+experiments:
+	@for f in experiments/*; do [ ! -f "$$f" ] || sed -n "2s|^\"\"\"|$$f: |p" "$$f"; done
 
 clean:
 	rm -rf build build-asan build-clang build-tsan build-fuzz build-python demo python/build python/dist python/*.egg-info

@@ -240,7 +240,7 @@ class FolderMethods:
             Write over a file that exists.
         **options
             Those of ``kronorm report``: over, people, show, title, strip_ids, surface, labels, sulc, background,
-            viewer, max_size, figures.
+            max_size, figures.
 
         Returns
         -------

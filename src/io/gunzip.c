@@ -5,24 +5,35 @@
 
 #include "io/bytes.h"
 #include "io/gzip.h"
-#include "io/gzip_parts.h"
 
 enum { CHUNK = 1 << 16, GZIP_WINDOW = 15 + 16 }; /* zlib: largest window, gzip wrapping */
+enum { BGZF_HEAD = 18 };
 
 bool kn_is_gzip(const unsigned char *bytes, ptrdiff_t n)
 {
     return n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
+/* Size in the file of the BGZF member (bgzip) that begins with these bytes; 0: it is none. Such a
+ * member has its own size in the extra field 'BC'. */
+static ptrdiff_t bgzf_size(const unsigned char head[BGZF_HEAD])
+{
+    static const unsigned char first[4] = {0x1f, 0x8b, 8, 4}, field[6] = {6, 0, 'B', 'C', 2, 0};
+    enum { FIELDS = 10, TRAILER = 8 }; /* where extra fields begin; checksum and length */
+    if (memcmp(head, first, sizeof first) != 0 || memcmp(head + FIELDS, field, sizeof field) != 0)
+        return 0;
+    ptrdiff_t size = (ptrdiff_t)kn_load16(head + FIELDS + 6, KN_BIG_ENDIAN) + 1;
+    return size >= BGZF_HEAD + TRAILER ? size : 0;
+}
+
 /* The lengths of all members, where each says where the next one is. */
 static bool bgzf_hint(const kn_source *source, ptrdiff_t *length)
 {
-    unsigned char head[KN_BGZF_HEAD], tail[4];
+    unsigned char head[BGZF_HEAD], tail[4];
     ptrdiff_t size;
     *length = 0;
     for (ptrdiff_t at = 0; at < source->size; at += size) {
-        if (!kn_source_try(source, at, KN_BGZF_HEAD, head) ||
-            (size = kn_bgzf_size(head, KN_BGZF_HEAD)) == 0 ||
+        if (!kn_source_try(source, at, BGZF_HEAD, head) || (size = bgzf_size(head)) == 0 ||
             !kn_source_try(source, at + size - 4, 4, tail))
             return false;
         *length = (*length + (ptrdiff_t)kn_load32(tail, KN_BIG_ENDIAN)) & 0xffffffff;
@@ -262,25 +273,4 @@ kn_status kn_inflate(kn_ctx *ctx, kn_inflater *inflater, const char *name,
         *got += (ptrdiff_t)made;
     }
     return KN_OK;
-}
-
-kn_status kn_inflate_wide(kn_ctx *ctx, kn_inflater *inflater, const char *name,
-                          const unsigned char *bytes, ptrdiff_t n, void *out, ptrdiff_t room,
-                          ptrdiff_t *got, bool *fits)
-{
-    enum { WORTH = 1 << 18 }; /* bytes to begin a thread for */
-    kn_gzip_parts parts = {0};
-    bool done = false;
-    kn_status status = KN_OK;
-    if (n >= WORTH && kn_threads(ctx) > 1)
-        KN_TRY(kn_gzip_parts_find(ctx, bytes, n, &parts));
-    if (parts.count > 1 && parts.contents <= room)
-        KN_TRY(kn_gzip_parts_inflate(ctx, &parts, bytes, out, &done));
-    *got = parts.contents;
-    *fits = true;
-    if (!done)
-        status = kn_inflate(ctx, inflater, name, bytes, n, out, room, got, fits);
-out:
-    kn_gzip_parts_clear(&parts);
-    return status;
 }

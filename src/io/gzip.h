@@ -44,11 +44,6 @@ kn_status kn_inflate(kn_ctx *ctx, kn_inflater *inflater, const char *name,
                      const unsigned char *bytes, ptrdiff_t n, void *out, ptrdiff_t room,
                      ptrdiff_t *got, bool *fits);
 
-/* The same on the context's threads, where the layout of the file allows [gzip_parts.h]. */
-kn_status kn_inflate_wide(kn_ctx *ctx, kn_inflater *inflater, const char *name,
-                          const unsigned char *bytes, ptrdiff_t n, void *out, ptrdiff_t room,
-                          ptrdiff_t *got, bool *fits);
-
 /* ---- writing ------------------------------------------------------------------------------ */
 
 /* Compresses into a writer, as a single member, which every reader understands: chunks of a fixed

@@ -96,8 +96,8 @@ static kn_status read_whole(kn_ctx *ctx, kn_image_reader *r, const kn_image *ima
     }
     if (!r->inflater)
         KN_TRY(kn_inflater_new(ctx, &r->inflater));
-    KN_TRY(kn_inflate_wide(ctx, r->inflater, source.name, packed, source.size, r->raw, r->raw_room,
-                           &got, fits));
+    KN_TRY(kn_inflate(ctx, r->inflater, source.name, packed, source.size, r->raw, r->raw_room, &got,
+                      fits));
     if (*fits && got < need)
         status = kn_image_changed(ctx, image);
 out:

@@ -1,8 +1,6 @@
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/parallel.h"
 #include "io/path.h"
 #include "io/table_inside.h"
 
@@ -178,37 +176,18 @@ kn_cell kn_table_number(const kn_table *t, ptrdiff_t row, ptrdiff_t col, double 
     return kn_number_parse(kn_table_cell(t, row, col), out);
 }
 
-typedef struct numbers {
-    kn_ctx *ctx;
-    const kn_table *table;
-    const ptrdiff_t *rows, *cols;
-    kn_mat out;
-    atomic_ptrdiff_t text; /* the first cell that is; PTRDIFF_MAX: none yet */
-} numbers;
-
-static void read_numbers(void *self, ptrdiff_t first, ptrdiff_t last)
-{
-    numbers *w = self;
-    for (ptrdiff_t i = first; i < last && !kn_cancelled(w->ctx); i++)
-        for (ptrdiff_t t = 0; t < w->out.cols; t++) {
-            kn_cell cell = kn_table_number(w->table, w->rows ? w->rows[i] : i,
-                                           w->cols ? w->cols[t] : t, &kn_col(w->out, t)[i]);
-            ptrdiff_t at = i * w->out.cols + t, before = atomic_load(&w->text);
-            while (cell == KN_CELL_TEXT && at < before &&
-                   !atomic_compare_exchange_weak(&w->text, &before, at))
-                ;
-        }
-}
-
 ptrdiff_t kn_table_numbers(kn_ctx *ctx, const kn_table *t, const ptrdiff_t *rows,
                            const ptrdiff_t *cols, kn_mat out)
 {
-    enum { CELLS = 4096 }; /* at a time: a tenth of a millisecond */
-    numbers w = {.ctx = ctx, .table = t, .rows = rows, .cols = cols, .out = out};
-    atomic_init(&w.text, PTRDIFF_MAX);
-    kn_parallel(ctx, out.rows, CELLS / (out.cols > 0 ? out.cols : 1) + 1, read_numbers, &w);
-    ptrdiff_t text = atomic_load(&w.text);
-    return text < PTRDIFF_MAX ? text : -1;
+    ptrdiff_t text = -1;
+    for (ptrdiff_t i = 0; i < out.rows && !kn_cancelled(ctx); i++)
+        for (ptrdiff_t j = 0; j < out.cols; j++) {
+            kn_cell cell =
+                kn_table_number(t, rows ? rows[i] : i, cols ? cols[j] : j, &kn_col(out, j)[i]);
+            if (cell == KN_CELL_TEXT && text < 0)
+                text = i * out.cols + j;
+        }
+    return text;
 }
 
 ptrdiff_t kn_table_line(const kn_table *t, ptrdiff_t row)

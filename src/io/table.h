@@ -46,8 +46,8 @@ const char *kn_table_cell(const kn_table *table, ptrdiff_t row, ptrdiff_t col);
 kn_cell kn_table_number(const kn_table *table, ptrdiff_t row, ptrdiff_t col, double *out);
 
 /* out(i, t) = the number in row rows[i] (NULL: i) and column cols[t] (NULL: t), NaN where there is
- * none, on the context's threads. Returns the first cell, row by row, that is text: i out.cols + t;
- * -1: none is, or the context was cancelled. */
+ * none. Returns the first cell, row by row, that is text: i out.cols + t; -1: none is, or the
+ * context was cancelled. */
 ptrdiff_t kn_table_numbers(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *rows,
                            const ptrdiff_t *cols, kn_mat out);
 

@@ -4,8 +4,6 @@
 
 #include "io/table.h"
 
-enum { KN_TABLE_MAX_COLS = 1 << 20 };
-
 struct kn_table {
     char *path;
     char *text;        /* every cell, each closed by a NUL */
@@ -18,27 +16,5 @@ struct kn_table {
 };
 
 kn_status kn_table_index_names(kn_ctx *ctx, kn_table *t);
-
-typedef struct kn_table_text { /* to be made a table of */
-    const char *name;          /* of the file */
-    const char *bytes;
-    ptrdiff_t n;
-    char separator;
-    bool bare; /* the first row is data already */
-} kn_table_text;
-
-/* Pieces of about so many bytes: large against a thread's start, small against a coffee. */
-enum { KN_TABLE_PIECE = 1 << 20 };
-
-/* The same as kn_table_parse, of pieces of another size than usual; for tests. 0: as one. */
-kn_status kn_table_parse_by(kn_ctx *ctx, const kn_table_text *text, ptrdiff_t piece,
-                            kn_table **out);
-
-/* text, start, line, rows (without the first) and cols of t from a text without a byte order mark,
- * by pieces of whole rows on the context's threads. *done is false, with nothing set, where the
- * text has one piece only or anything that somebody should be told of: it is then for the one who
- * reads it from the start. */
-kn_status kn_table_pieces(kn_ctx *ctx, const kn_table_text *text, ptrdiff_t piece, kn_table *t,
-                          bool *done);
 
 #endif

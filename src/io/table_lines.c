@@ -76,11 +76,6 @@ bool kn_lines_feed(kn_lines *l, const char *text, ptrdiff_t n)
     return true;
 }
 
-bool kn_lines_between_rows(const kn_lines *l)
-{
-    return l->csv.pstate == ROW_NOT_BEGUN;
-}
-
 bool kn_lines_in_quotes(const kn_lines *l)
 {
     return l->csv.pstate == FIELD_BEGUN && l->csv.quoted;

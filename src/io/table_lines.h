@@ -15,7 +15,7 @@ typedef struct kn_lines {
     ptrdiff_t line, row_line; /* the last that was begun, from 1; where its row started */
 } kn_lines;
 
-/* The fields after csv are the caller's to fill in; line: how many came before. */
+/* The caller fills in field, row and self; the rest starts as zero. */
 bool kn_lines_begin(kn_lines *l, char separator); /* false: out of memory */
 void kn_lines_clear(kn_lines *l);
 
@@ -23,7 +23,6 @@ void kn_lines_clear(kn_lines *l);
 bool kn_lines_feed(kn_lines *l, const char *text, ptrdiff_t n);
 bool kn_lines_end(kn_lines *l); /* tells of what is still open */
 
-bool kn_lines_between_rows(const kn_lines *l);
 bool kn_lines_in_quotes(const kn_lines *l); /* that are open */
 
 /* One line: up to LF, CRLF or a lone CR. */

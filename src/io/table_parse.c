@@ -1,5 +1,4 @@
-/* Text of a table to its cells: by pieces where it is large, and from the start by one parser where
- * it is not, or where there is something to be said of it. */
+/* Parses the text of a table into cells, with one parser from the first byte to the last. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,14 +9,25 @@
 #include "io/table_lines.h"
 
 static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 32; /* 4 GiB of text is somebody's mistake */
+enum { MAX_COLS = 1 << 20 };
+enum { STRIDE = 1 << 20 }; /* bytes of text between two checks for cancellation */
+
+typedef struct source_text {
+    const char *name; /* of the file */
+    const char *bytes;
+    ptrdiff_t n;
+    char separator;
+    bool bare; /* the first row is data, not a header */
+} source_text;
 
 /* What the callbacks of libcsv share. */
 typedef struct parse {
     kn_ctx *ctx;
     kn_table *table;
-    const kn_table_text *text;
+    const source_text *text;
     kn_lines lines;
     ptrdiff_t used;                          /* bytes of text */
+    ptrdiff_t checked;                       /* of these, at the last check for cancellation */
     ptrdiff_t cells, cells_room, lines_room; /* cells so far; room for starts and lines */
     ptrdiff_t fields;                        /* of the row being read */
     kn_status status;
@@ -38,9 +48,9 @@ static void on_field(void *bytes, size_t n, void *self)
     if (p->status != KN_OK)
         return;
     bool header = t->rows < 0;
-    if (header && p->fields == KN_TABLE_MAX_COLS) {
+    if (header && p->fields == MAX_COLS) {
         ends(p, kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: more than %d columns", t->path,
-                        p->lines.row_line, KN_TABLE_MAX_COLS));
+                        p->lines.row_line, MAX_COLS));
         return;
     }
     p->fields++;
@@ -83,6 +93,42 @@ static kn_status refuse_row(const parse *p)
                    t->path, p->lines.row_line, p->fields, t->cols, first, why);
 }
 
+/* Enlarges an array to exactly `room` elements. */
+static kn_status enlarge(kn_ctx *ctx, ptrdiff_t room, ptrdiff_t **array, ptrdiff_t *had)
+{
+    void *larger;
+    if (room <= *had)
+        return KN_OK;
+    kn_status status = kn_alloc_raw(ctx, room, sizeof **array, &larger);
+    if (status != KN_OK)
+        return status;
+    memcpy(larger, *array, (size_t)*had * sizeof **array);
+    kn_free(*array);
+    *array = larger;
+    *had = room;
+    return KN_OK;
+}
+
+/* Once the columns are known: room for all cells and lines, so that neither array doubles beyond
+ * what the table needs. A cell takes at least one byte of text, apart from the last one: if the
+ * text is too short for that many, lines are blank or within quotes, and the arrays grow with the
+ * cells. */
+static kn_status make_room(parse *p)
+{
+    kn_table *t = p->table;
+    const source_text *text = p->text;
+    ptrdiff_t lines = 0;
+    kn_status status;
+    for (ptrdiff_t at = 0; at < text->n; lines++)
+        at += kn_line_length(text->bytes + at, text->n - at);
+    if (lines > (text->n + 1) / t->cols)
+        return KN_OK;
+    KN_TRY(enlarge(p->ctx, lines * t->cols, &t->start, &p->cells_room));
+    KN_TRY(enlarge(p->ctx, lines, &t->line, &p->lines_room));
+out:
+    return status;
+}
+
 static void on_row(int terminator, void *self)
 {
     (void)terminator;
@@ -104,6 +150,12 @@ static void on_row(int terminator, void *self)
     t->rows++;
     t->line[t->rows] = p->lines.row_line;
     p->fields = 0;
+    if (t->rows == 0 && ends(p, make_room(p)))
+        return;
+    if (p->used - p->checked >= STRIDE) {
+        p->checked = p->used;
+        ends(p, kn_check_cancel(p->ctx));
+    }
 }
 
 /* libcsv would not take a byte. */
@@ -142,7 +194,7 @@ out:
     return status;
 }
 
-static kn_status parse_from_start(kn_ctx *ctx, const kn_table_text *text, kn_table *t)
+static kn_status parse_cells(kn_ctx *ctx, const source_text *text, kn_table *t)
 {
     parse p = {.ctx = ctx, .table = t, .text = text};
     void *memory;
@@ -177,13 +229,10 @@ static kn_status check_bytes(kn_ctx *ctx, const char *name, const char *text, pt
     return KN_OK;
 }
 
-kn_status kn_table_parse_by(kn_ctx *ctx, const kn_table_text *given, ptrdiff_t piece,
-                            kn_table **out)
+static kn_status parse_text(kn_ctx *ctx, source_text text, kn_table **out)
 {
-    kn_table_text text = *given;
     kn_table *t = NULL;
     void *memory;
-    bool done;
     kn_status status;
 
     *out = NULL;
@@ -195,9 +244,7 @@ kn_status kn_table_parse_by(kn_ctx *ctx, const kn_table_text *given, ptrdiff_t p
     KN_TRY(kn_alloc(ctx, 1, sizeof *t, &memory));
     t = memory;
     KN_TRY(kn_text_copy(ctx, text.name, strlen(text.name), &t->path));
-    KN_TRY(kn_table_pieces(ctx, &text, piece, t, &done));
-    if (!done)
-        KN_TRY(parse_from_start(ctx, &text, t));
+    KN_TRY(parse_cells(ctx, &text, t));
     t->head = text.bare ? 0 : 1;
     if (t->rows < 0)
         status = kn_fail(ctx, KN_ERR_FORMAT, "%s: the file is empty, expected %s", t->path,
@@ -219,9 +266,7 @@ out:
 kn_status kn_table_parse(kn_ctx *ctx, const char *name, char separator, const void *bytes,
                          ptrdiff_t n, kn_table **out)
 {
-    return kn_table_parse_by(
-        ctx, &(kn_table_text){.name = name, .bytes = bytes, .n = n, .separator = separator},
-        KN_TABLE_PIECE, out);
+    return parse_text(ctx, (source_text){name, bytes, n, separator, false}, out);
 }
 
 kn_status kn_table_bytes(kn_ctx *ctx, const char *path, void **bytes, ptrdiff_t *n)
@@ -256,8 +301,7 @@ static kn_status table_of(kn_ctx *ctx, const char *path, const void *bytes, ptrd
     if (separator != usual)
         kn_log(ctx, KN_LOG_INFO, "%s: its fields are parted by %s", path,
                kn_separator_name(separator));
-    kn_table_text text = {path, bytes, n, separator, bare};
-    return kn_table_parse_by(ctx, &text, KN_TABLE_PIECE, out);
+    return parse_text(ctx, (source_text){path, bytes, n, separator, bare}, out);
 }
 
 kn_status kn_table_of_bytes(kn_ctx *ctx, const char *path, const void *bytes, ptrdiff_t n,

@@ -14,6 +14,5 @@ typedef struct kn_asset {
 extern const kn_asset kn_asset_figure_css; /* figure.css: of a figure that is a file of its own */
 extern const kn_asset kn_asset_page_css;   /* figure.css and report.css */
 extern const kn_asset kn_asset_page_js;    /* viewer.js and report.js */
-extern const kn_asset kn_asset_niivue_js;  /* niivue.js: starts NiiVue, where a page has it */
 
 #endif

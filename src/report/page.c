@@ -36,19 +36,14 @@ static void asset(kn_page *p, const char *element, const kn_asset *a)
     kn_html_print(p->h, "</%s>\n", element);
 }
 
-/* What the page may do: show its own pictures, and run what was compiled into kronorm. NiiVue makes
- * textures from blobs, reads data: addresses and starts workers. */
+/* What the page may do: show its own pictures, and run what was compiled into kronorm. */
 static void policy(kn_page *p)
 {
-    const kn_niivue *niivue = p->options->niivue;
     kn_html_print(p->h,
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                  "img-src data:%s; style-src '%s'; script-src '%s'",
-                  niivue ? " blob:" : "", kn_asset_page_css.csp, kn_asset_page_js.csp);
-    if (niivue)
-        kn_html_print(p->h, " '%s' '%s'; connect-src data: blob:; worker-src blob:; font-src data:",
-                      kn_asset_niivue_js.csp, niivue->csp);
-    kn_html_raw(p->h, "; base-uri 'none'; form-action 'none'\">\n");
+                  "img-src data:; style-src '%s'; script-src '%s'; base-uri 'none'; form-action "
+                  "'none'\">\n",
+                  kn_asset_page_css.csp, kn_asset_page_js.csp);
 }
 
 static void head(kn_page *p)
@@ -74,18 +69,6 @@ static void navigation(kn_page *p)
         if (PARTS[k].has(p->r))
             kn_html_print(p->h, "<li><a href=\"#%s\">%s</a></li>\n", PARTS[k].id, PARTS[k].title);
     kn_html_raw(p->h, "</ul></nav></header>\n");
-}
-
-static void niivue(kn_page *p)
-{
-    const ptrdiff_t before = p->h->bytes;
-    if (!p->options->niivue || !p->plan.viewer)
-        return;
-    kn_html_raw(p->h, "<script type=\"application/octet-stream\" id=\"niivue\">");
-    kn_html_base64(p->h, p->options->niivue->bytes, p->options->niivue->n);
-    kn_html_raw(p->h, "</script>\n");
-    asset(p, "script", &kn_asset_niivue_js);
-    p->sizes.viewer_space += p->h->bytes - before; /* goes where the data go */
 }
 
 static void draw(kn_page *p)
@@ -114,7 +97,6 @@ static void draw(kn_page *p)
                   "</main>\n<footer><p>Made by kronorm %s. Nothing of this page is loaded from "
                   "elsewhere, and nothing leaves it.</p></footer>\n",
                   kn_version());
-    niivue(p);
     asset(p, "script", &kn_asset_page_js);
     kn_html_raw(p->h, "</body>\n</html>\n");
 }

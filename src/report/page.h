@@ -3,14 +3,11 @@
 #define KN_REPORT_PAGE_H
 
 #include "io/writer.h"
-#include "report/niivue.h"
 #include "report/picture.h"
 #include "report/report.h"
 
 typedef struct kn_page_options {
-    double max_size;         /* bytes */
-    bool viewer;             /* of slices */
-    const kn_niivue *niivue; /* NULL: not asked for */
+    double max_size; /* bytes */
     kn_write_options write;
 } kn_page_options;
 

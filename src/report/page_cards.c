@@ -227,8 +227,7 @@ static void fewer(kn_page *p)
         return;
     kn_html_print(p->h, "<p class=\"note\" id=\"less\"><strong>%td of %td cards</strong>",
                   p->plan.cards, people->n_cards);
-    if (p->plan.cards > 0 && !p->plan.viewer && p->options->viewer &&
-        kn_viewer_has(p->r, p->options->niivue))
+    if (p->plan.cards > 0 && !p->plan.viewer && kn_viewer_has(p->r))
         kn_html_raw(p->h, ", without the viewer");
     if (people->n_thumbs > 0 && p->pictures && p->plan.thumbs < people->n_thumbs)
         kn_html_print(p->h, ", %td of %td small maps", p->plan.thumbs, people->n_thumbs);

@@ -14,11 +14,10 @@ kn_status kn_page_plan_all(kn_page *p)
 {
     kn_status status;
     const kn_report_people *people = &p->r->people;
-    p->plan =
-        (kn_page_plan){.cards = people->n_cards,
-                       .thumbs = people->n_thumbs,
-                       .rows = least(people->n, KN_REPORT_TABLE),
-                       .viewer = p->options->viewer && kn_viewer_has(p->r, p->options->niivue)};
+    p->plan = (kn_page_plan){.cards = people->n_cards,
+                             .thumbs = people->n_thumbs,
+                             .rows = least(people->n, KN_REPORT_TABLE),
+                             .viewer = kn_viewer_has(p->r)};
     KN_TRY(kn_alloc_i(p->ctx, p->plan.cards, &p->sizes.card));
     KN_TRY(kn_alloc_i(p->ctx, p->plan.cards, &p->sizes.viewer));
     KN_TRY(kn_alloc_i(p->ctx, p->plan.thumbs, &p->sizes.thumb));

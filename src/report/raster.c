@@ -235,18 +235,6 @@ out:
     return status;
 }
 
-kn_status kn_raster_greys(kn_ctx *ctx, const kn_report_mesh *mesh, uint8_t *grey)
-{
-    kn_status status;
-    sheet sheets[2] = {{0}};
-    KN_TRY(sheet_make(ctx, mesh, &sheets[0]));
-    for (ptrdiff_t v = 0; v < mesh->surface.vertices; v++)
-        grey[v] = (uint8_t)round(fmax(1, fmin(255, GREY - FOLD * sheets[0].fold[v])));
-out:
-    sheet_clear(sheets);
-    return status;
-}
-
 /* One scale for all views: the widest fills the width, unless it is a tower. */
 static kn_raster_frame frame_of(const sheet *sheets, int n, ptrdiff_t width)
 {

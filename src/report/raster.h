@@ -32,7 +32,4 @@ void kn_raster_normals(const kn_surface *surface, double *normal);
 kn_status kn_raster_folds(kn_ctx *ctx, const kn_surface *surface, const double *normal,
                           const float *sulc, double *fold);
 
-/* The grey of each vertex before there is light on it: darker where the surface is folded in. */
-kn_status kn_raster_greys(kn_ctx *ctx, const kn_report_mesh *mesh, uint8_t *grey);
-
 #endif

@@ -1,18 +1,14 @@
 /* The report as a handle: computed, printed, written   [METHOD 11] */
 #include "report/report.h"
 
-#include <string.h>
-
 #include "base/ctx.h"
 #include "base/info.h"
 #include "report/compute.h"
 #include "report/figure.h"
-#include "report/niivue.h"
 #include "report/page.h"
 #include "report/protected.h"
 #include "report/report_json.h"
 #include "report/report_need.h"
-#include "report/viewer.h"
 
 typedef kn_status (*step)(kn_ctx *ctx, const kn_report_job *job);
 
@@ -66,33 +62,12 @@ kn_status kn_report_json(kn_ctx *ctx, kn_report *report, const char **json)
     return status;
 }
 
-/* A page without a map has no use for it: that is said, and the page is as large as ever. */
-static kn_status take_niivue(kn_ctx *ctx, const kn_report *r, kn_niivue *niivue,
-                             kn_page_options *page)
-{
-    kn_status status = KN_OK;
-    if (kn_viewer_has(r, true)) {
-        status = kn_niivue_read(ctx, niivue);
-        page->niivue = niivue;
-    } else if (r->space.kind == KN_REPORT_TABLE_SPACE) {
-        status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                         "{viewer=niivue}: the responses have no places, expected voxels of a "
-                         "volume, or {surface}");
-    } else {
-        kn_log(ctx, KN_LOG_WARNING,
-               "{viewer=niivue}: there is nothing to turn, for no person has a card; the page is "
-               "made without NiiVue");
-    }
-    return status;
-}
-
 /* Figures and page are named together at the end: either all appear, or none. */
 kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options *options,
                           kn_report_info *info)
 {
     kn_status status;
     kn_settings s;
-    kn_niivue niivue = {0};
     kn_made made = {0};
     kn_pending pending = {0};
     kn_arena arena = {0};
@@ -109,7 +84,6 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
     const kn_resources before = kn_settings_resources(ctx, &s);
     KN_TRY(kn_protected_find(ctx, &s, &arena, &inputs));
     kn_page_options page = {.max_size = s.max_size,
-                            .viewer = strcmp(s.viewer, "none") != 0,
                             .write = {.force = s.force,
                                       .inputs = inputs.path,
                                       .n_inputs = inputs.n,
@@ -119,8 +93,6 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
         KN_TRY(kn_made_folder(ctx, &made, s.figures));
     if (s.page)
         KN_TRY(kn_writer_check(ctx, s.page, &page.write));
-    if (s.page && strcmp(s.viewer, "niivue") == 0)
-        KN_TRY(take_niivue(ctx, report, &niivue, &page));
     if (s.figures)
         KN_TRY(kn_figures_write(ctx, report, s.figures, &page.write, &own.figures));
     if (s.page)
@@ -132,7 +104,6 @@ out:
     if (status != KN_OK)
         kn_made_remove(&made);
     kn_made_clear(&made);
-    kn_niivue_clear(&niivue);
     kn_arena_clear(&arena);
     kn_resources_put(ctx, before);
     return status;

@@ -148,7 +148,7 @@
     const arrive = () => open(byId(location.hash.slice(1)));
     addEventListener("hashchange", arrive);
     arrive();
-    for (const viewer of all(".viewer:not(.meshes)")) {
+    for (const viewer of all(".viewer")) {
         const line = make("p", ""), button = make("button", "Look through the slices");
         line.className = "control";
         button.type = "button";

@@ -137,12 +137,12 @@ static void judged_need(kn_rehearsal *r, const shape *p)
 static void page_need(kn_rehearsal *r, const shape *p)
 {
     enum { OF_PIXEL = 14, OF_VOXEL = 8, OF_RESPONSE = 4 };
-    static const double PIXELS = 1e6, PACKING = 2e6, SMALL = 256e3, NIIVUE = 4e6, NUMBER = 24;
+    static const double PIXELS = 1e6, PACKING = 2e6, SMALL = 256e3, NUMBER = 24;
     kn_rehearse_stage(r, "page");
     kn_held mark = r->now;
     kn_hold_bytes(r, KN_NEED_WORK, SMALL);
     if (p->pictures) {
-        kn_hold_bytes(r, KN_NEED_WORK, OF_PIXEL * PIXELS + PACKING + NIIVUE);
+        kn_hold_bytes(r, KN_NEED_WORK, OF_PIXEL * PIXELS + PACKING);
         kn_hold(r, KN_NEED_WORK, p->m.voxels, OF_VOXEL);
         kn_hold(r, KN_NEED_WORK, p->m.T, OF_RESPONSE + sizeof(ptrdiff_t));
         kn_hold_bytes(r, KN_NEED_WORK, 2 * p->files);

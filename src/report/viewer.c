@@ -16,12 +16,12 @@
 #include "io/number.h"
 #include "report/orientation.h"
 #include "report/picture.h"
-#include "report/viewer_mesh.h"
 #include "report/viewer_pack.h"
 
 enum {
     MARGIN = 2
 }; /* voxels around the mask: what the ground has there helps to see where one is */
+enum { START = 2 };     /* |z| from which colour is shown at first */
 enum { GREY_STEP = 4 }; /* of the ground: finer is not seen, and does not compress */
 
 typedef struct view { /* what of the volume is in the page */
@@ -33,13 +33,11 @@ typedef struct view { /* what of the volume is in the page */
 
 static bool has_map(const kn_report *r, ptrdiff_t k)
 {
-    return r->space.kind != KN_REPORT_TABLE_SPACE && r->responses.T > 0 && r->people.card[k].z;
+    return r->space.kind == KN_REPORT_VOLUME && r->responses.T > 0 && r->people.card[k].z;
 }
 
-bool kn_viewer_has(const kn_report *r, bool niivue)
+bool kn_viewer_has(const kn_report *r)
 {
-    if (r->space.kind == KN_REPORT_SURFACE && !niivue)
-        return false;
     for (ptrdiff_t k = 0; k < r->people.n_cards; k++)
         if (has_map(r, k))
             return true;
@@ -135,10 +133,6 @@ void kn_viewer_space(const kn_report *r, kn_html *out)
 {
     kn_arena arena = {0};
     view v = {0};
-    if (r->space.kind == KN_REPORT_SURFACE) {
-        kn_viewer_meshes(r, out);
-        return;
-    }
     if (out->status == KN_OK)
         out->status = view_make(out->ctx, r, &arena, &v);
     if (out->status == KN_OK)
@@ -177,10 +171,6 @@ void kn_viewer_card(const kn_report *r, ptrdiff_t k, kn_html *out)
     if (!has_map(r, k))
         return;
     kn_html_print(out, "<script type=\"application/octet-stream\" id=\"z%td\">", k);
-    if (r->space.kind == KN_REPORT_SURFACE) {
-        kn_viewer_mesh_z(r, k, out);
-        return;
-    }
     kn_status status = out->status == KN_OK ? put_z(r, r->people.card[k].z, out) : KN_OK;
     if (out->status == KN_OK)
         out->status = status;
@@ -195,10 +185,6 @@ void kn_viewer_place(const kn_report *r, ptrdiff_t k, kn_html *out)
                                        "axial"}; /* by the axis looked along */
     if (!has_map(r, k))
         return;
-    if (r->space.kind == KN_REPORT_SURFACE) {
-        kn_viewer_mesh_place(r, k, out);
-        return;
-    }
     kn_html_print(
         out, "<div class=\"viewer\" data-card=\"%td\" hidden>\n<div class=\"viewer-planes\">\n", k);
     for (int axis = 2; axis >= 0; axis--)
@@ -211,7 +197,7 @@ void kn_viewer_place(const kn_report *r, ptrdiff_t k, kn_html *out)
         "</div>\n<p class=\"viewer-controls\"><label>show |z| from <input type=\"range\" "
         "class=\"viewer-threshold\" min=\"0\" max=\"%.0f\" step=\"0.1\" value=\"%d\"></label> "
         "<output class=\"viewer-from\">%d</output>\n",
-        KN_PICTURE_ZMAX, KN_VIEWER_START, KN_VIEWER_START);
+        KN_PICTURE_ZMAX, START, START);
     if (r->space.background)
         kn_html_raw(out, "<label><input type=\"checkbox\" class=\"viewer-background\" checked> "
                          "background</label>\n");

@@ -9,12 +9,10 @@
 #include "report/report.h"
 
 enum { KN_VIEWER_MOST = 500000 };
-enum { KN_VIEWER_START = 2 }; /* |z| from which colour is shown at first */
 
-/* Has the page a viewer? If a card has a map: of volumes always, of meshes (report/viewer_mesh.h)
- * where NiiVue is in the page, which alone can turn them. The others write nothing for one that has
- * none. */
-bool kn_viewer_has(const kn_report *r, bool niivue);
+/* Whether any card has a map of a volume. The functions below write nothing for cards without one.
+ */
+bool kn_viewer_has(const kn_report *r);
 /* What all cards share: once. */
 void kn_viewer_space(const kn_report *r, kn_html *out);
 /* The z of card k: <script id="zK">. */

@@ -1,7 +1,6 @@
 'use strict';
 /* The viewer of slices: three planes through one point, on 2D canvases. kronormViewer(root) fills a
- * <div class="viewer" data-card="K"> that report/viewer.c wrote and shows it; kronormViewer.nifti(K, what)
- * gives a NIfTI-1 file of "z" or "ground" for other viewers. What the data are is said in viewer.c: volumes
+ * <div class="viewer" data-card="K"> that report/viewer.c wrote and shows it. viewer.c describes the data: volumes
  * along left-right, back-front, feet-head, so right on the canvas is right in the head. */
 window.kronormViewer = (() => {
   const ZFULL = 3; /* as in the mosaics: alpha = min(1, |z| / 3)^2 */
@@ -198,30 +197,5 @@ window.kronormViewer = (() => {
     }
   }
 
-  /* A NIfTI-1 file (.nii): z as float32, the ground as uint8, sform in mm; outside of the mask z is NaN. */
-  async function nifti(card, what) {
-    const {s, z} = await load(card), isZ = what === 'z', bytes = isZ ? 4 : 1;
-    const buffer = new ArrayBuffer(352 + s.n * bytes), h = new DataView(buffer);
-    h.setInt32(0, 348, true);
-    [3, s.dim[0], s.dim[1], s.dim[2], 1, 1, 1, 1].forEach((d, i) => h.setInt16(40 + 2 * i, d, true));
-    h.setInt16(70, isZ ? 16 : 2, true);
-    h.setInt16(72, 8 * bytes, true);
-    [1, ...s.size, 1, 1, 1, 1].forEach((x, i) => h.setFloat32(76 + 4 * i, x, true));
-    h.setFloat32(108, 352, true); /* where the voxels begin */
-    h.setFloat32(112, 1, true);
-    h.setUint8(123, 2); /* mm */
-    h.setInt16(254, 2, true); /* sform: aligned */
-    s.affine.forEach((x, i) => h.setFloat32(280 + 4 * i, x, true));
-    [0x6e, 0x2b, 0x31, 0].forEach((c, i) => h.setUint8(344 + i, c)); /* "n+1" */
-    if (isZ) {
-      const to = new Float32Array(buffer, 352);
-      for (let i = 0; i < s.n; i++) to[i] = z[i] === s.missing ? NaN : z[i] * s.step;
-    } else {
-      new Uint8Array(buffer, 352).set(s.ground || s.mask.map(m => 160 * m));
-    }
-    return buffer;
-  }
-
-  show.nifti = nifti;
   return show;
 })();

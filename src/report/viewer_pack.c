@@ -38,25 +38,6 @@ void kn_pack_differences(uint8_t *bytes, ptrdiff_t n)
         bytes[i] = (uint8_t)(bytes[i] - bytes[i - 1]);
 }
 
-void kn_pack_numbers(kn_html *out, int32_t *number, ptrdiff_t n)
-{
-    void *memory = NULL;
-    kn_status status = out->status;
-    if (status == KN_OK)
-        status = kn_alloc(out->ctx, 4 * n, 1, &memory);
-    uint8_t *plane = memory;
-    for (ptrdiff_t i = 0; status == KN_OK && i < n; i++) {
-        /* mod 2^32, as the sum of them in the page is */
-        const uint32_t d = (uint32_t)number[i] - (i > 0 ? (uint32_t)number[i - 1] : 0);
-        const uint32_t folded = d << 1 ^ (d >> 31 ? 0xffffffffu : 0);
-        for (int k = 0; k < 4; k++)
-            plane[k * n + i] = (uint8_t)(folded >> 8 * k & 255);
-    }
-    out->status = status;
-    kn_pack_bytes(out, plane, 4 * n);
-    kn_free(memory);
-}
-
 void kn_pack_colours(kn_html *out)
 {
     char number[KN_NUMBER_SIZE];

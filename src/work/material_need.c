@@ -11,7 +11,6 @@
 #include "gp/walk.h"
 #include "io/image.h"
 #include "io/path.h"
-#include "io/table_inside.h"
 #include "model/model.h"
 #include "work/centiles.h"
 #include "work/room.h"
@@ -148,15 +147,12 @@ void kn_material_measure(kn_ctx *ctx, const kn_settings *settings, const kn_mode
 /* ---- rehearsing --------------------------------------------------------------------------------
  */
 
-/* Text and where its cells are, in room that doubles but in large tables, which are counted first;
- * on the way the file beside, and half of that room. */
+/* Text and the position of each cell in it; while the table is parsed, also the file's bytes. */
 static void table_need(kn_rehearsal *r, kn_material_table t)
 {
-    static const double LARGE = KN_TABLE_PIECE;
-    double places = sizeof(ptrdiff_t) * t.cells * (t.bytes > LARGE ? 1 : 2);
-    kn_hold_bytes(r, KN_NEED_WORK, t.bytes + places);
+    kn_hold_bytes(r, KN_NEED_WORK, t.bytes + sizeof(ptrdiff_t) * t.cells);
     kn_held mark = r->now;
-    kn_hold_bytes(r, KN_NEED_WORK, t.bytes + (t.bytes > LARGE ? 0 : places / 2));
+    kn_hold_bytes(r, KN_NEED_WORK, t.bytes);
     kn_let_go(r, mark);
 }
 

@@ -1,5 +1,5 @@
 // Pages in Debian's Firefox, over WebDriver BiDi: they open without a fault, a person is found in every figure,
-// and the viewer of slices works, which needs no WebGL.
+// and the viewer of slices works.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { all_marked, done, made, marks, nifti, packages, pages, promise, said, same_z, url } from './lib.mjs';

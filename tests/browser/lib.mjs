@@ -27,11 +27,6 @@ export async function promise(name, body) {
   }
 }
 
-export function skipped(name, why) {
-  count++;
-  console.log(`ok ${count} - ${name} # SKIP ${why}`);
-}
-
 export function done() {
   console.log(`1..${count}`);
   process.exit(bad ? 1 : 0);
@@ -40,8 +35,7 @@ export function done() {
 // ---- Chromium ----------------------------------------------------------------------------------------
 
 export async function launch() {
-  const args = ['--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
-  if (process.getuid() === 0) args.push('--no-sandbox');
+  const args = process.getuid() === 0 ? ['--no-sandbox'] : [];
   return packages('playwright-core').chromium.launch({ executablePath: '/usr/bin/chromium', args });
 }
 
@@ -96,17 +90,6 @@ export function colours(png) {
   const { data } = packages('pngjs').PNG.sync.read(png), seen = new Set();
   for (let i = 0; i < data.length; i += 4) seen.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
   return seen.size;
-}
-
-// Pixels that are clearly blue, clearly orange, and not black.
-export function tinted(png) {
-  const { data } = packages('pngjs').PNG.sync.read(png), n = { blue: 0, orange: 0, lit: 0 };
-  for (let i = 0; i < data.length; i += 4) {
-    n.blue += data[i + 2] - data[i] > 60;
-    n.orange += data[i] - data[i + 2] > 60;
-    n.lit += data[i] + data[i + 1] + data[i + 2] > 90;
-  }
-  return n;
 }
 
 // ---- files -------------------------------------------------------------------------------------------

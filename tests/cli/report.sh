@@ -106,16 +106,4 @@ check "... without maps of people" sh -c '! grep -q "class=.thumbs" shared.html'
 
 misused "a page that is too small" " report: --max-size is '10k', expected 100k or more (see 'kronorm report --help')" \
     report images.safetensors --scored maps --max-size 10k -o x.html
-export KRONORM_NIIVUE=niivue.js.gz
-misused "NiiVue of a table" ": --viewer niivue: the responses have no places, expected voxels of a volume, or --surface" \
-    report model.safetensors --viewer niivue -o x.html
-refused "NiiVue that was not fetched" "NiiVue is not at niivue.js.gz, expected tools/fetch-niivue to have put it there" \
-    report images.safetensors --scored maps --viewer niivue -o x.html
-echo 'not packed' >niivue.js.gz
-refused "what is not NiiVue" "niivue.js.gz: not the NiiVue that this kronorm knows, expected the file that tools/fetch-niivue makes" \
-    report images.safetensors --scored maps --viewer niivue -o x.html
-echo 'alert(1)' | gzip -n >niivue.js.gz
-kronorm report images.safetensors --scored maps --viewer niivue -o x.html
-check "another script" grep -qE '^kronorm: niivue.js.gz: the script in it has the SHA-256 [0-9a-f]{64}, expected [0-9a-f]{64} \(tools/fetch-niivue gets it\)$' "$logs/err"
-check "... is not put into a page" test $code -eq 1 -a ! -e x.html
 done_testing

@@ -48,11 +48,4 @@ works "... whose model has no maps of people" report nameless.safetensors $both 
 check "... has none in the page" sh -c '! grep -q "class=\"thumbs\"" nameless.html'
 works "figures" report atlas.safetensors --figures figures
 check "... have the numbers of the bars" grep -q '^s.*,insula,insula,insula,thickness,' figures/regions-1.csv
-
-# NiiVue is for maps: where nobody has one, that is said, and the page is what it would be.
-export KRONORM_NIIVUE=niivue.js.gz
-works "NiiVue for nobody" report atlas.safetensors $both --labels lh.label.gii,rh.label.gii --viewer niivue --people 0 -o nobody.html
-check "... is not needed, and that is said" grep -qF 'kronorm report: warning: --viewer niivue: there is nothing to turn, for no person has a card; the page is made without NiiVue' "$logs/err"
-refused "NiiVue for a surface" "NiiVue is not at niivue.js.gz, expected tools/fetch-niivue to have put it there" \
-    report atlas.safetensors $both --labels lh.label.gii,rh.label.gii --viewer niivue -o x.html
 done_testing

@@ -144,7 +144,7 @@ with open(path("tail.nii.gz"), "wb") as f:
     f.write(gzip.compress(content) + b"\0" * 100)
 compare(path("tail.nii.gz"), "zeros after the last member")
 
-# layouts that threads take apart, and one that looks as if they could
+# layouts that bgzip and pigz write
 x, header = make(nib.Nifti1Image, "f4", "<", (48, 48, 40, 8), "s")
 save(nib.Nifti1Image, x, header, None, path("large.nii"), False)
 content = open(path("large.nii"), "rb").read()

@@ -40,7 +40,7 @@ transform text-anchor aria-label aria-labelledby aria-describedby aria-hidden ar
 data-copy data-card data-axis min max step checked fill dx dy textlength lengthadjust rx""".split())
 ID = re.compile(r"(h-)?(summary|cohort|model|curves|people|group|change|methods|reproduce)|(row|card|curve|z)\d+|"
                 r"which-curve|find|find-next|found|fold|ids|less|ground|bar-z|bar-value|methods-text|"
-                r"viewer-(space|mask|ground)|niivue|f\d+[td]")
+                r"viewer-(space|mask|ground)|f\d+[td]")
 HREF = re.compile(r"#[a-z]+(-[a-z]+)?\d*|data:image/png;base64,[A-Za-z0-9+/]*=*")
 SCRIPT = {"application/json", "application/octet-stream", None}
 

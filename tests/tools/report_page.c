@@ -118,7 +118,6 @@ int main(int argc, char **argv)
     texts t = {0};
     ptrdiff_t cards, bytes;
     kn_page_options options = {.max_size = argc > 4 ? atof(argv[4]) : 2e7,
-                               .viewer = true,
                                .write = {.force = true}};
     int kind = 0;
     while (argc > 2 && kind < SAMPLE_KINDS && strcmp(sample_name[kind], argv[1]) != 0)

@@ -16,9 +16,7 @@ typedef struct page {
 static page draw(kn_ctx *ctx, const kn_report *r, double max_size)
 {
     page p = {0};
-    const kn_page_options options = {.max_size = max_size,
-                                     .viewer = true,
-                                     .write = {.force = true}};
+    const kn_page_options options = {.max_size = max_size, .write = {.force = true}};
     p.status = kn_page_write(ctx, r, "page.html", &options, &p.cards, &p.bytes);
     if (p.status != KN_OK)
         return p;
@@ -218,7 +216,7 @@ static void a_page_can_be_stopped_between_its_pictures(void **state)
     static const char *const stages[] = {"page, small maps", "page, cards"};
     kn_ctx *ctx = kn_ctx_new();
     kn_report *r = sample_report(ctx, SAMPLE_VOLUME);
-    kn_page_options options = {.max_size = 2e7, .viewer = true};
+    kn_page_options options = {.max_size = 2e7};
     ptrdiff_t cards, bytes;
     assert_true(r->people.n_cards > 1 && r->people.n_thumbs > 1);
     for (int k = 0; k < 2; k++) {

@@ -29,7 +29,6 @@ static const trial TRIALS[] = {
     {"all shown", 60, 40, 100, 0, "", "show=r*"},
     {"each alone", 40, 30, 200, 0, "method=stgpr folds=3", ""},
     {"maps", 30, 8, 0, 11, "", ""},
-    {"maps, no viewer", 30, 8, 0, 11, "", "viewer=none"},
 };
 enum { N_TRIALS = sizeof TRIALS / sizeof *TRIALS };
 

@@ -2,6 +2,7 @@
 
 #include <locale.h>
 
+#include "base/mem.h"
 #include "io/table.h"
 
 #include "io/separator.h"
@@ -232,19 +233,127 @@ static void running_out_of_memory_is_a_sentence(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
+    char text[128] = "a,b\n";
+    for (int i = 0; i < 20; i++)
+        strcat(text, "1,2\n");
     for (long k = 1;; k++) {
         kn_table *t;
         kn_fail_allocation(ctx, k);
-        kn_status s = parse(ctx, "a,b\n1,2\n", &t);
+        kn_status s = parse(ctx, text, &t);
         kn_fail_allocation(ctx, 0);
         if (s == KN_OK) {
-            assert_true(k > 3);
+            assert_true(k > 6);
             kn_table_free(t);
             break;
         }
         assert_int_equal(s, KN_ERR_MEMORY);
         assert_null(t);
     }
+    kn_ctx_free(ctx);
+}
+
+/* A table of some megabytes; line `bad` (from 1) has a field too few. */
+static char *make_large(int rows, int cols, int bad, size_t *n)
+{
+    char *text = malloc((size_t)rows * (size_t)cols * 24 + (size_t)cols * 8), *to = text;
+    for (int i = 0; i <= rows; i++) {
+        const int fields = cols - (i + 1 == bad);
+        for (int j = 0; j < fields; j++) {
+            if (i == 0)
+                to += sprintf(to, "c%d", j);
+            else
+                to += sprintf(to, j == 0 ? "\"p %.0f\"" : "%.17g", j == 0 ? i : i / (j + 1.0));
+            *to++ = j + 1 < fields ? ',' : '\n';
+        }
+    }
+    *n = (size_t)(to - text);
+    return text;
+}
+
+enum { ROWS = 900, COLS = 200 };
+
+static void a_large_table_takes_its_text_and_a_place_for_each_cell(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    size_t n;
+    char *text = make_large(ROWS, COLS, 0, &n);
+    kn_table *t;
+    double x;
+    kn_memory_peak_reset(ctx);
+    assert_ok(ctx, kn_table_parse(ctx, "t.csv", ',', text, (ptrdiff_t)n, &t));
+    assert_true(kn_memory_peak(ctx) < n + (ROWS + 1) * (COLS + 1) * sizeof(ptrdiff_t) + 20000);
+    assert_int_equal(kn_table_rows(t), ROWS);
+    assert_int_equal(kn_table_cols(t), COLS);
+    assert_string_equal(kn_table_cell(t, ROWS - 1, 0), "p 900");
+    assert_int_equal(kn_table_number(t, ROWS - 1, COLS - 1, &x), KN_CELL_NUMBER);
+    assert_true(x == ROWS / (double)COLS);
+    kn_table_free(t);
+    free(text);
+    kn_ctx_free(ctx);
+}
+
+static void a_late_line_is_named(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    size_t n;
+    char *text = make_large(ROWS, COLS, 871, &n);
+    kn_table *t;
+    scratch_file("bad.csv", text, n);
+    assert_sentence(ctx, kn_table_read(ctx, "bad.csv", &t), KN_ERR_FORMAT,
+                    "bad.csv line 871: 199 fields, expected 200 as in the header");
+    free(text);
+    text = make_large(ROWS, COLS, 0, &n);
+    char *quote = text + n - 40;
+    while (*quote != ',')
+        quote++;
+    memcpy(quote, ",\"1\"2", 5);
+    scratch_file("bad.csv", text, n);
+    assert_refused(ctx, kn_table_read(ctx, "bad.csv", &t), KN_ERR_FORMAT,
+                   "bad.csv line 901 column ");
+    assert_refused(ctx, kn_table_read(ctx, "bad.csv", &t), KN_ERR_FORMAT,
+                   ": text after a closing quote");
+    free(text);
+    kn_ctx_free(ctx);
+}
+
+static void the_first_text_among_numbers_is_found(void **state)
+{
+    (void)state;
+    enum { LONG = 5000 };
+    kn_ctx *ctx = kn_ctx_new();
+    char *text = malloc(LONG * 8 + 8), *to = text + sprintf(text, "a,b,c\n");
+    const ptrdiff_t rows[2] = {4321, 1234}, cols[2] = {2, 1};
+    kn_table *t;
+    kn_mat X;
+    for (int i = 0; i < LONG; i++)
+        to += sprintf(to, i == 1234 || i == 4321 ? "1,x,\n" : "1,2,3\n");
+    assert_ok(ctx, kn_table_parse(ctx, "t.csv", ',', text, to - text, &t));
+    assert_ok(ctx, kn_mat_new(ctx, LONG, 3, &X));
+    assert_int_equal(kn_table_numbers(ctx, t, NULL, NULL, X), 1234 * 3 + 1);
+    kn_mat few = kn_mat_cols(X.data, 2, 2);
+    assert_int_equal(kn_table_numbers(ctx, t, rows, cols, few), 1);
+    assert_true(isnan(kn_col(few, 0)[0]) && isnan(kn_col(few, 1)[1]));
+    assert_int_equal(kn_table_numbers(ctx, t, rows, cols, kn_cols(few, 0, 1)), -1);
+    kn_mat_clear(&X);
+    kn_table_free(t);
+    free(text);
+    kn_ctx_free(ctx);
+}
+
+static void cancelling_stops_the_parsing_of_a_large_table(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    size_t n;
+    char *text = make_large(ROWS, COLS, 0, &n);
+    kn_table *t;
+    kn_cancel(ctx);
+    assert_sentence(ctx, kn_table_parse(ctx, "t.csv", ',', text, (ptrdiff_t)n, &t),
+                    KN_ERR_CANCELLED, "stopped on request");
+    assert_null(t);
+    free(text);
     kn_ctx_free(ctx);
 }
 
@@ -262,6 +371,10 @@ TEST_PROGRAM(table)
         cmocka_unit_test(a_header_that_has_none_of_it_chooses_another),
         cmocka_unit_test(a_written_table_quotes_what_it_must),
         cmocka_unit_test(running_out_of_memory_is_a_sentence),
+        cmocka_unit_test(a_large_table_takes_its_text_and_a_place_for_each_cell),
+        cmocka_unit_test(a_late_line_is_named),
+        cmocka_unit_test(the_first_text_among_numbers_is_found),
+        cmocka_unit_test(cancelling_stops_the_parsing_of_a_large_table),
     };
     return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
 }

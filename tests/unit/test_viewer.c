@@ -225,7 +225,7 @@ static void only_cards_with_a_map_of_a_volume_have_a_viewer(void **state)
     int8_t *z = calloc((size_t)v.T, 1);
     kn_report_card card[2] = {{.z = NULL}, {.z = z}};
     kn_report r = {.space = v.space, .responses.T = v.T, .people = {.n_cards = 2, .card = card}};
-    assert_true(kn_viewer_has(&r, false));
+    assert_true(kn_viewer_has(&r));
     page p = written(&r);
     assert_null(strstr(p.text, "id=\"z0\""));
     assert_null(strstr(p.text, "data-card=\"0\""));
@@ -234,83 +234,12 @@ static void only_cards_with_a_map_of_a_volume_have_a_viewer(void **state)
     assert_null(strstr(p.text, "style="));
     free(p.text);
     r.people.n_cards = 1;
-    assert_false(kn_viewer_has(&r, false));
+    assert_false(kn_viewer_has(&r));
     r.people.n_cards = 2;
     r.space.kind = KN_REPORT_SURFACE;
-    assert_false(kn_viewer_has(&r, false));
+    assert_false(kn_viewer_has(&r));
     free(z);
     volume_clear(&v);
-}
-
-/* Numbers as report/viewer_pack.h says they are packed, undone one at a time. */
-static int32_t *numbers(const page *p, const char *id, ptrdiff_t expected)
-{
-    ptrdiff_t n;
-    unsigned char *b = contents(p, id, &n);
-    int32_t *out = malloc((size_t)n * sizeof *out), sum = 0;
-    assert_int_equal(n, 4 * expected);
-    for (ptrdiff_t i = 0; i < expected; i++) {
-        long long u = 0, scale = 1;
-        for (int k = 0; k < 4; k++, scale *= 256)
-            u += b[k * expected + i] * scale;
-        sum += (int32_t)(u % 2 ? -(u + 1) / 2 : u / 2);
-        out[i] = sum;
-    }
-    free(b);
-    return out;
-}
-
-static void meshes_are_whole_in_the_page_where_niivue_is(void **state)
-{
-    (void)state;
-    enum { V = 300, N = 350, T = 250 };
-    unsigned seed = (unsigned)ref_seed(3);
-    double xyz[3 * V];
-    ptrdiff_t corner[3 * N], response[V], n;
-    int8_t z[T];
-    for (int i = 0; i < 3 * V; i++)
-        xyz[i] = (double)(chance(&seed, 20001)) / 100 - 100 + (i == 7 ? .004 : 0);
-    for (int i = 0; i < 3 * N; i++)
-        corner[i] = chance(&seed, V);
-    for (int v = 0; v < V; v++)
-        response[v] = v % 7 == 0 ? -1 : (ptrdiff_t)chance(&seed, T);
-    for (int t = 0; t < T; t++)
-        z[t] = (int8_t)((int)chance(&seed, 256) - 128);
-    kn_report_card card[2] = {{.z = NULL}, {.z = z}};
-    kn_report r = {
-        .space = {.kind = KN_REPORT_SURFACE,
-                  .meshes = 1,
-                  .mesh = {{.side = 1, .surface = {V, N, xyz, corner}, .response = response}}},
-        .responses.T = T,
-        .people = {.n_cards = 2, .card = card}};
-    assert_false(kn_viewer_has(&r, false));
-    assert_true(kn_viewer_has(&r, true));
-    page p = written(&r);
-    assert_non_null(strstr(p.text, "{\"meshes\":[{\"side\":\"right\",\"vertices\":300,"
-                                   "\"triangles\":350,\"scale\":0.01}],\"step\":0.1,"));
-    assert_null(strstr(p.text, "id=\"z0\""));
-    assert_null(strstr(p.text, "viewer-plane"));
-    assert_non_null(strstr(p.text, "<div class=\"viewer meshes\" data-card=\"1\" hidden>"));
-    int32_t *x = numbers(&p, "mesh0-xyz", 3 * V), *c = numbers(&p, "mesh0-corner", 3 * N),
-            *of = numbers(&p, "mesh0-response", V);
-    for (int v = 0; v < V; v++) {
-        for (int i = 0; i < 3; i++)
-            assert_true(fabs(x[i * V + v] * .01 - xyz[3 * v + i]) <= .005 + 1e-9);
-        assert_int_equal(of[v], response[v]);
-    }
-    for (int i = 0; i < 3 * N; i++)
-        assert_int_equal(c[i], corner[i]);
-    unsigned char *byte = contents(&p, "z1", &n), sum = 0;
-    assert_int_equal(n, T);
-    for (int t = 0; t < T; t++) {
-        sum = (unsigned char)(sum + byte[t]);
-        assert_int_equal((int8_t)sum, z[t]);
-    }
-    free(x);
-    free(c);
-    free(of);
-    free(byte);
-    free(p.text);
 }
 
 TEST_PROGRAM(viewer)
@@ -319,7 +248,6 @@ TEST_PROGRAM(viewer)
         cmocka_unit_test(everything_is_where_it_was),
         cmocka_unit_test(above_the_limit_every_second_voxel_is_kept),
         cmocka_unit_test(only_cards_with_a_map_of_a_volume_have_a_viewer),
-        cmocka_unit_test(meshes_are_whole_in_the_page_where_niivue_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
