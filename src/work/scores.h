@@ -165,6 +165,5 @@ kn_status kn_scores_write(kn_ctx *ctx, const kn_scores *s, const char *dir,
 
 /* Of s->N samples in batches of so many; scoring a batch passes. */
 void kn_scores_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t batch);
-double kn_scores_person(void); /* bytes of each person */
 
 #endif
