@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/beta.h"
+#include "stats/incomplete_beta.h"
 
 double kn_laws_normal(double z)
 {

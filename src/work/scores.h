@@ -10,9 +10,9 @@
 #include "gp/law.h"
 #include "io/writer.h"
 #include "model/model.h"
-#include "norm/auc.h"
 #include "norm/calibration.h"
 #include "norm/metric_tally.h"
+#include "stats/auc.h"
 #include "work/newcomers.h"
 
 enum { KN_N_MAPS = 5, KN_N_STATISTICS = 9 };

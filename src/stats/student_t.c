@@ -1,11 +1,11 @@
-#include "norm/student.h"
+#include "stats/student_t.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "base/beta.h"
 #include "base/mem.h"
-#include "norm/normal.h"
+#include "stats/incomplete_beta.h"
+#include "stats/normal.h"
 
 enum { NEWTON_STEPS = 100 };
 static const double TINY = 1e-20;

@@ -6,8 +6,8 @@
  *
  * All in logarithms where the tail underflows: zt of a finite z is finite, and grows with z. Above
  * KN_STUDENT_MOST degrees of freedom the law counts as normal: zt = z, ln t_nu = ln phi. nu > 0. */
-#ifndef KN_NORM_STUDENT_H
-#define KN_NORM_STUDENT_H
+#ifndef KN_STATS_STUDENT_T_H
+#define KN_STATS_STUDENT_T_H
 
 #include "base/ctx.h"
 
