@@ -56,7 +56,7 @@ double kn_student_log_upper(double z, double nu)
 {
     if (isnan(z))
         return z;
-    if (nu > KN_STUDENT_MOST)
+    if (isinf(nu))
         return kn_normal_log_upper(z);
     if (isinf(z))
         return z > 0 ? -INFINITY : 0;
