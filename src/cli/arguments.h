@@ -18,16 +18,24 @@ typedef struct cli_run { /* one command line */
     const char *word[CLI_MAX_WORDS]; /* what is not an option */
 } cli_run;
 
+/* What becomes of a command that mpirun or srun has started more than once (started.h). */
+typedef enum cli_processes {
+    CLI_EACH,     /* every process runs it, unless the plugin is there */
+    CLI_TOGETHER, /* the processes share the work */
+    CLI_ONE,      /* it is refused */
+    CLI_PARTS     /* it is refused; the sentence names the options part and join */
+} cli_processes;
+
 typedef struct cli_command {
     const char *name;
     const char *summary;     /* half a line */
     const char *usage;       /* after "kronorm NAME" */
     const char *description; /* a paragraph or two */
     const char *example;     /* one or more lines, without the prompt */
-    bool together;           /* started n times it is one work of n processes (started.h) */
-    bool model;              /* the first word is the model file */
-    const char *folder;      /* or the folder of this key; NULL: it is not */
-    const char *needs;       /* keys that must be given, in this order: "covariates output" */
+    cli_processes processes;
+    bool model;         /* the first word is the model file */
+    const char *folder; /* or the folder of this key; NULL: it is not */
+    const char *needs;  /* keys that must be given, in this order: "covariates output" */
     /* What does not go together: a sentence about it. */
     kn_status (*check)(kn_ctx *ctx, const kn_options *options);
     int (*run)(cli_run *run); /* the exit code */

@@ -2,10 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/comm.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/session.h"
-#include "work/spread.h"
 
 /* The lines of the model in words that tell of sites. */
 static void report(kn_ctx *ctx, const kn_model *adapted, const char *output)
@@ -20,36 +19,19 @@ static void report(kn_ctx *ctx, const kn_model *adapted, const char *output)
     kn_text_free(text);
 }
 
-typedef struct adapt_job {
-    cli_run *run;
-    kn_model *model, *adapted;
-    kn_data *data;
-} adapt_job;
-
-static kn_status read_and_adapt(void *self)
-{
-    adapt_job *b = self;
-    kn_status status = kn_data_read(b->run->ctx, b->run->options, &b->data);
-    return status == KN_OK ? kn_adapt(b->run->ctx, b->model, b->data, b->run->options, &b->adapted)
-                           : status;
-}
-
 static int adapt(cli_run *run)
 {
-    adapt_job b = {.run = run};
-    kn_status status = kn_model_open(run->ctx, kn_options_get(run->options, "model"), &b.model);
+    kn_model *model = NULL, *adapted = NULL;
+    kn_data *data = NULL;
+    kn_status status = cli_open(run, &model, &data);
     if (status == KN_OK)
-        status = kn_same_model(run->ctx, b.model);
-    status = kn_agree(run->ctx, status);
-    if (status == KN_OK)
-        status = kn_adapt_spreads(b.model) ? kn_agree(run->ctx, read_and_adapt(&b))
-                                           : kn_alone(run->ctx, "adapt", read_and_adapt, &b);
+        status = kn_adapt(run->ctx, model, data, run->options, &adapted);
     int code = session_end(run, status);
-    if (status == KN_OK && !run->quiet && !run->another)
-        report(run->ctx, b.adapted, kn_options_get(run->options, "output"));
-    kn_model_free(b.adapted);
-    kn_model_free(b.model);
-    kn_data_free(b.data);
+    if (status == KN_OK && !run->quiet)
+        report(run->ctx, adapted, kn_options_get(run->options, "output"));
+    kn_model_free(adapted);
+    kn_model_free(model);
+    kn_data_free(data);
     return code;
 }
 
@@ -63,16 +45,12 @@ const cli_command cmd_adapt = {
         "is\n"
         "taken to be as sites of training are; 5 suffice, 10 or more are better. Nothing of them "
         "is\n"
-        "in the adapted model, beside which ADAPTED.adapt.tsv says what was found. Processes of "
-        "mpirun or\n"
-        "srun share the work (docs/scale.md).",
+        "in the adapted model, beside which ADAPTED.adapt.tsv says what was found.",
     .example = "kronorm adapt model.safetensors -c controls.tsv -y controls.txt -o "
                "adapted.safetensors\n"
-               "kronorm score adapted.safetensors -c patients.tsv -y patients.txt -o scored\n"
-               "mpirun -n 8 --bind-to none kronorm adapt model.safetensors -c "
-               "controls.tsv -y controls.txt -o adapted.safetensors",
+               "kronorm score adapted.safetensors -c patients.tsv -y patients.txt -o scored",
     .model = true,
-    .together = true,
+    .processes = CLI_ONE,
     .needs = "covariates responses output",
     .check = kn_options_check,
     .run = adapt,

@@ -78,7 +78,7 @@ const cli_command cmd_cv = {
         "mpirun -n 8 --bind-to none kronorm cv -c participants.tsv -y "
         "images.txt -m mask.nii.gz -o held_out\n"
         "kronorm cv -c participants.tsv --split test=.2,stratify=site -o lists",
-    .together = true,
+    .processes = CLI_TOGETHER,
     .needs = "covariates output",
     .check = kn_options_check,
     .run = cv,

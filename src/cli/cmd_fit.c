@@ -94,7 +94,7 @@ const cli_command cmd_fit = {
         "model.safetensors\n"
         "mpirun -n 8 --bind-to none kronorm fit -c participants.tsv -y "
         "images.txt -m mask.nii.gz -o model.safetensors",
-    .together = true,
+    .processes = CLI_TOGETHER,
     .needs = "covariates responses output",
     .check = kn_options_check,
     .run = fit,

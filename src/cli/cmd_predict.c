@@ -22,11 +22,11 @@ const cli_command cmd_predict = {
     .description =
         "What is normal for these covariates: the mean of every response and the variance of the\n"
         "mean (ys2_model); ys2_noise, the variance of people around it, is one map\n"
-        "for all, of average covariates where noise varies with them (info says so). Processes of\n"
-        "mpirun or srun share the people (docs/scale.md).",
+        "for all, of average covariates where noise varies with them (info says so). For a job\n"
+        "array: the same line with --part 1/N to N/N, then once with --join N (docs/scale.md).",
     .example = "kronorm predict model.safetensors -c new_participants.tsv -o predicted",
     .model = true,
-    .together = true,
+    .processes = CLI_PARTS,
     .needs = "covariates output",
     .check = kn_options_check,
     .run = predict,

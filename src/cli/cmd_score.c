@@ -95,15 +95,13 @@ const cli_command cmd_score = {
         "Reads each sample against the model: z maps in the space of the training responses, how\n"
         "abnormal each map is as a whole, and how well the model predicts. For a job array: the "
         "same\n"
-        "line with --part 1/N to N/N, in any order and on any machine, then once with --join N.\n"
-        "Processes of mpirun or srun share the people (docs/scale.md).",
+        "line with --part 1/N to N/N, in any order and on any machine, then once with --join N\n"
+        "(docs/scale.md).",
     .example =
         "kronorm score model.safetensors -c test_participants.tsv -y test_images.txt --label "
-        "group=patient -o scored\n"
-        "mpirun -n 8 --bind-to none kronorm score model.safetensors -c test_participants.tsv -y "
-        "test_images.txt -o scored",
+        "group=patient -o scored",
     .model = true,
-    .together = true,
+    .processes = CLI_PARTS,
     .needs = "covariates output responses",
     .check = kn_options_check,
     .run = score,

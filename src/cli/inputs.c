@@ -2,16 +2,12 @@
 
 #include <stdio.h>
 
-#include "base/comm.h"
 #include "cli/session.h"
-#include "work/spread.h"
 
 kn_status cli_open(cli_run *run, kn_model **model, kn_data **data)
 {
     kn_status status = kn_model_open(run->ctx, kn_options_get(run->options, "model"), model);
     *data = NULL;
-    if (status == KN_OK)
-        status = kn_same_model(run->ctx, *model);
     return status == KN_OK ? kn_data_read(run->ctx, run->options, data) : status;
 }
 
@@ -30,14 +26,11 @@ int cli_score(cli_run *run, cli_scoring *work,
     kn_model *model = NULL;
     kn_data *data = NULL;
     kn_scores *scores = NULL;
-    kn_status status = kn_score_admits(run->ctx, run->options);
-    if (status == KN_OK)
-        status = cli_open(run, &model, &data);
+    kn_status status = cli_open(run, &model, &data);
     if (status == KN_OK)
         status = work(run->ctx, model, data, run->options, &scores);
-    status = kn_agree(run->ctx, status);
     int code = session_end(run, status);
-    if (status == KN_OK && !run->quiet && !run->another)
+    if (status == KN_OK && !run->quiet)
         (kn_options_get(run->options, "part") ? report_part : report)(scores, run->options);
     kn_scores_free(scores);
     kn_data_free(data);

@@ -54,8 +54,8 @@ static const cli_command *find(const char *name)
 static int work(const cli_command *command, cli_run *run)
 {
     kn_set_threads(run->ctx, atoi(kn_options_get(run->options, "threads")));
-    int code = command->together ? cli_come_together(run, command->name)
-                                 : cli_work_by_itself(run->ctx, command->name);
+    int code = command->processes == CLI_TOGETHER ? cli_come_together(run, command->name)
+                                                  : cli_work_by_itself(run->ctx, command);
     if (code < 0) {
         session_begin(run, command->name);
         code = command->run(run);
@@ -67,7 +67,8 @@ static int work(const cli_command *command, cli_run *run)
 /* A command as far as its pages, its version or its end. */
 static int run_command(const cli_command *command, int argc, char **argv)
 {
-    cli_run run = {.ctx = kn_ctx_new(), .another = command->together && cli_is_another()};
+    cli_run run = {.ctx = kn_ctx_new(),
+                   .another = command->processes != CLI_EACH && cli_is_another()};
     int code;
     if (run.another)
         cli_mute();

@@ -122,15 +122,26 @@ static bool is_awaited(kn_ctx *ctx)
            kn_comm_find(ctx, asked(), path, sizeof path) == KN_OK;
 }
 
-int cli_work_by_itself(kn_ctx *ctx, const char *command)
+int cli_work_by_itself(kn_ctx *ctx, const cli_command *command)
 {
-    char sentence[256];
-    if (!is_awaited(ctx))
+    char sentence[512], instead[256];
+    long n = times_started(&(long){0});
+    bool many = n > 1 && !as_so_many();
+    if (command->processes == CLI_EACH ? !is_awaited(ctx) : !many)
         return -1;
+    if (command->processes == CLI_PARTS)
+        snprintf(
+            instead, sizeof instead,
+            "; several processes, under KRONORM_COMM=none, take a part of the participants each "
+            "({part=1/%ld} to {part=%ld/%ld}), which {join=%ld} then puts together",
+            n, n, n, n);
+    else
+        snprintf(instead, sizeof instead,
+                 ", or set KRONORM_COMM=none where each has a work of its own");
     snprintf(sentence, sizeof sentence,
              "started %ld times by mpirun or srun, but %s is the work of one process: start it "
-             "once, or set KRONORM_COMM=none where each has a work of its own",
-             times_started(&(long){0}), command);
+             "once%s",
+             n, command->name, instead);
     return not_ready(sentence);
 }
 

@@ -13,10 +13,11 @@ bool cli_is_another(void);
  * them. Before anything is read, and before there are threads. */
 int cli_come_together(cli_run *run, const char *command);
 
-/* A command that is not shared out, where the plugin is there: -1 when it was started once, or
- * under KRONORM_COMM=none; else the exit code, with one sentence. Some of the others may be ranks
- * of a command that is, who would wait for this process. Without the plugin nobody waits. */
-int cli_work_by_itself(kn_ctx *ctx, const char *command);
+/* A command that is not CLI_TOGETHER: -1 when it was started once, or under KRONORM_COMM=none; else
+ * the exit code, with one sentence. CLI_EACH is refused only where the plugin is there: some of the
+ * other processes may be ranks of a command that is CLI_TOGETHER, and they would wait for this one.
+ */
+int cli_work_by_itself(kn_ctx *ctx, const cli_command *command);
 
 /* The exit code of a process that found a fault in its command line before it came together.
  * `unsaid`: the sentence, where it is the first process's to say it; "": it was said. It is said

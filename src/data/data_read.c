@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/allowance.h"
-#include "base/comm.h"
 #include "data/columns.h"
 #include "data/data.h"
 #include "data/response_ranks.h"
@@ -64,8 +63,7 @@ static kn_status copy(kn_ctx *ctx, const char *text, char **out)
     return text ? kn_text_copy(ctx, text, strlen(text), out) : KN_OK;
 }
 
-/* shared: ranks have people of their own, and read headers of these. */
-static kn_status read_data(kn_ctx *ctx, const kn_settings *s, bool shared, kn_data **out)
+static kn_status read_data(kn_ctx *ctx, const kn_settings *s, kn_data **out)
 {
     kn_status status;
     kn_data *d = NULL;
@@ -79,7 +77,7 @@ static kn_status read_data(kn_ctx *ctx, const kn_settings *s, bool shared, kn_da
     KN_TRY(kn_table_read_together(ctx, d->covariates_path, &d->covariates));
     d->n = kn_table_rows(d->covariates);
     if (d->responses_path)
-        KN_TRY(open_responses(ctx, s->part || s->join > 0 || shared, d));
+        KN_TRY(open_responses(ctx, s->part || s->join > 0, d));
     KN_TRY(kn_same_responses(ctx, d));
     KN_TRY(check_kind(ctx, s, d));
     bool tables = d->responses && d->responses != d->covariates;
@@ -110,8 +108,7 @@ kn_status kn_data_read(kn_ctx *ctx, const kn_options *options, kn_data **out)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{covariates} is needed");
     kn_warnings said = {0}, *kept = kn_keep_warnings(ctx, &said);
     kn_resources before = kn_settings_resources(ctx, &s);
-    bool shared = kn_ctx_comm(ctx)->size > 1 && strcmp(kn_options_command(options), "score") == 0;
-    status = read_data(ctx, &s, shared, out);
+    status = read_data(ctx, &s, out);
     kn_resources_put(ctx, before);
     kn_keep_warnings(ctx, kept);
     if (status == KN_OK)

@@ -16,7 +16,6 @@
 #include "data/responses.h"
 #include "data/select.h"
 #include "data/sessions.h"
-#include "data/turns.h"
 #include "data/usual_columns.h"
 #include "data/words.h"
 
@@ -48,7 +47,6 @@ typedef struct job {
     bool responses; /* are wanted */
     bool whole;     /* by every rank, not its own only */
     bool by_people; /* whole, but of this rank's own people */
-    ptrdiff_t turn; /* the same of files, at most so many people at a time; 0: not so */
     kn_selection selection;
     ptrdiff_t n, *pair; /* n x {response row, covariate row, place in the match} */
 } job;
@@ -275,10 +273,7 @@ static kn_status read_responses(kn_ctx *ctx, const job *j, kn_people *p)
     for (ptrdiff_t i = 0; i < j->n; i++)
         row[i] = j->pair[3 * i];
     bool fill = !j->recipe && j->s->missing_responses == KN_RESPONSES_FILL;
-    ptrdiff_t n = kn_turns_rows(ctx, p, row);
-    if (n == 0) /* ranks are more than people */
-        goto out;
-    kn_response_rows rows = {n, row, fill ? KN_LEAST_VALUES : 0, j->whole, j->by_people};
+    kn_response_rows rows = {j->n, row, fill ? KN_LEAST_VALUES : 0, j->whole, j->by_people};
     status = d->held        ? kn_read_held(ctx, j->room, d, j->space, &rows, p)
              : d->responses ? kn_read_table(ctx, j->room, d, &j->selection, &rows, p)
              : d->images    ? kn_read_images(ctx, j->room, d, j->space, &rows, p)
@@ -420,10 +415,6 @@ static kn_status gather(kn_ctx *ctx, job *j, kn_people *p)
         KN_TRY(kn_people_find_groups(ctx, j->data, j->s, p));
     else if (j->group_column)
         KN_TRY(kn_people_read_groups(ctx, j->data, j->group_column, p));
-    if (j->turn > 0 && kn_ctx_comm(ctx)->size > 1 && !j->data->held) {
-        p->turn = kn_turns_block(p->n, j->turn, kn_ctx_comm(ctx)->size);
-        j->whole = true;
-    }
     if (j->responses && j->n > 0)
         KN_TRY(read_responses(ctx, j, p));
     if (!j->recipe && j->s->missing_responses == KN_RESPONSES_FILL)
@@ -457,7 +448,6 @@ kn_status kn_people_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_kno
              .check = known.check,
              .self = known.self,
              .by_people = known.by_people,
-             .turn = known.turn,
              .responses = known.space != NULL};
     return gather(ctx, &j, out);
 }

@@ -18,7 +18,6 @@ typedef struct kn_response_shape {
     ptrdiff_t groups;    /* of people that share noise */
     ptrdiff_t sites;     /* at most, where categories are batches */
     ptrdiff_t elsewhere; /* responses whose values other ranks hold */
-    ptrdiff_t others;    /* people whose values other ranks hold, beside the n */
     double held;         /* bytes that stay with the input files, such as the text of a table */
     double reading;      /* bytes of work while they are read */
     double there;        /* bytes of all this that are in memory already */
@@ -49,13 +48,12 @@ typedef struct kn_people {
     kn_mat X;                 /* n x F, not standardised */
     kn_grouping grouping;     /* rows that share noise; of training with codes */
     char **group_text;        /* n: group of a new person, NULL: none; NULL: not known */
-    kn_view Y;         /* n x T; data NULL when no responses were asked for. Among ranks: with
-                        * this rank's columns (data/dealt.h), or all; or with its rows */
-    bool dealt;        /* by columns: others are on other ranks; known to all of them */
-    kn_range own;      /* columns of Y that are here */
-    ptrdiff_t turn;    /* people of a block that ranks have in turn (data/turns.h); 0: no turns */
-    kn_space space;    /* of the responses */
-    ptrdiff_t n_other; /* people of the list who are in other parts ... */
+    kn_view Y;            /* n x T; data NULL when no responses were asked for. Among ranks: with
+                           * this rank's columns (data/dealt.h), or all; or with its rows */
+    bool dealt;           /* by columns: others are on other ranks; known to all of them */
+    kn_range own;         /* columns of Y that are here */
+    kn_space space;       /* of the responses */
+    ptrdiff_t n_other;    /* people of the list who are in other parts ... */
     ptrdiff_t *other_row; /* ... and their rows of the covariate table; NULL: there are none */
     ptrdiff_t n_without;  /* people left out of training because they have no response */
     /* what keeps Y alive, when it is not the caller's own */
@@ -77,7 +75,6 @@ typedef struct kn_known {
     kn_status (*check)(kn_ctx *ctx, const void *self, const kn_people *everybody);
     const void *self;
     bool by_people; /* of held data: a rank gets whole rows, of the people dealt to it */
-    ptrdiff_t turn; /* of files: the same, of at most so many people in turn; 0: as for a fit */
 } kn_known;
 
 kn_status kn_people_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_known known,

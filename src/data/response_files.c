@@ -33,7 +33,6 @@ static kn_response_shape shape_of(const kn_people *p, ptrdiff_t n, ptrdiff_t T, 
                                .T = T,
                                .F = p->X.cols,
                                .sites = sites_of(&p->recipe, n),
-                               .others = p->turn > 0 ? p->n - n : 0,
                                .value = type == KN_F32 ? (int)sizeof(float) : (int)sizeof(double)};
 }
 

@@ -8,7 +8,7 @@
 
 #include "cov/additive.h"
 #include "gp/method.h"
-#include "norm/rarity.h"
+#include "stats/tail_probability.h"
 
 enum { LINE = 4096 }; /* of which a name has a quarter at most */
 

@@ -10,7 +10,7 @@
 #define KN_NORM_BAND_H
 
 #include "base/mat.h"
-#include "norm/shash.h"
+#include "stats/shash.h"
 
 #define KN_BAND_NORMAL 1.959963984540054 /* half a band in standard errors: 95 % */
 

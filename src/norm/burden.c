@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "norm/order.h"
 #include "norm/top.h"
+#include "stats/sort_select.h"
 
 /* z: the finite ones, rearranged and their signs changed. */
 static kn_burden of_finite(double *z, ptrdiff_t n, double threshold, double fraction)

@@ -6,7 +6,8 @@
  *     mean_z_p               = (1 + #{|reference mean_z| >= |mean_z|})/(n + 1)
  *
  * over the finite z. Fewer than KN_BURDEN_LEAST of them: no counts (NaN); none: all NaN. Counts are
- * not binomial, so p comes from a reference alone (norm/rarity.h); ties count against the person.
+ * not binomial, so p comes from a reference alone (stats/tail_probability.h); ties count against
+ * the person.
  */
 #ifndef KN_NORM_BURDEN_H
 #define KN_NORM_BURDEN_H

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/parallel.h"
-#include "norm/normal.h"
+#include "stats/normal.h"
 
 const char *const kn_calibration_name[KN_N_CALIBRATION] = {"z2",         "kurtosis",   "coverage50",
                                                            "coverage90", "coverage95", "coverage99",

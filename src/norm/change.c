@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "norm/digamma.h"
+#include "stats/polygamma.h"
 
 enum { W, A, D, AA, AD, DD, SUMS };
 

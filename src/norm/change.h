@@ -18,7 +18,7 @@
 #define KN_NORM_CHANGE_H
 
 #include "base/mat.h"
-#include "norm/student.h"
+#include "stats/student_t.h"
 
 enum {
     KN_CHANGE_LEAST = 5,      /* people, and of each response those who have it at both visits */

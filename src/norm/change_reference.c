@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "norm/burden.h"
-#include "norm/order.h"
-#include "norm/quantiles.h"
-#include "norm/rarity.h"
 #include "norm/top.h"
+#include "stats/quantile_summary.h"
+#include "stats/sort_select.h"
+#include "stats/tail_probability.h"
 
 const char *const kn_change_value_name[KN_CHANGE_VALUES] = {"statistic", "mean_z", "negative",
                                                             "positive", "deviance"};

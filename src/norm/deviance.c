@@ -5,8 +5,8 @@
 
 #include "gp/walk.h"
 #include "la/la.h"
-#include "norm/order.h"
-#include "norm/rarity.h"
+#include "stats/sort_select.h"
+#include "stats/tail_probability.h"
 
 enum { CHUNK = 512, WORD = 64 };
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "norm/order.h"
+#include "stats/sort_select.h"
 
 void kn_extrapolation_add(kn_mat v, const double *iso, const double *noise, double *model,
                           double *noise_sum)

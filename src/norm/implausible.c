@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "norm/order.h"
+#include "stats/sort_select.h"
 
 static const double TIMES = 5;      /* training's own size, or a share of it */
 static const double FROM_ZERO = 3;  /* sd that a mean is from 0, to be missed when y is near 0 */

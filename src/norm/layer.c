@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "la/clones.h"
 #include "la/vec.h"
-#include "norm/normal.h"
+#include "stats/normal.h"
 
 const char *const kn_layer_part_name[KN_LAYER_PARTS] = {"line", "curve", "batch", "shape"};
 const char *const kn_layer_part_words[KN_LAYER_PARTS] = {"noise that varies with the covariates",

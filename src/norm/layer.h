@@ -13,8 +13,8 @@
 
 #include "data/design.h"
 #include "norm/scale_columns.h"
-#include "norm/shash.h"
-#include "norm/student.h"
+#include "stats/shash.h"
+#include "stats/student_t.h"
 
 typedef enum kn_calibrate { /* the option, in its order */
                             KN_CALIBRATE_NONE,

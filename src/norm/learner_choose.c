@@ -8,8 +8,8 @@
 #include "gp/cv_deal.h"
 #include "norm/learner_batch.h"
 #include "norm/learner_sample.h"
-#include "norm/normal.h"
 #include "norm/squares.h"
+#include "stats/normal.h"
 
 enum { PEOPLE_A_COLUMN = 10, GRAIN = 8 };
 

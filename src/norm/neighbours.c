@@ -14,7 +14,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "norm/order.h"
+#include "stats/sort_select.h"
 
 enum {
     STREAM_NEIGHBOURS = 301,

@@ -10,9 +10,9 @@
 #include "gp/method.h"
 #include "norm/extrapolation.h"
 #include "norm/learner_sample.h"
-#include "norm/order.h"
 #include "norm/reference_deviance.h"
 #include "norm/reference_law.h"
+#include "stats/sort_select.h"
 
 void kn_reference_clear(kn_reference *r)
 {

@@ -7,11 +7,11 @@
 #include "gp/noise.h"
 #include "gp/walk.h"
 #include "norm/deviance.h"
-#include "norm/gev.h"
 #include "norm/layer.h"
 #include "norm/learner.h"
 #include "norm/neighbours.h"
-#include "norm/quantiles.h"
+#include "stats/gev.h"
+#include "stats/quantile_summary.h"
 
 /* What it has of everybody. */
 enum {

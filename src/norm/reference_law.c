@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-#include "norm/fdr.h"
-#include "norm/gev_fit.h"
-#include "norm/rarity.h"
+#include "stats/fdr.h"
+#include "stats/gev_fit.h"
+#include "stats/tail_probability.h"
 
 kn_status kn_reference_law(kn_ctx *ctx, kn_reference *r, ptrdiff_t T)
 {

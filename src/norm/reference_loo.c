@@ -1,8 +1,8 @@
 #include "norm/reference_loo.h"
 
 #include "gp/loo.h"
-#include "norm/gev_fit.h"
 #include "norm/zmaps.h"
+#include "stats/gev_fit.h"
 
 /* D and shift of the samples that maps are of; room: D with one more column. */
 static kn_status take_some(kn_ctx *ctx, const kn_loo_job *job, const kn_reference *r, kn_mat *room,

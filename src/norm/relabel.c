@@ -6,7 +6,7 @@
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "la/clones.h"
-#include "norm/fdr.h"
+#include "stats/fdr.h"
 
 enum { BLOCK = 256 }; /* responses that stay in cache */
 enum { STREAM_LABELS = 401 };

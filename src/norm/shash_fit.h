@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #include "base/mat.h"
-#include "norm/shash.h"
+#include "stats/shash.h"
 
 enum { KN_SHASH_ROUNDS = 3 };
 

@@ -6,7 +6,7 @@
 
 #include "base/comm.h"
 #include "base/parallel.h"
-#include "norm/order.h"
+#include "stats/sort_select.h"
 
 enum { TRIM = 20 }; /* one value in twenty is dropped at each end */
 

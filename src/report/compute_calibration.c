@@ -22,8 +22,8 @@
 
 #include "base/rng.h"
 #include "report/counted.h"
-#include "report/laws.h"
-#include "report/quantile.h"
+#include "stats/normal.h"
+#include "stats/student_t.h"
 
 enum {
     BOOTSTRAPS = 400,
@@ -116,7 +116,7 @@ static void interval(const double *x, ptrdiff_t n, double widening, double sprea
     double mean = mean_of(x, n), ss = 0;
     for (ptrdiff_t i = 0; i < n; i++)
         ss += (x[i] - mean) * (x[i] - mean);
-    double half = n > 1 ? kn_quantile_student(0.975, (double)(n - 1)) * widening *
+    double half = n > 1 ? kn_student_quantile(0.975, (double)(n - 1)) * widening *
                               fmax(sqrt(ss / (double)(n - 1)), spread) / sqrt((double)n)
                         : NAN;
     out[0] = mean;
@@ -150,7 +150,7 @@ static void worm_of(const double *hist, const double *q, double *out)
     for (int b = 0; b < KN_REPORT_ZBINS; b++)
         total += hist[b];
     for (int i = 0; i < KN_REPORT_QQ; i++) {
-        const double p = kn_laws_normal(q[i]) * total;
+        const double p = kn_normal_cdf(q[i]) * total;
         while (k < KN_REPORT_ZBINS - 1 && below + hist[k] < p)
             below += hist[k++];
         const double part_of_bin = hist[k] > 0 ? fmin((p - below) / hist[k], 1) : 0;
@@ -257,7 +257,7 @@ static void set_points(double z_count, double *q, double *observed)
 {
     for (int k = 0; k < KN_REPORT_QQ; k++) {
         q[k] = (k - KN_REPORT_QQ / 2) / 10.0;
-        observed[k] = z_count * kn_laws_normal(-fabs(q[k])) >= LEAST_EXPECTED ? 0 : NAN;
+        observed[k] = z_count * kn_normal_cdf(-fabs(q[k])) >= LEAST_EXPECTED ? 0 : NAN;
     }
 }
 
@@ -284,7 +284,7 @@ static void give_bands(const bands *b, double factor, kn_report_calibration *out
 static double spread_of(const kn_report_calibration *c)
 {
     const double n = (double)c->n;
-    return c->n > 1 ? (c->z2_high - c->z2) * sqrt(n) / kn_quantile_student(0.975, n - 1) : 0;
+    return c->n > 1 ? (c->z2_high - c->z2) * sqrt(n) / kn_student_quantile(0.975, n - 1) : 0;
 }
 
 static void give_means(const crowd *c, double widening, double spread, kn_report_calibration *out)
@@ -316,8 +316,8 @@ static kn_status calibrate(kn_ctx *ctx, const kn_report_job *job, bool training,
     kn_rng_init(&rng, job->s->seed, STREAM + !training);
     const double n = (double)u.n, widening = kn_counted_widening(job, training, u.n);
     const double factor = u.n > 1
-                              ? widening * sqrt(n / (n - 1)) * kn_quantile_student(0.975, n - 1) /
-                                    kn_quantile_normal(0.975)
+                              ? widening * sqrt(n / (n - 1)) * kn_student_quantile(0.975, n - 1) /
+                                    kn_normal_quantile(0.975)
                               : NAN;
     out->n = u.n;
     out->rows = u.rows;

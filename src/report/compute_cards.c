@@ -6,8 +6,8 @@
 
 #include "report/cluster.h"
 #include "report/compute.h"
-#include "report/laws.h"
 #include "report/say.h"
+#include "stats/normal.h"
 
 static const double FAR = 99; /* percentile of extrapolation beyond which a small z says nothing */
 
@@ -74,7 +74,7 @@ static void say_burden(kn_say *s, const kn_report *r, const kn_report_person *on
     kn_say_words(s, " in ");
     kn_say_percent(s, one->share);
     kn_say_words(s, " of responses (");
-    kn_say_percent(s, 2 * kn_laws_normal(-t));
+    kn_say_percent(s, 2 * kn_normal_cdf(-t));
     kn_say_words(s, " expected)");
     if (one->negative + one->positive > 0)
         kn_say_words(s, ", %.0f low and %.0f high", one->negative, one->positive);
@@ -147,7 +147,7 @@ static void find_tops(const float *z, ptrdiff_t T, kn_report_card *card)
         k -= k == KN_REPORT_TOPS;
         for (; k > 0 && fabsf(z[j]) > fabs(card->top[k - 1].z); k--)
             card->top[k] = card->top[k - 1];
-        card->top[k] = (kn_report_top){j, z[j], 100 * kn_laws_normal(z[j])};
+        card->top[k] = (kn_report_top){j, z[j], 100 * kn_normal_cdf(z[j])};
         card->tops += card->tops < KN_REPORT_TOPS;
     }
 }

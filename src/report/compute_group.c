@@ -9,8 +9,8 @@
 
 #include "report/compute.h"
 #include "report/json_path.h"
-#include "report/laws.h"
 #include "report/two_samples.h"
+#include "stats/normal.h"
 
 static const double SIGNIFICANT = 0.05;
 enum { BEST = 10 };
@@ -249,7 +249,7 @@ kn_status kn_compute_group(kn_ctx *ctx, const kn_report_job *job)
     KN_TRY(kn_json_parse(ctx, "summary.json", job->m->summary_json, &summary));
     KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(summary, "label"), &g->label));
     KN_TRY(make_rocs(ctx, job, summary));
-    g->share_expected = 2 * kn_laws_normal(-r->people.threshold);
+    g->share_expected = 2 * kn_normal_cdf(-r->people.threshold);
     KN_TRY(test_shares(ctx, r));
     KN_TRY(test_responses(ctx, r));
 out:

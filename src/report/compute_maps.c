@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "report/compute.h"
-#include "report/quantile.h"
+#include "stats/normal.h"
 
 const double kn_report_coverage[KN_REPORT_COVERAGES] = {0.5, 0.9, 0.95, 0.99};
 
@@ -22,9 +22,9 @@ static cuts cuts_make(void)
 {
     cuts c;
     for (int k = 1; k < KN_REPORT_PIT; k++)
-        c.pit[k - 1] = kn_quantile_normal((double)k / KN_REPORT_PIT);
+        c.pit[k - 1] = kn_normal_quantile((double)k / KN_REPORT_PIT);
     for (int k = 0; k < KN_REPORT_COVERAGES; k++)
-        c.inside[k] = kn_quantile_normal(0.5 + kn_report_coverage[k] / 2);
+        c.inside[k] = kn_normal_quantile(0.5 + kn_report_coverage[k] / 2);
     return c;
 }
 

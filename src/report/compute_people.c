@@ -9,9 +9,9 @@
 #include "report/compared.h"
 #include "report/compute.h"
 #include "report/json_path.h"
-#include "report/laws.h"
 #include "report/people_rows.h"
 #include "report/strip.h"
+#include "stats/gev.h"
 
 static const double BURDEN = 1.96; /* the threshold, where nobody said another */
 
@@ -306,11 +306,12 @@ static double threshold_of(const json_t *summary)
 static void draw_lines(kn_report_people *people, const json_t *from, double smallest)
 {
     static const double P[2] = {0.05, 0.001};
-    const double gev[3] = {kn_json_number_at(from, "gev.shape"),
-                           kn_json_number_at(from, "gev.location"),
-                           kn_json_number_at(from, "gev.scale")};
+    const kn_gev gev = {kn_json_number_at(from, "gev.shape"),
+                        kn_json_number_at(from, "gev.location"),
+                        kn_json_number_at(from, "gev.scale")};
     for (int k = 0; k < 2; k++)
-        people->line[k] = gev[2] > 0 && P[k] >= smallest ? kn_laws_gev_beyond(gev, P[k]) : NAN;
+        people->line[k] =
+            gev.sigma > 0 && P[k] >= smallest ? kn_gev_quantile_upper(gev, P[k]) : NAN;
 }
 
 /* A p of exactly 0, which an early folder may have, is the least that there can be. */

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "report/counted.h"
-#include "report/quantile.h"
+#include "stats/distributions.h"
 
 enum { BEST = 20, SHOWN_MOST = 100 };
 static const double APART = 25; /* mm */

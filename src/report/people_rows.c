@@ -1,11 +1,10 @@
 #include "report/people_rows.h"
+#include "stats/distributions.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "report/laws.h"
 
 /* ---- order ------------------------------------------------------------------------------------
  */

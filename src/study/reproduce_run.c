@@ -8,9 +8,9 @@
 #include "gp/noise.h"
 #include "gp/z.h"
 #include "model/model.h"
-#include "norm/auc.h"
 #include "norm/metrics.h"
 #include "norm/top.h"
+#include "stats/auc.h"
 #include "work/fit.h"
 #include "work/predictions.h"
 

@@ -2,15 +2,14 @@
  *
  * Residuals of these controls from what the model says of people of no batch, response by response,
  * go to norm/site_adapt.h, one for each new site; nothing is fitted again. The adapted model is the
- * model with three numbers more for each site and response. Ranks take the residuals of the
- * responses dealt to them; the first writes. */
+ * model with three numbers more for each site and response. In a cross-validation of several ranks
+ * each takes the residuals of the responses dealt to it. */
 #include "work/adapt.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/comm.h"
 #include "base/parallel.h"
 #include "data/columns.h"
 #include "data/patients.h"
@@ -25,7 +24,6 @@
 #include "work/check.h"
 #include "work/predictions.h"
 #include "work/room.h"
-#include "work/spread.h"
 
 typedef struct work {
     const kn_model *model;
@@ -447,8 +445,6 @@ static kn_status run(kn_ctx *ctx, work *w, kn_model **adapted)
     warn(ctx, w);
     KN_TRY(with_sites(ctx, w, adapted));
     if (w->s->output)
-        KN_TRY(kn_agree(ctx, KN_OK)); /* nobody failed: it may be written */
-    if (w->s->output && kn_ctx_comm(ctx)->rank == 0)
         KN_TRY(kn_adapt_write(ctx, w->s, *adapted, w->made, w->n));
 out:
     if (status != KN_OK) {
@@ -458,11 +454,6 @@ out:
     return status;
 }
 
-bool kn_adapt_spreads(const kn_model *model)
-{
-    return !model->gp.method->alone;
-}
-
 kn_status kn_adapt_settled(kn_ctx *ctx, const kn_model *model, kn_data *controls,
                            const kn_settings *s, kn_model **adapted)
 {
@@ -470,7 +461,7 @@ kn_status kn_adapt_settled(kn_ctx *ctx, const kn_model *model, kn_data *controls
     kn_status status;
     *adapted = NULL;
     KN_TRY(check_model(ctx, model, s));
-    if (s->output && kn_ctx_comm(ctx)->rank == 0)
+    if (s->output)
         KN_TRY(kn_adapt_write_check(ctx, s, controls));
     status = run(ctx, &w, adapted);
 out:

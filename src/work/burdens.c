@@ -4,7 +4,7 @@
 
 #include "base/parallel.h"
 #include "norm/burden.h"
-#include "norm/fdr.h"
+#include "stats/fdr.h"
 
 typedef struct burden_job {
     kn_scores *s;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "norm/normal.h"
+#include "stats/normal.h"
 #include "work/centiles.h"
 #include "work/room.h"
 #include "work/scores.h"

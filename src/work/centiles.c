@@ -9,7 +9,7 @@
 #include "data/columns.h"
 #include "data/words.h"
 #include "norm/layer_inverse.h"
-#include "norm/normal.h"
+#include "stats/normal.h"
 #include "work/scores.h"
 
 const char *const kn_bands_name[] = {"none", "model", "jackknife"};

@@ -173,8 +173,11 @@ bool kn_fit_spreads(kn_ctx *ctx, const kn_options *options)
     if (kn_settings_of(ctx, options, NULL, &s) != KN_OK)
         return false;
     const kn_method *method = kn_method_of(s.method, (kn_noise)s.noise);
+    /* With {leave} a cross-validation adapts its models. Where every response is fitted alone, the
+     * last digits of a prediction depend on the responses beside it, and ranks begin at other
+     * responses than one process. */
     return method->spreads && !s.plain && (method->same_steps || s.max_seconds <= 0) &&
-           !(s.leave && method->alone); /* which would adapt: see kn_adapt_spreads */
+           !(s.leave && method->alone);
 }
 
 /* The least of what ranks may use: what depends on it is the same on all of them. */

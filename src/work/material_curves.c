@@ -7,7 +7,7 @@
 #include "data/columns.h"
 #include "data/usual_columns.h"
 #include "data/words.h"
-#include "norm/normal.h"
+#include "stats/normal.h"
 #include "work/centiles.h"
 #include "work/material_parts.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/comm.h"
 #include "data/columns.h"
-#include "data/turns.h"
+#include "data/dealt.h"
 #include "model/units.h"
 #include "work/attendance.h"
 
@@ -52,7 +52,6 @@ static bool same_place(const kn_model *m, const kn_people *p, kn_mat X, ptrdiff_
 typedef struct own_people {
     const kn_people *p;
     kn_range range;
-    kn_view Y;
     kn_mat X; /* design, of everybody */
 } own_people;
 
@@ -69,7 +68,7 @@ static void find_training(const kn_model *m, const own_people *own, kn_scores *s
             if (s->training[i] < 0)
                 s->training[i] = t;
             /* ids may repeat: this visit */
-            if (at >= 0 && same_responses(m, own->Y, i, at) && same_place(m, p, own->X, i, t)) {
+            if (at >= 0 && same_responses(m, own->p->Y, i, at) && same_place(m, p, own->X, i, t)) {
                 s->training[i] = t;
                 break;
             }
@@ -88,7 +87,7 @@ static void choose_stored(const own_people *own, kn_scores *s)
         ptrdiff_t t = kn_reference_row(&s->model->reference, s->training[i]);
         if (t < 0 || !s->model->reference.z)
             continue;
-        bool same_y = same_responses(s->model, own->Y, i, t);
+        bool same_y = same_responses(s->model, own->p->Y, i, t);
         bool same_x = same_place(s->model, own->p, own->X, i, s->training[i]);
         s->changed[i] = (same_y ? 0 : KN_CHANGED_RESPONSES) | (same_x ? 0 : KN_CHANGED_COVARIATES);
         if (!s->changed[i])
@@ -136,7 +135,8 @@ void kn_recognise_tell(kn_ctx *ctx, kn_scores *s)
 kn_status kn_recognise(kn_ctx *ctx, kn_scores *s, const kn_people *p)
 {
     kn_status status;
-    own_people own = {.p = p};
+    const kn_comm *c = kn_ctx_comm(ctx);
+    own_people own = {.p = p, .range = kn_people_dealt_to(p->n, c->rank, c->size)};
     kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
     KN_TRY(kn_mat_new(ctx, p->n, s->model->x.F, &own.X));
     KN_TRY(kn_design_apply(ctx, &s->model->x, raw, true, own.X, NULL));
@@ -144,10 +144,8 @@ kn_status kn_recognise(kn_ctx *ctx, kn_scores *s, const kn_people *p)
         kn_log(ctx, KN_LOG_INFO,
                "the model is one to give away and knows nobody: people of its training are scored "
                "as new, and z of theirs are too small");
-    for (ptrdiff_t k = 0; kn_turns_own(ctx, p, k, &own.range, &own.Y); k++) {
-        find_training(s->model, &own, s);
-        choose_stored(&own, s);
-    }
+    find_training(s->model, &own, s);
+    choose_stored(&own, s);
     KN_TRY(tell_others(ctx, s));
     for (ptrdiff_t i = 0; i < s->n; i++)
         s->in_training[i] = s->training[i] >= 0;

@@ -9,7 +9,6 @@
 #include "data/held.h"
 #include "io/path.h"
 #include "work/check.h"
-#include "work/scores.h"
 
 enum { EXAMPLE_RANK = 500 }; /* in suggestions */
 
@@ -177,8 +176,7 @@ static kn_status place(const kn_room *self, kn_ctx *ctx, const kn_response_shape
     s.F = r->F;
     s.elsewhere = r->elsewhere;
     s.value = r->value;
-    s.held = r->held + kn_beside_bytes(&self->beside, r->n + r->others, r->T) +
-             (double)r->others * (kn_scores_person() + 2 * sizeof(double) * (double)r->F);
+    s.held = r->held + kn_beside_bytes(&self->beside, r->n, r->T);
     s.reading = r->reading;
     s.threads = kn_threads(ctx);
     s.memory = (double)kn_memory(ctx);

@@ -14,7 +14,6 @@
 
 #include "base/comm.h"
 #include "base/mapped.h"
-#include "data/turns.h"
 #include "gp/law_gaps.h"
 #include "gp/method.h"
 #include "io/writer.h"
@@ -120,12 +119,6 @@ static void prepare_height(kn_score_work *w)
     w->batch = w->batch > 0 ? kn_at_most(w->batch, w->height) : w->height;
 }
 
-/* A folder is written by the first rank. */
-static bool writes(const kn_ctx *ctx, const kn_score_work *w)
-{
-    return w->s.folder && kn_ctx_comm(ctx)->rank == 0;
-}
-
 static kn_status prepare(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;
@@ -146,15 +139,12 @@ static kn_status prepare(kn_ctx *ctx, kn_score_work *w)
     prepare_height(w);
     kn_work_room room =
         kn_room_to_score(ctx, &w->s, w->model, maps_of(w), w->s.folder || w->join ? 0 : maps);
-    if (!w->join) /* whose owner counts */
-        room.room.beside = kn_score_bring_need(ctx, w);
     kn_known known = {.recipe = &w->model->recipe,
                       .space = w->score && w->s.join == 0 ? &w->model->space : NULL,
                       .group_column = kn_standing_column(&w->s, w->model),
                       .check = check_everybody,
                       .self = w,
-                      .by_people = true,
-                      .turn = w->batch};
+                      .by_people = true};
     KN_TRY(kn_people_new(ctx, w->data, &w->s, known, &room.room, &w->people));
     if (w->people.n == 0 && !w->s.folder) {
         status = kn_fail(ctx, KN_ERR_DATA, "part %td of %td has nobody: there are %td people",
@@ -169,7 +159,7 @@ static kn_status prepare(kn_ctx *ctx, kn_score_work *w)
     if (w->join)
         KN_TRY(kn_join_begin(ctx, w->join, &w->people, w->scores));
     w->scores->tabulate = metrics || w->scores->T <= KN_METRICS_UNASKED;
-    if (writes(ctx, w))
+    if (w->s.folder)
         KN_TRY(kn_score_prepare_outputs(ctx, w));
     kn_log(ctx, KN_LOG_INFO, "%td samples, %td responses; maps of %.1f MB", w->people.n,
            w->scores->T, (double)(w->people.n * w->scores->T) * 4e-6 * maps);
@@ -231,8 +221,8 @@ static kn_status prepare_batches(kn_ctx *ctx, kn_score_work *w)
     kn_status status = KN_OK;
     ptrdiff_t n = w->people.n, T = w->scores->T;
     w->scores->height = w->height;
-    w->batch = w->people.turn > 0 ? w->people.turn : kn_at_most(w->batch, n);
-    if (writes(ctx, w))
+    w->batch = kn_at_most(w->batch, n);
+    if (w->s.folder)
         KN_TRY(kn_score_open_maps(ctx, w));
     if (w->parts.n > 0) /* nothing is computed */
         goto out;
@@ -282,11 +272,10 @@ static kn_status pass_batches(kn_ctx *ctx, kn_score_work *w)
     kn_status status = KN_OK;
     const kn_comm *c = kn_ctx_comm(ctx);
     ptrdiff_t T = w->scores->T, steps = kn_score_steps(ctx, w);
-    kn_people here = w->people; /* whose Y has the people of a step by their numbers */
     batch b = {.ctx = ctx,
                .w = w,
                .pass = {.model = w->model,
-                        .people = &here,
+                        .people = &w->people,
                         .standing = &w->standing,
                         .scores = w->scores,
                         .score = w->score,
@@ -295,15 +284,17 @@ static kn_status pass_batches(kn_ctx *ctx, kn_score_work *w)
     if (w->score)
         KN_TRY(kn_doubt_begin(ctx, w->scores));
     for (ptrdiff_t step = 0; step < steps; step++) {
-        kn_range some = kn_score_step(w, c->rank, c->size, step), whole;
-        kn_turns_own(ctx, &w->people, step, &whole, &here.Y);
+        kn_range some = kn_score_step(w, c->rank, c->size, step);
         b.row = some.first;
         b.rows = some.last - some.first;
         for (int k = 0; k < KN_N_MAPS; k++)
             b.pass.map[k] = w->scores->map[k] ? w->scores->map[k] + b.row * T : w->buffer[k];
         if (b.rows > 0)
             KN_TRY(kn_each_alone(ctx, pass_batch, &b));
-        KN_TRY(kn_score_bring_maps(ctx, w, step, b.pass.map));
+        if (w->join)
+            KN_TRY(kn_score_bring_maps(ctx, w, step, b.pass.map));
+        else if (w->s.folder)
+            KN_TRY(kn_score_write_rows(ctx, w, b.pass.map, b.rows));
     }
     if (c->size > 1)
         KN_TRY(kn_score_bring_sums(ctx, w));
@@ -356,7 +347,7 @@ static kn_status run(kn_ctx *ctx, kn_score_work *w, kn_scores **scores)
         KN_TRY(finish_part(ctx, w));
         goto done;
     }
-    if (kn_ctx_comm(ctx)->rank > 0) /* the first has it */
+    if (kn_ctx_comm(ctx)->rank > 0) /* the first has the join */
         goto out;
     KN_TRY(kn_scores_finish(ctx, w->scores));
     if (w->score)
@@ -394,7 +385,7 @@ static kn_status begin(kn_ctx *ctx, const char *command, const kn_options *optio
     KN_TRY(kn_settings_of(ctx, options, command, &w->s));
     KN_TRY(kn_settings_check_ranges(ctx, &w->s));
     KN_TRY(kn_parts_asked(ctx, &w->s, &w->part));
-    assert(kn_ctx_comm(ctx)->size == 1 || w->join || w->s.folder); /* the first has the scores */
+    assert(kn_ctx_comm(ctx)->size == 1 || w->join); /* ranks score for a cross-validation only */
 out:
     return status;
 }

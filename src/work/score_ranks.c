@@ -1,54 +1,14 @@
 #include "work/score_ranks.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/comm.h"
-#include "data/turns.h"
-#include "model/file.h"
-#include "work/spread.h"
-
-/* ---- whether they may ---------------------------------------------------------------------------
- */
-
-/* Parts are for processes that know nothing of each other. */
-static kn_status refuse_parts(kn_ctx *ctx, const kn_options *options)
-{
-    const char *part = kn_options_get(options, "part"), *join = kn_options_get(options, "join");
-    if (!part && strcmp(join, "0") == 0)
-        return KN_OK;
-    return kn_fail(ctx, KN_ERR_ARGUMENT,
-                   "{%s=%s} is for one process, and these are %d, who share the people: leave it "
-                   "out, or set KRONORM_COMM=none",
-                   part ? "part" : "join", part ? part : join, kn_ctx_comm(ctx)->size);
-}
-
-kn_status kn_score_admits(kn_ctx *ctx, const kn_options *options)
-{
-    return kn_ctx_comm(ctx)->size == 1 ? KN_OK : refuse_parts(ctx, options);
-}
-
-kn_status kn_same_model(kn_ctx *ctx, const kn_model *model)
-{
-    uint64_t h;
-    char text[17];
-    if (kn_ctx_comm(ctx)->size == 1)
-        return KN_OK;
-    kn_status status = kn_model_hash(ctx, model, &h);
-    if (status != KN_OK)
-        return status;
-    snprintf(text, sizeof text, "%016" PRIx64, h);
-    return kn_same(ctx, "model", text, "give all of them the same file");
-}
 
 /* ---- maps ---------------------------------------------------------------------------------------
  */
 
 kn_range kn_score_step(const kn_score_work *w, int rank, int ranks, ptrdiff_t step)
 {
-    if (w->people.turn > 0)
-        return kn_turns_of(&w->people, rank, ranks, step);
     kn_range all = kn_people_dealt_to(w->people.n, rank, ranks);
     ptrdiff_t first = kn_at_most(all.first + step * w->batch, all.last);
     return (kn_range){first, kn_at_most(first + w->batch, all.last)};
@@ -73,12 +33,9 @@ typedef struct bringing {
     int first, last;
 } bringing;
 
-/* To the join people come in any order; to files in theirs, which is that of turns. */
 static kn_status take(kn_ctx *ctx, kn_score_work *w, kn_range some, float *const *map)
 {
-    ptrdiff_t rows = some.last - some.first;
-    return w->join ? kn_join_rows(ctx, w->join, w->scores, some.first, rows, map)
-                   : kn_score_write_rows(ctx, w, map, rows);
+    return kn_join_rows(ctx, w->join, w->scores, some.first, some.last - some.first, map);
 }
 
 /* Everybody knows how many of whom. */
@@ -118,15 +75,13 @@ kn_status kn_score_bring_maps(kn_ctx *ctx, kn_score_work *w, ptrdiff_t step, flo
     const kn_comm *c = kn_ctx_comm(ctx);
     kn_range own = kn_score_step(w, c->rank, c->size, step);
     ptrdiff_t row = w->scores->T * (ptrdiff_t)sizeof(float);
-    bringing b = {.w = w, .map = map, .sent = w->write, .step = step, .row = row};
-    if (!w->join && !w->s.folder) /* the scores keep them */
-        goto out;
+    bringing b = {.w = w, .map = map, .step = step, .row = row};
     if (c->rank == 0)
         KN_TRY(take(ctx, w, own, map));
     if (c->size == 1)
         goto out;
     int ranks = ranks_at_once(ctx, w->scores->T, w->batch);
-    for (int k = 0; w->join && k < KN_N_MAPS; k++) /* which takes those that scoring needs too */
+    for (int k = 0; k < KN_N_MAPS; k++) /* those asked for, and what scoring needs in any case */
         b.sent |= map[k] ? 1u << k : 0;
     KN_TRY(kn_alloc_i(ctx, c->size, &b.each));
     for (int k = 0; c->rank == 0 && k < KN_N_MAPS; k++)
@@ -148,21 +103,17 @@ out:
 
 enum { OWN = 5 }; /* beside columns and tally: what pack and unpack have in common */
 
-static int columns(bool scored)
+static int columns(void)
 {
     int n = 0;
     while (kn_scores_column(n))
         n++;
-    return scored ? n + OWN + KN_CALIBRATION_TALLY : 1;
+    return n + OWN + KN_CALIBRATION_TALLY;
 }
 
 static void pack(kn_scores *s, ptrdiff_t i, double *row)
 {
     int k = 0;
-    if (!s->scored) {
-        row[0] = s->extrapolation[i];
-        return;
-    }
     for (; kn_scores_slot(s, k); k++)
         row[k] = (*kn_scores_slot(s, k))[i];
     row[k++] = s->joint[i];
@@ -176,10 +127,6 @@ static void pack(kn_scores *s, ptrdiff_t i, double *row)
 static void unpack(kn_scores *s, ptrdiff_t i, const double *row)
 {
     int k = 0;
-    if (!s->scored) {
-        s->extrapolation[i] = row[0];
-        return;
-    }
     for (; kn_scores_slot(s, k); k++)
         (*kn_scores_slot(s, k))[i] = row[k];
     s->joint[i] = row[k++];
@@ -193,50 +140,26 @@ static void unpack(kn_scores *s, ptrdiff_t i, const double *row)
     memcpy(&s->tally[i], &row[k], sizeof s->tally[i]);
 }
 
-/* People of a rank, in all its steps. */
-static ptrdiff_t people_of(const kn_ctx *ctx, const kn_score_work *w, int rank)
-{
-    ptrdiff_t n = 0;
-    for (ptrdiff_t step = 0; step < kn_score_steps(ctx, w); step++) {
-        kn_range some = kn_score_step(w, rank, kn_ctx_comm(ctx)->size, step);
-        n += some.last - some.first;
-    }
-    return n;
-}
-
-/* Rows of a rank's people, one behind the other, to the scores (in: or from them); where they end.
- */
-static double *copy_people(const kn_ctx *ctx, const kn_score_work *w, int rank, bool in,
-                           double *row)
-{
-    ptrdiff_t width = columns(w->score);
-    for (ptrdiff_t step = 0; step < kn_score_steps(ctx, w); step++) {
-        kn_range some = kn_score_step(w, rank, kn_ctx_comm(ctx)->size, step);
-        for (ptrdiff_t i = some.first; i < some.last; i++, row += width)
-            if (in)
-                pack(w->scores, i, row);
-            else
-                unpack(w->scores, i, row);
-    }
-    return row;
-}
-
 static kn_status bring_people(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;
     const kn_comm *c = kn_ctx_comm(ctx);
-    ptrdiff_t width = columns(w->score), *each = NULL;
+    kn_scores *s = w->scores;
+    kn_range own = kn_people_dealt_to(s->n, c->rank, c->size);
+    ptrdiff_t width = columns(), *each = NULL;
     double *mine = NULL, *all = NULL;
     KN_TRY(kn_alloc_i(ctx, c->size, &each));
-    for (int q = 0; q < c->size; q++)
-        each[q] = people_of(ctx, w, q) * width * (ptrdiff_t)sizeof(double);
-    KN_TRY(kn_alloc_d(ctx, people_of(ctx, w, c->rank) * width, &mine));
-    KN_TRY(kn_alloc_d(ctx, c->rank == 0 ? w->scores->n * width : 0, &all));
-    copy_people(ctx, w, c->rank, true, mine);
+    for (int q = 0; q < c->size; q++) {
+        kn_range of = kn_people_dealt_to(s->n, q, c->size);
+        each[q] = (of.last - of.first) * width * (ptrdiff_t)sizeof(double);
+    }
+    KN_TRY(kn_alloc_d(ctx, (own.last - own.first) * width, &mine));
+    KN_TRY(kn_alloc_d(ctx, c->rank == 0 ? s->n * width : 0, &all));
+    for (ptrdiff_t i = own.first; i < own.last; i++)
+        pack(s, i, mine + (i - own.first) * width);
     KN_TRY(kn_comm_collect(ctx, mine, each[c->rank], all, each));
-    double *row = all;
-    for (int q = 0; c->rank == 0 && q < c->size; q++)
-        row = copy_people(ctx, w, q, false, row);
+    for (ptrdiff_t i = 0; c->rank == 0 && i < s->n; i++) /* ranks have them in order */
+        unpack(s, i, all + i * width);
 out:
     kn_free(each);
     kn_free(mine);
@@ -306,28 +229,8 @@ kn_status kn_score_bring_sums(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;
     KN_TRY(bring_people(ctx, w));
-    if (!w->score)
-        goto out;
     KN_TRY(bring_tallies(ctx, w->scores));
     KN_TRY(bring_counts(ctx, w->scores));
 out:
     return status;
-}
-
-kn_beside kn_score_bring_need(const kn_ctx *ctx, const kn_score_work *w)
-{
-    ptrdiff_t T = w->model->info.n_responses, others = kn_ctx_comm(ctx)->size - 1;
-    int maps = __builtin_popcount(w->write);
-    if (others == 0)
-        return (kn_beside){0};
-    kn_beside b = {.fixed = (double)others * sizeof(ptrdiff_t), .person = 2.0 * columns(w->score)};
-    b.person *= sizeof(double);
-    /* turns are no higher than a batch, and of lower ones more ranks' come at once */
-    double one = (double)sizeof(float) * (double)(w->batch * T), all = (double)others * one;
-    b.fixed += maps * (all < AT_ONCE ? all : one > AT_ONCE ? one : AT_ONCE);
-    if (w->score) {
-        b.fixed += (double)others * (double)kn_at_most(SOME, T) * sizeof(kn_metric_tally);
-        b.response = sizeof(double);
-    }
-    return b;
 }

@@ -1,8 +1,7 @@
-/* Scoring that ranks share: each has the whole rows of the people dealt to it (data/dealt.h of held
- * data, data/turns.h of files) and scores them as if it were alone; what they come to goes to rank
- * 0, which has the join or writes the files. A person's numbers do not depend on who is scored
- * beside, and sums over people have no order, so that the scores are those of one process
- *                                                                                 [METHOD 6b, 8] */
+/* Scoring of a cross-validation that ranks share: each has the whole rows of the people dealt to it
+ * (data/dealt.h) and scores them as if it were alone; what they come to goes to rank 0, which has
+ * the join. A person's numbers do not depend on who is scored beside, and sums over people have no
+ * order, so that the scores are those of one process                              [METHOD 6b, 8] */
 #ifndef KN_WORK_SCORE_RANKS_H
 #define KN_WORK_SCORE_RANKS_H
 
@@ -12,14 +11,10 @@
 kn_range kn_score_step(const kn_score_work *w, int rank, int ranks, ptrdiff_t step);
 ptrdiff_t kn_score_steps(const kn_ctx *ctx, const kn_score_work *w);
 
-/* Maps of everybody's people of a step into rank 0's join, or its files; `map` has this rank's.
- * Collective. */
+/* Maps of everybody's people of a step into rank 0's join; `map` has this rank's. Collective. */
 kn_status kn_score_bring_maps(kn_ctx *ctx, kn_score_work *w, ptrdiff_t step, float *const *map);
 
 /* After the last step: rank 0 has what is of people, of responses and of all. Collective. */
 kn_status kn_score_bring_sums(kn_ctx *ctx, kn_score_work *w);
-
-/* What rank 0 holds on the way, beside maps and scores of its own. */
-kn_beside kn_score_bring_need(const kn_ctx *ctx, const kn_score_work *w);
 
 #endif

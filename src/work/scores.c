@@ -155,11 +155,6 @@ enum {
     OWN_BYTES = 4 * sizeof(bool) + sizeof(char *) + 2 * 64
 };
 
-double kn_scores_person(void)
-{
-    return COLUMNS * sizeof(double) + OWN_BYTES;
-}
-
 void kn_scores_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t batch)
 {
     kn_hold_d(r, KN_NEED_WORK, s->N, COLUMNS);

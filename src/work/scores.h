@@ -10,9 +10,9 @@
 #include "gp/law.h"
 #include "io/writer.h"
 #include "model/model.h"
-#include "norm/auc.h"
 #include "norm/calibration.h"
 #include "norm/metric_tally.h"
+#include "stats/auc.h"
 #include "work/newcomers.h"
 
 enum { KN_N_MAPS = 5, KN_N_STATISTICS = 9 };
@@ -165,6 +165,5 @@ kn_status kn_scores_write(kn_ctx *ctx, const kn_scores *s, const char *dir,
 
 /* Of s->N samples in batches of so many; scoring a batch passes. */
 void kn_scores_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t batch);
-double kn_scores_person(void); /* bytes of each person */
 
 #endif

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "norm/gev_fit.h"
-#include "norm/order.h"
-#include "norm/rarity.h"
+#include "stats/gev_fit.h"
+#include "stats/sort_select.h"
+#include "stats/tail_probability.h"
 
 /* What has a p. */
 enum { TOP, DEVIANCE, DEVIANCE_NOISE, MEAN_Z, NEGATIVE, POSITIVE, KINDS };

@@ -29,10 +29,14 @@ example simulate "kronorm simulate --kind cohort --samples 120 --patients 20 -o 
 example reproduce "kronorm reproduce --data visual --methods smtgpr --repeats 2 -o results"
 example info "kronorm info model.safetensors --json"
 
-for c in fit cv adapt; do
+for c in fit cv; do
     kronorm $c --help
     check "$c --help says how it is started by mpirun, and where that is told" \
         test "$(grep -cE "^  mpirun -n .* kronorm $c |docs/scale.md" "$logs/out")" -eq 2
+done
+for c in score predict; do
+    kronorm $c --help
+    check "$c --help says how its parts are started" grep -q -e '--part 1/N to N/N, .*--join N' "$logs/out"
 done
 
 for c in fit adapt predict score cv overlap change centiles report export simulate reproduce info; do

@@ -41,9 +41,13 @@ misused "... also when it is started once" \
     ": there is no mine.so beside this program, nor in ../lib/kronorm of its folder" fit $fit
 export PMI_SIZE=3
 unset KRONORM_COMM
-again=": started 3 times by mpirun or srun, but this build has no MPI: start it once, with --threads, or set KRONORM_COMM=none where each has an output of its own"
-misused "score is refused as fit is" "$again" score m.safetensors -c people.csv -y thickness.csv -o scored
-misused "... and predict" "$again" predict m.safetensors -c people.csv -o predicted
+parts="is the work of one process: start it once; several processes, under KRONORM_COMM=none, take a part of the participants each (--part 1/3 to --part 3/3), which --join 3 then puts together"
+misused "score is refused, and the sentence names its parts" ": started 3 times by mpirun or srun, but score $parts" \
+    score m.safetensors -c people.csv -y thickness.csv -o scored
+misused "... predict is" ": started 3 times by mpirun or srun, but predict $parts" predict m.safetensors -c people.csv -o predicted
+misused "... and adapt" \
+    ": started 3 times by mpirun or srun, but adapt is the work of one process: start it once, or set KRONORM_COMM=none where each has a work of its own" \
+    adapt m.safetensors -c people.csv -y thickness.csv -o adapted.safetensors
 export KRONORM_COMM=none
 works "... unless they are meant to" score m.safetensors -c people.csv -y thickness.csv -o scored
 works "... to predict too" predict m.safetensors -c people.csv -o predicted

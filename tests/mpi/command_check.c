@@ -1,10 +1,9 @@
-/* A command by several processes, through the library, for tests/mpi. COMMAND is fit, cv, score or
- * predict; KEY=VALUE its options, threads 1 and output `left` beside them, which a fit does not
- * make.
+/* A command by several processes, through the library, for tests/mpi. COMMAND is fit or cv;
+ * KEY=VALUE its options, threads 1 and output `left` beside them, which a fit does not make.
  *
- *     mpirun command_check memory RANK SHARE COMMAND KEY=VALUE ...    the k-th allocation of a
- * command other than fit fails on a rank, for k in steps of k/SHARE to the end: all fail alike,
- * nobody hangs, and the last run alone makes the folder
+ *     mpirun command_check memory RANK SHARE cv KEY=VALUE ...         the k-th allocation fails on
+ * a rank, for k in steps of k/SHARE to the end: all fail alike, nobody hangs, and the last run
+ * alone makes the folder
  *     mpirun command_check need COMMAND KEY=VALUE ...      no rank holds more than its need says
  *
  * Exit code 0, or 1 with a line on stderr for each promise that was broken. */
@@ -50,24 +49,13 @@ static kn_status job_new(kn_ctx *ctx, char **words, int n, job *out)
 
 static kn_status run(kn_ctx *ctx, const job *j)
 {
-    bool fits = strcmp(j->command, "fit") == 0, splits = strcmp(j->command, "cv") == 0;
     kn_data *data = NULL;
     kn_model *model = NULL;
-    kn_scores *scores = NULL;
     kn_cv_info info = {.size = sizeof info};
-    kn_status status = KN_OK;
-    if (!fits && !splits)
-        status = kn_model_open(ctx, kn_options_get(j->options, "model"), &model);
+    kn_status status = kn_data_read(ctx, j->options, &data);
     if (status == KN_OK)
-        status = kn_data_read(ctx, j->options, &data);
-    if (status == KN_OK && fits)
-        status = kn_fit(ctx, data, j->options, &model);
-    else if (status == KN_OK && splits)
-        status = kn_cv(ctx, data, j->options, &info);
-    else if (status == KN_OK)
-        status = (strcmp(j->command, "predict") == 0 ? kn_predict : kn_score)(ctx, model, data,
-                                                                              j->options, &scores);
-    kn_scores_free(scores);
+        status = strcmp(j->command, "fit") == 0 ? kn_fit(ctx, data, j->options, &model)
+                                                : kn_cv(ctx, data, j->options, &info);
     kn_data_free(data);
     kn_model_free(model);
     return kn_agree(ctx, status);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Cross-validation and adaptation that ranks share: the files of one process, to the byte.
+# Cross-validation that ranks share, with the adaptation in its folds: the files of one process, to the byte.
 . "$(dirname "$0")/lib.sh"
 export OPENBLAS_NUM_THREADS=1
 notice="works, the others wait"
@@ -87,45 +87,6 @@ same "sites left out, and adapted to" 2 -c ill.csv -y cut.npy --use age,site --c
 alone "whitened noise" -c people.csv -y thickness.csv --use age --noise whitened --folds 2
 alone "every response alone, and sites adapted to" -c cut.csv -y cut.npy --method stgpr --leave site --controls 5
 alone "lists" -c people.csv --split test=.2
-
-# ---- adapt ------------------------------------------------------------------------------------------
-
-awk -F, 'NR == 1 || $2 != "s2"' cut.csv >known.csv
-awk -F, 'NR == 1 || $2 == "s2"' cut.csv >new.csv
-/usr/bin/python3 - <<'P'
-import numpy as np
-Y = np.load("cut.npy")
-site = np.arange(len(Y)) % 3
-np.save("known.npy", Y[site != 2])
-np.save("new.npy", Y[site == 2])
-P
-adapted() { # what, numbers of ranks, arguments ...
-    what=$1 numbers=$2
-    shift 2
-    rm -f one.* a.safetensors a.adapt.tsv
-    one_process adapt "$@" -o a.safetensors
-    mv a.safetensors one.safetensors
-    mv a.adapt.tsv one.tsv
-    for n in $numbers; do
-        rm -f a.safetensors a.adapt.tsv
-        ranks "$n" "$KRONORM" adapt "$@" -o a.safetensors
-        check "$what, $n ranks" cmp a.safetensors one.safetensors
-        check "... its table" cmp a.adapt.tsv one.tsv
-        check "... in one voice" told
-    done
-}
-works "a model of two sites" fit -c known.csv -y known.npy --components 2 -o m.safetensors -q
-adapted "adapted to a third" "2 4" m.safetensors -c new.csv -y new.npy
-tree >"$logs/before"
-ranks 2 "$KRONORM" adapt m.safetensors -c known.csv -y known.npy -o b.safetensors -q
-ends "sites that are known" 1 "kronorm: known.csv: 40 of 40 people are of a site that the model knows already (s0, s1), expected new ones only (--where chooses rows)"
-ranks 2 "$KRONORM" adapt m.safetensors -c new.csv -y new.npy -o a.safetensors -q
-ends "a model that is there already" 1 "kronorm: a.safetensors: exists already (use --force to replace it)"
-for method in stgpr "smtgpr --components 2 --noise whitened"; do
-    works "a model by $method" fit -c known.csv -y known.npy --method $method -o s.safetensors -q --force
-    # of responses that are fitted alone the first does it, who says so
-    adapted "adapted, by $method" 3 s.safetensors -c new.csv -y new.npy
-done
 
 # ---- what goes wrong ----------------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@
 #include "base/rng.h"
 #include "gp/z.h"
 #include "model/model.h"
-#include "norm/auc.h"
 #include "norm/top.h"
+#include "stats/auc.h"
 
 static kn_ctx *ctx;
 

@@ -1,7 +1,7 @@
 #include "test.h"
 
 #include "base/rng.h"
-#include "norm/auc.h"
+#include "stats/auc.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;

@@ -3,11 +3,11 @@
 
 #include "base/rng.h"
 #include "norm/burden.h"
-#include "norm/fdr.h"
-#include "norm/normal.h"
-#include "norm/order.h"
-#include "norm/rarity.h"
 #include "norm/top.h"
+#include "stats/fdr.h"
+#include "stats/normal.h"
+#include "stats/sort_select.h"
+#include "stats/tail_probability.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;

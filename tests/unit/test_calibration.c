@@ -2,7 +2,7 @@
 
 #include "base/rng.h"
 #include "norm/calibration.h"
-#include "norm/normal.h"
+#include "stats/normal.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;

@@ -8,7 +8,7 @@
 #include "io/table.h"
 #include "norm/band.h"
 #include "norm/layer_inverse.h"
-#include "norm/normal.h"
+#include "stats/normal.h"
 
 static kn_ctx *ctx;
 

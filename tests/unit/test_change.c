@@ -3,7 +3,7 @@
 #include "base/rng.h"
 #include "model/change_file.h"
 #include "norm/change_reference.h"
-#include "norm/digamma.h"
+#include "stats/polygamma.h"
 
 /* ---- derivatives of ln Gamma --------------------------------------------------------------------
  */

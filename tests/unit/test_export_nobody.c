@@ -4,8 +4,8 @@
 #include "cov/synthetic.h"
 #include "gp/method.h"
 #include "model/file.h"
-#include "norm/order.h"
-#include "norm/quantiles.h"
+#include "stats/quantile_summary.h"
+#include "stats/sort_select.h"
 
 enum { MOST_FLOATS = 32 };
 

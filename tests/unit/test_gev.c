@@ -1,7 +1,7 @@
 #include "test.h"
 
 #include "base/rng.h"
-#include "norm/gev_fit.h"
+#include "stats/gev_fit.h"
 
 static kn_ctx *ctx;
 

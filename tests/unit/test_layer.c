@@ -4,7 +4,7 @@
 
 #include "base/rng.h"
 #include "norm/layer.h"
-#include "norm/normal.h"
+#include "stats/normal.h"
 
 static kn_ctx *ctx;
 

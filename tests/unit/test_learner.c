@@ -3,7 +3,7 @@
 #include "remakes.h"
 
 #include "norm/learner.h"
-#include "norm/order.h"
+#include "stats/sort_select.h"
 
 static kn_ctx *ctx;
 

@@ -2,8 +2,8 @@
  * loops: people in the order in which they came, every response at once, folds by their numbers. */
 #include "remakes.h"
 
-#include "norm/normal.h"
 #include "norm/squares.h"
+#include "stats/normal.h"
 
 static kn_ctx *ctx;
 

@@ -3,8 +3,8 @@
 #include "test.h"
 
 #include "base/rng.h"
-#include "norm/fdr.h"
 #include "norm/relabel.h"
+#include "stats/fdr.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;

@@ -4,8 +4,8 @@
 
 #include "base/rng.h"
 #include "report/counted.h"
-#include "report/quantile.h"
 #include "report/say.h"
+#include "stats/student_t.h"
 #include "test.h"
 
 enum { N = 128, MOST = 40, T = 60, FACTORS = 4 };
@@ -119,34 +119,6 @@ static void summarise(study *w)
     for (ptrdiff_t k = 0; k < w->r.warnings.n; k++) /* a warning says what to do about it */
         assert_true(strcmp(w->r.warnings.note[k].code, "folder") == 0 ||
                     strstr(w->r.warnings.note[k].words, "What to do: "));
-}
-
-/* ---- laws ------------------------------------------------------------------------------------ */
-
-/* By scipy.stats 1.10: chi2.ppf at .025, .5, .975, and t at .975 from betaincinv(nu/2, 1/2, .05):
- * t.ppf has 1e-10. */
-static void quantiles_are_those_of_scipy(void **state)
-{
-    static const double expected[][5] = {
-        {1, 0.00098206911717525552, 0.454936423119572, 5.0238861873148881, 12.706204736174707},
-        {2, 0.050635615968579753, 1.386294361119891, 7.3777589082278707, 4.3026527297494637},
-        {3.7, 0.39457687534151664, 3.0588893590418631, 10.618055248352459, 2.867520707191189},
-        {25.6, 13.553578519423299, 24.936508311217469, 41.413150716942155, 2.0570937309039476},
-        {128, 98.5755970924709, 127.33395414332766, 161.20873457378099, 1.9786708498378349},
-        {1000, 914.25715379925896, 999.33341240338098, 1089.5309127749135, 1.9623390808262446}};
-    for (int k = 0; k < 6; k++) {
-        const double *e = expected[k];
-        assert_true(fabs(kn_quantile_chi2(0.025, e[0]) / e[1] - 1) < 1e-11);
-        assert_true(fabs(kn_quantile_chi2(0.5, e[0]) / e[2] - 1) < 1e-11);
-        assert_true(fabs(kn_quantile_chi2(0.975, e[0]) / e[3] - 1) < 1e-11);
-        assert_true(fabs(kn_quantile_student(0.975, e[0]) / e[4] - 1) < 1e-11);
-        assert_close(kn_quantile_student(0.025, e[0]), -kn_quantile_student(0.975, e[0]), 1e-12);
-    }
-    assert_close(kn_quantile_normal(0.975), 1.959963984540054, 1e-14);
-    assert_close(kn_quantile_normal(0.001), -3.0902323061678132, 1e-13);
-    assert_close(kn_quantile_normal(1e-12), -7.0344838253011313, 1e-12);
-    assert_true(isnan(kn_quantile_chi2(0.5, 0)) && isnan(kn_quantile_student(2, 3)));
-    (void)state;
 }
 
 static void numbers_are_said_with_a_point_and_without_a_negative_zero(void **state)
@@ -275,9 +247,9 @@ static void a_small_spread_is_not_believed(void **state)
     compute(&w);
     const kn_report_calibration *c = w.r.calibration;
     const double spread =
-        (c[0].z2_high - c[0].z2) * sqrt(MOST) / kn_quantile_student(0.975, MOST - 1);
+        (c[0].z2_high - c[0].z2) * sqrt(MOST) / kn_student_quantile(0.975, MOST - 1);
     assert_close(c[1].z2, 1, 1e-12);
-    assert_close(c[1].z2_high - 1, kn_quantile_student(0.975, 11) * spread / sqrt(12), 1e-10);
+    assert_close(c[1].z2_high - 1, kn_student_quantile(0.975, 11) * spread / sqrt(12), 1e-10);
     end(&w);
 }
 
@@ -517,7 +489,6 @@ static void implausible_people_are_named_five_at_most(void **state)
 TEST_PROGRAM(report_compute)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_are_those_of_scipy),
         cmocka_unit_test(numbers_are_said_with_a_point_and_without_a_negative_zero),
         cmocka_unit_test(rows_of_one_id_count_as_one_person),
         cmocka_unit_test(labelled_people_and_those_of_training_do_not_count),

@@ -2,10 +2,10 @@
 #include "reports.h"
 
 #include "report/cluster.h"
-#include "report/laws.h"
 #include "report/people_rows.h"
 #include "report/strip.h"
 #include "report/two_samples.h"
+#include "stats/distributions.h"
 
 static void the_most_abnormal_come_first(void **state)
 {

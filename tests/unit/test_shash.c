@@ -3,11 +3,11 @@
 #include "test.h"
 
 #include "base/rng.h"
-#include "norm/normal.h"
-#include "norm/order.h"
 #include "norm/shash_fit.h"
 #include "norm/squares.h"
-#include "norm/student.h"
+#include "stats/normal.h"
+#include "stats/sort_select.h"
+#include "stats/student_t.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;

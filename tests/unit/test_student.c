@@ -2,8 +2,8 @@
 #include "test.h"
 
 #include "base/rng.h"
-#include "norm/normal.h"
-#include "norm/student.h"
+#include "stats/normal.h"
+#include "stats/student_t.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;

@@ -2,9 +2,9 @@
 
 #include "base/rng.h"
 #include "gp/z.h"
-#include "norm/normal.h"
-#include "norm/order.h"
 #include "norm/top.h"
+#include "stats/normal.h"
+#include "stats/sort_select.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;

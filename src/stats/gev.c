@@ -1,4 +1,4 @@
-#include "norm/gev.h"
+#include "stats/gev.h"
 
 #include <math.h>
 

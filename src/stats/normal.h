@@ -1,6 +1,6 @@
 /* The standard normal law, and how far a sample is from it. */
-#ifndef KN_NORM_NORMAL_H
-#define KN_NORM_NORMAL_H
+#ifndef KN_STATS_NORMAL_H
+#define KN_STATS_NORMAL_H
 
 #include <stddef.h>
 

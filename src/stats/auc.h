@@ -1,6 +1,6 @@
 /* Area under the ROC curve [METHOD 8]: P(score of an abnormal > of a normal) + 1/2 P(equal). */
-#ifndef KN_NORM_AUC_H
-#define KN_NORM_AUC_H
+#ifndef KN_STATS_AUC_H
+#define KN_STATS_AUC_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* Sorting and selection of plain doubles without NaN. */
-#ifndef KN_NORM_ORDER_H
-#define KN_NORM_ORDER_H
+#ifndef KN_STATS_SORT_SELECT_H
+#define KN_STATS_SORT_SELECT_H
 
 #include <stddef.h>
 

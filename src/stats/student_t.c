@@ -1,11 +1,11 @@
-#include "norm/student.h"
+#include "stats/student_t.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "base/beta.h"
 #include "base/mem.h"
-#include "norm/normal.h"
+#include "stats/incomplete_beta.h"
+#include "stats/normal.h"
 
 enum { NEWTON_STEPS = 100 };
 static const double TINY = 1e-20;
@@ -56,7 +56,7 @@ double kn_student_log_upper(double z, double nu)
 {
     if (isnan(z))
         return z;
-    if (nu > KN_STUDENT_MOST)
+    if (isinf(nu))
         return kn_normal_log_upper(z);
     if (isinf(z))
         return z > 0 ? -INFINITY : 0;

@@ -8,8 +8,8 @@
  * each interval between two knots as many, evenly, as there were; at the ends the interval next to
  * it is taken again. A rank among these is wrong by less than one interval: ceil(n/(K + 1)) people,
  * two or three up to 600. Below it, values of counts are whole numbers. */
-#ifndef KN_NORM_QUANTILES_H
-#define KN_NORM_QUANTILES_H
+#ifndef KN_STATS_QUANTILE_SUMMARY_H
+#define KN_STATS_QUANTILE_SUMMARY_H
 
 #include "base/mem.h"
 

@@ -4,8 +4,8 @@
  *
  * xi > 0: heavy upper tail, bounded below; xi < 0: bounded above at mu - sigma/xi; xi = 0: Gumbel.
  * Some libraries call -xi the shape (scipy's c). */
-#ifndef KN_NORM_GEV_H
-#define KN_NORM_GEV_H
+#ifndef KN_STATS_GEV_H
+#define KN_STATS_GEV_H
 
 #include <stdbool.h>
 

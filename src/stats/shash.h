@@ -8,8 +8,8 @@
  * sc
  *
  * theta = (a, ln b). With sigma = 1/sc, q = sigma zt + M: all derivatives of q are linear in zt. */
-#ifndef KN_NORM_SHASH_H
-#define KN_NORM_SHASH_H
+#ifndef KN_STATS_SHASH_H
+#define KN_STATS_SHASH_H
 
 #include <stddef.h>
 

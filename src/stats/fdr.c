@@ -1,10 +1,10 @@
-#include "norm/fdr.h"
+#include "stats/fdr.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "norm/normal.h"
+#include "stats/normal.h"
 
 static double p_of(double a)
 {

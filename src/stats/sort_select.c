@@ -1,4 +1,4 @@
-#include "norm/order.h"
+#include "stats/sort_select.h"
 
 #include <stdlib.h>
 

@@ -8,10 +8,10 @@
  * A training sample is compared with the others: without its own value, n - 1. Of somebody at a
  * site that training did not have, p >= 1/(S + 1): its site is one of S + 1 that are alike
  * beforehand, and what it does to a whole map cannot be told from what the person is. */
-#ifndef KN_NORM_RARITY_H
-#define KN_NORM_RARITY_H
+#ifndef KN_STATS_TAIL_PROBABILITY_H
+#define KN_STATS_TAIL_PROBABILITY_H
 
-#include "norm/gev.h"
+#include "stats/gev.h"
 
 enum { KN_GEV_FROM = 30, KN_FINE_FROM = 80, KN_SAY_BELOW = 100 }; /* independent people */
 

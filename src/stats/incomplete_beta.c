@@ -1,4 +1,4 @@
-#include "base/beta.h"
+#include "stats/incomplete_beta.h"
 
 #include <float.h>
 #include <math.h>

@@ -5,9 +5,10 @@
  * end ln t_nu  = ln Gamma((nu+1)/2)/Gamma(nu/2) - ln(nu pi)/2 - (nu+1)/2 ln(1 + z^2/nu)
  *
  * All in logarithms where the tail underflows: zt of a finite z is finite, and grows with z. Above
- * KN_STUDENT_MOST degrees of freedom the law counts as normal: zt = z, ln t_nu = ln phi. nu > 0. */
-#ifndef KN_NORM_STUDENT_H
-#define KN_NORM_STUDENT_H
+ * KN_STUDENT_MOST degrees of freedom the law counts as normal, zt = z and ln t_nu = ln phi, but not
+ * in S_nu. nu > 0. */
+#ifndef KN_STATS_STUDENT_T_H
+#define KN_STATS_STUDENT_T_H
 
 #include "base/ctx.h"
 

@@ -19,8 +19,8 @@
 #include <math.h>
 
 #include "base/mat.h"
-#include "norm/gev_fit.h"
-#include "norm/order.h"
+#include "stats/gev_fit.h"
+#include "stats/sort_select.h"
 
 enum { GRID = 129, GUMBEL_STEPS = 200, GOLDEN_STEPS = 40, NEWTON_STEPS = 60 };
 static const double GRID_END = 16;     /* grid of the logit of kappa's place in its interval */

@@ -6,8 +6,8 @@
  * k is the largest fixed point of k -> #{p <= k q/m}, and from k = m the map comes down to it: each
  * round looks at what the one before has left, so that a map is not sorted. O(T) with two or three
  * erfc for every |z| beyond the normal quantile of q/2; nothing beyond it: nothing to do. */
-#ifndef KN_NORM_FDR_H
-#define KN_NORM_FDR_H
+#ifndef KN_STATS_FDR_H
+#define KN_STATS_FDR_H
 
 #include <stddef.h>
 

@@ -4,8 +4,8 @@
  *     d_2m+1 = -(a+m)(a+b+m) x/((a+2m)(a+2m+1)),  d_2m = m (b-m) x/((a+2m-1)(a+2m))
  *
  * forwards by Lentz's method; for x < (a+1)/(a+b+2) it takes some tens of steps. */
-#ifndef KN_BASE_BETA_H
-#define KN_BASE_BETA_H
+#ifndef KN_STATS_INCOMPLETE_BETA_H
+#define KN_STATS_INCOMPLETE_BETA_H
 
 double kn_beta_fraction(double a, double b, double x);
 

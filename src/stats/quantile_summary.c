@@ -1,9 +1,9 @@
-#include "norm/quantiles.h"
+#include "stats/quantile_summary.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "norm/order.h"
+#include "stats/sort_select.h"
 
 void kn_quantiles_clear(kn_quantiles *q)
 {

@@ -1,9 +1,9 @@
-#include "norm/normal.h"
+#include "stats/normal.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "norm/order.h"
+#include "stats/sort_select.h"
 
 enum { NEWTON_STEPS = 60, TAIL_TERMS = 12 };
 static const double FAR = 12; /* from here the asymptotic series of the tail is exact in doubles */

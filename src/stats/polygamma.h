@@ -5,8 +5,8 @@
  *                                                                   psi'(x) = psi'(x + 1) + 1/x^2
  *
  * With eight Bernoulli numbers the rest is below 1e-16 of the value. NaN for x <= 0. */
-#ifndef KN_NORM_DIGAMMA_H
-#define KN_NORM_DIGAMMA_H
+#ifndef KN_STATS_POLYGAMMA_H
+#define KN_STATS_POLYGAMMA_H
 
 double kn_digamma(double x);
 double kn_trigamma(double x);

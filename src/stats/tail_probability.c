@@ -1,8 +1,8 @@
-#include "norm/rarity.h"
+#include "stats/tail_probability.h"
 
 #include <math.h>
 
-#include "norm/order.h"
+#include "stats/sort_select.h"
 
 static const double ROUGH = 0.02;
 

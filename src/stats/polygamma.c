@@ -1,4 +1,4 @@
-#include "norm/digamma.h"
+#include "stats/polygamma.h"
 
 #include <math.h>
 

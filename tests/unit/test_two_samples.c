@@ -1,53 +1,11 @@
-/* Laws and two groups of the page, against slow versions and numbers of scipy. */
+/* Tests between two groups, against slow versions and numbers of scipy. */
 #include "test.h"
 
 #include "base/rng.h"
-#include "report/laws.h"
 #include "report/two_samples.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
-
-/* ---- laws ---------------------------------------------------------------------------------------
- */
-
-static void students_tails_are_scipys(void **state)
-{
-    (void)state;
-    static const double CASE[][3] = {
-        {0.5, 3.2, 0.6494501780131947},      {2.1, 17.7, 0.05034069445738841},
-        {-6.5, 41.3, 8.151614803586635e-08}, {0.001, 8, 0.9992266021030893},
-        {25, 5, 1.9106777843954255e-06},     {3, 1e4, 0.0027064481899976636},
-        {40, 60, 5.755480486627368e-45},
-    };
-    for (size_t k = 0; k < sizeof CASE / sizeof *CASE; k++)
-        assert_close(kn_laws_student_both(CASE[k][0], CASE[k][1]) / CASE[k][2], 1, 1e-11);
-    assert_close(kn_laws_student_both(0, 5), 1, 0);
-    assert_true(isnan(kn_laws_student_both(NAN, 5)) && isnan(kn_laws_student_both(1, 0)));
-}
-
-static void extreme_values_and_binomials_are_scipys(void **state)
-{
-    (void)state;
-    static const double GEV[][5] = {{0.156, 1.87, .356, .05, 3.2150188000721975},
-                                    {-.3, 2, .5, .001, 3.456814276081425},
-                                    {0, 2, .5, .01, 4.30007461338829}};
-    static const double RANGE[][4] = {
-        {24, .04, 0, 3}, {100, .05, 1, 10}, {1, .05, 0, 1}, {500, .05, 16, 35}, {3, .5, 0, 3}};
-    double low, high;
-    for (int k = 0; k < 3; k++)
-        assert_close(kn_laws_gev_beyond(GEV[k], GEV[k][3]), GEV[k][4], 1e-12);
-    for (int k = 0; k < 5; k++) {
-        kn_laws_binomial_range((ptrdiff_t)RANGE[k][0], RANGE[k][1], &low, &high);
-        assert_close(low, RANGE[k][2], 0);
-        assert_close(high, RANGE[k][3], 0);
-    }
-    kn_laws_binomial_range(0, .05, &low, &high);
-    assert_true(isnan(low) && isnan(high));
-}
-
-/* ---- two groups ---------------------------------------------------------------------------------
- */
 
 /* Every way to deal the values among the groups. */
 static double slow_rank_p(const double *x, int n, int all)
@@ -150,18 +108,16 @@ static void welch_and_false_discoveries_are_scipys(void **state)
     assert_close(median, .035, 1e-15);
 }
 
-TEST_PROGRAM(report_laws)
+TEST_PROGRAM(two_samples)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(students_tails_are_scipys),
-        cmocka_unit_test(extreme_values_and_binomials_are_scipys),
         cmocka_unit_test(ranks_of_few_count_every_way),
         cmocka_unit_test(ranks_of_many_are_scipys),
         cmocka_unit_test(welch_and_false_discoveries_are_scipys),
     };
     ctx = kn_ctx_new();
     ref_rng_init(&rng, 11, 0);
-    int failed = cmocka_run_group_tests_name("report_laws", tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("two_samples", tests, NULL, NULL);
     kn_ctx_free(ctx);
     return failed;
 }

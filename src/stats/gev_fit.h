@@ -1,8 +1,8 @@
 /* The generalised extreme value law by maximum likelihood                            [METHOD 8] */
-#ifndef KN_NORM_GEV_FIT_H
-#define KN_NORM_GEV_FIT_H
+#ifndef KN_STATS_GEV_FIT_H
+#define KN_STATS_GEV_FIT_H
 
-#include "norm/gev.h"
+#include "stats/gev.h"
 
 typedef struct kn_gev_estimate {
     kn_gev gev;

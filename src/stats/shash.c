@@ -1,10 +1,10 @@
-#include "norm/shash.h"
+#include "stats/shash.h"
 
 #include <math.h>
 
 #include "la/clones.h"
 #include "la/vec.h"
-#include "norm/normal.h"
+#include "stats/normal.h"
 
 enum { CHUNK = 256, HALVINGS = 64 };
 

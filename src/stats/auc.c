@@ -1,4 +1,4 @@
-#include "norm/auc.h"
+#include "stats/auc.h"
 
 #include <math.h>
 #include <stdlib.h>
