@@ -72,6 +72,20 @@ static inline double rank_bound_var(const rank_bound *b, double share, double va
     return 2 * (2 * eta + eta * eta) * var;
 }
 
+/* Of noise_j, which follows from held-out residuals e and their variances v: it is mean(e^2 - v),
+ * or a share of mean(e^2) where that is larger [METHOD 1d]. */
+static inline double rank_bound_noise(const rank_bound *b, double share, kn_mat Y, kn_mat cv_mean,
+                                      kn_mat cv_var, ptrdiff_t j)
+{
+    double sum = 0;
+    for (ptrdiff_t i = 0; i < Y.rows; i++) {
+        double v = kn_at(cv_var, i, j), e = kn_at(Y, i, j) - kn_at(cv_mean, i, j);
+        double dm = rank_bound_mean(b, share, v);
+        sum += 2 * fabs(e) * dm + dm * dm + rank_bound_var(b, share, v);
+    }
+    return sum / (double)Y.rows;
+}
+
 static inline void assert_maps_agree(kn_mat mean, kn_mat var, kn_mat full_mean, kn_mat full_var,
                                      const rank_bound *b, double share)
 {
