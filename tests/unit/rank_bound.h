@@ -27,7 +27,8 @@ typedef struct rank_bound {
     ptrdiff_t P;
 } rank_bound;
 
-/* Of the dense fit, whose U is square. */
+/* Of the dense fit, whose U is square; or of any fit with structured noise, where c is at its
+ * maximum and z'K^-1 z is N. */
 static inline rank_bound rank_bound_of(const kn_latent *l)
 {
     rank_bound b = {.P = l->P, .eps = (double)l->X.rows * 2.2e-16};
@@ -38,8 +39,8 @@ static inline rank_bound rank_bound_of(const kn_latent *l)
             trace += cell->R0.r[i];
         for (ptrdiff_t q = 0; q < cell->n; q++) {
             ptrdiff_t p = kn_cell_component(cell, q);
-            double quad = 0;
-            for (ptrdiff_t i = 0; i < cell->R0.m; i++)
+            double quad = cell->R0.m < l->X.rows ? (double)l->X.rows : 0;
+            for (ptrdiff_t i = 0; cell->R0.m == l->X.rows && i < cell->R0.m; i++)
                 quad += kn_at(cell->A, i, q) * kn_at(cell->A, i, q) /
                         (l->c[p] * cell->R0.r[i] + l->d[p]);
             b.quad += quad;
