@@ -33,17 +33,28 @@ out:
     return status;
 }
 
-static void mean_and_error(const double *x, const double *y, ptrdiff_t n, double *mean, double *se)
+/* Mean of x - y and its standard error. Rows of one group are not independent, groups are: with
+ * S_g the sum of deviations within group g, se^2 = G/(G - 1) sum_g S_g^2 / n^2, which is the usual
+ * one where every row is a group of its own ({0}). */
+static void mean_and_error(const double *x, const double *y, ptrdiff_t n, const kn_groups *groups,
+                           double *mean, double *se)
 {
     double m = 0, s = 0;
+    ptrdiff_t G = groups->n > 0 ? groups->n : n;
     for (ptrdiff_t i = 0; i < n; i++)
         m += (x[i] - (y ? y[i] : 0)) / (double)n;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        double e = x[i] - (y ? y[i] : 0) - m;
-        s += e * e;
+    for (ptrdiff_t g = 0; g < G; g++) {
+        double sum = 0;
+        for (ptrdiff_t k = groups->n > 0 ? groups->start[g] : g,
+                       end = groups->n > 0 ? groups->start[g + 1] : g + 1;
+             k < end; k++) {
+            ptrdiff_t i = groups->n > 0 ? groups->row[k] : k;
+            sum += x[i] - (y ? y[i] : 0) - m;
+        }
+        s += sum * sum;
     }
     *mean = m;
-    *se = n > 1 ? sqrt(s / ((double)n * (double)(n - 1))) : 0;
+    *se = G > 1 ? sqrt(s * (double)G / (double)(G - 1)) / (double)n : 0;
 }
 
 static int best_step(const kn_fit_info *info)
@@ -58,7 +69,7 @@ static int best_step(const kn_fit_info *info)
 /* The smallest P of the ladder that is as good as the best, up to a thousandth; with iso noise,
  * which has no model without components, one that is not clearly worse. -1: none, because no P
  * predicts. */
-static int choose(kn_mat score, int steps, bool iso, kn_fit_info *info)
+static int choose(kn_mat score, const kn_groups *groups, int steps, bool iso, kn_fit_info *info)
 {
     /* Standard errors below 0 that one in twenty of no signal has. One lets a fifth of pure
      * noise pass where responses are few (bench/MEASURED.md). */
@@ -66,7 +77,7 @@ static int choose(kn_mat score, int steps, bool iso, kn_fit_info *info)
     static const double ROUNDING = 1e-9; /* where no fold has any signal, all is 0 but for that */
     static const double AS_GOOD = 0.001, AS_GOOD_ISO = 0.01; /* of the best score */
     for (int l = 0; l < steps; l++)
-        mean_and_error(kn_col(score, l), NULL, score.rows, &info->curve[l].msll,
+        mean_and_error(kn_col(score, l), NULL, score.rows, groups, &info->curve[l].msll,
                        &info->curve[l].se);
     int best = best_step(info);
     /* Pure noise lands just below zero by chance about as often as above. */
@@ -76,7 +87,7 @@ static int choose(kn_mat score, int steps, bool iso, kn_fit_info *info)
         return iso ? 0 : -1;
     for (int l = 0; l < best; l++) {
         double mean, se, top = fabs(info->curve[best].msll);
-        mean_and_error(kn_col(score, l), kn_col(score, best), score.rows, &mean, &se);
+        mean_and_error(kn_col(score, l), kn_col(score, best), score.rows, groups, &mean, &se);
         if (mean <= (iso ? fmax(se, AS_GOOD_ISO * top) : AS_GOOD * top))
             return l;
     }
@@ -188,6 +199,29 @@ static kn_status deal(kn_ctx *ctx, const kn_fit_problem *p, int *folds, int *fol
     return KN_OK;
 }
 
+/* Groups of the rows of scores, which come fold by fold. With iso noise rows count alone. */
+static kn_status score_groups(kn_ctx *ctx, const kn_fit_problem *p, bool iso, int folds,
+                              const int *fold, kn_groups *out)
+{
+    kn_status status;
+    const int *group = p->options->groups;
+    void *memory = NULL;
+    ptrdiff_t n = 0;
+    *out = (kn_groups){0};
+    if (!group || iso)
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, p->X.rows, sizeof(int), &memory));
+    int *code = memory;
+    for (int k = 0; k < folds; k++)
+        for (ptrdiff_t i = 0; i < p->X.rows; i++)
+            if (fold[i] == k)
+                code[n++] = group[i];
+    KN_TRY(kn_groups_new(ctx, n, code, out));
+out:
+    kn_free(memory);
+    return status;
+}
+
 /* score(i, l) where responses are missing: each fold fills in its own rows, and is scored by
  * itself. `all` holds the scores of every fold, one after the other. */
 static kn_status score_completed(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
@@ -230,13 +264,15 @@ static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r
                   .folds = p->held.mean ? KN_HELD_OUT_ONCE : KN_CURVE_FOLDS,
                   .missing = p->completion != NULL};
     void *fold = NULL;
+    kn_groups groups = {0};
     KN_TRY(kn_alloc(ctx, p->X.rows, sizeof(int), &fold));
     KN_TRY(deal(ctx, p, &c.folds, fold));
+    KN_TRY(score_groups(ctx, p, iso, c.folds, fold, &groups));
     info->n_curve = steps;
     if (p->completion && !p->held.mean) {
         KN_TRY(kn_mat_new(ctx, p->X.rows, steps, &c.score));
         KN_TRY(score_completed(ctx, p, r0, fold, c.folds, steps, c.score));
-        *step = choose(c.score, steps, iso, info);
+        *step = choose(c.score, &groups, steps, iso, info);
         goto out;
     }
     KN_TRY(lay_out(ctx, p, fold, c.folds, kn_ladder[steps - 1], c.fit));
@@ -247,8 +283,9 @@ static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r
         c.rows += c.fit[k].rows.n_test;
     }
     KN_TRY(kn_curve_score(ctx, &given, &c));
-    *step = choose(c.score, steps, iso, info);
+    *step = choose(c.score, &groups, steps, iso, info);
 out:
+    kn_groups_clear(&groups);
     kn_curve_clear(&c);
     kn_free(fold);
     return status;

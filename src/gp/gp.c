@@ -22,6 +22,13 @@ void kn_gp_clear(kn_gp *gp)
     *gp = (kn_gp){0};
 }
 
+void kn_gp_hold_rank(kn_gp *gp, ptrdiff_t rank)
+{
+    const kn_decomp *R0 = &gp->latent.cell[0].R0;
+    gp->spec.rank = rank > 0 && kn_decomp_is_low(R0) ? R0->map.rows : rank;
+    gp->spec.rank_auto = false;
+}
+
 /* Low rank: the pivots among the training samples, in their order, and the map from features to
  * U. */
 static kn_status pivots(kn_gp *gp, int k, kn_arrays *a)

@@ -116,6 +116,31 @@ out:
     return status;
 }
 
+/* A subsample may have left weights so small that their coordinates no longer move the likelihood:
+ * there a climb on all rows ends at once, wherever the maximum is. So it is repeated from weights
+ * that are lifted a little, until that gains nothing to speak of. */
+static kn_status climb_lifted(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, kn_found *found)
+{
+    enum { MOST = 5 };
+    static const double LIFT = 0.01, ENOUGH = 1e-3; /* of the sum of weights; nats */
+    int n = s->e->cov.n;
+    kn_status status = KN_OK;
+    double before = -INFINITY;
+    for (int k = 0; k < MOST && found->lml - before > ENOUGH; k++) {
+        kn_cov_point at = found->at;
+        bool stop;
+        KN_TRY(kn_search_stopped(ctx, limits, &stop));
+        if (stop)
+            break;
+        for (int m = 0; m < n; m++)
+            at.w[m] = (at.w[m] + LIFT) / (1 + n * LIFT);
+        before = found->lml;
+        KN_TRY(kn_search_climb(ctx, s, limits, &at, "fit", found));
+    }
+out:
+    return status;
+}
+
 static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_found *found)
 {
     kn_search_space s;
@@ -141,6 +166,8 @@ static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, k
         KN_TRY(kn_starts_grid(ctx, &s, o, at, &n, found));
     e->low.tol = kn_rank_tolerance_search;
     KN_TRY(kn_search_climb(ctx, &s, &limits, &at[0], "fit", found));
+    if (small)
+        KN_TRY(climb_lifted(ctx, &s, &limits, found));
     for (int k = 1; k < n; k++) {
         KN_TRY(kn_search_stopped(ctx, &limits, &stop));
         if (!stop)

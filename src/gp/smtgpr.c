@@ -166,10 +166,9 @@ static kn_status assemble(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_basis *basis, 
         basis->B = kn_mat_none();
     }
     gp->s2 = e->s2;
-    gp->spec.rank = e->spec.rank; /* folds do as the fit did */
-    gp->spec.rank_auto = false;
     memcpy(gp->inside, e->inside, sizeof gp->inside);
     KN_TRY(kn_fit_latent(ctx, &own_X, e, &gp->latent));
+    kn_gp_hold_rank(gp, e->spec.rank);
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
 out:
     kn_mat_clear(&own_X);

@@ -79,8 +79,6 @@ static kn_status assemble(kn_ctx *ctx, const kn_whitened_of *of, kn_whitened *w,
     kn_status status = KN_OK;
     gp->complement_component = w->complement;
     gp->s2 = w->complement ? w->latent.d[gp->P] : 0;
-    gp->spec.rank = w->rank; /* folds do as the fit did */
-    gp->spec.rank_auto = false;
     if (w->complement) {
         kn_complement_of outside = kn_whitened_outside(of, w);
         KN_TRY(kn_complement_make(ctx, &w->latent, &outside, &gp->D0));
@@ -88,6 +86,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_whitened_of *of, kn_whitened *w,
     gp->psi = w->factors.psi;
     gp->B = w->factors.B;
     gp->latent = w->latent;
+    kn_gp_hold_rank(gp, w->rank);
     w->factors.psi = NULL;
     w->factors.B = kn_mat_none();
     w->latent = (kn_latent){0};

@@ -210,16 +210,24 @@ static double on_curve(const kn_table *t, const char *response, const char *sex,
 
 static cohort train, fresh; /* large for a stack */
 
-/* 400 people of the law above teach the model; of 2000 others 90 % are between the curves of 5 and
- * 95
- * %, of the young as of the old, and 5 % beyond either. A normal law of one width has 97 and 81 %.
+/* Limit of 5 standard errors of a share p of new participants beyond curves that `train`
+ * participants taught: p (1 - p)/n from n new ones, and from training at most as much as quantiles
+ * of the sample itself would have, p (1 - p)/train. The T responses are independent. */
+static double share_limit(double p, double train_n, double new_n)
+{
+    return 5 * sqrt(p * (1 - p) * (1 / train_n + 1 / new_n) / T);
+}
+
+/* 1000 people of the law above teach the model; of 2000 others 90 % are between the curves of 5 and
+ * 95 %, of the young as of the old, and 5 % beyond either. A normal law of one width has 97 and 81
+ * %.
  */
 static void curves_hold_as_many_new_people_as_they_say(void **state)
 {
     (void)state;
     static const char *const names[T] = {"a", "b", "c", "d"};
     double inside[2] = {0}, count[2] = {0}, below = 0, above = 0;
-    simulate(&train, 400, 6, true);
+    simulate(&train, 1000, 6, true);
     simulate(&fresh, 2000, 12, true);
     kn_model *m = fit(&train, "seed=1");
     kn_centiles_info info = {.size = sizeof info};
@@ -248,9 +256,15 @@ static void curves_hold_as_many_new_people_as_they_say(void **state)
             count[old]++;
         }
     double all = count[0] + count[1];
-    assert_true(fabs((inside[0] + inside[1]) / all - 0.9) < 0.02);
-    assert_true(fabs(inside[0] / count[0] - 0.9) < 0.03 && fabs(inside[1] / count[1] - 0.9) < 0.03);
-    assert_true(fabs(below / all - 0.05) < 0.015 && fabs(above / all - 0.05) < 0.015);
+    double old = (double)train.n, new = (double)fresh.n;
+    double off[5] = {(inside[0] + inside[1]) / all - 0.9, inside[0] / count[0] - 0.9,
+                     inside[1] / count[1] - 0.9, below / all - 0.05, above / all - 0.05};
+    double limit[5] = {share_limit(0.1, old, new), share_limit(0.1, old / 2, new / 2),
+                       share_limit(0.1, old / 2, new / 2), share_limit(0.05, old, new),
+                       share_limit(0.05, old, new)};
+    for (int k = 0; k < 5; k++)
+        if (!(fabs(off[k]) < limit[k]))
+            fail_msg("share %d is off by %.4f, allowed %.4f", k, off[k], limit[k]);
     kn_table_free(t);
     kn_model_free(m);
 }

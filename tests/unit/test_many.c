@@ -10,7 +10,7 @@
 static kn_ctx *ctx;
 
 /* Two covariates, T responses with three common directions and noise of their own. */
-static void people(ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
+static void people(ptrdiff_t N, ptrdiff_t T, double noise, kn_mat *X, kn_mat *Y)
 {
     kn_rng rng;
     ref_rng_init(&rng, 17, 0);
@@ -23,7 +23,7 @@ static void people(ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
                        0.8 * kn_rng_normal(&rng)};
         for (ptrdiff_t j = 0; j < T; j++)
             kn_col(*Y, j)[i] = f[0] * kn_at(load, 0, j) + f[1] * kn_at(load, 1, j) +
-                               f[2] * kn_at(load, 2, j) + kn_rng_normal(&rng);
+                               f[2] * kn_at(load, 2, j) + noise * kn_rng_normal(&rng);
     }
     free(load.data);
 }
@@ -56,8 +56,9 @@ static void assert_reference_is_told(kn_model *m)
 }
 
 /* Leading P principal components of the columns of Y, T x P: eigenvectors of the T x T Gram matrix
- * of the standardised columns. Its "samples" are the responses, so it is small whatever N is. */
-static kn_mat components_by_gram(kn_mat Y, ptrdiff_t P)
+ * of the standardised columns. Its "samples" are the responses, so it is small whatever N is. All T
+ * eigenvalues go to s2, which may be NULL. */
+static kn_mat components_by_gram(kn_mat Y, ptrdiff_t P, double *s2)
 {
     ptrdiff_t N = Y.rows, T = Y.cols;
     kn_mat S = ref_new(N, T), B = ref_new(T, P);
@@ -81,6 +82,8 @@ static kn_mat components_by_gram(kn_mat Y, ptrdiff_t P)
         assert_close(kn_at(gram.G, j, j), (double)N, 1e-9);
     for (ptrdiff_t p = 0; p < P; p++)
         memcpy(kn_col(B, p), kn_col(gram.U, p), (size_t)T * sizeof(double));
+    for (ptrdiff_t j = 0; s2 && j < T; j++)
+        s2[j] = gram.s2[j];
     kn_gram_clear(&gram);
     kn_scaling_clear(&as_it_is);
     free(S.data);
@@ -95,7 +98,7 @@ static void two_thousand_are_held_out_of_six(void **state)
     kn_settings o;
     kn_fit_info info;
     kn_model *m;
-    people(N, T, &X, &Y);
+    people(N, T, 1, &X, &Y);
     plain_settings(&o);
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     kn_model_info(m, &info);
@@ -124,7 +127,8 @@ static void two_thousand_are_held_out_of_six(void **state)
     kn_maps *maps;
     kn_mat mean = ref_new(2000, T), var = ref_new(2000, T), z = ref_new(2000, T),
            own = ref_new(2000, T);
-    kn_mat B = components_by_gram(Yt, info.n_components); /* sooner than the one of 4000 samples */
+    kn_mat B =
+        components_by_gram(Yt, info.n_components, NULL); /* sooner than the one of 4000 samples */
     o.basis_view = view(B);
     o.rho = info.rho;
     o.length = info.length;
@@ -157,7 +161,8 @@ static void range_finder_and_gram_give_the_same_model(void **state)
     kn_mat X, Y;
     kn_settings o;
     kn_model *by_range, *by_gram;
-    people(N, T, &X, &Y);
+    double s2[T];
+    people(N, T, 0.3, &X, &Y);
     plain_settings(&o);
     o.components = 3;
     o.max_evals = 0;
@@ -165,7 +170,7 @@ static void range_finder_and_gram_give_the_same_model(void **state)
     o.length = 2;
     o.folds = 0;
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &by_range));
-    kn_mat B = components_by_gram(Y, 3);
+    kn_mat B = components_by_gram(Y, 3, s2);
     o.basis_view = view(B);
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &by_gram));
     kn_fit_info range, gram;
@@ -173,13 +178,23 @@ static void range_finder_and_gram_give_the_same_model(void **state)
     kn_model_info(by_gram, &gram);
     assert_true(range.basis_residual < 1e-2);
     kn_view found = kn_model_array(by_range, "B");
+    /* With residual r of u_p, eigenvalues l of Y'Y and the gap between l_p and its neighbours, u_p
+     * is turned by at most r l_p / gap (Davis and Kahan), and b_p = Y'u_p, half a step later, by at
+     * most sqrt(l_1/l_p) times that. The cosine of an angle is within its square of 1. */
+    double turned = 0;
     for (int p = 0; p < 3; p++) {
         double dot = 0; /* of two unit vectors, of either sign */
+        double gap = fmin(s2[p] - s2[p + 1], p > 0 ? s2[p - 1] - s2[p] : INFINITY);
+        double angle = range.basis_residual * sqrt(s2[0] / s2[p]) * s2[p] / gap;
         for (int j = 0; j < T; j++)
             dot += kn_view_at(found, j, p) * kn_at(B, j, p);
-        assert_close(fabs(dot), 1, 1e-6);
+        assert_close(fabs(dot), 1, angle * angle + 1e-12);
+        turned += angle;
     }
-    assert_close(range.lml, gram.lml, 1e-7); /* the second order of what two passes leave */
+    /* z_p changes by the angle times a z_w of the complement, and the likelihood by
+     * angle z_p'K_p^-1 z_w. At the maximum z_p'K_p^-1 z_p = N, and z_w'K_p^-1 z_w <= N because the
+     * noise of component p is no less than that outside the basis. */
+    assert_close(range.lml, gram.lml, N * turned / fabs(gram.lml) + 1e-10);
     double a[T], b[T];
     assert_ok(ctx, kn_model_noise(ctx, by_range, a));
     assert_ok(ctx, kn_model_noise(ctx, by_gram, b));

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "report/counted.h"
 #include "report/say.h"
+#include "stats/normal.h"
 #include "stats/student_t.h"
 #include "test.h"
 
@@ -94,6 +95,25 @@ static void draw(kn_rng *rng, ptrdiff_t n, double *z)
                 z[i * T + j] += load[f][j] * factor[f];
         }
     }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = **(const double *const *)a, y = **(const double *const *)b;
+    return (x > y) - (x < y);
+}
+
+/* Replaces the values of all maps by their normal scores, in the same order: mean 0, variance 1 and
+ * every share of the normal law as exact as a sample of that size has them. Without this 5 % of
+ * samples in which nothing is wrong would be warned of, as each rule means it. */
+static void make_normal(ptrdiff_t n, double *z)
+{
+    double *order[MOST * T];
+    for (ptrdiff_t k = 0; k < n * T; k++)
+        order[k] = &z[k];
+    qsort(order, (size_t)(n * T), sizeof *order, by_value);
+    for (ptrdiff_t k = 0; k < n * T; k++)
+        *order[k] = kn_normal_quantile(((double)k + 0.5) / (double)(n * T));
 }
 
 static void compute(study *w)
@@ -254,7 +274,9 @@ static void a_small_spread_is_not_believed(void **state)
 }
 
 /* The band holds at every point at once in about 95 % of studies; a pointwise one would in far
- * fewer. */
+ * fewer. The smallest rate that METHOD 11a states for normal z is 89 % of studies (the worm of 32
+ * participants); the number of studies is binomial, and 5 of its standard deviations are allowed.
+ */
 static void bands_hold_everywhere_at_once(void **state)
 {
     const int studies = repeat(200, 60);
@@ -280,8 +302,10 @@ static void bands_hold_everywhere_at_once(void **state)
         pit += in_pit;
         end(&w);
     }
-    if (worm < 0.88 * studies || pit < 0.88 * studies)
-        fail_msg("of %d studies worm holds in %d, PIT in %d", studies, worm, pit);
+    const double rate = 0.89, least = studies * rate - 5 * sqrt(studies * rate * (1 - rate));
+    if (worm < least || pit < least)
+        fail_msg("of %d studies worm holds in %d, PIT in %d, at least %.1f expected", studies, worm,
+                 pit, least);
     assert_true(worm + pit < 2 * studies); /* not by being endless */
 }
 
@@ -318,6 +342,7 @@ static void plant(study *w, double shift, double spread, double tails)
     kn_rng rng;
     ref_rng_init(&rng, 8, 0);
     draw(&rng, MOST, z);
+    make_normal(MOST, z);
     for (int k = 0; k < MOST * T; k++) {
         double x = z[k] * spread + shift;
         z[k] = tails > 0 ? sinh(x / tails) * tails : x;
@@ -409,6 +434,7 @@ static void warnings_of_the_folder_are_passed_on_unless_the_page_says_them(void 
     (void)state;
     ref_rng_init(&rng, 9, 0);
     draw(&rng, 12, z);
+    make_normal(12, z);
     begin(&w);
     count(&w, 12, z);
     w.m.summary_json =

@@ -443,12 +443,18 @@ static void planted_sites_are_found(void **state)
     for (int few = 0; few < 2; few++) {
         ptrdiff_t controls = few ? FEW : r.rows, sites = r.rows / controls;
         double off = 0, raw = 0, scale = 0, kappa = 0, factor = 0, all = (double)(sites * T);
+        double left = 0; /* what shrinking should leave of the squared error */
         for (ptrdiff_t k = 0; k < sites; k++) {
             kn_site_adapted x = adapt(&p, kn_sub(r, k * controls, 0, controls, T), kn_mat_none());
             for (ptrdiff_t j = 0; j < T; j++) {
                 off += pow(x.offset[j] - (j % 2 ? 1 : -1), 2) / all;
                 raw += pow(x.raw_offset[j] - (j % 2 ? 1 : -1), 2) / all;
                 scale += log(x.scale[j] / 4 * p.w[j]) / all;
+                double between = x.kappa * mean_tau2;
+                double shrink = between / (between + p.w[j] / (double)controls),
+                       truth = (j % 2 ? 1 : -1) - p.mu[j];
+                left +=
+                    (pow(shrink, 2) * 4 / (double)controls + pow((1 - shrink) * truth, 2)) / all;
             }
             kappa += x.kappa / (double)sites;
             factor += x.factor / (double)sites;
@@ -456,6 +462,10 @@ static void planted_sites_are_found(void **state)
         }
         /* Shrinking helps; many controls leave 4/1000 with a standard error of .001. */
         assert_true(few ? off < raw : off < 0.01);
+        /* off is a mean of `all` squared errors that are nearly normal, so that 5 standard errors
+         * are 5 sqrt(2/all) of it; kappa, which is of the same controls, changes shrink_j by less
+         * than that. */
+        assert_true(!few || fabs(off / left - 1) < 5 * sqrt(2 / all));
         assert_true(fabs(scale) < (few ? 0.5 : 0.1));
         assert_true(kappa > 1.5 && (few || factor > 2));
     }

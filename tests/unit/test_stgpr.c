@@ -106,12 +106,29 @@ static void cells_come_close_to_the_optimum_of_each_region_of_a_cohort(void **st
     assert_close_to_own_optimum(X, Y, 1);
 }
 
-/* The best of a fine lattice over all of the family. */
+/* The largest number of n responses that may miss their maximum when each does with probability p:
+ * more do in less than one run of a million. */
+static int most_missed(int n, double p)
+{
+    int k = 0;
+    double one = pow(1 - p, n), below = one; /* P(X = k), P(X <= k) */
+    while (1 - below > 1e-6) {
+        one *= (n - k) * p / ((k + 1) * (1 - p));
+        below += one;
+        k++;
+    }
+    return k;
+}
+
+/* The best of a fine lattice over all of the family. A maximum between coarse cells may be missed:
+ * of 31 x 100 simulated responses 30 fell short by more than 0.1 nat, by 0.10 more on average and
+ * at most by 0.6. An exponential tail of that mean exceeds 2 nats in less than one run of a
+ * million. */
 static void additive_cells_come_close_to_the_best_of_their_family(void **state)
 {
     (void)state;
     enum { N = 60, RHOS = 57, LENGTHS = 41 };
-    int T = repeat(100, 30), within = 0;
+    int T = repeat(300, 100), within = 0;
     double worst = -INFINITY, lower[2], upper[2], total;
     kn_rng own;
     ref_rng_init(&own, 1, 35);
@@ -157,7 +174,7 @@ static void additive_cells_come_close_to_the_best_of_their_family(void **state)
     if (getenv("KN_VERBOSE"))
         fprintf(stderr, "%d of %d within 0.1 nat, worst %.3g, %td cells\n", within, T, worst,
                 kn_model_array(model, "cells").rows);
-    assert_true(100 * within >= 99 * T && worst < 1);
+    assert_true(T - within <= most_missed(T, 0.01) && worst < 2);
     kn_cell_work_clear(&w);
     kn_pairs_clear(&pairs);
     free(best);
