@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "la/la.h"
 
 void bench_check(bench *b, kn_status status, const char *call)

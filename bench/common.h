@@ -8,9 +8,9 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/mat.h"
-#include "data/design.h"
-#include "work/fit.h"
+#include "base/matrix.h"
+#include "commands/fit/fit.h"
+#include "data/covariates/design.h"
 
 enum { BENCH_COLUMNS = 16, BENCH_FAULT = 160 };
 

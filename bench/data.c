@@ -1,13 +1,13 @@
 /* Simulated studies, and the whole job on one of them. */
 #include <cblas.h>
 
-#include "base/parallel.h"
-#include "base/rng.h"
+#include "base/parallel/parallel_for.h"
+#include "base/random.h"
 #include "common.h"
-#include "data/responses.h"
-#include "gp/z.h"
+#include "data/responses/responses.h"
+#include "gp/zscore.h"
 #include "la/la.h"
-#include "norm/top.h"
+#include "norm/metrics/extreme_statistic.h"
 
 static kn_view rows_of(kn_mat M, ptrdiff_t first, ptrdiff_t rows)
 {

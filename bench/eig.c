@@ -1,6 +1,6 @@
 #include <lapacke.h>
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "common.h"
 #include "la/la.h"
 

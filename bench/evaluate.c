@@ -1,11 +1,12 @@
 #include "evaluate.h"
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "cov/additive.h"
 
 void bench_points(const kn_cov *cov, const kn_cov_point *from, int n, kn_cov_point *points)
 {
-    static const double STEP = 0.01; /* of eta and of the logarithms of shapes [cov/weights.h] */
+    static const double STEP =
+        0.01; /* of eta and of the logarithms of shapes [cov/simplex_weights.h] */
     double x[KN_COV_OUTER];
     kn_cov_coordinates(cov, from, x);
     for (int k = 0; k < n; k++) {

@@ -5,7 +5,7 @@
 #define KN_BENCH_EVALUATE_H
 
 #include "common.h"
-#include "gp/engine.h"
+#include "gp/likelihood/engine.h"
 
 /* Seconds of the fastest repetition. The parts were measured one after the other in that very
  * repetition, so that they add up to the whole and none is a difference of two measurements. */

@@ -1,5 +1,5 @@
 #include "evaluate.h"
-#include "gp/basis_gram.h"
+#include "gp/basis/gram.h"
 
 enum { POINTS = 8 }; /* seven are timed */
 

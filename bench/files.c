@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 
-#include "base/rng.h"
-#include "io/image_write.h"
-#include "io/table.h"
+#include "base/random.h"
+#include "io/image/write.h"
+#include "io/table/table.h"
 
 void files_values(bench *b, bench_files *f)
 {

@@ -3,8 +3,8 @@
 #define KN_BENCH_FILES_H
 
 #include "common.h"
-#include "io/nifti_header.h"
-#include "io/writer.h"
+#include "io/file/atomic_writer.h"
+#include "io/formats/nifti_header.h"
 
 enum { BENCH_FILES = 32 };
 

@@ -1,5 +1,5 @@
 #include "common.h"
-#include "gp/basis.h"
+#include "gp/basis/basis.h"
 
 typedef struct step {
     const char *name;

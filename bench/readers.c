@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "io/gzip.h"
-#include "io/images.h"
-#include "io/npy.h"
-#include "io/table.h"
+#include "io/gzip/gzip.h"
+#include "io/image/image_set.h"
+#include "io/npy/npy.h"
+#include "io/table/table.h"
 
 typedef void (*reader)(bench *b, const char *path, float *out);
 

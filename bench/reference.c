@@ -2,12 +2,12 @@
 #include <time.h>
 
 #include "common.h"
-#include "gp/cv.h"
-#include "gp/cv_deal.h"
-#include "gp/maps.h"
-#include "gp/noise.h"
+#include "gp/assign_folds.h"
+#include "gp/cv/cv.h"
+#include "gp/predict/noise.h"
+#include "gp/predict/prediction_blocks.h"
 #include "model/model.h"
-#include "norm/reference_loo.h"
+#include "norm/reference/loo.h"
 
 enum { FIT, FOLDS, NOISE, MAPS, DEVIANCE, LOO, PARTS, WALL = 0, CPU = 1, N_FOLDS = 10 };
 
@@ -32,7 +32,7 @@ static void on_progress(void *user, const kn_progress *p)
     lap(user, strcmp(p->stage, "deviance") == 0 ? DEVIANCE : MAPS);
 }
 
-/* Of both deviances: see norm/deviance_fit.h. */
+/* Of both deviances: see norm/deviance/fit.h. */
 static double deviance_flops(double N, double T)
 {
     double K = N * 0.8 < 128 ? 0.8 * N : 128;
@@ -40,7 +40,7 @@ static double deviance_flops(double N, double T)
                 6 * N * K * T);
 }
 
-/* The products of both deviances are in float32 at these sizes [norm/deviance_fit.h], so the limit
+/* The products of both deviances are in float32 at these sizes [norm/deviance/fit.h], so the limit
  * is SGEMM: of all threads by the clock, of one for the seconds of all threads together. */
 static void report(bench *b, const stopwatch *w, ptrdiff_t N, ptrdiff_t T, int P)
 {
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
         &b, argc, argv, "reference",
         "What does \"what is normal\" cost, next to the fit it follows? Seconds of the fit "
         "and of each part of the reference, all of it over the fit, and for the two deviances "
-        "the rate at which the flops of norm/deviance_fit.h are done, in float32. processor: "
+        "the rate at which the flops of norm/deviance/fit.h are done, in float32. processor: "
         "seconds of all threads together.");
     bench_table(&b,
                 "time     |    N|     T|   P| fit s| folds| noise|  maps|deviance|   loo|   all|"

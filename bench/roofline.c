@@ -2,7 +2,7 @@
 #include <cblas.h>
 #include <stdio.h>
 
-#include "base/parallel.h"
+#include "base/parallel/parallel_for.h"
 #include "common.h"
 
 enum {

@@ -1,5 +1,5 @@
-#include "gp/stgpr.h"
-#include "base/parallel.h"
+#include "gp/methods/stgpr/stgpr.h"
+#include "base/parallel/parallel_for.h"
 #include "common.h"
 
 /* ---- who gets the threads ----------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 #include <stdio.h>
 
+#include "commands/memory/memory_plan.h"
 #include "common.h"
-#include "study/systems.h"
-#include "work/room.h"
+#include "paper/systems.h"
 
 enum { PAPER, TABLE, COHORT, PROBLEMS, SAID = 512 };
 

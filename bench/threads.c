@@ -2,8 +2,8 @@
 
 #include "common.h"
 #include "cov/terms.h"
-#include "data/responses.h"
-#include "gp/profile.h"
+#include "data/responses/responses.h"
+#include "gp/likelihood/profile_1d.h"
 #include "la/la.h"
 
 enum { GRID = 45 }; /* of kn_profile */

@@ -1,5 +1,5 @@
 #include "cli/arguments.h"
-#include "base/printable.h"
+#include "base/sanitize_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

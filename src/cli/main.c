@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/pages.h"
+#include "cli/help.h"
+#include "cli/mpi_launch.h"
 #include "cli/session.h"
-#include "cli/started.h"
 
 #define ROW(name) &cmd_##name,
 static const cli_command *const COMMANDS[] = {CLI_COMMANDS(ROW)};

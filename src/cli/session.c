@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/comm.h"
+#include "base/mpi/comm.h"
 
 enum { BAR = 24, EXIT_SIGNAL = 130 };
 

@@ -9,7 +9,7 @@
 #define KN_COV_ADDITIVE_H
 
 #include "cov/terms.h"
-#include "data/design.h"
+#include "data/covariates/design.h"
 
 /* What it has of F columns whatever they are: linear and se. */
 kn_status kn_cov_before_design(kn_ctx *ctx, ptrdiff_t F, kn_cov *out);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/parallel.h"
+#include "base/parallel/parallel_for.h"
 
 enum { TILE = 2048 }; /* rows of K made at a time, in cache */
 

@@ -8,7 +8,7 @@
 #ifndef KN_COV_FEATURES_H
 #define KN_COV_FEATURES_H
 
-#include "base/rehearse.h"
+#include "base/memory/plan.h"
 #include "cov/terms.h"
 
 typedef struct kn_features {

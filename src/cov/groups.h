@@ -6,7 +6,7 @@
 #ifndef KN_COV_GROUPS_H
 #define KN_COV_GROUPS_H
 
-#include "base/mat.h"
+#include "base/matrix.h"
 
 /* Ratios of group noise to noise of its own that a component may have, ascending from 0. */
 enum { KN_GAMMAS = 6 };

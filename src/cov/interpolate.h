@@ -12,7 +12,7 @@
 #ifndef KN_COV_INTERPOLATE_H
 #define KN_COV_INTERPOLATE_H
 
-#include "cov/dense.h"
+#include "cov/eigen_dense.h"
 
 typedef struct kn_crossing { /* what is interpolated; all of it lent */
     const kn_cov *cov;       /* of R0 */

@@ -5,7 +5,7 @@
 #ifndef KN_COV_KERNEL_H
 #define KN_COV_KERNEL_H
 
-#include "base/mat.h"
+#include "base/matrix.h"
 
 /* What a kernel sees of two samples, over the columns of its term. */
 typedef enum kn_stat_kind {

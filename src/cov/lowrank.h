@@ -12,8 +12,8 @@
 #ifndef KN_COV_LOWRANK_H
 #define KN_COV_LOWRANK_H
 
-#include "base/rehearse.h"
-#include "cov/dense.h"
+#include "base/memory/plan.h"
+#include "cov/eigen_dense.h"
 #include "cov/features.h"
 
 typedef struct kn_lowrank {

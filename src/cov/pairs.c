@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/parallel.h"
+#include "base/parallel/parallel_for.h"
 #include "la/la.h"
 #include "la/vec.h"
 

@@ -3,7 +3,7 @@
 #ifndef KN_COV_PAIRS_H
 #define KN_COV_PAIRS_H
 
-#include "base/rehearse.h"
+#include "base/memory/plan.h"
 #include "cov/kernel.h"
 
 enum { KN_ALL_COLUMNS = -1 }; /* as a count: whatever columns there are */

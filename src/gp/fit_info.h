@@ -2,7 +2,7 @@
 #ifndef KN_GP_FIT_INFO_H
 #define KN_GP_FIT_INFO_H
 
-#include "base/options.h"
+#include "base/options/options.h"
 
 struct kn_method;
 

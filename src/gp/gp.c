@@ -1,8 +1,8 @@
 #include "gp/gp.h"
 
-#include "gp/complement.h"
+#include "gp/basis/complement.h"
+#include "gp/deidentify.h"
 #include "gp/method.h"
-#include "gp/share.h"
 
 void kn_gp_clear(kn_gp *gp)
 {

@@ -3,7 +3,7 @@
 #ifndef KN_GP_GP_H
 #define KN_GP_GP_H
 
-#include "base/arrays.h"
+#include "base/array_visitor.h"
 #include "gp/latent.h"
 #include "gp/spec.h"
 

@@ -11,7 +11,7 @@
 #ifndef KN_GP_LATENT_H
 #define KN_GP_LATENT_H
 
-#include "base/rehearse.h"
+#include "base/memory/plan.h"
 #include "cov/lowrank.h"
 
 typedef struct kn_latent_cell {

@@ -2,13 +2,13 @@
 
 #include <string.h>
 
-#include "gp/convolved.h"
-#include "gp/kronprod.h"
-#include "gp/kronsum.h"
-#include "gp/mtgpr.h"
-#include "gp/smtgpr.h"
-#include "gp/smtgpr_noise.h"
-#include "gp/stgpr.h"
+#include "gp/methods/convolved/convolved.h"
+#include "gp/methods/kronprod/kronprod.h"
+#include "gp/methods/kronsum/kronsum.h"
+#include "gp/methods/mtgpr/mtgpr.h"
+#include "gp/methods/smtgpr/choose_noise.h"
+#include "gp/methods/smtgpr/smtgpr.h"
+#include "gp/methods/stgpr/stgpr.h"
 
 static const kn_method *const METHODS[] = {&kn_method_smtgpr,   &kn_method_stgpr,
                                            &kn_method_kronprod, &kn_method_mtgpr,

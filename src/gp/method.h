@@ -5,12 +5,12 @@
 #ifndef KN_GP_METHOD_H
 #define KN_GP_METHOD_H
 
-#include "base/arrays.h"
-#include "base/rehearse.h"
-#include "gp/cv_heldout.h"
-#include "gp/law.h"
-#include "gp/maps.h"
-#include "gp/search.h"
+#include "base/array_visitor.h"
+#include "base/memory/plan.h"
+#include "gp/cv/single_holdout.h"
+#include "gp/predict/map_density.h"
+#include "gp/predict/prediction_blocks.h"
+#include "gp/search/search.h"
 
 /* How a process is freed of its samples [share.h]. */
 typedef struct kn_sharing {
@@ -73,7 +73,7 @@ typedef struct kn_cv_problem {
     const kn_pairs *pairs; /* of all samples; NULL: to be made where they are needed */
 } kn_cv_problem;
 
-/* The memory of a method, declared by its own files [base/rehearse.h]. */
+/* The memory of a method, declared by its own files [base/memory/plan.h]. */
 typedef struct kn_method_need {
     void (*settle)(kn_need_shape *s); /* P, and what else the options leave open */
     /* A fit: leaves the model and the cross-validated maps, where there are folds. */
@@ -101,7 +101,8 @@ typedef struct kn_method {
     bool identity;       /* its basis stands for the identity [METHOD 1c] */
     bool alone;          /* each response alone: neither basis nor components */
     bool low_rank;       /* R0 may be of low rank */
-    bool spreads;        /* a fit of complete responses is spread over ranks (data/dealt.h) */
+    bool spreads;        /* a fit of complete responses is spread over ranks
+                            (data/mpi/partition_responses.h) */
     bool same_steps;     /* then all ranks search in lock-step, by one clock */
     bool held_out_once;  /* beyond KN_MANY samples one set is held out instead of folds */
     bool own_covariance; /* how samples relate is its own, and no R0 */

@@ -3,7 +3,7 @@
 #include <lapacke.h>
 #include <limits.h>
 
-#include "la/threads.h"
+#include "la/blas_threads.h"
 
 double kn_band_bytes(ptrdiff_t n, ptrdiff_t width)
 {

@@ -5,7 +5,7 @@
 #ifndef KN_LA_BANDED_H
 #define KN_LA_BANDED_H
 
-#include "base/mat.h"
+#include "base/matrix.h"
 
 typedef struct kn_band {
     ptrdiff_t n, width; /* width: diagonals below the main one */

@@ -3,9 +3,9 @@
 #ifndef KN_LA_LA_H
 #define KN_LA_LA_H
 
-#include "base/mat.h"
-#include "base/rehearse.h"
-#include "la/threads.h"
+#include "base/matrix.h"
+#include "base/memory/plan.h"
+#include "la/blas_threads.h"
 
 typedef enum kn_trans { KN_N, KN_T } kn_trans;
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "la/clones.h"
+#include "la/target_clones.h"
 
 /* glibc declares its vector exp and log to OpenMP only under -fopenmp, which would bring in a
  * thread runtime; declared here they work under -fopenmp-simd. Accuracy 4 ulp. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "gp/method.h"
-#include "model/file.h"
+#include "model/file/file.h"
 #include "model/info_json.h"
 
 void kn_model_free(kn_model *model)

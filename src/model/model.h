@@ -4,16 +4,16 @@
 #ifndef KN_MODEL_MODEL_H
 #define KN_MODEL_MODEL_H
 
-#include "data/batch.h"
-#include "data/design.h"
-#include "data/grouping.h"
-#include "data/recipe.h"
-#include "data/space.h"
-#include "gp/maps.h"
-#include "model/adapted.h"
-#include "norm/change_reference.h"
-#include "norm/reference.h"
-#include "norm/site_prior.h"
+#include "data/covariates/design.h"
+#include "data/covariates/encoding.h"
+#include "data/covariates/site_levels.h"
+#include "data/response_space.h"
+#include "data/shared_noise_groups.h"
+#include "gp/predict/prediction_blocks.h"
+#include "model/adapted_sites.h"
+#include "norm/change/reference.h"
+#include "norm/reference/reference.h"
+#include "norm/sites/prior.h"
 
 struct kn_model {
     uint64_t hash; /* XXH64 of that file; 0: from none, or changed since */

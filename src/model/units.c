@@ -1,7 +1,7 @@
 /* Maps in original units: mean sd_j + mean_j, variance sd_j^2 [METHOD 1d]; NaN where a response
  * was left out of training. */
 #include "model/units.h"
-#include "gp/maps.h"
+#include "gp/predict/prediction_blocks.h"
 
 #include <math.h>
 

@@ -1,14 +1,14 @@
 /* The report as a handle: computed, printed, written   [METHOD 11] */
 #include "report/report.h"
 
-#include "base/ctx.h"
-#include "base/info.h"
-#include "report/compute.h"
-#include "report/figure.h"
-#include "report/page.h"
-#include "report/protected.h"
-#include "report/report_json.h"
-#include "report/report_need.h"
+#include "base/context.h"
+#include "base/info_struct.h"
+#include "report/compute/compute.h"
+#include "report/figures/figures.h"
+#include "report/json/json.h"
+#include "report/memory.h"
+#include "report/page/page.h"
+#include "report/protected_inputs.h"
 
 typedef kn_status (*step)(kn_ctx *ctx, const kn_report_job *job);
 

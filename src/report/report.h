@@ -1,17 +1,17 @@
 /* All that the page says, as numbers and words. report/compute*.c fills it from the material,
- * report/report_json.c prints it, report/page*.c and report/figure*.c draw it: drawing computes no
+ * report/json/json.c prints it, report/page*.c and report/figure*.c draw it: drawing computes no
  * statistic, and computing writes no mark-up.
  *
- * Texts are as the files have them, hostile ones included; report/html.h is where they become
- * harmless. Everything is in the report's arena. NaN: not known. Responses and people are numbered
- * from 0. */
+ * Texts are as the files have them, hostile ones included; report/markup/html.h is where they
+ * become harmless. Everything is in the report's arena. NaN: not known. Responses and people are
+ * numbered from 0. */
 #ifndef KN_REPORT_REPORT_H
 #define KN_REPORT_REPORT_H
 
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "io/surface.h"
+#include "base/memory/arena.h"
+#include "io/formats/surface_mesh.h"
 #include "kronorm.h"
 
 /* ---- 1. summary ---------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/memory/alloc.h"
 
 static const double NORMAL_975 = 1.959963984540054;
 

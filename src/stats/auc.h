@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/ctx.h"
+#include "base/context.h"
 
 typedef struct kn_auc {
     double auc;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/memory/alloc.h"
 #include "stats/normal.h"
 
 static double p_of(double a)

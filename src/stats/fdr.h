@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "base/ctx.h"
+#include "base/context.h"
 
 #define KN_FDR_Q 0.05
 

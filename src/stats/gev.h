@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "base/ctx.h"
+#include "base/context.h"
 
 typedef struct kn_gev {
     double xi, mu, sigma; /* shape, location, scale > 0 */

@@ -18,7 +18,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/mat.h"
+#include "base/matrix.h"
 #include "stats/gev_fit.h"
 #include "stats/sort_select.h"
 

@@ -11,7 +11,7 @@
 #ifndef KN_STATS_QUANTILE_SUMMARY_H
 #define KN_STATS_QUANTILE_SUMMARY_H
 
-#include "base/mem.h"
+#include "base/memory/alloc.h"
 
 enum { KN_QUANTILES = 200 };
 

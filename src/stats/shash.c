@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "la/clones.h"
+#include "la/target_clones.h"
 #include "la/vec.h"
 #include "stats/normal.h"
 

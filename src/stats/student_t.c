@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/mem.h"
+#include "base/memory/alloc.h"
 #include "stats/incomplete_beta.h"
 #include "stats/normal.h"
 

@@ -10,7 +10,7 @@
 #ifndef KN_STATS_STUDENT_T_H
 #define KN_STATS_STUDENT_T_H
 
-#include "base/ctx.h"
+#include "base/context.h"
 
 #define KN_STUDENT_MOST 10000.0
 

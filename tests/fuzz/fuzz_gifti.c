@@ -1,9 +1,9 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "io/gifti.h"
-#include "io/image.h"
-#include "io/surface.h"
+#include "io/formats/gifti.h"
+#include "io/formats/surface_mesh.h"
+#include "io/image/image.h"
 
 enum { MAX_VOXELS = 1 << 22 };
 

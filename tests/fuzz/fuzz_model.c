@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/hash/xxh64.h"
 #include "fuzz.h"
-#include "model/file.h"
-#include "model/safetensors.h"
-#include "model/safetensors_layout.h"
+#include "io/safetensors/internal.h"
+#include "io/safetensors/safetensors.h"
+#include "model/file/file.h"
 
 /* Every way to read a tensor; a copy is no larger than eight times the file. */
 static void read_tensor(kn_ctx *ctx, const kn_st_file *file, const kn_st_tensor *t)

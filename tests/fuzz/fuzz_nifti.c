@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "io/image.h"
+#include "io/image/image.h"
 
 enum { MAX_VOXELS = 1 << 22, MAX_VOLUMES = 8, SMALL = 64 };
 

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
-#include "base/mat.h"
+#include "base/matrix.h"
 #include "fuzz.h"
-#include "io/npy.h"
+#include "io/npy/npy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "io/image_list.h"
-#include "io/table.h"
+#include "io/image/list_file.h"
+#include "io/table/table.h"
 
 /* As .csv, as .tsv and as a list of images. Every cell is looked at. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

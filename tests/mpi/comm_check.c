@@ -9,9 +9,9 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/comm_load.h"
-#include "base/reduce.h"
-#include "base/rng.h"
+#include "base/mpi/load_plugin.h"
+#include "base/random.h"
+#include "base/sum/reduce.h"
 
 static kn_ctx *ctx;
 static kn_comm comm;

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/comm.h"
-#include "base/comm_load.h"
-#include "base/mem.h"
+#include "base/memory/alloc.h"
+#include "base/mpi/comm.h"
+#include "base/mpi/load_plugin.h"
 
 enum { PAIR = 4096 };
 

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/comm_load.h"
-#include "base/rng.h"
-#include "work/fit.h"
+#include "base/mpi/load_plugin.h"
+#include "base/random.h"
+#include "commands/fit/fit.h"
 
 enum { FACTORS = 4, SITES = 3 };
 

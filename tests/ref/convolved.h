@@ -2,7 +2,7 @@
 #ifndef KN_REF_CONVOLVED_H
 #define KN_REF_CONVOLVED_H
 
-#include "base/mat.h"
+#include "base/matrix.h"
 
 typedef struct ref_conv {
     kn_mat S, tau;         /* T x Q */

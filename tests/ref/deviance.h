@@ -2,7 +2,7 @@
 #ifndef KN_REF_DEVIANCE_H
 #define KN_REF_DEVIANCE_H
 
-#include "base/mat.h"
+#include "base/matrix.h"
 
 /* A = U diag(w) U', cyclic Jacobi; w descending, A replaced by U. */
 void ref_eig(kn_mat A, double *w);

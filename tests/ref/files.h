@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "base/mat.h"
+#include "base/matrix.h"
 
 kn_mat ref_csv(const char *dir, const char *name); /* $KN_TESTS/golden/dir/name; aborts if absent */
 json_t *ref_json(const char *dir, const char *name);

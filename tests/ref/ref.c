@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/rng.h"
+#include "base/random.h"
 
 kn_mat ref_new(ptrdiff_t rows, ptrdiff_t cols)
 {

@@ -3,7 +3,7 @@
 #ifndef KN_REF_H
 #define KN_REF_H
 
-#include "base/mat.h"
+#include "base/matrix.h"
 
 /* Cholesky of a dense symmetric matrix by the textbook loop; returns 0 when not positive definite.
  */

@@ -4,7 +4,7 @@
 #ifndef KN_REF_SEED_H
 #define KN_REF_SEED_H
 
-#include "base/rng.h"
+#include "base/random.h"
 
 /* The seed of this run: KN_SEED, a whole number, or one drawn from the clock. Exits with a message
  * where KN_SEED is not a whole number. */

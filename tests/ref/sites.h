@@ -1,11 +1,11 @@
-/* The slow, obvious version of norm/site_prior.c and norm/site_adapt.c: every sum over cells
+/* The slow, obvious version of norm/sites/prior.c and norm/sites/adapt.c: every sum over cells
  * written out, correlations pair by pair. */
 #ifndef KN_REF_SITES_H
 #define KN_REF_SITES_H
 
 #include <stdbool.h>
 
-#include "base/mat.h"
+#include "base/matrix.h"
 
 typedef struct ref_prior {
     ptrdiff_t T;

@@ -3,7 +3,7 @@
  * --wrap=kn_allocation_fails and --wrap=kn_meter_new: the library's calls of these come here. */
 #include <stdatomic.h>
 
-#include "base/ctx.h"
+#include "base/context.h"
 
 KN_API void kn_test_fail_allocation(kn_ctx *ctx,
                                     long k); /* of one context; see kn_fail_allocation */

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/gifti.h"
-#include "io/image_write.h"
-#include "io/images.h"
-#include "io/mask.h"
-#include "io/npy.h"
-#include "io/table.h"
-#include "model/safetensors.h"
+#include "io/formats/gifti.h"
+#include "io/image/image_set.h"
+#include "io/image/mask.h"
+#include "io/image/write.h"
+#include "io/npy/npy.h"
+#include "io/safetensors/safetensors.h"
+#include "io/table/table.h"
 
 static void put_file(const char *path, const void *bytes, size_t n)
 {

@@ -3,11 +3,11 @@
  * TEXTS: a file of texts, each ended by a 0. They take, in turn, the place of every text of the
  * report that could come from a file of a user's: tests/python/report_fuzz.py looks at what becomes
  * of them. "-": none. */
-#include "unit/report_sample.h"
-#include "unit/test.h"
+#include "unit/support/report_sample.h"
+#include "unit/support/test.h"
 
-#include "base/ctx.h"
-#include "report/page.h"
+#include "base/context.h"
+#include "report/page/page.h"
 
 typedef struct texts {
     char *bytes;

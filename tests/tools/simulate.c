@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study/cohort.h"
-#include "study/miyawaki.h"
+#include "cohort/cohort.h"
+#include "paper/visual/miyawaki.h"
 
 int main(int argc, char **argv)
 {

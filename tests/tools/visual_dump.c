@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "io/npy.h"
-#include "study/visual.h"
+#include "io/npy/npy.h"
+#include "paper/visual/load.h"
 
 int main(int argc, char **argv)
 {

@@ -1,8 +1,9 @@
 /* One program for all unit tests: linking 160 of them would take longer than running most.
  *   unit_tests                  lists the tests
- *   unit_tests NAME [PATTERN]   runs tests/unit/test_NAME.c, or those of its cases that match
- * PATTERN (*, ?) A build of a single test needs no NAME. */
-#include "test.h"
+ *   unit_tests NAME [PATTERN]   runs one of them, or those of its cases that match PATTERN (*, ?)
+ * gp/test_search.c is the test gp_search; base/test_base.c, which has the name of its folder, is
+ * base. A build of a single test needs no NAME. */
+#include "support/test.h"
 
 static test_program *programs;
 

@@ -1,0 +1,425 @@
+#include "base/mpi/comm.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/hash/xxh64.h"
+#include "base/memory/alloc.h"
+#include "base/parallel/cpus.h"
+
+/* ---- a process alone ---------------------------------------------------------------------------
+ */
+
+static const char *serial_reduce(const kn_comm *c, double *x, ptrdiff_t n)
+{
+    (void)c, (void)x, (void)n;
+    return NULL;
+}
+
+static const char *serial_share(const kn_comm *c, void *x, ptrdiff_t bytes, int root)
+{
+    (void)c, (void)x, (void)bytes, (void)root;
+    return NULL;
+}
+
+static const char *serial_exchange(const kn_comm *c, const void *send, const ptrdiff_t *send_bytes,
+                                   void *recv, const ptrdiff_t *recv_bytes,
+                                   const ptrdiff_t *recv_at)
+{
+    (void)c, (void)send_bytes;
+    if (recv_bytes[0] > 0)
+        memcpy((char *)recv + recv_at[0], send, (size_t)recv_bytes[0]);
+    return NULL;
+}
+
+static const char *serial_collect(const kn_comm *c, const void *mine, ptrdiff_t bytes, void *all,
+                                  const ptrdiff_t *each)
+{
+    (void)c, (void)each;
+    if (bytes > 0)
+        memcpy(all, mine, (size_t)bytes);
+    return NULL;
+}
+
+static const char *serial_call(const kn_comm *c)
+{
+    (void)c;
+    return NULL;
+}
+
+static const char *serial_called(const kn_comm *c, int *yes)
+{
+    (void)c;
+    *yes = 1;
+    return NULL;
+}
+
+static void serial_stop(const kn_comm *c, int code) /* there is nobody: the caller ends itself */
+{
+    (void)c, (void)code;
+}
+
+static void serial_end(kn_comm *c)
+{
+    (void)c;
+}
+
+const kn_comm kn_comm_serial = {.size = 1,
+                                .local_size = 1,
+                                .nodes = 1,
+                                .sum = serial_reduce,
+                                .max = serial_reduce,
+                                .share = serial_share,
+                                .exchange = serial_exchange,
+                                .collect = serial_collect,
+                                .call = serial_call,
+                                .called = serial_called,
+                                .stop = serial_stop,
+                                .end = serial_end};
+
+/* ---- meetings ----------------------------------------------------------------------------------
+ */
+
+typedef enum operation { AGREE, SUM, MAX, SHARE, EXCHANGE, COLLECT } operation;
+static const char *const NAME[] = {"agreement", "sum", "max", "share", "exchange", "collect"};
+
+/* What a rank that failed tells the others. */
+typedef struct failure {
+    kn_status status;
+    char sentence[1024];
+} failure;
+
+static kn_status carried(kn_ctx *ctx, const char *why)
+{
+    return why ? kn_fail(ctx, KN_ERR_IO, "between processes: %s", why) : KN_OK;
+}
+
+static kn_status learn(kn_ctx *ctx, const kn_comm *c, int root, kn_status mine)
+{
+    failure f = {.status = mine};
+    strncpy(f.sentence, kn_message(ctx), sizeof f.sentence - 1);
+    kn_status status = carried(ctx, c->share(c, &f, sizeof f, root));
+    if (status != KN_OK)
+        return status;
+    kn_ctx_set_agreed(ctx, true);
+    return kn_fail(ctx, f.status, "%s", f.sentence);
+}
+
+/* Everybody is here with the same operation, of n, from root; or the status is that of a rank that
+ * failed. */
+static kn_status meet(kn_ctx *ctx, operation what, ptrdiff_t n, int root, kn_status mine)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    if (c->size == 1 || (mine != KN_OK && kn_agreed(ctx)))
+        return mine;
+    enum { FAILED, WHAT, N = WHAT + 2, ROOT = N + 2, ALL = ROOT + 2 };
+    double v[ALL] = {0, (double)what, -(double)what, (double)n, -(double)n, root, -root};
+    v[FAILED] = mine == KN_OK ? 0 : c->size - c->rank;
+    kn_forgive(ctx);
+    kn_status status = carried(ctx, c->max(c, v, ALL));
+    if (status != KN_OK)
+        return status;
+    if (v[FAILED] > 0)
+        return learn(ctx, c, c->size - (int)v[FAILED], mine);
+    for (int i = WHAT; i < ALL; i += 2)
+        if (v[i] != -v[i + 1]) { /* all of them see it */
+            kn_ctx_set_agreed(ctx, true);
+            return kn_fail(ctx, KN_ERR_IO,
+                           "the processes have lost step, one of them at a %s of %td: a fault of "
+                           "kronorm, please report it",
+                           NAME[what], n);
+        }
+    return KN_OK;
+}
+
+/* ---- what it costs -----------------------------------------------------------------------------
+ */
+
+typedef struct visit {
+    double clock, processor;
+} visit;
+
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static visit enter(void)
+{
+    return (visit){kn_clock(), processor_seconds()};
+}
+
+/* The status, when an operation with so many bytes of this rank is over. */
+static kn_status leave(kn_ctx *ctx, visit since, double bytes, kn_status status)
+{
+    kn_comm_use *use = kn_ctx_use(ctx);
+    if (kn_ctx_comm(ctx)->size > 1) {
+        use->calls++;
+        use->bytes += bytes;
+        use->seconds += kn_clock() - since.clock;
+        use->processor += processor_seconds() - since.processor;
+    }
+    return status;
+}
+
+kn_status kn_comm_used(kn_ctx *ctx, kn_comm_use *most)
+{
+    enum { CALLS, BYTES, SECONDS, PROCESSOR, OUTSIDE, ALL };
+    const kn_comm_use *use = kn_ctx_use(ctx);
+    double v[ALL] = {use->calls, use->bytes, use->seconds, use->processor,
+                     processor_seconds() - use->processor};
+    kn_status status = kn_comm_max(ctx, v, ALL);
+    *most = (kn_comm_use){v[CALLS], v[BYTES], v[SECONDS], v[PROCESSOR], v[OUTSIDE]};
+    return status;
+}
+
+kn_status kn_agree(kn_ctx *ctx, kn_status mine)
+{
+    visit since = enter();
+    return leave(ctx, since, 0, meet(ctx, AGREE, 0, 0, mine));
+}
+
+bool kn_agreed(const kn_ctx *ctx)
+{
+    return kn_ctx_comm(ctx)->size == 1 || kn_ctx_agreed(ctx);
+}
+
+bool kn_may_stop_early(const kn_ctx *ctx)
+{
+    return kn_ctx_comm(ctx)->size == 1;
+}
+
+void kn_forgive(kn_ctx *ctx)
+{
+    kn_ctx_set_agreed(ctx, false);
+}
+
+/* ---- operations --------------------------------------------------------------------------------
+ */
+
+kn_status kn_comm_sum(kn_ctx *ctx, double *x, ptrdiff_t n)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    visit since = enter();
+    kn_status status = meet(ctx, SUM, n, 0, KN_OK);
+    if (status == KN_OK)
+        status = carried(ctx, c->sum(c, x, n));
+    return leave(ctx, since, (double)sizeof *x * (double)n, status);
+}
+
+kn_status kn_comm_max(kn_ctx *ctx, double *x, ptrdiff_t n)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    visit since = enter();
+    kn_status status = meet(ctx, MAX, n, 0, KN_OK);
+    if (status == KN_OK)
+        status = carried(ctx, c->max(c, x, n));
+    return leave(ctx, since, (double)sizeof *x * (double)n, status);
+}
+
+kn_status kn_comm_share(kn_ctx *ctx, void *x, ptrdiff_t bytes, int root)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    visit since = enter();
+    kn_status status = meet(ctx, SHARE, bytes, root, KN_OK);
+    if (status == KN_OK)
+        status = carried(ctx, c->share(c, x, bytes, root));
+    return leave(ctx, since, (double)bytes, status);
+}
+
+kn_status kn_comm_exchange(kn_ctx *ctx, const void *send, const ptrdiff_t *send_bytes, void *recv,
+                           const ptrdiff_t *recv_bytes, const ptrdiff_t *recv_at)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    visit since = enter();
+    double bytes = 0;
+    kn_status status = meet(ctx, EXCHANGE, 0, 0, KN_OK);
+    if (status == KN_OK)
+        status = carried(ctx, c->exchange(c, send, send_bytes, recv, recv_bytes, recv_at));
+    for (int r = 0; r < c->size; r++)
+        bytes += r == c->rank ? 0 : (double)send_bytes[r];
+    return leave(ctx, since, bytes, status);
+}
+
+kn_status kn_comm_collect(kn_ctx *ctx, const void *mine, ptrdiff_t bytes, void *all,
+                          const ptrdiff_t *each)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    visit since = enter();
+    kn_status status = meet(ctx, COLLECT, 0, 0, KN_OK);
+    if (status == KN_OK)
+        status = carried(ctx, c->collect(c, mine, bytes, all, each));
+    return leave(ctx, since, (double)bytes, status);
+}
+
+void kn_comm_stop(kn_ctx *ctx, int code)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    c->stop(c, code);
+}
+
+/* ---- beginnings --------------------------------------------------------------------------------
+ */
+
+static const char *node(struct utsname *u)
+{
+    return uname(u) == 0 ? u->nodename : "unknown";
+}
+
+kn_status kn_same(kn_ctx *ctx, const char *what, const char *mine, const char *remedy)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    struct utsname u;
+    char first[256] = "";
+    kn_status status;
+    strncpy(first, mine, sizeof first - 1);
+    KN_TRY(kn_comm_share(ctx, first, sizeof first, 0));
+    if (strncmp(first, mine, sizeof first - 1) != 0)
+        status = kn_fail(ctx, KN_ERR_DATA, "rank %d (node %s) has %s %.255s, rank 0 %s: %s",
+                         c->rank, node(&u), what, mine, first, remedy);
+    status = kn_agree(ctx, status);
+out:
+    return status;
+}
+
+/* Of each rank: its node, and the processors it may run on. */
+typedef struct place {
+    uint64_t node, processors;
+} place;
+
+/* Whether no rank before r is on its node. */
+static bool is_first(const place *of, int r)
+{
+    for (int i = 0; i < r; i++)
+        if (of[i].node == of[r].node)
+            return false;
+    return true;
+}
+
+/* *sharing = how many ranks may run on the same processors as this one; c->nodes. */
+static kn_status count_sharing(kn_ctx *ctx, kn_comm *c, int *sharing)
+{
+    struct utsname u;
+    const char *name = node(&u);
+    place mine = {kn_hash(name, strlen(name), 0), kn_processors_hash()}, *send, *recv;
+    void *block = NULL;
+    ptrdiff_t *bytes = NULL;
+    kn_status status = KN_OK, had;
+    *sharing = c->nodes = 0;
+    had = kn_alloc(ctx, 2 * c->size, sizeof(place), &block);
+    if (had == KN_OK)
+        had = kn_alloc_i(ctx, 2 * c->size, &bytes);
+    KN_TRY(kn_agree(ctx, had));
+    send = block;
+    recv = send + c->size;
+    for (int r = 0; r < c->size; r++) {
+        send[r] = mine;
+        bytes[r] = sizeof(place);
+        bytes[c->size + r] = r * (ptrdiff_t)sizeof(place);
+    }
+    KN_TRY(kn_comm_exchange(ctx, send, bytes, recv, bytes, bytes + c->size));
+    for (int r = 0; r < c->size; r++) {
+        *sharing += recv[r].node == mine.node && recv[r].processors == mine.processors;
+        c->nodes += is_first(recv, r);
+    }
+out:
+    kn_free(block);
+    kn_free(bytes);
+    return status;
+}
+
+kn_status kn_comm_join(kn_ctx *ctx, kn_comm *c)
+{
+    kn_status status;
+    int sharing;
+    kn_ctx_set_comm(ctx, c);
+    KN_TRY(count_sharing(ctx, c, &sharing));
+    double fewest = -kn_processors_shared("", sharing, c->local_size);
+    KN_TRY(kn_comm_max(ctx, &fewest, 1));
+    c->threads = (int)-fewest;
+    if (!kn_threads_given(ctx))
+        kn_set_threads(ctx, 0);
+out:
+    return status;
+}
+
+/* ---- rank 0 alone ------------------------------------------------------------------------------
+ */
+
+/* Sleeps until rank 0 calls: it may take hours, and a rank that spins takes a processor from it.
+ * Who is asked to stop waits for rank 0 to stop, which was asked too; but not for ever, for it may
+ * be that it was not. */
+static kn_status wait_for_call(kn_ctx *ctx, const kn_comm *c)
+{
+    static const double PATIENCE = 10; /* seconds */
+    static const long LONGEST = 100000000;
+    struct timespec nap = {0, 1000000};
+    double asked = 0;
+    int yes = 0;
+    for (;;) {
+        kn_status status = carried(ctx, c->called(c, &yes));
+        if (status != KN_OK || yes)
+            return status;
+        if (kn_cancelled(ctx)) {
+            asked = asked > 0 ? asked : kn_clock();
+            if (kn_clock() - asked > PATIENCE)
+                return kn_check_cancel(ctx);
+        }
+        nanosleep(&nap, NULL);
+        nap.tv_nsec = 2 * nap.tv_nsec < LONGEST ? 2 * nap.tv_nsec : LONGEST;
+    }
+}
+
+/* With all processors and all memory of its node, where the user gives no numbers. */
+static kn_status work_alone(kn_ctx *ctx, const kn_comm *c, kn_status (*work)(void *self),
+                            void *self)
+{
+    kn_ctx_set_comm(ctx, &kn_comm_serial);
+    if (!kn_threads_given(ctx))
+        kn_set_threads(ctx, 0);
+    kn_status status = work(self);
+    kn_ctx_set_comm(ctx, c);
+    if (!kn_threads_given(ctx))
+        kn_set_threads(ctx, 0);
+    return status;
+}
+
+kn_status kn_alone(kn_ctx *ctx, const char *what, kn_status (*work)(void *self), void *self)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    if (c->size == 1)
+        return work(self);
+    kn_status status = kn_agree(ctx, KN_OK); /* who has failed would not work, nor call */
+    if (status != KN_OK)
+        return status;
+    if (c->rank > 0) {
+        status = wait_for_call(ctx, c);
+        return status == KN_OK ? kn_agree(ctx, KN_OK) : status;
+    }
+    kn_log(ctx, KN_LOG_INFO,
+           "%s: one of %d processes works, the others wait; started once, with {threads}, it is as "
+           "fast",
+           what, c->size);
+    status = work_alone(ctx, c, work, self);
+    const char *why = c->call(c);
+    return why ? carried(ctx, why) : kn_agree(ctx, status);
+}
+
+kn_status kn_each_alone(kn_ctx *ctx, kn_status (*work)(void *self), void *self)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    if (c->size == 1)
+        return work(self);
+    kn_resources before = kn_resources_of(ctx);
+    kn_resources_put(ctx, (kn_resources){before.threads, kn_memory(ctx)}); /* its part, as before */
+    kn_ctx_set_comm(ctx, &kn_comm_serial);
+    kn_status status = work(self);
+    kn_ctx_set_comm(ctx, c);
+    kn_resources_put(ctx, before);
+    return status;
+}

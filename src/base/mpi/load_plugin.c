@@ -1,0 +1,68 @@
+#include "base/mpi/load_plugin.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const USUAL = "libkronorm_mpi.so", *const SYMBOL = "kronorm_comm_plugin";
+
+/* The folder of the program that runs, without the slash; the path that it was started by may be a
+ * link, or one in the working folder. */
+static bool program_folder(char *folder, size_t size)
+{
+    ssize_t n = readlink("/proc/self/exe", folder, size - 1);
+    if (n <= 0 || n == (ssize_t)size - 1)
+        return false;
+    folder[n] = '\0';
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        *slash = '\0';
+    return slash;
+}
+
+kn_status kn_comm_find(kn_ctx *ctx, const char *name, char *path, size_t size)
+{
+    static const char *const PLACES[] = {"", "/../lib/kronorm"};
+    enum { FOLDER = 4096 };
+    char folder[FOLDER];
+    name = name ? name : USUAL;
+    if (name[0] == '/') {
+        int n = snprintf(path, size, "%s", name);
+        if (n < 0 || (size_t)n >= size || access(path, R_OK) != 0)
+            return kn_fail(ctx, KN_ERR_IO, "KRONORM_COMM: %s cannot be read", name);
+        return KN_OK;
+    }
+    if (!*name || strchr(name, '/'))
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "KRONORM_COMM is '%s', expected none, the name of a plugin, or its whole "
+                       "path, from /",
+                       name);
+    if (program_folder(folder, sizeof folder))
+        for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
+            int n = snprintf(path, size, "%s%s/%s", folder, PLACES[i], name);
+            if (n > 0 && (size_t)n < size && access(path, R_OK) == 0)
+                return KN_OK;
+        }
+    return kn_fail(ctx, KN_ERR_IO,
+                   "there is no %s beside this program, nor in ../lib/kronorm of its folder", name);
+}
+
+kn_status kn_comm_load(kn_ctx *ctx, const char *path, kn_comm *out)
+{
+    *out = kn_comm_serial;
+    /* RTLD_GLOBAL: Open MPI has components of its own that take its symbols from there */
+    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (!library)
+        return kn_fail(ctx, KN_ERR_IO, "the plugin cannot be loaded: %s", dlerror());
+    const kn_comm_plugin *plugin = dlsym(library, SYMBOL);
+    if (!plugin)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s is no plugin of kronorm", path);
+    if (plugin->abi != KN_COMM_ABI || plugin->comm_bytes != sizeof *out)
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s is for another version of kronorm (interface %d, expected %d): make it "
+                       "again, by make mpi",
+                       path, plugin->abi, KN_COMM_ABI);
+    const char *why = plugin->begin(out);
+    return why ? kn_fail(ctx, KN_ERR_IO, "%s: %s", path, why) : KN_OK;
+}

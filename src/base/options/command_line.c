@@ -1,0 +1,138 @@
+#include "base/options/command_line.h"
+
+#include <string.h>
+
+#include "base/hash/xxh64.h"
+#include "base/memory/alloc.h"
+#include "base/mpi/comm.h"
+#include "base/options/option_table.h"
+
+/* A text that grows to the right; `at` counts what does not fit, so that the first of two passes
+ * measures. */
+typedef struct line {
+    char *text; /* NULL: measuring */
+    size_t at;
+} line;
+
+static void put(line *l, const char *bytes, size_t n)
+{
+    if (l->text)
+        memcpy(l->text + l->at, bytes, n);
+    l->at += n;
+}
+
+static void put_text(line *l, const char *text)
+{
+    put(l, text, strlen(text));
+}
+
+/* As it is where no shell would see more in it, else in single quotes. */
+static void put_word(line *l, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=:,./@%";
+    put(l, " ", 1);
+    if (*word && word[strspn(word, plain)] == '\0') {
+        put_text(l, word);
+        return;
+    }
+    put(l, "'", 1);
+    for (const char *c = word; *c; c++)
+        *c == '\'' ? put_text(l, "'\\''") : put(l, c, 1);
+    put(l, "'", 1);
+}
+
+static void put_option(line *l, const kn_option_row *r, const char *value)
+{
+    bool flag = r->type == KN_ROW_FLAG, off = flag && strcmp(r->text, "yes") == 0;
+    kn_settings before, after;
+    if (flag) { /* one that says what holds anyway is not written */
+        kn_settings_init(&before);
+        after = before;
+        kn_option_parse(r, value, &after);
+        if (*(bool *)((char *)&before + r->at) == *(bool *)((char *)&after + r->at))
+            return;
+    }
+    put_text(l, off ? " --no-" : " --");
+    for (const char *k = r->key; *k; k++)
+        put(l, *k == '_' ? "-" : k, 1);
+    if (!flag)
+        put_word(l, value);
+}
+
+/* What a command is about stands first, without a name: a model, or a folder where the command
+ * takes no model. */
+static bool is_first(const kn_options *o, const char *key)
+{
+    return strcmp(key, "model") == 0 ||
+           (strcmp(key, "scored") == 0 && strcmp(kn_options_command(o), "report") != 0);
+}
+
+/* A folder that stands first is set twice. */
+static bool is_twice(const kn_options *o, const char *key, const char *value)
+{
+    const char *first = strcmp(key, "scored") == 0 ? kn_options_get(o, "model") : NULL;
+    return first && strcmp(first, value) == 0;
+}
+
+static bool is_among(const char *const *keys, const char *key)
+{
+    for (; *keys; keys++)
+        if (strcmp(*keys, key) == 0)
+            return true;
+    return false;
+}
+
+static void write_line(const kn_options *o, const char *const *without, line *l)
+{
+    const kn_option_row *r;
+    const char *value;
+    put_text(l, "kronorm ");
+    put_text(l, kn_options_command(o));
+    for (int i = 0; kn_options_given(o, i, &r, &value); i++)
+        if (is_first(o, r->key))
+            put_word(l, value);
+    for (int i = 0; kn_options_given(o, i, &r, &value); i++)
+        if (!is_first(o, r->key) && !is_twice(o, r->key, value) && !is_among(without, r->key))
+            put_option(l, r, value);
+    put(l, "", 1);
+}
+
+kn_status kn_command_line(kn_ctx *ctx, const kn_options *options, char **out)
+{
+    static const char *const none[] = {NULL};
+    return kn_command_line_without(ctx, options, none, out);
+}
+
+kn_status kn_command_line_without(kn_ctx *ctx, const kn_options *options,
+                                  const char *const *without, char **out)
+{
+    line l = {0};
+    void *memory;
+    write_line(options, without, &l);
+    kn_status status = kn_alloc(ctx, (ptrdiff_t)l.at, 1, &memory);
+    if (status != KN_OK)
+        return status;
+    l = (line){memory, 0};
+    write_line(options, without, &l);
+    *out = memory;
+    return KN_OK;
+}
+
+kn_status kn_same_command_line(kn_ctx *ctx, const kn_options *options)
+{
+    static const char *const OF_A_NODE[] = {"threads", "memory", "scratch", NULL};
+    char *text = NULL;
+    kn_status status;
+    KN_TRY(kn_command_line_without(ctx, options, OF_A_NODE, &text));
+    uint64_t mine = kn_hash(text, strlen(text), 0), first = mine;
+    KN_TRY(kn_comm_share(ctx, &first, sizeof first, 0));
+    if (mine != first)
+        status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                         "rank %d has another command line than rank 0 (%.300s): give all of them "
+                         "the same, or set KRONORM_COMM=none",
+                         kn_ctx_comm(ctx)->rank, text);
+out:
+    kn_free(text);
+    return kn_agree(ctx, status);
+}

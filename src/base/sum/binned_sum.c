@@ -1,0 +1,71 @@
+#include "base/sum/binned_sum.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Units of the uppermost bin, 2^(b WIDTH): so that the lowest is no subnormal, and the constants of
+ * rounding are no infinity. Whatever is larger is no number here. */
+static const int LEAST = -34, MOST = 32, WIDTH = 28;
+
+/* The sum is no number, whatever follows. */
+static void spoil(kn_steady *s)
+{
+    s->unit = ldexp(1, MOST * WIDTH);
+    s->bin[0] = NAN;
+}
+
+static void raise_to(kn_steady *s, double unit)
+{
+    while (s->unit > 0 && s->unit < unit) {
+        s->unit *= KN_STEADY_STEP;
+        s->bin[2] = s->bin[1];
+        s->bin[1] = s->bin[0];
+        s->bin[0] = 0;
+    }
+    if (s->unit == 0)
+        s->unit = unit;
+}
+
+/* b = ceil((e - 26)/WIDTH), e the exponent of x, as KN_STEADY_MOST is 2^27. By the bits of a
+ * double: ilogb and ldexp would be most of what a sum of one number costs. */
+void kn_steady_raise(kn_steady *s, double x)
+{
+    enum { BIAS = 1023, FRACTION = 52, ALL = 0x7ff, DOWN = 40 }; /* DOWN: b > -DOWN */
+    uint64_t bits;
+    double unit;
+    memcpy(&bits, &x, sizeof bits);
+    int field = (int)(bits >> FRACTION) & ALL, e = field - BIAS; /* of a subnormal: small enough */
+    int b = (e + 1 + DOWN * WIDTH) / WIDTH - DOWN;
+    if (field == ALL || b > MOST) {
+        spoil(s);
+        return;
+    }
+    bits = (uint64_t)((b > LEAST ? b : LEAST) * WIDTH + BIAS) << FRACTION;
+    memcpy(&unit, &bits, sizeof unit);
+    raise_to(s, unit);
+}
+
+void kn_steady_join(kn_steady *s, const kn_steady *other)
+{
+    kn_steady from = *other;
+    if (from.unit == 0)
+        return;
+    raise_to(s, from.unit);
+    raise_to(&from, s->unit);
+    for (int b = 0; b < 3; b++)
+        s->bin[b] += from.bin[b];
+}
+
+/* First what lower bins have of the upper ones' units goes up, downwards rounded: then the bins are
+ * those of any other order. */
+double kn_steady_value(const kn_steady *s)
+{
+    double bin[3] = {s->bin[0], s->bin[1], s->bin[2]};
+    double unit[2] = {s->unit, s->unit / KN_STEADY_STEP};
+    for (int b = 1; b >= 0 && s->unit > 0; b--) {
+        double up = floor(bin[b + 1] / unit[b]) * unit[b];
+        bin[b] += up;
+        bin[b + 1] -= up;
+    }
+    return bin[0] + (bin[1] + bin[2]);
+}

@@ -1,0 +1,129 @@
+#include "base/sum/exact_sum.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+
+#if FLT_EVAL_METHOD != 0
+#error "exact sums need doubles that are rounded to double after each operation"
+#endif
+
+enum { DIGITS = 51 };     /* of the bound below which hi does not go */
+enum { REMAINDERS = 31 }; /* binary digits between the limbs' units: DIGITS less 2^20 additions */
+
+static double rounder(double d)
+{
+    return ldexp(1.5, 52) * d;
+}
+
+static double largest(double d)
+{
+    return ldexp(d, 53);
+}
+
+/* Both return whether the bound held. The comparisons are false for NaN. */
+static bool add_one(const kn_exact *s, ptrdiff_t n, const double *x, double *hi)
+{
+    double c = rounder(s->d[0]), most = largest(s->d[0]), bound = s->bound;
+    unsigned held = 1;
+#pragma omp simd reduction(& : held)
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double h = hi[i] + ((x[i] + c) - c);
+        hi[i] = h;
+        held &= (unsigned)((fabs(x[i]) <= bound) & (fabs(h) < most));
+    }
+    return held;
+}
+
+static bool add_two(const kn_exact *s, ptrdiff_t n, const double *x, double *hi, double *lo)
+{
+    double c1 = rounder(s->d[0]), c2 = rounder(s->d[1]), bound = s->bound;
+    double most1 = largest(s->d[0]), most2 = largest(s->d[1]);
+    unsigned held = 1;
+#pragma omp simd reduction(& : held)
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double q = (x[i] + c1) - c1, h = hi[i] + q, l = lo[i] + (((x[i] - q) + c2) - c2);
+        hi[i] = h;
+        lo[i] = l;
+        held &= (unsigned)((fabs(x[i]) <= bound) & (fabs(h) < most1) & (fabs(l) < most2));
+    }
+    return held;
+}
+
+void kn_exact_add(kn_exact *s, ptrdiff_t first, ptrdiff_t n, const double *x)
+{
+    double *hi = s->limb[0] + first;
+    if (!(s->limbs == 1 ? add_one(s, n, x, hi) : add_two(s, n, x, hi, s->limb[1] + first)))
+        atomic_store(&s->broken, 1);
+}
+
+void kn_exact_add_f32(kn_exact *s, ptrdiff_t first, ptrdiff_t n, const float *x)
+{
+    enum { TILE = 512 };
+    double v[TILE];
+    for (ptrdiff_t i = 0; i < n; i += TILE) {
+        ptrdiff_t m = n - i < TILE ? n - i : TILE;
+        for (ptrdiff_t k = 0; k < m; k++)
+            v[k] = (double)x[i + k];
+        kn_exact_add(s, first + i, m, v);
+    }
+}
+
+/* 1 + 1/4 and a bit of the second limb, of which one limb keeps 1. The sum is fresh. */
+static bool rounds_as_it_should(kn_exact *s)
+{
+    double hi = 0, lo = 0, x = s->d[0] + s->d[0] / 4 + s->d[1];
+    kn_exact one = {.n = 1, .limbs = 2, .bound = s->bound, .limb = {&hi, &lo}};
+    one.d[0] = s->d[0];
+    one.d[1] = s->d[1];
+    kn_exact_add(&one, 0, 1, &x);
+    return hi == s->d[0] && lo == s->d[0] / 4 + s->d[1];
+}
+
+kn_status kn_exact_new(kn_ctx *ctx, ptrdiff_t n, double bound, int limbs, kn_exact *out)
+{
+    static const double LEAST = 1e-270; /* from here down units would have fewer digits */
+    kn_status status = KN_OK;
+    *out = (kn_exact){.n = n, .limbs = limbs};
+    assert(limbs == 1 || limbs == 2);
+    if (!(bound >= 0 && bound <= 1e300))
+        return kn_fail(ctx, KN_ERR_NUMERIC, "the bound of a sum is %g, expected 0 to 1e300", bound);
+    out->bound = fmax(bound, LEAST);
+    out->d[0] = ldexp(1, (int)ceil(log2(out->bound)) - DIGITS);
+    out->d[1] = ldexp(out->d[0], -REMAINDERS);
+    if (!rounds_as_it_should(out))
+        return kn_fail(ctx, KN_ERR_NUMERIC,
+                       "this build does not round as IEEE 754 says (-ffast-math?)");
+    for (int l = 0; l < limbs; l++)
+        KN_TRY(kn_alloc_d(ctx, n, &out->limb[l]));
+out:
+    if (status != KN_OK)
+        kn_exact_clear(out);
+    return status;
+}
+
+void kn_exact_clear(kn_exact *s)
+{
+    kn_free(s->limb[0]);
+    kn_free(s->limb[1]);
+    *s = (kn_exact){0};
+}
+
+kn_status kn_exact_check(kn_ctx *ctx, kn_exact *s)
+{
+    for (int l = 0; l < s->limbs; l++) /* also what came from other processes */
+        for (ptrdiff_t i = 0; i < s->n; i++)
+            if (!(fabs(s->limb[l][i]) < largest(s->d[l])))
+                atomic_store(&s->broken, 1);
+    if (atomic_load(&s->broken))
+        return kn_fail(ctx, KN_ERR_NUMERIC,
+                       "a sum went beyond its bound %g, or had an addend that is not finite",
+                       s->bound);
+    return KN_OK;
+}
+
+void kn_exact_value(const kn_exact *s, ptrdiff_t first, ptrdiff_t n, double *out)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        out[i] = s->limb[0][first + i] + (s->limbs == 2 ? s->limb[1][first + i] : 0);
+}

@@ -1,0 +1,153 @@
+#include "base/sum/reduce.h"
+
+#include <assert.h>
+
+#include "base/mpi/comm.h"
+#include "base/parallel/parallel_for.h"
+
+kn_status kn_reduce(kn_ctx *ctx, double *x, ptrdiff_t n)
+{
+    return kn_comm_sum(ctx, x, n);
+}
+
+/* ---- matrices --------------------------------------------------------------------------------
+ */
+
+static ptrdiff_t elements(kn_sum like)
+{
+    return like.lower ? like.rows * (like.rows + 1) / 2 : like.rows * like.cols;
+}
+
+static kn_status sum_new(kn_ctx *ctx, kn_sum like, double bound, int limbs, kn_sum *out)
+{
+    *out = like;
+    return kn_exact_new(ctx, elements(like), bound, limbs, &out->exact);
+}
+
+void kn_sum_need(kn_rehearsal *r, kn_need_part part, kn_sum like, int limbs)
+{
+    for (int l = 0; l < limbs; l++)
+        kn_hold_d(r, part, elements(like), 1);
+}
+
+kn_status kn_sum_new(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, double bound, int limbs,
+                     kn_sum *out)
+{
+    return sum_new(ctx, (kn_sum){.rows = rows, .cols = cols}, bound, limbs, out);
+}
+
+kn_status kn_sum_new_lower(kn_ctx *ctx, ptrdiff_t n, double bound, int limbs, kn_sum *out)
+{
+    return sum_new(ctx, (kn_sum){.rows = n, .cols = n, .lower = true}, bound, limbs, out);
+}
+
+void kn_sum_clear(kn_sum *s)
+{
+    kn_exact_clear(&s->exact);
+    *s = (kn_sum){0};
+}
+
+/* Column j from row `top` on stands at `at` among the sums; a triangle has its columns one after
+ * the other. */
+static ptrdiff_t column(const kn_sum *s, ptrdiff_t j, ptrdiff_t *top)
+{
+    *top = s->lower ? j : 0;
+    return s->lower ? j * s->rows - j * (j - 1) / 2 : j * s->rows;
+}
+
+typedef struct add_job {
+    kn_sum *s;
+    kn_mat part;
+    kn_fmat single;
+} add_job;
+
+static void add_columns(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    add_job *b = self;
+    for (ptrdiff_t j = first; j < last; j++) {
+        ptrdiff_t top, at = column(b->s, j, &top), n = b->s->rows - top;
+        if (b->single.data)
+            kn_exact_add_f32(&b->s->exact, at, n, kn_fcol(b->single, j) + top);
+        else
+            kn_exact_add(&b->s->exact, at, n, kn_col(b->part, j) + top);
+    }
+}
+
+static void add(kn_ctx *ctx, add_job *b)
+{
+    enum { ELEMENTS = 100000 }; /* worth a thread */
+    if (b->s->exact.n > 0)
+        kn_parallel(ctx, b->s->cols, 1 + ELEMENTS / b->s->rows, add_columns, b);
+}
+
+void kn_sum_add(kn_ctx *ctx, kn_sum *s, kn_mat part)
+{
+    assert(part.rows == s->rows && part.cols == s->cols);
+    add(ctx, &(add_job){.s = s, .part = part});
+}
+
+void kn_sum_add_f32(kn_ctx *ctx, kn_sum *s, kn_fmat part)
+{
+    assert(part.rows == s->rows && part.cols == s->cols);
+    add(ctx, &(add_job){.s = s, .single = part});
+}
+
+/* A bound that was broken on one rank is broken on all. */
+kn_status kn_exact_reduce(kn_ctx *ctx, kn_exact *e)
+{
+    kn_status status;
+    double broken = atomic_load(&e->broken);
+    for (int l = 0; l < e->limbs; l++)
+        KN_TRY(kn_reduce(ctx, e->limb[l], e->n));
+    KN_TRY(kn_comm_max(ctx, &broken, 1));
+    atomic_store(&e->broken, broken > 0);
+    status = kn_exact_check(ctx, e);
+out:
+    return status;
+}
+
+kn_status kn_sum_value(kn_ctx *ctx, kn_sum *s, kn_mat out)
+{
+    kn_status status;
+    assert(out.rows == s->rows && out.cols == s->cols);
+    KN_TRY(kn_exact_reduce(ctx, &s->exact));
+    for (ptrdiff_t j = 0; j < s->cols; j++) {
+        ptrdiff_t top, at = column(s, j, &top);
+        kn_exact_value(&s->exact, at, s->rows - top, kn_col(out, j) + top);
+    }
+out:
+    return status;
+}
+
+/* ---- slots ------------------------------------------------------------------------------------
+ */
+
+kn_status kn_slots_new(kn_ctx *ctx, ptrdiff_t blocks, ptrdiff_t n, kn_slots *out)
+{
+    *out = (kn_slots){.blocks = blocks, .n = n};
+    return kn_alloc_d(ctx, blocks * n, &out->values);
+}
+
+void kn_slots_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t blocks, ptrdiff_t n)
+{
+    kn_hold_d(r, part, blocks, n);
+}
+
+void kn_slots_clear(kn_slots *s)
+{
+    kn_free(s->values);
+    *s = (kn_slots){0};
+}
+
+kn_status kn_slots_sum(kn_ctx *ctx, kn_slots *s, double *out)
+{
+    kn_status status = kn_reduce(ctx, s->values, s->blocks * s->n);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        out[i] = 0;
+    for (ptrdiff_t b = 0; b < s->blocks; b++)
+        for (ptrdiff_t i = 0; i < s->n; i++)
+            out[i] += kn_slot(s, b)[i];
+    return KN_OK;
+}

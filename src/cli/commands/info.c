@@ -1,0 +1,128 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/sanitize_text.h"
+#include "cli/commands.h"
+#include "cli/print.h"
+#include "cli/session.h"
+
+static void print_build(const kn_ctx *ctx)
+{
+    const char *better = kn_build_better_core();
+    printf("kronorm %s\nBLAS %s\ncore %s%s%s%s\nthreads %d\n", kn_version(), kn_build_blas(),
+           kn_build_core(), better ? " (slow here: set OPENBLAS_CORETYPE=" : "",
+           better ? better : "", better ? ")" : "", kn_threads(ctx));
+}
+
+/* Entry i of a column of numbers in the model. */
+static double entry(const kn_model *m, const char *name, int i)
+{
+    kn_view v = kn_model_array(m, name);
+    return ((const double *)v.data)[i * v.row_stride];
+}
+
+/* Does a model of this method have what the option says? */
+static bool has(kn_ctx *ctx, const kn_model *m, const char *key)
+{
+    kn_option_info i = {.size = sizeof i};
+    const char *method = kn_model_text(m, "method");
+    for (int k = 0; kn_option_at(ctx, "fit", k, &i) == KN_OK; k++)
+        if (strcmp(i.key, key) == 0)
+            for (const char *w = i.without; *w; w += strcspn(w, " "), w += *w == ' ')
+                if (strcspn(w, " ") == strlen(method) && strncmp(w, method, strlen(method)) == 0)
+                    return false;
+    return true;
+}
+
+static void print_search(const kn_model *m, bool components)
+{
+    int n_theta = (int)kn_model_number(m, "n_theta"), n_curve = (int)kn_model_number(m, "n_curve");
+    char name[32];
+    for (int k = 0; k < n_theta; k++) {
+        snprintf(name, sizeof name, "theta.%d", k);
+        printf("  %-10s %9.4f   gradient %.2e\n", kn_model_text(m, name), entry(m, "theta", k),
+               entry(m, "gradient", k));
+    }
+    if (kn_model_number(m, "cv.folds") > 0)
+        printf("  cross-validated in %.0f folds: mean z^2 %.3f, MSLL %.4f, within 95 %% %.3f\n",
+               kn_model_number(m, "cv.folds"), kn_model_number(m, "cv.z2"),
+               kn_model_number(m, "cv.msll"), kn_model_number(m, "cv.coverage95"));
+    if (n_curve)
+        printf("  components   MSLL      s.e.\n");
+    for (int k = 0; k < n_curve; k++) {
+        double P = entry(m, "curve.components", k);
+        printf("  %10.0f %9.5f %8.5f%s\n", P, entry(m, "curve.msll", k), entry(m, "curve.se", k),
+               components && P == kn_model_number(m, "n_components") ? "  <- used" : "");
+    }
+}
+
+static void print_model(kn_ctx *ctx, const char *path, const kn_model *m)
+{
+    bool components =
+        kn_model_number(m, "n_components") > 0 || kn_model_number(m, "nothing_predicted") > 0;
+    printf("%s\n  method %s", path, kn_model_text(m, "method"));
+    if (has(ctx, m, "noise") && kn_model_text(m, "noise"))
+        printf(", noise %s", kn_model_text(m, "noise"));
+    if (has(ctx, m, "likelihood") && kn_model_text(m, "likelihood"))
+        printf(", likelihood %s", kn_model_text(m, "likelihood"));
+    printf("\n  samples %.0f, covariates %.0f, responses %.0f (%.0f left out)\n",
+           kn_model_number(m, "n_samples"), kn_model_number(m, "n_covariates"),
+           kn_model_number(m, "n_responses"), kn_model_number(m, "n_left_out"));
+    cli_print_missing(m);
+    if (components)
+        printf("  components %.0f", kn_model_number(m, "n_components"));
+    if (components && kn_model_number(m, "rank") > 0)
+        printf(", rank of R %.0f", kn_model_number(m, "rank"));
+    if (components)
+        printf("\n");
+    printf("  log-likelihood %.4f, %s, %.0f evaluations\n", kn_model_number(m, "lml"),
+           kn_model_number(m, "converged") > 0 ? "converged" : "not converged",
+           kn_model_number(m, "evaluations"));
+    if (isfinite(kn_model_number(m, "rho")))
+        printf("  rho %.4g, length %.4g\n", kn_model_number(m, "rho"),
+               kn_model_number(m, "length"));
+    print_search(m, has(ctx, m, "components"));
+}
+
+/* The model in words, each line as deep as the others. */
+static void print_words(char *text)
+{
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        kn_printable(line); /* names of columns and levels are others' */
+        printf("  %s\n", line);
+    }
+}
+
+static int info(cli_run *run)
+{
+    kn_model *model = NULL;
+    char *text = NULL;
+    if (run->build) {
+        print_build(run->ctx);
+        return 0;
+    }
+    if (run->n_words != 1)
+        return cli_usage_error("info", "one model file is needed, or --build");
+    kn_status status = kn_model_open(run->ctx, run->word[0], &model);
+    if (status == KN_OK)
+        status = (run->json ? kn_model_json : kn_model_words)(run->ctx, model, &text);
+    if (status == KN_OK && run->json) {
+        puts(text);
+    } else if (status == KN_OK) {
+        print_model(run->ctx, run->word[0], model);
+        print_words(text);
+    }
+    kn_text_free(text);
+    kn_model_free(model);
+    return session_end(run, status);
+}
+
+const cli_command cmd_info = {
+    .name = "info",
+    .summary = "what is in a model, or how this program was built",
+    .usage = "MODEL [--json] | --build",
+    .description = "Prints what a model file holds without using it.",
+    .example = "kronorm info model.safetensors --json",
+    .run = info,
+};

@@ -1,0 +1,245 @@
+#include "commands/centiles/curves.h"
+
+#include <math.h>
+
+#include "commands/score/extrapolation.h"
+#include "commands/score/site_lookup.h"
+#include "gp/block_visitor.h"
+#include "gp/method.h"
+#include "gp/predict/predict.h"
+#include "model/units.h"
+#include "norm/metrics/extrapolation.h"
+
+void kn_curves_clear(kn_curves *c)
+{
+    kn_mat_clear(&c->mean);
+    kn_mat_clear(&c->var);
+    kn_mat_clear(&c->noise);
+    kn_free(c->extrapolation);
+    c->extrapolation = NULL;
+}
+
+/* ---- sites ------------------------------------------------------------------------------------
+ */
+
+/* mu_j: how far the mean of sites is from what the model says without them. */
+static double site_mean(const kn_model *m, ptrdiff_t kept)
+{
+    return m->sites.T > 0 ? m->sites.mu[kept] : 0;
+}
+
+/* What a prediction without batch becomes, standardised: z1 of model/adapted_sites.h. */
+static kn_site_shift shift_of(const kn_model *m, kn_curve_site site, ptrdiff_t kept)
+{
+    ptrdiff_t s = site.adapted;
+    if (!site.alone || s < 0)
+        return (kn_site_shift){site.alone ? site_mean(m, kept) : 0, 0, 1};
+    return (kn_site_shift){kn_at(m->adapted.offset, kept, s), kn_at(m->adapted.offset_var, kept, s),
+                           kn_at(m->adapted.scale, kept, s)};
+}
+
+double kn_curves_site_var(const kn_model *m, kn_curve_site site, ptrdiff_t kept)
+{
+    return shift_of(m, site, kept).var * m->y.sd[kept] * m->y.sd[kept];
+}
+
+/* Maps of points; held (or NULL) as kn_design_apply tells it. */
+static kn_status predict(kn_ctx *ctx, const kn_model *m, kn_view raw, bool alone, int *held,
+                         kn_gp_maps *out)
+{
+    kn_status status;
+    kn_mat X = {0};
+    KN_TRY(kn_mat_new(ctx, raw.rows, m->x.F, &X));
+    KN_TRY(kn_design_apply(ctx, &m->x, raw, true, X, held));
+    if (alone)
+        kn_design_leave_batch(&m->x, NULL, X);
+    KN_TRY(kn_gp_predict(ctx, &m->gp, &(kn_newcomers){.X = X}, out));
+out:
+    kn_mat_clear(&X);
+    return status;
+}
+
+/* ---- curves -----------------------------------------------------------------------------------
+ */
+
+typedef struct passing {
+    kn_curves *c;
+    kn_mat D;       /* n x F: columns of the noise scale; none without one */
+    double *term;   /* n  its terms of sites; NULL: none */
+    double *factor; /* n */
+    ptrdiff_t at;   /* responses of `kept` that have passed */
+    double *ratio;  /* n  sums of extrapolation */
+    double *extra;  /* n  what these have more, or without components instead
+                       [commands/score/extrapolation.h] */
+    double noise_sum;
+} passing;
+
+/* Response j of a block in its own units. */
+static void keep(passing *p, const kn_block *b, ptrdiff_t j)
+{
+    const kn_model *m = p->c->model;
+    ptrdiff_t k = b->first + j, to = p->at++;
+    double sd = m->y.sd[k], own = sd * sd;
+    kn_site_shift shift = shift_of(m, p->c->site, k);
+    const double *beta = p->D.data ? kn_col(m->layer.beta, k) : NULL;
+    kn_layer_factor(p->D, beta, p->c->n, p->term, p->factor);
+    for (ptrdiff_t i = 0; i < p->c->n; i++) {
+        kn_col(p->c->mean, to)[i] = (kn_at(b->mean, i, j) + shift.offset) * sd + m->y.mean[k];
+        kn_col(p->c->var, to)[i] = (kn_at(b->var, i, j) + shift.var) * own;
+        kn_col(p->c->noise, to)[i] = m->gp.noise[k] * shift.scale * p->factor[i] * own;
+    }
+}
+
+static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    passing *p = self;
+    const kn_curves *c = p->c;
+    while (p->at < c->S && c->kept[p->at] < b->first + b->count)
+        keep(p, b, c->kept[p->at] - b->first);
+    for (ptrdiff_t j = 0; j < b->count; j++) {
+        double iso = kn_reference_iso_share(&c->model->gp, b->first + j);
+        kn_extrapolation_add(kn_cols(b->var, j, 1), &iso, c->model->gp.noise + b->first + j,
+                             p->ratio, &p->noise_sum);
+    }
+    return kn_check_cancel(ctx);
+}
+
+/* The blocks of a walk that have responses of `kept`. */
+static kn_status pass_few(kn_ctx *ctx, passing *p, const kn_responses *Y, const kn_gp_maps *maps)
+{
+    kn_status status;
+    const kn_curves *c = p->c;
+    kn_mat mean = {0}, var = {0};
+    KN_TRY(kn_mat_new(ctx, c->n, KN_BLOCK, &mean));
+    KN_TRY(kn_mat_new(ctx, c->n, KN_BLOCK, &var));
+    for (ptrdiff_t first = 0, last; p->at < c->S; first = last) {
+        last = kn_block_end(Y, KN_BLOCK, first);
+        if (c->kept[p->at] >= last)
+            continue;
+        kn_block b = {.first = first,
+                      .count = last - first,
+                      .mean = kn_cols(mean, 0, last - first),
+                      .var = kn_cols(var, 0, last - first)};
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_gp_maps_from(ctx, maps, first, kn_mat_none(), b.mean, b.var));
+        while (p->at < c->S && c->kept[p->at] < last)
+            keep(p, &b, c->kept[p->at] - first);
+    }
+out:
+    kn_mat_clear(&mean);
+    kn_mat_clear(&var);
+    return status;
+}
+
+/* As scores have it: who was held is further out than anybody. Without components there is no model
+ * variance, and covariates tell alone. */
+static void judge(const passing *p, const kn_gp_maps *maps, const int *held)
+{
+    const kn_reference *r = &p->c->model->reference;
+    bool by_covariates = p->c->model->gp.P == 0 && p->c->model->gp.method->components && maps->far;
+    for (ptrdiff_t i = 0; i < p->c->n; i++)
+        p->ratio[i] += p->extra[i];
+    kn_extrapolation_ratio(p->ratio, p->c->n, p->noise_sum);
+    for (ptrdiff_t i = 0; i < p->c->n; i++) {
+        double ratio = by_covariates ? p->extra[i] : p->ratio[i];
+        p->c->extrapolation[i] = held[i] > 0 ? 100 : kn_percentile(r->extrapolation, r->n, ratio);
+    }
+}
+
+/* At no site of training they are as far from it as people of an adapted site are. */
+static kn_status find_beyond(kn_ctx *ctx, passing *p, kn_view raw, const kn_gp_maps *maps,
+                             const int *held)
+{
+    kn_status status;
+    void *alone = NULL;
+    KN_TRY(kn_alloc(ctx, p->c->n, sizeof(bool), &alone));
+    for (ptrdiff_t i = 0; i < p->c->n; i++)
+        ((bool *)alone)[i] = p->c->site.alone;
+    KN_TRY(kn_alloc_d(ctx, p->c->n, &p->extra));
+    KN_TRY(kn_beyond(ctx, &(kn_beyond_job){p->c->model, raw, maps, held, alone}, p->extra));
+out:
+    kn_free(alone);
+    return status;
+}
+
+/* What the noise at these points depends on. */
+static kn_status prepare_noise(kn_ctx *ctx, passing *p, kn_view raw)
+{
+    kn_status status;
+    const kn_model *m = p->c->model;
+    void *site = NULL;
+    KN_TRY(kn_alloc_d(ctx, p->c->n, &p->factor));
+    KN_TRY(kn_layer_columns(ctx, &m->layer, &m->x, raw, &p->D));
+    if (p->c->site.alone || m->batch.M == 0 || m->layer.S == 0)
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, p->c->n, sizeof(int), &site));
+    KN_TRY(kn_alloc_d(ctx, p->c->n, &p->term));
+    kn_batch_sites(&m->batch, raw, site);
+    kn_layer_shift(&m->layer, site, p->c->n, p->term);
+out:
+    kn_free(site);
+    return status;
+}
+
+kn_status kn_curves_make(kn_ctx *ctx, kn_view raw, kn_curves *of)
+{
+    kn_status status;
+    const kn_model *m = of->model;
+    kn_gp_maps maps = {0};
+    void *held = NULL;
+    passing p = {.c = of};
+    kn_visitor visitor = {&p, KN_WALK_MAPS, NULL, pass_block, NULL};
+    of->n = raw.rows;
+    KN_TRY(kn_mat_new(ctx, of->n, of->S, &of->mean));
+    KN_TRY(kn_mat_new(ctx, of->n, of->S, &of->var));
+    KN_TRY(kn_mat_new(ctx, of->n, of->S, &of->noise));
+    KN_TRY(kn_alloc_d(ctx, of->n, &of->extrapolation));
+    KN_TRY(kn_alloc_d(ctx, of->n, &p.ratio));
+    KN_TRY(kn_alloc(ctx, of->n, sizeof(int), &held));
+    KN_TRY(prepare_noise(ctx, &p, raw));
+    KN_TRY(predict(ctx, m, raw, of->site.alone, held, &maps));
+    kn_walk walk = {.Y = kn_responses_of((kn_view){.rows = of->n, .cols = m->y.n_all}, &m->y),
+                    .maps = &maps};
+    if (of->few) {
+        KN_TRY(pass_few(ctx, &p, &walk.Y, &maps));
+    } else {
+        KN_TRY(find_beyond(ctx, &p, raw, &maps, held));
+        KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+        judge(&p, &maps, held);
+    }
+out:
+    kn_mat_clear(&p.D);
+    kn_free(p.term);
+    kn_free(p.factor);
+    kn_free(p.ratio);
+    kn_free(p.extra);
+    kn_free(held);
+    kn_gp_maps_clear(&maps);
+    if (status != KN_OK)
+        kn_curves_clear(of);
+    return status;
+}
+
+kn_status kn_curves_mean(kn_ctx *ctx, const kn_model *model, kn_view raw, bool alone,
+                         const ptrdiff_t *response, kn_mat mean)
+{
+    kn_status status;
+    kn_maps maps = {.model = model};
+    KN_TRY(predict(ctx, model, raw, alone, NULL, &maps.maps));
+    for (ptrdiff_t j = 0, w; j < mean.cols; j += w) { /* runs of neighbours */
+        w = 1;
+        while (j + w < mean.cols && w < KN_BLOCK && response[j + w] == response[j] + w)
+            w++;
+        KN_TRY(kn_model_maps_block(ctx, &maps, response[j], w, kn_cols(mean, j, w), kn_mat_none()));
+    }
+    for (ptrdiff_t j = 0; alone && j < mean.cols; j++) {
+        ptrdiff_t k = kn_kept_from(&model->y, response[j]);
+        if (k >= model->y.n_kept || model->y.kept[k] != response[j])
+            continue;
+        for (ptrdiff_t i = 0; i < mean.rows; i++)
+            kn_col(mean, j)[i] += site_mean(model, k) * model->y.sd[k];
+    }
+out:
+    kn_gp_maps_clear(&maps.maps);
+    return status;
+}

@@ -1,0 +1,242 @@
+/* People among the curves: each at the value that has his z at the covariates of the curves
+ *
+ *     value_ij = mean_j(x_i) + sqrt(V_j(x_i)) t(z_ij)      x_i: his own {over}, the rest as {at}
+ * has it
+ *
+ * so that z decides the height, and what site or sex adds is gone [METHOD 8f]. z are those of
+ * score: of a training person the one that his fold gave him. */
+#include <assert.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands/centiles/centiles.h"
+#include "commands/memory/memory_plan.h"
+#include "commands/score/scores.h"
+#include "stats/normal.h"
+
+static const char TABLE[] = "points.tsv";
+static const char *const MAPS[] = {"points_value", "points_z"};
+enum { N_MAPS = sizeof MAPS / sizeof *MAPS };
+
+/* Options of score that read and judge as these ask for. */
+static kn_status score_options(kn_ctx *ctx, const kn_centiles_work *w, kn_options **out)
+{
+    static const char *const same[] = {"responses", "id",     "where",   "session", "missing",
+                                       "match",     "unseen", "threads", "memory",  "scratch"};
+    kn_status status = kn_options_new(ctx, "score", out);
+    for (size_t k = 0; k < sizeof same / sizeof *same && status == KN_OK; k++) {
+        const char *value = kn_options_get(w->options, same[k]);
+        if (value)
+            status = kn_options_set(ctx, *out, same[k], value);
+    }
+    if (status == KN_OK && w->s.people)
+        status = kn_options_set(ctx, *out, "covariates", w->s.people);
+    if (status == KN_OK)
+        status = kn_options_set(ctx, *out, "write", "z");
+    return status;
+}
+
+kn_status kn_points_read(kn_ctx *ctx, const kn_centiles_work *w, kn_data **out)
+{
+    kn_options *o = NULL;
+    kn_status status = score_options(ctx, w, &o);
+    if (status == KN_OK)
+        status = kn_data_read(ctx, o, out);
+    kn_options_free(o);
+    return status;
+}
+
+/* ---- the work ---------------------------------------------------------------------------------
+ */
+
+typedef struct points {
+    kn_centiles_work *w;
+    kn_scores *scores; /* z of everybody, n x T floats */
+    kn_mat code, raw;  /* of everybody, moved */
+    kn_maplayout layout;
+    kn_mapfile *file[N_MAPS]; /* of images */
+    float *row[N_MAPS];
+    kn_table_writer *table;
+} points;
+
+static void points_clear(points *p)
+{
+    for (int k = 0; k < N_MAPS; k++) {
+        kn_mapfile_free(p->file[k]);
+        kn_free(p->row[k]);
+    }
+    kn_table_writer_free(p->table);
+    kn_mat_clear(&p->code);
+    kn_mat_clear(&p->raw);
+    kn_scores_free(p->scores);
+}
+
+/* What score warned of, and reading them before, is in the summary of the curves too. */
+static void take_warnings(points *p)
+{
+    json_t *list = json_object_get(p->scores->summary, "warnings");
+    for (size_t k = 0; k < json_array_size(list); k++)
+        kn_warnings_add(&p->w->warnings, json_string_value(json_array_get(list, k)));
+}
+
+/* The same people in the same order, by their covariates: score has told what is odd about them. */
+static kn_status move_people(kn_ctx *ctx, points *p)
+{
+    kn_status status;
+    kn_people people = {0};
+    const kn_centiles_work *w = p->w;
+    kn_work_room room = kn_room_to_score(ctx, &w->s, w->model, 0, 0);
+    bool was = kn_hush(ctx, true);
+    status = kn_people_new(ctx, w->people, &w->s, (kn_known){.recipe = &w->model->recipe},
+                           &room.room, &people);
+    kn_hush(ctx, was);
+    KN_TRY(status);
+    assert(people.n == p->scores->n);
+    KN_TRY(kn_grid_move(ctx, &w->grid, people.X, &p->code));
+    KN_TRY(kn_grid_raw(ctx, &w->grid, p->code, w->model, &p->raw));
+out:
+    kn_people_clear(&people);
+    return status;
+}
+
+static double z_of(const points *p, ptrdiff_t i, ptrdiff_t j)
+{
+    return (double)p->scores->map[0][i * p->scores->T + p->w->response[j]];
+}
+
+static kn_status begin_row(kn_ctx *ctx, points *p, ptrdiff_t i)
+{
+    kn_status status;
+    KN_TRY(kn_table_writer_text(ctx, p->table, p->scores->id[i]));
+    KN_TRY(kn_grid_cells(ctx, &p->w->grid, p->code, i, p->table));
+out:
+    return status;
+}
+
+/* Rows of person first + i. */
+static kn_status put_rows(kn_ctx *ctx, points *p, const kn_curves *c, ptrdiff_t first, ptrdiff_t i)
+{
+    kn_status status = KN_OK;
+    char name[1100];
+    for (ptrdiff_t j = 0; j < p->w->S; j++) {
+        double z = z_of(p, first + i, j);
+        kn_response_name(&p->w->model->space, p->w->response[j], name, sizeof name);
+        KN_TRY(begin_row(ctx, p, first + i));
+        KN_TRY(kn_table_writer_text(ctx, p->table, name));
+        KN_TRY(kn_table_writer_number(ctx, p->table, kn_centiles_at_z(p->w, c, i, j, z)));
+        KN_TRY(kn_table_writer_number(ctx, p->table, z));
+        KN_TRY(kn_table_writer_number(ctx, p->table, 100 * kn_normal_cdf(z)));
+        KN_TRY(kn_table_writer_end_row(ctx, p->table));
+    }
+out:
+    return status;
+}
+
+static kn_status put_volume(kn_ctx *ctx, points *p, const kn_curves *c, ptrdiff_t first,
+                            ptrdiff_t i)
+{
+    kn_status status;
+    for (ptrdiff_t j = 0; j < p->w->S; j++) {
+        double z = z_of(p, first + i, j);
+        p->row[0][p->w->response[j]] = (float)kn_centiles_at_z(p->w, c, i, j, z);
+        p->row[1][p->w->response[j]] = (float)z;
+    }
+    for (int k = 0; k < N_MAPS; k++)
+        KN_TRY(kn_mapfile_rows(ctx, p->file[k], p->row[k], 1));
+    KN_TRY(begin_row(ctx, p, first + i));
+    KN_TRY(kn_table_writer_end_row(ctx, p->table));
+out:
+    return status;
+}
+
+static kn_status put_people(kn_ctx *ctx, points *p)
+{
+    kn_status status = KN_OK;
+    const kn_centiles_work *w = p->w;
+    kn_curves c = kn_centiles_curves(w);
+    c.few = true;
+    ptrdiff_t n = p->raw.rows;
+    ptrdiff_t batch = kn_centiles_batch(w->S);
+    kn_view all = kn_view_cols(p->raw.data, n, p->raw.cols);
+    for (ptrdiff_t first = 0; first < n; first += batch) {
+        ptrdiff_t rows = n - first < batch ? n - first : batch;
+        kn_curves_clear(&c);
+        KN_TRY(kn_curves_make(ctx, kn_view_some(all, first, rows), &c));
+        for (ptrdiff_t i = 0; i < rows; i++)
+            KN_TRY(p->file[0] ? put_volume(ctx, p, &c, first, i) : put_rows(ctx, p, &c, first, i));
+    }
+out:
+    kn_curves_clear(&c);
+    return status;
+}
+
+/* ---- files ------------------------------------------------------------------------------------
+ */
+
+kn_status kn_points_check(kn_ctx *ctx, kn_centiles_work *w)
+{
+    kn_status status;
+    char path[KN_CENTILES_PATH];
+    kn_maplayout layout = kn_centiles_layout(w, NULL);
+    double rows = (double)kn_data_count(w->people) * (double)w->S;
+    KN_TRY(kn_centiles_path(ctx, w, TABLE, path));
+    KN_TRY(kn_writer_check(ctx, path, &w->write));
+    for (int k = 0; kn_centiles_images(w) && k < N_MAPS; k++)
+        KN_TRY(kn_mapfile_check(ctx, &layout, MAPS[k], 1, true));
+    if (!kn_centiles_images(w) && rows > KN_CENTILES_ROWS)
+        status =
+            kn_fail(ctx, KN_ERR_ARGUMENT,
+                    "%td people and %td responses are a table of %.0f rows, expected at most %d "
+                    "(choose responses with {targets}, or people with {where})",
+                    kn_data_count(w->people), w->S, rows, KN_CENTILES_ROWS);
+out:
+    return status;
+}
+
+static kn_status open_files(kn_ctx *ctx, points *p)
+{
+    static const char *const names[] = {"response", "value", "z", "centile"};
+    kn_status status;
+    char path[KN_CENTILES_PATH];
+    kn_centiles_work *w = p->w;
+    p->layout = kn_centiles_layout(w, p->scores->id);
+    for (int k = 0; kn_centiles_images(w) && k < N_MAPS; k++) {
+        KN_TRY(kn_mapfile_new(ctx, &p->layout, MAPS[k], p->scores->n, false, &p->file[k]));
+        KN_TRY(kn_alloc_f(ctx, p->layout.T, &p->row[k]));
+        for (ptrdiff_t v = 0; v < p->layout.T; v++)
+            p->row[k][v] = NAN;
+    }
+    KN_TRY(kn_centiles_path(ctx, w, TABLE, path));
+    KN_TRY(kn_table_writer_new(ctx, path, &w->write, &p->table));
+    KN_TRY(kn_table_writer_text(ctx, p->table, "participant_id"));
+    KN_TRY(kn_grid_names(ctx, &w->grid, p->table));
+    for (size_t k = 0; !p->file[0] && k < sizeof names / sizeof *names; k++)
+        KN_TRY(kn_table_writer_text(ctx, p->table, names[k]));
+    KN_TRY(kn_table_writer_end_row(ctx, p->table));
+out:
+    return status;
+}
+
+kn_status kn_points_write(kn_ctx *ctx, kn_centiles_work *w)
+{
+    kn_status status;
+    kn_options *o = NULL;
+    points p = {.w = w};
+    KN_TRY(score_options(ctx, w, &o));
+    KN_TRY(kn_score(ctx, w->model, w->people, o, &p.scores));
+    take_warnings(&p);
+    KN_TRY(move_people(ctx, &p));
+    KN_TRY(open_files(ctx, &p));
+    KN_TRY(put_people(ctx, &p));
+    for (int k = 0; k < N_MAPS && p.file[k]; k++)
+        KN_TRY(kn_mapfile_commit(ctx, p.file[k], &w->info.files));
+    KN_TRY(kn_table_writer_commit(ctx, p.table));
+    w->info.files++;
+    w->info.people = p.scores->n;
+out:
+    points_clear(&p);
+    kn_options_free(o);
+    return status;
+}

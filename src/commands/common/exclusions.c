@@ -1,0 +1,149 @@
+#include "commands/common/exclusions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "data/table/columns.h"
+#include "data/table/text_list.h"
+#include "io/file/growable_array.h"
+#include "io/file/path.h"
+
+void kn_attendance_clear(kn_attendance *a)
+{
+    for (ptrdiff_t i = 0; i < a->n; i++) {
+        kn_free(a->absent[i].id);
+        kn_free(a->absent[i].why);
+    }
+    kn_free(a->absent);
+    *a = (kn_attendance){0};
+}
+
+void kn_row_name(ptrdiff_t row, char out[KN_ROW_NAME])
+{
+    snprintf(out, KN_ROW_NAME, "row-%04td", row + 1);
+}
+
+static kn_status add(kn_ctx *ctx, kn_attendance *a, const char *id, ptrdiff_t row, const char *why)
+{
+    kn_status status;
+    void *memory = a->absent;
+    KN_TRY(kn_grow(ctx, a->n + 1, sizeof *a->absent, &memory, &a->capacity));
+    a->absent = memory;
+    kn_absent *one = &a->absent[a->n++];
+    *one = (kn_absent){.row = row};
+    KN_TRY(kn_text_copy(ctx, id, strlen(id), &one->id));
+    KN_TRY(kn_text_copy(ctx, why, strlen(why), &one->why));
+out:
+    return status;
+}
+
+static kn_status new_marks(kn_ctx *ctx, ptrdiff_t n, const ptrdiff_t *which, ptrdiff_t count,
+                           bool **out)
+{
+    void *memory;
+    kn_status status = kn_alloc(ctx, n, sizeof **out, &memory);
+    *out = memory;
+    for (ptrdiff_t i = 0; status == KN_OK && i < count; i++)
+        (*out)[which[i]] = true;
+    return status;
+}
+
+/* The covariates that a row lacks. */
+static void lacking(const kn_table *t, const kn_recipe *recipe, ptrdiff_t row, char *out,
+                    size_t size)
+{
+    kn_listing list = {.most = KN_NAMES_LISTED};
+    for (ptrdiff_t k = 0; k < recipe->n; k++) {
+        ptrdiff_t col = kn_column_find(t, recipe->column[k].name);
+        if (col >= 0 && kn_text_is_missing(kn_table_cell(t, row, col)))
+            kn_listing_add(&list, recipe->column[k].name);
+    }
+    if (list.n > 0)
+        snprintf(out, size, "missing %s", list.text);
+    else /* where that is asked of whoever is learned from */
+        snprintf(out, size, "no finite response");
+}
+
+static const char *const LEFT[] = {[KN_LEFT_BY_WHERE] = "not chosen by where",
+                                   [KN_LEFT_BY_SESSION] = "another session",
+                                   [KN_LEFT_BY_FOLD] = "in another fold"};
+
+static kn_status absent_rows(kn_ctx *ctx, const kn_data *d, const kn_recipe *recipe,
+                             const kn_people *p, kn_attendance *out)
+{
+    kn_status status;
+    bool *used = NULL, *matched = NULL;
+    const kn_table *t = d->covariates;
+    ptrdiff_t n = kn_table_rows(t);
+    KN_TRY(new_marks(ctx, n, p->covariate_row, p->n, &used));
+    for (ptrdiff_t i = 0; i < p->n_other; i++) /* by another part */
+        used[p->other_row[i]] = true;
+    KN_TRY(new_marks(ctx, n, d->match.covariate_row, d->match.n, &matched));
+    for (ptrdiff_t r = 0; r < n; r++) {
+        char name[KN_ROW_NAME], why[600];
+        if (used[r])
+            continue;
+        kn_row_name(r, name);
+        if (matched[r])
+            lacking(t, recipe, r, why, sizeof why);
+        else if (d->left[r] != KN_LEFT_NOT)
+            snprintf(why, sizeof why, "%s", LEFT[d->left[r]]);
+        else
+            snprintf(why, sizeof why, "no %s", d->images ? "image" : "responses");
+        KN_TRY(add(ctx, out, d->id_col >= 0 ? kn_table_cell(t, r, d->id_col) : name, r, why));
+    }
+out:
+    kn_free(used);
+    kn_free(matched);
+    return status;
+}
+
+/* Ids of the responses that no row of the covariates has. */
+static kn_status absent_responses(kn_ctx *ctx, const kn_data *d, kn_attendance *out)
+{
+    kn_status status;
+    bool *matched = NULL;
+    bool table = d->responses && d->responses != d->covariates && d->response_id_col >= 0;
+    bool images = d->images && kn_images_id(d->images, 0);
+    if (d->match.by_position || d->id_col < 0 || (!table && !images))
+        return KN_OK;
+    ptrdiff_t n = table ? kn_table_rows(d->responses) : kn_images_count(d->images);
+    KN_TRY(new_marks(ctx, n, d->match.response_row, d->match.n, &matched));
+    for (ptrdiff_t r = 0; r < n; r++) {
+        const char *id =
+            table ? kn_table_cell(d->responses, r, d->response_id_col) : kn_images_id(d->images, r);
+        kn_left left = d->response_left ? d->response_left[r] : KN_LEFT_NOT;
+        if (!matched[r] && left != KN_LEFT_WITH_ROW) /* those are told by their row */
+            KN_TRY(add(ctx, out, id, -1, left != KN_LEFT_NOT ? LEFT[left] : "no covariates"));
+    }
+out:
+    kn_free(matched);
+    return status;
+}
+
+kn_status kn_attendance_new(kn_ctx *ctx, const kn_data *data, const kn_recipe *recipe,
+                            const kn_people *people, kn_attendance *out)
+{
+    kn_status status;
+    *out = (kn_attendance){0};
+    KN_TRY(absent_rows(ctx, data, recipe, people, out));
+    KN_TRY(absent_responses(ctx, data, out));
+out:
+    if (status != KN_OK)
+        kn_attendance_clear(out);
+    return status;
+}
+
+json_t *kn_attendance_json(const kn_attendance *a)
+{
+    json_t *all = json_object();
+    for (ptrdiff_t i = 0; all && i < a->n; i++) {
+        const char *why = a->absent[i].why;
+        json_int_t before = json_integer_value(json_object_get(all, why));
+        if (json_object_set_new(all, why, json_integer(before + 1)) != 0) {
+            json_decref(all);
+            all = NULL;
+        }
+    }
+    return all;
+}

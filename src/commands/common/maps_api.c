@@ -1,0 +1,224 @@
+/* Prediction, leave-one-out and cross-validation: three ways to the same kind of maps. */
+#include "gp/assign_folds.h"
+#include "gp/cv/cv.h"
+#include "gp/predict/covariance.h"
+#include "gp/predict/loo.h"
+#include "gp/predict/predict.h"
+#include "gp/predict/prediction_blocks.h"
+#include "model/units.h"
+
+#include "commands/common/maps_api.h"
+#include "commands/common/validate.h"
+#include "la/la.h"
+
+static kn_status begin(kn_ctx *ctx, const kn_model *model, kn_maps **maps, kn_maps **m)
+{
+    void *memory;
+    *maps = NULL;
+    *m = NULL;
+    if (!model)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "model is a null pointer");
+    kn_status status = kn_alloc(ctx, 1, sizeof **m, &memory);
+    if (status == KN_OK) {
+        *m = memory;
+        (*m)->model = model;
+    }
+    return status;
+}
+
+static kn_status designed(kn_ctx *ctx, const kn_model *model, kn_view X, kn_mat *out)
+{
+    kn_status status;
+    *out = kn_mat_none();
+    KN_TRY(kn_check_view(ctx, X, "covariates"));
+    if (X.cols != model->info.n_covariates)
+        return kn_fail(ctx, KN_ERR_SHAPE, "covariates have %td columns, the model has %td", X.cols,
+                       model->info.n_covariates);
+    KN_TRY(kn_mat_new(ctx, X.rows, model->x.F, out));
+    KN_TRY(kn_design_apply(ctx, &model->x, X, true, *out, NULL));
+out:
+    if (status != KN_OK)
+        kn_mat_clear(out);
+    return status;
+}
+
+kn_status kn_maps_predict(kn_ctx *ctx, const kn_model *model, kn_view X, kn_maps **maps)
+{
+    return kn_maps_predict_known(ctx, model, X, (kn_known_of){0}, maps);
+}
+
+kn_status kn_maps_predict_known(kn_ctx *ctx, const kn_model *model, kn_view X, kn_known_of known,
+                                kn_maps **maps)
+{
+    kn_status status;
+    kn_maps *m;
+    kn_mat Xs = {0};
+    KN_TRY(begin(ctx, model, maps, &m));
+    KN_TRY(designed(ctx, model, X, &Xs));
+    if (known.alone)
+        kn_design_leave_batch(&model->x, known.alone, Xs);
+    KN_TRY(
+        kn_gp_predict(ctx, &model->gp, &(kn_newcomers){.X = Xs, .group = known.group}, &m->maps));
+    *maps = m;
+out:
+    kn_mat_clear(&Xs);
+    if (status != KN_OK)
+        kn_maps_free(m);
+    return status;
+}
+
+/* What was filled in is no data, and is not kept [METHOD 0b]. */
+static kn_status check_complete(kn_ctx *ctx, const kn_model *model)
+{
+    if (model->shareable)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "the model is one to give away, without its training samples: maps of them "
+                       "cannot be made again");
+    if (model->info.missing.cells == 0)
+        return KN_OK;
+    return kn_fail(
+        ctx, KN_ERR_DATA,
+        "the model was fitted to responses with missing cells, which it does not keep as "
+        "they were filled in: maps of its training samples cannot be made again");
+}
+
+kn_status kn_maps_loo(kn_ctx *ctx, const kn_model *model, kn_view Y, kn_maps **maps)
+{
+    kn_status status;
+    kn_maps *m;
+    KN_TRY(begin(ctx, model, maps, &m));
+    KN_TRY(kn_check_training(ctx, model, Y));
+    KN_TRY(check_complete(ctx, model));
+    kn_responses responses = kn_responses_of(Y, &model->y);
+    KN_TRY(kn_gp_loo(ctx, &model->gp, &responses, &m->maps));
+    *maps = m;
+out:
+    if (status != KN_OK)
+        kn_maps_free(m);
+    return status;
+}
+
+static kn_status check_folds(kn_ctx *ctx, ptrdiff_t N, int folds, const int *fold)
+{
+    if (folds < 2 || folds > N)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "folds is %d, expected 2 to %td", folds, N);
+    for (ptrdiff_t i = 0; fold && i < N; i++)
+        if (fold[i] < 0 || fold[i] >= folds)
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "fold of sample %td is %d, expected 0 to %d",
+                           i + 1, fold[i], folds - 1);
+    return KN_OK;
+}
+
+kn_status kn_maps_cv(kn_ctx *ctx, const kn_model *model, kn_view Y, int folds, const int *fold,
+                     kn_maps **maps)
+{
+    kn_status status;
+    kn_maps *m;
+    void *dealt = NULL, *groups = NULL;
+    KN_TRY(begin(ctx, model, maps, &m));
+    KN_TRY(kn_check_training(ctx, model, Y));
+    KN_TRY(check_folds(ctx, model->info.n_samples, folds, fold));
+    KN_TRY(check_complete(ctx, model));
+    if (!fold && model->grouped && model->gp.latent.groups.n == 0) {
+        status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                         "the model's folds followed groups that it does not keep: give the folds");
+        goto out;
+    }
+    if (!fold) {
+        ptrdiff_t N = model->info.n_samples;
+        KN_TRY(kn_alloc(ctx, N, sizeof(int), &dealt));
+        KN_TRY(kn_alloc(ctx, N, sizeof(int), &groups));
+        for (ptrdiff_t i = 0; model->grouped && i < N; i++)
+            ((int *)groups)[i] = (int)model->gp.latent.groups.of[i];
+        KN_TRY(kn_folds_deal(ctx, N, model->grouped ? groups : NULL, model->seed, &folds, dealt));
+        fold = dealt;
+    }
+    kn_responses responses = kn_responses_of(Y, &model->y);
+    kn_cv_problem problem = {.Y = &responses, .folds = folds, .fold = fold};
+    KN_TRY(kn_gp_cv(ctx, &model->gp, &problem, &m->maps));
+    *maps = m;
+out:
+    kn_free(groups);
+    kn_free(dealt);
+    if (status != KN_OK)
+        kn_maps_free(m);
+    return status;
+}
+
+static kn_status check_output(kn_ctx *ctx, kn_mat m, ptrdiff_t rows, ptrdiff_t cols,
+                              const char *name)
+{
+    if (!m.data || (m.rows == rows && m.cols == cols && m.ld >= rows))
+        return KN_OK;
+    return kn_fail(ctx, KN_ERR_SHAPE, "%s is %td x %td with ld %td, expected %td x %td", name,
+                   m.rows, m.cols, m.ld, rows, cols);
+}
+
+kn_status kn_maps_block(kn_ctx *ctx, kn_maps *maps, ptrdiff_t first, ptrdiff_t count, kn_mat mean,
+                        kn_mat variance)
+{
+    kn_status status;
+    if (!maps)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "maps is a null pointer");
+    ptrdiff_t T = maps->model->info.n_responses;
+    if (first < 0 || count < 0 || first > T - count)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "responses %td to %td asked for, there are %td",
+                       first + 1, first + count, T);
+    KN_TRY(check_output(ctx, mean, maps->maps.n, count, "mean"));
+    KN_TRY(check_output(ctx, variance, maps->maps.n, count, "variance"));
+    KN_TRY(kn_model_maps_block(ctx, maps, first, count, mean, variance));
+out:
+    return status;
+}
+
+ptrdiff_t kn_maps_samples(const kn_maps *maps)
+{
+    return maps->maps.n;
+}
+
+void kn_maps_free(kn_maps *maps)
+{
+    if (!maps)
+        return;
+    kn_gp_maps_clear(&maps->maps);
+    kn_free(maps);
+}
+
+kn_status kn_covariance(kn_ctx *ctx, const kn_model *model, kn_view x, const ptrdiff_t *responses,
+                        ptrdiff_t count, kn_mat model_cov, kn_mat noise_cov)
+{
+    kn_status status;
+    kn_mat xs = {0};
+    ptrdiff_t *J = NULL;
+    if (!model || !responses)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", model ? "responses" : "model");
+    if (x.rows != 1)
+        return kn_fail(ctx, KN_ERR_SHAPE, "x has %td rows, expected one sample", x.rows);
+    KN_TRY(check_output(ctx, model_cov, count, count, "model_cov"));
+    KN_TRY(check_output(ctx, noise_cov, count, count, "noise_cov"));
+    KN_TRY(designed(ctx, model, x, &xs));
+    KN_TRY(kn_alloc_i(ctx, count, &J));
+    for (ptrdiff_t j = 0; j < count; j++) {
+        J[j] = kn_kept_from(&model->y, responses[j]);
+        if (J[j] >= model->y.n_kept || model->y.kept[J[j]] != responses[j]) {
+            status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                             "response %td is not in the model (there are %td, and constant ones "
+                             "are left out)",
+                             responses[j], model->info.n_responses);
+            goto out;
+        }
+    }
+    KN_TRY(kn_gp_covariance(ctx, &model->gp, xs, J, model_cov, noise_cov));
+    for (ptrdiff_t b = 0; b < count; b++)
+        for (ptrdiff_t a = 0; a < count; a++) {
+            double scale = model->y.sd[J[a]] * model->y.sd[J[b]];
+            if (model_cov.data)
+                kn_col(model_cov, b)[a] *= scale;
+            if (noise_cov.data)
+                kn_col(noise_cov, b)[a] *= scale;
+        }
+out:
+    kn_free(J);
+    kn_mat_clear(&xs);
+    return status;
+}

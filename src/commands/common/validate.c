@@ -1,0 +1,154 @@
+#include "commands/common/validate.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "cov/additive.h"
+#include "cov/kernel.h"
+#include "data/shared_noise_groups.h"
+#include "gp/method.h"
+
+kn_status kn_check_view(kn_ctx *ctx, kn_view v, const char *name)
+{
+    if (!v.data)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s has no data (a null pointer)", name);
+    if (v.type != KN_F64 && v.type != KN_F32)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s has type %d, expected KN_F64 or KN_F32", name,
+                       (int)v.type);
+    if (v.rows < 1 || v.cols < 1)
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s is %td x %td, expected at least one row and column",
+                       name, v.rows, v.cols);
+    if (v.rows > INT_MAX / 2 || v.cols > INT_MAX / 2)
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s is %td x %td, beyond %d in one direction", name,
+                       v.rows, v.cols, INT_MAX / 2);
+    return KN_OK;
+}
+
+kn_status kn_check_training(kn_ctx *ctx, const kn_model *model, kn_view Y)
+{
+    kn_status status = kn_check_view(ctx, Y, "responses");
+    if (status != KN_OK)
+        return status;
+    if (Y.rows != model->info.n_samples || Y.cols != model->info.n_responses)
+        return kn_fail(ctx, KN_ERR_SHAPE,
+                       "responses are %td x %td, but the model was trained on %td x %td", Y.rows,
+                       Y.cols, model->info.n_samples, model->info.n_responses);
+    return KN_OK;
+}
+
+kn_status kn_check_covariances(kn_ctx *ctx, const kn_settings *s, ptrdiff_t F, kn_cov *sample,
+                               kn_cov *task)
+{
+    char names[128];
+    kn_status status;
+    bool additive = kn_settings_additive(s); /* its terms come with the covariates */
+    *task = (kn_cov){0};
+    KN_TRY(additive ? kn_cov_before_design(ctx, F, sample)
+                    : kn_cov_parse(ctx, s->sample_kernel, F, sample));
+    if (s->task_kernel)
+        KN_TRY(kn_cov_parse(ctx, s->task_kernel, KN_ALL_COLUMNS, task));
+    if (sample->n_between == 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "the sample kernel has neither %s: covariates would have no say",
+                       kn_kernel_list(true, " nor ", " nor ", names, sizeof names));
+    if (s->noise != KN_NOISE_ISO && sample->n > sample->n_between &&
+        !kn_method_find(s->method)->iso_term)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "structured noise takes sample kernels %s; %s is what its noise already "
+                       "models",
+                       kn_kernel_list(true, ", ", " and ", names, sizeof names),
+                       sample->term[sample->n_between].kernel->name);
+out:
+    return status;
+}
+
+/* What needs iso noise. */
+static kn_status check_noise(kn_ctx *ctx, const kn_settings *s)
+{
+    bool alone = kn_method_find(s->method)->alone;
+    if (s->noise == KN_NOISE_ISO)
+        return KN_OK;
+    if (s->noise == KN_NOISE_AUTO && s->folds == 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{noise=auto} chooses by people held out, and {folds=0} holds nobody out");
+    if (s->task_kernel)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "a task kernel needs iso noise");
+    if (s->task_scale != KN_TASK_SCALE_NONE)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "a task scale needs iso noise");
+    if (s->likelihood == KN_PAPER)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "the paper's likelihood needs iso noise");
+    if (s->optimiser != KN_NESTED && !alone)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "joint optimisers (tnewton, lbfgs) need iso noise");
+    if (s->theta_start && !alone)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "theta is for iso noise; structured noise starts from rho and length");
+    return KN_OK;
+}
+
+/* What only the additive sum of terms has. */
+static kn_status check_additive(kn_ctx *ctx, const kn_settings *s)
+{
+    const char *sum = s->sample_kernel;
+    if (kn_settings_additive(s) && (!strchr(sum, '+') || kn_method_find(s->method)->iso_term)) {
+        if (s->noise == KN_NOISE_ISO)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "the additive sample kernel needs structured noise");
+        return KN_OK;
+    }
+    if (strchr(sum, 'v')) /* additive+... */
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{sample_kernel=%s}: additive stands alone, or a sum without it", sum);
+    if (s->interaction)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{interaction} needs {sample_kernel=additive}, it is %s", sum);
+    if (s->batch && strcmp(s->batch, "auto") != 0 && strcmp(s->batch, "none") != 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{batch=%s} needs {sample_kernel=additive}, it is %s",
+                       s->batch, sum);
+    if (kn_group_column(s->group))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{group=%s} needs {sample_kernel=additive}, it is %s",
+                       s->group, sum);
+    return KN_OK;
+}
+
+kn_status kn_check_fit(kn_ctx *ctx, const kn_settings *s)
+{
+    kn_status status;
+    kn_cov sample, task;
+    KN_TRY(kn_settings_check_ranges(ctx, s));
+    KN_TRY(kn_settings_check_method(ctx, s));
+    KN_TRY(check_noise(ctx, s));
+    KN_TRY(check_additive(ctx, s));
+    KN_TRY(kn_check_covariances(ctx, s, KN_ALL_COLUMNS, &sample, &task));
+out:
+    return status;
+}
+
+kn_status kn_check_predicted(kn_ctx *ctx, unsigned write)
+{
+    if (write & (KN_MAP_Z | KN_MAP_FDR | KN_WRITE_METRICS))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s need responses: use score",
+                       write & KN_MAP_Z     ? "z maps"
+                       : write & KN_MAP_FDR ? "fdr maps"
+                                            : "metrics");
+    return KN_OK;
+}
+
+kn_status kn_options_check(kn_ctx *ctx, const kn_options *options)
+{
+    kn_settings s;
+    kn_status status;
+    unsigned maps = 0;
+    if (!options)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "options is a null pointer");
+    const char *command = kn_options_command(options);
+    KN_TRY(kn_settings_of(ctx, options, command, &s));
+    KN_TRY(kn_settings_check_ranges(ctx, &s));
+    if (strcmp(command, "fit") == 0)
+        KN_TRY(kn_check_fit(ctx, &s));
+    if (strcmp(command, "predict") == 0 && s.write) {
+        kn_list_bits(s.write, KN_MAP_WORDS, &maps);
+        status = kn_check_predicted(ctx, maps);
+    }
+out:
+    return status;
+}

@@ -1,0 +1,371 @@
+/* kn_cv. For each part k of the people: a fit of the others from the start (components, weights,
+ * calibration, reference), and with it the scores of the part. With {leave} the part is a level of
+ * a column, scored by what the model says of a level in general, and once more after it was adapted
+ * on {controls} healthy people of it.
+ *
+ * Cost: as many fits as parts. Values are read once; held are they, one model, and what of the
+ * scores is not in a file.                                                         [METHOD 8i] */
+#include "commands/cv/cv.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/info_struct.h"
+#include "base/mpi/comm.h"
+#include "commands/cv/internal.h"
+#include "commands/fit/fit.h"
+#include "data/table/text_list.h"
+#include "gp/method.h"
+#include "model/file/broadcast.h"
+
+enum { FOLD_NAME = 48 };
+
+/* ---- the folds ---------------------------------------------------------------------------------
+ */
+
+typedef enum part { JUDGED, CONTROLS, OTHERS } part;
+
+static kn_status some(kn_ctx *ctx, kn_cv_work *w, int fold, part which, kn_data **out)
+{
+    const kn_holdout *h = &w->holdout;
+    memset(w->use, 0, (size_t)w->data->n * sizeof *w->use);
+    for (ptrdiff_t i = 0; i < h->n; i++)
+        w->use[h->row[i]] =
+            h->fold[i] == fold && (which == JUDGED || (which == CONTROLS) == h->control[i]);
+    return kn_data_some(ctx, w->held, w->use, out);
+}
+
+static kn_status fit_others(kn_ctx *ctx, kn_cv_work *w, int fold, kn_model **model)
+{
+    kn_status status;
+    kn_data *train = NULL;
+    memset(w->use, 0, (size_t)w->data->n * sizeof *w->use);
+    kn_holdout_training(&w->holdout, fold, w->abnormal, w->use);
+    KN_TRY(kn_data_some(ctx, w->held, w->use, &train));
+    KN_TRY(kn_fit_again(ctx, train, w->fit, &w->basis, model));
+    KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model all the same */
+    KN_TRY(kn_model_everywhere(ctx, model));
+    bool components = (*model)->gp.method->components;
+    w->fold[fold] = (kn_fold_fact){.n_train = (*model)->info.n_samples,
+                                   .components = components ? (*model)->gp.P : -1,
+                                   .alone = (*model)->y.n && kn_ctx_comm(ctx)->size > 1};
+out:
+    kn_data_free(train);
+    return status;
+}
+
+static kn_status score_part(kn_ctx *ctx, kn_cv_work *w, const kn_model *model, int fold, part which)
+{
+    kn_data *people = NULL;
+    kn_status status = some(ctx, w, fold, which, &people);
+    if (status == KN_OK)
+        status =
+            kn_score_into(ctx, model, people, w->score, which == JUDGED ? w->join : w->adapted);
+    kn_data_free(people);
+    return status;
+}
+
+static kn_status score_adapted(kn_ctx *ctx, kn_cv_work *w, const kn_model *model, int fold)
+{
+    kn_status status;
+    kn_data *controls = NULL;
+    kn_model *adapted = NULL;
+    KN_TRY(some(ctx, w, fold, CONTROLS, &controls));
+    KN_TRY(kn_adapt(ctx, model, controls, w->adapt, &adapted));
+    KN_TRY(score_part(ctx, w, adapted, fold, OTHERS));
+out:
+    kn_model_free(adapted);
+    kn_data_free(controls);
+    return status;
+}
+
+/* The sentence of a failure says in which fold. */
+static kn_status name_fold(kn_ctx *ctx, kn_status status, const char *fold)
+{
+    char before[1024];
+    if (status == KN_OK || status == KN_ERR_CANCELLED)
+        return status;
+    snprintf(before, sizeof before, "%s", kn_message(ctx));
+    return kn_fail(ctx, status, "%s: %s", fold, before);
+}
+
+static kn_status run_fold(kn_ctx *ctx, kn_cv_work *w, int fold)
+{
+    kn_status status;
+    kn_model *model = NULL;
+    char name[FOLD_NAME];
+    const kn_holdout *h = &w->holdout;
+    snprintf(name, sizeof name, "fold %d of %d", fold + 1, h->folds);
+    const char *within = kn_within(ctx, name);
+    kn_warnings *kept = kn_keep_warnings(ctx, &w->of_fits);
+    KN_TRY(fit_others(ctx, w, fold, &model));
+    KN_TRY(score_part(ctx, w, model, fold, JUDGED));
+    if (w->adapted && h->controls[fold] > 0)
+        KN_TRY(score_adapted(ctx, w, model, fold));
+out:
+    kn_model_free(model);
+    w->fold[fold].warned = w->of_fits.n;
+    kn_keep_warnings(ctx, kept);
+    kn_within(ctx, within);
+    status = kn_agree(ctx, status); /* before it is named: all are in this fold, and say so once */
+    if (status == KN_OK) {
+        ptrdiff_t judged = 0;
+        for (ptrdiff_t i = 0; i < h->n; i++)
+            judged += h->fold[i] == fold;
+        kn_log(ctx, KN_LOG_INFO, "%s: %td samples by a model of %td%s%s%s", name, judged,
+               w->fold[fold].n_train, h->level.n > 0 ? ", all but " : "",
+               h->level.n > 0 ? kn_clipped(h->level.name[fold]).text : "",
+               w->fold[fold].alone ? " (filling in cells: one process fits, the others wait)" : "");
+        kn_tell(ctx, "folds", fold + 1, h->folds, NAN);
+    }
+    return name_fold(ctx, status, name);
+}
+
+/* Where a sentence ends, but for the list behind its last colon: the first one is the file's. */
+static const char *end_of(const char *text)
+{
+    const char *first = strstr(text, ": "), *last = first;
+    for (const char *next; last && (next = strstr(last + 1, ": "));)
+        last = next;
+    return last == first ? text + strlen(text) : last;
+}
+
+/* The same but for numbers and lists, which are of a fold. */
+static bool same_sentence(const char *a, const char *b)
+{
+    const char *a_end = end_of(a), *b_end = end_of(b);
+    for (;; a++, b++) {
+        while (a < a_end && isdigit((unsigned char)*a))
+            a++;
+        while (b < b_end && isdigit((unsigned char)*b))
+            b++;
+        if (a == a_end || b == b_end || *a != *b)
+            return a == a_end && b == b_end;
+    }
+}
+
+/* Behind the level that a sentence begins with, which with {leave} is another in every fold. */
+static const char *after_level(const kn_cv_work *w, const char *text)
+{
+    const kn_strata *level = &w->holdout.level;
+    for (ptrdiff_t l = 0; w->s.leave && l < level->n; l++) {
+        size_t n = strlen(level->name[l]);
+        if (strncmp(text, level->name[l], n) == 0 && text[n] == ' ')
+            return text + n;
+    }
+    return text;
+}
+
+/* Folds that gave a sentence like this one. */
+static ptrdiff_t folds_like(const kn_cv_work *w, const char *text)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t fold = 0, k = 0; fold < w->holdout.folds; fold++) {
+        bool alike = false;
+        for (; k < w->fold[fold].warned; k++)
+            alike = alike || same_sentence(after_level(w, w->of_fits.text[k]), text);
+        n += alike;
+    }
+    return n;
+}
+
+/* Each sentence once, with the number of folds that gave it; what was said of all data is said. */
+static void tell_of_fits(kn_ctx *ctx, const kn_cv_work *w)
+{
+    enum { MOST = 5 };
+    const kn_warnings *all = &w->of_fits;
+    ptrdiff_t told = 0, left = 0;
+    for (ptrdiff_t i = 0; i < all->n; i++) {
+        bool known = false;
+        const char *text = after_level(w, all->text[i]);
+        for (ptrdiff_t k = 0; k < w->warnings.n; k++)
+            known = known || same_sentence(w->warnings.text[k], text);
+        for (ptrdiff_t k = 0; k < i; k++)
+            known = known || same_sentence(after_level(w, all->text[k]), text);
+        ptrdiff_t same = known ? 0 : folds_like(w, text);
+        if (!known && told++ < MOST)
+            kn_log(ctx, KN_LOG_WARNING, "in %td of %d folds%s: %s", same, w->holdout.folds,
+                   same > 1 && text > all->text[i] ? ", such as" : "", all->text[i]);
+        left += !known && told > MOST;
+    }
+    if (left > 0)
+        kn_log(ctx, KN_LOG_WARNING, "and %td more such sentences", left);
+}
+
+static void tell_unseen(kn_ctx *ctx, const kn_cv_work *w)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; i < w->join->scores->n; i++)
+        n += w->join->scores->unseen_level[i] > 0 || w->join->scores->site_adapted[i] == 0;
+    if (n > 0 && !w->s.leave)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td samples are of a level that nobody outside their fold has: read against "
+               "what levels are like in general, see unseen_level and site_adapted",
+               n, w->join->scores->n);
+}
+
+/* Of several batches a site is a combination of levels, and one of these may have no control. */
+static void tell_not_adapted(kn_ctx *ctx, const kn_cv_work *w)
+{
+    const kn_scores *s = w->adapted->scores;
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        n += s->site_adapted[i] == 0;
+    if (n > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td samples of %s have no control of their own combination of batches: they "
+               "are read as without controls, see site_adapted",
+               n, s->n, w->adapted_dir);
+}
+
+/* ---- all ---------------------------------------------------------------------------------------
+ */
+
+/* Of everybody's values, in the order in which they were read; each was seen when it was scored. */
+static kn_status hash_values(kn_ctx *ctx, kn_cv_work *w)
+{
+    void *memory = NULL;
+    kn_status status = kn_alloc(ctx, w->all->n, sizeof w->values, &memory);
+    uint64_t *each = memory;
+    for (ptrdiff_t i = 0; status == KN_OK && i < w->all->n; i++)
+        each[i] = w->join->person[w->join->place[w->all->covariate_row[i]]].values;
+    if (status == KN_OK)
+        w->values = kn_values_all(each, w->all->n);
+    kn_free(memory);
+    return status;
+}
+
+static kn_status finish(kn_ctx *ctx, kn_cv_work *w)
+{
+    kn_status status = KN_OK;
+    if (kn_values_hashed(w->data))
+        KN_TRY(hash_values(ctx, w));
+    kn_provenance from = {w->given, &w->s, w->data, &w->attendance, &w->warnings, w->values};
+    kn_scores *s = w->join->scores;
+    tell_of_fits(ctx, w);
+    tell_unseen(ctx, w);
+    KN_TRY(kn_join_finish(ctx, w->join, &from));
+    KN_TRY(kn_join_write(ctx, w->join, w->s.folder, &w->options));
+    w->info.files = s->n_files;
+    w->info.R2 = s->mean_metrics[KN_METRIC_R2];
+    w->info.MSLL = s->mean_metrics[KN_METRIC_MSLL];
+    w->info.joint_density = s->joint_density;
+    w->info.z2 = s->calibration[KN_CALIBRATION_Z2];
+    w->info.AUC = s->has_auc[0] ? s->auc[0].auc : NAN;
+    w->info.AUC_deviance = s->has_auc[1] ? s->auc[1].auc : NAN;
+    if (w->adapted) {
+        tell_not_adapted(ctx, w);
+        const char *within = kn_within(ctx, "adapted"); /* what is to be said of people is said */
+        status = kn_join_finish(ctx, w->adapted, &from);
+        if (status == KN_OK)
+            status = kn_join_write(ctx, w->adapted, w->adapted_dir, &w->options);
+        kn_within(ctx, within);
+        if (status != KN_OK)
+            goto out;
+        w->info.files += w->adapted->scores->n_files;
+        w->info.adapted = w->n_scored;
+        w->info.adapted_MSLL = w->adapted->scores->mean_metrics[KN_METRIC_MSLL];
+        w->info.adapted_z2 = w->adapted->scores->calibration[KN_CALIBRATION_Z2];
+    }
+out:
+    return status;
+}
+
+static kn_status cross_validate(kn_ctx *ctx, kn_cv_work *w)
+{
+    kn_status status = kn_cv_prepare(ctx, w);
+    if (status == KN_OK && w->adapted)
+        status = kn_cv_hand_on(ctx, w->given, "adapt", &w->adapt);
+    KN_TRY(kn_agree(ctx, status)); /* who fails here is in no fold */
+    w->info.folds = w->holdout.folds;
+    w->info.responses = w->all->space.T;
+    for (int k = 0; k < w->holdout.folds; k++)
+        KN_TRY(run_fold(ctx, w, k));
+    if (kn_ctx_comm(ctx)->rank == 0)
+        KN_TRY(finish(ctx, w));
+out:
+    return status;
+}
+
+/* What the first rank writes. */
+static kn_status write(kn_ctx *ctx, kn_cv_work *w)
+{
+    kn_status status;
+    KN_TRY(kn_crossval_write(ctx, &w->files, &w->info.files));
+    KN_TRY(kn_pending_commit(ctx, &w->pending, &w->made));
+    kn_crossval_sweep(ctx, &w->files);
+out:
+    return status;
+}
+
+/* {split}: nothing is fitted, and no value is read. */
+static kn_status deal_lists(kn_ctx *ctx, kn_cv_work *w)
+{
+    kn_status status;
+    KN_TRY(kn_data_settle(ctx, &w->s, w->data));
+    KN_TRY(kn_holdout_new(ctx, w->data, &w->s, NULL, &w->holdout));
+    KN_TRY(kn_holdout_test(ctx, w->data, &w->s, &w->holdout));
+    KN_TRY(kn_cv_find_ids(ctx, w));
+    KN_TRY(kn_cv_check_outputs(ctx, w));
+    w->info.folds = 1;
+    for (ptrdiff_t i = 0; i < w->holdout.n; i++)
+        w->info.test += w->holdout.fold[i];
+out:
+    return status;
+}
+
+static kn_status check_needs(kn_ctx *ctx, const kn_options *o, const kn_settings *s)
+{
+    static const struct {
+        const char *one, *other;
+    } EITHER[] = {{"leave", "folds"}, {"split", "folds"}, {"split", "leave"}};
+    if (!s->folder)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{output} is needed");
+    for (size_t k = 0; k < sizeof EITHER / sizeof *EITHER; k++)
+        if (kn_cv_given(o, EITHER[k].one) && kn_cv_given(o, EITHER[k].other))
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} and {%s} do not go together, choose one",
+                           EITHER[k].one, EITHER[k].other);
+    if (kn_cv_given(o, "controls") && !s->leave)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{controls} needs {leave}");
+    return kn_settings_check_ranges(ctx, s);
+}
+
+kn_status kn_cv(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_cv_info *info)
+{
+    kn_cv_work w = {.data = data,
+                    .given = options,
+                    .info = {.R2 = NAN,
+                             .MSLL = NAN,
+                             .joint_density = NAN,
+                             .z2 = NAN,
+                             .adapted_MSLL = NAN,
+                             .adapted_z2 = NAN,
+                             .AUC = NAN,
+                             .AUC_deviance = NAN}};
+    if (!data)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "data is a null pointer");
+    kn_status status = kn_settings_of(ctx, options, "cv", &w.s);
+    if (status == KN_OK)
+        status = check_needs(ctx, options, &w.s);
+    if (status != KN_OK)
+        return status;
+    kn_resources before = kn_settings_resources(ctx, &w.s);
+    kn_warnings *kept = kn_keep_warnings(ctx, &w.warnings);
+    status = w.s.lists ? deal_lists(ctx, &w) : cross_validate(ctx, &w);
+    status = kn_agree(ctx, status); /* nobody failed: it may be written */
+    if (status == KN_OK && kn_ctx_comm(ctx)->rank == 0)
+        status = write(ctx, &w);
+    kn_keep_warnings(ctx, kept);
+    if (status != KN_OK) {
+        kn_pending_clear(&w.pending);
+        kn_made_remove(&w.made);
+    } else {
+        w.info.people = w.holdout.n;
+        kn_info_give(info, &w.info, sizeof w.info);
+    }
+    kn_cv_work_clear(&w);
+    kn_resources_put(ctx, before);
+    return status;
+}

@@ -1,0 +1,368 @@
+#include "commands/cv/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "data/table/columns.h"
+#include "data/table/text_list.h"
+#include "gp/assign_folds.h"
+
+enum { STREAM_CONTROLS = 311, STREAM_TEST = 312 };
+
+void kn_holdout_clear(kn_holdout *h)
+{
+    kn_free(h->row);
+    kn_free(h->unit);
+    kn_free(h->fold);
+    kn_strata_clear(&h->level);
+    kn_free(h->control);
+    kn_free(h->controls);
+    *h = (kn_holdout){0};
+}
+
+static kn_status new_ints(kn_ctx *ctx, ptrdiff_t n, int **out)
+{
+    void *memory;
+    kn_status status = kn_alloc(ctx, n, sizeof **out, &memory);
+    *out = memory;
+    return status;
+}
+
+/* ---- units -------------------------------------------------------------------------------------
+ */
+
+static int root_of(int *unit, int i)
+{
+    while (unit[i] != i)
+        i = unit[i] = unit[unit[i]];
+    return i;
+}
+
+static void unite(int *unit, int i, int j)
+{
+    int a = root_of(unit, i), b = root_of(unit, j);
+    unit[a > b ? a : b] = a < b ? a : b;
+}
+
+typedef struct named {
+    const char *text;
+    int place;
+} named;
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const named *)a)->text, ((const named *)b)->text);
+}
+
+/* Rows with the same text are of one unit; NULL: of none. */
+static kn_status unite_texts(kn_ctx *ctx, const kn_holdout *h, const kn_table *t, ptrdiff_t col)
+{
+    void *memory;
+    ptrdiff_t n = 0;
+    kn_status status = kn_alloc(ctx, h->n, sizeof(named), &memory);
+    if (status != KN_OK)
+        return status;
+    named *all = memory;
+    for (ptrdiff_t i = 0; i < h->n; i++) {
+        const char *cell = kn_table_cell(t, h->row[i], col);
+        if (!kn_text_is_missing(cell))
+            all[n++] = (named){cell, (int)i};
+    }
+    qsort(all, (size_t)n, sizeof *all, by_text);
+    for (ptrdiff_t i = 1; i < n; i++)
+        if (strcmp(all[i].text, all[i - 1].text) == 0)
+            unite(h->unit, all[i].place, all[i - 1].place);
+    kn_free(memory);
+    return KN_OK;
+}
+
+/* Groups as training has them: stimuli that repeat are no text of the table. */
+static kn_status unite_groups(kn_ctx *ctx, const kn_holdout *h, const kn_people *p, ptrdiff_t rows)
+{
+    kn_status status;
+    ptrdiff_t *place = NULL, *first = NULL;
+    KN_TRY(kn_alloc_i(ctx, rows, &place));
+    KN_TRY(kn_alloc_i(ctx, p->grouping.n_groups, &first));
+    for (ptrdiff_t i = 0; i < h->n; i++)
+        place[h->row[i]] = i;
+    for (ptrdiff_t g = 0; g < p->grouping.n_groups; g++)
+        first[g] = -1;
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        ptrdiff_t at = place[p->covariate_row[i]], g = p->grouping.group[i];
+        if (first[g] < 0)
+            first[g] = at;
+        else
+            unite(h->unit, (int)at, (int)first[g]);
+    }
+out:
+    kn_free(first);
+    kn_free(place);
+    return status;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    ptrdiff_t x = *(const ptrdiff_t *)a, y = *(const ptrdiff_t *)b;
+    return (x > y) - (x < y);
+}
+
+kn_status kn_holdout_new(kn_ctx *ctx, const kn_data *d, const kn_settings *s, const kn_people *p,
+                         kn_holdout *out)
+{
+    kn_status status;
+    const char *group = kn_group_column(s->group);
+    *out = (kn_holdout){.n = p ? p->n : d->match.n};
+    KN_TRY(kn_alloc_i(ctx, out->n, &out->row));
+    KN_TRY(new_ints(ctx, out->n, &out->unit));
+    KN_TRY(new_ints(ctx, out->n, &out->fold));
+    for (ptrdiff_t i = 0; i < out->n; i++) {
+        out->row[i] = p ? p->covariate_row[i] : d->match.covariate_row[i];
+        out->unit[i] = (int)i;
+    }
+    qsort(out->row, (size_t)out->n, sizeof *out->row, ascending);
+    if (d->id_col >= 0)
+        KN_TRY(unite_texts(ctx, out, d->covariates, d->id_col));
+    if (group && kn_column_find(d->covariates, group) < 0) {
+        status = kn_column_unknown(ctx, d->covariates, group, "as {group} asks for");
+        goto out;
+    }
+    if (group)
+        KN_TRY(unite_texts(ctx, out, d->covariates, kn_column_find(d->covariates, group)));
+    if (p && p->grouping.group)
+        KN_TRY(unite_groups(ctx, out, p, d->n));
+    for (ptrdiff_t i = 0; i < out->n; i++) {
+        out->unit[i] = root_of(out->unit, (int)i);
+        out->units += out->unit[i] == i;
+    }
+out:
+    if (status != KN_OK)
+        kn_holdout_clear(out);
+    return status;
+}
+
+ptrdiff_t kn_holdout_training(const kn_holdout *h, int fold, const bool *abnormal, bool *use)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; i < h->n; i++) /* a unit is known by its first row */
+        use[h->row[h->unit[i]]] = true;
+    for (ptrdiff_t i = 0; i < h->n; i++)
+        if (h->fold[i] == fold)
+            use[h->row[h->unit[i]]] = false;
+    for (ptrdiff_t i = h->n - 1; i >= 0; i--) { /* the first row of a unit last */
+        use[h->row[i]] = use[h->row[h->unit[i]]] && !(abnormal && abnormal[i]);
+        n += use[h->row[i]];
+    }
+    return n;
+}
+
+/* ---- folds -------------------------------------------------------------------------------------
+ */
+
+kn_status kn_holdout_folds(kn_ctx *ctx, const kn_settings *s, kn_holdout *h)
+{
+    h->folds = s->cv_folds;
+    if (h->folds > h->units)
+        return kn_fail(ctx, KN_ERR_DATA, "{folds=%d}: there are %td %s, expected at least as many",
+                       h->folds, h->units,
+                       h->units < h->n ? "groups of samples that stay whole" : "samples");
+    return kn_folds_deal(ctx, h->n, h->units < h->n ? h->unit : NULL, s->seed, &h->folds, h->fold);
+}
+
+/* ---- one level after the other -----------------------------------------------------------------
+ */
+
+/* Those of a level who can be controls: not labelled, and nobody of their unit there is, who would
+ * be scored by a model that has seen a row of the same person. */
+static ptrdiff_t find_healthy(const kn_holdout *h, const bool *abnormal, ptrdiff_t level,
+                              bool *barred, ptrdiff_t *healthy)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; abnormal && i < h->n; i++)
+        if (h->fold[i] == level && abnormal[i])
+            barred[h->unit[i]] = true;
+    for (ptrdiff_t i = 0; i < h->n; i++)
+        if (h->fold[i] == level && !barred[h->unit[i]])
+            healthy[n++] = i;
+    return n;
+}
+
+/* Units of a level in a seeded order become controls until there are enough; whole units, so that
+ * nobody who is scored has a relative among them. A level needs one more who is not. */
+static kn_status draw_controls(kn_ctx *ctx, const kn_settings *s, const bool *abnormal,
+                               kn_holdout *h, ptrdiff_t level)
+{
+    kn_status status;
+    kn_rng rng;
+    void *barred = NULL;
+    ptrdiff_t *order = NULL, *healthy = NULL, n, taken = 0;
+    KN_TRY(kn_alloc(ctx, h->n, sizeof(bool), &barred));
+    KN_TRY(kn_alloc_i(ctx, h->n, &healthy));
+    n = find_healthy(h, abnormal, level, barred, healthy);
+    KN_TRY(kn_alloc_i(ctx, n, &order));
+    kn_rng_init(&rng, s->seed, STREAM_CONTROLS + 1000 * (uint64_t)level);
+    kn_rng_permutation(&rng, n, order);
+    for (ptrdiff_t k = 0; k < n && taken < s->cv_controls; k++) {
+        int unit = h->unit[healthy[order[k]]];
+        for (ptrdiff_t i = 0; i < n; i++)
+            if (h->unit[healthy[i]] == unit && !h->control[healthy[i]]) {
+                h->control[healthy[i]] = true;
+                taken++;
+            }
+    }
+    bool enough = taken >= s->cv_controls && taken < h->level.size[level];
+    h->controls[level] = enough ? taken : 0;
+    for (ptrdiff_t i = 0; !enough && i < n; i++)
+        h->control[healthy[i]] = false;
+out:
+    kn_free(order);
+    kn_free(healthy);
+    kn_free(barred);
+    return status;
+}
+
+kn_status kn_holdout_leave(kn_ctx *ctx, const kn_data *d, const kn_settings *s,
+                           const bool *abnormal, kn_holdout *h)
+{
+    enum { LEAST = 3 };
+    kn_status status;
+    void *memory;
+    const kn_table *t = d->covariates;
+    ptrdiff_t col = kn_column_find(t, s->leave);
+    if (col < 0)
+        return kn_column_unknown(ctx, t, s->leave, "as {leave} asks for");
+    for (ptrdiff_t i = 0; i < h->n; i++)
+        if (kn_text_is_missing(kn_table_cell(t, h->row[i], col)))
+            return kn_cell_refused(ctx, t, h->row[i], col,
+                                   "expected the level that {leave} asks for");
+    KN_TRY(kn_strata_new(ctx, t, &col, 1, h->row, h->n, &h->level));
+    if (h->level.n < LEAST || h->level.n > h->n / 2) {
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "%s: %s has %td %s in %td samples, expected at least %d to leave out one "
+                         "after the other%s",
+                         kn_table_path(t), kn_clipped(kn_table_name(t, col)).text, h->level.n,
+                         h->level.n == 1 ? "level" : "levels", h->n, LEAST,
+                         h->level.n < LEAST ? "" : ", and at most one for two samples");
+        goto out;
+    }
+    h->folds = (int)h->level.n;
+    for (ptrdiff_t i = 0; i < h->n; i++)
+        h->fold[i] = (int)h->level.of[i];
+    KN_TRY(kn_alloc(ctx, h->n, sizeof *h->control, &memory));
+    h->control = memory;
+    KN_TRY(kn_alloc_i(ctx, h->level.n, &h->controls));
+    for (ptrdiff_t l = 0; s->cv_controls > 0 && l < h->level.n; l++)
+        KN_TRY(draw_controls(ctx, s, abnormal, h, l));
+out:
+    return status;
+}
+
+/* ---- a test set --------------------------------------------------------------------------------
+ */
+
+typedef struct wish {
+    double test;
+    char stratify[256];
+} wish;
+
+static kn_status parse_wish(kn_ctx *ctx, const char *text, wish *out)
+{
+    kn_status status;
+    kn_names part = {0};
+    bool good = true;
+    *out = (wish){.test = NAN};
+    KN_TRY(kn_names_split(ctx, "{split}", text, &part));
+    for (ptrdiff_t k = 0; k < part.n && good; k++) {
+        const char *p = part.name[k];
+        if (strncmp(p, "test=", 5) == 0)
+            good = kn_number_parse(p + 5, &out->test) == KN_CELL_NUMBER;
+        else if (strncmp(p, "stratify=", 9) == 0 && p[9])
+            good = (size_t)snprintf(out->stratify, sizeof out->stratify, "%s", p + 9) <
+                   sizeof out->stratify;
+        else
+            good = false;
+    }
+    if (!good || !(out->test > 0 && out->test < 1))
+        status =
+            kn_fail(ctx, KN_ERR_ARGUMENT,
+                    "{split=%s}: expected test=SHARE, above 0 and below 1, and stratify=COLUMN "
+                    "if need be, such as test=.2,stratify=site",
+                    kn_clipped(text).text);
+out:
+    kn_names_clear(&part);
+    return status;
+}
+
+static kn_status find_strata(kn_ctx *ctx, const kn_data *d, const wish *w, kn_holdout *h)
+{
+    enum { SHARE = 5 }; /* samples a level at least, on average */
+    const kn_table *t = d->covariates;
+    ptrdiff_t col = w->stratify[0] ? kn_column_find(t, w->stratify) : -1;
+    if (w->stratify[0] && col < 0)
+        return kn_column_unknown(ctx, t, w->stratify, "as stratify of {split} asks for");
+    kn_status status = kn_strata_new(ctx, t, &col, w->stratify[0] ? 1 : 0, h->row, h->n, &h->level);
+    if (status == KN_OK && h->level.n > 1 && h->level.n > h->n / SHARE)
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s: %s has %td levels in %td samples, too many to stratify by: expected at "
+                       "most one for %d samples",
+                       kn_table_path(t), kn_clipped(kn_table_name(t, col)).text, h->level.n, h->n,
+                       SHARE);
+    return status;
+}
+
+/* Units of one level, in a seeded order, to the test set while that brings it nearer to `target`.
+ * A unit is of the level of its first row. */
+static kn_status fill_level(kn_ctx *ctx, kn_holdout *h, ptrdiff_t level, kn_rng *rng, double target,
+                            ptrdiff_t *taken)
+{
+    kn_status status;
+    ptrdiff_t *order = NULL, *first = NULL, *size = NULL, n = 0;
+    KN_TRY(kn_alloc_i(ctx, h->n, &first));
+    KN_TRY(kn_alloc_i(ctx, h->n, &size));
+    for (ptrdiff_t i = 0; i < h->n; i++) {
+        size[h->unit[i]]++;
+        if (h->unit[i] == i && h->level.of[i] == level)
+            first[n++] = i;
+    }
+    KN_TRY(kn_alloc_i(ctx, n, &order));
+    kn_rng_permutation(rng, n, order);
+    for (ptrdiff_t k = 0; k < n; k++) {
+        ptrdiff_t unit = first[order[k]];
+        double now = (double)*taken, then = now + (double)size[unit];
+        if (fabs(then - target) >= fabs(now - target))
+            continue;
+        *taken += size[unit];
+        for (ptrdiff_t i = 0; i < h->n; i++)
+            if (h->unit[i] == unit)
+                h->fold[i] = 1;
+    }
+out:
+    kn_free(order);
+    kn_free(size);
+    kn_free(first);
+    return status;
+}
+
+kn_status kn_holdout_test(kn_ctx *ctx, const kn_data *d, const kn_settings *s, kn_holdout *h)
+{
+    kn_status status;
+    wish w;
+    kn_rng rng;
+    ptrdiff_t taken = 0;
+    double people = 0;
+    KN_TRY(parse_wish(ctx, s->lists, &w));
+    KN_TRY(find_strata(ctx, d, &w, h));
+    kn_rng_init(&rng, s->seed, STREAM_TEST);
+    for (ptrdiff_t l = 0; l < h->level.n; l++) { /* what one level lacks or has too much the next */
+        people += (double)h->level.size[l];
+        KN_TRY(fill_level(ctx, h, l, &rng, w.test * people, &taken));
+    }
+    h->folds = 2;
+    if (taken == 0 || taken == h->n)
+        status = kn_fail(ctx, KN_ERR_DATA, "{split=%s} leaves nobody of %td samples to %s",
+                         kn_clipped(s->lists).text, h->n, taken == 0 ? "test" : "train");
+out:
+    return status;
+}

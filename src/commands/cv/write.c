@@ -1,0 +1,210 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/cv/cv.h"
+#include "io/file/path.h"
+
+enum { PATH = 4096 };
+static const char *const LISTS[] = {"train.txt", "test.txt"};
+
+static kn_status path_of(kn_ctx *ctx, const char *dir, const char *name, char path[PATH])
+{
+    return snprintf(path, PATH, "%s/%s", dir, name) < PATH
+               ? KN_OK
+               : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
+}
+
+static kn_status check(kn_ctx *ctx, const kn_crossval *c, const char *name)
+{
+    char path[PATH];
+    kn_status status = path_of(ctx, c->dir, name, path);
+    return status == KN_OK ? kn_writer_check(ctx, path, c->options) : status;
+}
+
+kn_status kn_crossval_check(kn_ctx *ctx, const kn_crossval *c)
+{
+    kn_status status;
+    KN_TRY(check(ctx, c, "folds.tsv"));
+    if (c->site->n > 0)
+        KN_TRY(check(ctx, c, "metrics_by_site.tsv"));
+    for (int k = 0; c->s->lists && k < 2; k++)
+        KN_TRY(check(ctx, c, LISTS[k]));
+out:
+    return status;
+}
+
+/* ---- who was where -----------------------------------------------------------------------------
+ */
+
+/* The id of a row; `name` has room for that of one without. */
+static const char *id_of(const kn_crossval *c, ptrdiff_t i, char name[KN_ROW_NAME])
+{
+    if (c->id[i])
+        return c->id[i];
+    kn_row_name(c->holdout->row[i], name);
+    return name;
+}
+
+static kn_status fold_row(kn_ctx *ctx, const kn_crossval *c, ptrdiff_t i, kn_table_writer *w)
+{
+    kn_status status;
+    const kn_holdout *h = c->holdout;
+    char name[KN_ROW_NAME];
+    KN_TRY(kn_table_writer_text(ctx, w, id_of(c, i, name)));
+    if (c->s->lists) {
+        KN_TRY(kn_table_writer_text(ctx, w, h->fold[i] ? "test" : "train"));
+    } else {
+        const kn_fold_fact *f = &c->fold[h->fold[i]];
+        KN_TRY(kn_table_writer_number(ctx, w, h->fold[i] + 1));
+        KN_TRY(kn_table_writer_number(ctx, w, (double)f->n_train));
+        KN_TRY(kn_table_writer_number(ctx, w, f->components < 0 ? NAN : (double)f->components));
+    }
+    if (h->level.n > 0)
+        KN_TRY(kn_table_writer_text(ctx, w, h->level.name[h->level.of[i]]));
+    if (h->control)
+        KN_TRY(kn_table_writer_number(ctx, w, h->control[i]));
+    KN_TRY(kn_table_writer_end_row(ctx, w));
+out:
+    return status;
+}
+
+static kn_status write_folds(kn_ctx *ctx, const kn_crossval *c, const char *path)
+{
+    kn_status status;
+    kn_table_writer *w = NULL;
+    KN_TRY(kn_table_writer_new(ctx, path, c->options, &w));
+    KN_TRY(kn_table_writer_text(ctx, w, "participant_id"));
+    KN_TRY(kn_table_writer_text(ctx, w, "fold"));
+    if (!c->s->lists) {
+        KN_TRY(kn_table_writer_text(ctx, w, "n_train"));
+        KN_TRY(kn_table_writer_text(ctx, w, "components"));
+    }
+    if (c->holdout->level.n > 0)
+        KN_TRY(kn_table_writer_text(ctx, w, "level"));
+    if (c->holdout->control)
+        KN_TRY(kn_table_writer_text(ctx, w, "control"));
+    KN_TRY(kn_table_writer_end_row(ctx, w));
+    for (ptrdiff_t i = 0; i < c->holdout->n; i++)
+        KN_TRY(fold_row(ctx, c, i, w));
+    KN_TRY(kn_table_writer_commit(ctx, w));
+out:
+    kn_table_writer_free(w);
+    return status;
+}
+
+/* Ids one a line, each once: the rows of one person are in one list. */
+static kn_status write_list(kn_ctx *ctx, const kn_crossval *c, int which, const char *path)
+{
+    kn_status status;
+    kn_writer *w = NULL;
+    const kn_holdout *h = c->holdout;
+    char name[KN_ROW_NAME];
+    KN_TRY(kn_writer_new(ctx, path, c->options, &w));
+    for (ptrdiff_t i = 0; i < h->n; i++) {
+        const char *id = id_of(c, i, name);
+        bool before = false;
+        char other[KN_ROW_NAME];
+        for (ptrdiff_t k = h->unit[i]; k < i && !before; k++)
+            before = h->unit[k] == h->unit[i] && strcmp(id_of(c, k, other), id) == 0;
+        if (h->fold[i] != which || before)
+            continue;
+        KN_TRY(kn_writer_write(ctx, w, id, (ptrdiff_t)strlen(id)));
+        KN_TRY(kn_writer_write(ctx, w, "\n", 1));
+    }
+    KN_TRY(kn_writer_commit(ctx, w));
+out:
+    kn_writer_free(w);
+    return status;
+}
+
+/* ---- how well, site by site --------------------------------------------------------------------
+ */
+
+/* Sums over the people of one site, by how they were scored. */
+static kn_status site_row(kn_ctx *ctx, const kn_crossval *c, const kn_join *join, ptrdiff_t site,
+                          kn_table_writer *w)
+{
+    kn_status status;
+    kn_join_person all = {0};
+    ptrdiff_t n = 0;
+    bool unknown = false; /* a site that the models did not have, and would have known of */
+    for (ptrdiff_t i = 0; i < c->holdout->n; i++) {
+        ptrdiff_t at = join->place[c->holdout->row[i]];
+        if (c->site->of[i] != site || at < 0 || !join->person[at].measured)
+            continue;
+        const kn_join_person *p = &join->person[at];
+        n++;
+        unknown = unknown || isfinite(join->scores->site_adapted[at]);
+        all.cells += p->cells;
+        all.loss += p->loss;
+        all.n += p->n;
+        all.sum += p->sum;
+        all.sum2 += p->sum2;
+        all.beyond += p->beyond;
+    }
+    const char *how = join == c->adapted ? "adapted" : unknown ? "prior" : "none";
+    if (join == c->adapted && n == 0)
+        return KN_OK;
+    KN_TRY(kn_table_writer_text(ctx, w, c->site->name[site]));
+    if (c->holdout->control) {
+        KN_TRY(kn_table_writer_text(ctx, w, how));
+        KN_TRY(kn_table_writer_number(ctx, w,
+                                      join == c->adapted ? (double)c->holdout->controls[site] : 0));
+    }
+    KN_TRY(kn_table_writer_number(ctx, w, (double)n));
+    KN_TRY(kn_table_writer_short(ctx, w, all.loss / all.cells));
+    KN_TRY(kn_table_writer_short(ctx, w, all.sum2 / all.n));
+    KN_TRY(kn_table_writer_short(ctx, w, all.sum / all.n));
+    KN_TRY(kn_table_writer_short(ctx, w, 100 * all.beyond / all.n));
+    KN_TRY(kn_table_writer_end_row(ctx, w));
+out:
+    return status;
+}
+
+static kn_status write_sites(kn_ctx *ctx, const kn_crossval *c, const char *path)
+{
+    static const char *const after[] = {"n", "MSLL", "z2", "mean_z", "beyond_1.96_pct"};
+    kn_status status;
+    kn_table_writer *w = NULL;
+    KN_TRY(kn_table_writer_new(ctx, path, c->options, &w));
+    KN_TRY(kn_table_writer_text(ctx, w, "site"));
+    if (c->holdout->control) {
+        KN_TRY(kn_table_writer_text(ctx, w, "how"));
+        KN_TRY(kn_table_writer_text(ctx, w, "n_controls"));
+    }
+    for (size_t k = 0; k < sizeof after / sizeof *after; k++)
+        KN_TRY(kn_table_writer_text(ctx, w, after[k]));
+    KN_TRY(kn_table_writer_end_row(ctx, w));
+    for (ptrdiff_t site = 0; site < c->site->n; site++) {
+        KN_TRY(site_row(ctx, c, c->join, site, w));
+        if (c->adapted)
+            KN_TRY(site_row(ctx, c, c->adapted, site, w));
+    }
+    KN_TRY(kn_table_writer_commit(ctx, w));
+out:
+    kn_table_writer_free(w);
+    return status;
+}
+
+kn_status kn_crossval_write(kn_ctx *ctx, const kn_crossval *c, ptrdiff_t *n_files)
+{
+    kn_status status;
+    char path[PATH];
+    for (int k = 0; c->s->lists && k < 2; k++) {
+        KN_TRY(path_of(ctx, c->dir, LISTS[k], path));
+        KN_TRY(write_list(ctx, c, k, path));
+        ++*n_files;
+    }
+    if (c->site->n > 0) {
+        KN_TRY(path_of(ctx, c->dir, "metrics_by_site.tsv", path));
+        KN_TRY(write_sites(ctx, c, path));
+        ++*n_files;
+    }
+    KN_TRY(path_of(ctx, c->dir, "folds.tsv", path));
+    KN_TRY(write_folds(ctx, c, path));
+    ++*n_files;
+out:
+    return status;
+}

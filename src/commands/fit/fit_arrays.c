@@ -1,0 +1,484 @@
+/* A fit of numbers: every argument is checked here, once; below this line they are right. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mpi/comm.h"
+#include "commands/common/validate.h"
+#include "commands/fit/fit.h"
+#include "commands/fit/missing_report.h"
+#include "cov/additive.h"
+#include "gp/assign_folds.h"
+#include "gp/method.h"
+#include "gp/missing/completion.h"
+#include "gp/predict/noise.h"
+#include "gp/predict/slope.h"
+#include "norm/reference/loo.h"
+#include "norm/sites/learn.h"
+
+static const double LITTLE_MISSING = 0.05; /* of the cells */
+
+static kn_status check_theta(kn_ctx *ctx, const kn_settings *s, const kn_spec *spec)
+{
+    if (!s->theta_start)
+        return KN_OK;
+    int n = kn_spec_n_theta(spec);
+    if (s->n_theta_start != n)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "theta has %d values, these kernels have %d parameters", s->n_theta_start,
+                       n);
+    for (int i = 0; i < n; i++)
+        if (!(s->theta_start[i] >= kn_theta_lower && s->theta_start[i] <= kn_theta_upper))
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "theta value %d is %g, expected %g to %g", i + 1,
+                           s->theta_start[i], kn_theta_lower, kn_theta_upper);
+    return KN_OK;
+}
+
+static kn_status check_data(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s)
+{
+    kn_status status;
+    KN_TRY(kn_check_view(ctx, X, "covariates"));
+    KN_TRY(kn_check_view(ctx, Y, "responses"));
+    if (X.rows != Y.rows)
+        return kn_fail(ctx, KN_ERR_SHAPE, "covariates have %td rows, responses %td", X.rows,
+                       Y.rows);
+    if (X.rows < KN_LEAST_SAMPLES)
+        return kn_fail(ctx, KN_ERR_DATA, "%td samples, expected at least %d", X.rows,
+                       KN_LEAST_SAMPLES);
+    if (s->basis_view.data) {
+        KN_TRY(kn_check_view(ctx, s->basis_view, "basis"));
+        if (s->basis_view.rows != Y.cols)
+            return kn_fail(ctx, KN_ERR_SHAPE,
+                           "the basis has %td rows, expected %td, one a response",
+                           s->basis_view.rows, Y.cols);
+        if (s->basis_view.cols > Y.cols)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "the basis has %td columns, at most %td responses can have",
+                           s->basis_view.cols, Y.cols);
+        if (s->components > s->basis_view.cols)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "components is %d, but the basis given has %td columns", s->components,
+                           s->basis_view.cols);
+        if (s->components && s->basis_axes == KN_AXES_GIVEN && s->components != s->basis_view.cols)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "components is %d, but with {basis_axes=given} they are the %td columns "
+                           "of the basis",
+                           s->components, s->basis_view.cols);
+    }
+out:
+    return status;
+}
+
+/* R of low rank: as asked, or by itself where it pays and memory holds N x rank twice. Features of
+ * the additive sum are exact but for se, and pay at every size. */
+static void set_rank(const kn_ctx *ctx, const kn_settings *s, ptrdiff_t N, kn_spec *spec)
+{
+    ptrdiff_t from = spec->additive ? 1 : KN_RANK_FROM;
+    ptrdiff_t share = N / (spec->additive ? KN_RANK_SHARE_ADDITIVE : KN_RANK_SHARE);
+    double most = (double)kn_memory(ctx) / (16.0 * (double)N);
+    if (!kn_method_of(s->method, (kn_noise)s->noise)->low_rank || s->rank == KN_RANK_FULL)
+        return;
+    spec->rank_auto = s->rank == KN_RANK_AUTO;
+    if (!spec->rank_auto)
+        spec->rank = s->rank < N ? s->rank : N;
+    else if (N >= from)
+        spec->rank = most < (double)share ? (ptrdiff_t)most : share;
+}
+
+static kn_status spec_of(kn_ctx *ctx, const kn_settings *s, const kn_design *x, kn_spec *spec)
+{
+    kn_status status;
+    *spec = (kn_spec){.noise = s->noise == KN_NOISE_AUTO ? KN_NOISE_STRUCTURED : (kn_noise)s->noise,
+                      .likelihood = (kn_likelihood)s->likelihood,
+                      .task_scale = (kn_task_scale)s->task_scale,
+                      .identity = kn_method_of(s->method, (kn_noise)s->noise)->identity,
+                      .additive = kn_settings_additive(s)};
+    KN_TRY(kn_check_covariances(ctx, s, x->F, &spec->sample, &spec->task));
+    if (spec->additive)
+        KN_TRY(kn_cov_of_design(ctx, x, &spec->sample));
+    if (kn_method_find(s->method)->iso_term)
+        spec->sample = kn_cov_between(&spec->sample); /* iso is the method's */
+out:
+    return status;
+}
+
+/* Folds of the samples that maps are of, where these are some; members of a group share one. */
+static kn_status deal_some(kn_ctx *ctx, const kn_gp_maps *cv, const int *groups, uint64_t seed,
+                           int *folds, int *fold)
+{
+    kn_status status = KN_OK;
+    void *memory = NULL;
+    bool several = false;
+    if (groups) {
+        KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &memory));
+        int *own = memory;
+        for (ptrdiff_t i = 0; i < cv->n; i++) {
+            own[i] = groups[cv->sample[i]];
+            several = several || own[i] != own[0];
+        }
+    }
+    KN_TRY(kn_folds_deal(ctx, cv->n, several ? memory : NULL, seed, folds, fold));
+out:
+    kn_free(memory);
+    return status;
+}
+
+/* What was fitted: covariates as they came, responses. */
+typedef struct fitted {
+    kn_view X;
+    kn_responses Y;
+} fitted;
+
+/* Where all samples are; NULL where the model has no two sites. */
+static kn_status find_sites(kn_ctx *ctx, const kn_model *m, kn_view X, int **site)
+{
+    void *memory = NULL;
+    *site = NULL;
+    if (m->batch.S == 0)
+        return KN_OK;
+    kn_status status = kn_alloc(ctx, X.rows, sizeof **site, &memory);
+    *site = memory;
+    if (status == KN_OK)
+        kn_batch_sites(&m->batch, X, *site);
+    return status;
+}
+
+static kn_status loo_reference(kn_ctx *ctx, const fitted *f, const int *site, kn_model *m)
+{
+    kn_status status;
+    double *shift = NULL;
+    kn_loo_job job = {.gp = &m->gp, .Y = &f->Y, .layer = &m->layer};
+    KN_TRY(kn_layer_columns(ctx, &m->layer, &m->x, f->X, &job.D));
+    if (site && m->layer.S > 0) {
+        KN_TRY(kn_alloc_d(ctx, f->X.rows, &shift));
+        kn_layer_shift(&m->layer, site, f->X.rows, shift);
+        job.shift = shift;
+    }
+    KN_TRY(kn_reference_loo(ctx, &job, &m->reference, &m->info.loo));
+out:
+    kn_free(shift);
+    kn_mat_clear(&job.D);
+    return status;
+}
+
+static bool two_share(const int *site, ptrdiff_t n, ptrdiff_t S)
+{
+    if (n > S)
+        return true; /* but for people without a site, who are few */
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t k = 0; k < i; k++)
+            if (site[i] >= 0 && site[i] == site[k])
+                return true;
+    return false;
+}
+
+/* How sites differ, by people held out and as if they were of none: after that the maps are of no
+ * other use. site, x: of the people in them. */
+static kn_status learn_sites(kn_ctx *ctx, kn_gp_maps *cv, const int *site,
+                             const kn_scale_covariates *x, kn_model *m)
+{
+    kn_status status = KN_OK;
+    kn_sites_job job = {
+        .cv = cv, .site = site, .S = (int)m->batch.S, .layer = &m->layer, .seed = m->seed};
+    if (m->batch.M == 0 || !site)
+        return KN_OK;
+    if (!two_share(site, cv->n, m->batch.S)) {
+        kn_log(ctx, KN_LOG_WARNING,
+               "no two people share a site of {batch}: how sites differ is "
+               "not known, and the model cannot be adapted to others");
+        return KN_OK;
+    }
+    kn_gp_maps_leave_batch(cv);
+    if (m->layer.columns.F > 0) {
+        KN_TRY(kn_mat_new(ctx, cv->n, m->layer.columns.F, &job.D));
+        kn_scale_columns_apply(&m->layer.columns, x, job.D);
+    }
+    KN_TRY(kn_sites_make(ctx, &job, &m->sites));
+out:
+    kn_mat_clear(&job.D);
+    return status;
+}
+
+/* What is normal, from the training samples' own cross-validated maps, and from them the noise. */
+static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_settings *s,
+                                kn_model *m)
+{
+    kn_status status;
+    const kn_responses *Y = &f->Y;
+    kn_layer_covariates x = {0};
+    void *fold = NULL;
+    int *site = NULL;
+    kn_noise_maker *maker = NULL;
+    int folds = KN_REFERENCE_FOLDS;
+    kn_reference_job job = {.gp = &m->gp,
+                            .cv = cv,
+                            .fold = cv->fold,
+                            .folds = cv->folds,
+                            .top = m->reference.top,
+                            .keep_z = kn_reference_keeps_z(cv->n, m->gp.T),
+                            .order = s->table_order,
+                            .group = s->groups,
+                            .seed = m->seed,
+                            .calibrate = (kn_calibrate)s->calibrate,
+                            .x = &x.x,
+                            .S = m->batch.S,
+                            .layer = &m->layer};
+    KN_TRY(kn_layer_covariates_new(ctx, &m->x, f->X, cv->sample, cv->n, &x));
+    KN_TRY(find_sites(ctx, m, f->X, &site));
+    for (ptrdiff_t i = 0; site && cv->sample && i < cv->n; i++)
+        site[i] = site[cv->sample[i]]; /* ascending; no leave-one-out will ask for the others */
+    job.site = m->batch.S > 1 ? site : NULL;
+    if (cv->sample) {
+        KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
+        KN_TRY(deal_some(ctx, cv, s->groups, m->seed, &folds, fold));
+        job.fold = fold;
+        job.folds = folds;
+    }
+    if (m->gp.spec.additive && m->gp.P > 0)
+        KN_TRY(kn_gp_set_slope(ctx, &m->gp, cv));
+    KN_TRY(kn_noise_maker_new(ctx, &m->gp, Y, cv, &maker));
+    job.noise = maker;
+    KN_TRY(kn_reference_make(ctx, &job, &m->reference, &m->info.cv));
+    kn_noise_maker_free(maker);
+    maker = NULL;
+    KN_TRY(learn_sites(ctx, cv, site, &x.x, m));
+    /* Of very many samples it would cost more than it tells; where more than a little was filled in
+     * it flatters twice, and of each response alone it is of filled cells. */
+    if (!cv->sample && m->info.missing.share <= (m->gp.method->alone ? 0 : LITTLE_MISSING))
+        KN_TRY(loo_reference(ctx, f, site, m));
+out:
+    kn_layer_covariates_clear(&x);
+    kn_noise_maker_free(maker);
+    kn_free(fold);
+    kn_free(site);
+    return status;
+}
+
+/* Noise and reference, by the cross-validated maps where there are any. A fit that is cancelled
+ * here stands: only its reference is missing, and its noise is that of training. */
+static kn_status finish(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_settings *s,
+                        kn_model *m)
+{
+    kn_status status = KN_OK;
+    double t0 = kn_clock(), top = m->reference.top;
+    if (cv->gp)
+        status = make_reference(ctx, cv, f, s, m);
+    if (status == KN_ERR_CANCELLED && kn_may_stop_early(ctx)) {
+        m->info.stop = KN_STOP_CANCELLED;
+        m->reference.top = top;
+        if (m->reference.n == 0)
+            kn_layer_clear(&m->layer);
+        if (m->reference.n == 0)
+            m->info.cv = (kn_cv_summary){0};
+        status = KN_OK;
+    }
+    if (status == KN_OK && m->info.cv.folds == 0)
+        status = kn_gp_set_noise(ctx, &m->gp, &f->Y, NULL);
+    for (ptrdiff_t j = 0; status == KN_OK && j < m->gp.T; j++)
+        m->info.noise_variance += m->gp.noise[j] / (double)m->gp.T;
+    m->info.converged = m->info.stop == KN_STOP_CONVERGED;
+    m->info.seconds_reference += kn_clock() - t0;
+    return status;
+}
+
+/* A model with its record and its scaling, and the covariates standardised. */
+static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, kn_mat *Xs,
+                       kn_model **out)
+{
+    kn_status status;
+    void *memory;
+    KN_TRY(kn_alloc(ctx, 1, sizeof **out, &memory));
+    kn_model *m = *out = memory;
+    m->seed = s->seed;
+    m->folds = s->folds;
+    m->reference.top = s->top;
+    m->info = (kn_fit_info){.method = kn_method_of(s->method, (kn_noise)s->noise),
+                            .noise = (kn_noise)s->noise,
+                            .likelihood = (kn_likelihood)s->likelihood,
+                            .n_samples = X.rows,
+                            .n_covariates = X.cols,
+                            .n_responses = Y.cols,
+                            .rho = NAN,
+                            .length = NAN};
+    kn_design_options design = s->design ? *s->design : (kn_design_options){.quadratic = -1};
+    design.additive = kn_settings_additive(s);
+    design.standardise = s->standardise;
+    KN_TRY(kn_design_new(ctx, X, &design, &m->x));
+    KN_TRY(kn_batch_new(ctx, &m->x, X, &m->batch));
+    KN_TRY(kn_mat_new(ctx, X.rows, m->x.F, Xs));
+    KN_TRY(kn_design_apply(ctx, &m->x, X, false, *Xs, NULL));
+    KN_TRY((s->missing_responses == KN_RESPONSES_FILL
+                ? kn_scaling_observed
+                : kn_scaling_new)(ctx, Y, s->standardise, &m->y));
+    m->info.n_constant_x = m->x.n_constant;
+    m->info.n_left_out = m->y.n_all - m->y.n_kept;
+    if (m->y.n_kept == 0) {
+        status = kn_fail(ctx, KN_ERR_DATA, "all %td responses are constant or %s: nothing to model",
+                         Y.cols, m->y.n_few > 0 ? "have fewer than 10 values" : "not finite");
+        goto out;
+    }
+    if (m->info.n_left_out > 0)
+        kn_log(ctx, KN_LOG_WARNING, "%td of %td responses are constant or %s and left out",
+               m->info.n_left_out, Y.cols,
+               m->y.n_few > 0 ? "have fewer than 10 values" : "not finite");
+    KN_TRY(kn_missing_check(ctx, Y, *Xs, m));
+    if (m->x.n_constant > 0)
+        kn_log(ctx, KN_LOG_WARNING, "%td of %td covariates are constant and left out",
+               m->x.n_constant, X.cols);
+out:
+    return status;
+}
+
+/* X of people as if they were of no batch; none where there is none. */
+static kn_status leave_batch(kn_ctx *ctx, const kn_model *m, kn_mat Xs, kn_mat *out)
+{
+    *out = kn_mat_none();
+    if (m->batch.M == 0)
+        return KN_OK;
+    kn_status status = kn_mat_copy(ctx, Xs, out);
+    if (status == KN_OK)
+        kn_design_leave_batch(&m->x, NULL, *out);
+    return status;
+}
+
+static kn_gp_options engine_options(const kn_settings *s, const kn_design *design, bool lockstep,
+                                    kn_gp_maps *cv)
+{
+    double deadline = s->max_seconds > 0 ? kn_clock() + s->max_seconds : 0;
+    return (kn_gp_options){.components = s->components,
+                           .basis = s->basis_view,
+                           .axes_given = s->basis_axes == KN_AXES_GIVEN,
+                           .folds = s->folds,
+                           .groups = s->groups,
+                           .plain = s->plain,
+                           .shrinkage = s->shrinkage,
+                           .design = design,
+                           .tasks = {.on = (kn_on)s->on,
+                                     .inducing = (kn_inducing)s->inducing,
+                                     .widths = (kn_widths)s->widths,
+                                     .latent = s->latent,
+                                     .points = s->inducing_points,
+                                     .smooth = s->smooth_columns,
+                                     .smooth_text = s->smooth},
+                           .noise_rank = s->noise_rank,
+                           .ppca = s->ppca,
+                           .iso_term = kn_method_find(s->method)->iso_term &&
+                                       strstr(s->sample_kernel, "iso") != NULL,
+                           .cv = cv,
+                           .search = {.optimiser = (kn_optimiser)s->optimiser,
+                                      .restarts = s->restarts,
+                                      .seed = s->seed,
+                                      .limits = {.evals_left = s->max_evals, .deadline = deadline},
+                                      .optimise = s->max_evals != 0,
+                                      .rho = s->rho,
+                                      .length = s->length,
+                                      .theta = s->theta_start,
+                                      .lockstep = lockstep}};
+}
+
+/* Samples that share noise, where that is modelled. Those that tell nothing are none at all. */
+static kn_status take_groups(kn_ctx *ctx, kn_settings *s, ptrdiff_t N, bool modelled,
+                             kn_groups *out)
+{
+    kn_status status = KN_OK;
+    if (!s->groups)
+        return KN_OK;
+    KN_TRY(kn_groups_new(ctx, N, s->groups, out));
+    bool tell = kn_groups_tell(out);
+    if (!tell)
+        s->groups = NULL;
+    if (!tell || !modelled)
+        kn_groups_clear(out);
+out:
+    return status;
+}
+
+/* A fit under way. */
+typedef struct fit_job {
+    kn_ctx *ctx;
+    kn_view X, Y;
+    kn_settings s;
+    kn_mat Xs;
+    kn_model *m;
+    bool whole; /* m is */
+} fit_job;
+
+/* From scaled data to the model. */
+static kn_status fit_scaled(void *self)
+{
+    fit_job *b = self;
+    kn_ctx *ctx = b->ctx;
+    kn_status status;
+    kn_spec spec;
+    kn_mat X_alone = {0};
+    kn_groups groups = {0};
+    kn_model *m = b->m;
+    kn_gp_maps cv = {0};
+    kn_completion completion = {0};
+    kn_settings *s = &b->s;
+    bool lockstep = m->info.method->same_steps && kn_ctx_comm(ctx)->size > 1;
+    KN_TRY(spec_of(ctx, s, &m->x, &spec));
+    KN_TRY(check_theta(ctx, s, &spec));
+    set_rank(ctx, s, b->X.rows, &spec);
+    KN_TRY(take_groups(ctx, s, b->X.rows, spec.additive && spec.noise == KN_NOISE_STRUCTURED,
+                       &groups));
+    m->grouped = s->groups != NULL;
+    kn_responses responses = kn_responses_of(b->Y, &m->y);
+    kn_gp_options go = engine_options(s, &m->x, lockstep, &cv);
+    KN_TRY(leave_batch(ctx, m, b->Xs, &X_alone));
+    kn_fit_problem problem = {.X = b->Xs,
+                              .X_alone = X_alone,
+                              .Y = responses,
+                              .spec = spec,
+                              .groups = groups,
+                              .options = &go};
+    status = m->y.n ? kn_completion_new(ctx, &problem, &m->y, s->standardise, &m->info, &completion)
+                    : KN_OK;
+    if (status == KN_OK && m->y.n)
+        status = kn_missing_filled(ctx, &completion, b->Xs, m);
+    if (status == KN_OK)
+        status = m->info.method->fit(ctx, &problem, &m->gp, &m->info);
+    responses = problem.Y;
+    kn_fit_problem_clear(&problem);
+    KN_TRY(status);
+    if (m->grouped && m->gp.latent.groups.n == 0)
+        kn_log(
+            ctx, KN_LOG_INFO,
+            "this model has no noise that rows of a group share: groups are kept whole in folds, "
+            "and that is all");
+    KN_TRY(finish(ctx, &cv, &(fitted){b->X, responses}, s, m));
+    kn_mat_clear(&m->gp.span);
+    m->timed = true;
+    kn_model_settle(m);
+    b->whole = true;
+out:
+    kn_groups_clear(&groups);
+    kn_gp_maps_clear(&cv);
+    kn_completion_clear(&completion);
+    kn_mat_clear(&X_alone);
+    return status;
+}
+
+kn_status kn_fit_arrays(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *settings,
+                        kn_model **model)
+{
+    kn_status status;
+    fit_job b = {.ctx = ctx, .X = X, .Y = Y};
+    *model = NULL;
+    kn_settings_init(&b.s);
+    b.s = settings ? *settings : b.s;
+    kn_settings_imply(&b.s);
+    KN_TRY(kn_check_fit(ctx, &b.s));
+    KN_TRY(check_data(ctx, X, Y, &b.s));
+    KN_TRY(begin(ctx, X, Y, &b.s, &b.Xs, &b.m));
+    /* Missing cells are filled in by one process. */
+    KN_TRY(b.m->y.n ? kn_alone(ctx, "fit", fit_scaled, &b) : fit_scaled(&b));
+    if (b.whole) {
+        *model = b.m;
+        b.m = NULL;
+    }
+out:
+    kn_mat_clear(&b.Xs);
+    kn_model_free(b.m);
+    return status;
+}

@@ -1,0 +1,141 @@
+#include "commands/fit/missing_report.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { FEW_VALUES = 40, FEW_OF_A_LEVEL = 3, FEW_PEOPLE = 60 };
+static const double MOST = 0.9, HALF = 0.5; /* of all cells */
+
+/* Responses of which some level of a category has a value or two: its effect is hardly known. */
+static ptrdiff_t thin_levels(kn_view Y, const kn_scaling *s, const kn_design *x, kn_mat X)
+{
+    enum { BLOCKS = 64 };
+    kn_design_block block[BLOCKS];
+    int n = kn_design_blocks(x, block, BLOCKS);
+    ptrdiff_t thin = 0;
+    for (ptrdiff_t j = 0; j < s->n_kept; j++) {
+        bool found = s->n[j] < Y.rows && s->n[j] < FEW_VALUES;
+        for (int b = 0; b < n && b < BLOCKS && !found && s->n[j] < Y.rows; b++)
+            for (ptrdiff_t l = 0; block[b].kind == KN_DESIGN_CATEGORY && l < block[b].count; l++) {
+                ptrdiff_t people = 0, values = 0;
+                for (ptrdiff_t i = 0; i < Y.rows; i++)
+                    if (kn_at(X, i, block[b].first + l) == 1) {
+                        people++;
+                        values += isfinite(kn_view_at(Y, i, s->kept[j])) != 0;
+                    }
+                found = found || (people >= FEW_OF_A_LEVEL && values < FEW_OF_A_LEVEL);
+            }
+        thin += found;
+    }
+    return thin;
+}
+
+/* share missing of each person; -1 in *empty, or who has no value at all */
+static kn_status person_shares(kn_ctx *ctx, kn_view Y, const kn_scaling *s, double **share,
+                               ptrdiff_t *empty)
+{
+    kn_status status = kn_alloc_d(ctx, Y.rows, share);
+    *empty = -1;
+    for (ptrdiff_t i = 0; status == KN_OK && i < Y.rows; i++) {
+        ptrdiff_t missing = 0;
+        for (ptrdiff_t j = 0; j < s->n_kept; j++)
+            missing += !isfinite(kn_view_at(Y, i, s->kept[j]));
+        (*share)[i] = (double)missing / (double)s->n_kept;
+        if (missing == s->n_kept && *empty < 0)
+            *empty = i;
+    }
+    return status;
+}
+
+static void warn(kn_ctx *ctx, const kn_missing_record *r, ptrdiff_t N, ptrdiff_t thin)
+{
+    if (r->share > HALF)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%.0f %% of cells are missing: much of what covariates tell is lost",
+               100 * r->share);
+    if (r->share >= HALF && N < FEW_PEOPLE)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td samples with %.0f %% of cells missing: z will be too large (60 are needed)", N,
+               100 * r->share);
+    if (thin > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td responses have fewer than 40 values, or fewer than 3 in a level: their z say "
+               "little",
+               thin);
+}
+
+kn_status kn_missing_check(kn_ctx *ctx, kn_view Y, kn_mat X, kn_model *m)
+{
+    kn_status status = KN_OK;
+    const kn_scaling *s = &m->y;
+    kn_missing_record *out = &m->info.missing;
+    double *share = NULL;
+    ptrdiff_t empty;
+    out->responses_out = s->n_few;
+    if (!s->n)
+        return KN_OK;
+    for (ptrdiff_t j = 0; j < s->n_kept; j++) {
+        out->cells += Y.rows - s->n[j];
+        out->responses += s->n[j] < Y.rows;
+    }
+    out->share = (double)out->cells / ((double)Y.rows * (double)s->n_kept);
+    if (out->share > MOST) {
+        status =
+            kn_fail(ctx, KN_ERR_DATA,
+                    "%.1f %% of the cells of %td responses are missing, expected at most 90 %% "
+                    "(leave out responses that few people have)",
+                    100 * out->share, s->n_kept);
+        goto out;
+    }
+    KN_TRY(person_shares(ctx, Y, s, &share, &empty));
+    if (empty >= 0) {
+        status = kn_fail(ctx, KN_ERR_DATA, "sample %td has no response at all", empty + 1);
+        goto out;
+    }
+    KN_TRY(kn_alloc_d(ctx, m->x.F, &m->missing_share));
+    kn_gaps_shares(&m->x, X, share, m->missing_share);
+    warn(ctx, out, Y.rows, thin_levels(Y, s, &m->x, X));
+out:
+    kn_free(share);
+    return status;
+}
+
+kn_status kn_missing_filled(kn_ctx *ctx, const kn_completion *c, kn_mat X, kn_model *m)
+{
+    kn_status status;
+    kn_fill_levels l = {0};
+    void *memory;
+    ptrdiff_t row = 0;
+    m->info.missing.rounds = c->info.rounds;
+    m->info.missing.components = c->info.P;
+    m->info.missing.rms_change = c->info.rms_change;
+    KN_TRY(kn_fill_levels_new(ctx, &c->filler.cov, c->filler.theta, X, &c->filler.Y, &l));
+    if (!l.any)
+        goto out;
+    for (int k = 0; k < l.n; k++)
+        m->n_levels += l.category[k].E.cols;
+    KN_TRY(kn_alloc(ctx, m->n_levels * l.T, 1, &memory));
+    m->empty_level = memory;
+    for (int k = 0; k < l.n; k++)
+        for (ptrdiff_t level = 0; level < l.category[k].E.cols; level++, row++)
+            for (ptrdiff_t j = 0; j < l.T; j++)
+                m->empty_level[row * l.T + j] =
+                    l.category[k].empty[j * l.category[k].E.cols + level];
+out:
+    kn_fill_levels_clear(&l);
+    return status;
+}
+
+void kn_missing_tell(kn_ctx *ctx, const kn_model *m)
+{
+    const kn_missing_record *r = &m->info.missing;
+    if (r->cells == 0)
+        return;
+    kn_gaps_tell(ctx, m);
+    kn_log(ctx, KN_LOG_INFO,
+           "%.1f %% of cells missing in %td of %td responses, filled in from the other responses "
+           "(%d rounds, last change %.3f sd); %td responses with fewer than 10 values and %td "
+           "people without any left out",
+           100 * r->share, r->responses, m->y.n_all, r->rounds, r->rms_change, r->responses_out,
+           r->people_out);
+}

@@ -1,0 +1,86 @@
+#include "commands/memory/memory_need.h"
+
+#include <math.h>
+
+#include "commands/score/score.h"
+#include "gp/predict/noise.h"
+#include "norm/reference/memory.h"
+
+/* What no allocation of ours tells: the program itself, and of each thread its stack and the
+ * buffers of the BLAS. */
+static const double PROGRAM = 32e6, EACH_THREAD = 8e6;
+
+/* What no size tells: structs, short names, headers of small arrays, buffers of files. */
+static const double SMALL = 64e3;
+
+double kn_need_program(int threads)
+{
+    return PROGRAM + EACH_THREAD * threads;
+}
+
+double kn_need_total(const kn_need *n)
+{
+    return n->responses + n->samples + n->basis + n->reference + n->work + n->program;
+}
+
+/* The shape with what callers leave open. */
+static kn_need_shape settled(const kn_need_shape *shape)
+{
+    kn_need_shape s = *shape;
+    s.stats = s.stats > 0 ? s.stats : 2;
+    s.task_stats = s.task_stats > 0 ? s.task_stats : s.rotated ? 2 : 1;
+    s.threads = s.threads > 0 ? s.threads : 1;
+    if (s.scoring)
+        return s;
+    s.folds = s.N < 2 ? 0 : (int)kn_at_most(s.folds, s.N);
+    s.M = kn_at_most(s.M, s.N);
+    s.method->need.settle(&s);
+    return s;
+}
+
+/* In the order of kn_fit. */
+static void fit_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->F); /* the dataset's covariates, and standardised */
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->sites > 0 ? 2 * s->F : s->F);
+    kn_scaling_need(r, s->T);
+    s->method->need.fit(r, s);
+    if (s->folds > 0) {
+        kn_reference_need(r, s);
+        return;
+    }
+    kn_rehearse_stage(r, "noise");
+    kn_noise_need(r, s, s->N);
+    if (!s->iso && !s->method->alone && s->range == 0)
+        kn_walk_need(r, s->N, kn_walk_width(0, s->T), KN_WALK_Y);
+}
+
+void kn_need_of(const kn_need_shape *shape, kn_need *out)
+{
+    kn_rehearsal r = {0};
+    kn_need_shape s = settled(shape);
+    kn_rehearse_stage(&r, "reading");
+    kn_hold_bytes(&r, KN_NEED_RESPONSES, s.value * (double)s.N * (double)(s.T - s.elsewhere));
+    kn_hold_bytes(&r, KN_NEED_WORK, SMALL + s.held);
+    kn_held mark = r.now;
+    kn_hold_bytes(&r, KN_NEED_WORK, s.reading);
+    kn_let_go(&r, mark);
+    (s.scoring ? kn_score_need : fit_need)(&r, &s);
+    *out = (kn_need){.responses = r.peak.part[KN_NEED_RESPONSES],
+                     .samples = r.peak.part[KN_NEED_SAMPLES],
+                     .basis = r.peak.part[KN_NEED_BASIS],
+                     .reference = r.peak.part[KN_NEED_REFERENCE],
+                     .work = r.peak.part[KN_NEED_WORK],
+                     .program = kn_need_program(s.threads),
+                     .stage = r.peak_stage};
+}
+
+double kn_need_window(const kn_need_shape *shape)
+{
+    kn_need_shape s = settled(shape);
+    double N = (double)s.N, T = (double)s.T, columns = s.threads * KN_MOMENTS_COLUMNS;
+    if (kn_gram_long(&s))
+        columns = fmax(columns, KN_BLOCK);
+    return s.value * fmin(s.scoring ? (double)kn_score_rows(&s) * T : columns * N,
+                          N * (T - (double)s.elsewhere));
+}

@@ -1,0 +1,260 @@
+#include "commands/memory/memory_plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mpi/comm.h"
+#include "commands/common/validate.h"
+#include "cov/spectral_task.h"
+#include "data/preloaded.h"
+#include "io/file/path.h"
+
+enum { EXAMPLE_RANK = 500 }; /* in suggestions */
+
+static double without_responses(const kn_need_shape *s)
+{
+    kn_need need;
+    kn_need_of(s, &need);
+    return kn_need_total(&need) - need.responses + kn_need_window(s);
+}
+
+/* "responses 8.0 GB, basis 200.0 MB, ...": what is below a hundredth of all is left out. */
+static void list_parts(const kn_need *n, bool scoring, char *out, size_t size)
+{
+    const struct {
+        const char *name;
+        double bytes;
+    } part[] = {{"responses", n->responses},
+                {"matrices over samples", n->samples},
+                {scoring ? "model" : "basis", n->basis},
+                {"reference", n->reference},
+                {"work space", n->work},
+                {"program and BLAS", n->program}};
+    size_t at = 0;
+    *out = '\0';
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        if (part[i].bytes >= 0.01 * kn_need_total(n) && at < size)
+            at += (size_t)snprintf(out + at, size - at, "%s%s %s", at ? ", " : "", part[i].name,
+                                   kn_size_in_words(part[i].bytes).text);
+}
+
+/* The most samples that there is room for. */
+static ptrdiff_t most_samples(const kn_need_shape *s, double have)
+{
+    ptrdiff_t low = 0, high = s->N;
+    while (high - low > 1) {
+        kn_need_shape some = *s;
+        some.N = (low + high) / 2;
+        if (s->M == s->N || some.M > some.N)
+            some.M = some.N;
+        if (without_responses(&some) <= have)
+            low = some.N;
+        else
+            high = some.N;
+    }
+    return low;
+}
+
+/* What to change, with what it would take; the first that is enough. */
+static void suggest(const kn_need_shape *s, const kn_need *need, double have, char *out,
+                    size_t size)
+{
+    kn_need_shape other = *s;
+    double rest = kn_need_total(need) - need->responses;
+    *out = '\0';
+    if (s->scoring)
+        return;
+    if (s->N > EXAMPLE_RANK && need->samples > rest / 2) {
+        int n = snprintf(out, size, "; there is room for %td samples", most_samples(s, have));
+        other.M = EXAMPLE_RANK;
+        if (s->M == s->N && s->method->low_rank && !s->method->alone)
+            snprintf(out + n, size - (size_t)n, ", or {rank=%d} would need %s", EXAMPLE_RANK,
+                     kn_size_in_words(without_responses(&other)).text);
+        return;
+    }
+    other.folds = 0;
+    if (s->folds > 0 && !s->in_parts && without_responses(&other) <= have) {
+        snprintf(out, size, "; without a reference ({folds=0}) it would need %s",
+                 kn_size_in_words(without_responses(&other)).text);
+        return;
+    }
+    other = *s;
+    other.P = 25;
+    if (s->method->components && (s->P == 0 || s->P > other.P) && without_responses(&other) <= have)
+        snprintf(out, size, "; with {components=%td} it would need %s", other.P,
+                 kn_size_in_words(without_responses(&other)).text);
+}
+
+static bool has_room(const kn_allowance *a, const kn_need_shape *s, bool *in_file)
+{
+    kn_need need;
+    kn_need_of(s, &need);
+    double total = kn_need_total(&need), rest = without_responses(s);
+    *in_file = total > a->bytes && rest < total && !a->address_space;
+    return total <= a->bytes || (*in_file && rest <= a->bytes);
+}
+
+/* Where it is the ranks of a node that have no room beside each other: one of them on each has all
+ * its memory, and what every rank holds is held once. False: that would not help. */
+static bool suggest_fewer(const kn_ctx *ctx, const kn_allowance *a, const kn_need_shape *s,
+                          char *out, size_t size)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    kn_allowance node = *a;
+    kn_need_shape one = *s;
+    bool in_file;
+    if (c->local_size == 1 || kn_memory_given(ctx) || a->address_space)
+        return false;
+    node.bytes *= c->local_size;
+    one.threads *= c->local_size;
+    if (s->elsewhere > 0) /* about: they are dealt in blocks */
+        one.elsewhere = s->T - (s->T + c->nodes - 1) / c->nodes;
+    if (!has_room(&node, &one, &in_file))
+        return false;
+    snprintf(out, size, "; start one task a node: -n %d -c %d", c->nodes, one.threads);
+    return true;
+}
+
+kn_status kn_place_responses(kn_ctx *ctx, const kn_allowance *a, const kn_need_shape *shape,
+                             bool at_least, bool *in_file)
+{
+    kn_need need;
+    kn_need_shape s = *shape;
+    const char *job = shape->scoring ? "scoring" : "fit";
+    char parts[256], help[192], scratch[96] = "", each[64] = "";
+    int ranks = kn_ctx_comm(ctx)->local_size;
+    bool room = has_room(a, &s, in_file);
+    /* Rather of low rank in memory than dense beside a file; the fit itself refuses where that rank
+     * does not suffice. */
+    if ((!room || *in_file) && s.low > 0) {
+        s.M = s.low;
+        room = has_room(a, &s, in_file);
+    }
+    kn_need_of(&s, &need);
+    double total = kn_need_total(&need), rest = without_responses(&s);
+    list_parts(&need, s.scoring, parts, sizeof parts);
+    if (ranks > 1)
+        snprintf(each, sizeof each, " in each of %d processes of this node", ranks);
+    if (!at_least)
+        kn_log(ctx, KN_LOG_DETAIL, "memory: this %s needs %s%s (%s), most of it for the %s; %s %s",
+               job, kn_size_in_words(total).text, each, parts, need.stage, a->from,
+               kn_size_in_words(a->bytes).text);
+    if (room)
+        return KN_OK;
+    if (*in_file && !at_least)
+        snprintf(scratch, sizeof scratch, ", with the responses in {scratch} still %s",
+                 kn_size_in_words(rest).text);
+    if (!suggest_fewer(ctx, a, &s, help, sizeof help))
+        suggest(&s, &need, a->bytes, help, sizeof help);
+    return kn_fail(ctx, KN_ERR_MEMORY, "this %s needs %s%s%s (%s)%s, but %s %s%s", job,
+                   at_least ? "at least " : "", kn_size_in_words(at_least ? rest : total).text,
+                   each, parts, scratch, a->from, kn_size_in_words(a->bytes).text, help);
+}
+
+/* ---- for data/ ---------------------------------------------------------------------------------
+ */
+
+/* The shape of the job with these responses. */
+static kn_status place(const kn_room *self, kn_ctx *ctx, const kn_response_shape *r, bool at_least,
+                       bool *in_file)
+{
+    const kn_work_room *w = (const kn_work_room *)self;
+    kn_need_shape s = w->shape;
+    s.N = r->n;
+    if (!s.scoring)
+        s.M = w->rank > 0 && w->rank < r->n ? w->rank : r->n;
+    if (w->rank == KN_RANK_AUTO && !s.scoring && s.method->low_rank &&
+        (w->additive || r->n >= KN_RANK_FROM)) /* the most that it takes without being asked */
+        s.low = r->n / (w->additive ? KN_RANK_SHARE_ADDITIVE : KN_RANK_SHARE);
+    if (w->additive && !s.scoring) {
+        s.stats = r->terms;
+        s.groups = r->groups;
+        s.sites = r->sites;
+    }
+    s.T = r->T;
+    s.F = r->F;
+    s.elsewhere = r->elsewhere;
+    s.value = r->value;
+    s.held = r->held + kn_beside_bytes(&self->beside, r->n, r->T);
+    s.reading = r->reading;
+    s.threads = kn_threads(ctx);
+    s.memory = (double)kn_memory(ctx);
+    kn_allowance a = w->allowance;
+    if (a.address_space) /* what is left beside these */
+        a.bytes += r->there;
+    kn_status status = kn_place_responses(ctx, &a, &s, at_least, in_file);
+    if (status == KN_ERR_MEMORY && !s.scoring && s.method->admits) { /* a better reason */
+        kn_status refused = s.method->admits(ctx, s.N, s.T);
+        status = refused == KN_OK ? status : refused;
+    }
+    return status;
+}
+
+static kn_work_room room_of(kn_ctx *ctx, const kn_settings *s)
+{
+    kn_work_room w = {.allowance = kn_allowance_of(ctx)};
+    w.room = (kn_room){.place = place,
+                       .bytes = w.allowance.bytes,
+                       .scratch = s->scratch ? s->scratch : kn_scratch_folder()};
+    return w;
+}
+
+kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out)
+{
+    kn_cov sample, task;
+    ptrdiff_t basis = s->basis_view.cols;
+    bool columns = basis > 0 && s->basis_axes == KN_AXES_GIVEN;
+    *out = room_of(ctx, s);
+    out->rank = s->rank;
+    out->additive = kn_settings_additive(s);
+    kn_status status = kn_check_covariances(ctx, s, KN_ALL_COLUMNS, &sample, &task);
+    bool iso = s->noise == KN_NOISE_ISO;
+    out->shape = (kn_need_shape){.method = kn_method_of(s->method, (kn_noise)s->noise),
+                                 .iso = iso,
+                                 .rotated = iso && (columns || !kn_cov_is_spectral(&task)),
+                                 .given_basis = basis > 0,
+                                 .span = columns ? 0 : basis,
+                                 .plain = s->plain,
+                                 .factors = s->noise_rank,
+                                 .complement = s->ppca,
+                                 .stats = sample.stats.n,
+                                 .task_stats = iso ? task.stats.n : 0,
+                                 .P = columns ? basis : s->components,
+                                 .inducing = s->inducing,
+                                 .widths = s->widths,
+                                 .processes = s->latent,
+                                 .points = s->inducing_points,
+                                 .on_responses = s->on == KN_ON_RESPONSES,
+                                 .folds = s->folds,
+                                 .calibrate = s->calibrate,
+                                 .top = s->top};
+    return status;
+}
+
+/* Columns that new samples have before the model: features, or all training samples. */
+static ptrdiff_t features(const kn_gp *gp)
+{
+    const kn_decomp *R0 = &gp->latent.cell[0].R0;
+    return kn_decomp_is_low(R0) ? R0->map.rows : R0->m;
+}
+
+kn_work_room kn_room_to_score(kn_ctx *ctx, const kn_settings *s, const kn_model *model, int maps,
+                              int kept)
+{
+    kn_work_room w = room_of(ctx, s);
+    w.room.by_rows = true;
+    w.shape = (kn_need_shape){.scoring = true,
+                              .model = kn_model_bytes(model),
+                              .train = model->gp.N,
+                              .maps = maps,
+                              .kept = kept,
+                              .method = model->gp.method,
+                              .P = model->gp.P,
+                              .M = features(&model->gp),
+                              .groups = model->gp.latent.groups.n,
+                              .stats = model->gp.spec.sample.stats.n};
+    if (model->gp.method->shape)
+        model->gp.method->shape(&model->gp, &w.shape);
+    return w;
+}

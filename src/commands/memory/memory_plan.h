@@ -1,0 +1,30 @@
+/* Where the responses go: to memory, to a scratch file, or nowhere because the rest has no room. */
+#ifndef KN_COMMANDS_MEMORY_MEMORY_PLAN_H
+#define KN_COMMANDS_MEMORY_MEMORY_PLAN_H
+
+#include "base/memory/budget.h"
+#include "commands/memory/memory_need.h"
+#include "data/sample.h"
+#include "model/model.h"
+
+/* *in_file: the responses fit only in a file. KN_ERR_MEMORY, with need, allowance and what would
+ * help, when that is not enough either. at_least: T is not known yet,
+ * and the shape has a lower bound of it. */
+kn_status kn_place_responses(kn_ctx *ctx, const kn_allowance *a, const kn_need_shape *shape,
+                             bool at_least, bool *in_file);
+
+/* What data/ asks, with what it takes to answer. */
+typedef struct kn_work_room {
+    kn_room room; /* first: its callback gets this pointer */
+    kn_allowance allowance;
+    kn_need_shape shape; /* all but N, T, F, M and what depends on the files */
+    ptrdiff_t rank;      /* of R, as kn_settings has it */
+    bool additive;
+} kn_work_room;
+
+kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out);
+/* maps: that a batch holds of each person; kept: of these in memory, for all people. */
+kn_work_room kn_room_to_score(kn_ctx *ctx, const kn_settings *s, const kn_model *model, int maps,
+                              int kept);
+
+#endif

@@ -1,0 +1,260 @@
+#include "commands/overlap/overlap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/info_struct.h"
+#include "data/table/text_list.h"
+
+#define SIGNIFICANT 0.05
+
+const char *const kn_sign_name[KN_SIGNS] = {"negative", "positive"};
+
+typedef struct work {
+    kn_settings s;
+    kn_scored scored;
+    kn_membership members;
+    kn_warnings warnings;
+    kn_exceedance e; /* of those who have a group, in their order */
+    ptrdiff_t *kept;
+    kn_overlaps result;
+    kn_overlap_info info;
+    kn_made made;
+    kn_pending pending;
+    const char *inputs[2];
+    kn_write_options options;
+} work;
+
+static void clear(work *w)
+{
+    for (ptrdiff_t g = 0; w->result.share && g < w->members.levels.n; g++) {
+        kn_free(w->result.share[g].n);
+        for (int k = 0; k < KN_SIGNS; k++)
+            kn_free(w->result.share[g].share[k]);
+    }
+    kn_free(w->result.share);
+    for (int k = 0; k < KN_SIGNS; k++) {
+        kn_free(w->result.compare[k].difference);
+        kn_free(w->result.compare[k].p);
+        kn_free(w->result.compare[k].p_fdr);
+    }
+    kn_free(w->kept);
+    kn_exceedance_clear(&w->e);
+    kn_membership_clear(&w->members);
+    kn_scored_clear(&w->scored);
+    kn_warnings_clear(&w->warnings);
+    kn_pending_clear(&w->pending);
+    kn_made_clear(&w->made);
+}
+
+/* ---- before the work ---------------------------------------------------------------------------
+ */
+
+static kn_status check_folder(kn_ctx *ctx, work *w)
+{
+    struct stat from, to;
+    const char *folder = w->s.folder;
+    kn_status status = KN_OK;
+    if (stat(w->s.scored, &from) == 0 && stat(folder, &to) == 0 && from.st_dev == to.st_dev &&
+        from.st_ino == to.st_ino)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{output} is the scored folder, expected another");
+    KN_TRY(kn_made_folder(ctx, &w->made, folder));
+    KN_TRY(kn_overlap_check(ctx, &w->result, &w->options));
+out:
+    return status;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Several rows of one person are not so many people, and permuting pretends that they are. */
+static kn_status warn_of_repeats(kn_ctx *ctx, const kn_scored *s)
+{
+    void *memory;
+    bool repeat = false;
+    kn_status status = kn_alloc(ctx, s->n, sizeof(char *), &memory);
+    if (status != KN_OK)
+        return status;
+    const char **id = memory;
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        id[i] = kn_scored_id(s, i);
+    qsort(id, (size_t)s->n, sizeof *id, by_text);
+    for (ptrdiff_t i = 1; i < s->n; i++)
+        repeat = repeat || strcmp(id[i - 1], id[i]) == 0;
+    if (repeat)
+        kn_log(ctx, KN_LOG_WARNING, "%s: ids repeat, and the rows of one person count as several",
+               kn_table_path(s->people));
+    kn_free(memory);
+    return KN_OK;
+}
+
+/* ---- the work ----------------------------------------------------------------------------------
+ */
+
+static kn_status read_z(kn_ctx *ctx, work *w)
+{
+    kn_status status;
+    float *z = NULL;
+    kn_scored *s = &w->scored;
+    ptrdiff_t T = s->space.T, k = 0;
+    KN_TRY(kn_alloc_f(ctx, T, &z));
+    KN_TRY(kn_exceedance_new(ctx, w->members.n, T, w->s.threshold, &w->e));
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        if (w->members.group[i] < 0)
+            continue;
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_scored_z(ctx, s, i, z));
+        kn_exceedance_row(&w->e, k++, z);
+        kn_tell(ctx, "reading", k, w->members.n, NAN);
+    }
+    if (s->space.kind == KN_SPACE_IMAGE) { /* outside the mask of the model z is 0 */
+        KN_TRY(kn_alloc_i(ctx, T, &w->kept));
+        kn_exceedance_drop_zeros(&w->e, w->kept);
+        w->result.kept = w->kept;
+    }
+    w->result.T = w->e.T;
+out:
+    kn_free(z);
+    return status;
+}
+
+static kn_status make_shares(kn_ctx *ctx, work *w)
+{
+    kn_status status;
+    void *memory = NULL, *set = NULL;
+    ptrdiff_t G = w->members.levels.n;
+    KN_TRY(kn_alloc(ctx, G, sizeof *w->result.share, &memory));
+    w->result.share = memory;
+    KN_TRY(kn_alloc(ctx, w->e.words, sizeof(uint64_t), &set));
+    for (ptrdiff_t g = 0; g < G; g++) {
+        kn_share *share = &w->result.share[g];
+        KN_TRY(kn_alloc_d(ctx, w->e.T, &share->n));
+        for (int k = 0; k < KN_SIGNS; k++)
+            KN_TRY(kn_alloc_d(ctx, w->e.T, &share->share[k]));
+        memset(set, 0, (size_t)w->e.words * sizeof(uint64_t));
+        for (ptrdiff_t i = 0, k = 0; i < w->scored.n; i++) {
+            if (w->members.group[i] == g)
+                kn_set_add(set, k);
+            k += w->members.group[i] >= 0;
+        }
+        kn_exceedance_share(&w->e, set, *share);
+    }
+out:
+    kn_free(set);
+    return status;
+}
+
+static void note_findings(const kn_relabelled *r, ptrdiff_t T, kn_sign k, kn_overlap_info *info)
+{
+    info->least_p[k] = INFINITY;
+    info->least_p_fdr[k] = INFINITY;
+    for (ptrdiff_t j = 0; j < T; j++) {
+        info->least_p[k] = fmin(info->least_p[k], r->p[j]); /* fmin passes NaN over */
+        info->least_p_fdr[k] = fmin(info->least_p_fdr[k], r->p_fdr[j]);
+        info->below[k] += r->p[j] < SIGNIFICANT;
+        info->below_fdr[k] += r->p_fdr[j] < SIGNIFICANT;
+    }
+    if (!isfinite(info->least_p[k])) /* no response had both groups */
+        info->least_p[k] = info->least_p_fdr[k] = NAN;
+}
+
+static kn_status compare(kn_ctx *ctx, work *w)
+{
+    kn_status status;
+    kn_labels labels = {0};
+    void *memory = NULL;
+    KN_TRY(kn_alloc(ctx, w->members.n, sizeof(bool), &memory));
+    bool *second = memory;
+    for (ptrdiff_t i = 0, k = 0; i < w->scored.n; i++)
+        if (w->members.group[i] >= 0)
+            second[k++] = w->members.group[i] == 1;
+    KN_TRY(kn_labels_new(ctx, second, w->members.n, w->s.permutations, w->s.seed, &labels));
+    for (int k = 0; k < KN_SIGNS; k++) {
+        kn_relabelled *r = &w->result.compare[k];
+        KN_TRY(kn_alloc_d(ctx, w->e.T, &r->difference));
+        KN_TRY(kn_alloc_d(ctx, w->e.T, &r->p));
+        KN_TRY(kn_alloc_d(ctx, w->e.T, &r->p_fdr));
+        KN_TRY(kn_relabel(ctx, &w->e, (kn_sign)k, &labels, *r));
+        note_findings(r, w->e.T, (kn_sign)k, &w->info);
+    }
+out:
+    kn_labels_clear(&labels);
+    kn_free(memory);
+    return status;
+}
+
+static kn_status run(kn_ctx *ctx, work *w)
+{
+    kn_status status;
+    KN_TRY(kn_scored_open(ctx, w->s.scored, &kn_scored_by_score, &w->scored));
+    KN_TRY(kn_membership_new(ctx, &w->s, &w->scored, &w->members));
+    ptrdiff_t G = w->members.levels.n;
+    w->inputs[0] = kn_table_path(w->scored.people);
+    w->inputs[1] = w->s.covariates ? w->s.covariates : w->inputs[0];
+    KN_TRY(check_folder(ctx, w));
+    KN_TRY(warn_of_repeats(ctx, &w->scored));
+    if (G != 2)
+        kn_log(ctx, KN_LOG_INFO, "%td group%s: no differences, which are of two", G,
+               G == 1 ? "" : "s");
+    KN_TRY(read_z(ctx, w));
+    KN_TRY(make_shares(ctx, w));
+    w->info.people = w->members.n;
+    w->info.left_out = w->members.left_out;
+    w->info.groups = G;
+    w->info.responses = w->e.T;
+    if (G == 2)
+        KN_TRY(compare(ctx, w));
+    KN_TRY(kn_overlap_write(ctx, &w->result, &w->options));
+    KN_TRY(kn_pending_commit(ctx, &w->pending, &w->made));
+out:
+    return status;
+}
+
+static kn_status check_needs(kn_ctx *ctx, const kn_settings *s)
+{
+    if (!s->scored)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{scored} is needed");
+    if (!s->by)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{by} is needed");
+    if (!s->folder)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{output} is needed");
+    return KN_OK;
+}
+
+kn_status kn_overlap(kn_ctx *ctx, const kn_options *options, kn_overlap_info *info)
+{
+    work w = {.info = {.least_p = {NAN, NAN}, .least_p_fdr = {NAN, NAN}}};
+    kn_status status = kn_settings_of(ctx, options, "overlap", &w.s);
+    if (status == KN_OK)
+        status = check_needs(ctx, &w.s);
+    if (status != KN_OK)
+        return status;
+    kn_resources before = kn_settings_resources(ctx, &w.s);
+    kn_warnings *kept = kn_keep_warnings(ctx, &w.warnings);
+    w.result = (kn_overlaps){.options = options,
+                             .s = &w.s,
+                             .scored = &w.scored,
+                             .members = &w.members,
+                             .warnings = &w.warnings,
+                             .info = &w.info};
+    w.options = (kn_write_options){.force = w.s.force,
+                                   .inputs = w.inputs,
+                                   .n_inputs = 2,
+                                   .made = &w.made,
+                                   .pending = &w.pending};
+    status = run(ctx, &w);
+    kn_keep_warnings(ctx, kept);
+    if (status != KN_OK) {
+        kn_pending_clear(&w.pending);
+        kn_made_remove(&w.made);
+    } else {
+        kn_info_give(info, &w.info, sizeof w.info);
+    }
+    clear(&w);
+    kn_resources_put(ctx, before);
+    return status;
+}

@@ -1,0 +1,228 @@
+/* Scores by name, and all of them in a summary. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "commands/score/scores.h"
+#include "la/blas_core.h"
+#include "model/info_json.h"
+
+/* ---- the summary -------------------------------------------------------------------------------
+ */
+
+static json_t *auc_json(const kn_scores *s, int k)
+{
+    if (!s->has_auc[k])
+        return json_null();
+    const kn_auc *a = &s->auc[k];
+    return json_pack("{s:o s:o s:o s:b}", "auc", kn_json_number(a->auc), "low",
+                     kn_json_number(a->low), "high", kn_json_number(a->high), "degenerate",
+                     a->degenerate);
+}
+
+static json_t *auc_all(const kn_scores *s)
+{
+    json_t *all = json_object();
+    for (int k = 0; k < KN_N_STATISTICS; k++)
+        json_object_set_new(all, kn_statistic_name[k], auc_json(s, k));
+    return all;
+}
+
+/* How many stand out: of those with the label, or of all others. */
+static json_t *outstanding(const kn_scores *s, bool labelled)
+{
+    json_int_t p = 0, rare = 0, z = 0, found = 0;
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        if ((s->label[i] == 1) != labelled)
+            continue;
+        bool held = s->site_adapted[i] == 0 && s->least_unseen >= KN_P_TOLD; /* can never be rare */
+        p += !isnan(s->p_upper[i]) && !held;
+        rare += s->p_upper[i] < KN_P_TOLD;
+        z += !isnan(s->fdr_negative[i]);
+        found += s->fdr_negative[i] + s->fdr_positive[i] > 0;
+    }
+    return json_pack("{s:I s:I s:o s:I s:I}", "with_p", p, "p_below_05", rare, "expected",
+                     kn_json_number(s->smallest_p < KN_P_TOLD ? KN_P_TOLD * (double)p : 0),
+                     "with_z", z, "with_fdr", found);
+}
+
+static json_t *abnormality_json(const kn_scores *s)
+{
+    return json_pack("{s:o s:o s:o s:o}", "others", outstanding(s, false), "labelled",
+                     s->n_abnormal > 0 ? outstanding(s, true) : json_null(), "smallest_p",
+                     kn_json_number(s->smallest_p), "reference_fdr_share",
+                     kn_json_number(s->fdr_share));
+}
+
+/* Of people without responses only how many there are. */
+static json_t *predicted_summary(const kn_scores *s)
+{
+    return json_pack("{s:{s:I s:I s:I} s:o s:{s:f} s:{s:s}}", "counts", "samples", (json_int_t)s->n,
+                     "extrapolated", (json_int_t)s->n_extrapolated, "responses", (json_int_t)s->T,
+                     "warnings", json_array(), "seconds", "predict", kn_clock() - s->began,
+                     "software", "kronorm", kn_version());
+}
+
+json_t *kn_scores_summary(const kn_scores *s)
+{
+    if (!s->scored)
+        return predicted_summary(s);
+    json_t *metrics = json_object(), *calibration = json_object();
+    for (int k = 0; k < KN_N_METRICS; k++)
+        json_object_set_new(metrics, kn_metric_name[k], kn_json_number(s->mean_metrics[k]));
+    json_object_set_new(metrics, "joint_density", kn_json_number(s->joint_density));
+    for (int k = 0; k < KN_N_CALIBRATION; k++)
+        json_object_set_new(calibration, kn_calibration_name[k], kn_json_number(s->calibration[k]));
+    json_t *gev = s->has_gev
+                      ? json_pack("{s:o s:o s:o}", "shape", kn_json_number(s->gev.xi), "location",
+                                  kn_json_number(s->gev.mu), "scale", kn_json_number(s->gev.sigma))
+                      : json_null();
+    return json_pack(
+        "{s:o s:o s:o s:o s:o s:{s:I s:I s:I s:I s:I s:I} s:o s:{s:f} s:{s:s s:s s:s}}", "metrics",
+        metrics, "calibration", calibration, "AUC", auc_all(s), "gev", gev, "abnormality",
+        abnormality_json(s), "counts", "samples", (json_int_t)s->n, "in_training",
+        (json_int_t)s->n_in_training, "abnormal", (json_int_t)s->n_abnormal, "extrapolated",
+        (json_int_t)s->n_extrapolated, "implausible", (json_int_t)s->n_implausible, "responses",
+        (json_int_t)s->T, "warnings", json_array(), "seconds", "score", kn_clock() - s->began,
+        "software", "kronorm", kn_version(), "blas", kn_la_config(), "core", kn_la_core());
+}
+
+/* ---- by name -----------------------------------------------------------------------------------
+ */
+
+ptrdiff_t kn_scores_n_people(const kn_scores *s)
+{
+    return s->n;
+}
+
+ptrdiff_t kn_scores_n_responses(const kn_scores *s)
+{
+    return s->T;
+}
+
+const char *const *kn_scores_ids(const kn_scores *s)
+{
+    return (const char *const *)s->id;
+}
+
+/* One row a column of abnormality.tsv, in its order. */
+static const struct {
+    const char *name;
+    size_t at;
+} PEOPLE[] = {
+#define COLUMN(name)                                                                               \
+    {                                                                                              \
+#name, offsetof(kn_scores, name)                                                           \
+    }
+    COLUMN(in_training),    COLUMN(statistic),
+    COLUMN(probability),    COLUMN(p_upper),
+    COLUMN(deviance),       COLUMN(deviance_p),
+    COLUMN(deviance_noise), COLUMN(deviance_noise_p),
+    COLUMN(extrapolation),  COLUMN(extrapolation_pct),
+    COLUMN(mean_z),         COLUMN(mean_z_p),
+    COLUMN(negative),       COLUMN(negative_p),
+    COLUMN(positive),       COLUMN(positive_p),
+    COLUMN(top_negative),   COLUMN(top_positive),
+    COLUMN(fdr_negative),   COLUMN(fdr_positive),
+    COLUMN(n_responses),    COLUMN(p_note),
+    COLUMN(site_adapted),   COLUMN(unseen_level),
+    COLUMN(implausible),    COLUMN(label),
+#undef COLUMN
+};
+enum { N_PEOPLE = sizeof PEOPLE / sizeof *PEOPLE };
+
+const char *kn_scores_column(int k)
+{
+    return k < N_PEOPLE ? PEOPLE[k].name : NULL;
+}
+
+double **kn_scores_slot(kn_scores *s, int k)
+{
+    return k < N_PEOPLE ? (double **)((char *)s + PEOPLE[k].at) : NULL;
+}
+
+const double *kn_scores_people(const kn_scores *s, const char *name)
+{
+    for (int k = 0; k < N_PEOPLE; k++)
+        if (strcmp(PEOPLE[k].name, name) == 0)
+            return *(double *const *)((const char *)s + PEOPLE[k].at);
+    return NULL;
+}
+
+const double *kn_scores_responses(const kn_scores *s, const char *name)
+{
+    if (strcmp(name, "ys2_noise") == 0)
+        return s->noise;
+    if (strcmp(name, "ys2_noise_known") == 0)
+        return s->noise_group;
+    for (int k = 0; s->scored && k < KN_N_METRICS; k++)
+        if (strcmp(kn_metric_name[k], name) == 0)
+            return kn_col(s->metrics, k);
+    return NULL;
+}
+
+double kn_scores_number(const kn_scores *s, const char *name)
+{
+    char key[64];
+    const json_t *at = s->summary;
+    if (strcmp(name, "files") == 0)
+        return (double)s->n_files;
+    for (const char *w = name; *w;) {
+        size_t n = strcspn(w, ".");
+        if (n >= sizeof key)
+            return NAN;
+        memcpy(key, w, n);
+        key[n] = '\0';
+        at = json_object_get(at, key);
+        w += n + (w[n] == '.');
+    }
+    if (json_is_object(at)) /* AUC.top is the area itself */
+        at = json_object_get(at, "auc");
+    return json_is_number(at) ? json_number_value(at) : NAN;
+}
+
+const char *kn_scores_json(const kn_scores *s)
+{
+    return s->json;
+}
+
+/* Its place among the maps; KN_N_MAPS: there is no such map. */
+static int map_of(const char *name)
+{
+    int k = 0;
+    while (k < KN_N_MAPS && strcmp(kn_map_name[k], name) != 0)
+        k++;
+    return k;
+}
+
+kn_view kn_scores_array(const kn_scores *s, const char *name)
+{
+    int k = map_of(name);
+    return k < KN_N_MAPS && s->map[k] ? kn_view_rows_f32(s->map[k], s->n, s->T)
+                                      : kn_view_rows_f32(NULL, 0, 0);
+}
+
+kn_status kn_scores_block(kn_ctx *ctx, const kn_scores *s, const char *name, ptrdiff_t first,
+                          ptrdiff_t count, kn_mat out)
+{
+    if (!s || !name)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", s ? "name" : "scores");
+    int k = map_of(name);
+    if (k == KN_N_MAPS)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "there is no map '%s', only z, yhat, ys2_model, fdr and ys2", name);
+    if (!s->map[k])
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "%s is not in memory: name it in {write}, and no {output}", name);
+    if (first < 0 || count < 0 || first > s->T - count)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "responses %td to %td asked for, there are %td",
+                       first + 1, first + count, s->T);
+    if (!out.data || out.rows != s->n || out.cols != count || out.ld < s->n)
+        return kn_fail(ctx, KN_ERR_SHAPE, "out is %td x %td with ld %td, expected %td x %td",
+                       out.rows, out.cols, out.ld, s->n, count);
+    for (ptrdiff_t j = 0; j < count; j++)
+        for (ptrdiff_t i = 0; i < s->n; i++)
+            kn_col(out, j)[i] = (double)s->map[k][i * s->T + first + j];
+    return KN_OK;
+}

@@ -1,0 +1,314 @@
+#include "commands/score/batch_pass.h"
+
+#include <math.h>
+
+#include "base/parallel/parallel_for.h"
+#include "commands/common/maps_api.h"
+#include "commands/score/extrapolation.h"
+#include "gp/block_visitor.h"
+#include "gp/predict/map_density.h"
+#include "model/missing_record.h"
+#include "model/units.h"
+
+typedef struct units { /* from standardised to the caller's */
+    double scale, shift;
+} units;
+
+/* One batch and a block of it. */
+typedef struct passing {
+    const kn_pass *w;
+    ptrdiff_t row, rows;
+    kn_block now; /* the block under way, of these people alone */
+    const kn_block *b;
+    /* as high as every batch: of these people, and then again of the last */
+    kn_mat X;
+    kn_view raw; /* X: covariates */
+    ptrdiff_t *from, *group;
+    int *held;
+    bool *alone;
+    kn_mat D;             /* rows x F: columns of the noise scale; none without one */
+    double *term;         /* rows: its terms of the sites; NULL: none */
+    kn_mat z, loss, work; /* rows x width  of a block; work: total variances */
+} passing;
+
+/* Mean and variance without batch become those of each person's site. */
+static void move_to_sites(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const passing *p = self;
+    const kn_arrivals *a = &p->w->standing->from;
+    for (ptrdiff_t j = from; j < to; j++)
+        for (ptrdiff_t i = 0; i < p->rows; i++) {
+            kn_site_shift s = kn_arrivals_shift(a, p->w->model, p->row + i, p->b->first + j);
+            kn_col(p->b->mean, j)[i] += s.offset;
+            kn_col(p->b->var, j)[i] += s.var;
+        }
+}
+
+/* Column j of a block, times scale and more, into its response's place of a map. */
+static void keep(const passing *p, kn_mat from, ptrdiff_t j, units in, float *map)
+{
+    const double *x = kn_col(from, j);
+    ptrdiff_t T = p->w->scores->T, at = p->w->model->y.kept[p->b->first + j];
+    for (ptrdiff_t i = 0; map && i < p->rows; i++)
+        map[i * T + at] = (float)(x[i] * in.scale + in.shift);
+}
+
+static void keep_predictions(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const passing *p = self;
+    const kn_scaling *s = &p->w->model->y;
+    for (ptrdiff_t j = from; j < to; j++) {
+        double sd = s->sd[p->b->first + j];
+        keep(p, p->b->mean, j, (units){sd, s->mean[p->b->first + j]}, p->w->map[KN_PASS_YHAT]);
+        keep(p, p->b->var, j, (units){sd * sd, 0}, p->w->map[KN_PASS_YS2_MODEL]);
+    }
+}
+
+/* V: the variance of response j of each person, noise at their covariates and site in it; alone (or
+ * NULL, or the variance of the mean): V without that variance                 [METHOD 8c, 8e] */
+static void total_variance(const passing *p, ptrdiff_t j, double *alone, double *V)
+{
+    const kn_block *b = p->b;
+    const kn_model *m = p->w->model;
+    const double *v = kn_col(b->var, j);
+    const double *beta = p->D.data ? kn_col(m->layer.beta, b->first + j) : NULL;
+    kn_layer_factor(p->D, beta, p->rows, p->term, V);
+    for (ptrdiff_t i = 0; i < p->rows; i++) {
+        ptrdiff_t who = p->row + i;
+        kn_site_shift at = kn_arrivals_shift(&p->w->standing->from, m, who, b->first + j);
+        double noise = kn_scores_noise(p->w->scores, who, b->first + j) * at.scale * V[i];
+        V[i] = v[i] + noise;
+        if (alone)
+            alone[i] = noise + at.var; /* what is not known of a site is no matter of covariates */
+    }
+}
+
+static void keep_totals(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const passing *p = self;
+    for (ptrdiff_t j = from; j < to; j++) {
+        double sd = p->w->model->y.sd[p->b->first + j];
+        total_variance(p, j, NULL, kn_col(p->work, j));
+        keep(p, p->work, j, (units){sd * sd, 0}, p->w->map[KN_PASS_YS2]);
+    }
+}
+
+/* z of a training sample: from the reference, where its own fold did not see it. */
+static void use_cross_validated(const passing *p, ptrdiff_t j, double *z)
+{
+    const kn_model *m = p->w->model;
+    for (ptrdiff_t i = 0; i < p->rows; i++) {
+        ptrdiff_t t = p->w->scores->cv_row[p->row + i];
+        if (t >= 0 && isfinite(z[i])) /* a response missing today has no z */
+            z[i] = (double)m->reference.z[t * m->gp.T + p->b->first + j];
+    }
+}
+
+/* Residuals, then z and losses of response j; in the end z by noise alone takes the place of the
+ * variance. */
+static void make_column(const passing *p, ptrdiff_t j)
+{
+    const kn_block *b = p->b;
+    ptrdiff_t n = p->rows;
+    const kn_model *m = p->w->model;
+    const kn_layer *l = &m->layer;
+    const kn_shash *law = p->w->law ? &p->w->law[b->first + j] : NULL;
+    double *v = kn_col(b->var, j), *V = kn_col(p->work, j), *z = kn_col(p->z, j);
+    const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
+    total_variance(p, j, v, V);
+    for (ptrdiff_t i = 0; i < n; i++)
+        z[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
+    double *e = kn_col(p->loss, j); /* until it is the loss */
+    for (ptrdiff_t i = 0; i < n; i++)
+        e[i] = z[i];
+    kn_layer_z(l, law, &(kn_layer_cells){n, e, v, v, NULL});
+    kn_layer_z(l, law, &(kn_layer_cells){n, z, V, z, e});
+    for (ptrdiff_t i = 0; m->empty_level && i < p->rows; i++)
+        if (kn_gaps_untrained(m, p->raw, i, b->first + j))
+            e[i] = NAN; /* no metric: what is said there rests on other levels */
+}
+
+static void make_z(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    for (ptrdiff_t j = from; j < to; j++)
+        make_column(self, j);
+}
+
+static void keep_z(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    static const units AS_IT_IS = {1, 0};
+    const passing *p = self;
+    for (ptrdiff_t j = from; j < to; j++) {
+        use_cross_validated(p, j, kn_col(p->z, j));
+        keep(p, p->z, j, AS_IT_IS, p->w->map[KN_PASS_Z]);
+        keep(p, p->b->var, j, AS_IT_IS, p->w->z_noise);
+    }
+}
+
+static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    enum { RESPONSES = 64, MOVE = 20, MAKE = 300 }; /* flops a cell */
+    kn_status status = KN_OK;
+    passing *p = self;
+    const kn_pass *w = p->w;
+    ptrdiff_t moved = kn_grain(RESPONSES, MOVE * p->rows),
+              made = kn_grain(RESPONSES, MAKE * p->rows);
+    p->now = *b;
+    p->now.y = kn_sub(b->y, 0, 0, p->rows, b->count);
+    p->now.mean = kn_sub(b->mean, 0, 0, p->rows, b->count);
+    p->now.var = kn_sub(b->var, 0, 0, p->rows, b->count);
+    p->b = b = &p->now;
+    kn_scores_take_maps(ctx, w->scores, p->row, b); /* how far they are, wherever they are from */
+    if (w->standing->from.alone)
+        kn_parallel(ctx, b->count, moved, move_to_sites, p);
+    kn_parallel(ctx, b->count, moved, keep_predictions, p);
+    if (w->map[KN_PASS_YS2])
+        kn_parallel(ctx, b->count, made, keep_totals, p);
+    if (w->score) {
+        kn_mat z = kn_cols(p->z, 0, b->count);
+        kn_parallel(ctx, b->count, made, make_z, p);
+        kn_scores_take_losses(ctx, w->scores, p->row, b, z, kn_cols(p->loss, 0, b->count));
+        kn_parallel(ctx, b->count, moved, keep_z, p);
+        status = kn_scores_take_z(ctx, w->scores, p->row, z);
+    }
+    ptrdiff_t done = p->rows * (b->first + b->count) / w->model->gp.T;
+    kn_tell(ctx, w->score ? "scoring" : "predicting", p->row + done, w->people->n, NAN);
+    return status;
+}
+
+/* How far the residual of a person at a site of its own is from what is said without batch, in
+ * units of the noise there: what is not known of the site is noise too                  [METHOD 8e,
+ * 8j] */
+static kn_law_place place_at(const void *self, ptrdiff_t i, ptrdiff_t j)
+{
+    const passing *p = self;
+    kn_site_shift at = kn_arrivals_shift(&p->w->standing->from, p->w->model, p->row + i, j);
+    double noise = kn_scores_noise(p->w->scores, p->row + i, j);
+    bool same = at.var == 0 && at.scale == 1;
+    return (kn_law_place){at.offset, same || !(noise > 0) ? 1 : sqrt(at.scale + at.var / noise)};
+}
+
+/* Responses that were left out of training have no numbers. */
+static void blank(const passing *p, float *map)
+{
+    const kn_scaling *s = &p->w->model->y;
+    for (ptrdiff_t j = 0, k = 0; map && j < s->n_all; j++) {
+        if (k < s->n_kept && s->kept[k] == j) {
+            k++;
+            continue;
+        }
+        for (ptrdiff_t i = 0; i < p->rows; i++)
+            map[i * s->n_all + j] = NAN;
+    }
+}
+
+/* What the noise of these people depends on. */
+static kn_status prepare_layer(kn_ctx *ctx, passing *p)
+{
+    const kn_layer *l = &p->w->model->layer;
+    const int *site = p->w->standing->from.site;
+    kn_status status = kn_layer_columns(ctx, l, &p->w->model->x, p->raw, &p->D);
+    if (status != KN_OK || !site || l->S == 0)
+        return status;
+    status = kn_alloc_d(ctx, p->raw.rows, &p->term);
+    for (ptrdiff_t i = 0; status == KN_OK && i < p->raw.rows; i++)
+        kn_layer_shift(l, &site[p->from[i]], 1, &p->term[i]);
+    return status;
+}
+
+/* The batch filled up to its height. */
+static kn_status fill_up(kn_ctx *ctx, passing *p)
+{
+    kn_status status;
+    void *memory;
+    const kn_standing *s = p->w->standing;
+    const bool *alone = s->from.alone;
+    ptrdiff_t n = p->w->scores->height;
+    KN_TRY(kn_alloc_i(ctx, n, &p->from));
+    for (ptrdiff_t i = 0; i < n; i++)
+        p->from[i] = p->row + kn_at_most(i, p->rows - 1);
+    KN_TRY(kn_mat_new(ctx, n, p->w->people->X.cols, &p->X));
+    kn_mat_rows(p->w->people->X, p->from, p->X);
+    p->raw = kn_view_cols(p->X.data, n, p->X.cols);
+    KN_TRY(kn_alloc(ctx, n, sizeof *p->held, &memory));
+    p->held = memory;
+    if (s->group)
+        KN_TRY(kn_alloc_i(ctx, n, &p->group));
+    if (alone)
+        KN_TRY(kn_alloc(ctx, n, sizeof *p->alone, &memory));
+    p->alone = alone ? memory : NULL;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        p->held[i] = s->held[p->from[i]];
+        if (s->group)
+            p->group[i] = s->group[p->from[i]];
+        if (alone)
+            p->alone[i] = alone[p->from[i]];
+    }
+out:
+    return status;
+}
+
+static void passing_clear(passing *p)
+{
+    kn_mat_clear(&p->X);
+    kn_free(p->from);
+    kn_free(p->group);
+    kn_free(p->held);
+    kn_free(p->alone);
+    kn_mat_clear(&p->D);
+    kn_free(p->term);
+    kn_mat_clear(&p->z);
+    kn_mat_clear(&p->loss);
+    kn_mat_clear(&p->work);
+}
+
+kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t rows)
+{
+    kn_status status;
+    kn_maps *maps = NULL;
+    double *extra = NULL;
+    passing p = {.w = w, .row = row, .rows = rows};
+    unsigned needs = KN_WALK_MAPS | (w->score ? KN_WALK_Y : 0);
+    kn_visitor visitor[2];
+    int n = 0;
+    kn_law_walk law = {0};
+    ptrdiff_t width = kn_walk_width(0, w->model->gp.T);
+    ptrdiff_t height = w->scores->height;
+    KN_TRY(fill_up(ctx, &p));
+    kn_known_of known = {.group = p.group, .alone = p.alone};
+    KN_TRY(kn_maps_predict_known(ctx, w->model, p.raw, known, &maps));
+    if (w->score || w->map[KN_PASS_YS2]) {
+        KN_TRY(prepare_layer(ctx, &p));
+        KN_TRY(kn_mat_new(ctx, rows, width, &p.work));
+    }
+    if (w->score) {
+        KN_TRY(kn_mat_new(ctx, rows, width, &p.z));
+        KN_TRY(kn_mat_new(ctx, rows, width, &p.loss));
+    }
+    KN_TRY(kn_alloc_d(ctx, height, &extra));
+    kn_beyond_job beyond = {w->model, p.raw, &maps->maps, p.held, p.alone};
+    KN_TRY(kn_beyond(ctx, &beyond, extra));
+    kn_scores_beyond(w->scores, row, rows, extra);
+    kn_responses Y = kn_responses_of(w->people->Y, &w->model->y);
+    kn_walk walk = {.Y = kn_responses_rows(&Y, p.from, height), .maps = &maps->maps};
+    for (int k = 0; k < KN_N_MAPS; k++)
+        blank(&p, w->map[k]);
+    blank(&p, w->z_noise);
+    law.job = (kn_law_job){.maps = &maps->maps,
+                           .scaling = &w->model->y,
+                           .place = p.alone ? place_at : NULL,
+                           .self = &p,
+                           .people = rows};
+    if (w->score) /* before the block becomes z */
+        visitor[n++] = kn_law_visitor(&law);
+    visitor[n++] = (kn_visitor){&p, needs, NULL, pass_block, NULL};
+    KN_TRY(kn_walk_run(ctx, &walk, visitor, n));
+    if (w->score)
+        kn_scores_take_law(w->scores, row, rows, &law);
+out:
+    kn_law_walk_clear(&law);
+    passing_clear(&p);
+    kn_free(extra);
+    kn_maps_free(maps);
+    return status;
+}

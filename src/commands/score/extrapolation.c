@@ -1,0 +1,186 @@
+#include "commands/score/extrapolation.h"
+
+#include <math.h>
+
+#include "gp/method.h"
+#include "gp/predict/predict.h"
+
+typedef struct hosts {
+    kn_mat raw;  /* n x C  covariates, of those alone with the codes of a site of training */
+    kn_mat X;    /* n x F */
+    kn_mat near; /* n x F  the same with covariates held; none: nobody is alone */
+    double *now; /* n  at the site that is tried */
+    double *least;
+    ptrdiff_t *site; /* n  where that is */
+} hosts;
+
+static void hosts_clear(hosts *h)
+{
+    kn_mat_clear(&h->raw);
+    kn_mat_clear(&h->X);
+    kn_mat_clear(&h->near);
+    kn_free(h->now);
+    kn_free(h->least);
+    kn_free(h->site);
+}
+
+/* Columns of B have length 1, and nothing but components has a variance. */
+static bool is_sum_of_components(const kn_gp_maps *m)
+{
+    const kn_gp *gp = m->gp;
+    return !m->own && !gp->psi && !gp->W.data && !m->part[0].direct && m->part[0].var.cols == gp->P;
+}
+
+/* sum (n) += sign times the variances of each person, those of responses before `to`; of components
+ * sum_j v_ij = sum_p v_lat,ip over all of them. */
+static kn_status add_variances(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t to, double sign,
+                               double *sum)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t P = maps->gp->P, width = kn_at_most(to, KN_BLOCK);
+    kn_mat var = {0};
+    bool components = is_sum_of_components(maps);
+    for (ptrdiff_t p = 0; components && p < P; p++)
+        for (ptrdiff_t i = 0; i < maps->n; i++)
+            sum[i] += sign * kn_at(maps->part[0].var, i, p);
+    if (components)
+        return KN_OK;
+    KN_TRY(kn_mat_new(ctx, maps->n, width, &var));
+    for (ptrdiff_t first = 0; first < to; first += width) {
+        kn_mat v = kn_cols(var, 0, kn_at_most(to - first, width));
+        KN_TRY(kn_gp_maps_block(ctx, maps, first, kn_mat_none(), v));
+        for (ptrdiff_t j = 0; j < v.cols; j++)
+            for (ptrdiff_t i = 0; i < v.rows; i++)
+                sum[i] += sign * kn_at(v, i, j);
+    }
+out:
+    kn_mat_clear(&var);
+    return status;
+}
+
+/* Of somebody who is not held a square may be all the same, as it is in the maps of others. */
+static kn_status make_columns(kn_ctx *ctx, const kn_beyond_job *job, hosts *h)
+{
+    kn_status status;
+    const kn_design *d = &job->model->x;
+    kn_view raw = kn_view_cols(h->raw.data, h->raw.rows, h->raw.cols);
+    KN_TRY(kn_design_apply(ctx, d, raw, false, h->X, NULL));
+    if (h->near.data)
+        KN_TRY(kn_design_apply(ctx, d, raw, true, h->near, NULL));
+    for (ptrdiff_t f = 0; h->near.data && f < h->X.cols; f++)
+        for (ptrdiff_t i = 0; i < h->X.rows; i++)
+            if (job->alone[i] && job->held[i] == 0)
+                kn_col(h->X, f)[i] = kn_at(h->near, i, f);
+out:
+    return status;
+}
+
+/* sum (n) += what is asked of people as they stand in h->raw; without components their distance. */
+static kn_status ask(kn_ctx *ctx, const kn_beyond_job *job, hosts *h, ptrdiff_t to, double *sum)
+{
+    kn_status status;
+    const kn_model *m = job->model;
+    kn_gp_maps far = {0};
+    KN_TRY(kn_check_cancel(ctx));
+    KN_TRY(make_columns(ctx, job, h));
+    KN_TRY(kn_gp_predict(ctx, &m->gp, &(kn_newcomers){.X = h->X}, &far));
+    for (ptrdiff_t i = 0; far.far && i < far.n; i++)
+        sum[i] += far.far[i];
+    if (!far.far)
+        KN_TRY(add_variances(ctx, &far, to, 1, sum));
+out:
+    kn_gp_maps_clear(&far);
+    return status;
+}
+
+/* Row i of h->raw as if it were at site s of training. */
+static void put_at(const kn_batch *b, ptrdiff_t s, kn_mat raw, ptrdiff_t i)
+{
+    for (ptrdiff_t k = 0; k < b->M; k++)
+        kn_col(raw, b->column[k])[i] = b->code[s * b->M + k];
+}
+
+/* Is s tried? Where the model is more than components a prediction costs as much as scoring does,
+ * and only the sites with the most people, the lowest of equals, may be hosts. */
+static bool is_tried(const kn_beyond_job *job, ptrdiff_t s)
+{
+    enum { HOSTS = 4 };
+    const kn_batch *b = &job->model->batch;
+    ptrdiff_t before = 0;
+    for (ptrdiff_t t = 0; job->model->gp.own && t < b->S; t++)
+        before += b->people[t] > b->people[s] || (b->people[t] == b->people[s] && t < s);
+    return before < HOSTS;
+}
+
+static kn_status find_hosts(kn_ctx *ctx, const kn_beyond_job *job, hosts *h)
+{
+    kn_status status = KN_OK;
+    const kn_batch *b = &job->model->batch;
+    ptrdiff_t n = job->X.rows;
+    KN_TRY(kn_mat_new(ctx, n, job->model->x.F, &h->near));
+    KN_TRY(kn_alloc_d(ctx, n, &h->now));
+    KN_TRY(kn_alloc_d(ctx, n, &h->least));
+    KN_TRY(kn_alloc_i(ctx, n, &h->site));
+    for (ptrdiff_t i = 0; i < n; i++)
+        h->least[i] = INFINITY;
+    for (ptrdiff_t s = 0; b->S > 1 && s < b->S; s++) {
+        if (!is_tried(job, s))
+            continue;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            h->now[i] = 0;
+            if (job->alone[i])
+                put_at(b, s, h->raw, i);
+        }
+        KN_TRY(ask(ctx, job, h, kn_at_most(job->model->gp.T, KN_BLOCK), h->now));
+        for (ptrdiff_t i = 0; i < n; i++)
+            if (h->now[i] < h->least[i]) {
+                h->least[i] = h->now[i];
+                h->site[i] = s;
+            }
+    }
+    for (ptrdiff_t i = 0; b->S > 0 && i < n; i++)
+        if (job->alone[i])
+            put_at(b, h->site[i], h->raw, i);
+out:
+    return status;
+}
+
+/* Are the maps of person i not what is asked for? */
+static bool is_asked(const kn_beyond_job *job, ptrdiff_t i)
+{
+    const kn_gp_maps *m = job->maps;
+    return (job->alone && job->alone[i]) || job->held[i] > 0 || (m->known && m->known[i]);
+}
+
+kn_status kn_beyond(kn_ctx *ctx, const kn_beyond_job *job, double *extra)
+{
+    kn_status status = KN_OK;
+    const kn_gp_maps *maps = job->maps;
+    ptrdiff_t n = job->X.rows;
+    hosts h = {0};
+    bool any = false, alone = false;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        extra[i] = maps->far ? maps->far[i] : 0;
+        alone = alone || (job->alone && job->alone[i]);
+        any = any || is_asked(job, i);
+    }
+    if (!any)
+        return KN_OK;
+    KN_TRY(kn_mat_new(ctx, n, job->X.cols, &h.raw));
+    for (ptrdiff_t c = 0; c < job->X.cols; c++)
+        kn_view_run(job->X, 0, n, c, kn_col(h.raw, c));
+    KN_TRY(kn_mat_new(ctx, n, job->model->x.F, &h.X));
+    if (alone)
+        KN_TRY(find_hosts(ctx, job, &h));
+    for (ptrdiff_t i = 0; i < n; i++)
+        extra[i] = 0;
+    KN_TRY(ask(ctx, job, &h, job->model->gp.T, extra));
+    if (!maps->far)
+        KN_TRY(add_variances(ctx, maps, job->model->gp.T, -1, extra));
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (!is_asked(job, i))
+            extra[i] = maps->far ? maps->far[i] : 0;
+out:
+    hosts_clear(&h);
+    return status;
+}

@@ -1,0 +1,111 @@
+#include "commands/score/implausible.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/parallel/parallel_for.h"
+#include "data/table/columns.h"
+#include "data/table/text_list.h"
+
+typedef struct doubts {
+    kn_scores *s;
+    ptrdiff_t row;
+    kn_view Y;
+    const float *z;
+    double *work; /* workers x T */
+} doubts;
+
+static void some_people(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
+{
+    const doubts *d = self;
+    kn_scores *s = d->s;
+    for (ptrdiff_t i = first; i < last; i++) {
+        kn_implausible why = kn_implausible_values(d->Y, i, &s->model->y);
+        if (why == KN_PLAUSIBLE)
+            why = kn_implausible_z(d->z + i * s->T, s->T, d->work + worker * s->T);
+        s->doubt[d->row + i] = (int)why;
+    }
+}
+
+/* Responses in use that are 0 for everybody so far; after a few people hardly one is left. */
+static void strike_nonzero(kn_scores *s, kn_view Y)
+{
+    const kn_scaling *y = &s->model->y;
+    ptrdiff_t left = 0;
+    for (ptrdiff_t c = 0; c < s->n_zero; c++) {
+        bool zero = true;
+        for (ptrdiff_t i = 0; i < Y.rows && zero; i++)
+            zero = kn_view_at(Y, i, y->kept[s->zero[c]]) == 0;
+        if (zero)
+            s->zero[left++] = s->zero[c];
+    }
+    s->n_zero = left;
+}
+
+/* Those that were not near 0 in training: a lesion's volume may well be 0 for everybody. */
+kn_status kn_doubt_begin(kn_ctx *ctx, kn_scores *s)
+{
+    static const double FROM_ZERO = 3; /* sd */
+    kn_status status;
+    void *memory;
+    const kn_scaling *y = &s->model->y;
+    KN_TRY(kn_alloc(ctx, s->n, sizeof *s->doubt, &memory));
+    s->doubt = memory;
+    KN_TRY(kn_alloc_i(ctx, y->n_kept, &s->zero));
+    for (ptrdiff_t k = 0; k < y->n_kept; k++)
+        if (fabs(y->mean0[k]) > FROM_ZERO * y->sd0[k])
+            s->zero[s->n_zero++] = k;
+out:
+    return status;
+}
+
+kn_status kn_doubt_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_view Y, const float *z)
+{
+    kn_status status = KN_OK;
+    doubts d = {s, row, Y, z, NULL};
+    KN_TRY(kn_alloc_d(ctx, kn_workers(ctx, Y.rows, 1) * s->T, &d.work));
+    kn_parallel_workers(ctx, Y.rows, 1, some_people, &d);
+    strike_nonzero(s, Y);
+out:
+    kn_free(d.work);
+    return status;
+}
+
+/* ", blank or constant (2)" for each reason that somebody gave. */
+static void reasons(const ptrdiff_t *count, char *out, size_t size)
+{
+    size_t at = 0;
+    out[0] = '\0';
+    for (int k = 1; k < KN_N_IMPLAUSIBLE && at < size; k++)
+        if (count[k] > 0)
+            at += (size_t)snprintf(out + at, size - at, "%s%s (%td)", at ? ", " : "",
+                                   kn_implausible_words((kn_implausible)k), count[k]);
+}
+
+void kn_doubt_tell(kn_ctx *ctx, kn_scores *s, const char *file)
+{
+    kn_listing ids = {.most = KN_NAMES_LISTED}, names = {.most = KN_NAMES_LISTED};
+    ptrdiff_t count[KN_N_IMPLAUSIBLE] = {0};
+    char why[400], name[1100];
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        count[s->doubt[i]]++;
+        if (s->doubt[i] != KN_PLAUSIBLE)
+            kn_listing_add(&ids, s->id[i]);
+    }
+    s->n_implausible = s->n - count[KN_PLAUSIBLE];
+    reasons(count, why, sizeof why);
+    if (s->n_implausible > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%s: %td of %td samples cannot be right, see implausible: %s; %s", file,
+               s->n_implausible, s->n, ids.text, why);
+    for (ptrdiff_t c = 0; c < s->n_zero; c++) {
+        kn_response_name(&s->model->space, s->model->y.kept[s->zero[c]], name, sizeof name);
+        kn_listing_add(&names, name);
+    }
+    /* all of them: the people are blank, which has been said */
+    if (s->n > 1 && s->n_zero > 0 && count[KN_IMPLAUSIBLE_CONSTANT] < s->n)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%s: %td responses are 0 for everybody, and were not in "
+               "training: %s",
+               file, s->n_zero, names.text);
+}

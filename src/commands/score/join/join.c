@@ -1,0 +1,264 @@
+#include "commands/score/join/join.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mpi/comm.h"
+#include "commands/common/validate.h"
+#include "commands/score/implausible.h"
+#include "io/file/path.h"
+
+static const double BEYOND = 1.96;
+
+void kn_join_free(kn_join *j)
+{
+    if (!j)
+        return;
+    kn_free(j->place);
+    kn_scores_free(j->scores);
+    kn_free(j->person);
+    kn_free(j->header);
+    kn_names_free(j->line, j->plan.n + j->plan.attendance->n);
+    for (int k = 0; k < KN_N_MAPS; k++)
+        kn_rowstore_clear(&j->map[k]);
+    kn_free(j->sums);
+    kn_free(j->noise_people);
+    kn_free(j);
+}
+
+double kn_join_bytes(ptrdiff_t n, ptrdiff_t T)
+{
+    enum { COLUMNS = 26 + 4, LINE = 256 };
+    return (double)n * (COLUMNS * 8 + LINE + sizeof(kn_join_person)) +
+           (double)T * ((KN_N_METRICS + 2) * 8 + sizeof(kn_metric_sums));
+}
+
+/* Room for the scores of everybody, which no model has made. */
+static kn_status new_scores(kn_ctx *ctx, const kn_join_plan *plan, kn_scores **out)
+{
+    kn_status status;
+    void *memory;
+    ptrdiff_t n = plan->n, T = plan->space->T;
+    KN_TRY(kn_alloc(ctx, 1, sizeof **out, &memory));
+    kn_scores *s = *out = memory;
+    *s = (kn_scores){.n = n,
+                     .T = T,
+                     .scored = true,
+                     .s = plan->s,
+                     .space = plan->space,
+                     .labelled = plan->abnormal != NULL,
+                     .tabulate = plan->write & KN_WRITE_METRICS || T <= KN_METRICS_UNASKED,
+                     .smallest_p = NAN,
+                     .began = kn_clock()};
+    KN_TRY(kn_alloc(ctx, n, sizeof *s->id, &memory));
+    s->id = memory;
+    for (int k = 0; kn_scores_slot(s, k); k++)
+        KN_TRY(kn_alloc_d(ctx, n, kn_scores_slot(s, k)));
+    KN_TRY(kn_alloc(ctx, n, sizeof *s->doubt, &memory));
+    s->doubt = memory;
+    KN_TRY(kn_alloc(ctx, n, sizeof *s->abnormal, &memory));
+    s->abnormal = memory;
+    for (ptrdiff_t i = 0; plan->abnormal && i < n; i++)
+        s->n_abnormal += s->abnormal[i] = plan->abnormal[i];
+    KN_TRY(kn_alloc_d(ctx, T, &s->noise));
+    KN_TRY(kn_mat_new(ctx, T, KN_N_METRICS, &s->metrics));
+    KN_TRY(kn_calibrator_init(ctx, &s->calibrator));
+out:
+    return status;
+}
+
+kn_status kn_join_new(kn_ctx *ctx, const kn_join_plan *plan, kn_join **out)
+{
+    kn_status status;
+    void *memory;
+    kn_join *j = NULL;
+    ptrdiff_t n = plan->n, T = plan->space->T;
+    *out = NULL;
+    KN_TRY(kn_alloc(ctx, 1, sizeof *j, &memory));
+    j = memory;
+    j->plan = *plan;
+    KN_TRY(kn_alloc_i(ctx, plan->n_rows, &j->place));
+    for (ptrdiff_t r = 0; r < plan->n_rows; r++)
+        j->place[r] = -1;
+    for (ptrdiff_t i = 0; i < n; i++)
+        j->place[plan->row[i]] = i;
+    KN_TRY(new_scores(ctx, plan, &j->scores));
+    KN_TRY(kn_alloc(ctx, n, sizeof *j->person, &memory));
+    j->person = memory;
+    KN_TRY(kn_alloc(ctx, n + plan->attendance->n, sizeof *j->line, &memory));
+    j->line = memory;
+    KN_TRY(kn_alloc(ctx, T, sizeof *j->sums, &memory));
+    j->sums = memory;
+    KN_TRY(kn_alloc_d(ctx, T, &j->noise_people));
+    for (int k = 0; k < KN_N_MAPS; k++)
+        if (plan->write & 1u << k && kn_ctx_comm(ctx)->rank == 0)
+            KN_TRY(kn_rowstore_new(ctx, n, T, plan->scratch, &j->map[k]));
+    *out = j;
+    j = NULL;
+out:
+    kn_join_free(j);
+    return status;
+}
+
+/* ---- a part ------------------------------------------------------------------------------------
+ */
+
+static ptrdiff_t place_of(const kn_join *j, ptrdiff_t i)
+{
+    ptrdiff_t at = j->place[j->part->covariate_row[i]];
+    assert(at >= 0);
+    return at;
+}
+
+kn_status kn_join_begin(kn_ctx *ctx, kn_join *j, const kn_people *part, kn_scores *s)
+{
+    kn_status status;
+    j->part = part;
+    s->labelled = j->plan.abnormal != NULL;
+    for (ptrdiff_t i = 0; s->labelled && i < s->n; i++)
+        if (j->plan.abnormal[place_of(j, i)]) {
+            s->abnormal[i] = true;
+            s->use[i] = s->measured[i] = false;
+        }
+    KN_TRY(kn_alloc_d(ctx, s->n, &s->own_loss));
+    KN_TRY(kn_alloc_d(ctx, s->n, &s->own_cells));
+out:
+    return status;
+}
+
+static void add_cells(kn_join_person *p, const float *z, ptrdiff_t T)
+{
+    for (ptrdiff_t t = 0; t < T; t++) {
+        double x = (double)z[t];
+        if (!isfinite(x))
+            continue;
+        p->n++;
+        p->sum += x;
+        p->sum2 += x * x;
+        p->beyond += fabs(x) > BEYOND;
+    }
+}
+
+kn_status kn_join_rows(kn_ctx *ctx, kn_join *j, const kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
+                       float *const *map)
+{
+    kn_status status = KN_OK;
+    for (ptrdiff_t i = 0; i < rows; i++) {
+        ptrdiff_t at = place_of(j, row + i);
+        add_cells(&j->person[at], map[0] + i * s->T, s->T);
+        for (int k = 0; k < KN_N_MAPS; k++)
+            if (j->plan.write & 1u << k)
+                KN_TRY(kn_rowstore_put(ctx, &j->map[k], at, map[k] + i * s->T));
+    }
+out:
+    return status;
+}
+
+/* Columns, id, doubt and the line of people.tsv of one person. */
+static kn_status take_person(kn_ctx *ctx, kn_join *j, const kn_people_sheet *sheet, ptrdiff_t i)
+{
+    kn_status status;
+    const kn_scores *from = sheet->scores;
+    kn_scores *to = j->scores;
+    ptrdiff_t at = place_of(j, i);
+    for (int k = 0; kn_scores_slot(to, k); k++)
+        (*kn_scores_slot(to, k))[at] = kn_scores_people(from, kn_scores_column(k))[i];
+    to->doubt[at] = from->doubt[i];
+    j->person[at].loss = from->own_loss[i];
+    j->person[at].cells = from->own_cells[i];
+    j->person[at].joint = from->joint[i];
+    j->person[at].values = from->hash[i];
+    j->person[at].measured = from->measured[i];
+    assert(!to->id[at]); /* once */
+    KN_TRY(kn_text_copy(ctx, from->id[i], strlen(from->id[i]), &to->id[at]));
+    KN_TRY(kn_people_line(ctx, sheet, KN_PEOPLE_USED, i, &j->line[at]));
+out:
+    return status;
+}
+
+/* The first line, and those of people who are in no part. */
+static kn_status take_frame(kn_ctx *ctx, kn_join *j, const kn_people_sheet *sheet)
+{
+    kn_status status;
+    kn_people_sheet whole = *sheet;
+    whole.attendance = j->plan.attendance;
+    KN_TRY(kn_people_line(ctx, &whole, KN_PEOPLE_HEADER, 0, &j->header));
+    for (ptrdiff_t i = 0; i < whole.attendance->n; i++)
+        KN_TRY(kn_people_line(ctx, &whole, KN_PEOPLE_DROPPED, i, &j->line[j->plan.n + i]));
+out:
+    return status;
+}
+
+static void take_responses(kn_join *j, const kn_scores *from)
+{
+    const kn_scaling *y = &from->model->y;
+    kn_scores *to = j->scores;
+    for (ptrdiff_t k = 0; k < y->n_kept; k++) {
+        ptrdiff_t t = y->kept[k];
+        kn_metric_sums own = kn_tally_sums(&from->sums[k], from->mean0[k]);
+        own = kn_metrics_in_units(&own, y->mean[k], y->sd[k]);
+        j->sums[t] = kn_metrics_joined(&j->sums[t], &own);
+        to->noise[t] += (double)from->n * from->noise[t];
+        j->noise_people[t] += (double)from->n;
+    }
+    kn_calibrator_join(&to->calibrator, &from->calibrator);
+    if (isfinite(from->fdr_share)) {
+        to->fdr_share += (double)from->n * from->fdr_share;
+        j->fdr_people += (double)from->n;
+    }
+    to->smallest_p = fmin(to->smallest_p, from->smallest_p); /* passes NaN over */
+    to->least_unseen = fmax(to->least_unseen, from->least_unseen);
+}
+
+kn_status kn_join_take(kn_ctx *ctx, kn_join *j, const kn_people_sheet *sheet)
+{
+    kn_status status = KN_OK;
+    if (!j->header)
+        KN_TRY(take_frame(ctx, j, sheet));
+    for (ptrdiff_t i = 0; i < sheet->scores->n; i++)
+        KN_TRY(take_person(ctx, j, sheet, i));
+    take_responses(j, sheet->scores);
+    j->n_taken += sheet->scores->n;
+    j->part = NULL;
+out:
+    return status;
+}
+
+/* ---- all of them -------------------------------------------------------------------------------
+ */
+
+/* Over those who count, in the order of the join. */
+static double mean_joint(const kn_join *j)
+{
+    double sum = 0, n = 0;
+    for (ptrdiff_t i = 0; i < j->plan.n; i++)
+        if (j->person[i].measured && isfinite(j->person[i].joint)) {
+            sum += j->person[i].joint;
+            n++;
+        }
+    return n > 0 ? sum / n : NAN;
+}
+
+kn_status kn_join_finish(kn_ctx *ctx, kn_join *j, const kn_provenance *from)
+{
+    kn_status status = KN_OK;
+    kn_scores *s = j->scores;
+    assert(j->n_taken == j->plan.n);
+    for (ptrdiff_t t = 0; t < s->T; t++)
+        s->noise[t] = j->noise_people[t] > 0 ? s->noise[t] / j->noise_people[t] : NAN;
+    s->fdr_share = j->fdr_people > 0 ? s->fdr_share / j->fdr_people : NAN;
+    kn_scores_tell_extrapolated(ctx, s);
+    kn_scores_tell_empty(ctx, s);
+    kn_doubt_tell(ctx, s, kn_data_responses_name(from->data));
+    if (s->labelled)
+        KN_TRY(kn_scores_detect(ctx, s));
+    kn_metrics_result(j->sums, s->metrics);
+    kn_metrics_mean(s->metrics, s->mean_metrics);
+    s->joint_density = mean_joint(j);
+    kn_calibrator_result(&s->calibrator, s->calibration);
+    KN_TRY(kn_summary_make(ctx, s, from));
+out:
+    return status;
+}

@@ -1,0 +1,214 @@
+#include "commands/score/match_training.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mpi/comm.h"
+#include "commands/common/exclusions.h"
+#include "data/mpi/partition_responses.h"
+#include "data/table/columns.h"
+#include "model/units.h"
+
+kn_status kn_recognise_names(kn_ctx *ctx, kn_scores *s, const kn_people *p)
+{
+    kn_status status;
+    void *memory;
+    if (p->id)
+        return kn_names_copy(ctx, p->id, p->n, &s->id);
+    KN_TRY(kn_alloc(ctx, s->n, sizeof *s->id, &memory));
+    s->id = memory;
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        KN_TRY(kn_alloc(ctx, KN_ROW_NAME, 1, &memory));
+        s->id[i] = memory;
+        kn_row_name(p->covariate_row[i], s->id[i]);
+    }
+out:
+    return status;
+}
+
+/* Are the responses of row i those that the t-th sample of the reference had? By the sum of the
+ * standardised values, which any change but a contrived one moves by more than rounding. */
+static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t t)
+{
+    double sum = 0, T = (double)m->gp.T;
+    if (!m->reference.y_sum)
+        return true; /* a model of the first days: nothing to compare with */
+    for (ptrdiff_t k = 0; k < m->gp.T; k++) {
+        double y = kn_view_at(Y, i, m->y.kept[k]);
+        sum += isfinite(y) ? (y - m->y.mean[k]) / m->y.sd[k] : 0;
+    }
+    return fabs(sum - m->reference.y_sum[t]) <= 1e-5 * sqrt(T) + 1e-9 * T;
+}
+
+/* Who is in training sample t's place: the same covariates, and at no site that training did not
+ * have, which shows in no column where there was one only. */
+static bool same_place(const kn_model *m, const kn_people *p, kn_mat X, ptrdiff_t i, ptrdiff_t t)
+{
+    kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
+    return kn_same_covariates(m, X, i, t) && !kn_batch_is_new(&m->batch, &m->x, raw, i);
+}
+
+/* People whose responses are here. */
+typedef struct own_people {
+    const kn_people *p;
+    kn_range range;
+    kn_mat X; /* design, of everybody */
+} own_people;
+
+/* Which of the training samples each id is. */
+static void find_training(const kn_model *m, const own_people *own, kn_scores *s)
+{
+    const kn_people *p = own->p;
+    for (ptrdiff_t i = own->range.first; i < own->range.last; i++) {
+        s->training[i] = -1;
+        for (ptrdiff_t t = 0; m->ids && p->id && t < m->info.n_samples; t++) {
+            ptrdiff_t at = kn_reference_row(&m->reference, t);
+            if (strcmp(p->id[i], m->ids[t]) != 0)
+                continue;
+            if (s->training[i] < 0)
+                s->training[i] = t;
+            /* ids may repeat: this visit */
+            if (at >= 0 && same_responses(m, own->p->Y, i, at) && same_place(m, p, own->X, i, t)) {
+                s->training[i] = t;
+                break;
+            }
+        }
+    }
+}
+
+/* Who gets a stored z: training samples whose data are the same, unless asked otherwise. */
+static void choose_stored(const own_people *own, kn_scores *s)
+{
+    for (ptrdiff_t i = own->range.first; i < own->range.last; i++) {
+        s->cv_row[i] = -1;
+        s->changed[i] = 0;
+        if (s->training[i] < 0 || s->s->training_rows == KN_TRAINING_PLAIN)
+            continue;
+        ptrdiff_t t = kn_reference_row(&s->model->reference, s->training[i]);
+        if (t < 0 || !s->model->reference.z)
+            continue;
+        bool same_y = same_responses(s->model, own->p->Y, i, t);
+        bool same_x = same_place(s->model, own->p, own->X, i, s->training[i]);
+        s->changed[i] = (same_y ? 0 : KN_CHANGED_RESPONSES) | (same_x ? 0 : KN_CHANGED_COVARIATES);
+        if (!s->changed[i])
+            s->cv_row[i] = t;
+    }
+}
+
+/* What was found of the own people to all; of others nothing was, which is 0. */
+static kn_status tell_others(kn_ctx *ctx, kn_scores *s)
+{
+    kn_status status;
+    double *all = NULL;
+    KN_TRY(kn_alloc_d(ctx, 3 * s->n, &all));
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        all[3 * i] = (double)s->training[i];
+        all[3 * i + 1] = (double)s->cv_row[i];
+        all[3 * i + 2] = s->changed[i];
+    }
+    KN_TRY(kn_comm_sum(ctx, all, 3 * s->n));
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        s->training[i] = (ptrdiff_t)all[3 * i];
+        s->cv_row[i] = (ptrdiff_t)all[3 * i + 1];
+        s->changed[i] = (int)all[3 * i + 2];
+    }
+out:
+    kn_free(all);
+    return status;
+}
+
+void kn_recognise_tell(kn_ctx *ctx, kn_scores *s)
+{
+    ptrdiff_t responses = 0, covariates = 0;
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        responses += (s->changed[i] & KN_CHANGED_RESPONSES) != 0;
+        covariates += (s->changed[i] & KN_CHANGED_COVARIATES) != 0;
+        s->n_changed += s->changed[i] != 0;
+    }
+    if (s->n_changed > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td samples have ids of training but other responses (%td) or covariates (%td): "
+               "they are scored as new",
+               s->n_changed, responses, covariates);
+}
+
+kn_status kn_recognise(kn_ctx *ctx, kn_scores *s, const kn_people *p)
+{
+    kn_status status;
+    const kn_comm *c = kn_ctx_comm(ctx);
+    own_people own = {.p = p, .range = kn_people_dealt_to(p->n, c->rank, c->size)};
+    kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
+    KN_TRY(kn_mat_new(ctx, p->n, s->model->x.F, &own.X));
+    KN_TRY(kn_design_apply(ctx, &s->model->x, raw, true, own.X, NULL));
+    if (s->model->shareable && p->id)
+        kn_log(ctx, KN_LOG_INFO,
+               "the model is one to give away and knows nobody: people of its training are scored "
+               "as new, and z of theirs are too small");
+    find_training(s->model, &own, s);
+    choose_stored(&own, s);
+    KN_TRY(tell_others(ctx, s));
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        s->in_training[i] = s->training[i] >= 0;
+    kn_recognise_tell(ctx, s);
+out:
+    kn_mat_clear(&own.X);
+    return status;
+}
+
+static kn_status refuse_all_labelled(kn_ctx *ctx, const char *label)
+{
+    return kn_fail(ctx, KN_ERR_DATA, "every row has %s: there is nobody to compare with", label);
+}
+
+kn_status kn_recognise_check(kn_ctx *ctx, const kn_settings *s, const kn_data *data,
+                             const kn_people *everybody)
+{
+    kn_status status;
+    void *memory = NULL;
+    ptrdiff_t normal = 0;
+    if (!s->label)
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, everybody->n, sizeof(bool), &memory));
+    const bool *abnormal = memory;
+    KN_TRY(kn_people_flag(ctx, data, everybody, "label", s->label, memory));
+    for (ptrdiff_t i = 0; i < everybody->n; i++)
+        normal += !abnormal[i];
+    if (normal == 0)
+        status = refuse_all_labelled(ctx, s->label);
+out:
+    kn_free(memory);
+    return status;
+}
+
+kn_status kn_recognise_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
+                              const kn_people *people)
+{
+    kn_status status = KN_OK;
+    const char *label = s->s->label, *reference = s->s->reference;
+    ptrdiff_t normal = 0;
+    void *flags;
+    if (label)
+        KN_TRY(kn_people_flag(ctx, data, people, "label", label, s->abnormal));
+    s->labelled = label != NULL;
+    s->loo = strcmp(reference, "loo") == 0;
+    if (s->loo && !s->model->reference.has_loo_gev) {
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "%s has no leave-one-out reference; use {reference=cv} or COLUMN=VALUE",
+                         s->s->model ? s->s->model : "the model");
+        goto out;
+    }
+    if (!s->loo && strcmp(reference, "cv") != 0) {
+        KN_TRY(kn_alloc(ctx, s->n, sizeof *s->normals, &flags));
+        s->normals = flags;
+        KN_TRY(kn_people_flag(ctx, data, people, "reference", reference, s->normals));
+    }
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        s->use[i] = !s->abnormal[i];
+        s->measured[i] = s->use[i] && s->cv_row[i] < 0;
+        normal += s->use[i];
+    }
+    if (label && normal == 0 && people->n_other == 0)
+        status = refuse_all_labelled(ctx, label);
+out:
+    return status;
+}

@@ -1,0 +1,236 @@
+#include "commands/score/mpi.h"
+
+#include <string.h>
+
+#include "base/mpi/comm.h"
+
+/* ---- maps ---------------------------------------------------------------------------------------
+ */
+
+kn_range kn_score_step(const kn_score_work *w, int rank, int ranks, ptrdiff_t step)
+{
+    kn_range all = kn_people_dealt_to(w->people.n, rank, ranks);
+    ptrdiff_t first = kn_at_most(all.first + step * w->batch, all.last);
+    return (kn_range){first, kn_at_most(first + w->batch, all.last)};
+}
+
+ptrdiff_t kn_score_steps(const kn_ctx *ctx, const kn_score_work *w)
+{
+    ptrdiff_t ranks = kn_ctx_comm(ctx)->size, most = (w->people.n + ranks - 1) / ranks;
+    return most > 0 ? (most + w->batch - 1) / w->batch : 0;
+}
+
+/* Maps of some ranks' people at a time, no more than so many bytes. */
+enum { AT_ONCE = 1 << 26 };
+
+typedef struct bringing {
+    kn_score_work *w;
+    float *const *map;
+    unsigned sent;            /* KN_MAP_...: on all ranks alike */
+    ptrdiff_t step, row;      /* bytes of a map */
+    float *theirs[KN_N_MAPS]; /* of the first rank: ranks first .. last - 1, one after the other */
+    ptrdiff_t *each;
+    int first, last;
+} bringing;
+
+static kn_status take(kn_ctx *ctx, kn_score_work *w, kn_range some, float *const *map)
+{
+    return kn_join_rows(ctx, w->join, w->scores, some.first, some.last - some.first, map);
+}
+
+/* Everybody knows how many of whom. */
+static kn_status bring_some(kn_ctx *ctx, bringing *b)
+{
+    kn_status status = KN_OK;
+    const kn_comm *c = kn_ctx_comm(ctx);
+    ptrdiff_t at = 0;
+    for (int q = 0; q < c->size; q++) {
+        kn_range some = kn_score_step(b->w, q, c->size, b->step);
+        b->each[q] = q >= b->first && q < b->last ? (some.last - some.first) * b->row : 0;
+    }
+    for (int k = 0; k < KN_N_MAPS; k++)
+        if (b->sent & 1u << k)
+            KN_TRY(kn_comm_collect(ctx, b->map[k], b->each[c->rank], b->theirs[k], b->each));
+    for (int q = b->first; c->rank == 0 && q < b->last; at += b->each[q++]) {
+        kn_range some = kn_score_step(b->w, q, c->size, b->step);
+        float *map[KN_N_MAPS] = {0};
+        for (int k = 0; k < KN_N_MAPS; k++)
+            map[k] = b->theirs[k] ? b->theirs[k] + at / (ptrdiff_t)sizeof(float) : NULL;
+        KN_TRY(take(ctx, b->w, some, map));
+    }
+out:
+    return status;
+}
+
+/* How many ranks' people at a time. */
+static int ranks_at_once(const kn_ctx *ctx, ptrdiff_t T, ptrdiff_t batch)
+{
+    ptrdiff_t ranks = AT_ONCE / (T * (ptrdiff_t)sizeof(float) * batch);
+    return ranks > 1 ? (int)kn_at_most(ranks, kn_ctx_comm(ctx)->size - 1) : 1;
+}
+
+kn_status kn_score_bring_maps(kn_ctx *ctx, kn_score_work *w, ptrdiff_t step, float *const *map)
+{
+    kn_status status = KN_OK;
+    const kn_comm *c = kn_ctx_comm(ctx);
+    kn_range own = kn_score_step(w, c->rank, c->size, step);
+    ptrdiff_t row = w->scores->T * (ptrdiff_t)sizeof(float);
+    bringing b = {.w = w, .map = map, .step = step, .row = row};
+    if (c->rank == 0)
+        KN_TRY(take(ctx, w, own, map));
+    if (c->size == 1)
+        goto out;
+    int ranks = ranks_at_once(ctx, w->scores->T, w->batch);
+    for (int k = 0; k < KN_N_MAPS; k++) /* those asked for, and what scoring needs in any case */
+        b.sent |= map[k] ? 1u << k : 0;
+    KN_TRY(kn_alloc_i(ctx, c->size, &b.each));
+    for (int k = 0; c->rank == 0 && k < KN_N_MAPS; k++)
+        if (b.sent & 1u << k)
+            KN_TRY(kn_alloc_f(ctx, ranks * w->batch * w->scores->T, &b.theirs[k]));
+    for (b.first = 1; b.first < c->size; b.first = b.last) {
+        b.last = (int)kn_at_most(b.first + ranks, c->size);
+        KN_TRY(bring_some(ctx, &b));
+    }
+out:
+    for (int k = 0; k < KN_N_MAPS; k++)
+        kn_free(b.theirs[k]);
+    kn_free(b.each);
+    return status;
+}
+
+/* ---- what is of people -------------------------------------------------------------------------
+ */
+
+enum { OWN = 5 }; /* beside columns and tally: what pack and unpack have in common */
+
+static int columns(void)
+{
+    int n = 0;
+    while (kn_scores_column(n))
+        n++;
+    return n + OWN + KN_CALIBRATION_TALLY;
+}
+
+static void pack(kn_scores *s, ptrdiff_t i, double *row)
+{
+    int k = 0;
+    for (; kn_scores_slot(s, k); k++)
+        row[k] = (*kn_scores_slot(s, k))[i];
+    row[k++] = s->joint[i];
+    row[k++] = s->own_loss ? s->own_loss[i] : 0;
+    row[k++] = s->own_cells ? s->own_cells[i] : 0;
+    row[k++] = s->doubt[i];
+    memcpy(&row[k++], &s->hash[i], sizeof s->hash[i]); /* its bits, which nobody adds up */
+    memcpy(&row[k], &s->tally[i], sizeof s->tally[i]);
+}
+
+static void unpack(kn_scores *s, ptrdiff_t i, const double *row)
+{
+    int k = 0;
+    for (; kn_scores_slot(s, k); k++)
+        (*kn_scores_slot(s, k))[i] = row[k];
+    s->joint[i] = row[k++];
+    for (int own = 0; own < 2; own++, k++) {
+        double *of = own == 0 ? s->own_loss : s->own_cells;
+        if (of)
+            of[i] = row[k];
+    }
+    s->doubt[i] = (int)row[k++];
+    memcpy(&s->hash[i], &row[k++], sizeof s->hash[i]);
+    memcpy(&s->tally[i], &row[k], sizeof s->tally[i]);
+}
+
+static kn_status bring_people(kn_ctx *ctx, kn_score_work *w)
+{
+    kn_status status;
+    const kn_comm *c = kn_ctx_comm(ctx);
+    kn_scores *s = w->scores;
+    kn_range own = kn_people_dealt_to(s->n, c->rank, c->size);
+    ptrdiff_t width = columns(), *each = NULL;
+    double *mine = NULL, *all = NULL;
+    KN_TRY(kn_alloc_i(ctx, c->size, &each));
+    for (int q = 0; q < c->size; q++) {
+        kn_range of = kn_people_dealt_to(s->n, q, c->size);
+        each[q] = (of.last - of.first) * width * (ptrdiff_t)sizeof(double);
+    }
+    KN_TRY(kn_alloc_d(ctx, (own.last - own.first) * width, &mine));
+    KN_TRY(kn_alloc_d(ctx, c->rank == 0 ? s->n * width : 0, &all));
+    for (ptrdiff_t i = own.first; i < own.last; i++)
+        pack(s, i, mine + (i - own.first) * width);
+    KN_TRY(kn_comm_collect(ctx, mine, each[c->rank], all, each));
+    for (ptrdiff_t i = 0; c->rank == 0 && i < s->n; i++) /* ranks have them in order */
+        unpack(s, i, all + i * width);
+out:
+    kn_free(each);
+    kn_free(mine);
+    kn_free(all);
+    return status;
+}
+
+/* ---- what is of responses, and of all ----------------------------------------------------------
+ */
+
+enum { SOME = 1 << 14 }; /* responses at a time */
+
+/* Sums of each response, which join in any order to the same bits; some at a time. */
+static kn_status bring_tallies(kn_ctx *ctx, kn_scores *s)
+{
+    kn_status status;
+    const kn_comm *c = kn_ctx_comm(ctx);
+    ptrdiff_t T = s->model->y.n_kept, *each = NULL;
+    void *memory = NULL;
+    KN_TRY(kn_alloc_i(ctx, c->size, &each));
+    if (c->rank == 0)
+        KN_TRY(kn_alloc(ctx, (c->size - 1) * kn_at_most(SOME, T), sizeof *s->sums, &memory));
+    const kn_metric_tally *theirs = memory;
+    for (ptrdiff_t j = 0; j < T; j += SOME) {
+        ptrdiff_t some = kn_at_most(SOME, T - j);
+        for (int q = 1; q < c->size; q++)
+            each[q] = some * (ptrdiff_t)sizeof *s->sums;
+        KN_TRY(kn_comm_collect(ctx, s->sums + j, each[c->rank], memory, each));
+        for (int q = 1; c->rank == 0 && q < c->size; q++)
+            kn_tallies_join(s->sums + j, theirs + (q - 1) * some, some);
+    }
+out:
+    kn_free(each);
+    kn_free(memory);
+    return status;
+}
+
+/* Counts of z, and the responses that are 0 for everybody's people. */
+static kn_status bring_counts(kn_ctx *ctx, kn_scores *s)
+{
+    kn_status status;
+    ptrdiff_t T = s->model->y.n_kept, left = 0;
+    double *bins = NULL, *other = NULL;
+    KN_TRY(kn_alloc_d(ctx, KN_CALIBRATION_BINS, &bins));
+    for (ptrdiff_t k = 0; k < KN_CALIBRATION_BINS; k++)
+        bins[k] = (double)s->calibrator.bins[k];
+    KN_TRY(kn_comm_sum(ctx, bins, KN_CALIBRATION_BINS)); /* whole numbers */
+    for (ptrdiff_t k = 0; k < KN_CALIBRATION_BINS; k++)
+        s->calibrator.bins[k] = (uint64_t)bins[k];
+    KN_TRY(kn_alloc_d(ctx, T, &other));
+    for (ptrdiff_t k = 0; k < T; k++)
+        other[k] = 1;
+    for (ptrdiff_t c = 0; c < s->n_zero; c++)
+        other[s->zero[c]] = 0;
+    KN_TRY(kn_comm_max(ctx, other, T));
+    for (ptrdiff_t c = 0; c < s->n_zero; c++)
+        if (other[s->zero[c]] == 0)
+            s->zero[left++] = s->zero[c];
+    s->n_zero = left;
+out:
+    kn_free(bins);
+    kn_free(other);
+    return status;
+}
+
+kn_status kn_score_bring_sums(kn_ctx *ctx, kn_score_work *w)
+{
+    kn_status status;
+    KN_TRY(bring_people(ctx, w));
+    KN_TRY(bring_tallies(ctx, w->scores));
+    KN_TRY(bring_counts(ctx, w->scores));
+out:
+    return status;
+}

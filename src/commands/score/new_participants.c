@@ -1,0 +1,181 @@
+#include "commands/score/new_participants.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "gp/method.h"
+#include "io/file/path.h"
+
+const char *kn_standing_column(const kn_settings *s, const kn_model *model)
+{
+    return s->known_groups ? model->group_column : NULL;
+}
+
+void kn_standing_clear(kn_standing *s)
+{
+    kn_free(s->group);
+    kn_free(s->held);
+    kn_free(s->unseen);
+    kn_free(s->column);
+    kn_arrivals_clear(&s->from);
+    *s = (kn_standing){0};
+}
+
+static kn_status check_groups(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
+                              const kn_people *p)
+{
+    const char *name = s->model ? s->model : "the model";
+    if (m->shareable)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{known_groups}: %s is a model to give away and knows no groups of training",
+                       name);
+    if (m->gp.latent.groups.n == 0 && m->grouped)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{known_groups}: %s has no noise that rows of a group share, and kept "
+                       "nothing of its groups",
+                       name);
+    if (m->gp.latent.groups.n == 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{known_groups}: %s has no groups of training", name);
+    if (m->group_rule == KN_GROUP_STIMULI)
+        return KN_OK;
+    if (!m->group_name)
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "{known_groups}: %s was fitted with {strip_ids} and keeps no names of groups", name);
+    if (!p->group_text && p->n > 0) /* of nobody there is nothing to read */
+        return kn_fail(ctx, KN_ERR_DATA, "{known_groups}: these people have no %s",
+                       m->group_column && *m->group_column ? m->group_column : "ids");
+    return KN_OK;
+}
+
+static ptrdiff_t group_named(const kn_model *m, const char *text)
+{
+    for (ptrdiff_t g = 0; text && g < m->gp.latent.groups.n; g++)
+        if (strcmp(m->group_name[g], text) == 0)
+            return g;
+    return -1;
+}
+
+/* Of repeated stimuli the one that has the same covariates. */
+static ptrdiff_t same_stimulus(const kn_model *m, kn_mat X, ptrdiff_t i)
+{
+    const kn_latent *l = &m->gp.latent;
+    for (ptrdiff_t g = 0; g < l->groups.n; g++) {
+        ptrdiff_t t = l->groups.row[l->groups.start[g]], f = 0;
+        while (f < X.cols && kn_at(X, i, f) == kn_at(l->X, t, f))
+            f++;
+        if (f == X.cols)
+            return g;
+    }
+    return -1;
+}
+
+static kn_status find_groups(kn_ctx *ctx, const kn_model *m, const kn_people *p, kn_mat X,
+                             kn_standing *out)
+{
+    kn_status status = kn_alloc_i(ctx, out->n, &out->group);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t i = 0; i < out->n; i++) {
+        out->group[i] = m->group_rule == KN_GROUP_STIMULI ? same_stimulus(m, X, i)
+                                                          : group_named(m, p->group_text[i]);
+        out->n_known += out->group[i] >= 0;
+    }
+    bool none = m->gp.P == 0 && m->gp.method->components;
+    kn_log(ctx, KN_LOG_INFO, "%td of %td people belong to groups of training: %s", out->n_known,
+           out->n,
+           none ? "without components that changes nothing"
+                : "within these, what the group has in common is expected too");
+    return KN_OK;
+}
+
+bool kn_same_covariates(const kn_model *m, kn_mat X, ptrdiff_t i, ptrdiff_t t)
+{
+    static const double SAME = 1e-6; /* in sd: another program may have written the table */
+    kn_mat train = m->gp.latent.X;
+    for (ptrdiff_t f = 0; train.data && f < X.cols; f++)
+        if (!(fabs(kn_at(X, i, f) - kn_at(train, t, f)) <= SAME * (1 + fabs(kn_at(train, t, f)))))
+            return false;
+    return true;
+}
+
+/* One sentence a covariate. */
+static kn_status tell_held(kn_ctx *ctx, const kn_model *m, const kn_standing *s)
+{
+    kn_status status = KN_OK;
+    for (ptrdiff_t c = 0; c < m->x.C && status == KN_OK; c++) {
+        const kn_design_column *k = &m->x.column[c];
+        double low, high;
+        char *name = NULL;
+        if (s->column[c] == 0 || k->levels > 0) /* of a level the recipe has told */
+            continue;
+        if (m->recipe.n > 0)
+            status = kn_recipe_x_name(ctx, &m->recipe, c, &name);
+        if (status != KN_OK)
+            break;
+        kn_design_range(&m->x, c, &low, &high);
+        if (k->constant)
+            kn_log(
+                ctx, KN_LOG_WARNING,
+                "%s of %td people is not %g, as it was for everybody in training: it has no part "
+                "in the model",
+                name ? name : "a covariate", s->column[c], low);
+        else
+            kn_log(ctx, KN_LOG_WARNING,
+                   "%s of %td people is outside %g to %g, half a range beyond training, and held "
+                   "there",
+                   name ? name : "a covariate", s->column[c], low, high);
+        kn_free(name);
+    }
+    return status;
+}
+
+/* A level that training did not have is code L [METHOD 0]. */
+static kn_status find_unseen(kn_ctx *ctx, const kn_model *m, kn_view raw, kn_standing *out)
+{
+    void *memory;
+    kn_status status = kn_alloc(ctx, out->n, sizeof *out->unseen, &memory);
+    if (status != KN_OK)
+        return status;
+    out->unseen = memory;
+    for (ptrdiff_t i = 0; i < out->n; i++) {
+        out->unseen[i] = false;
+        for (ptrdiff_t c = 0; c < m->x.C; c++)
+            if (m->x.column[c].levels > 0 && kn_view_at(raw, i, c) >= m->x.column[c].levels) {
+                bool site = m->x.column[c].batch && out->from.alone[i];
+                out->unseen[i] = out->unseen[i] || !site;
+                out->held[i] -= site; /* what is said of them leaves their site out */
+            }
+    }
+    return KN_OK;
+}
+
+kn_status kn_standing_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, const kn_data *data,
+                          const kn_people *people, kn_standing *out)
+{
+    kn_status status;
+    void *memory = NULL;
+    kn_mat X = {0};
+    kn_view raw = kn_view_cols(people->X.data, people->n, people->X.cols);
+    *out = (kn_standing){.n = people->n};
+    /* of visits their difference counts, in which a site cancels */
+    KN_TRY(kn_arrivals_new(ctx, s, m, data, people, s->visit != NULL, &out->from));
+    KN_TRY(kn_alloc(ctx, out->n, sizeof *out->held, &memory));
+    out->held = memory;
+    KN_TRY(kn_alloc_i(ctx, m->x.C, &out->column));
+    KN_TRY(kn_mat_new(ctx, out->n, m->x.F, &X));
+    KN_TRY(kn_design_apply(ctx, &m->x, raw, true, X, out->held));
+    KN_TRY(kn_design_count_held(ctx, &m->x, raw, out->column));
+    KN_TRY(find_unseen(ctx, m, raw, out));
+    KN_TRY(tell_held(ctx, m, out));
+    kn_arrivals_tell_ranges(ctx, &out->from, m, people);
+    if (s->known_groups) {
+        KN_TRY(check_groups(ctx, s, m, people));
+        KN_TRY(find_groups(ctx, m, people, X, out));
+    }
+out:
+    kn_mat_clear(&X);
+    if (status != KN_OK)
+        kn_standing_clear(out);
+    return status;
+}

@@ -1,0 +1,284 @@
+#include "commands/score/participants_table.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data/table/columns.h"
+#include "data/table/text_list.h"
+#include "io/file/path.h"
+#include "model/missing_record.h"
+#include "norm/metrics/implausible_data.h"
+
+enum { PATH = 4096, NOTES = 2048 };
+
+static kn_status path_of(kn_ctx *ctx, const char *dir, char path[PATH])
+{
+    return snprintf(path, PATH, "%s/people.tsv", dir) < PATH
+               ? KN_OK
+               : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
+}
+
+kn_status kn_people_check(kn_ctx *ctx, const char *dir, const kn_write_options *options)
+{
+    char path[PATH];
+    kn_status status = path_of(ctx, dir, path);
+    return status == KN_OK ? kn_writer_check(ctx, path, options) : status;
+}
+
+/* ---- what is remarkable of a person ------------------------------------------------------------
+ */
+
+typedef struct notes { /* "a; b", as much as fits */
+    char text[NOTES];
+    size_t n;
+} notes;
+
+static void note(notes *to, const char *format, ...) KN_PRINTF(2, 3);
+
+static void note(notes *to, const char *format, ...)
+{
+    char one[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(one, sizeof one, format, args);
+    va_end(args);
+    if (to->n + strlen(one) + 3 > sizeof to->text)
+        return;
+    to->n +=
+        (size_t)snprintf(to->text + to->n, sizeof to->text - to->n, "%s%s", to->n ? "; " : "", one);
+}
+
+/* One covariate of one person: column f of X, and the next ones of a category in indicators. */
+typedef struct entry {
+    const kn_people_sheet *sheet;
+    ptrdiff_t person, k, f; /* k: of the recipe */
+} entry;
+
+static const kn_covariate *covariate_of(const entry *e)
+{
+    return &e->sheet->model->recipe.column[e->k];
+}
+
+static ptrdiff_t width(const kn_recipe *r, const kn_covariate *c)
+{
+    return r->codes || c->kind == KN_COVARIATE_NUMERIC || c->levels.n == 2 ? 1 : c->levels.n;
+}
+
+/* As the table has it; a column of the recipe is there, or the people would have been refused. */
+static const char *cell_of(const entry *e)
+{
+    const kn_table *t = e->sheet->data->covariates;
+    ptrdiff_t col = kn_column_find(t, covariate_of(e)->name);
+    return col < 0 ? "" : kn_table_cell(t, e->sheet->people->covariate_row[e->person], col);
+}
+
+/* The number that the model saw: of a missing one the mean, of one far out what it was held at. */
+static double number_of(const entry *e, notes *to)
+{
+    const kn_design *d = &e->sheet->model->x;
+    const kn_covariate *c = covariate_of(e);
+    kn_clip name = kn_clipped(c->name);
+    double x = kn_at(e->sheet->people->X, e->person, e->f), low, high;
+    if (kn_text_is_missing(cell_of(e)))
+        note(to, "%s missing: mean of training", name.text);
+    kn_design_range(d, e->f, &low, &high);
+    if (d->column[e->f].constant) {
+        if (fabs(x - low) > 1e-9 * fabs(low))
+            note(to, "%s %g has no part: it was %g in training", name.text, x, low);
+        return x;
+    }
+    if (!d->additive || (x >= low && x <= high))
+        return x;
+    double at = x < low ? low : high;
+    note(to, "%s %g held at %g", name.text, x, at);
+    return at;
+}
+
+/* The level that the model saw; NULL: none. */
+static const char *level_of(const entry *e, notes *to)
+{
+    const kn_recipe *r = &e->sheet->model->recipe;
+    const kn_covariate *c = covariate_of(e);
+    double x = kn_at(e->sheet->people->X, e->person, e->f);
+    if (r->codes && isnan(x)) {
+        note(to, "%s missing: average of its levels", kn_clipped(c->name).text);
+        return NULL;
+    }
+    if (r->codes && x == (double)c->levels.n) {
+        note(to, "%s %s is a new level", kn_clipped(c->name).text, kn_clipped(cell_of(e)).text);
+        return cell_of(e);
+    }
+    if (r->codes || c->levels.n == 2)
+        return c->levels.text[(ptrdiff_t)x];
+    for (ptrdiff_t l = 0; l < c->levels.n; l++)
+        if (kn_at(e->sheet->people->X, e->person, e->f + l) == 1)
+            return c->levels.text[l];
+    return NULL;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------
+ */
+
+enum { ID, STATUS, WHY, EXTRAPOLATION, MAPS, LABEL, N_FIXED };
+static const char *const FIXED[N_FIXED] = {"participant_id",    "status", "why",
+                                           "extrapolation_pct", "maps",   "label"};
+
+/* Not all columns are always there: predictions have no label, and without {split} nobody has maps
+ * of their own. */
+static bool has_column(const kn_people_sheet *sheet, int k)
+{
+    return k == LABEL ? sheet->scores->scored : k == MAPS ? sheet->maps != NULL : true;
+}
+
+bool kn_people_ours(const char *name)
+{
+    for (int k = 0; k < N_FIXED; k++)
+        if (strcmp(FIXED[k], name) == 0)
+            return true;
+    return false;
+}
+
+void kn_people_covariate(const char *name, char out[KN_PEOPLE_NAME])
+{
+    snprintf(out, KN_PEOPLE_NAME, "%s%s", kn_people_ours(name) ? "used_" : "", name);
+}
+
+static kn_status header(kn_ctx *ctx, const kn_people_sheet *sheet, kn_table_writer *w)
+{
+    kn_status status = KN_OK;
+    const kn_recipe *r = &sheet->model->recipe;
+    char name[KN_PEOPLE_NAME];
+    for (int k = 0; k < N_FIXED; k++)
+        if (has_column(sheet, k))
+            KN_TRY(kn_table_writer_text(ctx, w, FIXED[k]));
+    for (ptrdiff_t k = 0; k < r->n; k++) {
+        kn_people_covariate(r->column[k].name, name);
+        KN_TRY(kn_table_writer_text(ctx, w, name));
+    }
+    KN_TRY(kn_table_writer_end_row(ctx, w));
+out:
+    return status;
+}
+
+/* Covariates are asked for twice: what is remarkable stands before them. */
+static kn_status covariates(kn_ctx *ctx, const kn_people_sheet *sheet, ptrdiff_t person, notes *to,
+                            kn_table_writer *w)
+{
+    kn_status status = KN_OK;
+    const kn_recipe *r = &sheet->model->recipe;
+    entry e = {.sheet = sheet, .person = person};
+    for (; e.k < r->n; e.f += width(r, covariate_of(&e)), e.k++) {
+        bool numeric = covariate_of(&e)->kind == KN_COVARIATE_NUMERIC;
+        double x = numeric ? number_of(&e, to) : NAN;
+        const char *level = numeric ? NULL : level_of(&e, to);
+        if (!w)
+            continue;
+        KN_TRY(level ? kn_table_writer_text(ctx, w, level) : kn_table_writer_number(ctx, w, x));
+    }
+out:
+    return status;
+}
+
+/* Responses that nobody in training of this person's level has. */
+static ptrdiff_t untrained(const kn_people_sheet *sheet, ptrdiff_t i)
+{
+    ptrdiff_t n = 0;
+    const kn_model *m = sheet->model;
+    kn_view raw = kn_view_cols(sheet->people->X.data, sheet->people->n, sheet->people->X.cols);
+    for (ptrdiff_t j = 0; m->empty_level && j < m->y.n_kept; j++)
+        n += kn_gaps_untrained(m, raw, i, j);
+    return n;
+}
+
+static kn_status used_row(kn_ctx *ctx, const kn_people_sheet *sheet, ptrdiff_t i,
+                          kn_table_writer *w)
+{
+    kn_status status;
+    const kn_scores *s = sheet->scores;
+    notes why = {0}, again = {0};
+    KN_TRY(covariates(ctx, sheet, i, &why, NULL));
+    if (s->doubt && s->doubt[i])
+        note(&why, "%s", kn_implausible_words((kn_implausible)s->doubt[i]));
+    if (s->scored && !isfinite(s->statistic[i]))
+        note(&why, "no finite response");
+    if (s->scored && s->training[i] >= 0 && s->cv_row[i] < 0)
+        note(&why, "in training, but scored as new: the model has seen this person");
+    if (untrained(sheet, i) > 0)
+        note(&why, "level_without_training in %td responses", untrained(sheet, i));
+    KN_TRY(kn_table_writer_text(ctx, w, s->id[i]));
+    KN_TRY(kn_table_writer_text(ctx, w, "used"));
+    KN_TRY(kn_table_writer_text(ctx, w, why.n ? why.text : "n/a"));
+    KN_TRY(kn_table_writer_number(ctx, w, s->extrapolation_pct[i]));
+    if (has_column(sheet, MAPS))
+        KN_TRY(kn_table_writer_text(ctx, w, sheet->maps));
+    if (has_column(sheet, LABEL))
+        KN_TRY(kn_table_writer_number(ctx, w, s->label[i]));
+    KN_TRY(covariates(ctx, sheet, i, &again, w));
+    KN_TRY(kn_table_writer_end_row(ctx, w));
+out:
+    return status;
+}
+
+static kn_status dropped_row(kn_ctx *ctx, const kn_people_sheet *sheet, const kn_absent *one,
+                             kn_table_writer *w)
+{
+    kn_status status;
+    KN_TRY(kn_table_writer_text(ctx, w, one->id));
+    KN_TRY(kn_table_writer_text(ctx, w, "dropped"));
+    KN_TRY(kn_table_writer_text(ctx, w, one->why));
+    for (int k = EXTRAPOLATION; k < N_FIXED; k++)
+        if (has_column(sheet, k))
+            KN_TRY(kn_table_writer_number(ctx, w, NAN));
+    for (ptrdiff_t k = 0; k < sheet->model->recipe.n; k++)
+        KN_TRY(kn_table_writer_number(ctx, w, NAN));
+    KN_TRY(kn_table_writer_end_row(ctx, w));
+out:
+    return status;
+}
+
+/* One row as a text without its newline. */
+static kn_status taken(kn_ctx *ctx, kn_table_writer *w, char **line)
+{
+    char *text = NULL;
+    kn_status status = kn_table_writer_take(ctx, w, &text);
+    if (status == KN_OK)
+        status = kn_text_copy(ctx, text, strlen(text) - 1, line);
+    kn_free(text);
+    return status;
+}
+
+kn_status kn_people_line(kn_ctx *ctx, const kn_people_sheet *sheet, kn_people_row which,
+                         ptrdiff_t i, char **line)
+{
+    kn_status status;
+    kn_table_writer *w = NULL;
+    KN_TRY(kn_table_writer_new_memory(ctx, &w));
+    KN_TRY(which == KN_PEOPLE_HEADER ? header(ctx, sheet, w)
+           : which == KN_PEOPLE_USED ? used_row(ctx, sheet, i, w)
+                                     : dropped_row(ctx, sheet, &sheet->attendance->absent[i], w));
+    KN_TRY(taken(ctx, w, line));
+out:
+    kn_table_writer_free(w);
+    return status;
+}
+
+kn_status kn_people_write(kn_ctx *ctx, const kn_people_sheet *sheet, const char *dir,
+                          const kn_write_options *options)
+{
+    kn_status status;
+    kn_table_writer *w = NULL;
+    char path[PATH];
+    KN_TRY(path_of(ctx, dir, path));
+    KN_TRY(kn_table_writer_new(ctx, path, options, &w));
+    KN_TRY(header(ctx, sheet, w));
+    for (ptrdiff_t i = 0; i < sheet->scores->n; i++)
+        KN_TRY(used_row(ctx, sheet, i, w));
+    for (ptrdiff_t i = 0; i < sheet->attendance->n; i++)
+        KN_TRY(dropped_row(ctx, sheet, &sheet->attendance->absent[i], w));
+    KN_TRY(kn_table_writer_commit(ctx, w));
+out:
+    kn_table_writer_free(w);
+    return status;
+}

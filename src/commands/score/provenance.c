@@ -1,0 +1,229 @@
+#include "commands/score/provenance.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/hash/xxh64.h"
+#include "base/options/command_line.h"
+#include "io/file/byte_source.h"
+#include "model/file/file.h"
+
+/* ---- hashes ------------------------------------------------------------------------------------
+ */
+
+bool kn_values_hashed(const kn_data *d)
+{
+    return kn_data_has_responses(d) && !d->responses;
+}
+
+kn_status kn_values_hash(kn_ctx *ctx, kn_view Y, uint64_t *each)
+{
+    double *row;
+    kn_status status = kn_alloc_d(ctx, Y.cols, &row);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t i = 0; i < Y.rows; i++) {
+        for (ptrdiff_t j = 0; j < Y.cols; j++)
+            row[j] = kn_view_at(Y, i, j);
+        each[i] = kn_hash(row, (size_t)Y.cols * sizeof *row, 0);
+    }
+    kn_free(row);
+    return KN_OK;
+}
+
+uint64_t kn_values_all(const uint64_t *each, ptrdiff_t n)
+{
+    uint64_t all = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        all = kn_hash(&each[i], sizeof each[i], all);
+    return all;
+}
+
+/* The file as it lies there: what xxhsum -H64 prints. */
+static kn_status file_hash(kn_ctx *ctx, const char *path, uint64_t *out)
+{
+    kn_source file;
+    kn_status status = kn_source_open(ctx, path, &file);
+    if (status != KN_OK)
+        return status;
+    size_t n = (size_t)file.size;
+    void *bytes = n > 0 ? mmap(NULL, n, PROT_READ, MAP_PRIVATE, file.fd, 0) : NULL;
+    if (bytes == MAP_FAILED) {
+        status = kn_fail(ctx, KN_ERR_IO, "%s: cannot be read", path);
+    } else {
+        *out = kn_hash(bytes, n, 0);
+        if (n > 0)
+            munmap(bytes, n);
+    }
+    kn_source_close(&file);
+    return status;
+}
+
+/* Of a file that may be very large: its length, pieces from all over it, and its end, where a
+ * compressed one has its checksum. Chained to *h. */
+static kn_status sampled_hash(kn_ctx *ctx, const char *path, uint64_t *h)
+{
+    enum { PIECE = 4096, PIECES = 64 };
+    unsigned char piece[PIECE];
+    kn_source file;
+    kn_status status = kn_source_open(ctx, path, &file);
+    if (status != KN_OK)
+        return status;
+    ptrdiff_t n = kn_at_most(file.size, PIECE), last = file.size - n;
+    *h = kn_hash(&file.size, sizeof file.size, *h);
+    for (ptrdiff_t k = 0; k <= PIECES && status == KN_OK; k++) {
+        ptrdiff_t at = last / PIECES * k + last % PIECES * k / PIECES; /* the last one: `last` */
+        status = kn_source_read(ctx, &file, at, n, piece);
+        if (status == KN_OK)
+            *h = kn_hash(piece, (size_t)n, *h);
+    }
+    kn_source_close(&file);
+    return status;
+}
+
+kn_status kn_responses_stamp(kn_ctx *ctx, const kn_data *d, uint64_t *out)
+{
+    kn_status status = KN_OK;
+    bool list = d->images && kn_images_is_list(d->images);
+    *out = 0;
+    if (!d->responses_path)
+        return KN_OK;
+    if (d->responses || list) /* a pattern of images is no file */
+        return access(d->responses_path, F_OK) == 0 ? file_hash(ctx, d->responses_path, out)
+                                                    : KN_OK;
+    for (ptrdiff_t k = 0; d->images && k < kn_images_files(d->images) && status == KN_OK; k++)
+        status = sampled_hash(ctx, kn_images_file(d->images, k), out);
+    return d->images ? status : sampled_hash(ctx, d->responses_path, out);
+}
+
+/* Null of a text that JSON cannot hold, as a path may be. */
+static json_t *text_json(const char *text)
+{
+    json_t *json = text ? json_string(text) : NULL;
+    return json ? json : json_null();
+}
+
+static json_t *hash_text(const char *kind, uint64_t h)
+{
+    char text[48];
+    snprintf(text, sizeof text, "%s:%016" PRIx64, kind, h);
+    return json_string(text);
+}
+
+/* Of a file; null of what was never one. A file that is gone by now has no hash either: results are
+ * not thrown away for it. */
+static json_t *file_json(kn_ctx *ctx, const char *path)
+{
+    uint64_t h = 0;
+    return path && file_hash(ctx, path, &h) == KN_OK ? hash_text("xxh64", h) : json_null();
+}
+
+kn_status kn_model_hash_json(kn_ctx *ctx, const kn_model *model, json_t **out)
+{
+    uint64_t h = 0;
+    kn_status status = model ? kn_model_hash(ctx, model, &h) : KN_OK;
+    *out = status == KN_OK && model ? hash_text("xxh64", h) : json_null();
+    return status;
+}
+
+static json_t *hashes_json(kn_ctx *ctx, const kn_provenance *from, json_t *model)
+{
+    const kn_data *d = from->data;
+    json_t *responses = kn_values_hashed(d) ? hash_text("xxh64-values", from->values)
+                                            : file_json(ctx, d->responses_path);
+    return json_pack("{s:o s:o s:o}", "model", model, "covariates",
+                     file_json(ctx, d->covariates_path), "responses", responses);
+}
+
+/* ---- the rest ----------------------------------------------------------------------------------
+ */
+
+/* By what a row of the covariates found its responses. */
+static json_t *matched_json(const kn_data *d)
+{
+    if (!kn_data_has_responses(d))
+        return json_null();
+    if (d->in_memory || d->responses == d->covariates)
+        return json_string("row");
+    return d->match.by_position ? json_string("position")
+                                : text_json(kn_table_name(d->covariates, d->id_col));
+}
+
+/* The line, where files are all there is to it. */
+static kn_status command_json(kn_ctx *ctx, const kn_provenance *from, json_t **out)
+{
+    static const char *const PARTS[] = {"part", "join", NULL};
+    char *line = NULL;
+    kn_status status = KN_OK;
+    if (from->options && !from->data->in_memory)
+        status = kn_command_line_without(ctx, from->options, PARTS, &line); /* one run's */
+    *out = text_json(line);
+    kn_free(line);
+    return status;
+}
+
+static void add_warnings(json_t *list, const kn_warnings *w)
+{
+    for (ptrdiff_t i = 0; i < w->n; i++) {
+        json_t *text = json_string(w->text[i]);
+        json_array_append_new(list, text ? text : json_string("a warning that is not UTF-8 text"));
+    }
+}
+
+static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, const kn_model *model,
+                                json_t *summary)
+{
+    json_t *command, *hash, *warnings = json_array(),
+                            *dropped = kn_attendance_json(from->attendance);
+    kn_status status = command_json(ctx, from, &command);
+    kn_status hashed = kn_model_hash_json(ctx, model, &hash);
+    add_warnings(warnings, &from->data->warnings);
+    add_warnings(warnings, from->warnings);
+    json_object_set_new(json_object_get(summary, "counts"), "dropped",
+                        json_integer((json_int_t)from->attendance->n));
+    bool failed = from->warnings->lost || from->data->warnings.lost || !dropped;
+    failed |= json_object_set_new(summary, "warnings", warnings) != 0;
+    failed |= json_object_set_new(summary, "command", command) != 0;
+    failed |= json_object_set_new(summary, "hashes", hashes_json(ctx, from, hash)) != 0;
+    failed |= json_object_set_new(summary, "label", text_json(from->s->label)) != 0;
+    failed |= json_object_set_new(summary, "matched_by", matched_json(from->data)) != 0;
+    failed |= json_object_set_new(summary, "dropped", dropped) != 0;
+    if (status == KN_OK)
+        status = hashed;
+    if (status == KN_OK && failed)
+        status = kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
+    return status;
+}
+
+kn_status kn_summary_part(kn_ctx *ctx, kn_scores *s, kn_portion part, ptrdiff_t people)
+{
+    double *later[] = {s->probability,  s->p_upper,      s->deviance_p,  s->deviance_noise_p,
+                       s->mean_z_p,     s->negative_p,   s->positive_p,  s->extrapolation_pct,
+                       s->site_adapted, s->unseen_level, s->implausible, s->label};
+    for (size_t k = 0; k < sizeof later / sizeof *later; k++)
+        for (ptrdiff_t i = 0; later[k] && i < s->n; i++)
+            later[k][i] = NAN;
+    s->summary = json_pack("{s:{s:I s:I} s:{s:I s:I s:I}}", "part", "part", (json_int_t)part.i,
+                           "of", (json_int_t)part.n, "counts", "samples", (json_int_t)s->n,
+                           "people", (json_int_t)people, "responses", (json_int_t)s->T);
+    s->json = s->summary ? json_dumps(s->summary, JSON_INDENT(2)) : NULL;
+    return s->json ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
+}
+
+kn_status kn_summary_make(kn_ctx *ctx, kn_scores *s, const kn_provenance *from)
+{
+    kn_status status;
+    s->summary = kn_scores_summary(s);
+    if (!s->summary)
+        return kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
+    KN_TRY(add_provenance(ctx, from, s->model, s->summary));
+    s->json = json_dumps(s->summary, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+    if (!s->json)
+        status = kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
+out:
+    return status;
+}

@@ -1,0 +1,424 @@
+/* A model applied to some people: predictions, and with responses z, abnormality and
+ * metrics                                                                            [METHOD 6b]
+ *
+ * Samples pass in batches, and the responses of a batch in blocks. Held are the float maps of one
+ * batch and doubles of one block; a batch's maps go to the files before the next one is made. So
+ * memory grows with T alone, whatever the number of samples. */
+#include "commands/score/score.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory/mmap_hint.h"
+#include "base/mpi/comm.h"
+#include "commands/common/maps_api.h"
+#include "commands/common/validate.h"
+#include "commands/memory/memory_plan.h"
+#include "commands/score/batch_pass.h"
+#include "commands/score/implausible.h"
+#include "commands/score/internal.h"
+#include "commands/score/match_training.h"
+#include "commands/score/mpi.h"
+#include "gp/method.h"
+#include "gp/predict/map_density_missing.h"
+#include "io/file/atomic_writer.h"
+#include "model/units.h"
+
+/* Of a batch. Each batch reads the basis and the deviance's eigenvectors once, T x P and T x K: LOW
+ * and LEAST keep that a small part of the work where maps are large. */
+enum { BATCH_BYTES = 1 << 26, LOW = 16, LEAST = 32, USUAL = 64, MOST = 256 };
+
+static void work_clear(kn_score_work *w)
+{
+    for (int k = 0; k < KN_N_MAPS; k++) {
+        kn_mapfile_free(w->file[k]);
+        kn_free(w->buffer[k]);
+    }
+    kn_free(w->z_noise);
+    kn_free(w->law);
+    kn_standing_clear(&w->standing);
+    kn_attendance_clear(&w->attendance);
+    kn_people_clear(&w->people);
+    kn_scores_free(w->scores);
+    kn_warnings_clear(&w->warnings);
+    kn_free(w->inputs);
+    kn_leavers_clear(&w->leavers);
+    kn_parts_clear(&w->parts);
+    kn_pending_clear(&w->pending);
+    kn_made_clear(&w->made);
+}
+
+/* z by noise alone are gathered for a deviance that is learned from z. */
+static bool learned_deviance(const kn_score_work *w)
+{
+    return w->model->reference.has_deviance && !w->model->reference.own_deviance;
+}
+
+/* Maps of a batch: those asked for, and what scoring needs in any case. */
+static int maps_of(const kn_score_work *w)
+{
+    return __builtin_popcount(w->write | (w->score ? (unsigned)KN_MAP_Z : 0)) +
+           (w->score && learned_deviance(w));
+}
+
+/* Who is who: found out, or as the parts found out. */
+static kn_status recognise(kn_ctx *ctx, kn_score_work *w)
+{
+    kn_status status = KN_OK;
+    kn_people_sheet sheet = {w->data, w->model, &w->people, w->scores, &w->attendance, NULL};
+    if (w->s.join > 0) {
+        KN_TRY(kn_parts_find(ctx, w->s.folder, w->s.join, &w->parts));
+        KN_TRY(kn_parts_room(ctx, &w->parts, &sheet));
+        KN_TRY(kn_parts_stamp(ctx, w->score ? "score" : "predict", &w->s, &sheet, &w->parts.stamp));
+        KN_TRY(kn_parts_take(ctx, &w->parts, w->scores));
+    }
+    if (!w->score)
+        goto out;
+    if (w->s.join > 0)
+        kn_recognise_tell(ctx, w->scores);
+    else
+        KN_TRY(kn_recognise(ctx, w->scores, &w->people));
+    KN_TRY(kn_recognise_groups(ctx, w->scores, w->data, &w->people));
+out:
+    return status;
+}
+
+static kn_status check_everybody(kn_ctx *ctx, const void *self, const kn_people *everybody)
+{
+    const kn_score_work *w = self;
+    kn_status status = kn_arrivals_check(ctx, &w->s, w->model, w->data, everybody);
+    return status == KN_OK ? kn_recognise_check(ctx, &w->s, w->data, everybody) : status;
+}
+
+/* The height of a batch. It does not depend on the people: a batch with fewer is filled up, since
+ * the BLAS gives a row other bits among other numbers of rows, and in its last rows too where these
+ * are no multiple of 16. So it is low, for the sake of one person, where a method makes little for
+ * each batch; else a power of two. */
+static ptrdiff_t rows_for(const kn_method *method, ptrdiff_t responses, int maps, bool score)
+{
+    kn_gp sizes = {.T = responses};
+    double T = (double)responses, block = (double)kn_at_most(responses, KN_BLOCK);
+    int blocks =
+        score ? 7 : 2; /* mean, variance; y, z, losses, what calibration gathers, kn_score_work */
+    ptrdiff_t rows = (ptrdiff_t)(BATCH_BYTES / (4 * T * maps + 8 * block * blocks));
+    ptrdiff_t asked = method->batch(&sizes), most = asked > USUAL ? MOST : USUAL, height = LEAST;
+    if (asked == 1)
+        return LOW;
+    while (2 * height <= (asked > rows ? asked : rows) && 2 * height <= most)
+        height *= 2;
+    return height;
+}
+
+/* w->batch: people at a time, as asked, and no more than that. */
+static void prepare_height(kn_score_work *w)
+{
+    w->height = rows_for(w->model->gp.method, w->model->info.n_responses, maps_of(w), w->score);
+    w->batch = w->batch > 0 ? kn_at_most(w->batch, w->height) : w->height;
+}
+
+static kn_status prepare(kn_ctx *ctx, kn_score_work *w)
+{
+    kn_status status;
+    kn_format unused;
+    w->write = w->score ? (unsigned)KN_MAP_Z : (unsigned)(KN_MAP_YHAT | KN_MAP_YS2_MODEL);
+    if (w->s.write)
+        kn_list_bits(w->s.write, KN_MAP_WORDS, &w->write);
+    if (!w->score)
+        KN_TRY(kn_check_predicted(ctx, w->write));
+    bool metrics = w->write & KN_WRITE_METRICS;
+    w->write &= ~(unsigned)KN_WRITE_METRICS; /* what is left is maps */
+    if (w->model->recipe.n == 0)
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s was made from numbers alone: it has no recipe for covariates",
+                       w->s.model ? w->s.model : "the model");
+    KN_TRY(kn_mapfile_format(ctx, &w->model->space, (kn_format)w->s.format, &unused));
+    int maps = __builtin_popcount(w->write);
+    prepare_height(w);
+    kn_work_room room =
+        kn_room_to_score(ctx, &w->s, w->model, maps_of(w), w->s.folder || w->join ? 0 : maps);
+    kn_known known = {.recipe = &w->model->recipe,
+                      .space = w->score && w->s.join == 0 ? &w->model->space : NULL,
+                      .group_column = kn_standing_column(&w->s, w->model),
+                      .check = check_everybody,
+                      .self = w,
+                      .by_people = true};
+    KN_TRY(kn_people_new(ctx, w->data, &w->s, known, &room.room, &w->people));
+    if (w->people.n == 0 && !w->s.folder) {
+        status = kn_fail(ctx, KN_ERR_DATA, "part %td of %td has nobody: there are %td people",
+                         w->part.i, w->part.n, w->people.n_other);
+        goto out;
+    }
+    KN_TRY(kn_attendance_new(ctx, w->data, &w->model->recipe, &w->people, &w->attendance));
+    KN_TRY(kn_standing_new(ctx, &w->s, w->model, w->data, &w->people, &w->standing));
+    KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->score, &w->people, &w->scores));
+    KN_TRY(recognise(ctx, w));
+    KN_TRY(kn_scores_stand(ctx, w->scores, &w->standing));
+    if (w->join)
+        KN_TRY(kn_join_begin(ctx, w->join, &w->people, w->scores));
+    w->scores->tabulate = metrics || w->scores->T <= KN_METRICS_UNASKED;
+    if (w->s.folder)
+        KN_TRY(kn_score_prepare_outputs(ctx, w));
+    kn_log(ctx, KN_LOG_INFO, "%td samples, %td responses; maps of %.1f MB", w->people.n,
+           w->scores->T, (double)(w->people.n * w->scores->T) * 4e-6 * maps);
+out:
+    return status;
+}
+
+ptrdiff_t kn_score_rows(const kn_need_shape *s)
+{
+    return rows_for(s->method, s->T, s->maps, s->value > 0);
+}
+
+void kn_score_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    ptrdiff_t width = kn_at_most(s->T, KN_BLOCK), rows = kn_score_rows(s);
+    kn_need_shape model = *s;
+    kn_rehearse_stage(r, "scoring");
+    kn_hold_bytes(r, KN_NEED_BASIS, s->model);
+    kn_hold_f(r, KN_NEED_WORK, s->N, s->kept * s->T);
+    kn_hold_f(r, KN_NEED_WORK, rows, (s->maps - s->kept) * s->T);
+    kn_walk_need(r, rows, width, KN_WALK_MAPS | KN_WALK_Y);
+    if (s->value >
+        0) /* and the columns of the noise scale, with what they are made of, and sites */
+        kn_hold_d(r, KN_NEED_WORK, rows, 3 * width + 2 * s->F + 3);
+    if (s->value > 0)
+        kn_hold(r, KN_NEED_WORK, s->T, sizeof(kn_shash));
+    kn_hold_d(r, KN_NEED_WORK, s->N + 3 * rows, s->F);
+    if (s->value > 0)
+        kn_law_need(r, s, rows, s->P);
+    kn_scores_need(r, s, rows);
+    model.N = s->train;
+    s->method->need.maps(r, &model, KN_MAPS_PREDICT, rows);
+    s->method->need.block(r, &model, KN_MAPS_PREDICT, rows);
+    kn_hold_d(r, KN_NEED_WORK, rows, s->F + 4); /* who fills up a batch */
+    for (int k = 0; k < s->maps - s->kept; k++)
+        kn_hold(r, KN_NEED_WORK, KN_WRITER_BUFFER, 1); /* of the file that it goes to */
+    if (s->value > 0 && s->P == s->T)                  /* the law's W, K x K, and vectors of it */
+        kn_hold_d(r, KN_NEED_WORK, s->P, s->P + 16);
+    if (s->value > 0 && s->method->law) /* when the maps are all there */
+        kn_law_gaps_need(r, s->T, s->P);
+}
+
+/* 61 nodes a response: more than the z of a small batch cost. */
+static kn_status prepare_laws(kn_ctx *ctx, kn_score_work *w)
+{
+    const kn_layer *l = &w->model->layer;
+    void *memory = NULL;
+    if (!w->score || !l->theta.data)
+        return KN_OK;
+    kn_status status = kn_alloc(ctx, l->theta.cols, sizeof *w->law, &memory);
+    w->law = memory;
+    for (ptrdiff_t j = 0; status == KN_OK && j < l->theta.cols; j++)
+        w->law[j] = kn_layer_law(l, j);
+    return status;
+}
+
+static kn_status prepare_batches(kn_ctx *ctx, kn_score_work *w)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t n = w->people.n, T = w->scores->T;
+    w->scores->height = w->height;
+    w->batch = kn_at_most(w->batch, n);
+    if (w->s.folder)
+        KN_TRY(kn_score_open_maps(ctx, w));
+    if (w->parts.n > 0) /* nothing is computed */
+        goto out;
+    for (int k = 0; k < KN_N_MAPS; k++) {
+        bool asked = w->write & 1u << k;
+        if (asked && !w->s.folder && !w->join)
+            KN_TRY(kn_alloc_f(ctx, n * T, &w->scores->map[k]));
+        else if (asked || (w->score && k == KN_PASS_Z))
+            KN_TRY(kn_alloc_f(ctx, w->batch * T, &w->buffer[k]));
+    }
+    if (w->score && learned_deviance(w))
+        KN_TRY(kn_alloc_f(ctx, w->batch * T, &w->z_noise));
+out:
+    return status;
+}
+
+typedef struct batch {
+    kn_ctx *ctx;
+    kn_score_work *w;
+    kn_pass pass;
+    ptrdiff_t row, rows;
+} batch;
+
+static kn_status pass_batch(void *self)
+{
+    kn_status status;
+    batch *b = self;
+    kn_score_work *w = b->w;
+    float *const *map = b->pass.map;
+    KN_TRY(kn_pass_run(b->ctx, &b->pass, b->row, b->rows));
+    kn_view Y = kn_view_some(b->pass.people->Y, b->row, b->rows);
+    kn_row_maps maps = {map[KN_PASS_Z], w->z_noise, map[KN_PASS_FDR]};
+    KN_TRY(kn_scores_take_rows(b->ctx, w->scores, b->row, b->rows, &maps));
+    if (w->score)
+        KN_TRY(kn_doubt_rows(b->ctx, w->scores, b->row, Y, map[KN_PASS_Z]));
+    if (w->score && kn_values_hashed(w->data))
+        KN_TRY(kn_values_hash(b->ctx, Y, w->scores->hash + b->row));
+    if (w->score) /* of a scratch file these rows can go */
+        kn_view_done(b->ctx, Y, 0, Y.cols);
+out:
+    return status;
+}
+
+/* All batches, or this rank's. */
+static kn_status pass_batches(kn_ctx *ctx, kn_score_work *w)
+{
+    kn_status status = KN_OK;
+    const kn_comm *c = kn_ctx_comm(ctx);
+    ptrdiff_t T = w->scores->T, steps = kn_score_steps(ctx, w);
+    batch b = {.ctx = ctx,
+               .w = w,
+               .pass = {.model = w->model,
+                        .people = &w->people,
+                        .standing = &w->standing,
+                        .scores = w->scores,
+                        .score = w->score,
+                        .law = w->law,
+                        .z_noise = w->z_noise}};
+    if (w->score)
+        KN_TRY(kn_doubt_begin(ctx, w->scores));
+    for (ptrdiff_t step = 0; step < steps; step++) {
+        kn_range some = kn_score_step(w, c->rank, c->size, step);
+        b.row = some.first;
+        b.rows = some.last - some.first;
+        for (int k = 0; k < KN_N_MAPS; k++)
+            b.pass.map[k] = w->scores->map[k] ? w->scores->map[k] + b.row * T : w->buffer[k];
+        if (b.rows > 0)
+            KN_TRY(kn_each_alone(ctx, pass_batch, &b));
+        if (w->join)
+            KN_TRY(kn_score_bring_maps(ctx, w, step, b.pass.map));
+        else if (w->s.folder)
+            KN_TRY(kn_score_write_rows(ctx, w, b.pass.map, b.rows));
+    }
+    if (c->size > 1)
+        KN_TRY(kn_score_bring_sums(ctx, w));
+out:
+    return status;
+}
+
+/* First the files without a name, so that the folder is empty. */
+static void take_back(kn_score_work *w)
+{
+    for (int k = 0; k < KN_N_MAPS; k++) {
+        kn_mapfile_free(w->file[k]);
+        w->file[k] = NULL;
+    }
+    kn_pending_clear(&w->pending);
+    kn_made_remove(&w->made);
+}
+
+static kn_status summarise(kn_ctx *ctx, kn_score_work *w)
+{
+    bool hashed = w->score && kn_values_hashed(w->data);
+    uint64_t values = hashed ? kn_values_all(w->scores->hash, w->people.n) : 0;
+    return kn_summary_make(ctx, w->scores,
+                           &(kn_provenance){w->given, &w->s, w->data, &w->attendance, &w->warnings,
+                                            values});
+}
+
+/* What is said of one person against others waits for the join. */
+static kn_status finish_part(kn_ctx *ctx, kn_score_work *w)
+{
+    ptrdiff_t all = w->people.n + w->people.n_other;
+    if (w->people.n == 0)
+        kn_log(ctx, KN_LOG_INFO, "part %td of %td has nobody: there are %td people", w->part.i,
+               w->part.n, all);
+    return kn_summary_part(ctx, w->scores, w->part, all);
+}
+
+static kn_status run(kn_ctx *ctx, kn_score_work *w, kn_scores **scores)
+{
+    kn_status status;
+    kn_resources before = kn_settings_resources(ctx, &w->s);
+    kn_warnings *kept = kn_keep_warnings(ctx, &w->warnings);
+    KN_TRY(prepare(ctx, w));
+    KN_TRY(prepare_batches(ctx, w));
+    if (w->parts.n == 0) {
+        KN_TRY(prepare_laws(ctx, w));
+        KN_TRY(pass_batches(ctx, w));
+    }
+    if (kn_score_is_part(w)) {
+        KN_TRY(finish_part(ctx, w));
+        goto done;
+    }
+    if (kn_ctx_comm(ctx)->rank > 0) /* the first has the join */
+        goto out;
+    KN_TRY(kn_scores_finish(ctx, w->scores));
+    if (w->score)
+        kn_doubt_tell(ctx, w->scores, kn_data_responses_name(w->data));
+    if (w->join) {
+        kn_people_sheet sheet = {w->data, w->model, &w->people, w->scores, &w->attendance, NULL};
+        status = kn_join_take(ctx, w->join, &sheet);
+        goto out;
+    }
+    KN_TRY(summarise(ctx, w));
+done:
+    if (w->s.folder)
+        KN_TRY(kn_score_write_all(ctx, w));
+    kn_scores_settle(w->scores);
+    *scores = w->scores;
+    w->scores = NULL;
+out:
+    kn_keep_warnings(ctx, kept);
+    if (status != KN_OK)
+        take_back(w);
+    work_clear(w);
+    kn_resources_put(ctx, before);
+    return status;
+}
+
+static kn_status begin(kn_ctx *ctx, const char *command, const kn_options *options,
+                       kn_score_work *w, kn_scores **scores)
+{
+    *scores = NULL;
+    if (!w->model || !w->data)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", w->model ? "data" : "model");
+    w->score = strcmp(command, "score") == 0;
+    w->given = options;
+    kn_status status;
+    KN_TRY(kn_settings_of(ctx, options, command, &w->s));
+    KN_TRY(kn_settings_check_ranges(ctx, &w->s));
+    KN_TRY(kn_parts_asked(ctx, &w->s, &w->part));
+    assert(kn_ctx_comm(ctx)->size == 1 || w->join); /* ranks score for a cross-validation only */
+out:
+    return status;
+}
+
+kn_status kn_score_in_batches(kn_ctx *ctx, const kn_model *model, kn_data *data,
+                              const kn_options *options, ptrdiff_t rows, kn_scores **scores)
+{
+    kn_score_work w = {.model = model, .data = data, .batch = rows};
+    kn_status status = begin(ctx, kn_options_command(options), options, &w, scores);
+    return status == KN_OK ? run(ctx, &w, scores) : status;
+}
+
+kn_status kn_score(kn_ctx *ctx, const kn_model *model, kn_data *data, const kn_options *options,
+                   kn_scores **scores)
+{
+    kn_score_work w = {.model = model, .data = data};
+    kn_status status = begin(ctx, "score", options, &w, scores);
+    return status == KN_OK ? run(ctx, &w, scores) : status;
+}
+
+kn_status kn_score_into(kn_ctx *ctx, const kn_model *model, kn_data *data,
+                        const kn_options *options, kn_join *join)
+{
+    kn_scores *none;
+    kn_score_work w = {.model = model, .data = data, .join = join};
+    kn_status status = begin(ctx, "score", options, &w, &none);
+    return status == KN_OK ? run(ctx, &w, &none) : status;
+}
+
+kn_status kn_predict(kn_ctx *ctx, const kn_model *model, kn_data *data, const kn_options *options,
+                     kn_scores **scores)
+{
+    kn_score_work w = {.model = model, .data = data};
+    kn_status status = begin(ctx, "predict", options, &w, scores);
+    return status == KN_OK ? run(ctx, &w, scores) : status;
+}

@@ -1,0 +1,294 @@
+#include "commands/score/site_lookup.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "data/table/columns.h"
+#include "data/table/levels.h"
+#include "data/table/text_list.h"
+#include "io/file/path.h"
+
+void kn_arrivals_clear(kn_arrivals *a)
+{
+    kn_free(a->site);
+    kn_free(a->adapted);
+    kn_free(a->alone);
+    *a = (kn_arrivals){0};
+}
+
+kn_status kn_arrivals_levels(kn_ctx *ctx, const kn_model *m, const kn_data *data, ptrdiff_t row,
+                             char **level, bool *whole)
+{
+    char text[KN_LEVEL_SIZE];
+    kn_status status = KN_OK;
+    *whole = true;
+    for (ptrdiff_t k = 0; k < m->batch.M; k++)
+        level[k] = NULL;
+    for (ptrdiff_t k = 0; k < m->batch.M && status == KN_OK; k++) {
+        const kn_covariate *c = &m->recipe.column[m->batch.column[k]];
+        const char *cell =
+            kn_table_cell(data->covariates, row, kn_column_find(data->covariates, c->name));
+        if (kn_text_is_missing(cell) || !kn_level_of(cell, c->levels.numbers, text))
+            *whole = false;
+        else
+            status = kn_text_copy(ctx, text, strlen(text), &level[k]);
+    }
+    return status;
+}
+
+static void levels_clear(char **level, ptrdiff_t M)
+{
+    for (ptrdiff_t k = 0; k < M; k++) {
+        kn_free(level[k]);
+        level[k] = NULL;
+    }
+}
+
+static kn_status find_adapted(kn_ctx *ctx, const kn_model *m, const kn_data *data,
+                              const kn_people *p, char **level, kn_arrivals *a)
+{
+    kn_status status = KN_OK;
+    bool whole;
+    for (ptrdiff_t i = 0; m->adapted.n > 0 && i < a->n && status == KN_OK; i++) {
+        if (a->site[i] >= 0)
+            continue;
+        status = kn_arrivals_levels(ctx, m, data, p->covariate_row[i], level, &whole);
+        if (status == KN_OK && whole)
+            a->adapted[i] = (int)kn_adapted_find(&m->adapted, level);
+        levels_clear(level, m->batch.M);
+    }
+    return status;
+}
+
+/* "Leeds", or of two columns "Leeds 3T". */
+void kn_arrivals_name(char *const *level, ptrdiff_t M, char *out, size_t size)
+{
+    size_t used = 0;
+    for (ptrdiff_t k = 0; k < M && used < size; k++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", k > 0 ? " " : "",
+                                 level[k] ? kn_clipped(level[k]).text : "n/a");
+}
+
+/* The level of training that is the same but for case; NULL: none is. */
+static const char *known_as(const kn_model *m, char *const *level)
+{
+    for (ptrdiff_t k = 0; k < m->batch.M; k++) {
+        const kn_levels *known = &m->recipe.column[m->batch.column[k]].levels;
+        for (ptrdiff_t l = 0; level[k] && l < known->n; l++)
+            if (strcmp(known->text[l], level[k]) != 0 && strcasecmp(known->text[l], level[k]) == 0)
+                return known->text[l];
+    }
+    return NULL;
+}
+
+/* "3 people are at sites that training did not have (site Leeds, Bonn)" */
+static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data *data,
+                                  const kn_people *p, const kn_arrivals *a, char **level,
+                                  kn_listing *list)
+{
+    kn_status status = KN_OK;
+    char item[256], seen[KN_NAMES_LISTED][256];
+    ptrdiff_t n = 0;
+    bool whole;
+    for (ptrdiff_t i = 0; i < a->n && status == KN_OK; i++) {
+        ptrdiff_t at = 0;
+        if (!a->alone[i] || a->adapted[i] >= 0)
+            continue;
+        status = kn_arrivals_levels(ctx, m, data, p->covariate_row[i], level, &whole);
+        if (status == KN_OK) {
+            const char *same = known_as(m, level);
+            kn_arrivals_name(level, m->batch.M, item, sizeof item);
+            if (same && strlen(item) + sizeof(kn_clip) + 16 < sizeof item)
+                sprintf(item + strlen(item), "; it had %s", kn_clipped(same).text);
+        }
+        levels_clear(level, m->batch.M);
+        while (at < n && strcmp(seen[at], item) != 0)
+            at++;
+        if (at < n || status != KN_OK)
+            continue;
+        if (!list->closed)
+            kn_listing_add(list, item);
+        if (n < KN_NAMES_LISTED)
+            memcpy(seen[n++], item, sizeof item);
+    }
+    return status;
+}
+
+/* People of a site that nobody knows are read against what sites are like. */
+static bool is_wide_enough(const kn_settings *s, const kn_model *m)
+{
+    return s->unseen == KN_UNSEEN_PRIOR && m->sites.T > 0 && m->sites.between;
+}
+
+static kn_status judge_unknown(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
+                               const kn_data *data, const kn_people *p, char **level,
+                               const kn_arrivals *a)
+{
+    kn_listing list = {.most = KN_NAMES_LISTED};
+    const char *path = kn_table_path(data->covariates), *word = a->n_unknown == 1 ? "is" : "are";
+    const char *who = a->n_unknown == 1 ? "person" : "people";
+    char what[128];
+    kn_status status = describe_unknown(ctx, m, data, p, a, level, &list);
+    if (status != KN_OK)
+        return status;
+    snprintf(what, sizeof what, "%s", kn_clipped(m->recipe.column[m->batch.column[0]].name).text);
+    if (m->sites.T == 0)
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s: %td %s %s of a %s that training did not have (%s), and the model does "
+                       "not know how sites differ: its fit made no reference ({folds=0}), or no "
+                       "two people shared one",
+                       path, a->n_unknown, who, word, what, list.text);
+    if (s->unseen != KN_UNSEEN_PRIOR)
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s: %td %s %s of a %s that training did not have (%s): use 'kronorm adapt' "
+                       "with healthy people of it%s",
+                       path, a->n_unknown, who, word, what, list.text,
+                       m->sites.between ? ", or {unseen=prior}, which needs none but is wide" : "");
+    if (!m->sites.between)
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s: %td %s %s of a %s that training did not have (%s), and the model knows "
+                       "one only, not how far others differ: use 'kronorm adapt' with healthy "
+                       "people of it",
+                       path, a->n_unknown, who, word, what, list.text);
+    kn_log(ctx, KN_LOG_WARNING,
+           "%s: %td %s %s of a %s that training did not have (%s): read against what sites are "
+           "like in general, which is wide, and too narrow for another population; 'kronorm "
+           "adapt' with healthy people of it says more",
+           path, a->n_unknown, who, word, what, list.text);
+    return KN_OK;
+}
+
+/* level: room for M of them. */
+static kn_status find_sites(kn_ctx *ctx, const kn_model *m, const kn_data *data, const kn_people *p,
+                            char **level, kn_arrivals *out)
+{
+    kn_status status;
+    void *memory = NULL;
+    kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
+    *out = (kn_arrivals){.n = p->n};
+    KN_TRY(kn_alloc(ctx, p->n, sizeof *out->site, &memory));
+    out->site = memory;
+    KN_TRY(kn_alloc(ctx, p->n, sizeof *out->adapted, &memory));
+    out->adapted = memory;
+    KN_TRY(kn_alloc(ctx, p->n, sizeof *out->alone, &memory));
+    out->alone = memory;
+    kn_batch_sites(&m->batch, raw, out->site);
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        out->adapted[i] = -1;
+    KN_TRY(find_adapted(ctx, m, data, p, level, out));
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        bool unknown = out->adapted[i] < 0 && kn_batch_is_new(&m->batch, &m->x, raw, i);
+        out->n_adapted += out->adapted[i] >= 0;
+        out->n_unknown += unknown;
+        out->alone[i] = unknown || out->adapted[i] >= 0;
+    }
+out:
+    return status;
+}
+
+kn_status kn_arrivals_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, const kn_data *data,
+                          const kn_people *p, bool unknown_ok, kn_arrivals *out)
+{
+    kn_status status;
+    void *level = NULL;
+    ptrdiff_t sums = 0;
+    *out = (kn_arrivals){.n = p->n};
+    if (m->batch.M == 0)
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, m->batch.M, sizeof(char *), &level));
+    KN_TRY(find_sites(ctx, m, data, p, level, out));
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        sums += !out->alone[i] && out->site[i] < 0;
+    if (sums > 0 && m->batch.M > 1)
+        kn_log(ctx, KN_LOG_INFO,
+               "%s: %td people are of a combination of batches that training did not have: what "
+               "it had of each is added up",
+               kn_table_path(data->covariates), sums);
+    if (out->n_unknown > 0 && !unknown_ok)
+        status = judge_unknown(ctx, s, m, data, p, level, out);
+out:
+    kn_free(level);
+    if (status != KN_OK)
+        kn_arrivals_clear(out);
+    return status;
+}
+
+kn_status kn_arrivals_check(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
+                            const kn_data *data, const kn_people *p)
+{
+    kn_status status = KN_OK;
+    kn_arrivals a = {0};
+    void *level = NULL;
+    if (m->batch.M == 0 || is_wide_enough(s, m))
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, m->batch.M, sizeof(char *), &level));
+    KN_TRY(find_sites(ctx, m, data, p, level, &a));
+    if (a.n_unknown > 0)
+        status = judge_unknown(ctx, s, m, data, p, level, &a);
+out:
+    kn_free(level);
+    kn_arrivals_clear(&a);
+    return status;
+}
+
+kn_site_shift kn_arrivals_shift(const kn_arrivals *a, const kn_model *m, ptrdiff_t i, ptrdiff_t j)
+{
+    if (!a->alone || !a->alone[i])
+        return (kn_site_shift){0, 0, 1};
+    int s = a->adapted[i];
+    if (s >= 0)
+        return (kn_site_shift){kn_at(m->adapted.offset, j, s), kn_at(m->adapted.offset_var, j, s),
+                               kn_at(m->adapted.scale, j, s)};
+    return (kn_site_shift){m->sites.mu[j], m->sites.tau2[j], 1};
+}
+
+/* ---- whom the controls of their site speak for ------------------------------------------------
+ */
+
+typedef struct range {
+    double low, high; /* NaN: nobody */
+} range;
+
+static range range_of(const kn_arrivals *a, const kn_people *p, ptrdiff_t s, ptrdiff_t c)
+{
+    range r = {NAN, NAN};
+    for (ptrdiff_t i = 0; i < a->n; i++)
+        if (a->adapted[i] == s) {
+            r.low = fmin(r.low, kn_at(p->X, i, c)); /* the other one where one is NaN */
+            r.high = fmax(r.high, kn_at(p->X, i, c));
+        }
+    return r;
+}
+
+/* The share of a range that another covers; 1 where either is not known. */
+static double covered(range of, range by)
+{
+    double length = of.high - of.low, shared = fmin(of.high, by.high) - fmax(of.low, by.low);
+    if (isnan(shared))
+        return 1;
+    return length > 0 ? fmax(shared, 0) / length : shared >= 0;
+}
+
+void kn_arrivals_tell_ranges(kn_ctx *ctx, const kn_arrivals *a, const kn_model *m,
+                             const kn_people *p)
+{
+    const kn_adapted *sites = &m->adapted;
+    for (ptrdiff_t c = 0; a->n_adapted > 0 && c < sites->C; c++) {
+        kn_listing list = {.most = KN_NAMES_LISTED};
+        char name[256];
+        for (ptrdiff_t s = 0; s < sites->n; s++) {
+            range by = {sites->low[s * sites->C + c], sites->high[s * sites->C + c]};
+            if (isnan(by.low) || covered(range_of(a, p, s, c), by) >= KN_SITE_COVERED)
+                continue;
+            kn_arrivals_name(sites->level + s * sites->M, sites->M, name, sizeof name);
+            kn_listing_add(&list, name);
+        }
+        if (list.n > 0)
+            kn_log(ctx, KN_LOG_WARNING,
+                   "%s: the controls of %s cover less than half of the range of the people scored "
+                   "there, and do not say how far off that site is beyond theirs",
+                   kn_clipped(m->recipe.column[c].name).text, list.text);
+    }
+}

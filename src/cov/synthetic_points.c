@@ -1,0 +1,220 @@
+#include "cov/synthetic_points.h"
+
+#include <math.h>
+
+static const double SHARE = 0.02; /* of a range: the most that it is rounded by at an end */
+enum { BETWEEN_FROM = 10007 };    /* of the sequence, where other points begin */
+enum { CORNERS = 6 };             /* numbers: those of more are too many */
+
+void kn_round_outward(double *low, double *high)
+{
+    double most = SHARE * (*high - *low);
+    if (!(most > 0) || !isfinite(most))
+        return;
+    double unit = pow(10, floor(log10(most)));
+    unit *= 5 * unit <= most ? 5 : 2 * unit <= most ? 2 : 1;
+    *low = fmin(*low, floor(*low / unit) * unit);
+    *high = fmax(*high, ceil(*high / unit) * unit);
+}
+
+/* ---- what the columns are -------------------------------------------------------------------- */
+
+typedef struct columns {
+    ptrdiff_t n, *number; /* numbers */
+    double *low, *high;   /* n   their ranges, rounded */
+    ptrdiff_t m, *level;  /* indicators, and what never differs */
+    kn_mat pattern;       /* patterns x m   that samples have */
+    ptrdiff_t patterns;
+} columns;
+
+static void columns_clear(columns *c)
+{
+    kn_free(c->number);
+    kn_free(c->low);
+    kn_free(c->high);
+    kn_free(c->level);
+    kn_mat_clear(&c->pattern);
+    *c = (columns){0};
+}
+
+static bool is_seen(const kn_cov *cov, ptrdiff_t f)
+{
+    for (int k = 0; k < cov->n; k++)
+        if (f >= cov->term[k].first && f < cov->term[k].first + cov->term[k].count)
+            return true;
+    return false;
+}
+
+/* Other than the smallest and the largest value there is none. */
+static bool is_indicator(kn_mat X, ptrdiff_t f, double low, double high)
+{
+    for (ptrdiff_t i = 0; i < X.rows; i++)
+        if (kn_at(X, i, f) != low && kn_at(X, i, f) != high)
+            return false;
+    return true;
+}
+
+static void sort_column(const kn_synthetic_plan *p, ptrdiff_t f, columns *c)
+{
+    double low = kn_at(p->X, 0, f), high = low;
+    for (ptrdiff_t i = 1; i < p->X.rows; i++) {
+        low = fmin(low, kn_at(p->X, i, f));
+        high = fmax(high, kn_at(p->X, i, f));
+    }
+    if (low == high || (p->indicators && is_indicator(p->X, f, low, high))) {
+        c->level[c->m++] = f;
+        return;
+    }
+    kn_round_outward(&low, &high);
+    c->low[c->n] = low;
+    c->high[c->n] = high;
+    c->number[c->n++] = f;
+}
+
+static bool has_pattern(const columns *c, kn_mat X, ptrdiff_t i)
+{
+    for (ptrdiff_t k = 0; k < c->patterns; k++) {
+        ptrdiff_t f = 0;
+        while (f < c->m && kn_at(c->pattern, k, f) == kn_at(X, i, c->level[f]))
+            f++;
+        if (f == c->m)
+            return true;
+    }
+    return false;
+}
+
+static kn_status columns_new(kn_ctx *ctx, const kn_synthetic_plan *p, columns *c)
+{
+    kn_status status;
+    ptrdiff_t F = p->X.cols;
+    *c = (columns){0};
+    KN_TRY(kn_alloc_i(ctx, F, &c->number));
+    KN_TRY(kn_alloc_i(ctx, F, &c->level));
+    KN_TRY(kn_alloc_d(ctx, F, &c->low));
+    KN_TRY(kn_alloc_d(ctx, F, &c->high));
+    for (ptrdiff_t f = 0; f < F; f++)
+        if (is_seen(p->cov, f))
+            sort_column(p, f, c);
+    KN_TRY(kn_mat_new(ctx, p->X.rows, c->m, &c->pattern));
+    for (ptrdiff_t i = 0; i < p->X.rows; i++) {
+        if (has_pattern(c, p->X, i))
+            continue;
+        for (ptrdiff_t f = 0; f < c->m; f++)
+            kn_col(c->pattern, f)[c->patterns] = kn_at(p->X, i, c->level[f]);
+        c->patterns++;
+    }
+out:
+    if (status != KN_OK)
+        columns_clear(c);
+    return status;
+}
+
+/* ---- points -----------------------------------------------------------------------------------
+ */
+
+/* Value k of 2n of a number: n within, n/2 or one more on each side. */
+static double node(const columns *c, ptrdiff_t f, int n, ptrdiff_t k)
+{
+    double low = c->low[f], high = c->high[f], half = (high - low) / 2;
+    ptrdiff_t above = n - n / 2, below = n / 2;
+    if (k < n)
+        return low + half * (1 - cos(M_PI * (double)k / (n - 1)));
+    if (k < n + above)
+        return high + half * (double)(k - n + 1) / (double)above;
+    return low - half * (double)(k - n - above + 1) / (double)below;
+}
+
+static ptrdiff_t next_prime(ptrdiff_t p)
+{
+    for (p++;; p++) {
+        ptrdiff_t d = 2;
+        while (d * d <= p && p % d != 0)
+            d++;
+        if (d * d > p)
+            return p;
+    }
+}
+
+/* The digits of i to the base, behind the point in reverse: in (0, 1). */
+static double radical_inverse(ptrdiff_t i, ptrdiff_t base)
+{
+    double x = 0, digit = 1;
+    for (; i > 0; i /= base) {
+        digit /= (double)base;
+        x += digit * (double)(i % base);
+    }
+    return x;
+}
+
+/* Numbers of point `to`: the i-th of the Halton sequence, `beyond` the range as far as it goes.
+ * Returns one coordinate more, in [0, 1). */
+static double put_halton(const columns *c, ptrdiff_t i, bool beyond, kn_mat S, ptrdiff_t to)
+{
+    ptrdiff_t base = 1;
+    for (ptrdiff_t f = 0; f < c->n; f++) {
+        double half = (c->high[f] - c->low[f]) / 2, low = c->low[f] - (beyond ? half : 0);
+        base = next_prime(base);
+        kn_col(S, c->number[f])[to] = low + (beyond ? 4 : 2) * half * radical_inverse(i, base);
+    }
+    return radical_inverse(i, next_prime(base));
+}
+
+/* Corner i of the range, or of what new people are held to: where the far ones all are. */
+static void put_corner(const columns *c, ptrdiff_t i, bool beyond, kn_mat S, ptrdiff_t to)
+{
+    for (ptrdiff_t f = 0; f < c->n; f++) {
+        double half = beyond ? (c->high[f] - c->low[f]) / 2 : 0;
+        kn_col(S, c->number[f])[to] = i >> f & 1 ? c->high[f] + half : c->low[f] - half;
+    }
+}
+
+static void put_pattern(const columns *c, ptrdiff_t k, kn_mat S, ptrdiff_t to)
+{
+    for (ptrdiff_t f = 0; f < c->m; f++)
+        kn_col(S, c->level[f])[to] = kn_at(c->pattern, k, f);
+}
+
+kn_status kn_synthetic_new(kn_ctx *ctx, const kn_synthetic_plan *p, int round, kn_mat *out,
+                           bool *last)
+{
+    kn_status status;
+    columns c = {0};
+    int n = p->points << round;
+    ptrdiff_t axis = 2 * (ptrdiff_t)n, some = 1, at = 0;
+    *out = kn_mat_none();
+    KN_TRY(columns_new(ctx, p, &c));
+    for (ptrdiff_t f = 0; f < c.n && f < 2; f++)
+        some *= c.n > 2 ? n : axis;
+    *last = round + 1 >= (c.n == 2 ? KN_SYNTHETIC_ROUNDS - 1 : KN_SYNTHETIC_ROUNDS);
+    KN_TRY(kn_mat_new(ctx, some * c.patterns, p->X.cols, out));
+    for (ptrdiff_t k = 0; k < c.patterns; k++)
+        for (ptrdiff_t i = 0; i < some; i++, at++) {
+            put_pattern(&c, k, *out, at);
+            if (c.n > 2)
+                put_halton(&c, i / 2 + 1, i % 2 == 1, *out, at);
+            for (ptrdiff_t f = 0; f < c.n && c.n <= 2; f++)
+                kn_col(*out, c.number[f])[at] = node(&c, f, n, f ? i / axis : i % axis);
+        }
+out:
+    columns_clear(&c);
+    return status;
+}
+
+kn_status kn_synthetic_between(kn_ctx *ctx, const kn_synthetic_plan *p, ptrdiff_t count,
+                               kn_mat *out)
+{
+    kn_status status;
+    columns c = {0};
+    *out = kn_mat_none();
+    KN_TRY(columns_new(ctx, p, &c));
+    KN_TRY(kn_mat_new(ctx, count, p->X.cols, out));
+    for (ptrdiff_t i = 0; i < count; i++) {
+        double more = put_halton(&c, BETWEEN_FROM + i / 2, i % 2 == 1, *out, i);
+        put_pattern(&c, (ptrdiff_t)(more * (double)c.patterns), *out, i);
+        if (c.n <= CORNERS && i >> (c.n + 1) == 0)
+            put_corner(&c, i / 2, i % 2 == 1, *out, i);
+    }
+out:
+    columns_clear(&c);
+    return status;
+}

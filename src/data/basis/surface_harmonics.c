@@ -1,0 +1,420 @@
+#include "data/basis/surface_harmonics.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/parallel/parallel_for.h"
+#include "base/random.h"
+#include "io/file/path.h"
+#include "la/banded.h"
+#include "la/la.h"
+#include "la/vec.h"
+
+enum {
+    DENSE = 400,        /* vertices up to which the dense problem takes less than a second */
+    BLOCK_LEAST = 16,   /* vectors that are multiplied together */
+    BLOCK_MOST = 128,   /* a surface with eigenvalues of such multiplicity does not exist */
+    CHECK_STEPS = 5,    /* of the run that looks for more */
+    STREAM_START = 411, /* of the random numbers */
+};
+
+static const double CONVERGED = 1e-11; /* |op y - theta y| of theta */
+static const double RESIDUAL = 1e-6;   /* |A^-1/2 L e - lambda y| of lambda + sigma */
+
+typedef struct solver {
+    const kn_laplacian *l;
+    const char *name;
+    double *root; /* n  A^1/2 */
+    double sigma;
+    kn_band factor; /* of L + sigma A */
+    kn_rng rng;
+    ptrdiff_t b, most; /* columns of a block, and at most of V */
+    kn_mat V;          /* n x (most + b)  orthonormal */
+    kn_mat W;          /* n x b  what the operator makes of the last block, and the next one */
+    kn_mat H;          /* (most + b) x (most + b)  V' op V, lower triangle */
+    kn_mat S;          /* its eigenvectors */
+    kn_mat C, R;       /* (most + b) x b, b x b: W = V C + Q R */
+    double *theta;     /* eigenvalues of H, ascending */
+} solver;
+
+static void run_clear(solver *s)
+{
+    kn_mat_clear(&s->V);
+    kn_mat_clear(&s->W);
+    kn_mat_clear(&s->H);
+    kn_mat_clear(&s->S);
+    kn_mat_clear(&s->C);
+    kn_mat_clear(&s->R);
+    kn_free(s->theta);
+    s->theta = NULL;
+}
+
+static kn_status run_new(kn_ctx *ctx, ptrdiff_t b, ptrdiff_t most, solver *s)
+{
+    kn_status status;
+    ptrdiff_t n = s->l->n, m = most + b;
+    s->b = b;
+    s->most = most;
+    KN_TRY(kn_mat_new(ctx, n, m, &s->V));
+    KN_TRY(kn_mat_new(ctx, n, b, &s->W));
+    KN_TRY(kn_mat_new(ctx, m, m, &s->H));
+    KN_TRY(kn_mat_new(ctx, m, m, &s->S));
+    KN_TRY(kn_mat_new(ctx, m, b, &s->C));
+    KN_TRY(kn_mat_new(ctx, b, b, &s->R));
+    KN_TRY(kn_alloc_d(ctx, m, &s->theta));
+out:
+    return status;
+}
+
+/* ---- the operator -----------------------------------------------------------------------------
+ */
+
+/* W <- A^1/2 (L + sigma A)^-1 A^1/2 V_j */
+static void apply(kn_ctx *ctx, solver *s, kn_mat V)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        for (ptrdiff_t c = 0; c < V.cols; c++)
+            for (ptrdiff_t i = 0; i < V.rows; i++)
+                kn_col(s->W, c)[i] = s->root[i] * kn_at(pass == 0 ? V : s->W, i, c);
+        if (pass == 0)
+            kn_band_solve(ctx, &s->factor, s->W);
+    }
+}
+
+static double length_of(const double *x, ptrdiff_t n)
+{
+    return sqrt(kn_vec_dot(n, x, x));
+}
+
+static void draw(solver *s, double *x)
+{
+    for (ptrdiff_t i = 0; i < s->l->n; i++)
+        x[i] = kn_rng_normal(&s->rng);
+}
+
+/* W <- W - V V'W, twice; C: what was taken away in all. */
+static void leave(kn_ctx *ctx, kn_mat V, kn_mat W, kn_mat C, kn_mat part)
+{
+    kn_mat_zero(C);
+    for (int pass = 0; pass < 2 && V.cols > 0; pass++) {
+        kn_gemm(ctx, 1, KN_T, V, KN_N, W, 0, part);
+        kn_gemm(ctx, -1, KN_N, V, KN_N, part, 1, W);
+        for (ptrdiff_t j = 0; j < C.cols; j++)
+            for (ptrdiff_t i = 0; i < C.rows; i++)
+                kn_col(C, j)[i] += kn_at(part, i, j);
+    }
+}
+
+/* The next block: V_m.. = Q with W = V C + Q R. A column that lies in the others (an invariant
+ * space was found) is drawn anew, and its R is zero. */
+static kn_status next_block(kn_ctx *ctx, solver *s, ptrdiff_t m)
+{
+    kn_status status;
+    kn_mat V = kn_cols(s->V, 0, m), part = {0};
+    kn_mat C = kn_sub(s->C, 0, 0, m, s->b);
+    KN_TRY(kn_mat_new(ctx, m + s->b, s->b, &part));
+    leave(ctx, V, s->W, C, kn_sub(part, 0, 0, m, s->b));
+    kn_mat_zero(s->R);
+    for (ptrdiff_t j = 0; j < s->b; j++) {
+        kn_mat w = kn_cols(s->W, j, 1), before = kn_cols(s->V, m, j), c = kn_sub(s->R, 0, j, j, 1);
+        double scale = length_of(w.data, w.rows), after;
+        leave(ctx, before, w, c, kn_sub(part, 0, 0, j, 1));
+        after = length_of(w.data, w.rows);
+        kn_col(s->R, j)[j] = after;
+        while (!(after > 1e-10 * scale) || after == 0) {
+            kn_mat all = kn_cols(s->V, 0, m + j), some = kn_sub(part, 0, 1, m + j, 1);
+            kn_mat given = kn_sub(part, 0, 0, m + j, 1);
+            kn_col(s->R, j)[j] = 0;
+            draw(s, w.data);
+            scale = length_of(w.data, w.rows);
+            leave(ctx, all, w, given, some);
+            after = length_of(w.data, w.rows);
+        }
+        for (ptrdiff_t i = 0; i < w.rows; i++)
+            kn_col(s->V, m + j)[i] = w.data[i] / after;
+    }
+out:
+    kn_mat_clear(&part);
+    return status;
+}
+
+/* ---- Lanczos ----------------------------------------------------------------------------------
+ */
+
+/* H of the first m columns is decomposed; how many of its largest eigenvalues have converged, one
+ * after the other. R belongs to the last block, columns m - b .. m - 1. */
+static kn_status ritz(kn_ctx *ctx, solver *s, ptrdiff_t m, ptrdiff_t wanted, ptrdiff_t *converged)
+{
+    kn_status status;
+    kn_mat S = kn_sub(s->S, 0, 0, m, m);
+    for (ptrdiff_t j = 0; j < m; j++)
+        for (ptrdiff_t i = j; i < m; i++)
+            kn_col(S, j)[i] = kn_at(s->H, i, j);
+    KN_TRY(kn_eig_steady(ctx, S, s->theta));
+    *converged = 0;
+    for (ptrdiff_t k = m - 1; k >= 0 && *converged < wanted; k--, (*converged)++) {
+        double sum = 0;
+        for (ptrdiff_t i = 0; i < s->b; i++) {
+            double r = 0;
+            for (ptrdiff_t j = i; j < s->b; j++)
+                r += kn_at(s->R, i, j) * kn_at(S, m - s->b + j, k);
+            sum += r * r;
+        }
+        if (!(sqrt(sum) <= CONVERGED * s->theta[k]))
+            break;
+    }
+out:
+    return status;
+}
+
+/* From `locked` orthonormal columns of V, which the operator leaves alone, and `theta` of which H
+ * has already: blocks until `wanted` eigenvalues have converged, or `steps` were made (0: any
+ * number). *m: columns of V that H is of. */
+static kn_status run(kn_ctx *ctx, solver *s, ptrdiff_t locked, ptrdiff_t wanted, ptrdiff_t steps,
+                     ptrdiff_t *m)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t found = 0, at = locked;
+    for (ptrdiff_t j = 0; j < s->b; j++)
+        draw(s, kn_col(s->W, j));
+    KN_TRY(next_block(ctx, s, at));
+    for (ptrdiff_t step = 1;; step++) {
+        KN_TRY(kn_check_cancel(ctx));
+        apply(ctx, s, kn_cols(s->V, at, s->b));
+        at += s->b;
+        if (at > s->most) /* V has room for one block beyond */
+            break;
+        KN_TRY(next_block(ctx, s, at));
+        for (ptrdiff_t j = 0; j < s->b; j++)
+            for (ptrdiff_t i = j; i < s->b; i++) {
+                kn_col(s->H, at - s->b + j)[at - s->b + i] = kn_at(s->C, at - s->b + i, j);
+                if (at + j < s->H.rows) /* R' is lower: row at + j of column at - b + i */
+                    kn_col(s->H, at - s->b + i)[at + j] = kn_at(s->R, j, i);
+            }
+        *m = at;
+        if (step == steps || (steps == 0 && at >= wanted + s->b)) {
+            KN_TRY(ritz(ctx, s, at, wanted, &found));
+            if (found == wanted || step == steps)
+                goto out;
+        }
+    }
+    status = kn_fail(ctx, KN_ERR_NUMERIC,
+                     "%s: the harmonics did not converge: %td of %td after %td steps", s->name,
+                     found, wanted, at / s->b);
+out:
+    return status;
+}
+
+/* Y (n x K) = the Ritz vectors of the largest eigenvalues, descending. */
+static void take_vectors(kn_ctx *ctx, solver *s, ptrdiff_t m, kn_mat Y)
+{
+    kn_mat some = kn_sub(s->C, 0, 0, m, 1);
+    for (ptrdiff_t k = 0; k < Y.cols; k++) {
+        kn_mat_set(some, kn_sub(s->S, 0, m - 1 - k, m, 1));
+        kn_gemm(ctx, 1, KN_N, kn_cols(s->V, 0, m), KN_N, some, 0, kn_cols(Y, k, 1));
+    }
+}
+
+/* Is there an eigenvalue above theta in what is orthogonal to Y? */
+static kn_status look_for_more(kn_ctx *ctx, solver *s, kn_mat Y, double theta, bool *more)
+{
+    static const double ABOVE = 1 + 1e-6;
+    kn_status status;
+    ptrdiff_t b = s->b, m, n_most = kn_at_most(Y.cols + CHECK_STEPS * b, s->l->n - b);
+    run_clear(s);
+    *more = false;
+    ptrdiff_t steps = (n_most - Y.cols) / b;
+    if (steps < 1) /* nothing is left */
+        return KN_OK;
+    KN_TRY(run_new(ctx, b, Y.cols + steps * b, s));
+    kn_mat_set(kn_cols(s->V, 0, Y.cols), Y);
+    KN_TRY(run(ctx, s, Y.cols, 1, steps, &m));
+    *more = s->theta[m - 1] > theta * ABOVE;
+out:
+    return status;
+}
+
+/* The constants of the parts, A^1/2 1: V's first columns, with 1/sigma in H. */
+static void lock_constants(solver *s)
+{
+    const kn_laplacian *l = s->l;
+    for (ptrdiff_t i = 0; i < l->n; i++)
+        kn_col(s->V, l->part[i])[i] = s->root[i];
+    for (ptrdiff_t c = 0; c < l->parts; c++) {
+        double length = length_of(kn_col(s->V, c), l->n);
+        for (ptrdiff_t i = 0; i < l->n; i++)
+            kn_col(s->V, c)[i] /= length;
+        kn_col(s->H, c)[c] = 1 / s->sigma;
+    }
+}
+
+static ptrdiff_t room_for(const solver *s, ptrdiff_t b, ptrdiff_t K)
+{
+    ptrdiff_t whole = (s->l->n - s->l->parts) / b * b + s->l->parts - b;
+    return kn_at_most(s->l->parts + 6 * (K + b) + 10 * b, whole);
+}
+
+static kn_status lanczos(kn_ctx *ctx, solver *s, kn_mat Y)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t K = Y.cols, m;
+    bool more = true;
+    for (ptrdiff_t b = BLOCK_LEAST; more; b *= 2) {
+        if (b > BLOCK_MOST) {
+            status = kn_fail(ctx, KN_ERR_NUMERIC,
+                             "%s: the harmonics are not found: eigenvalues of multiplicity %d",
+                             s->name, BLOCK_MOST);
+            goto out;
+        }
+        run_clear(s);
+        KN_TRY(run_new(ctx, b, room_for(s, b, K), s));
+        lock_constants(s);
+        KN_TRY(run(ctx, s, s->l->parts, K, 0, &m));
+        take_vectors(ctx, s, m, Y);
+        KN_TRY(look_for_more(ctx, s, Y, s->theta[m - K], &more));
+    }
+out:
+    run_clear(s);
+    return status;
+}
+
+/* ---- the dense problem ------------------------------------------------------------------------
+ */
+
+static kn_status dense(kn_ctx *ctx, const solver *s, kn_mat Y)
+{
+    const kn_laplacian *l = s->l;
+    kn_status status;
+    kn_mat M = {0};
+    double *w = NULL;
+    KN_TRY(kn_mat_new(ctx, l->n, l->n, &M));
+    KN_TRY(kn_alloc_d(ctx, l->n, &w));
+    for (ptrdiff_t i = 0; i < l->n; i++)
+        for (ptrdiff_t k = l->start[i]; k < l->start[i + 1]; k++)
+            kn_col(M, l->col[k])[i] = l->value[k] / (s->root[i] * s->root[l->col[k]]);
+    KN_TRY(kn_eig_steady(ctx, M, w));
+    kn_mat_set(Y, kn_cols(M, 0, Y.cols));
+out:
+    kn_mat_clear(&M);
+    kn_free(w);
+    return status;
+}
+
+/* ---- all --------------------------------------------------------------------------------------
+ */
+
+/* From Y to E = A^-1/2 Y and lambda; the residual of each is looked at. */
+static kn_status finish(kn_ctx *ctx, const solver *s, kn_mat E, double *lambda)
+{
+    kn_status status;
+    const kn_laplacian *l = s->l;
+    double *Le = NULL, worst = 0;
+    KN_TRY(kn_alloc_d(ctx, l->n, &Le));
+    for (ptrdiff_t k = 0; k < E.cols; k++) {
+        double *e = kn_col(E, k), top = 0, residual = 0;
+        lambda[k] = 0;
+        for (ptrdiff_t i = 0; i < l->n; i++) {
+            e[i] /= s->root[i];
+            top = fabs(e[i]) > fabs(top) ? e[i] : top;
+        }
+        kn_laplacian_times(l, e, Le);
+        for (ptrdiff_t i = 0; i < l->n; i++) {
+            e[i] = top < 0 ? -e[i] : e[i];
+            Le[i] = top < 0 ? -Le[i] : Le[i];
+            lambda[k] += e[i] * Le[i];
+        }
+        for (ptrdiff_t i = 0; i < l->n; i++) {
+            double r = (Le[i] - lambda[k] * l->mass[i] * e[i]) / s->root[i];
+            residual += r * r;
+        }
+        lambda[k] = fmax(lambda[k], 0);
+        worst = fmax(worst, sqrt(residual) / (lambda[k] + s->sigma));
+    }
+    if (!(worst <= RESIDUAL))
+        status = kn_fail(ctx, KN_ERR_NUMERIC, "%s: the harmonics have a residual of %.2g", s->name,
+                         worst);
+out:
+    kn_free(Le);
+    return status;
+}
+
+/* Memory before any of it is taken: the band, or n x n twice. */
+static kn_status check_memory(kn_ctx *ctx, const solver *s, ptrdiff_t K, bool small)
+{
+    const kn_laplacian *l = s->l;
+    double n = (double)l->n, m = (double)(l->parts + 6 * K + 20 * BLOCK_LEAST);
+    double bytes = small ? 16 * n * n : kn_band_bytes(l->n, l->width) + 8 * m * (n + 2 * m);
+    double most = (double)kn_memory(ctx);
+    if (bytes <= most)
+        return KN_OK;
+    return kn_fail(ctx, KN_ERR_MEMORY,
+                   "%s: %td harmonics of %td vertices need %s (a band of %td), and %s is there "
+                   "({memory})",
+                   s->name, K, l->n, kn_size_in_words(bytes).text, l->width,
+                   kn_size_in_words(most).text);
+}
+
+static kn_status factorise(kn_ctx *ctx, solver *s)
+{
+    const kn_laplacian *l = s->l;
+    kn_status status;
+    KN_TRY(kn_band_new(ctx, l->n, l->width, &s->factor));
+    for (ptrdiff_t i = 0; i < l->n; i++) {
+        for (ptrdiff_t k = l->start[i]; k < l->start[i + 1]; k++)
+            if (l->col[k] <= i)
+                *kn_band_at(&s->factor, i, l->col[k]) = l->value[k];
+        *kn_band_at(&s->factor, i, i) += s->sigma * l->mass[i];
+    }
+    KN_TRY(kn_band_chol(ctx, &s->factor, "the operator of the surface"));
+out:
+    return status;
+}
+
+static kn_status check_number(kn_ctx *ctx, const char *name, const kn_laplacian *l, ptrdiff_t K)
+{
+    if (l->n == 0)
+        return kn_fail(ctx, KN_ERR_DATA, "%s: no triangle has all its vertices inside the mask",
+                       name);
+    if (K > l->n)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "%s: %td harmonics, expected at most %td: vertices inside the mask", name, K,
+                       l->n);
+    if (K < l->parts)
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "%s: %td harmonics, expected at least %td: the parts that the mask leaves of "
+            "the surface",
+            name, K, l->parts);
+    return KN_OK;
+}
+
+kn_status kn_harmonics(kn_ctx *ctx, const char *name, const kn_laplacian *l, kn_mat E,
+                       double *lambda)
+{
+    static const double FIRST = 12.566370614359172; /* Weyl: lambda_k ~ 4 pi k / area */
+    kn_status status;
+    solver s = {.l = l, .name = name};
+    double area = 0;
+    bool small = l->n <= DENSE || 3 * E.cols >= l->n;
+    KN_TRY(check_number(ctx, name, l, E.cols));
+    KN_TRY(check_memory(ctx, &s, E.cols, small));
+    KN_TRY(kn_alloc_d(ctx, l->n, &s.root));
+    for (ptrdiff_t i = 0; i < l->n; i++) {
+        s.root[i] = sqrt(l->mass[i]);
+        area += l->mass[i];
+    }
+    s.sigma = FIRST / area;
+    kn_rng_init(&s.rng, 1, STREAM_START);
+    if (small) {
+        KN_TRY(dense(ctx, &s, E));
+    } else {
+        KN_TRY(factorise(ctx, &s));
+        KN_TRY(lanczos(ctx, &s, E));
+    }
+    KN_TRY(finish(ctx, &s, E, lambda));
+out:
+    run_clear(&s);
+    kn_band_clear(&s.factor);
+    kn_free(s.root);
+    return status;
+}

@@ -1,0 +1,295 @@
+#include "data/basis/surface_laplacian.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void kn_laplacian_clear(kn_laplacian *l)
+{
+    kn_free(l->vertex);
+    kn_free(l->start);
+    kn_free(l->col);
+    kn_free(l->value);
+    kn_free(l->mass);
+    kn_free(l->part);
+    *l = (kn_laplacian){0};
+}
+
+void kn_laplacian_times(const kn_laplacian *l, const double *x, double *y)
+{
+    for (ptrdiff_t i = 0; i < l->n; i++) {
+        double sum = 0;
+        for (ptrdiff_t k = l->start[i]; k < l->start[i + 1]; k++)
+            sum += l->value[k] * x[l->col[k]];
+        y[i] = sum;
+    }
+}
+
+/* ---- triangles ------------------------------------------------------------------------------ */
+
+typedef struct triangle {
+    double cot[3]; /* half the cotangent of the angle at each corner */
+    double area;
+} triangle;
+
+/* False: it has no area to speak of. */
+static bool measure(const kn_surface *s, const ptrdiff_t *corner, triangle *t)
+{
+    static const double FLAT = 1e-10; /* twice the area, of the square of the longest edge */
+    double e[3][3], dot[3], longest = 0;
+    for (int k = 0; k < 3; k++) { /* edge k is opposite corner k */
+        const double *a = s->xyz + 3 * corner[(k + 1) % 3], *b = s->xyz + 3 * corner[(k + 2) % 3];
+        double length = 0;
+        for (int d = 0; d < 3; d++) {
+            e[k][d] = b[d] - a[d];
+            length += e[k][d] * e[k][d];
+        }
+        longest = fmax(longest, length);
+    }
+    double x = e[0][1] * e[1][2] - e[0][2] * e[1][1], y = e[0][2] * e[1][0] - e[0][0] * e[1][2],
+           z = e[0][0] * e[1][1] - e[0][1] * e[1][0], twice = sqrt(x * x + y * y + z * z);
+    if (!(twice > FLAT * longest) || !isfinite(twice))
+        return false;
+    for (int k = 0; k < 3; k++) {
+        const double *p = e[(k + 1) % 3], *q = e[(k + 2) % 3];
+        dot[k] = -(p[0] * q[0] + p[1] * q[1] + p[2] * q[2]);
+        t->cot[k] = 0.5 * dot[k] / twice;
+    }
+    t->area = 0.5 * twice;
+    return true;
+}
+
+/* ---- L and A in a numbering of the vertices ----------------------------------------------------
+ */
+
+typedef struct assembly {
+    const kn_surface *s;
+    ptrdiff_t *place; /* of each vertex of the surface; -1: out of use */
+    char *counts;     /* of each triangle: it is in use and has an area */
+} assembly;
+
+typedef struct entry {
+    ptrdiff_t col;
+    double value;
+} entry;
+
+static int by_column(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    return (x->col > y->col) - (x->col < y->col);
+}
+
+/* Entries of row i, each as often as triangles have it: sorted, and those of a column summed. */
+static ptrdiff_t merge_row(entry *row, ptrdiff_t n)
+{
+    ptrdiff_t out = 0;
+    qsort(row, (size_t)n, sizeof *row, by_column);
+    for (ptrdiff_t k = 0; k < n; k++)
+        if (out > 0 && row[out - 1].col == row[k].col)
+            row[out - 1].value += row[k].value;
+        else
+            row[out++] = row[k];
+    return out;
+}
+
+/* Every triangle gives each of its corners an entry for the two others and two for itself. */
+static void deal_entries(const assembly *a, const ptrdiff_t *first, ptrdiff_t *used, entry *e,
+                         kn_laplacian *l)
+{
+    for (ptrdiff_t m = 0; m < a->s->triangles; m++) {
+        const ptrdiff_t *corner = a->s->corner + 3 * m;
+        triangle t;
+        if (!a->counts[m] || !measure(a->s, corner, &t))
+            continue;
+        for (int k = 0; k < 3; k++) {
+            ptrdiff_t i = a->place[corner[(k + 1) % 3]], j = a->place[corner[(k + 2) % 3]];
+            e[first[i] + used[i]++] = (entry){j, -t.cot[k]};
+            e[first[j] + used[j]++] = (entry){i, -t.cot[k]};
+            e[first[i] + used[i]++] = (entry){i, t.cot[k]};
+            e[first[j] + used[j]++] = (entry){j, t.cot[k]};
+            l->mass[a->place[corner[k]]] += t.area / 3;
+        }
+    }
+}
+
+static kn_status assemble(kn_ctx *ctx, const assembly *a, kn_laplacian *l)
+{
+    enum { OF_TRIANGLE = 4 }; /* entries in the row of each corner */
+    kn_status status;
+    void *memory = NULL;
+    ptrdiff_t *first = NULL, *used = NULL, total = 0;
+    KN_TRY(kn_alloc_d(ctx, l->n, &l->mass));
+    KN_TRY(kn_alloc_i(ctx, l->n + 1, &l->start));
+    KN_TRY(kn_alloc_i(ctx, l->n + 1, &first));
+    KN_TRY(kn_alloc_i(ctx, l->n, &used));
+    for (ptrdiff_t m = 0; m < a->s->triangles; m++)
+        for (int k = 0; k < 3 && a->counts[m]; k++)
+            first[a->place[a->s->corner[3 * m + k]] + 1] += OF_TRIANGLE;
+    for (ptrdiff_t i = 0; i < l->n; i++)
+        first[i + 1] += first[i];
+    KN_TRY(kn_alloc(ctx, first[l->n], sizeof(entry), &memory));
+    entry *e = memory;
+    deal_entries(a, first, used, e, l);
+    for (ptrdiff_t i = 0; i < l->n; i++) {
+        used[i] = merge_row(e + first[i], used[i]);
+        l->start[i + 1] = total += used[i];
+    }
+    KN_TRY(kn_alloc_i(ctx, total, &l->col));
+    KN_TRY(kn_alloc_d(ctx, total, &l->value));
+    for (ptrdiff_t i = 0; i < l->n; i++)
+        for (ptrdiff_t k = 0; k < used[i]; k++) {
+            const entry *from = &e[first[i] + k];
+            l->col[l->start[i] + k] = from->col;
+            l->value[l->start[i] + k] = from->value;
+            ptrdiff_t distance = from->col > i ? from->col - i : i - from->col;
+            l->width = distance > l->width ? distance : l->width;
+        }
+out:
+    kn_free(memory);
+    kn_free(first);
+    kn_free(used);
+    return status;
+}
+
+/* ---- reverse Cuthill-McKee ------------------------------------------------------------------ */
+
+typedef struct ordering {
+    const kn_laplacian *l; /* in the numbering of the surface */
+    ptrdiff_t *queue;      /* n  vertices in the order in which they were reached */
+    ptrdiff_t *level;      /* n  distance from the root; -1: not reached */
+} ordering;
+
+static ptrdiff_t degree(const kn_laplacian *l, ptrdiff_t i)
+{
+    return l->start[i + 1] - l->start[i];
+}
+
+/* Breadth first from `root`, neighbours by degree and then by number; how many it reaches, in
+ * queue[from ..]. */
+static ptrdiff_t spread(ordering *o, ptrdiff_t root, ptrdiff_t from)
+{
+    ptrdiff_t end = from + 1;
+    o->queue[from] = root;
+    o->level[root] = 0;
+    for (ptrdiff_t at = from; at < end; at++) {
+        ptrdiff_t i = o->queue[at], begin = end;
+        for (ptrdiff_t k = o->l->start[i]; k < o->l->start[i + 1]; k++) {
+            ptrdiff_t j = o->l->col[k], to = end;
+            if (o->level[j] >= 0)
+                continue;
+            o->level[j] = o->level[i] + 1;
+            for (; to > begin && degree(o->l, o->queue[to - 1]) > degree(o->l, j); to--)
+                o->queue[to] = o->queue[to - 1];
+            o->queue[to] = j;
+            end++;
+        }
+    }
+    return end - from;
+}
+
+/* A vertex as far away as can be found from some vertex of the part: George & Liu 1979. */
+static ptrdiff_t far_end(ordering *o, ptrdiff_t root, ptrdiff_t from)
+{
+    for (ptrdiff_t deepest = -1;;) {
+        ptrdiff_t n = spread(o, root, from), last = o->queue[from + n - 1];
+        ptrdiff_t depth = o->level[last];
+        for (ptrdiff_t k = n; k-- > 0 && o->level[o->queue[from + k]] == depth;)
+            if (degree(o->l, o->queue[from + k]) < degree(o->l, last))
+                last = o->queue[from + k];
+        for (ptrdiff_t k = 0; k < n; k++)
+            o->level[o->queue[from + k]] = -1;
+        if (depth <= deepest)
+            return root;
+        deepest = depth;
+        root = last;
+    }
+}
+
+/* place[vertex of l] <- its number in a narrow band, part after part; and out->part. */
+static kn_status number_vertices(kn_ctx *ctx, const kn_laplacian *l, ptrdiff_t *place,
+                                 kn_laplacian *out)
+{
+    kn_status status;
+    ordering o = {.l = l};
+    KN_TRY(kn_alloc_i(ctx, l->n, &o.queue));
+    KN_TRY(kn_alloc_i(ctx, l->n, &o.level));
+    KN_TRY(kn_alloc_i(ctx, l->n, &out->part));
+    for (ptrdiff_t i = 0; i < l->n; i++)
+        o.level[i] = -1;
+    for (ptrdiff_t i = 0, from = 0; i < l->n; i++) {
+        if (o.level[i] >= 0)
+            continue;
+        ptrdiff_t n = spread(&o, far_end(&o, i, from), from);
+        for (ptrdiff_t k = 0; k < n; k++) {
+            place[o.queue[from + k]] = from + n - 1 - k;
+            out->part[from + k] = out->parts;
+        }
+        out->parts++;
+        from += n;
+    }
+out:
+    kn_free(o.queue);
+    kn_free(o.level);
+    return status;
+}
+
+/* ---- all --------------------------------------------------------------------------------------
+ */
+
+/* Which triangles count, and which vertices have one: numbered as they come. */
+static kn_status choose(kn_ctx *ctx, const bool *use, assembly *a, kn_laplacian *l)
+{
+    kn_status status;
+    const kn_surface *s = a->s;
+    void *memory = NULL;
+    KN_TRY(kn_alloc_i(ctx, s->vertices, &a->place));
+    KN_TRY(kn_alloc(ctx, s->triangles, 1, &memory));
+    a->counts = memory;
+    for (ptrdiff_t v = 0; v < s->vertices; v++)
+        a->place[v] = -1;
+    for (ptrdiff_t m = 0; m < s->triangles; m++) {
+        const ptrdiff_t *corner = s->corner + 3 * m;
+        triangle t;
+        if (use && !(use[corner[0]] && use[corner[1]] && use[corner[2]]))
+            continue;
+        a->counts[m] = measure(s, corner, &t);
+        l->flat += !a->counts[m];
+        for (int k = 0; k < 3 && a->counts[m]; k++)
+            a->place[corner[k]] = 0;
+    }
+    for (ptrdiff_t v = 0; v < s->vertices; v++)
+        if (a->place[v] == 0)
+            a->place[v] = l->n++;
+    KN_TRY(kn_alloc_i(ctx, l->n, &l->vertex));
+out:
+    return status;
+}
+
+kn_status kn_laplacian_new(kn_ctx *ctx, const kn_surface *surface, const bool *use,
+                           kn_laplacian *out)
+{
+    kn_status status;
+    assembly a = {.s = surface};
+    kn_laplacian first = {0};
+    ptrdiff_t *order = NULL;
+    *out = (kn_laplacian){0};
+    KN_TRY(choose(ctx, use, &a, out));
+    first.n = out->n;
+    KN_TRY(assemble(ctx, &a, &first));
+    KN_TRY(kn_alloc_i(ctx, out->n, &order));
+    KN_TRY(number_vertices(ctx, &first, order, out));
+    for (ptrdiff_t v = 0; v < surface->vertices; v++)
+        if (a.place[v] >= 0) {
+            a.place[v] = order[a.place[v]];
+            out->vertex[a.place[v]] = v;
+        }
+    KN_TRY(assemble(ctx, &a, out));
+out:
+    kn_laplacian_clear(&first);
+    kn_free(order);
+    kn_free(a.place);
+    kn_free(a.counts);
+    if (status != KN_OK)
+        kn_laplacian_clear(out);
+    return status;
+}

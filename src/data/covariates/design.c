@@ -1,0 +1,412 @@
+#include "data/covariates/design.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "data/table/levels.h"
+
+/* Standard deviations below this share of the largest value are rounding. */
+static const double CONSTANT = 1e-12;
+/* A value within this share of a constant is that constant, written by another program. */
+static const double SAME = 1e-9;
+
+void kn_design_clear(kn_design *d)
+{
+    for (ptrdiff_t c = 0; d->column && c < d->C; c++)
+        kn_free(d->column[c].shares);
+    kn_free(d->column);
+    kn_free(d->interaction);
+    kn_free(d->mean);
+    kn_free(d->sd);
+    *d = (kn_design){0};
+}
+
+void kn_design_place(kn_design *d)
+{
+    d->F = d->Fc = d->Fq = d->n_constant = 0;
+    for (ptrdiff_t c = 0; c < d->C; c++) {
+        kn_design_column *k = &d->column[c];
+        k->x = k->levels == 0 && !k->constant ? d->Fc++ : -1;
+        d->n_constant += k->constant;
+    }
+    for (ptrdiff_t c = 0; c < d->C; c++)
+        if (d->column[c].q >= 0)
+            d->column[c].q = d->Fc + d->Fq++;
+    d->F = d->Fc + d->Fq;
+    for (ptrdiff_t c = 0; c < d->C; c++)
+        if (d->column[c].levels > 0 && !d->column[c].constant) {
+            d->column[c].x = d->F;
+            d->F += d->column[c].levels + 1;
+        }
+    for (ptrdiff_t i = 0; i < d->n_interactions; i++)
+        d->F += d->column[d->interaction[i].category].levels + 1;
+}
+
+int kn_design_blocks(const kn_design *d, kn_design_block *out, int most)
+{
+    int n = 0;
+    ptrdiff_t at = d->Fc + d->Fq;
+    if (d->Fc > 0 && n++ < most)
+        out[n - 1] = (kn_design_block){KN_DESIGN_LINEAR, 0, d->Fc, -1, -1};
+    if (d->Fq > 0 && n++ < most)
+        out[n - 1] = (kn_design_block){KN_DESIGN_QUADRATIC, d->Fc, d->Fq, -1, -1};
+    for (ptrdiff_t c = 0; c < d->C; c++)
+        if (d->column[c].levels > 0 && !d->column[c].constant) {
+            ptrdiff_t count = d->column[c].levels + 1;
+            if (n++ < most)
+                out[n - 1] = (kn_design_block){KN_DESIGN_CATEGORY, at, count, c, -1};
+            at += count;
+        }
+    for (ptrdiff_t i = 0; i < d->n_interactions; i++) {
+        kn_interaction k = d->interaction[i];
+        ptrdiff_t count = d->column[k.category].levels + 1;
+        if (n++ < most)
+            out[n - 1] = (kn_design_block){KN_DESIGN_INTERACTION, at, count, k.category, k.numeric};
+        at += count;
+    }
+    return n;
+}
+
+/* ---- what may be in a column ------------------------------------------------------------------
+ */
+
+/* A finite number, or of a category NaN or a code up to `most`. */
+static kn_status check_values(kn_ctx *ctx, const double *x, ptrdiff_t n, ptrdiff_t c, int most)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        if (most < 0 && !isfinite(x[i]))
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "covariates row %td, column %td is %g, expected a finite number", i + 1,
+                           c + 1, x[i]);
+        if (most >= 0 && !isnan(x[i]) && !(x[i] >= 0 && x[i] <= most && x[i] == floor(x[i])))
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "covariates row %td, column %td is %g, expected a level, 0 to %d", i + 1,
+                           c + 1, x[i], most);
+    }
+    return KN_OK;
+}
+
+/* ---- learning ---------------------------------------------------------------------------------
+ */
+
+typedef struct moments {
+    double mean, sd, largest;
+} moments;
+
+/* Population sd. */
+static moments moments_of(const double *x, ptrdiff_t n)
+{
+    moments m = {0};
+    for (ptrdiff_t i = 0; i < n; i++) {
+        m.mean += x[i] / (double)n;
+        m.largest = fmax(m.largest, fabs(x[i]));
+    }
+    for (ptrdiff_t i = 0; i < n; i++)
+        m.sd += (x[i] - m.mean) * (x[i] - m.mean) / (double)n;
+    m.sd = sqrt(m.sd);
+    return m;
+}
+
+static bool has_values(const double *x, ptrdiff_t n, int wanted)
+{
+    double seen[KN_QUADRATIC_VALUES];
+    int k = 0;
+    assert(wanted <= KN_QUADRATIC_VALUES);
+    for (ptrdiff_t i = 0; i < n && k < wanted; i++) {
+        int j = 0;
+        while (j < k && seen[j] != x[i])
+            j++;
+        if (j == k)
+            seen[k++] = x[i];
+    }
+    return k >= wanted;
+}
+
+/* u = (x^2 - q_mean) / q_sd of the standardised x; q >= 0 says that the column could have one.
+ * `x` becomes x^2. */
+static void learn_quadratic(const kn_design *d, ptrdiff_t c, double *x, ptrdiff_t n)
+{
+    kn_design_column *k = &d->column[c];
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double s = (x[i] - d->mean[c]) / d->sd[c];
+        x[i] = s * s;
+    }
+    moments m = moments_of(x, n);
+    if (!isfinite(m.sd) || m.sd <= CONSTANT * m.largest)
+        return; /* two values of opposite sign and rounding */
+    k->q_mean = m.mean;
+    k->q_sd = m.sd;
+    k->q = 0;
+}
+
+static kn_status learn_number(kn_ctx *ctx, const kn_design_options *o, const kn_design *d,
+                              ptrdiff_t c, double *x, ptrdiff_t n)
+{
+    kn_design_column *k = &d->column[c];
+    kn_status status = check_values(ctx, x, n, c, -1);
+    if (status != KN_OK)
+        return status;
+    moments m = moments_of(x, n);
+    k->constant = m.sd <= CONSTANT * m.largest;
+    k->min = k->max = n > 0 ? x[0] : 0;
+    for (ptrdiff_t i = 1; i < n; i++) {
+        k->min = fmin(k->min, x[i]);
+        k->max = fmax(k->max, x[i]);
+    }
+    d->mean[c] = o->standardise ? m.mean : 0;
+    d->sd[c] = o->standardise && !k->constant ? m.sd : 1;
+    if (!isfinite(d->mean[c]) || !isfinite(d->sd[c]) || !isfinite(k->max - k->min))
+        return kn_fail(ctx, KN_ERR_DATA, "covariates column %td has values too large to square",
+                       c + 1);
+    bool enough =
+        o->values ? o->values[c] >= KN_QUADRATIC_VALUES : has_values(x, n, KN_QUADRATIC_VALUES);
+    if (d->additive && o->quadratic != 0 && !k->constant && enough)
+        learn_quadratic(d, c, x, n);
+    return KN_OK;
+}
+
+static kn_status learn_category(kn_ctx *ctx, const kn_design *d, ptrdiff_t c, const double *x,
+                                ptrdiff_t n)
+{
+    kn_design_column *k = &d->column[c];
+    kn_status status;
+    ptrdiff_t known = 0;
+    int present = 0;
+    d->sd[c] = 1;
+    KN_TRY(check_values(ctx, x, n, c, k->levels - 1));
+    KN_TRY(kn_alloc_d(ctx, k->levels, &k->shares));
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (!isnan(x[i])) {
+            present += k->shares[(ptrdiff_t)x[i]]++ == 0;
+            known++;
+        }
+    if (known == 0) {
+        status = kn_fail(ctx, KN_ERR_DATA, "covariates column %td has no value at all", c + 1);
+        goto out;
+    }
+    for (int l = 0; l < k->levels; l++)
+        k->shares[l] /= (double)known;
+    k->constant = present < 2;
+out:
+    return status;
+}
+
+/* All or nothing: with few people a squared covariate costs more than it tells. */
+static void choose_quadratic(const kn_design_options *o, const kn_design *d, ptrdiff_t n)
+{
+    ptrdiff_t Fq = 0;
+    for (ptrdiff_t c = 0; c < d->C; c++)
+        Fq += d->column[c].q >= 0;
+    if (o->quadratic < 0 && Fq * KN_QUADRATIC_ROWS > n)
+        for (ptrdiff_t c = 0; c < d->C; c++)
+            d->column[c].q = -1;
+}
+
+static kn_status take_interactions(kn_ctx *ctx, const kn_design_options *o, kn_design *d)
+{
+    void *memory;
+    kn_status status = kn_alloc(ctx, o->n_interactions, sizeof *d->interaction, &memory);
+    if (status != KN_OK)
+        return status;
+    d->interaction = memory;
+    for (ptrdiff_t i = 0; i < o->n_interactions; i++) {
+        kn_interaction k = o->interactions[i];
+        assert(k.category >= 0 && k.category < d->C && k.numeric >= 0 && k.numeric < d->C);
+        const kn_design_column *a = &d->column[k.category], *b = &d->column[k.numeric];
+        if (a->levels == 0 || a->constant || b->levels > 0 || b->constant)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "interaction of covariates %td and %td, expected a category of two "
+                           "levels or more and a number that varies",
+                           k.category + 1, k.numeric + 1);
+        d->interaction[d->n_interactions++] = k;
+    }
+    return KN_OK;
+}
+
+kn_status kn_design_new(kn_ctx *ctx, kn_view raw, const kn_design_options *o, kn_design *out)
+{
+    kn_status status;
+    void *memory;
+    double *x = NULL;
+    ptrdiff_t n = raw.rows, varying = 0;
+
+    *out = (kn_design){.additive = o->additive, .C = raw.cols};
+    assert(o->additive || (!o->levels && o->n_interactions == 0));
+    assert(o->n_interactions <= KN_INTERACTIONS_MOST);
+    KN_TRY(kn_alloc_d(ctx, raw.cols, &out->mean));
+    KN_TRY(kn_alloc_d(ctx, raw.cols, &out->sd));
+    KN_TRY(kn_alloc(ctx, raw.cols, sizeof *out->column, &memory));
+    out->column = memory;
+    KN_TRY(kn_alloc_d(ctx, n, &x));
+    for (ptrdiff_t c = 0; c < raw.cols; c++) {
+        kn_design_column *k = &out->column[c];
+        *k = (kn_design_column){.levels = o->levels ? o->levels[c] : 0,
+                                .batch = o->batch && o->batch[c],
+                                .x = -1,
+                                .q = -1};
+        assert(!k->batch || k->levels > 0);
+        assert(k->levels >= 0 && k->levels <= KN_LEVELS_MOST);
+        kn_view_run(raw, 0, n, c, x);
+        KN_TRY(k->levels > 0 ? learn_category(ctx, out, c, x, n)
+                             : learn_number(ctx, o, out, c, x, n));
+        varying += !k->constant;
+    }
+    if (varying == 0) {
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "every covariate is constant: there is nothing to predict the responses "
+                         "from");
+        goto out;
+    }
+    choose_quadratic(o, out, n);
+    KN_TRY(take_interactions(ctx, o, out));
+    kn_design_place(out);
+out:
+    kn_free(x);
+    if (status != KN_OK)
+        kn_design_clear(out);
+    return status;
+}
+
+/* ---- applying ---------------------------------------------------------------------------------
+ */
+
+void kn_design_range(const kn_design *d, ptrdiff_t c, double *low, double *high)
+{
+    const kn_design_column *k = &d->column[c];
+    double half = k->constant ? 0 : (k->max - k->min) / 2;
+    *low = k->min - half;
+    *high = k->max + half;
+}
+
+/* Is this value one that training says nothing of? */
+static bool strange(const kn_design *d, ptrdiff_t c, double x)
+{
+    const kn_design_column *k = &d->column[c];
+    double low, high;
+    if (k->levels > 0)
+        return x == k->levels; /* false of NaN */
+    kn_design_range(d, c, &low, &high);
+    if (k->constant) {
+        double room = SAME * fmax(fabs(low), fabs(high));
+        return x < low - room || x > high + room;
+    }
+    return d->additive && (x < low || x > high);
+}
+
+static double held_to(double x, double low, double high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+/* E_m from codes. */
+static void spread(const kn_design_column *k, const double *x, kn_mat E)
+{
+    for (int l = 0; l <= k->levels; l++) {
+        double share = l < k->levels ? k->shares[l] : 0;
+        for (ptrdiff_t i = 0; i < E.rows; i++)
+            kn_col(E, l)[i] = isnan(x[i]) ? share : x[i] == l;
+    }
+}
+
+static void put_number(const kn_design *d, ptrdiff_t c, const double *x, bool hold, kn_mat X)
+{
+    const kn_design_column *k = &d->column[c];
+    double low, high;
+    kn_design_range(d, c, &low, &high);
+    hold = hold && d->additive;
+    for (ptrdiff_t i = 0; i < X.rows; i++) {
+        double at = hold ? held_to(x[i], low, high) : x[i];
+        kn_col(X, k->x)[i] = (at - d->mean[c]) / d->sd[c];
+        if (k->q >= 0) {
+            at = hold ? held_to(x[i], k->min, k->max) : x[i];
+            double s = (at - d->mean[c]) / d->sd[c];
+            kn_col(X, k->q)[i] = (s * s - k->q_mean) / k->q_sd;
+        }
+    }
+}
+
+static void put_interactions(const kn_design *d, kn_mat X)
+{
+    ptrdiff_t at = d->F;
+    for (ptrdiff_t i = d->n_interactions - 1; i >= 0; i--) { /* they are the last ones */
+        const kn_design_column *m = &d->column[d->interaction[i].category];
+        const double *x = kn_col(X, d->column[d->interaction[i].numeric].x);
+        at -= m->levels + 1;
+        for (int l = 0; l <= m->levels; l++)
+            for (ptrdiff_t r = 0; r < X.rows; r++)
+                kn_col(X, at + l)[r] = kn_col(X, m->x + l)[r] * x[r];
+    }
+}
+
+kn_status kn_design_apply(kn_ctx *ctx, const kn_design *d, kn_view raw, bool hold, kn_mat X,
+                          int *held)
+{
+    kn_status status;
+    double *x = NULL;
+    ptrdiff_t n = raw.rows;
+    assert(raw.cols == d->C && X.rows == n && X.cols == d->F);
+    for (ptrdiff_t i = 0; held && i < n; i++)
+        held[i] = 0;
+    KN_TRY(kn_alloc_d(ctx, n, &x));
+    for (ptrdiff_t c = 0; c < d->C; c++) {
+        const kn_design_column *k = &d->column[c];
+        kn_view_run(raw, 0, n, c, x);
+        KN_TRY(check_values(ctx, x, n, c, k->levels > 0 ? k->levels : -1));
+        for (ptrdiff_t i = 0; held && i < n; i++)
+            held[i] += strange(d, c, x[i]);
+        if (k->x >= 0 && k->levels > 0)
+            spread(k, x, kn_cols(X, k->x, k->levels + 1));
+        else if (k->x >= 0)
+            put_number(d, c, x, hold, X);
+    }
+    put_interactions(d, X);
+out:
+    kn_free(x);
+    return status;
+}
+
+bool kn_design_has_batch(const kn_design *d)
+{
+    for (ptrdiff_t c = 0; c < d->C; c++)
+        if (d->column[c].batch)
+            return true;
+    return false;
+}
+
+static void leave(kn_mat E, const bool *rows)
+{
+    for (ptrdiff_t l = 0; l < E.cols; l++)
+        for (ptrdiff_t i = 0; i < E.rows; i++)
+            if (!rows || rows[i])
+                kn_col(E, l)[i] = 0;
+}
+
+void kn_design_leave_batch(const kn_design *d, const bool *rows, kn_mat X)
+{
+    ptrdiff_t at = d->F;
+    for (ptrdiff_t i = d->n_interactions - 1; i >= 0; i--) {
+        const kn_design_column *k = &d->column[d->interaction[i].category];
+        at -= k->levels + 1;
+        if (k->batch)
+            leave(kn_cols(X, at, k->levels + 1), rows);
+    }
+    for (ptrdiff_t c = 0; c < d->C; c++)
+        if (d->column[c].batch && d->column[c].x >= 0)
+            leave(kn_cols(X, d->column[c].x, d->column[c].levels + 1), rows);
+}
+
+kn_status kn_design_count_held(kn_ctx *ctx, const kn_design *d, kn_view raw, ptrdiff_t *people)
+{
+    double *x;
+    kn_status status = kn_alloc_d(ctx, raw.rows, &x);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t c = 0; c < d->C; c++) {
+        kn_view_run(raw, 0, raw.rows, c, x);
+        people[c] = 0;
+        for (ptrdiff_t i = 0; i < raw.rows; i++)
+            people[c] += strange(d, c, x[i]);
+    }
+    kn_free(x);
+    return KN_OK;
+}

@@ -1,0 +1,267 @@
+#include "data/covariates/encoding.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data/table/columns.h"
+#include "data/table/text_list.h"
+#include "io/file/path.h"
+
+static const char *const MISSING_NAMES[] = {"error", "drop", "mean"};
+enum { N_MISSING = sizeof MISSING_NAMES / sizeof MISSING_NAMES[0] };
+
+const char *kn_missing_name(kn_missing missing)
+{
+    return MISSING_NAMES[missing];
+}
+
+bool kn_missing_from_name(const char *name, kn_missing *out)
+{
+    for (int k = 0; k < N_MISSING; k++)
+        if (strcmp(MISSING_NAMES[k], name) == 0) {
+            *out = (kn_missing)k;
+            return true;
+        }
+    return false;
+}
+
+void kn_recipe_clear(kn_recipe *recipe)
+{
+    for (ptrdiff_t k = 0; k < recipe->n; k++) {
+        kn_free(recipe->column[k].name);
+        kn_levels_clear(&recipe->column[k].levels);
+    }
+    kn_free(recipe->column);
+    *recipe = (kn_recipe){0};
+}
+
+static ptrdiff_t width(const kn_recipe *recipe, const kn_covariate *c)
+{
+    return recipe->codes || c->kind == KN_COVARIATE_NUMERIC || c->levels.n == 2 ? 1 : c->levels.n;
+}
+
+ptrdiff_t kn_recipe_width(const kn_recipe *recipe)
+{
+    ptrdiff_t F = 0;
+    for (ptrdiff_t k = 0; k < recipe->n; k++)
+        F += width(recipe, &recipe->column[k]);
+    return F;
+}
+
+void kn_recipe_levels(const kn_recipe *recipe, int *levels)
+{
+    assert(recipe->codes);
+    for (ptrdiff_t k = 0; k < recipe->n; k++)
+        levels[k] = (int)recipe->column[k].levels.n;
+}
+
+void kn_recipe_values(const kn_recipe *recipe, int *values)
+{
+    assert(recipe->codes);
+    for (ptrdiff_t k = 0; k < recipe->n; k++)
+        values[k] = recipe->column[k].values;
+}
+
+void kn_recipe_batch(const kn_recipe *recipe, bool *batch)
+{
+    assert(recipe->codes);
+    for (ptrdiff_t k = 0; k < recipe->n; k++)
+        batch[k] = recipe->column[k].batch;
+}
+
+kn_status kn_recipe_x_name(kn_ctx *ctx, const kn_recipe *recipe, ptrdiff_t f, char **out)
+{
+    const kn_covariate *c = recipe->column;
+    assert(f >= 0 && f < kn_recipe_width(recipe));
+    for (; f >= width(recipe, c); c++)
+        f -= width(recipe, c);
+    if (recipe->codes || c->kind == KN_COVARIATE_NUMERIC)
+        return kn_text_copy(ctx, c->name, strlen(c->name), out);
+    char text[2 * KN_LEVEL_SIZE];
+    int n = snprintf(text, sizeof text, "%s=%s", c->name, c->levels.text[c->levels.n == 2 ? 1 : f]);
+    return kn_text_copy(ctx, text, (size_t)n, out);
+}
+
+/* ---- applying ------------------------------------------------------------------------------ */
+
+typedef struct job {
+    kn_ctx *ctx;
+    const kn_recipe *recipe;
+    const kn_table *table;
+    const ptrdiff_t *rows;
+    ptrdiff_t n;
+    const bool *dropped; /* NULL: none */
+} job;
+
+static ptrdiff_t row_of(const job *a, ptrdiff_t i)
+{
+    return a->rows ? a->rows[i] : i;
+}
+
+static kn_status fill_numeric(const job *a, const kn_covariate *c, ptrdiff_t col, double *x)
+{
+    ptrdiff_t filled = 0;
+    for (ptrdiff_t i = 0; i < a->n; i++) {
+        ptrdiff_t row = row_of(a, i);
+        if (a->dropped && a->dropped[i])
+            continue;
+        switch (kn_table_number(a->table, row, col, &x[i])) {
+        case KN_CELL_NUMBER: break;
+        case KN_CELL_TEXT: return kn_cell_refused(a->ctx, a->table, row, col, "expected a number");
+        case KN_CELL_MISSING:
+            if (a->recipe->missing != KN_MISSING_MEAN)
+                return kn_cell_refused(a->ctx, a->table, row, col,
+                                       "expected a number (use {missing=drop})");
+            x[i] = c->mean;
+            filled++;
+        }
+    }
+    if (filled > 0)
+        kn_log(a->ctx, KN_LOG_INFO, "%s: %td missing values of %s are the training mean, %.6g",
+               kn_table_path(a->table), filled, kn_clipped(c->name).text, c->mean);
+    return KN_OK;
+}
+
+/* The levels that training did not have, of one column. */
+typedef struct strangers {
+    ptrdiff_t n;                      /* people */
+    ptrdiff_t first[KN_NAMES_LISTED]; /* rows of the table where a new one was met */
+    ptrdiff_t n_first;
+    kn_listing list;
+} strangers;
+
+static kn_status refuse_unseen(const job *a, const kn_covariate *c, ptrdiff_t row, ptrdiff_t col)
+{
+    kn_listing known = {0};
+    char what[sizeof known.text + 2 * sizeof(kn_clip) + 128];
+    if (c->two_valued) {
+        snprintf(what, sizeof what,
+                 "a level that training did not have (it had %s and %s; {numeric=%s} would take it "
+                 "as a number)",
+                 c->levels.text[0], c->levels.text[1], kn_clipped(c->name).text);
+        return kn_cell_refused(a->ctx, a->table, row, col, what);
+    }
+    for (ptrdiff_t k = 0; k < c->levels.n; k++)
+        kn_listing_add(&known, c->levels.text[k]);
+    snprintf(what, sizeof what, "a level that training did not have (it had %s%s)", known.text,
+             a->recipe->unseen ? "; {unseen=prior} takes models of the additive sum only" : "");
+    return kn_cell_refused(a->ctx, a->table, row, col, what);
+}
+
+static void count_unseen(const job *a, strangers *s, ptrdiff_t row, ptrdiff_t col)
+{
+    const char *cell = kn_table_cell(a->table, row, col);
+    s->n++;
+    for (ptrdiff_t k = 0; k < s->n_first; k++)
+        if (kn_same_name(cell, kn_table_cell(a->table, s->first[k], col)))
+            return;
+    if (!s->list.closed)
+        kn_listing_add(&s->list, cell);
+    if (s->n_first < KN_NAMES_LISTED)
+        s->first[s->n_first++] = row;
+}
+
+/* Place of the level of a cell, L of one that training did not have, -1 of none at all. */
+static ptrdiff_t code_of(const kn_covariate *c, const char *cell)
+{
+    char level[KN_LEVEL_SIZE];
+    ptrdiff_t at, k;
+    if (kn_text_is_missing(cell))
+        return -1;
+    if (!kn_level_of(cell, c->levels.numbers, level))
+        return c->levels.n;
+    k = kn_levels_find(&c->levels, level, &at);
+    return k < 0 ? c->levels.n : k;
+}
+
+static kn_status fill_category(const job *a, const kn_covariate *c, ptrdiff_t col, kn_mat x)
+{
+    const kn_recipe *r = a->recipe;
+    strangers unseen = {.list.most = KN_NAMES_LISTED};
+    ptrdiff_t missing = 0;
+    for (ptrdiff_t i = 0; i < a->n; i++) {
+        ptrdiff_t row = row_of(a, i);
+        if (a->dropped && a->dropped[i])
+            continue;
+        ptrdiff_t k = code_of(c, kn_table_cell(a->table, row, col));
+        if (k < 0 && !(r->codes && r->missing == KN_MISSING_MEAN))
+            return kn_cell_refused(a->ctx, a->table, row, col,
+                                   c->two_valued ? "expected a number (use {missing=drop})"
+                                                 : "expected a category (use {missing=drop})");
+        if (k == c->levels.n && !c->batch) {
+            if (!r->codes || !r->unseen)
+                return refuse_unseen(a, c, row, col);
+            count_unseen(a, &unseen, row, col);
+        }
+        missing += k < 0;
+        if (r->codes)
+            kn_col(x, 0)[i] = k < 0 ? NAN : (double)k;
+        else
+            for (ptrdiff_t f = 0; f < x.cols; f++)
+                kn_col(x, f)[i] = k == (x.cols == 1 ? 1 : f);
+    }
+    if (missing > 0)
+        kn_log(a->ctx, KN_LOG_INFO, "%s: %td missing values of %s count as its levels in training",
+               kn_table_path(a->table), missing, kn_clipped(c->name).text);
+    if (unseen.n > 0)
+        kn_log(a->ctx, KN_LOG_WARNING, "%s: %s of %td %s is a level that training did not have: %s",
+               kn_table_path(a->table), kn_clipped(c->name).text, unseen.n,
+               unseen.n == 1 ? "person" : "people", unseen.list.text);
+    return KN_OK;
+}
+
+static kn_status find_columns(const job *a, ptrdiff_t *col)
+{
+    for (ptrdiff_t k = 0; k < a->recipe->n; k++) {
+        const char *name = a->recipe->column[k].name;
+        col[k] = kn_column_find(a->table, name);
+        if (col[k] < 0)
+            return kn_column_unknown(a->ctx, a->table, name, "which the model was fitted with");
+    }
+    return KN_OK;
+}
+
+/* Before any cell is judged, so that what stands in a dropped row is nobody's concern. */
+static void drop_rows(const job *a, const ptrdiff_t *col, kn_mat X, bool *dropped)
+{
+    ptrdiff_t count = 0;
+    for (ptrdiff_t i = 0; i < a->n; i++) {
+        for (ptrdiff_t k = 0; k < a->recipe->n && !dropped[i]; k++)
+            dropped[i] = kn_text_is_missing(kn_table_cell(a->table, row_of(a, i), col[k]));
+        for (ptrdiff_t f = 0; f < X.cols && dropped[i]; f++)
+            kn_col(X, f)[i] = NAN;
+        count += dropped[i];
+    }
+    if (count > 0)
+        kn_log(a->ctx, KN_LOG_WARNING, "%s: %td of %td rows lack a covariate and are left out",
+               kn_table_path(a->table), count, a->n);
+}
+
+kn_status kn_recipe_apply(kn_ctx *ctx, const kn_recipe *recipe, const kn_table *table,
+                          const ptrdiff_t *rows, kn_mat X, bool *dropped)
+{
+    const job a = {ctx, recipe, table, rows, X.rows, dropped};
+    ptrdiff_t *col = NULL, f = 0;
+    kn_status status;
+
+    assert(X.cols == kn_recipe_width(recipe));
+    assert(dropped || recipe->missing != KN_MISSING_DROP);
+    if (dropped && X.rows > 0)
+        memset(dropped, 0, (size_t)X.rows * sizeof *dropped);
+    KN_TRY(kn_alloc_i(ctx, recipe->n, &col));
+    KN_TRY(find_columns(&a, col));
+    if (recipe->missing == KN_MISSING_DROP)
+        drop_rows(&a, col, X, dropped);
+    for (ptrdiff_t k = 0; k < recipe->n; k++) {
+        const kn_covariate *c = &recipe->column[k];
+        KN_TRY(c->kind == KN_COVARIATE_NUMERIC
+                   ? fill_numeric(&a, c, col[k], kn_col(X, f))
+                   : fill_category(&a, c, col[k], kn_cols(X, f, width(recipe, c))));
+        f += width(recipe, c);
+    }
+out:
+    kn_free(col);
+    return status;
+}

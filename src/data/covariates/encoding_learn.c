@@ -1,0 +1,450 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "data/covariates/encoding.h"
+#include "data/table/check_outliers.h"
+#include "data/table/column_name_heuristics.h"
+#include "data/table/columns.h"
+#include "data/table/text_list.h"
+
+/* ---- what is in them ----------------------------------------------------------------------- */
+
+typedef enum said { SAID_NOTHING, SAID_CATEGORY, SAID_NUMERIC } said;
+
+typedef struct lesson_column {
+    said said; /* by --categorical or --numeric */
+    kn_census census;
+    bool category;
+    int values;      /* as in kn_covariate; of a numeric column */
+    bool two_valued; /* a category because it has two numbers */
+    bool doubtful;   /* a number that may be a code */
+    bool batch;      /* named in --batch */
+} lesson_column;
+
+typedef struct lesson {
+    kn_ctx *ctx;
+    const kn_table *table;
+    kn_missing missing;
+    ptrdiff_t *row; /* rows that training uses */
+    ptrdiff_t n;
+    ptrdiff_t *col; /* of each covariate */
+    lesson_column *of;
+    ptrdiff_t n_col;
+    bool codes;
+    bool auto_batch; /* sites are by their name */
+} lesson;
+
+/* What an option says of the covariates that a name or a pattern of it means. */
+static kn_status say_of(lesson *l, const char *option, const char *name, said what)
+{
+    ptrdiff_t col = kn_column_find(l->table, name), found = 0;
+    kn_clip clip = kn_clipped(name);
+    char why[64];
+    snprintf(why, sizeof why, "as {%s} asks for", option);
+    for (ptrdiff_t k = 0; k < l->n_col; k++) {
+        if (col >= 0 ? l->col[k] != col : !kn_column_matches(l->table, l->col[k], name))
+            continue;
+        if (l->of[k].said != SAID_NOTHING && l->of[k].said != what)
+            return kn_fail(l->ctx, KN_ERR_ARGUMENT,
+                           "{%s} and {%s} both name '%s', expected one of them",
+                           what == SAID_NUMERIC && l->of[k].batch ? "batch" : "categorical",
+                           "numeric", kn_clipped(kn_table_name(l->table, l->col[k])).text);
+        l->of[k].said = what;
+        l->of[k].batch = l->of[k].batch || strcmp(option, "batch") == 0;
+        found++;
+    }
+    if (found > 0)
+        return KN_OK;
+    if (col < 0)
+        return kn_column_unknown(l->ctx, l->table, name, why);
+    return kn_fail(l->ctx, KN_ERR_ARGUMENT, "%s: {%s=%s}: it is not among the covariates",
+                   kn_table_path(l->table), option, clip.text);
+}
+
+static kn_status say(lesson *l, const char *option, const char *text, said what)
+{
+    kn_names names = {0};
+    char braces[32];
+    kn_status status;
+    snprintf(braces, sizeof braces, "{%s}", option);
+    KN_TRY(kn_names_split(l->ctx, braces, text, &names));
+    for (ptrdiff_t c = 0; c < names.n; c++)
+        KN_TRY(say_of(l, option, names.name[c], what));
+out:
+    kn_names_clear(&names);
+    return status;
+}
+
+static kn_status start(lesson *l, const kn_recipe_options *o)
+{
+    const char **names = NULL;
+    void *memory;
+    kn_status status;
+
+    KN_TRY(kn_recipe_names(l->ctx, l->table, o, &names, &l->n_col));
+    KN_TRY(kn_alloc_i(l->ctx, l->n_col, &l->col));
+    KN_TRY(kn_alloc(l->ctx, l->n_col, sizeof *l->of, &memory));
+    l->of = memory;
+    for (ptrdiff_t k = 0; k < l->n_col; k++)
+        l->col[k] = kn_table_find(l->table, names[k]);
+    const char *batch =
+        l->codes && o->batch ? o->batch : "none"; /* codes alone have further ones */
+    l->auto_batch = strcmp(batch, "auto") == 0;
+    if (!l->auto_batch && strcmp(batch, "none") != 0)
+        KN_TRY(say(l, "batch", batch, SAID_CATEGORY));
+    KN_TRY(say(l, "categorical", o->categorical, SAID_CATEGORY));
+    KN_TRY(say(l, "numeric", o->numeric, SAID_NUMERIC));
+out:
+    kn_free(names);
+    return status;
+}
+
+/* With --missing drop, a row that lacks a value teaches nothing: no level and no mean. */
+static kn_status choose_rows(lesson *l, const kn_recipe_options *o)
+{
+    ptrdiff_t given = o->rows ? o->n_rows : kn_table_rows(l->table);
+    kn_status status = kn_alloc_i(l->ctx, given, &l->row);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t i = 0; i < given; i++) {
+        ptrdiff_t row = o->rows ? o->rows[i] : i;
+        bool keep = true;
+        for (ptrdiff_t k = 0; k < l->n_col && keep && l->missing == KN_MISSING_DROP; k++)
+            keep = !kn_text_is_missing(kn_table_cell(l->table, row, l->col[k]));
+        if (keep)
+            l->row[l->n++] = row;
+    }
+    if (l->n == 0)
+        return kn_fail(l->ctx, KN_ERR_DATA, "%s: no row has a value for every covariate",
+                       kn_table_path(l->table));
+    return KN_OK;
+}
+
+enum {
+    CODES_COUNTED = KN_LEVELS_MOST + 1, /* different values of a column are counted up to here */
+    CODES_LEAST = 3,                    /* of a column that is a category by its name */
+    CODES_DOUBTED = 10                  /* as many whole numbers, or fewer, may be codes */
+};
+
+/* Different numbers of a column, counted up to CODES_COUNTED; *codes: they look like codes of a
+ * category, whole numbers. */
+static int count_values(const lesson *l, ptrdiff_t col, bool *codes)
+{
+    double seen[CODES_COUNTED], x;
+    int n = 0;
+    *codes = true;
+    for (ptrdiff_t i = 0; i < l->n && n < CODES_COUNTED; i++) {
+        int k = 0;
+        if (kn_table_number(l->table, l->row[i], col, &x) != KN_CELL_NUMBER)
+            continue;
+        while (k < n && seen[k] != x)
+            k++;
+        if (k == n)
+            seen[n++] = x;
+        *codes = *codes && fabs(x) < KN_LEVEL_EXACT && x == floor(x);
+    }
+    return n;
+}
+
+/* Levels that so many rows can bear. */
+static ptrdiff_t levels_most(const lesson *l)
+{
+    ptrdiff_t most = l->n / KN_LEVEL_ROWS;
+    return most > KN_LEVELS_MOST ? KN_LEVELS_MOST : most < 1 ? 1 : most;
+}
+
+/* Whole numbers, few of them, that nobody has called numbers: sites go by their name, of others it
+ * is said. */
+static void doubt_codes(const lesson *l, lesson_column *c, ptrdiff_t col, int values)
+{
+    const char *name = kn_table_name(l->table, col);
+    bool site = kn_usual_column(name) == KN_COLUMN_SITE;
+    bool bearable = values <= levels_most(l);
+    if (c->census.texts > 0 || values < CODES_LEAST || values > KN_LEVELS_MOST)
+        return;
+    if (site && l->codes && bearable) {
+        c->category = true;
+        c->values = 0;
+        kn_log(l->ctx, KN_LOG_INFO,
+               "%s: %s has %d whole numbers and is a category ({numeric=%s} takes it as a number)",
+               kn_table_path(l->table), kn_clipped(name).text, values, kn_clipped(name).text);
+        return;
+    }
+    c->doubtful =
+        site || (bearable && values <= CODES_DOUBTED && kn_usual_column(name) != KN_COLUMN_AGE);
+}
+
+static void tell_doubts(const lesson *l)
+{
+    kn_listing list = {.most = KN_NAMES_LISTED};
+    for (ptrdiff_t k = 0; k < l->n_col; k++)
+        if (l->of[k].doubtful)
+            kn_listing_add(&list, kn_table_name(l->table, l->col[k]));
+    if (list.n > 0)
+        kn_log(l->ctx, KN_LOG_WARNING,
+               "%s: few whole numbers, taken as numbers: %s; if they are codes, name them in "
+               "{categorical}, else in {numeric}",
+               kn_table_path(l->table), list.text);
+}
+
+/* Texts are categories. With codes two numbers are one as well, since a slope over two values says
+ * no more; but pixels and genotypes, where they are many, stay numbers. */
+static void choose_kinds(lesson *l)
+{
+    ptrdiff_t two = 0;
+    for (ptrdiff_t k = 0; k < l->n_col; k++) {
+        lesson_column *c = &l->of[k];
+        c->census = kn_column_census(l->table, l->col[k], l->row, l->n);
+        c->category = c->said == SAID_CATEGORY ||
+                      (c->said == SAID_NOTHING &&
+                       (kn_table_category(l->table, l->col[k]) ||
+                        (c->census.texts > 0 && !kn_census_is_numeric(c->census))));
+        bool codes = false;
+        int values = c->category ? 0 : count_values(l, l->col[k], &codes);
+        c->values = values < KN_VALUES_COUNTED ? values : KN_VALUES_COUNTED;
+        two += c->values == 2;
+        c->two_valued = l->codes && c->values == 2 && codes && c->said == SAID_NOTHING;
+        if (codes && c->said == SAID_NOTHING && !c->category)
+            doubt_codes(l, c, l->col[k], values);
+    }
+    for (ptrdiff_t k = 0; k < l->n_col; k++) {
+        lesson_column *c = &l->of[k];
+        c->two_valued = c->two_valued && two <= KN_TWO_VALUED_MOST;
+        c->category = c->category || c->two_valued;
+    }
+    tell_doubts(l);
+}
+
+static kn_status check_missing(const lesson *l, ptrdiff_t col, bool category)
+{
+    if (l->missing == KN_MISSING_MEAN && (!category || l->codes))
+        return KN_OK;
+    for (ptrdiff_t i = 0; i < l->n; i++)
+        if (kn_text_is_missing(kn_table_cell(l->table, l->row[i], col)))
+            return kn_cell_refused(l->ctx, l->table, l->row[i], col,
+                                   category ? "expected a category (use {missing=drop})"
+                                            : "expected a number (use {missing=drop})");
+    return KN_OK;
+}
+
+static kn_status refuse_text(const lesson *l, ptrdiff_t col, const lesson_column *of)
+{
+    return kn_cell_refused(l->ctx, l->table, of->census.first_text, col,
+                           of->said == SAID_NUMERIC ? "expected a number as {numeric} asks for"
+                                                    : "expected a number as in most rows (or name "
+                                                      "the column in {categorical})");
+}
+
+static kn_status learn_numeric(const lesson *l, ptrdiff_t k, kn_covariate *c)
+{
+    ptrdiff_t col = l->col[k];
+    kn_census census = l->of[k].census;
+    if (census.texts > 0)
+        return refuse_text(l, col, &l->of[k]);
+    c->values = l->of[k].values;
+    for (ptrdiff_t i = 0; i < l->n; i++) {
+        double x;
+        if (kn_table_number(l->table, l->row[i], col, &x) == KN_CELL_NUMBER)
+            c->mean += x / (double)census.numbers;
+    }
+    return KN_OK;
+}
+
+static kn_status check_text(const lesson *l, ptrdiff_t line, const char *text)
+{
+    if (kn_recipe_text_ok(text))
+        return KN_OK;
+    return kn_fail(l->ctx, KN_ERR_DATA, "%s %s %td: '%s' is not UTF-8 text",
+                   kn_table_path(l->table), kn_table_unit(l->table), line, kn_clipped(text).text);
+}
+
+/* F and f are two levels, and hardly meant to be. */
+static void tell_alike(const lesson *l, const kn_covariate *c)
+{
+    kn_listing list = {.most = KN_NAMES_LISTED};
+    char pair[2 * sizeof(kn_clip) + 8];
+    for (ptrdiff_t i = 0; i < c->levels.n; i++)
+        for (ptrdiff_t k = 0; k < i; k++)
+            if (strcasecmp(c->levels.text[i], c->levels.text[k]) == 0) {
+                snprintf(pair, sizeof pair, "%s and %s", kn_clipped(c->levels.text[k]).text,
+                         kn_clipped(c->levels.text[i]).text);
+                kn_listing_add(&list, pair);
+            }
+    if (list.n > 0)
+        kn_log(l->ctx, KN_LOG_WARNING,
+               "%s: levels of %s that differ in case only count as several: %s",
+               kn_table_path(l->table), kn_clipped(c->name).text, list.text);
+}
+
+static kn_status learn_category(const lesson *l, ptrdiff_t k, kn_covariate *c)
+{
+    ptrdiff_t col = l->col[k];
+    const char *path = kn_table_path(l->table);
+    kn_clip name = kn_clipped(c->name);
+    ptrdiff_t most = levels_most(l), at;
+    char level[KN_LEVEL_SIZE];
+    kn_status status = KN_OK;
+
+    c->kind = KN_COVARIATE_CATEGORY;
+    c->two_valued = l->of[k].two_valued;
+    c->batch = l->of[k].batch || (l->auto_batch && kn_usual_column(c->name) == KN_COLUMN_SITE);
+    if (c->two_valued) {
+        if (l->of[k].census.texts > 0)
+            return refuse_text(l, col, &l->of[k]);
+        most = 2; /* nobody asked for a category: few rows are no reason to refuse it */
+    }
+    c->levels.numbers = l->of[k].census.texts == 0;
+    for (ptrdiff_t i = 0; i < l->n; i++) {
+        const char *cell = kn_table_cell(l->table, l->row[i], col);
+        ptrdiff_t line = kn_table_line(l->table, l->row[i]);
+        if (kn_text_is_missing(cell)) /* and allowed to be */
+            continue;
+        if (!kn_level_of(cell, c->levels.numbers, level))
+            return kn_fail(l->ctx, KN_ERR_DATA, "%s %s %td: %s has %zu bytes, a level at most %d",
+                           path, kn_table_unit(l->table), line, name.text, strlen(cell),
+                           KN_LEVEL_SIZE - 1);
+        if (kn_levels_find(&c->levels, level, &at) >= 0)
+            continue;
+        KN_TRY(check_text(l, line, level));
+        if (c->levels.n == most)
+            return kn_fail(l->ctx, KN_ERR_DATA,
+                           "%s: %s is a category with at least %td levels in %td rows, at most "
+                           "%d and one for every %d rows can be used (leave it out with {use})",
+                           path, name.text, most + 1, l->n, KN_LEVELS_MOST, KN_LEVEL_ROWS);
+        KN_TRY(kn_levels_add(l->ctx, &c->levels, level));
+    }
+    tell_alike(l, c);
+out:
+    return status;
+}
+
+static kn_status learn_column(const lesson *l, ptrdiff_t k, kn_covariate *c)
+{
+    ptrdiff_t col = l->col[k];
+    const lesson_column *of = &l->of[k];
+    kn_status status;
+
+    KN_TRY(kn_trimmed(l->ctx, kn_table_name(l->table, col), &c->name));
+    if (strlen(c->name) >= KN_LEVEL_SIZE) {
+        status = kn_fail(l->ctx, KN_ERR_DATA,
+                         "%s: the name %s has %zu bytes, at most %d can be "
+                         "used",
+                         kn_table_path(l->table), kn_clipped(c->name).text, strlen(c->name),
+                         KN_LEVEL_SIZE - 1);
+        goto out;
+    }
+    KN_TRY(check_text(l, kn_table_line(l->table, -1), c->name));
+    if (of->census.numbers + of->census.texts == 0 && l->missing != KN_MISSING_ERROR) {
+        status = kn_fail(l->ctx, KN_ERR_DATA, "%s: %s has no value at all", kn_table_path(l->table),
+                         kn_clipped(c->name).text);
+        goto out;
+    }
+    ptrdiff_t comma =
+        of->said == SAID_CATEGORY ? -1 : kn_column_commas(l->table, col, l->row, l->n);
+    if (comma >= 0) {
+        status = kn_cell_refused(l->ctx, l->table, comma, col, "expected a number");
+        goto out;
+    }
+    KN_TRY(check_missing(l, col, of->category && !of->two_valued));
+    status = of->category ? learn_category(l, k, c) : learn_numeric(l, k, c);
+out:
+    return status;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const kn_covariate *const *)a)->name, (*(const kn_covariate *const *)b)->name);
+}
+
+/* Names that differ only in the spaces around them would be one name when applied. */
+kn_status kn_recipe_check_distinct(kn_ctx *ctx, const char *path, const kn_recipe *recipe)
+{
+    void *memory;
+    kn_status status = kn_alloc(ctx, recipe->n, sizeof(kn_covariate *), &memory);
+    if (status != KN_OK)
+        return status;
+    const kn_covariate **sorted = memory;
+    for (ptrdiff_t k = 0; k < recipe->n; k++)
+        sorted[k] = &recipe->column[k];
+    qsort(sorted, (size_t)recipe->n, sizeof *sorted, by_name);
+    for (ptrdiff_t k = 1; k < recipe->n && status == KN_OK; k++)
+        if (strcmp(sorted[k - 1]->name, sorted[k]->name) == 0)
+            status = kn_fail(ctx, KN_ERR_FORMAT, "%s: two covariates are named '%s'", path,
+                             kn_clipped(sorted[k]->name).text);
+    kn_free(memory);
+    return status;
+}
+
+static kn_status tell_outliers(const lesson *l)
+{
+    ptrdiff_t *col, n = 0;
+    kn_status status = kn_alloc_i(l->ctx, l->n_col, &col);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t k = 0; k < l->n_col; k++)
+        if (!l->of[k].category)
+            col[n++] = l->col[k];
+    status = kn_outliers_tell(l->ctx, l->table, col, n, l->row, l->n);
+    kn_free(col);
+    return status;
+}
+
+static kn_status learn_columns(const lesson *l, kn_recipe *out)
+{
+    kn_status status;
+    void *memory;
+    ptrdiff_t constant = 0;
+    KN_TRY(kn_alloc(l->ctx, l->n_col, sizeof *out->column, &memory));
+    out->column = memory;
+    for (ptrdiff_t k = 0; k < l->n_col; k++) {
+        kn_covariate *c = &out->column[out->n++];
+        KN_TRY(learn_column(l, k, c));
+        if (c->kind == KN_COVARIATE_CATEGORY && c->levels.n == 1) {
+            kn_log(l->ctx, KN_LOG_WARNING, "%s: %s is '%s' in every row, it %s",
+                   kn_table_path(l->table), kn_clipped(c->name).text,
+                   kn_clipped(c->levels.text[0]).text,
+                   c->batch   ? "tells people of others, and nothing else"
+                   : l->codes ? "says nothing of the responses"
+                              : "is left out");
+            constant++;
+            if (l->codes)
+                continue;
+            kn_free(c->name);
+            kn_levels_clear(&c->levels);
+            *c = (kn_covariate){0};
+            out->n--;
+        }
+        constant += l->codes && c->values == 1;
+    }
+    if (out->n == 0 || constant == l->n_col)
+        status = kn_fail(l->ctx, KN_ERR_DATA, "%s: every covariate is constant",
+                         kn_table_path(l->table));
+    else
+        status = kn_recipe_check_distinct(l->ctx, kn_table_path(l->table), out);
+out:
+    return status;
+}
+
+kn_status kn_recipe_learn(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *o,
+                          kn_recipe *out)
+{
+    lesson l = {.ctx = ctx, .table = table, .missing = o->missing, .codes = o->codes};
+    kn_status status;
+
+    *out = (kn_recipe){.missing = o->missing, .codes = o->codes};
+    KN_TRY(start(&l, o));
+    KN_TRY(choose_rows(&l, o));
+    choose_kinds(&l);
+    KN_TRY(learn_columns(&l, out));
+    KN_TRY(tell_outliers(&l));
+out:
+    kn_free(l.row);
+    kn_free(l.col);
+    kn_free(l.of);
+    if (status != KN_OK)
+        kn_recipe_clear(out);
+    return status;
+}

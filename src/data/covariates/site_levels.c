@@ -1,0 +1,190 @@
+/* {"codes": [[0, 1], [0, 2]], "people": [12, 30]} */
+#include "data/covariates/site_levels.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory/alloc.h"
+
+void kn_batch_clear(kn_batch *b)
+{
+    kn_free(b->column);
+    kn_free(b->code);
+    kn_free(b->people);
+    *b = (kn_batch){0};
+}
+
+static kn_status find_columns(kn_ctx *ctx, const kn_design *d, kn_batch *out)
+{
+    *out = (kn_batch){0};
+    for (ptrdiff_t c = 0; c < d->C; c++)
+        out->M += d->column[c].batch;
+    if (out->M == 0)
+        return KN_OK;
+    kn_status status = kn_alloc_i(ctx, out->M, &out->column);
+    for (ptrdiff_t c = 0, k = 0; status == KN_OK && c < d->C; c++)
+        if (d->column[c].batch)
+            out->column[k++] = c;
+    return status;
+}
+
+/* False: one of the codes is missing. */
+static bool codes_of(const kn_batch *b, kn_view raw, ptrdiff_t i, int *code)
+{
+    for (ptrdiff_t k = 0; k < b->M; k++) {
+        double x = kn_view_at(raw, i, b->column[k]);
+        if (isnan(x))
+            return false;
+        code[k] = (int)x;
+    }
+    return true;
+}
+
+static int in_order(const kn_batch *b, ptrdiff_t s, const int *code)
+{
+    for (ptrdiff_t k = 0; k < b->M; k++) {
+        int own = b->code[s * b->M + k];
+        if (own != code[k])
+            return own < code[k] ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Where a combination stands, or, negative less 1, where it would. */
+static ptrdiff_t place_of(const kn_batch *b, const int *code)
+{
+    ptrdiff_t low = 0, high = b->S;
+    while (low < high) {
+        ptrdiff_t middle = (low + high) / 2;
+        int order = in_order(b, middle, code);
+        if (order == 0)
+            return middle;
+        *(order < 0 ? &low : &high) = order < 0 ? middle + 1 : middle;
+    }
+    return -low - 1;
+}
+
+enum { COLUMNS_MOST = 64 }; /* more terms than that no covariance has */
+
+kn_status kn_batch_new(kn_ctx *ctx, const kn_design *d, kn_view raw, kn_batch *out)
+{
+    kn_status status;
+    void *code = NULL;
+    int of[COLUMNS_MOST];
+    KN_TRY(find_columns(ctx, d, out));
+    if (out->M == 0)
+        goto out;
+    if (out->M > COLUMNS_MOST) {
+        status = kn_fail(ctx, KN_ERR_ARGUMENT, "{batch} has %td columns, at most %d can be used",
+                         out->M, COLUMNS_MOST);
+        goto out;
+    }
+    KN_TRY(kn_alloc(ctx, raw.rows * out->M, sizeof *out->code, &code));
+    out->code = code;
+    KN_TRY(kn_alloc_i(ctx, raw.rows, &out->people));
+    for (ptrdiff_t i = 0; i < raw.rows; i++) {
+        if (!codes_of(out, raw, i, of))
+            continue;
+        ptrdiff_t s = place_of(out, of);
+        if (s >= 0) {
+            out->people[s]++;
+            continue;
+        }
+        s = -s - 1;
+        size_t after = (size_t)(out->S - s), M = (size_t)out->M;
+        memmove(out->code + (s + 1) * out->M, out->code + s * out->M, after * M * sizeof(int));
+        memmove(out->people + s + 1, out->people + s, after * sizeof *out->people);
+        memcpy(out->code + s * out->M, of, M * sizeof(int));
+        out->people[s] = 1;
+        out->S++;
+    }
+out:
+    if (status != KN_OK)
+        kn_batch_clear(out);
+    return status;
+}
+
+void kn_batch_sites(const kn_batch *b, kn_view raw, int *site)
+{
+    int of[COLUMNS_MOST];
+    for (ptrdiff_t i = 0; i < raw.rows; i++) {
+        ptrdiff_t s = b->M > 0 && codes_of(b, raw, i, of) ? place_of(b, of) : -1;
+        site[i] = s < 0 ? -1 : (int)s;
+    }
+}
+
+bool kn_batch_is_new(const kn_batch *b, const kn_design *d, kn_view raw, ptrdiff_t i)
+{
+    for (ptrdiff_t k = 0; k < b->M; k++)
+        if (kn_view_at(raw, i, b->column[k]) >= d->column[b->column[k]].levels)
+            return true;
+    return false;
+}
+
+/* ---- in a model file ------------------------------------------------------------------------- */
+
+json_t *kn_batch_to_json(const kn_batch *b)
+{
+    json_t *codes = json_array(), *people = json_array();
+    int failed = 0;
+    for (ptrdiff_t s = 0; s < b->S && !failed; s++) {
+        json_t *of = json_array();
+        for (ptrdiff_t k = 0; k < b->M; k++)
+            failed |= json_array_append_new(of, json_integer(b->code[s * b->M + k]));
+        failed |= json_array_append_new(codes, of);
+        failed |= json_array_append_new(people, json_integer((json_int_t)b->people[s]));
+    }
+    json_t *json = failed ? NULL : json_pack("{s:O s:O}", "codes", codes, "people", people);
+    json_decref(codes);
+    json_decref(people);
+    return json;
+}
+
+static bool read_site(const json_t *codes, const json_t *people, const kn_design *d, kn_batch *b)
+{
+    int *code = b->code + b->S * b->M;
+    if (json_array_size(codes) != (size_t)b->M || !json_is_integer(people) ||
+        json_integer_value(people) < 1)
+        return false;
+    for (ptrdiff_t k = 0; k < b->M; k++) {
+        const json_t *c = json_array_get(codes, (size_t)k);
+        json_int_t value = json_integer_value(c);
+        if (!json_is_integer(c) || value < 0 || value >= d->column[b->column[k]].levels)
+            return false;
+        code[k] = (int)value;
+    }
+    b->people[b->S] = (ptrdiff_t)json_integer_value(people);
+    if (b->S > 0 && in_order(b, b->S - 1, code) >= 0)
+        return false;
+    b->S++;
+    return true;
+}
+
+kn_status kn_batch_from_json(kn_ctx *ctx, const char *name, const json_t *json, const kn_design *d,
+                             kn_batch *out)
+{
+    kn_status status;
+    void *code = NULL;
+    const json_t *codes = json_object_get(json, "codes"), *people = json_object_get(json, "people");
+    size_t S = json_array_size(codes);
+    bool sound;
+    KN_TRY(find_columns(ctx, d, out));
+    sound = out->M > 0 && out->M <= COLUMNS_MOST && S > 0 && json_array_size(people) == S;
+    if (sound) {
+        KN_TRY(kn_alloc(ctx, (ptrdiff_t)S * out->M, sizeof *out->code, &code));
+        out->code = code;
+        KN_TRY(kn_alloc_i(ctx, (ptrdiff_t)S, &out->people));
+    }
+    for (size_t s = 0; sound && s < S; s++)
+        sound = read_site(json_array_get(codes, s), json_array_get(people, s), d, out);
+    if (!sound)
+        status = kn_fail(ctx, KN_ERR_FORMAT,
+                         "%s: sites, expected combinations of levels of the batch categories in "
+                         "order, and how many people each has",
+                         name);
+out:
+    if (status != KN_OK)
+        kn_batch_clear(out);
+    return status;
+}

@@ -1,0 +1,128 @@
+#include "data/mpi/partition_responses.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mpi/comm.h"
+
+ptrdiff_t kn_first_from(const kn_responses *Y, kn_range among, ptrdiff_t limit)
+{
+    const ptrdiff_t *kept = Y->scaling ? Y->scaling->kept : NULL;
+    ptrdiff_t low = among.first, high = among.last; /* low - 1 is below the limit, high is not */
+    while (low < high) {
+        ptrdiff_t middle = low + (high - low) / 2;
+        if ((kept ? kept[middle] : middle) < limit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+kn_range kn_dealt_to(const kn_responses *Y, int rank, int ranks)
+{
+    ptrdiff_t all = Y->scaling ? Y->scaling->n_all : Y->T, blocks = (all + KN_BLOCK - 1) / KN_BLOCK;
+    kn_range used = {0, Y->T};
+    if (ranks == 1)
+        return used;
+    return (kn_range){kn_first_from(Y, used, blocks * rank / ranks * KN_BLOCK),
+                      kn_first_from(Y, used, blocks * (rank + 1) / ranks * KN_BLOCK)};
+}
+
+kn_range kn_dealt(const kn_ctx *ctx, const kn_responses *Y)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    return kn_dealt_to(Y, c->rank, c->size);
+}
+
+kn_range kn_people_dealt_to(ptrdiff_t n, int rank, int ranks)
+{
+    return (kn_range){n * rank / ranks, n * (rank + 1) / ranks};
+}
+
+/* Vectors at a time go by way of a buffer: in = from them. */
+static void pack(kn_of_responses x, ptrdiff_t vector, ptrdiff_t n, kn_range at, char *buffer,
+                 bool in)
+{
+    ptrdiff_t bytes = (at.last - at.first) * x.bytes;
+    for (ptrdiff_t v = 0; v < n; v++) {
+        char *own = (char *)x.data + (vector + v) * x.stride + at.first * x.bytes;
+        char *there = buffer + v * bytes;
+        memcpy(in ? there : own, in ? own : there, (size_t)bytes);
+    }
+}
+
+/* That of rank `root` to the others. */
+static kn_status tell(kn_ctx *ctx, kn_of_responses x, kn_range at, int root)
+{
+    enum { BUFFER = 1 << 23 };
+    kn_status status = KN_OK;
+    void *buffer = NULL;
+    ptrdiff_t bytes = (at.last - at.first) * x.bytes, some;
+    bool mine = kn_ctx_comm(ctx)->rank == root;
+    if (bytes == 0 || x.vectors == 0)
+        return KN_OK;
+    if (x.vectors == 1)
+        return kn_comm_share(ctx, (char *)x.data + at.first * x.bytes, bytes, root);
+    some = bytes < BUFFER ? BUFFER / bytes : 1;
+    some = some < x.vectors ? some : x.vectors;
+    KN_TRY(kn_alloc(ctx, some, (size_t)bytes, &buffer));
+    for (ptrdiff_t v = 0; v < x.vectors; v += some) {
+        ptrdiff_t n = x.vectors - v < some ? x.vectors - v : some;
+        if (mine)
+            pack(x, v, n, at, buffer, true);
+        KN_TRY(kn_comm_share(ctx, buffer, n * bytes, root));
+        if (!mine)
+            pack(x, v, n, at, buffer, false);
+    }
+out:
+    kn_free(buffer);
+    return status;
+}
+
+kn_status kn_everywhere(kn_ctx *ctx, const kn_responses *Y, kn_of_responses x)
+{
+    kn_status status = KN_OK;
+    int ranks = kn_ctx_comm(ctx)->size;
+    for (int r = 0; ranks > 1 && x.data && r < ranks && status == KN_OK; r++)
+        status = tell(ctx, x, kn_dealt_to(Y, r, ranks), r);
+    return status;
+}
+
+kn_status kn_everywhere_d(kn_ctx *ctx, const kn_responses *Y, double *x)
+{
+    return kn_everywhere(ctx, Y, (kn_of_responses){x, 1, 0, sizeof(double)});
+}
+
+kn_status kn_everywhere_rows(kn_ctx *ctx, const kn_responses *Y, kn_mat x)
+{
+    ptrdiff_t element = sizeof(double);
+    return kn_everywhere(ctx, Y, (kn_of_responses){x.data, x.cols, x.ld * element, element});
+}
+
+kn_status kn_everywhere_cols(kn_ctx *ctx, const kn_responses *Y, kn_mat x)
+{
+    ptrdiff_t element = sizeof(double);
+    return kn_everywhere(ctx, Y, (kn_of_responses){x.data, 1, 0, x.ld * element});
+}
+
+kn_status kn_everywhere_largest(kn_ctx *ctx, double *top, ptrdiff_t n)
+{
+    kn_status status = KN_OK;
+    const kn_comm *c = kn_ctx_comm(ctx);
+    double *all = NULL;
+    if (c->size == 1)
+        return KN_OK;
+    KN_TRY(kn_alloc_d(ctx, c->size * n, &all));
+    for (ptrdiff_t i = 0; i < n; i++)
+        all[c->rank * n + i] = top[i];
+    KN_TRY(kn_comm_sum(ctx, all, c->size * n)); /* of one number and zeros */
+    for (ptrdiff_t i = 0; i < n; i++)
+        top[i] = all[i];
+    for (ptrdiff_t k = n; k < c->size * n; k++)
+        if (fabs(all[k]) > fabs(top[k % n]))
+            top[k % n] = all[k];
+out:
+    kn_free(all);
+    return status;
+}

@@ -1,0 +1,105 @@
+#include "data/response_space.h"
+
+#include <string.h>
+
+void kn_names_free(char **names, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; names && i < n; i++)
+        kn_free(names[i]);
+    kn_free(names);
+}
+
+kn_status kn_names_copy(kn_ctx *ctx, const char *const *from, ptrdiff_t n, char ***out)
+{
+    kn_status status;
+    void *memory;
+    *out = NULL;
+    KN_TRY(kn_alloc(ctx, n, sizeof **out, &memory));
+    *out = memory;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        size_t size = strlen(from[i]) + 1;
+        KN_TRY(kn_alloc(ctx, (ptrdiff_t)size, 1, &memory));
+        (*out)[i] = memcpy(memory, from[i], size);
+    }
+out:
+    if (status != KN_OK) {
+        kn_names_free(*out, n);
+        *out = NULL;
+    }
+    return status;
+}
+
+kn_status kn_space_copy(kn_ctx *ctx, const kn_space *from, kn_space *out)
+{
+    kn_status status = KN_OK;
+    *out = (kn_space){.kind = from->kind,
+                      .T = from->T,
+                      .geometry = from->geometry,
+                      .parts = from->parts};
+    if (from->name)
+        KN_TRY(kn_names_copy(ctx, (const char *const *)from->name, from->T, &out->name));
+    if (from->voxel) {
+        KN_TRY(kn_alloc_i(ctx, from->T, &out->voxel));
+        memcpy(out->voxel, from->voxel, (size_t)from->T * sizeof *from->voxel);
+    }
+    for (int k = 0; k < from->parts; k++)
+        KN_TRY(kn_image_part_copy(ctx, &from->part[k], &out->part[k]));
+out:
+    if (status != KN_OK)
+        kn_space_clear(out);
+    return status;
+}
+
+void kn_space_clear(kn_space *s)
+{
+    kn_names_free(s->name, s->T);
+    kn_free(s->voxel);
+    for (int k = 0; k < KN_PARTS; k++)
+        kn_image_part_clear(&s->part[k]);
+    *s = (kn_space){0};
+}
+
+static const char *kind_name(kn_space_kind kind)
+{
+    static const char *const names[] = {"an array", "a table", "images"};
+    return names[kind];
+}
+
+static bool known(const char *side)
+{
+    return strcmp(side, "lh") == 0 || strcmp(side, "rh") == 0;
+}
+
+static kn_status compare_images(kn_ctx *ctx, const char *name, const kn_space *s,
+                                const kn_space *expected)
+{
+    kn_status status = KN_OK;
+    if (s->parts != expected->parts)
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s has %s a person, but the model was trained on %s",
+                       name, s->parts > 1 ? "two images" : "one image",
+                       expected->parts > 1 ? "two" : "one");
+    for (int k = 0; k < s->parts; k++) {
+        const kn_image_part *p = &s->part[k], *e = &expected->part[k];
+        KN_TRY(kn_geometry_compare(ctx, name, &p->geometry, "the model", &e->geometry));
+        KN_TRY(kn_brain_compare(ctx, name, &p->brain, "the model", &e->brain));
+        if (s->parts > 1 && known(p->side) && known(e->side) && strcmp(p->side, e->side) != 0)
+            return kn_fail(ctx, KN_ERR_SHAPE, "%s has %s where the model has %s", name, p->side,
+                           e->side);
+    }
+out:
+    return status;
+}
+
+kn_status kn_space_compare(kn_ctx *ctx, const char *name, const kn_space *s,
+                           const kn_space *expected)
+{
+    if (s->kind != expected->kind)
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s is %s, but the model was trained on %s", name,
+                       kind_name(s->kind), kind_name(expected->kind));
+    if (s->kind == KN_SPACE_IMAGE)
+        return compare_images(ctx, name, s, expected);
+    if (s->T != expected->T)
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s has %td responses, but the model has %td", name, s->T,
+                       expected->T);
+    return KN_OK;
+}

@@ -1,0 +1,262 @@
+#include "data/table/columns.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "data/table/text_list.h"
+#include "io/file/path.h"
+
+static const char SPACES[] = " \t\r\n";
+
+static const char *trim(const char *text, size_t *n)
+{
+    text += strspn(text, SPACES);
+    *n = strlen(text);
+    while (*n > 0 && strchr(SPACES, text[*n - 1]))
+        (*n)--;
+    return text;
+}
+
+kn_status kn_trimmed(kn_ctx *ctx, const char *text, char **out)
+{
+    size_t n;
+    text = trim(text, &n);
+    return kn_text_copy(ctx, text, n, out);
+}
+
+bool kn_same_name(const char *a, const char *b)
+{
+    size_t n, m;
+    a = trim(a, &n);
+    b = trim(b, &m);
+    return n == m && memcmp(a, b, n) == 0;
+}
+
+bool kn_same_name_any_case(const char *a, const char *b)
+{
+    size_t n, m;
+    a = trim(a, &n);
+    b = trim(b, &m);
+    return n == m && strncasecmp(a, b, n) == 0;
+}
+
+ptrdiff_t kn_column_find(const kn_table *table, const char *name)
+{
+    ptrdiff_t col = kn_table_find(table, name);
+    for (ptrdiff_t j = 0; col < 0 && j < kn_table_cols(table); j++)
+        if (kn_table_named(table, j) && kn_same_name(kn_table_name(table, j), name))
+            col = j;
+    if (col >= 0)
+        return col;
+    ptrdiff_t alike = 0;
+    for (ptrdiff_t j = 0; j < kn_table_cols(table); j++)
+        if (kn_table_named(table, j) && kn_same_name_any_case(kn_table_name(table, j), name)) {
+            col = j;
+            alike++;
+        }
+    return alike == 1 ? col : -1;
+}
+
+bool kn_column_matches(const kn_table *table, ptrdiff_t col, const char *pattern)
+{
+    const char *header = kn_table_name(table, col);
+    return kn_table_named(table, col) && fnmatch(pattern, header + strspn(header, " \t"), 0) == 0;
+}
+
+/* Letters to take out and put in to make b of a, without regard to case: what two names share
+ * counts for more than their being of one length. Of long names only the start is looked at. */
+static int distance(const char *a, const char *b)
+{
+    enum { MOST = 48 };
+    int row[MOST + 1];
+    int n = (int)strnlen(a, MOST), m = (int)strnlen(b, MOST);
+    for (int j = 0; j <= m; j++)
+        row[j] = j;
+    for (int i = 1; i <= n; i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= m; j++) {
+            int same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+            int best = diagonal + (same ? 0 : 2);
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[m];
+}
+
+kn_status kn_column_unknown(kn_ctx *ctx, const kn_table *table, const char *name, const char *why)
+{
+    enum { LOOKED_AT = 10000 }; /* columns: a sentence is not worth more */
+    ptrdiff_t closest[KN_NAMES_LISTED], n = 0;
+    int away[KN_NAMES_LISTED];
+    for (ptrdiff_t j = 0; j < kn_table_cols(table) && j < LOOKED_AT; j++) {
+        if (!kn_table_named(table, j))
+            continue;
+        int d = distance(name, kn_table_name(table, j));
+        ptrdiff_t at = n;
+        while (at > 0 && away[at - 1] > d)
+            at--;
+        if (at == KN_NAMES_LISTED)
+            continue;
+        n += n < KN_NAMES_LISTED;
+        for (ptrdiff_t k = n - 1; k > at; k--) {
+            closest[k] = closest[k - 1];
+            away[k] = away[k - 1];
+        }
+        closest[at] = j;
+        away[at] = d;
+    }
+    kn_listing list = {.most = KN_NAMES_LISTED};
+    for (ptrdiff_t k = 0; k < n; k++)
+        kn_listing_add(&list, kn_table_name(table, closest[k]));
+    return kn_fail(ctx, KN_ERR_DATA, "%s: no column '%s' %s; the closest are %s",
+                   kn_table_path(table), kn_clipped(name).text, why,
+                   n > 0 ? list.text : "without a name");
+}
+
+kn_census kn_column_census(const kn_table *table, ptrdiff_t col, const ptrdiff_t *rows, ptrdiff_t n)
+{
+    kn_census census = {.first_text = -1};
+    for (ptrdiff_t i = 0; i < n; i++) {
+        ptrdiff_t row = rows ? rows[i] : i;
+        double x;
+        switch (kn_table_number(table, row, col, &x)) {
+        case KN_CELL_NUMBER: census.numbers++; break;
+        case KN_CELL_MISSING: census.missing++; break;
+        case KN_CELL_TEXT:
+            if (census.texts++ == 0)
+                census.first_text = row;
+            break;
+        }
+    }
+    return census;
+}
+
+bool kn_census_is_numeric(kn_census census)
+{
+    return census.numbers > census.texts;
+}
+
+/* 23,5 and -1,25e3: a number once the comma is a point. */
+static bool has_decimal_comma(const char *cell)
+{
+    char text[64];
+    double x;
+    const char *comma = strchr(cell, ',');
+    size_t n = strlen(cell);
+    if (!comma || n >= sizeof text || !isdigit((unsigned char)comma[1]))
+        return false;
+    memcpy(text, cell, n + 1);
+    text[comma - cell] = '.';
+    return kn_number_parse(text, &x) == KN_CELL_NUMBER;
+}
+
+ptrdiff_t kn_column_commas(const kn_table *table, ptrdiff_t col, const ptrdiff_t *rows, ptrdiff_t n)
+{
+    ptrdiff_t first = -1;
+    double x;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        ptrdiff_t row = rows ? rows[i] : i;
+        if (kn_table_number(table, row, col, &x) != KN_CELL_TEXT)
+            continue;
+        if (!has_decimal_comma(kn_table_cell(table, row, col)))
+            return -1;
+        first = first < 0 ? row : first;
+    }
+    return first;
+}
+
+kn_status kn_cell_refused(kn_ctx *ctx, const kn_table *table, ptrdiff_t row, ptrdiff_t col,
+                          const char *what)
+{
+    static const char number[] = "expected a number";
+    if (strncmp(what, number, sizeof number - 1) == 0 &&
+        has_decimal_comma(kn_table_cell(table, row, col)))
+        what = "a number with a decimal comma, expected a decimal point (save the table with "
+               "points)";
+    return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', %s", kn_table_path(table),
+                   kn_table_unit(table), kn_table_line(table, row),
+                   kn_clipped(kn_table_name(table, col)).text,
+                   kn_clipped(kn_table_cell(table, row, col)).text, what);
+}
+
+/* ---- lists of names ------------------------------------------------------------------------ */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static kn_status check_distinct(kn_ctx *ctx, const char *option, const kn_names *names)
+{
+    void *copy = NULL;
+    kn_status status = kn_alloc(ctx, names->n, sizeof(char *), &copy);
+    if (status != KN_OK)
+        return status;
+    char **sorted = copy;
+    memcpy(sorted, names->name, (size_t)names->n * sizeof *sorted);
+    qsort(sorted, (size_t)names->n, sizeof *sorted, by_text);
+    for (ptrdiff_t i = 1; i < names->n && status == KN_OK; i++)
+        if (strcmp(sorted[i - 1], sorted[i]) == 0)
+            status = kn_fail(ctx, KN_ERR_ARGUMENT, "%s names '%s' twice", option,
+                             kn_clipped(sorted[i]).text);
+    kn_free(copy);
+    return status;
+}
+
+ptrdiff_t kn_names_count(const char *text)
+{
+    ptrdiff_t n = 1;
+    for (; *text; text++)
+        n += *text == ',';
+    return n;
+}
+
+kn_status kn_names_split(kn_ctx *ctx, const char *option, const char *text, kn_names *out)
+{
+    kn_status status = KN_OK;
+    void *name;
+
+    *out = (kn_names){0};
+    if (!text)
+        return KN_OK;
+    KN_TRY(kn_text_copy(ctx, text, strlen(text), &out->text));
+    KN_TRY(kn_alloc(ctx, kn_names_count(text), sizeof *out->name, &name));
+    out->name = name;
+    for (char *at = out->text, *next; at; at = next) {
+        next = strchr(at, ',');
+        if (next)
+            *next++ = '\0';
+        size_t length;
+        char *item = at + (trim(at, &length) - at);
+        item[length] = '\0';
+        if (length == 0) {
+            status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                             "%s '%s': name %td is empty, expected names "
+                             "with a comma between them",
+                             option, kn_clipped(text).text, out->n + 1);
+            goto out;
+        }
+        out->name[out->n++] = item;
+    }
+    KN_TRY(check_distinct(ctx, option, out));
+out:
+    if (status != KN_OK)
+        kn_names_clear(out);
+    return status;
+}
+
+void kn_names_clear(kn_names *names)
+{
+    kn_free(names->name);
+    kn_free(names->text);
+    *names = (kn_names){0};
+}

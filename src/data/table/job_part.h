@@ -1,0 +1,23 @@
+/* Part i of n of the people of a list: the i-th, and every n-th after it. */
+#ifndef KN_DATA_TABLE_JOB_PART_H
+#define KN_DATA_TABLE_JOB_PART_H
+
+#include "base/context.h"
+
+typedef struct kn_portion {
+    ptrdiff_t i, n; /* from 1; n 0: all people, and no part of them */
+} kn_portion;
+
+enum { KN_PARTS_MOST = 100000 };
+
+/* "3/10", or NULL: all. */
+kn_status kn_portion_of(kn_ctx *ctx, const char *text, kn_portion *out);
+
+/* Of n_people; and which of them the k-th of the part is. */
+ptrdiff_t kn_portion_size(kn_portion p, ptrdiff_t n_people);
+static inline ptrdiff_t kn_portion_person(kn_portion p, ptrdiff_t k)
+{
+    return p.n > 0 ? p.i - 1 + k * p.n : k;
+}
+
+#endif

@@ -1,0 +1,292 @@
+#include "gp/basis/range_finder.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/mpi/comm.h"
+#include "gp/basis/range_finder_passes.h"
+#include "gp/likelihood/eig_broadcast.h"
+#include "la/la.h"
+
+/* Directions shorter than this, relative to the longest, are what float32 products round to. */
+static const double LOST = 1e-6;
+
+/* A residual that another pass in float32 would not improve. */
+static const double CONVERGED = 1e-6;
+
+/* Singular values spread wider than this make Z = M R^-1 lose more than half its digits in the
+ * smallest column: error eps (s_1/s_P)^2. */
+static const double WIDE = 1e4;
+
+/* The same where M was made in float32. Q's columns are nearly those of the basis by then, each
+ * with the rounding of its own sums: error eps32 s_1/s_P. */
+static const double WIDE_SINGLE = 300;
+
+/* Flops of the last reading from which float32 responses are multiplied in float32. */
+static const double LONG_WORK = 1e10;
+
+typedef kn_readings work;
+
+static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b)
+{
+    return a < b ? a : b;
+}
+
+static void unit_columns(kn_mat M)
+{
+    for (ptrdiff_t p = 0; p < M.cols; p++) {
+        double norm = sqrt(kn_sumsq(kn_cols(M, p, 1)));
+        for (ptrdiff_t i = 0; norm > 0 && i < M.rows; i++)
+            kn_col(M, p)[i] /= norm;
+    }
+}
+
+/* S = X diag(t) X', t descending, X in place of S. */
+static kn_status eig_descending(kn_ctx *ctx, kn_mat S, double *t)
+{
+    ptrdiff_t k = S.rows;
+    kn_status status = kn_eig_shared(ctx, S, t);
+    for (ptrdiff_t p = 0; status == KN_OK && p < k / 2; p++) {
+        double *a = kn_col(S, p), *b = kn_col(S, k - 1 - p), top = t[k - 1 - p];
+        t[k - 1 - p] = t[p];
+        t[p] = top;
+        for (ptrdiff_t i = 0; i < k; i++) {
+            double x = a[i];
+            a[i] = b[i];
+            b[i] = x;
+        }
+    }
+    if (status == KN_OK && !(t[0] > 0))
+        status = kn_fail(ctx, KN_ERR_DATA, "no response varies within these samples");
+    return status;
+}
+
+static ptrdiff_t count_above(const double *t, ptrdiff_t k, double least)
+{
+    ptrdiff_t n = 0;
+    while (n < k && t[n] > least)
+        n++;
+    return n;
+}
+
+/* M <- M L^-T for M'M = LL', and `with` the same: orthonormal to rounding when M nearly was. */
+static kn_status polish(kn_ctx *ctx, kn_mat S, kn_mat M, kn_mat with)
+{
+    kn_status status;
+    KN_TRY(kn_chol(ctx, S, "the matrix of basis angles"));
+    kn_trsm_right(ctx, KN_T, S, M);
+    if (with.data)
+        kn_trsm_right(ctx, KN_T, S, with);
+out:
+    return status;
+}
+
+/* Q = orth(M): M X diag(t)^-1/2 X' for M'M = X diag(t) X', the nearest to M, so that what was a
+ * column of its own stays one; without the last X', and with fewer columns, when M's are linearly
+ * dependent. Polished, since that loses the square of M's condition. */
+static kn_status orthonormal(kn_ctx *ctx, work *w)
+{
+    kn_status status;
+    kn_mat S = {0}, X = {0}, old = w->Q;
+    double *t = NULL;
+    unit_columns(w->M);
+    KN_TRY(kn_alloc_d(ctx, w->k, &t));
+    KN_TRY(kn_mat_new(ctx, w->k, w->k, &S));
+    KN_TRY(kn_mat_new(ctx, w->k, w->k, &X));
+    kn_syrk(ctx, 1, KN_T, w->M, 0, S);
+    KN_TRY(eig_descending(ctx, S, t));
+    old.cols = w->k = count_above(t, w->k, LOST * LOST * t[0]);
+    for (ptrdiff_t p = 0; p < w->k; p++)
+        for (ptrdiff_t i = 0; i < S.rows; i++)
+            kn_col(S, p)[i] /= sqrt(sqrt(t[p]));
+    if (w->k == S.cols)
+        kn_gemm(ctx, 1, KN_N, S, KN_T, S, 0, X); /* X diag(t)^-1/2 X' */
+    else
+        for (ptrdiff_t p = 0; p < w->k; p++)
+            for (ptrdiff_t i = 0; i < S.rows; i++)
+                kn_col(X, p)[i] = kn_at(S, i, p) / sqrt(sqrt(t[p]));
+    KN_TRY(kn_rotate(ctx, &w->M, kn_cols(X, 0, w->k)));
+    kn_mat angles = kn_sub(S, 0, 0, w->k, w->k);
+    kn_syrk(ctx, 1, KN_T, w->M, 0, angles);
+    KN_TRY(polish(ctx, angles, w->M, kn_mat_none()));
+    w->Q = w->M;
+    w->M = old;
+out:
+    kn_mat_clear(&X);
+    kn_mat_clear(&S);
+    kn_free(t);
+    return status;
+}
+
+/* Q'M = X diag(t) X', t descending; Q <- Q X, M <- M X, W <- W X where there is one. For
+ * M = A A'Q the t are squared singular values as Q sees them, from below; residual: how far the
+ * first P are from being so. */
+static kn_status turn(kn_ctx *ctx, work *w, double *t, kn_mat *W)
+{
+    kn_status status;
+    kn_mat S = {0};
+    double *residual = &w->info.residual;
+    KN_TRY(kn_mat_new(ctx, w->k, w->k, &S));
+    kn_gemm(ctx, 1, KN_T, w->Q, KN_N, w->M, 0, S);
+    KN_TRY(eig_descending(ctx, S, t));
+    KN_TRY(kn_rotate(ctx, &w->Q, S));
+    KN_TRY(kn_rotate(ctx, &w->M, S));
+    if (W)
+        KN_TRY(kn_rotate(ctx, W, S));
+    *residual = 0;
+    for (ptrdiff_t p = 0; p < w->P && p < w->k; p++) {
+        double sum = 0;
+        for (ptrdiff_t i = 0; i < w->n; i++) {
+            double r = kn_at(w->M, i, p) - t[p] * kn_at(w->Q, i, p);
+            sum += r * r;
+        }
+        *residual = fmax(*residual, t[p] > 0 ? sqrt(sum) / t[p] : INFINITY);
+    }
+    KN_TRY(kn_comm_share(ctx, residual, sizeof *residual, 0)); /* it decides on another reading */
+out:
+    kn_mat_clear(&S);
+    return status;
+}
+
+/* Q = orth(M - shift Q) for M = A A'Q: directions outside, whose t are below t_k, shrink by
+ * |t - shift| instead of t. The smallest t is never above the true t_k, so half of it is safe. */
+static kn_status step(kn_ctx *ctx, work *w, const double *t)
+{
+    double shift = fmax(t[w->k - 1], 0) / 2;
+    for (ptrdiff_t p = 0; p < w->k; p++)
+        for (ptrdiff_t i = 0; i < w->n; i++)
+            kn_col(w->M, p)[i] -= shift * kn_at(w->Q, i, p);
+    return orthonormal(ctx, w);
+}
+
+static bool is_single(const kn_range_options *o, const work *w)
+{
+    double flops = 4 * (double)w->n * (double)w->T * (double)w->k;
+    bool large = w->Y.Y.type == KN_F32 && flops >= LONG_WORK;
+    return o->last == KN_LAST_SINGLE || (o->last == KN_LAST_BY_SIZE && large);
+}
+
+/* Power passes, and the last reading: W goes to b->B. The residual of a pass that kept W may be
+ * enough; else it was a power pass like others. */
+static kn_status iterate(kn_ctx *ctx, work *w, const kn_range_options *o, double *t, double *mean,
+                         kn_basis *b)
+{
+    kn_status status;
+    KN_TRY(kn_mat_new(ctx, w->T, w->k, &b->B));
+    for (int pass = 0;; pass++) {
+        bool last = pass == o->passes || w->info.residual <= CONVERGED, keep;
+        w->single = is_single(o, w);
+        keep = last || (o->enough > 0 && w->single);
+        b->B.cols = w->k;
+        if (!keep)
+            KN_TRY(kn_reading_power(ctx, w));
+        else
+            KN_TRY((w->single ? kn_reading_last_single : kn_reading_last)(ctx, w, b, mean));
+        w->info.readings++;
+        KN_TRY(turn(ctx, w, t, keep ? &b->B : NULL));
+        if (last || (keep && w->info.residual <= o->enough))
+            break;
+        KN_TRY(step(ctx, w, t));
+    }
+out:
+    return status;
+}
+
+/* B = W R^-1 and Z = M R^-1; then the best P of them. Z is what M became. */
+static kn_status finish(kn_ctx *ctx, work *w, double *t, const double *mean, kn_basis *b)
+{
+    double wide = w->single ? WIDE_SINGLE : WIDE;
+    kn_status status;
+    kn_mat S = {0};
+    double noise = t[0] * DBL_EPSILON * fmax((double)w->n, 8); /* as kn_gram_new's rank */
+    ptrdiff_t k = count_above(t, w->k, noise), found = smaller(w->P, k);
+    b->B.cols = w->M.cols = k;
+    for (ptrdiff_t p = 0; p < k; p++) {
+        double s = sqrt(t[p]);
+        for (ptrdiff_t j = 0; j < w->T; j++)
+            kn_col(b->B, p)[j] /= s;
+        for (ptrdiff_t i = 0; i < w->n; i++)
+            kn_col(w->M, p)[i] /= s;
+    }
+    KN_TRY(kn_mat_new(ctx, k, k, &S));
+    KN_TRY(kn_basis_angles(ctx, &w->Y, b->B, S));
+    KN_TRY(polish(ctx, S, b->B, w->M));
+    b->Z = w->M;
+    w->M = kn_mat_none();
+    if (t[0] > wide * wide * t[found - 1]) {
+        KN_TRY(kn_basis_project(ctx, &w->Y, w->centre ? mean : NULL, b));
+        w->info.readings++;
+    }
+    KN_TRY(kn_basis_ritz(ctx, b, found));
+    b->E = fmax(b->total - kn_sumsq(b->Z), 0);
+    kn_basis_fix_signs(b);
+    w->info.captured = kn_sumsq(b->Z) / b->total;
+out:
+    kn_mat_clear(&S);
+    return status;
+}
+
+/* Centred, the responses' own means may as well go first: float32 then has no offset to carry. */
+static void move_means(const kn_scaling *s, double *mean)
+{
+    for (ptrdiff_t j = 0; j < s->n_kept; j++)
+        mean[j] += (s->mean0[j] - s->mean[j]) / s->sd[j];
+}
+
+ptrdiff_t kn_range_columns(ptrdiff_t n, ptrdiff_t T, ptrdiff_t P)
+{
+    return smaller(P + KN_RANGE_OVERSAMPLE, smaller(n, T));
+}
+
+void kn_range_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t P)
+{
+    ptrdiff_t k = kn_range_columns(n, T, P);
+    kn_held begin = r->now;
+    kn_hold_d(r, KN_NEED_WORK, T + k, 1);
+    kn_readings_need(r, n, T, k); /* in double, which takes more */
+    kn_hold_d(r, KN_NEED_WORK, k, 2 * k);
+    kn_project_need(r, n, T, k);
+    kn_ritz_need(r, n, T, k);
+    kn_let_go(r, begin);
+    kn_hold_d(r, KN_NEED_BASIS, T, k);
+    kn_hold_d(r, KN_NEED_WORK, n, k);
+}
+
+kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const kn_range_options *o,
+                         kn_basis *out, kn_range_info *info)
+{
+    kn_status status;
+    kn_scaling moved = *Y->scaling;
+    ptrdiff_t most = smaller(Y->N - (o->centre ? 1 : 0), Y->T);
+    work w = {.Y = *Y, .centre = o->centre, .n = Y->N, .T = Y->T, .P = P};
+    double *t = NULL, *mean = NULL;
+    *out = (kn_basis){.pca = true};
+    w.info = (kn_range_info){.residual = INFINITY, .readings = 0};
+    if (o->centre) {
+        moved.mean = moved.mean0;
+        w.Y.scaling = &moved;
+    }
+    KN_TRY(kn_basis_check(ctx, Y, P, most));
+    w.k = kn_range_columns(Y->N, Y->T, P);
+    w.total = (o->passes + 2) * Y->T;
+    KN_TRY(kn_alloc_d(ctx, w.k, &t));
+    KN_TRY(kn_alloc_d(ctx, Y->T, &mean));
+    KN_TRY(kn_readings_new(ctx, &w));
+    KN_TRY(kn_reading_sketch(ctx, o, &w));
+    w.info.readings = w.done > 0;
+    KN_TRY(orthonormal(ctx, &w));
+    KN_TRY(iterate(ctx, &w, o, t, mean, out));
+    KN_TRY(finish(ctx, &w, t, mean, out));
+    if (o->centre)
+        move_means(Y->scaling, mean);
+    for (ptrdiff_t j = 0; o->mean && j < Y->T; j++)
+        o->mean[j] = mean[j];
+    *info = w.info;
+out:
+    kn_free(mean);
+    kn_free(t);
+    kn_readings_clear(&w);
+    if (status != KN_OK)
+        kn_basis_clear(out);
+    return status;
+}

@@ -1,0 +1,407 @@
+#include "gp/basis/range_finder_passes.h"
+
+#include <math.h>
+
+#include "base/parallel/parallel_for.h"
+#include "base/random.h"
+#include "base/sum/reduce.h"
+#include "data/mpi/partition_responses.h"
+#include "gp/block_visitor.h"
+#include "la/la.h"
+#include "la/target_clones.h"
+#include "la/vec.h"
+
+enum { STREAM_RANGE = 211 };
+
+/* The largest second moment of a response over their mean from which float32 products are added in
+ * two limbs: the grid of one would be too coarse for the others. */
+static const double UNEVEN = 1e4;
+
+/* Bounds of sums are taken so many times, for what rounding may add. */
+static const double GENEROUS = 2;
+
+void kn_readings_clear(kn_readings *w)
+{
+    kn_mat_clear(&w->Q);
+    kn_mat_clear(&w->M);
+    kn_fmat_clear(&w->Q32);
+    kn_fmat_clear(&w->W);
+}
+
+static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Strips of at most 64 MB of float32, 128 MB of doubles, unless they would be too thin for the
+ * BLAS; a power of two, so that none lies across a cut of wider ones. */
+static ptrdiff_t strip_cut(ptrdiff_t n)
+{
+    enum { LEAST = 64, MOST = 1 << 24 };
+    ptrdiff_t cut = KN_BLOCK;
+    while (cut > LEAST && cut * n > MOST)
+        cut /= 2;
+    return cut;
+}
+
+static int limbs_for(const kn_scaling *s)
+{
+    double sum = 0, most = 0;
+    for (ptrdiff_t j = 0; j < s->n_kept; j++) {
+        double sd = s->sd0[j] / s->sd[j], shift = (s->mean0[j] - s->mean[j]) / s->sd[j];
+        sum += sd * sd + shift * shift;
+        most = fmax(most, sd * sd + shift * shift);
+    }
+    return most > UNEVEN * sum / (double)s->n_kept ? 2 : 1;
+}
+
+static kn_walk walk_of(const kn_readings *w)
+{
+    kn_walk walk = {.Y = w->Y, .stage = "basis", .cut = w->cut};
+    walk.done = w->done;
+    walk.total = w->total;
+    return walk;
+}
+
+kn_status kn_readings_new(kn_ctx *ctx, kn_readings *w)
+{
+    kn_status status;
+    w->cut = strip_cut(w->n);
+    w->energy = kn_responses_energy(&w->Y);
+    w->limbs = limbs_for(w->Y.scaling);
+    kn_walk walk = walk_of(w);
+    KN_TRY(kn_mat_new(ctx, w->n, w->k, &w->Q));
+    KN_TRY(kn_mat_new(ctx, w->n, w->k, &w->M));
+    KN_TRY(kn_fmat_new(ctx, w->n, w->k, &w->Q32));
+    KN_TRY(kn_fmat_new(ctx, kn_walk_plan_of(&walk).width, w->k, &w->W));
+out:
+    return status;
+}
+
+/* A sum over blocks of n x k products, under way. */
+typedef struct adding {
+    kn_sum M;
+    kn_mat part; /* n x k, of one block; one of the two */
+    kn_fmat part_f32;
+} adding;
+
+/* M += strip' W */
+static kn_status add_product_f32(kn_ctx *ctx, adding *a, kn_fmat strip, kn_fmat W)
+{
+    kn_gemm_f32(ctx, 1, KN_T, strip, KN_N, W, 0, a->part_f32);
+    kn_sum_add_f32(ctx, &a->M, a->part_f32);
+    return KN_OK;
+}
+
+static kn_status add_product(kn_ctx *ctx, adding *a, kn_mat strip, kn_mat W)
+{
+    kn_gemm(ctx, 1, KN_T, strip, KN_N, W, 0, a->part);
+    kn_sum_add(ctx, &a->M, a->part);
+    return KN_OK;
+}
+
+/* w->M = the sum that the visitor adds to as it walks, its entries at most `bound`. */
+static kn_status add_up(kn_ctx *ctx, kn_readings *w, double bound, const kn_visitor *visitor,
+                        adding *a)
+{
+    kn_status status;
+    kn_walk walk = walk_of(w);
+    bool single = visitor->needs == KN_WALK_STRIP_F32;
+    KN_TRY(kn_sum_new(ctx, w->n, w->k, bound, single ? w->limbs : 2, &a->M));
+    KN_TRY(single ? kn_fmat_new(ctx, w->n, w->k, &a->part_f32)
+                  : kn_mat_new(ctx, w->n, w->k, &a->part));
+    KN_TRY(kn_walk_run(ctx, &walk, visitor, 1));
+    KN_TRY(kn_sum_value(ctx, &a->M, w->M));
+    w->done += w->T;
+out:
+    kn_mat_clear(&a->part);
+    kn_fmat_clear(&a->part_f32);
+    kn_sum_clear(&a->M);
+    return status;
+}
+
+/* ---- products in float32 ------------------------------------------------------------------- */
+
+/* M = A W from M = Y W: mean' W is what the columns' means are. */
+static void centre_columns(kn_mat M)
+{
+    for (ptrdiff_t p = 0; p < M.cols; p++) {
+        double *m = kn_col(M, p), mean = 0;
+        for (ptrdiff_t i = 0; i < M.rows; i++)
+            mean += m[i];
+        mean /= (double)M.rows;
+        for (ptrdiff_t i = 0; i < M.rows; i++)
+            m[i] -= mean;
+    }
+}
+
+typedef struct draw_job {
+    uint64_t seed;
+    ptrdiff_t first;
+    kn_fmat to;
+} draw_job;
+
+/* A response's random numbers are a stream of their own: the same for any strip and thread. */
+static void draw(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const draw_job *job = self;
+    for (ptrdiff_t j = from; j < to; j++) {
+        kn_rng rng;
+        kn_rng_init(&rng, job->seed, ((uint64_t)STREAM_RANGE << 32) + (uint64_t)(job->first + j));
+        for (ptrdiff_t p = 0; p < job->to.cols; p++)
+            kn_fcol(job->to, p)[j] = (float)kn_rng_normal(&rng);
+    }
+}
+
+typedef struct sketching {
+    kn_readings *w;
+    const kn_range_options *o;
+    adding M;
+} sketching;
+
+static kn_status sketch_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    sketching *s = self;
+    kn_fmat W = kn_fsub(s->w->W, 0, 0, b->count, s->w->k);
+    draw_job job = {s->o->seed, b->first, W};
+    kn_parallel(ctx, b->count, 64, draw, &job);
+    return add_product_f32(ctx, &s->M, b->strip_f32, W);
+}
+
+kn_status kn_reading_sketch(kn_ctx *ctx, const kn_range_options *o, kn_readings *w)
+{
+    enum { FARTHEST = 16 }; /* no normal number that kn_rng_normal draws is so large */
+    kn_status status = KN_OK;
+    ptrdiff_t given = o->sketch.data ? smaller(o->sketch.cols, w->k) : 0;
+    kn_readings rest = *w; /* the columns that are not given */
+    sketching s = {.w = &rest, .o = o};
+    kn_visitor visitor = {&s, KN_WALK_STRIP_F32, NULL, sketch_block, NULL};
+    double bound = FARTHEST * sqrt((double)w->T * w->energy);
+    rest.k = w->k - given;
+    rest.M = kn_cols(w->M, given, rest.k);
+    if (given > 0)
+        kn_mat_set(kn_cols(w->M, 0, given), kn_cols(o->sketch, 0, given));
+    if (rest.k > 0)
+        status = add_up(ctx, &rest, bound, &visitor, &s.M);
+    w->done = rest.done;
+    if (w->centre)
+        centre_columns(w->M);
+    return status;
+}
+
+typedef struct powering {
+    kn_readings *w;
+    kn_fmat Q;
+    adding M;
+} powering;
+
+static kn_status power_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    powering *p = self;
+    kn_fmat W = kn_fsub(p->w->W, 0, 0, b->count, p->w->k);
+    kn_gemm_f32(ctx, 1, KN_N, b->strip_f32, KN_N, p->Q, 0, W); /* W_b = Y_b' Q */
+    return add_product_f32(ctx, &p->M, b->strip_f32, W);       /* M += Y_b W_b */
+}
+
+kn_status kn_reading_power(kn_ctx *ctx, kn_readings *w)
+{
+    powering p = {.w = w, .Q = kn_fcols(w->Q32, 0, w->k)};
+    kn_visitor visitor = {&p, KN_WALK_STRIP_F32, NULL, power_block, NULL};
+    kn_fmat_set(p.Q, w->Q);
+    kn_status status = add_up(ctx, w, GENEROUS * w->energy, &visitor, &p.M);
+    if (w->centre)
+        centre_columns(w->M);
+    return status;
+}
+
+/* ---- the last reading in float32 ----------------------------------------------------------- */
+
+typedef struct last_single {
+    powering p;
+    kn_basis *b;
+    double *mean;
+    double *square; /* width: |a_j|^2 within a block */
+    kn_slots total;
+} last_single;
+
+typedef struct moments_job {
+    kn_fmat strip;
+    bool centre;
+    double *mean, *square; /* of its responses */
+} moments_job;
+
+/* In double, where the square of a float is exact: a fused sum has the same bits. */
+KN_CLONES
+static void add_sample(ptrdiff_t n, const float *restrict y, double *restrict sum,
+                       double *restrict square)
+{
+    for (ptrdiff_t j = 0; j < n; j++) {
+        double a = (double)y[j];
+        sum[j] += a;
+        square[j] += a * a;
+    }
+}
+
+/* Mean and |a_j|^2 of responses */
+static void strip_moments(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const moments_job *b = self;
+    double n = (double)b->strip.cols;
+    for (ptrdiff_t j = from; j < to; j++)
+        b->mean[j] = b->square[j] = 0;
+    for (ptrdiff_t i = 0; i < b->strip.cols; i++)
+        add_sample(to - from, kn_fcol(b->strip, i) + from, b->mean + from, b->square + from);
+    for (ptrdiff_t j = from; j < to; j++) {
+        b->mean[j] = b->centre ? b->mean[j] / n : 0;
+        b->square[j] = fmax(b->square[j] - n * b->mean[j] * b->mean[j], 0);
+    }
+}
+
+static kn_status begin_single(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    kn_status status;
+    last_single *l = self;
+    KN_TRY(kn_alloc_d(ctx, plan->width, &l->square));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, 1, &l->total));
+out:
+    return status;
+}
+
+static kn_status single_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    enum { RESPONSES = 256 };
+    last_single *l = self;
+    const kn_readings *w = l->p.w;
+    moments_job job = {b->strip_f32, w->centre, l->mean + b->first, l->square};
+    kn_parallel(ctx, b->count, RESPONSES, strip_moments, &job);
+    for (ptrdiff_t j = 0; j < b->count; j++)
+        *kn_slot(&l->total, b->number) += l->square[j];
+    kn_status status = power_block(ctx, &l->p, b);
+    for (ptrdiff_t p = 0; status == KN_OK && p < w->k; p++) {
+        const float *from = kn_fcol(w->W, p);
+        double *to = kn_col(l->b->B, p) + b->first;
+        for (ptrdiff_t j = 0; j < b->count; j++)
+            to[j] = (double)from[j];
+    }
+    return status;
+}
+
+kn_status kn_reading_last_single(kn_ctx *ctx, kn_readings *w, kn_basis *b, double *mean)
+{
+    kn_status status;
+    last_single l = {.p = {.w = w, .Q = kn_fcols(w->Q32, 0, w->k)}, .b = b, .mean = mean};
+    kn_visitor visitor = {&l, KN_WALK_STRIP_F32, begin_single, single_block, NULL};
+    kn_fmat_set(l.p.Q, w->Q);
+    KN_TRY(add_up(ctx, w, GENEROUS * w->energy, &visitor, &l.p.M));
+    if (w->centre)
+        centre_columns(w->M);
+    KN_TRY(kn_slots_sum(ctx, &l.total, &b->total));
+    KN_TRY(kn_everywhere_rows(ctx, &w->Y, kn_cols(b->B, 0, w->k)));
+    KN_TRY(kn_everywhere_d(ctx, &w->Y, w->centre ? mean : NULL));
+out:
+    kn_slots_clear(&l.total);
+    kn_free(l.square);
+    return status;
+}
+
+/* ---- the last reading in double ------------------------------------------------------------ */
+
+typedef struct last_reading {
+    kn_readings *w;
+    kn_basis *b;
+    double *mean;
+    adding M;
+    double *sample; /* n  |a_i|^2 within a block */
+    kn_slots total;
+} last_reading;
+
+typedef struct strip_job {
+    kn_mat strip;
+    const double *mean; /* NULL: none to take away */
+    double *sample;
+} strip_job;
+
+/* A from Y, and |a_i|^2 */
+static void centre_samples(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const strip_job *b = self;
+    for (ptrdiff_t i = from; i < to; i++) {
+        double *y = kn_col(b->strip, i);
+        for (ptrdiff_t j = 0; b->mean && j < b->strip.rows; j++)
+            y[j] -= b->mean[j];
+        b->sample[i] = kn_vec_dot(b->strip.rows, y, y);
+    }
+}
+
+static void add_means(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const strip_job *b = self;
+    double *mean = b->sample, n = (double)b->strip.cols;
+    for (ptrdiff_t j = from; j < to; j++)
+        mean[j] = 0;
+    for (ptrdiff_t i = 0; i < b->strip.cols; i++)
+        for (ptrdiff_t j = from; j < to; j++)
+            mean[j] += kn_at(b->strip, j, i);
+    for (ptrdiff_t j = from; j < to; j++)
+        mean[j] /= n;
+}
+
+static kn_status begin_last(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    last_reading *l = self;
+    return kn_slots_new(ctx, plan->blocks, 1, &l->total);
+}
+
+static kn_status last_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    enum { RESPONSES = 256, SAMPLES = 64 };
+    last_reading *l = self;
+    const kn_readings *w = l->w;
+    kn_mat W = kn_sub(l->b->B, b->first, 0, b->count, w->k);
+    double *mean = l->mean + b->first;
+    if (w->centre)
+        kn_parallel(ctx, b->count, RESPONSES, add_means, &(strip_job){b->strip, NULL, mean});
+    strip_job job = {b->strip, w->centre ? mean : NULL, l->sample};
+    kn_parallel(ctx, w->n, SAMPLES, centre_samples, &job);
+    kn_gemm(ctx, 1, KN_N, b->strip, KN_N, w->Q, 0, W);
+    for (ptrdiff_t i = 0; i < w->n; i++)
+        *kn_slot(&l->total, b->number) += l->sample[i];
+    return add_product(ctx, &l->M, b->strip, W);
+}
+
+kn_status kn_reading_last(kn_ctx *ctx, kn_readings *w, kn_basis *b, double *mean)
+{
+    kn_status status;
+    last_reading l = {.w = w, .b = b, .mean = mean};
+    kn_visitor visitor = {&l, KN_WALK_STRIP, begin_last, last_block, NULL};
+    KN_TRY(kn_alloc_d(ctx, w->n, &l.sample));
+    KN_TRY(add_up(ctx, w, GENEROUS * w->energy, &visitor, &l.M));
+    KN_TRY(kn_slots_sum(ctx, &l.total, &b->total));
+    KN_TRY(kn_everywhere_rows(ctx, &w->Y, kn_cols(b->B, 0, w->k)));
+    KN_TRY(kn_everywhere_d(ctx, &w->Y, w->centre ? mean : NULL));
+out:
+    kn_slots_clear(&l.total);
+    kn_free(l.sample);
+    return status;
+}
+
+void kn_readings_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t k)
+{
+    ptrdiff_t width = kn_walk_width(strip_cut(n), T);
+    kn_held mark;
+    kn_hold_d(r, KN_NEED_SAMPLES, n, 2 * k); /* Q, M */
+    kn_hold_f(r, KN_NEED_SAMPLES, n, k);
+    kn_hold_f(r, KN_NEED_WORK, width, k);
+    mark = r->now;
+    kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){n, k, false, {0}}, 1);
+    kn_hold_f(r, KN_NEED_SAMPLES, n, k);
+    kn_walk_need(r, n, width, KN_WALK_STRIP_F32);
+    kn_let_go(r, mark);
+    kn_hold_d(r, KN_NEED_BASIS, T, k);
+    mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, n, 1);
+    kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){n, k, false, {0}}, 2);
+    kn_hold_d(r, KN_NEED_SAMPLES, n, k);
+    kn_walk_need(r, n, width, KN_WALK_STRIP);
+    kn_let_go(r, mark);
+}

@@ -1,0 +1,344 @@
+/* How many components? Held-out log loss along a ladder of P, from one pass at the largest P,
+ * because components are independent once R0 is fixed    [METHOD 2, components auto] */
+#include "gp/components/choose_count.h"
+
+#include <math.h>
+
+#include "gp/assign_folds.h"
+#include "gp/components/loss_curve.h"
+#include "gp/components/pilot.h"
+#include "gp/missing/completion.h"
+
+enum { CURVE_FIRST = 100 }; /* components that are tried before the ladder is climbed to its end */
+static const double LN_2PI = 1.8378770664093455;
+
+/* Rows and coordinates of all folds, from the Gram matrix or the one held-out set. */
+static kn_status lay_out(kn_ctx *ctx, const kn_fit_problem *p, const int *fold, int folds,
+                         ptrdiff_t P, kn_curve_fold *f)
+{
+    kn_status status = KN_OK;
+    kn_fold *each[KN_CURVE_FOLDS];
+    for (int k = 0; k < folds; k++) {
+        each[k] = &f[k].rows;
+        KN_TRY(kn_fold_rows(ctx, p->X.rows, fold, k, each[k]));
+    }
+    if (!p->held.mean) {
+        KN_TRY(kn_folds_pca(ctx, &p->gram, P, each, folds));
+        goto out;
+    }
+    f->held = &p->held;
+    ptrdiff_t K = f->held->basis.Z.cols;
+    KN_TRY(kn_mat_copy(ctx, kn_cols(f->held->basis.Z, 0, P < K ? P : K), &f->rows.Z_train));
+out:
+    return status;
+}
+
+/* Mean of x - y and its standard error. Rows of one group are not independent, groups are: with
+ * S_g the sum of deviations within group g, se^2 = G/(G - 1) sum_g S_g^2 / n^2, which is the usual
+ * one where every row is a group of its own ({0}). */
+static void mean_and_error(const double *x, const double *y, ptrdiff_t n, const kn_groups *groups,
+                           double *mean, double *se)
+{
+    double m = 0, s = 0;
+    ptrdiff_t G = groups->n > 0 ? groups->n : n;
+    for (ptrdiff_t i = 0; i < n; i++)
+        m += (x[i] - (y ? y[i] : 0)) / (double)n;
+    for (ptrdiff_t g = 0; g < G; g++) {
+        double sum = 0;
+        for (ptrdiff_t k = groups->n > 0 ? groups->start[g] : g,
+                       end = groups->n > 0 ? groups->start[g + 1] : g + 1;
+             k < end; k++) {
+            ptrdiff_t i = groups->n > 0 ? groups->row[k] : k;
+            sum += x[i] - (y ? y[i] : 0) - m;
+        }
+        s += sum * sum;
+    }
+    *mean = m;
+    *se = G > 1 ? sqrt(s * (double)G / (double)(G - 1)) / (double)n : 0;
+}
+
+static int best_step(const kn_fit_info *info)
+{
+    int best = 0;
+    for (int l = 1; l < info->n_curve; l++)
+        if (info->curve[l].msll < info->curve[best].msll)
+            best = l;
+    return best;
+}
+
+/* The smallest P of the ladder that is as good as the best, up to a thousandth; with iso noise,
+ * which has no model without components, one that is not clearly worse. -1: none, because no P
+ * predicts. */
+static int choose(kn_mat score, const kn_groups *groups, int steps, bool iso, kn_fit_info *info)
+{
+    /* Standard errors below 0 that one in twenty of no signal has. One lets a fifth of pure
+     * noise pass where responses are few (bench/MEASURED.md). */
+    static const double ONE_SIDED = 1.645;
+    static const double ROUNDING = 1e-9; /* where no fold has any signal, all is 0 but for that */
+    static const double AS_GOOD = 0.001, AS_GOOD_ISO = 0.01; /* of the best score */
+    for (int l = 0; l < steps; l++)
+        mean_and_error(kn_col(score, l), NULL, score.rows, groups, &info->curve[l].msll,
+                       &info->curve[l].se);
+    int best = best_step(info);
+    /* Pure noise lands just below zero by chance about as often as above. */
+    double least = iso ? 1 : ONE_SIDED;
+    info->nothing_predicted = info->curve[best].msll + least * info->curve[best].se >= -ROUNDING;
+    if (info->nothing_predicted)
+        return iso ? 0 : -1;
+    for (int l = 0; l < best; l++) {
+        double mean, se, top = fabs(info->curve[best].msll);
+        mean_and_error(kn_col(score, l), kn_col(score, best), score.rows, groups, &mean, &se);
+        if (mean <= (iso ? fmax(se, AS_GOOD_ISO * top) : AS_GOOD * top))
+            return l;
+    }
+    return best;
+}
+
+/* LML along the ladder at the same R0, for the record: of coordinates Z (n x P, all of
+ * whose energy but the sum of squares of Z lies outside). */
+static kn_status likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const double *r0, kn_mat Z,
+                             double total, kn_fit_info *info)
+{
+    kn_status status;
+    kn_engine e = {0};
+    kn_groups groups = {0};
+    kn_engine_data data = {
+        .X = p->X, .Z = Z, .groups = &groups, .T = p->Y.T, .total = 1, .core = p->core};
+    double lml, N = (double)p->X.rows;
+    KN_TRY(kn_groups_subset(ctx, &p->groups, NULL, p->X.rows, &groups));
+    KN_TRY(kn_engine_new(ctx, &p->spec, &data, &e));
+    KN_TRY(kn_engine_at(ctx, &e, r0, &lml));
+    double sum = 0, E = total;
+    for (int l = 0, k = 0; l < info->n_curve; l++) {
+        for (; k < kn_ladder[l]; k++) {
+            sum += e.lml[k];
+            E -= kn_sumsq(kn_cols(Z, k, 1));
+        }
+        double outside = N * (double)(p->Y.T - k);
+        info->curve[l].lml = sum;
+        if (outside > 0 && E > 1e-10 * total)
+            info->curve[l].lml -= 0.5 * outside * (LN_2PI + log(E / outside) + 1);
+    }
+    if (p->core)
+        kn_engine_leave(&e, p->core);
+out:
+    kn_groups_clear(&groups);
+    kn_engine_clear(&e);
+    return status;
+}
+
+/* Those of all samples, or of the training part of a held-out set. */
+static kn_status record_likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
+                                    kn_fit_info *info)
+{
+    kn_status status;
+    kn_fit_problem part = *p;
+    kn_mat Z = {0}, Xt = {0};
+    kn_groups train = {0};
+    const kn_heldout *held = &p->held;
+    ptrdiff_t P = kn_ladder[info->n_curve - 1];
+    double total = 0;
+    if (held->mean) {
+        KN_TRY(kn_mat_new(ctx, held->rows.n_train, p->X.cols, &Xt));
+        kn_mat_rows(p->X, held->rows.train, Xt);
+        KN_TRY(kn_groups_subset(ctx, &p->groups, held->rows.train, held->rows.n_train, &train));
+        part.X = Xt;
+        part.groups = train;
+        part.core = NULL;
+        KN_TRY(likelihoods(ctx, &part, r0, kn_cols(held->basis.Z, 0, P), held->basis.total, info));
+    } else {
+        KN_TRY(kn_gram_coordinates(ctx, &p->gram, P, &Z));
+        for (ptrdiff_t i = 0; i < p->X.rows; i++)
+            total += p->gram.s2[i];
+        KN_TRY(likelihoods(ctx, p, r0, Z, total, info));
+    }
+out:
+    kn_groups_clear(&train);
+    kn_mat_clear(&Xt);
+    kn_mat_clear(&Z);
+    return status;
+}
+
+static int steps_to(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank)
+{
+    ptrdiff_t most = kn_at_most(kn_at_most((N - 1) / 2, T), rank);
+    int steps = 0;
+    while (steps < KN_MAX_CURVE && kn_ladder[steps] <= most)
+        steps++;
+    return steps;
+}
+
+ptrdiff_t kn_components_most(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank)
+{
+    int steps = steps_to(N, T, rank);
+    return kn_ladder[steps > 0 ? steps - 1 : 0];
+}
+
+/* How far the ladder goes. */
+static int ladder_steps(const kn_fit_problem *p, kn_fit_info *info)
+{
+    ptrdiff_t rank = p->held.mean ? p->held.basis.Z.cols : p->gram.rank;
+    int steps = steps_to(p->X.rows, p->Y.T, rank);
+    for (int l = 0; l < steps; l++)
+        info->curve[l].components = kn_ladder[l];
+    return steps;
+}
+
+/* Who is held out when: other folds than those of the reference, which begin with the same seed; or
+ * the one set, whose basis is there already. */
+static kn_status deal(kn_ctx *ctx, const kn_fit_problem *p, int *folds, int *fold)
+{
+    const kn_gp_options *o = p->options;
+    const kn_fold *held = &p->held.rows;
+    if (!p->held.mean)
+        return kn_folds_deal(ctx, p->X.rows, o->groups, o->search.seed + 1, folds, fold);
+    for (ptrdiff_t i = 0; i < p->X.rows; i++)
+        fold[i] = -1;
+    for (ptrdiff_t i = 0; i < held->n_test; i++)
+        fold[held->test[i]] = 0;
+    return KN_OK;
+}
+
+/* Groups of the rows of scores, which come fold by fold. With iso noise rows count alone. */
+static kn_status score_groups(kn_ctx *ctx, const kn_fit_problem *p, bool iso, int folds,
+                              const int *fold, kn_groups *out)
+{
+    kn_status status;
+    const int *group = p->options->groups;
+    void *memory = NULL;
+    ptrdiff_t n = 0;
+    *out = (kn_groups){0};
+    if (!group || iso)
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, p->X.rows, sizeof(int), &memory));
+    int *code = memory;
+    for (int k = 0; k < folds; k++)
+        for (ptrdiff_t i = 0; i < p->X.rows; i++)
+            if (fold[i] == k)
+                code[n++] = group[i];
+    KN_TRY(kn_groups_new(ctx, n, code, out));
+out:
+    kn_free(memory);
+    return status;
+}
+
+/* score(i, l) where responses are missing: each fold fills in its own rows, and is scored by
+ * itself. `all` holds the scores of every fold, one after the other. */
+static kn_status score_completed(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
+                                 const int *fold, int folds, int steps, kn_mat all)
+{
+    kn_status status = KN_OK;
+    double *filled = NULL;
+    kn_curve c = {0};
+    for (int k = 0, at = 0; k < folds; k++, at += (int)c.rows) {
+        kn_curve_fold *f = &c.fit[0];
+        kn_responses Y;
+        kn_curve_clear(&c);
+        c = (kn_curve){.Y = &Y, .steps = steps, .folds = 1, .missing = true};
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_fold_rows(ctx, p->X.rows, fold, k, &f->rows));
+        KN_TRY(kn_completion_fold(ctx, p->completion, f->rows.train, f->rows.n_train, &filled, &Y));
+        kn_responses train = kn_responses_rows(&Y, f->rows.train, f->rows.n_train);
+        KN_TRY(kn_fold_completed(ctx, &train, kn_ladder[steps - 1], &f->rows));
+        KN_TRY(kn_curve_fold_fit(ctx, p, r0, f));
+        c.rows = f->rows.n_test;
+        KN_TRY(kn_curve_score(ctx, &Y, &c));
+        kn_mat_set(kn_sub(all, at, 0, c.rows, steps), kn_cols(c.score, 0, steps));
+        kn_free(filled);
+        filled = NULL;
+    }
+out:
+    kn_free(filled);
+    kn_curve_clear(&c);
+    return status;
+}
+
+/* The curve along the first steps of the ladder, and where on it. */
+static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r0, bool iso,
+                           int steps, kn_fit_info *info, int *step)
+{
+    kn_status status = KN_OK;
+    kn_responses given = kn_responses_as_given(&p->Y);
+    kn_curve c = {.Y = &given,
+                  .steps = steps,
+                  .folds = p->held.mean ? KN_HELD_OUT_ONCE : KN_CURVE_FOLDS,
+                  .missing = p->completion != NULL};
+    void *fold = NULL;
+    kn_groups groups = {0};
+    KN_TRY(kn_alloc(ctx, p->X.rows, sizeof(int), &fold));
+    KN_TRY(deal(ctx, p, &c.folds, fold));
+    KN_TRY(score_groups(ctx, p, iso, c.folds, fold, &groups));
+    info->n_curve = steps;
+    if (p->completion && !p->held.mean) {
+        KN_TRY(kn_mat_new(ctx, p->X.rows, steps, &c.score));
+        KN_TRY(score_completed(ctx, p, r0, fold, c.folds, steps, c.score));
+        *step = choose(c.score, &groups, steps, iso, info);
+        goto out;
+    }
+    KN_TRY(lay_out(ctx, p, fold, c.folds, kn_ladder[steps - 1], c.fit));
+    for (int k = 0; k < c.folds; k++) {
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_curve_fold_fit(ctx, p, r0, &c.fit[k]));
+        c.fit[k].at = c.rows;
+        c.rows += c.fit[k].rows.n_test;
+    }
+    KN_TRY(kn_curve_score(ctx, &given, &c));
+    *step = choose(c.score, &groups, steps, iso, info);
+out:
+    kn_groups_clear(&groups);
+    kn_curve_clear(&c);
+    kn_free(fold);
+    return status;
+}
+
+kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const kn_cov_point *at,
+                               kn_fit_info *info, ptrdiff_t *P)
+{
+    kn_status status;
+    kn_fit_problem p = *problem; /* components are independent under structured noise only */
+    int all = ladder_steps(&p, info), step, first = all;
+    double r0[KN_COV_THETA];
+    p.spec.noise = KN_NOISE_STRUCTURED;
+    p.spec.sample = kn_cov_between(&problem->spec.sample);
+    kn_cov_theta(&p.spec.sample, at, r0);
+    bool iso = problem->spec.noise == KN_NOISE_ISO;
+    while (!iso && first > 1 && kn_ladder[first - 1] > CURVE_FIRST)
+        first--;
+    KN_TRY(try_steps(ctx, &p, r0, iso, first, info, &step));
+    if (first < all && best_step(info) == first - 1) /* it still falls there */
+        KN_TRY(try_steps(ctx, &p, r0, iso, all, info, &step));
+    KN_TRY(record_likelihoods(ctx, &p, r0, info));
+    *P = step < 0 ? 0 : kn_ladder[step];
+out:
+    return status;
+}
+
+void kn_components_need(kn_rehearsal *r, const kn_need_shape *shape)
+{
+    kn_need_shape s = *shape, all;
+    kn_held mark = r->now;
+    bool once = s.range > 0;
+    ptrdiff_t h = once ? kn_held_out(s.N) : (s.N + KN_CURVE_FOLDS - 1) / KN_CURVE_FOLDS,
+              n = s.N - h;
+    s.iso = s.rotated = false;
+    s.given_basis = once; /* no fold makes its own */
+    all = s;
+    if (once)
+        all.N = n;
+    all.M = s.M < s.N ? kn_at_most(s.M, all.N) : all.N;
+    kn_pilot_need(r, &all);
+    if (!once)
+        kn_engine_core_need(r, &all);
+    kn_hold_d(r, KN_NEED_WORK, s.N, 1);
+    if (!once)
+        kn_folds_pca_need(r, &s, n, KN_CURVE_FOLDS);
+    for (int k = 0; k < (once ? KN_HELD_OUT_ONCE : KN_CURVE_FOLDS); k++)
+        kn_curve_fold_need(r, &s, n, h);
+    kn_curve_score_need(r, &s,
+                        &(kn_curve_shape){steps_to(s.N, s.T, s.P), once ? h : s.N, h,
+                                          once ? h : s.N});
+    kn_let_go(r, mark); /* then the likelihoods */
+    kn_hold_d(r, KN_NEED_WORK, s.N, s.P);
+    kn_engine_need(r, &all, false, false);
+    kn_let_go(r, mark);
+}

@@ -1,0 +1,313 @@
+#include "gp/components/loss_curve.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/parallel/parallel_for.h"
+#include "gp/components/loss_curve_missing.h"
+#include "gp/predict/predict.h"
+#include "gp/zscore.h"
+#include "la/la.h"
+
+enum { SCORED = 20000 }; /* of more responses an even sample has as good a mean */
+enum { CUT = 512, TILE = CUT / KN_CURVE_TILES }; /* responses of a block, of a worker at a time */
+static const double LEAST = 1e-10; /* of a response's variance: noise that is 0 up to rounding */
+
+const int kn_ladder[KN_MAX_CURVE] = {1,  2,  3,  5,   8,   12,  18,  25,
+                                     35, 50, 70, 100, 140, 200, 280, 400};
+
+typedef struct kn_curve_work { /* one worker's, of one fold and tile */
+    kn_mat train, error, var, B, B2;
+    double trivial[TILE], noise[TILE], mu[TILE]; /* variance and mean in training; what is noise */
+    double floored[TILE];
+    double *product, *loss; /* of each held-out sample */
+} score_work;
+
+static void fold_fit_clear(kn_curve_fold *f)
+{
+    kn_fold_clear(&f->rows);
+    kn_mat_clear(&f->mean);
+    kn_mat_clear(&f->var);
+    kn_free(f->d);
+    kn_free(f->s2);
+}
+
+kn_status kn_curve_fold_fit(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
+                            kn_curve_fold *f)
+{
+    kn_status status;
+    kn_mat X = p->X;
+    kn_mat Xt = {0}, Xs = {0};
+    kn_groups groups = {0};
+    kn_pairs pairs = {0};
+    kn_engine e = {0};
+    kn_latent model = {0};
+    kn_engine_data data = {
+        .Z = f->rows.Z_train, .groups = &groups, .T = p->Y.T, .total = 1, .N_ref = X.rows};
+    double lml, clamped = 0;
+    ptrdiff_t P = f->rows.Z_train.cols;
+    KN_TRY(kn_mat_new(ctx, f->rows.n_train, X.cols, &Xt));
+    KN_TRY(kn_mat_new(ctx, f->rows.n_test, X.cols, &Xs));
+    kn_mat_rows(X, f->rows.train, Xt);
+    kn_mat_rows(X, f->rows.test, Xs);
+    data.X = Xt;
+    KN_TRY(kn_groups_subset(ctx, &p->groups, f->rows.train, f->rows.n_train, &groups));
+    if (p->core && p->core->pairs.n > 0 && p->spec.rank == 0) {
+        kn_cov cov = kn_cov_between(&p->spec.sample);
+        KN_TRY(kn_pairs_some(ctx, &p->core->pairs, f->rows.train, Xt, &cov.stats, &pairs));
+        data.pairs = &pairs;
+    }
+    KN_TRY(kn_engine_new(ctx, &p->spec, &data, &e));
+    KN_TRY(kn_engine_at(ctx, &e, r0, &lml));
+    KN_TRY(kn_alloc_d(ctx, P, &f->d));
+    KN_TRY(kn_alloc_d(ctx, P, &f->s2));
+    for (ptrdiff_t k = 0; k < P; k++) {
+        f->d[k] = e.d[k] * (1 + e.cell[e.in[k]].R0.gamma); /* of a new group */
+        f->s2[k] = kn_sumsq(kn_cols(f->rows.Z_train, k, 1)) / (double)f->rows.n_train;
+    }
+    KN_TRY(kn_engine_latent(ctx, &Xt, &e, &model));
+    KN_TRY(kn_mat_new(ctx, f->rows.n_test, P, &f->mean));
+    KN_TRY(kn_mat_new(ctx, f->rows.n_test, P, &f->var));
+    KN_TRY(kn_latent_predict(ctx, &model, &(kn_newcomers){.X = Xs}, f->mean, f->var, &clamped));
+out:
+    kn_pairs_clear(&pairs);
+    kn_groups_clear(&groups);
+    kn_latent_clear(&model);
+    kn_engine_clear(&e);
+    kn_mat_clear(&Xs);
+    kn_mat_clear(&Xt);
+    return status;
+}
+
+/* B_f, mu and the trivial model's variance from the training rows of y (N x count), the responses
+ * first ... */
+static void fold_basis(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t first, kn_mat y,
+                       score_work *w, kn_mat B)
+{
+    ptrdiff_t n = f->rows.n_train;
+    kn_mat train = kn_sub(w->train, 0, 0, n, y.cols);
+    kn_mat_rows(y, f->rows.train, train);
+    for (ptrdiff_t j = 0; j < y.cols; j++) {
+        double *t = kn_col(train, j), mu = 0, s2 = 0;
+        for (ptrdiff_t i = 0; i < n; i++)
+            mu += t[i] / (double)n;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            t[i] -= mu;
+            s2 += t[i] * t[i] / (double)n;
+        }
+        w->mu[j] = mu;
+        w->trivial[j] = s2;
+    }
+    if (c->missing)
+        kn_observed_variance(c->Y->holes, f->rows.train, first, train, w->trivial);
+    kn_gemm(NULL, 1, KN_T, train, KN_N, f->rows.US, 0, B);
+}
+
+/* The same without the training rows, y being the held-out ones: what all samples have, less
+ * theirs. */
+static void heldout_basis(const kn_curve *c, ptrdiff_t first, kn_mat y, score_work *w, kn_mat B)
+{
+    const kn_curve_fold *f = &c->fit[0];
+    const kn_scaling *s = c->Y->scaling;
+    double N = (double)c->Y->N, n = (double)f->rows.n_train;
+    kn_mat_set(B, kn_sub(f->held->basis.B, first, 0, B.rows, B.cols));
+    for (ptrdiff_t j = 0; j < y.cols; j++) {
+        double sd = s->sd[first + j], shift = (s->mean0[first + j] - s->mean[first + j]) / sd;
+        double all = s->sd0[first + j] * s->sd0[first + j] / (sd * sd) + shift * shift;
+        w->mu[j] = f->held->mean[first + j];
+        if (c->missing)
+            w->trivial[j] = kn_observed_rest(kn_col(y, j), y.rows, all, s->n[first + j], w->mu[j]);
+        else
+            w->trivial[j] =
+                fmax((N * all - kn_sumsq(kn_cols(y, j, 1))) / n - w->mu[j] * w->mu[j], 0);
+    }
+}
+
+/* Column l of the held-out's scores = their losses with w->noise and v */
+static void score_step(const kn_curve_fold *f, bool missing, kn_mat e, kn_mat v, score_work *w,
+                       double *score)
+{
+    for (ptrdiff_t j = 0; j < e.cols; j++)
+        w->floored[j] = w->trivial[j] > 0 ? fmax(w->noise[j], LEAST * w->trivial[j]) : 0;
+    (missing ? kn_observed_losses : kn_sample_losses)(e, v, w->floored, w->product, w->loss);
+    memcpy(score + f->at, w->loss, (size_t)f->rows.n_test * sizeof *score);
+}
+
+/* The scores of fold f's held-out over y, the responses first ... Components enter a step of the
+ * ladder at a time. */
+static void score_tile(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t first, kn_mat y,
+                       score_work *w, kn_mat score)
+{
+    ptrdiff_t count = y.cols, ns = f->rows.n_test, P = f->mean.cols;
+    kn_mat e = kn_sub(w->error, 0, 0, ns, count), v = kn_sub(w->var, 0, 0, ns, count);
+    kn_mat B = kn_sub(w->B, 0, 0, count, P), B2 = kn_sub(w->B2, 0, 0, count, P);
+    if (f->held) {
+        heldout_basis(c, first, y, w, B);
+        kn_mat_set(e, y);
+    } else {
+        fold_basis(c, f, first, y, w, B);
+        kn_mat_rows(y, f->rows.test, e);
+    }
+    kn_mat_zero(v);
+    for (ptrdiff_t j = 0; j < count; j++) {
+        w->noise[j] = w->trivial[j];
+        for (ptrdiff_t i = 0; i < ns; i++)
+            kn_col(e, j)[i] -= w->mu[j];
+    }
+    for (ptrdiff_t p = 0; p < P; p++)
+        for (ptrdiff_t j = 0; j < count; j++)
+            kn_col(B2, p)[j] = kn_at(B, j, p) * kn_at(B, j, p);
+    score_step(f, c->missing, e, kn_mat_none(), w, kn_col(score, c->steps));
+    if (c->missing) {
+        memset(kn_col(score, c->steps + 1) + f->at, 0, (size_t)ns * sizeof(double));
+        kn_observed_count(e, w->floored, kn_col(score, c->steps + 1) + f->at);
+    }
+    for (int l = 0; l < c->steps; l++) {
+        ptrdiff_t p0 = l > 0 ? kn_ladder[l - 1] : 0, p1 = kn_ladder[l];
+        p0 = p0 < P ? p0 : P;
+        p1 = p1 < P ? p1 : P;
+        ptrdiff_t np = p1 - p0;
+        kn_gemm(NULL, -1, KN_N, kn_cols(f->mean, p0, np), KN_T, kn_cols(B, p0, np), 1, e);
+        kn_gemm(NULL, 1, KN_N, kn_cols(f->var, p0, np), KN_T, kn_cols(B2, p0, np), 1, v);
+        /* noise_j = (B.^2 d + psi)_j, psi_j = s_j^2 - (B.^2 s2)_j */
+        for (ptrdiff_t p = p0; p < p1; p++)
+            for (ptrdiff_t j = 0; j < count; j++)
+                w->noise[j] += kn_at(B2, j, p) * (f->d[p] - f->s2[p]);
+        score_step(f, c->missing, e, v, w, kn_col(score, l));
+    }
+}
+
+static void score_tiles(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+{
+    const kn_curve *c = self;
+    kn_mat y = kn_cols(c->block->y, from, to - from);
+    for (int k = 0; k < c->folds; k++)
+        score_tile(c, &c->fit[k], c->block->first + from, y, &c->work[worker],
+                   c->tile[from / TILE]);
+}
+
+static kn_status score_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    kn_curve *c = self;
+    c->block = b;
+    kn_la_parallel(ctx, b->count, TILE, score_tiles, c);
+    double *sum = kn_slot(&c->blocks, b->number);
+    for (ptrdiff_t t = 0; t * TILE < b->count; t++)
+        for (ptrdiff_t i = 0; i < c->blocks.n; i++)
+            sum[i] += c->tile[t].data[i];
+    c->scored += b->count;
+    return KN_OK;
+}
+
+static kn_status begin_scoring(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    kn_status status;
+    kn_curve *c = self;
+    void *memory;
+    ptrdiff_t P = 0, n = 0, ns = 0, width = plan->width < TILE ? plan->width : TILE;
+    ptrdiff_t columns = c->steps + 1 + c->missing;
+    for (int k = 0; k < c->folds; k++) {
+        const kn_curve_fold *f = &c->fit[k];
+        P = f->mean.cols > P ? f->mean.cols : P;
+        n = f->rows.n_train > n && !f->held ? f->rows.n_train : n;
+        ns = f->rows.n_test > ns ? f->rows.n_test : ns;
+    }
+    KN_TRY(kn_mat_new(ctx, c->rows, columns, &c->score));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, c->rows * columns, &c->blocks));
+    for (int t = 0; t < KN_CURVE_TILES; t++)
+        KN_TRY(kn_mat_new(ctx, c->rows, columns, &c->tile[t]));
+    c->workers = kn_workers(ctx, plan->width, TILE);
+    KN_TRY(kn_alloc(ctx, c->workers, sizeof *c->work, &memory));
+    c->work = memory;
+    for (int k = 0; k < c->workers; k++) {
+        score_work *w = &c->work[k];
+        KN_TRY(kn_mat_new(ctx, n, width, &w->train));
+        KN_TRY(kn_mat_new(ctx, ns, width, &w->error));
+        KN_TRY(kn_mat_new(ctx, ns, width, &w->var));
+        KN_TRY(kn_mat_new(ctx, width, P, &w->B));
+        KN_TRY(kn_mat_new(ctx, width, P, &w->B2));
+        KN_TRY(kn_alloc_d(ctx, ns, &w->product));
+        KN_TRY(kn_alloc_d(ctx, ns, &w->loss));
+    }
+out:
+    return status;
+}
+
+/* From sums of losses to means of the standardised loss. */
+static kn_status end_scoring(kn_ctx *ctx, void *self)
+{
+    kn_curve *c = self;
+    double scored = (double)c->scored;
+    kn_status status = kn_slots_sum(ctx, &c->blocks, c->score.data);
+    if (status == KN_OK)
+        status = kn_reduce(ctx, &scored, 1);
+    for (int l = 0; l < c->steps; l++)
+        for (ptrdiff_t i = 0; i < c->rows; i++) {
+            double cells = c->missing ? kn_at(c->score, i, c->steps + 1) : scored;
+            kn_col(c->score, l)[i] =
+                cells > 0 ? (kn_at(c->score, i, l) - kn_at(c->score, i, c->steps)) / cells : 0;
+        }
+    return status;
+}
+
+void kn_curve_clear(kn_curve *c)
+{
+    for (int k = 0; k < KN_CURVE_FOLDS; k++)
+        fold_fit_clear(&c->fit[k]);
+    for (int k = 0; c->work && k < c->workers; k++) {
+        score_work *w = &c->work[k];
+        kn_mat *m[] = {&w->train, &w->error, &w->var, &w->B, &w->B2};
+        for (size_t i = 0; i < sizeof m / sizeof *m; i++)
+            kn_mat_clear(m[i]);
+        kn_free(w->product);
+        kn_free(w->loss);
+    }
+    kn_free(c->work);
+    for (int t = 0; t < KN_CURVE_TILES; t++)
+        kn_mat_clear(&c->tile[t]);
+    kn_slots_clear(&c->blocks);
+    kn_mat_clear(&c->score);
+}
+
+kn_status kn_curve_score(kn_ctx *ctx, const kn_responses *Y, kn_curve *c)
+{
+    const kn_fold *rows = &c->fit[0].rows;
+    kn_walk walk = {.Y = *Y,
+                    .stage = "components",
+                    .cut = CUT,
+                    .every = (Y->T + SCORED - 1) / SCORED};
+    kn_visitor visitor = {c, KN_WALK_Y, begin_scoring, score_block, end_scoring};
+    if (c->fit[0].held)
+        walk.Y = kn_responses_rows(Y, rows->test, rows->n_test);
+    return kn_walk_run(ctx, &walk, &visitor, 1);
+}
+
+void kn_curve_fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t h)
+{
+    kn_need_shape f = *s;
+    f.N = n;
+    f.M = s->M < s->N ? kn_at_most(s->M, n) : n;
+    kn_fold_need(r, s, n);
+    kn_hold_d(r, KN_NEED_WORK, h, 2 * s->P);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->F);
+    kn_engine_need(r, &f, false, false); /* of which the latent model takes over a part */
+    kn_latent_predict_need(r, &f, h);
+    kn_let_go(r, mark);
+}
+
+void kn_curve_score_need(kn_rehearsal *r, const kn_need_shape *s, const kn_curve_shape *of)
+{
+    ptrdiff_t rows = of->rows, h = of->held_out, n = of->samples;
+    ptrdiff_t steps = of->steps + 1, width = kn_walk_width(CUT, s->T);
+    ptrdiff_t every = (s->T + SCORED - 1) / SCORED, cuts = (s->T + CUT - 1) / CUT;
+    kn_hold_d(r, KN_NEED_WORK, rows, steps);
+    kn_slots_need(r, KN_NEED_WORK, (cuts + every - 1) / every, rows * steps);
+    for (int t = 0; t < KN_CURVE_TILES; t++)
+        kn_hold_d(r, KN_NEED_WORK, rows, steps);
+    for (int w = 0; w < kn_workers_of(s->threads, width, TILE); w++)
+        kn_hold_d(r, KN_NEED_WORK, kn_at_most(width, TILE), n + 2 * h + 2 * s->P);
+    kn_held mark = r->now;
+    kn_walk_need(r, n, width, KN_WALK_Y);
+    kn_let_go(r, mark);
+}

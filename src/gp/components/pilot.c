@@ -1,0 +1,57 @@
+#include "gp/components/pilot.h"
+
+#include "gp/components/choose_count.h"
+
+ptrdiff_t kn_pilot_components(const kn_fit_problem *p, ptrdiff_t most)
+{
+    if (!p->spec.additive && most > (p->Y.N - 1) / 2)
+        most = (p->Y.N - 1) / 2;
+    return most < KN_PILOT_COMPONENTS ? most : KN_PILOT_COMPONENTS;
+}
+
+kn_status kn_pilot(kn_ctx *ctx, kn_fit_problem *p, kn_mat X, const kn_groups *groups, kn_mat Z,
+                   kn_fit_info *info, kn_found *found)
+{
+    kn_status status;
+    kn_gp_options o = *p->options;
+    kn_fit_problem small = *p;
+    kn_basis few = {.Z = Z, .total = 1}; /* no complement: it does not depend on R0 */
+    kn_engine e = {0};
+    small.X = X;
+    small.groups = *groups;
+    small.options = &o;
+    small.spec.noise = KN_NOISE_STRUCTURED;
+    small.spec.sample = kn_cov_between(&p->spec.sample);
+    o.search.optimiser = KN_NESTED;
+    o.search.theta = NULL;
+    KN_TRY(kn_fit_search(ctx, &small, &few, &e, found));
+    info->evaluations += found->evals;
+    info->evaluations_subsample += found->evals_subsample;
+    p->pilot_rank = e.spec.rank; /* as it turned out */
+    if (p->core && X.data == p->X.data)
+        kn_engine_leave(&e, p->core);
+out:
+    kn_engine_clear(&e); /* the folds have theirs */
+    return status;
+}
+
+kn_status kn_pilot_of_gram(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_found *found)
+{
+    kn_status status;
+    kn_mat Z = {0};
+    KN_TRY(kn_gram_coordinates(ctx, &p->gram, kn_pilot_components(p, p->gram.rank), &Z));
+    KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, Z, info, found));
+out:
+    kn_mat_clear(&Z);
+    return status;
+}
+
+void kn_pilot_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held mark = r->now;
+    kn_need_shape pilot = *s;
+    pilot.P = kn_at_most(s->P, KN_PILOT_COMPONENTS);
+    kn_hold_d(r, KN_NEED_WORK, pilot.N, pilot.P + s->F);
+    kn_search_need(r, &pilot);
+    kn_let_go(r, mark);
+}

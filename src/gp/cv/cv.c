@@ -1,0 +1,214 @@
+/* Cross-validated maps: each fold predicted by a model whose mean, basis and component variances
+ * come from the other folds; scaling of responses and covariates, R0 or theta held
+ * [METHOD 5b]. */
+#include "gp/cv/cv.h"
+
+#include <math.h>
+
+#include "base/mpi/comm.h"
+#include "gp/assign_folds.h"
+#include "gp/basis/user_span.h"
+#include "gp/cv/fold.h"
+#include "gp/cv/fold_energy.h"
+#include "gp/cv/fold_predict.h"
+#include "gp/cv/fold_signs.h"
+#include "gp/cv/missing.h"
+#include "la/la.h"
+
+/* Which samples the maps are of: all, or those held out. */
+static kn_status lay_out(kn_ctx *ctx, ptrdiff_t N, const kn_cv_problem *problem, kn_gp_maps *out)
+{
+    kn_status status;
+    const int *fold = problem->fold;
+    void *memory;
+    KN_TRY(kn_alloc(ctx, N, sizeof(int), &memory));
+    out->fold = memory;
+    KN_TRY(kn_alloc_i(ctx, N, &out->sample));
+    out->folds = problem->folds;
+    out->n = 0;
+    for (ptrdiff_t i = 0; i < N; i++)
+        if (fold[i] >= 0) {
+            out->fold[out->n] = fold[i];
+            out->sample[out->n++] = i;
+        }
+    if (out->n == N) {
+        kn_free(out->sample);
+        out->sample = NULL;
+    }
+out:
+    return status;
+}
+
+/* The fold's basis is the held-out set's: B_f, and for iso noise B_f U_C. */
+static kn_status take_basis(kn_ctx *ctx, kn_heldout *held, ptrdiff_t P, kn_part *part)
+{
+    kn_status status = KN_OK;
+    kn_mat B = kn_cols(held->basis.B, 0, P);
+    if (part->rotate.data) {
+        KN_TRY(kn_mat_new(ctx, B.rows, P, &part->B));
+        kn_gemm(ctx, 1, KN_N, B, KN_N, part->rotate, 0, part->B);
+        kn_mat_clear(&part->rotate);
+    } else {
+        part->B = B;
+        held->basis.B = kn_mat_none();
+    }
+    part->mu = held->mean;
+    held->mean = NULL;
+out:
+    return status;
+}
+
+kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
+                           kn_heldout *held, kn_gp_maps *out)
+{
+    kn_status status;
+    void *memory;
+    double *far = NULL;
+    kn_fold f = {.n_train = held->rows.n_train,
+                 .n_test = held->rows.n_test,
+                 .total = held->basis.total};
+    ptrdiff_t P = gp->P < held->basis.Z.cols ? gp->P : held->basis.Z.cols;
+    *out = (kn_gp_maps){.gp = gp,
+                        .Y = kn_responses_as_given(problem->Y),
+                        .folds = KN_HELD_OUT_ONCE,
+                        .n = f.n_test};
+    KN_TRY(kn_alloc(ctx, 1, sizeof(kn_part), &memory));
+    out->part = memory;
+    out->n_parts = 1;
+    KN_TRY(kn_alloc(ctx, out->n, sizeof(int), &memory));
+    out->fold = memory;
+    f.train = held->rows.train;
+    f.test = held->rows.test;
+    held->rows.train = held->rows.test = NULL;
+    KN_TRY(kn_mat_copy(ctx, kn_cols(held->basis.Z, 0, P), &f.Z_train));
+    if (gp->P == 0)
+        KN_TRY(kn_alloc_d(ctx, gp->N, &far));
+    KN_TRY(kn_part_of_fold(ctx, problem, &f, out, 0, far));
+    if (far) {
+        KN_TRY(kn_alloc_d(ctx, out->n, &out->far));
+        for (ptrdiff_t i = 0; i < out->n; i++)
+            out->far[i] = far[out->part[0].rows[i]];
+    }
+    KN_TRY(take_basis(ctx, held, P, &out->part[0]));
+    out->sample = out->part[0].rows; /* the only part, and in order */
+    out->part[0].rows = NULL;
+    kn_free(out->part[0].train);
+    out->part[0].train = NULL;
+out:
+    kn_free(far);
+    kn_fold_clear(&f);
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
+                           kn_gp_maps *out)
+{
+    kn_status status = KN_OK;
+    if (problem->completion)
+        return kn_completed_cv(ctx, gp, problem, out);
+    kn_gram own = {0};
+    const kn_gram *gram = problem->gram ? problem->gram : &own;
+    kn_mat Z = {0};
+    kn_fold *f = NULL, **each = NULL;
+    void *memory = NULL, *list = NULL;
+    bool signs = gp->pca && kn_sees_signs(gp);
+    KN_TRY(kn_gp_maps_folds(ctx, gp, *problem->Y, problem->folds, out));
+    if (!gp->pca)
+        KN_TRY(kn_span_coordinates(ctx, gp, problem->Y, &Z));
+    else if (!problem->gram)
+        KN_TRY(kn_gram_new(ctx, problem->Y, &own));
+    KN_TRY(kn_alloc(ctx, problem->folds, sizeof *f, &memory));
+    f = memory;
+    KN_TRY(kn_alloc(ctx, problem->folds, sizeof *each, &list));
+    each = list;
+    for (int k = 0; k < problem->folds; k++) {
+        each[k] = &f[k];
+        KN_TRY(kn_fold_rows(ctx, gp->N, problem->fold, k, &f[k]));
+        if (!gp->pca)
+            KN_TRY(kn_fold_given(ctx, Z, &f[k]));
+        if (gp->axes)
+            KN_TRY(kn_fold_axes(ctx, gp, kn_sees_signs(gp), &f[k]));
+    }
+    if (gp->pca)
+        KN_TRY(kn_folds_pca(ctx, gram, gp->P, each, problem->folds));
+    else if (gp->spec.noise == KN_NOISE_STRUCTURED)
+        KN_TRY(kn_folds_energy(ctx, problem->Y, f, problem->folds));
+    for (int k = 0; k < problem->folds; k++) {
+        KN_TRY(kn_agree(ctx, kn_check_cancel(ctx)));
+        if (signs)
+            KN_TRY(kn_fold_signs(ctx, problem->Y, &f[k]));
+        KN_TRY(kn_part_of_fold(ctx, problem, &f[k], out, k, out->far));
+        kn_fold_clear(&f[k]);
+        kn_tell(ctx, "cross-validation", k + 1, problem->folds, NAN);
+    }
+out:
+    for (int k = 0; f && k < problem->folds; k++)
+        kn_fold_clear(&f[k]);
+    kn_free(list);
+    kn_free(memory);
+    kn_mat_clear(&Z);
+    kn_gram_clear(&own);
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out)
+{
+    kn_status status = gp->method->cv(ctx, gp, problem, out);
+    if (status != KN_OK)
+        return status;
+    status = lay_out(ctx, gp->N, problem, out);
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+/* Samples that are held out in fold k. */
+static ptrdiff_t fold_size(const kn_need_shape *s, int k)
+{
+    return s->folds == KN_HELD_OUT_ONCE ? kn_held_out(s->N) : (s->N + s->folds - 1 - k) / s->folds;
+}
+
+void kn_components_cv_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held begin, coordinates = r->now, kept;
+    ptrdiff_t held = kn_held_out(s->N);
+    kn_hold_d(r, KN_NEED_WORK, s->N, 2); /* fold, twice; sample */
+    if (s->folds == KN_HELD_OUT_ONCE && !s->given_basis) {
+        begin = r->now;
+        kn_hold_d(r, KN_NEED_WORK, s->N - held, s->P);
+        kn_part_of_fold_need(r, s, s->N - held, held);
+        kn_let_go(r, begin);
+        kn_hold_d(r, KN_NEED_WORK, held, (s->sites > 0 ? 3 : 2) * (s->P + 1));
+        return;
+    }
+    begin = r->now;
+    if (s->given_basis) {
+        ptrdiff_t Q = s->span > 0 ? s->span : s->P;
+        kn_hold_d(r, KN_NEED_WORK, s->N, Q);
+        if (!s->method->identity)
+            kn_project_need(r, s->N, s->T, Q);
+        coordinates = r->now;
+        kn_hold_d(r, KN_NEED_WORK, s->rotated ? s->N : 0, s->P);
+        kn_let_go(r, coordinates);
+    }
+    coordinates = r->now;
+    for (int k = 0; k < s->folds; k++) /* rows and coordinates of all, */
+        kn_fold_need(r, s, s->N - fold_size(s, k));
+    kn_folds_pca_need(r, s, s->N - fold_size(s, s->folds - 1), s->folds);
+    if (s->span > 0) /* one fold after the other turns to its axes */
+        kn_fold_axes_need(r, s, s->N - fold_size(s, s->folds - 1));
+    for (int k = 0; k < s->folds; k++) { /* of which parts keep all but the coordinates */
+        ptrdiff_t h = fold_size(s, k), n = s->N - h;
+        kn_part_of_fold_need(r, s, n, h);
+        kept = r->now;
+        kn_hold_d(r, KN_NEED_WORK, n, s->P);
+        kn_held more = r->now;
+        kn_let_go(r, kept);
+        kn_let_go_of(r, kept, more);
+    }
+    kn_let_go_of(r, begin, coordinates);
+}

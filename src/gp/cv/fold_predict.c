@@ -1,0 +1,197 @@
+#include "gp/cv/fold_predict.h"
+
+#include "gp/basis/user_span.h"
+#include "gp/methods/common.h"
+#include "gp/predict/predict.h"
+#include "la/la.h"
+
+/* The fold's components at the parameters held: latent model of its training rows. For iso noise
+ * the fold's basis is rotated by its own U_C, so that one basis serves mean and variance. */
+static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, const kn_pairs *all, kn_fold *f,
+                            kn_mat *rotate, kn_latent *out)
+{
+    kn_status status;
+    kn_engine e = {0};
+    kn_mat X = {0}, rotated = {0};
+    kn_groups groups = {0};
+    kn_pairs pairs = {0};
+    kn_engine_data data = {
+        .Z = f->Z_train, .groups = &groups, .T = gp->T, .total = 1, .N_ref = gp->N};
+    double lml;
+    KN_TRY(kn_mat_new(ctx, f->n_train, gp->F, &X));
+    kn_mat_rows(gp->latent.X, f->train, X);
+    /* E has no part in predictions at fixed parameters: the complement is left out. */
+    data.X = X;
+    KN_TRY(kn_groups_subset(ctx, &gp->latent.groups, f->train, f->n_train, &groups));
+    if (all && gp->spec.rank == 0) {
+        kn_cov cov = kn_cov_between(&gp->spec.sample);
+        KN_TRY(kn_pairs_some(ctx, all, f->train, X, &cov.stats, &pairs));
+        data.pairs = &pairs;
+    }
+    KN_TRY(kn_engine_new(ctx, &gp->spec, &data, &e));
+    if (gp->spec.noise == KN_NOISE_ISO) {
+        double theta[KN_THETA];
+        kn_spec_join(&gp->spec, gp->latent.cell[0].R0.theta, gp->inside, theta);
+        KN_TRY(kn_engine_joint(ctx, &e, theta, &lml, NULL));
+        if (f->US.data && !e.iso.diagonal) {
+            KN_TRY(kn_mat_copy(ctx, f->US, &rotated));
+            kn_gemm(ctx, 1, KN_N, rotated, KN_N, e.iso.UC, 0, f->US);
+        }
+        if (f->V.data) {
+            KN_TRY(
+                kn_span_rotation(ctx, gp, f->V, e.iso.diagonal ? kn_mat_none() : e.iso.UC, rotate));
+        } else if (!f->US.data && gp->UC.data && !gp->pca) { /* B U_C,f = (B U_C) U_C' U_C,f */
+            KN_TRY(kn_mat_copy(ctx, e.iso.UC, rotate));
+            kn_gemm(ctx, 1, KN_T, gp->UC, KN_N, e.iso.UC, 0, *rotate);
+        } else if (!f->US.data && !e.iso.diagonal) {
+            *rotate = e.iso.UC;
+            e.iso.UC = kn_mat_none();
+        }
+    } else {
+        KN_TRY(kn_engine_at(ctx, &e, gp->latent.cell[0].R0.theta, &lml));
+        if (f->V.data)
+            KN_TRY(kn_span_rotation(ctx, gp, f->V, kn_mat_none(), rotate));
+    }
+    KN_TRY(kn_fit_latent(ctx, &X, &e, out));
+out:
+    kn_pairs_clear(&pairs);
+    kn_groups_clear(&groups);
+    kn_mat_clear(&rotated);
+    kn_mat_clear(&X);
+    kn_engine_clear(&e);
+    return status;
+}
+
+/* A dense task kernel over the identity: U_C is T x T and the held-out maps are not, so these are
+ * kept instead. mean = mean_lat U_C', variance = v_lat (U_C.^2)' */
+static kn_status to_responses(kn_ctx *ctx, kn_part *part)
+{
+    kn_status status;
+    kn_mat latent = {0}, UC = part->rotate;
+    KN_TRY(kn_mat_copy(ctx, part->mean, &latent));
+    kn_gemm(ctx, 1, KN_N, latent, KN_T, UC, 0, part->mean);
+    kn_mat_set(latent, part->var);
+    for (ptrdiff_t i = 0; i < UC.rows * UC.cols; i++)
+        UC.data[i] *= UC.data[i];
+    kn_gemm(ctx, 1, KN_N, latent, KN_T, UC, 0, part->var);
+    part->direct = true;
+    kn_mat_clear(&part->rotate);
+out:
+    kn_mat_clear(&latent);
+    return status;
+}
+
+static kn_status fold_far(kn_ctx *ctx, const kn_latent *model, kn_mat Xs, const kn_fold *f,
+                          double *far)
+{
+    double *own = NULL;
+    kn_status status;
+    KN_TRY(kn_alloc_d(ctx, f->n_test, &own));
+    KN_TRY(kn_latent_far(ctx, model, Xs, own));
+    for (ptrdiff_t i = 0; i < f->n_test; i++)
+        far[f->test[i]] = own[i];
+out:
+    kn_free(own);
+    return status;
+}
+
+/* Means of the rows held out as if they were of no batch. */
+static kn_status fold_alone(kn_ctx *ctx, const kn_latent *model, kn_mat X_alone, const kn_fold *f,
+                            kn_part *part)
+{
+    kn_status status;
+    kn_mat Xs = {0}, var = {0};
+    double clamped = 0;
+    if (!X_alone.data)
+        return KN_OK;
+    KN_TRY(kn_mat_new(ctx, f->n_test, X_alone.cols, &Xs));
+    kn_mat_rows(X_alone, f->test, Xs);
+    KN_TRY(kn_mat_new(ctx, f->n_test, model->P, &part->alone));
+    KN_TRY(kn_mat_new(ctx, f->n_test, model->P, &var));
+    KN_TRY(kn_latent_predict(ctx, model, &(kn_newcomers){.X = Xs}, part->alone, var, &clamped));
+out:
+    kn_mat_clear(&var);
+    kn_mat_clear(&Xs);
+    return status;
+}
+
+/* The noise of a fold, as the law of its maps has it: s2 is what its basis leaves of it [METHOD
+ * 8j].
+ */
+static kn_status fold_noise(kn_ctx *ctx, const kn_gp *gp, const kn_latent *model, const kn_fold *f,
+                            kn_part *part)
+{
+    static const double EMPTY = 1e-10; /* of |Y|^2, METHOD 2: what is left is rounding */
+    kn_status status = KN_OK;
+    ptrdiff_t outside = gp->T - model->P;
+    double left = f->total - kn_sumsq(f->Z_train);
+    if (gp->spec.noise != KN_NOISE_STRUCTURED)
+        return KN_OK;
+    KN_TRY(
+        kn_alloc_d(ctx, model->P + 1, &part->d)); /* of no component too it says that s2 is own */
+    for (ptrdiff_t p = 0; p < model->P; p++)
+        part->d[p] = kn_latent_noise(model, p);
+    if (outside > 0 && left > EMPTY * f->total)
+        part->s2 = left / ((double)f->n_train * (double)outside);
+out:
+    return status;
+}
+
+kn_status kn_part_of_fold(kn_ctx *ctx, const kn_cv_problem *problem, kn_fold *f, kn_gp_maps *maps,
+                          int k, double *far)
+{
+    kn_status status;
+    const kn_gp *gp = maps->gp;
+    kn_part *part = &maps->part[k];
+    kn_latent model = {0};
+    kn_mat Xs = {0};
+    KN_TRY(fold_model(ctx, gp, problem->pairs, f, &part->rotate, &model));
+    KN_TRY(kn_mat_new(ctx, f->n_test, gp->F, &Xs));
+    kn_mat_rows(gp->latent.X, f->test, Xs);
+    part->n = f->n_test;
+    part->n_train = f->n_train;
+    KN_TRY(kn_mat_new(ctx, f->n_test, model.P, &part->mean));
+    KN_TRY(kn_mat_new(ctx, f->n_test, model.P, &part->var));
+    KN_TRY(kn_latent_predict(ctx, &model, &(kn_newcomers){.X = Xs}, part->mean, part->var,
+                             &maps->clamped));
+    KN_TRY(fold_alone(ctx, &model, problem->X_alone, f, part));
+    KN_TRY(fold_noise(ctx, gp, &model, f, part));
+    if (far)
+        KN_TRY(fold_far(ctx, &model, Xs, f, far));
+    if (gp->spec.identity && !gp->complement_component)
+        KN_TRY(to_responses(ctx, part));
+    part->rows = f->test;
+    part->train = f->train;
+    part->US = f->US;
+    f->test = f->train = NULL; /* taken over */
+    f->US = kn_mat_none();
+out:
+    kn_mat_clear(&Xs);
+    kn_latent_clear(&model);
+    return status;
+}
+
+void kn_part_of_fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t h)
+{
+    kn_need_shape f = *s;
+    bool direct = s->method->identity && s->rotated;
+    f.N = n;
+    f.M = s->M < s->N ? kn_at_most(s->M, n) : n;
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, n, s->F);
+    kn_engine_need(r, &f, false, false);
+    if (s->rotated)
+        kn_hold_d(r, KN_NEED_WORK, direct ? 0 : n, s->P);
+    kn_let_go(r, mark);
+    if (s->rotated || s->span > 0)
+        kn_hold_d(r, KN_NEED_BASIS, s->span > 0 ? s->span : s->P, s->P); /* rotate */
+    kn_held kept = r->now;
+    kn_latent_need(r, &f);
+    kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 2 : 1) * (s->F + 2 * (s->P + 1)));
+    kn_latent_predict_need(r, &f, h);
+    if (direct)
+        kn_hold_d(r, KN_NEED_WORK, h, s->P);
+    kn_let_go(r, direct ? mark : kept);
+    kn_hold_d(r, KN_NEED_WORK, s->P + 1, 1);
+    kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * (s->P + 1));
+}

@@ -1,0 +1,71 @@
+#include "gp/cv/single_holdout.h"
+
+#include "gp/assign_folds.h"
+
+void kn_heldout_clear(kn_heldout *h)
+{
+    kn_fold_clear(&h->rows);
+    kn_basis_clear(&h->basis);
+    kn_free(h->mean);
+    *h = (kn_heldout){0};
+}
+
+kn_status kn_heldout_new(kn_ctx *ctx, const kn_responses *Y, const int *fold, ptrdiff_t K,
+                         uint64_t seed, kn_heldout *out)
+{
+    kn_status status;
+    kn_range_options o = {.centre = true, .passes = 1, .seed = seed};
+    *out = (kn_heldout){0};
+    KN_TRY(kn_fold_rows(ctx, Y->N, fold, 0, &out->rows));
+    KN_TRY(kn_alloc_d(ctx, Y->T, &out->mean));
+    kn_responses train = kn_responses_rows(Y, out->rows.train, out->rows.n_train);
+    o.mean = out->mean;
+    KN_TRY(kn_basis_range(ctx, &train, K, &o, &out->basis, &out->range));
+out:
+    if (status != KN_OK)
+        kn_heldout_clear(out);
+    return status;
+}
+
+/* Y B of all samples: of those not held out it is Z + 1 mean'B. */
+kn_status kn_heldout_sketch(kn_ctx *ctx, const kn_heldout *h, const kn_responses *Y, ptrdiff_t k,
+                            kn_mat *out)
+{
+    kn_status status;
+    const kn_fold *f = &h->rows;
+    kn_mat new = {0}, B = kn_cols(h->basis.B, 0, kn_at_most(k, h->basis.B.cols));
+    kn_responses some = kn_responses_rows(Y, f->test, f->n_test);
+    double total;
+    KN_TRY(kn_mat_new(ctx, Y->N, B.cols, out));
+    KN_TRY(kn_mat_new(ctx, f->n_test, B.cols, &new));
+    KN_TRY(kn_project(ctx, &some, NULL, B, new, &total));
+    for (ptrdiff_t p = 0; p < B.cols; p++) {
+        const double *b = kn_col(B, p), *z = kn_col(h->basis.Z, p);
+        double shift = 0;
+        for (ptrdiff_t j = 0; j < Y->T; j++)
+            shift += h->mean[j] * b[j];
+        for (ptrdiff_t i = 0; i < f->n_train; i++)
+            kn_col(*out, p)[f->train[i]] = z[i] + shift;
+        for (ptrdiff_t i = 0; i < f->n_test; i++)
+            kn_col(*out, p)[f->test[i]] = kn_at(new, i, p);
+    }
+out:
+    kn_mat_clear(&new);
+    return status;
+}
+
+void kn_heldout_sketch_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k)
+{
+    kn_hold_d(r, KN_NEED_WORK, s->N, k);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, kn_held_out(s->N), k);
+    kn_project_need(r, kn_held_out(s->N), s->T, k);
+    kn_let_go(r, mark);
+}
+
+void kn_heldout_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t K)
+{
+    kn_hold_d(r, KN_NEED_WORK, s->N, 2);
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_range_need(r, s->N - kn_held_out(s->N), s->T, K);
+}

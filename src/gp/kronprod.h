@@ -1,9 +1,0 @@
-/* MT-Kronprod: its row of the methods                                              [METHOD 1c] */
-#ifndef KN_GP_KRONPROD_H
-#define KN_GP_KRONPROD_H
-
-#include "gp/method.h"
-
-extern const kn_method kn_method_kronprod;
-
-#endif

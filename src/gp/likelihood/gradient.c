@@ -1,0 +1,69 @@
+#include "gp/likelihood/gradient.h"
+
+#include "gp/likelihood/structured.h"
+
+/* G of all cells together, then one contraction. */
+static void dense(kn_ctx *ctx, kn_engine *e, double *g0)
+{
+    bool iso = e->spec.noise == KN_NOISE_ISO, first = true;
+    kn_mat_zero(e->H);
+    for (int k = 0; k < e->n_cells; k++) {
+        kn_decomp *R0 = &e->cell[k].R0;
+        if (iso)
+            kn_iso_outer(&e->iso, R0->r, e->M, e->w);
+        else if (!kn_structured_outer(e, k))
+            continue;
+        kn_decomp_outer(ctx, R0, e->M, e->w, e->V, first, e->H);
+        first = false;
+    }
+    kn_cov_gradient(&e->cov, e->cell[0].R0.theta, &e->pairs, e->H, g0);
+}
+
+/* Low rank: the factors of each cell, kept until all are there. */
+static kn_status low(kn_ctx *ctx, kn_engine *e, double *g0)
+{
+    kn_status status = KN_OK;
+    kn_lowrank_part part[KN_GAMMAS];
+    kn_mat M[KN_GAMMAS] = {0};
+    double *w[KN_GAMMAS] = {0};
+    int n = 0;
+    for (int k = 0; k < e->n_cells; k++) {
+        if (!kn_structured_outer(e, k))
+            continue;
+        KN_TRY(kn_mat_copy(ctx, e->M, &M[n]));
+        KN_TRY(kn_alloc_d(ctx, e->M.rows, &w[n]));
+        for (ptrdiff_t i = 0; i < e->M.rows; i++)
+            w[n][i] = e->w[i];
+        part[n] =
+            (kn_lowrank_part){&e->cell[k].R0, kn_mat_none(), e->cell[k].A, M[n], e->c, e->d, w[n]};
+        n++;
+    }
+    KN_TRY(kn_lowrank_gradient(ctx, &e->low, part, n, g0));
+out:
+    for (int k = 0; k < KN_GAMMAS; k++) {
+        kn_mat_clear(&M[k]);
+        kn_free(w[k]);
+    }
+    return status;
+}
+
+static kn_status low_iso(kn_ctx *ctx, kn_engine *e, double *g0)
+{
+    kn_lowrank_part part = {&e->cell[0].R0,
+                            e->iso.diagonal ? kn_mat_none() : e->iso.UC,
+                            e->iso.A,
+                            e->M,
+                            e->c,
+                            e->d,
+                            e->w};
+    kn_iso_outer(&e->iso, e->cell[0].R0.r, e->M, e->w);
+    return kn_lowrank_gradient(ctx, &e->low, &part, 1, g0);
+}
+
+kn_status kn_gradient_r0(kn_ctx *ctx, kn_engine *e, double *g0)
+{
+    if (e->spec.rank > 0)
+        return e->spec.noise == KN_NOISE_ISO ? low_iso(ctx, e, g0) : low(ctx, e, g0);
+    dense(ctx, e, g0);
+    return KN_OK;
+}

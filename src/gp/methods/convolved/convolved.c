@@ -1,0 +1,298 @@
+#include "gp/methods/convolved/convolved.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gp/basis/user_span.h"
+#include "gp/components/choose_count.h"
+#include "gp/components/pilot.h"
+#include "gp/cv/refit.h"
+#include "gp/methods/common.h"
+#include "gp/methods/convolved/state.h"
+#include "gp/methods/convolved/tasks.h"
+#include "gp/missing/completion.h"
+#include "gp/predict/covariance.h"
+#include "gp/predict/map_density_components.h"
+#include "gp/predict/noise.h"
+#include "la/la.h"
+
+/* Sums that nobody waits for: m^3, (NP)^3 and N^3 P for each of some hundred evaluations. */
+enum { MOST_M = 500, MOST_DENSE = 3000, MOST_PITC = 2000, MOST_RESPONSES = 1000 };
+enum { MOST_EVALS = 300 };                     /* of one search */
+static const double FLOPS = 20e9;              /* a second: Cholesky factors of some hundred rows */
+static const double PITC = 3, DENSE = 7 / 3.0; /* times N^3 P, (NP)^3 for value and gradient */
+
+/* What can be said before there are tasks. */
+static kn_status check_inducing(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N)
+{
+    ptrdiff_t m = plan->Q * plan->M;
+    if (plan->how != KN_INDUCING_NONE && m > MOST_M)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "convolved: m = QM is %td ({latent=%td} times {inducing_points=%td}), at "
+                       "most %d",
+                       m, plan->Q, plan->M, MOST_M);
+    if (plan->how == KN_INDUCING_PITC && N > MOST_PITC)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "convolved: {inducing=pitc} takes N^3 for each task, about %.0f s for each "
+                       "evaluation of one: %td samples, at most %d",
+                       PITC * (double)N * (double)N * (double)N / FLOPS, N, MOST_PITC);
+    return KN_OK;
+}
+
+static kn_status check_tasks(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t P)
+{
+    double all = (double)N * (double)P, n = (double)N, seconds = 0;
+    if (plan->how == KN_INDUCING_NONE)
+        seconds = DENSE * all * all * all / FLOPS;
+    else if (plan->how == KN_INDUCING_PITC)
+        seconds = PITC * n * n * n * (double)P / FLOPS;
+    if (plan->how == KN_INDUCING_NONE && all > MOST_DENSE)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "convolved: {inducing=none} is one Gaussian of %td samples times %td tasks: "
+                       "%.1f GB and about %.0f s for each evaluation; at most %d numbers",
+                       N, P, 16e-9 * all * all, seconds, MOST_DENSE);
+    if (seconds > 0.1)
+        kn_log(ctx, KN_LOG_INFO,
+               "convolved: about %.1f s for each of some hundred evaluations, in every fold again",
+               seconds);
+    return KN_OK;
+}
+
+/* ---- the fit ---- */
+
+/* One more component than none: the mean alone is not a convolved process. */
+static kn_status choose(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, ptrdiff_t *P)
+{
+    kn_status status = KN_OK;
+    kn_found found = {0};
+    kn_fit_problem curve;
+    if (p->completion)
+        found = p->completion->pilot;
+    else
+        KN_TRY(kn_pilot_of_gram(ctx, p, info, &found));
+    curve = *p;
+    curve.spec.rank = p->pilot_rank;
+    curve.spec.rank_auto = false;
+    KN_TRY(kn_choose_components(ctx, &curve, &found.at, info, P));
+    if (info->nothing_predicted)
+        kn_log(ctx, KN_LOG_WARNING,
+               "the covariates predict nothing: no number of components beats the mean alone; one "
+               "component is used");
+    *P = *P > 0 ? *P : 1;
+out:
+    return status;
+}
+
+static kn_status make_tasks(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_basis *basis,
+                            kn_fit_info *info)
+{
+    kn_status status;
+    const kn_gp_options *o = p->options;
+    if (o->tasks.on == KN_ON_RESPONSES) {
+        if (p->Y.T > MOST_RESPONSES)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "convolved: {on=responses} takes at most %d responses, there are %td "
+                           "({on=components} takes any number)",
+                           MOST_RESPONSES, p->Y.T);
+        kn_log(ctx, KN_LOG_WARNING,
+               "without structured noise, noise shared between responses is taken for signal; "
+               "{on=components} has noise of each component");
+        KN_TRY(kn_conv_identity(ctx, &p->Y, basis));
+    } else if (o->basis.data) {
+        KN_TRY(kn_span_given(ctx, p, basis, gp, info));
+    } else {
+        KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
+        if (gp->P == 0)
+            KN_TRY(choose(ctx, p, info, &gp->P));
+        KN_TRY(kn_basis_check(ctx, &p->Y, gp->P, p->gram.rank));
+        KN_TRY(kn_basis_pca(ctx, &p->Y, &p->gram, gp->P, basis));
+    }
+    gp->P = basis->B.cols;
+out:
+    return status;
+}
+
+static void record(const kn_gp *gp, const kn_conv_search *s, const kn_basis *basis,
+                   kn_fit_info *info)
+{
+    info->n_components = gp->P;
+    info->rank = gp->N;
+    info->lml = s->value;
+    info->evaluations += s->evals;
+    info->stop = s->stop;
+    info->projected_gradient = s->projected;
+    info->rho = info->length = NAN;
+    info->complement = basis->total > 0 ? basis->E / basis->total : 0;
+    info->basis_orthonormalised = basis->orthonormalised;
+}
+
+static kn_status assemble(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis, kn_gp *gp)
+{
+    kn_status status;
+    double outside = (double)gp->N * (double)(gp->T - gp->P);
+    KN_TRY(kn_mat_copy(ctx, p->X, &gp->latent.X));
+    KN_TRY(kn_convolved_latent(ctx, gp));
+    KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
+    gp->s2 = outside > 0 ? fmax(basis->E, 0) / outside : 0;
+    gp->B = basis->B;
+    basis->B = kn_mat_none();
+out:
+    return status;
+}
+
+static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+{
+    kn_status status;
+    const kn_gp_options *o = p->options;
+    kn_basis basis = {0};
+    kn_convolved *own;
+    kn_conv_search search = {.deadline = o->search.limits.deadline, .stage = "search"};
+    double t0 = kn_clock(), t1, t2;
+    *gp = (kn_gp){.method = &kn_method_convolved,
+                  .spec = p->spec,
+                  .N = p->X.rows,
+                  .F = p->X.cols,
+                  .T = p->Y.T,
+                  .P = o->components,
+                  .pca = !o->basis.data && o->tasks.on == KN_ON_COMPONENTS};
+    KN_TRY(kn_convolved_own(ctx, gp));
+    own = gp->own;
+    int evals = o->search.limits.evals_left;
+    own->spec.plan = (kn_conv_plan){.how = o->tasks.inducing,
+                                    .widths = o->tasks.widths,
+                                    .Q = o->tasks.latent,
+                                    .M = o->tasks.points,
+                                    .evals = evals < 0 || evals > MOST_EVALS ? MOST_EVALS : evals,
+                                    .restarts = o->search.restarts};
+    KN_TRY(kn_conv_columns(ctx, o, &own->spec));
+    KN_TRY(check_inducing(ctx, &own->spec.plan, gp->N));
+    KN_TRY(make_tasks(ctx, p, gp, &basis, info));
+    KN_TRY(check_tasks(ctx, &own->spec.plan, gp->N, gp->P));
+    t1 = kn_clock();
+    KN_TRY(kn_conv_model_new(ctx, &own->spec, p->X, basis.Z, &search, &own->model));
+    KN_TRY(assemble(ctx, p, &basis, gp));
+    record(gp, &search, &basis, info);
+    kn_basis_clear(&basis);
+    t2 = kn_clock();
+    KN_TRY(kn_fit_cv(ctx, gp, p, info));
+    info->seconds_basis = t1 - t0;
+    info->seconds_fit = t2 - t1;
+    info->seconds_reference = kn_clock() - t2;
+out:
+    kn_basis_clear(&basis);
+    if (status != KN_OK)
+        kn_gp_clear(gp);
+    return status;
+}
+
+/* ---- folds ---- */
+
+/* A fit of its own, from its own start: components of two folds do not correspond. */
+static kn_status fold(kn_ctx *ctx, const kn_refit *r, kn_part *part, double *clamped)
+{
+    kn_status status;
+    const kn_convolved *own = r->gp->own;
+    kn_conv_model model = {0};
+    kn_mat Z = {0}, var = {0};
+    kn_conv_search search = {0};
+    KN_TRY(kn_conv_fold_tasks(ctx, r, &Z, part));
+    KN_TRY(kn_conv_model_new(ctx, &own->spec, r->X, Z, &search, &model));
+    if (search.stop == KN_STOP_CANCELLED) /* half a fold is none */
+        KN_TRY(kn_check_cancel(ctx));
+    KN_TRY(kn_mat_new(ctx, r->Xs.rows, Z.cols, &part->mean));
+    KN_TRY(kn_mat_new(ctx, r->Xs.rows, Z.cols, &part->var));
+    kn_conv_samples who = {r->Xs, part->mean, part->var};
+    KN_TRY(kn_conv_model_predict(ctx, &own->spec, &model, r->X, &who, clamped));
+    if (r->X_alone.data) {
+        KN_TRY(kn_mat_new(ctx, r->Xs.rows, Z.cols, &part->alone));
+        KN_TRY(kn_mat_new(ctx, r->Xs.rows, Z.cols, &var));
+        who = (kn_conv_samples){r->X_alone, part->alone, var};
+        KN_TRY(kn_conv_model_predict(ctx, &own->spec, &model, r->X, &who, clamped));
+    }
+    part->d = model.d;
+    model.d = NULL;
+out:
+    kn_conv_model_clear(&model);
+    kn_mat_clear(&var);
+    kn_mat_clear(&Z);
+    return status;
+}
+
+static kn_status cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out)
+{
+    return kn_refit_cv(ctx, gp, problem, fold, out);
+}
+
+/* ---- maps ---- */
+
+static kn_status predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out)
+{
+    kn_status status;
+    const kn_convolved *own = gp->own;
+    KN_TRY(kn_gp_maps_one_part(ctx, gp, who->X.rows, out));
+    KN_TRY(kn_conv_model_predict(ctx, &own->spec, &own->model, gp->latent.X,
+                                 &(kn_conv_samples){who->X, out->part[0].mean, out->part[0].var},
+                                 &out->clamped));
+out:
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+static kn_status loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)
+{
+    kn_status status;
+    const kn_convolved *own = gp->own;
+    kn_mat Z = {0};
+    KN_TRY(kn_gp_maps_one_part(ctx, gp, gp->N, out));
+    KN_TRY(kn_mat_new(ctx, gp->N, gp->P, &Z));
+    KN_TRY(kn_gp_coordinates(ctx, gp, Y, Z));
+    KN_TRY(
+        kn_conv_model_leave(ctx, &own->spec, &own->model, Z,
+                            &(kn_conv_samples){gp->latent.X, out->part[0].mean, out->part[0].var},
+                            &out->clamped));
+out:
+    kn_mat_clear(&Z);
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+/* A prediction of PITC, and a dense one, factors what training left; a batch is worth that. */
+static ptrdiff_t batch(const kn_gp *gp)
+{
+    (void)gp;
+    return 256;
+}
+
+const kn_method kn_method_convolved = {
+    .name = "convolved",
+    .title = "convolved",
+    .words =
+        "convolved multi-output Gaussian processes, in which latent functions are smoothed for "
+        "each output",
+    .cite = "Alvarez & Lawrence, 2009",
+    .paper = "Alvarez MA, Lawrence ND (2009). Sparse convolved Gaussian processes for multi-output "
+             "regression. Advances in Neural Information Processing Systems 21.",
+    .components = true,
+    .own_covariance = true,
+    .own_noise = true,
+    .fit = fit,
+    .predict = predict,
+    .loo = loo,
+    .cv = cv,
+    .block = kn_components_block,
+    .covariance = kn_components_covariance,
+    .law = kn_components_law,
+    .law_block = kn_components_law_block,
+    .group_noise = kn_components_group_noise,
+    .group_share = kn_components_group_share,
+    .arrays = kn_convolved_arrays,
+    .clear = kn_convolved_clear,
+    .bytes = kn_convolved_bytes,
+    .batch = batch,
+    .say = kn_convolved_say,
+    .need = {kn_conv_settle, kn_conv_fit_need, kn_conv_maps_need, kn_components_block_need},
+    .shape = kn_conv_shape,
+};

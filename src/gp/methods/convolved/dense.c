@@ -1,0 +1,165 @@
+#include "gp/methods/convolved/dense.h"
+
+#include <math.h>
+
+#include "la/la.h"
+#include "la/vec.h"
+
+/* L of K, tasks one below the other. */
+static kn_status factor(kn_ctx *ctx, const kn_conv *c, kn_mat ff, kn_mat L)
+{
+    ptrdiff_t N = ff.rows;
+    for (ptrdiff_t t = 0; t < c->T; t++)
+        for (ptrdiff_t v = 0; v <= t; v++)
+            kn_conv_between(c, t, v, ff, kn_sub(L, t * N, v * N, N, N));
+    for (ptrdiff_t i = 0; i < L.rows; i++)
+        kn_col(L, i)[i] += c->s2[i / N];
+    return kn_chol(ctx, L, "the covariance of all tasks and samples");
+}
+
+static void gradients(const kn_conv *c, const kn_conv_data *d, kn_mat al, kn_mat G, kn_conv *g)
+{
+    ptrdiff_t N = d->Y.rows;
+    for (ptrdiff_t j = 0; j < G.cols; j++)
+        for (ptrdiff_t i = 0; i < G.rows; i++)
+            kn_col(G, j)[i] = 0.5 * (al.data[i] * al.data[j] - kn_at(G, i, j));
+    for (ptrdiff_t t = 0; t < c->T; t++) {
+        for (ptrdiff_t v = 0; v < c->T; v++)
+            kn_conv_between_gradient(c, t, v, d->ff, kn_sub(G, t * N, v * N, N, N), g);
+        for (ptrdiff_t i = t * N; i < (t + 1) * N; i++)
+            g->s2[t] += c->s2[t] * kn_at(G, i, i);
+    }
+}
+
+static kn_status value(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, double *value,
+                       kn_conv *g, kn_conv_posterior *p)
+{
+    kn_status status;
+    kn_mat L = {0}, G = {0}, al = {0};
+    ptrdiff_t N = d->Y.rows, n = N * c->T;
+    KN_TRY(kn_check_cancel(ctx));
+    KN_TRY(kn_mat_new(ctx, n, n, &L));
+    KN_TRY(kn_mat_new(ctx, N, c->T, &al));
+    KN_TRY(factor(ctx, c, d->ff, L));
+    kn_mat_set(al, d->Y);
+    kn_mat y = kn_mat_cols(al.data, n, 1);
+    kn_trsm_left(ctx, KN_N, L, y);
+    *value = -0.5 * ((double)n * log(2 * M_PI) + kn_conv_log_det(L) + kn_sumsq(y));
+    kn_trsm_left(ctx, KN_T, L, y);
+    if (g) {
+        KN_TRY(kn_mat_new(ctx, n, n, &G));
+        kn_conv_inverse(ctx, L, G);
+        gradients(c, d, y, G, g);
+    }
+    if (p) {
+        p->alpha = al;
+        al = kn_mat_none();
+    }
+out:
+    kn_mat_clear(&L);
+    kn_mat_clear(&G);
+    kn_mat_clear(&al);
+    return status;
+}
+
+static kn_status predict(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
+                         const kn_conv_posterior *p, const kn_conv_asked *who)
+{
+    kn_status status;
+    kn_mat L = {0}, K = {0};
+    ptrdiff_t N = d->ff.rows, n = who->ff.rows, all = N * c->T;
+    KN_TRY(kn_mat_new(ctx, all, all, &L));
+    KN_TRY(kn_mat_new(ctx, n, all, &K));
+    KN_TRY(factor(ctx, c, d->ff, L));
+    for (ptrdiff_t t = 0; t < c->T; t++) {
+        for (ptrdiff_t v = 0; v < c->T; v++)
+            kn_conv_between(c, t, v, who->ff, kn_cols(K, v * N, N));
+        kn_gemm(ctx, 1, KN_N, K, KN_N, kn_mat_cols(p->alpha.data, all, 1), 0,
+                kn_cols(who->mean, t, 1));
+        kn_trsm_right(ctx, KN_T, L, K);
+        for (ptrdiff_t i = 0; i < n; i++)
+            kn_col(who->var, t)[i] = kn_conv_variance(c, t);
+        kn_conv_row_dots(K, K, -1, kn_col(who->var, t));
+    }
+out:
+    kn_mat_clear(&L);
+    kn_mat_clear(&K);
+    return status;
+}
+
+/* residual = B^-1 al_n, variance with noise diag(B^-1), B the T x T block of K^-1 of a sample */
+static kn_status leave_one(kn_ctx *ctx, kn_mat inverse, kn_mat al, ptrdiff_t n, kn_mat B, kn_mat I)
+{
+    kn_status status;
+    ptrdiff_t N = al.rows, T = al.cols;
+    for (ptrdiff_t v = 0; v < T; v++)
+        for (ptrdiff_t t = 0; t < T; t++)
+            kn_col(B, v)[t] = kn_at(inverse, t * N + n, v * N + n);
+    KN_TRY(kn_chol(ctx, B, "the precision of a sample"));
+    kn_conv_inverse(ctx, B, I);
+out:
+    return status;
+}
+
+static kn_status leave(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
+                       const kn_conv_posterior *p, kn_mat residual, kn_mat var)
+{
+    kn_status status;
+    kn_mat L = {0}, G = {0}, B = {0}, I = {0};
+    ptrdiff_t N = d->ff.rows, T = c->T;
+    KN_TRY(kn_mat_new(ctx, N * T, N * T, &L));
+    KN_TRY(kn_mat_new(ctx, N * T, N * T, &G));
+    KN_TRY(kn_mat_new(ctx, T, T, &B));
+    KN_TRY(kn_mat_new(ctx, T, T, &I));
+    KN_TRY(factor(ctx, c, d->ff, L));
+    kn_conv_inverse(ctx, L, G);
+    for (ptrdiff_t n = 0; n < N; n++) {
+        KN_TRY(leave_one(ctx, G, p->alpha, n, B, I));
+        for (ptrdiff_t t = 0; t < T; t++) {
+            double e = 0;
+            for (ptrdiff_t v = 0; v < T; v++)
+                e += kn_at(I, t, v) * kn_at(p->alpha, n, v);
+            kn_col(residual, t)[n] = e;
+            kn_col(var, t)[n] = kn_at(I, t, t) - c->s2[t];
+        }
+    }
+out:
+    kn_mat_clear(&L);
+    kn_mat_clear(&G);
+    kn_mat_clear(&B);
+    kn_mat_clear(&I);
+    return status;
+}
+
+static void need_value(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
+{
+    kn_held mark = r->now;
+    (void)m;
+    kn_hold_d(r, KN_NEED_SAMPLES, N * T, 2 * N * T + 1);
+    kn_let_go(r, mark);
+}
+
+static void need_predict(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
+{
+    kn_held mark = r->now;
+    (void)m;
+    kn_hold_d(r, KN_NEED_SAMPLES, N * T, N * T + n);
+    kn_let_go(r, mark);
+}
+
+static void need_leave(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
+{
+    kn_held mark = r->now;
+    (void)m;
+    kn_hold_d(r, KN_NEED_SAMPLES, N * T, 2 * N * T);
+    kn_hold_d(r, KN_NEED_WORK, T, 2 * T);
+    kn_let_go(r, mark);
+}
+
+const kn_conv_form kn_conv_dense = {.pairs = true,
+                                    .value = value,
+                                    .predict = predict,
+                                    .leave = leave,
+                                    .need_value = need_value,
+                                    .need_predict = need_predict,
+                                    .need_leave = need_leave};

@@ -1,0 +1,173 @@
+#include "gp/methods/convolved/fixed_effects.h"
+
+#include <math.h>
+
+#include "la/la.h"
+
+/* Of the largest eigenvalue of X'X: below it a direction is rounding. */
+static const double ROUNDING = 1e-10;
+
+void kn_fixed_clear(kn_fixed *f)
+{
+    kn_mat_clear(&f->mean);
+    kn_mat_clear(&f->W);
+    kn_mat_clear(&f->beta);
+    kn_mat_clear(&f->spread);
+    kn_mat_clear(&f->level);
+    *f = (kn_fixed){0};
+}
+
+/* Xc (N x n) = the columns less their means */
+static void centred(const kn_fixed_columns *columns, kn_mat mean, kn_mat X, kn_mat Xc)
+{
+    for (ptrdiff_t j = 0; j < columns->n; j++)
+        for (ptrdiff_t i = 0; i < X.rows; i++)
+            kn_col(Xc, j)[i] = kn_at(X, i, columns->column[j]) - mean.data[j];
+}
+
+static void means(const kn_fixed_columns *columns, kn_mat X, kn_mat mean)
+{
+    for (ptrdiff_t j = 0; j < columns->n; j++) {
+        const double *x = kn_col(X, columns->column[j]);
+        double sum = 0;
+        for (ptrdiff_t i = 0; i < X.rows; i++)
+            sum += x[i];
+        mean.data[j] = sum / (double)X.rows;
+    }
+}
+
+/* W = (X'X)^+, by eigenvectors in V */
+static kn_status pseudo_inverse(kn_ctx *ctx, kn_mat Xc, kn_fixed *f)
+{
+    kn_status status;
+    kn_mat V = {0};
+    double *w = NULL;
+    ptrdiff_t n = Xc.cols;
+    KN_TRY(kn_mat_new(ctx, n, n, &V));
+    KN_TRY(kn_alloc_d(ctx, n, &w));
+    kn_syrk(ctx, 1, KN_T, Xc, 0, V);
+    KN_TRY(kn_eig_steady(ctx, V, w));
+    for (ptrdiff_t k = 0; k < n; k++) {
+        bool more = w[k] > ROUNDING * w[n - 1] && w[k] > 0;
+        double scale = more ? 1 / sqrt(w[k]) : 0;
+        f->rank += more;
+        for (ptrdiff_t i = 0; i < n; i++)
+            kn_col(V, k)[i] *= scale;
+    }
+    kn_syrk(ctx, 1, KN_N, V, 0, f->W);
+    kn_mirror(f->W);
+out:
+    kn_mat_clear(&V);
+    kn_free(w);
+    return status;
+}
+
+/* Effects of columns that are zero for everybody are not known: how the others of their block
+ * vary takes their place. */
+static void set_spread(const kn_fixed_columns *columns, kn_mat Xc, kn_fixed *f)
+{
+    for (ptrdiff_t j = 0; j < columns->n; j++) {
+        if (columns->block[j] < 0 || kn_sumsq(kn_cols(Xc, j, 1)) > 0)
+            continue;
+        for (ptrdiff_t p = 0; p < f->beta.cols; p++) {
+            double sum = 0, n = 0;
+            for (ptrdiff_t k = 0; k < columns->n; k++)
+                if (columns->block[k] == columns->block[j] && kn_sumsq(kn_cols(Xc, k, 1)) > 0) {
+                    sum += kn_at(f->beta, k, p) * kn_at(f->beta, k, p);
+                    n++;
+                }
+            kn_col(f->spread, p)[j] = n > 0 ? sum / n : 0;
+        }
+    }
+}
+
+kn_status kn_fixed_new(kn_ctx *ctx, const kn_fixed_columns *columns, kn_mat X, kn_mat Z,
+                       kn_fixed *out)
+{
+    kn_status status;
+    kn_mat Xc = {0}, XZ = {0};
+    ptrdiff_t n = columns->n, N = X.rows, P = Z.cols;
+    *out = (kn_fixed){.N = N};
+    KN_TRY(kn_mat_new(ctx, n, 1, &out->mean));
+    KN_TRY(kn_mat_new(ctx, n, n, &out->W));
+    KN_TRY(kn_mat_new(ctx, n, P, &out->beta));
+    KN_TRY(kn_mat_new(ctx, n, P, &out->spread));
+    KN_TRY(kn_mat_new(ctx, 1, P, &out->level));
+    KN_TRY(kn_mat_new(ctx, N, n, &Xc));
+    KN_TRY(kn_mat_new(ctx, n, P, &XZ));
+    means(columns, X, out->mean);
+    centred(columns, out->mean, X, Xc);
+    KN_TRY(pseudo_inverse(ctx, Xc, out));
+    kn_gemm(ctx, 1, KN_T, Xc, KN_N, Z, 0, XZ);
+    kn_gemm(ctx, 1, KN_N, out->W, KN_N, XZ, 0, out->beta);
+    for (ptrdiff_t p = 0; p < P; p++) {
+        double sum = 0;
+        for (ptrdiff_t i = 0; i < N; i++)
+            sum += kn_at(Z, i, p);
+        out->level.data[p] = sum / (double)N;
+        for (ptrdiff_t i = 0; i < N; i++)
+            kn_col(Z, p)[i] -= out->level.data[p];
+    }
+    kn_gemm(ctx, -1, KN_N, Xc, KN_N, out->beta, 1, Z);
+    set_spread(columns, Xc, out);
+out:
+    kn_mat_clear(&Xc);
+    kn_mat_clear(&XZ);
+    if (status != KN_OK)
+        kn_fixed_clear(out);
+    return status;
+}
+
+kn_status kn_fixed_say(kn_ctx *ctx, const kn_fixed_columns *columns, const kn_fixed *f, kn_mat X,
+                       kn_fixed_said out)
+{
+    kn_status status;
+    kn_mat Xc = {0}, XW = {0};
+    ptrdiff_t n = columns->n;
+    KN_TRY(kn_mat_new(ctx, X.rows, n, &Xc));
+    KN_TRY(kn_mat_new(ctx, X.rows, n, &XW));
+    centred(columns, f->mean, X, Xc);
+    if (out.mean.data)
+        kn_gemm(ctx, 1, KN_N, Xc, KN_N, f->beta, 0, out.mean);
+    for (ptrdiff_t p = 0; out.mean.data && p < out.mean.cols; p++)
+        for (ptrdiff_t i = 0; i < X.rows; i++)
+            kn_col(out.mean, p)[i] += f->level.data[p];
+    if (out.leverage) {
+        kn_gemm(ctx, 1, KN_N, Xc, KN_N, f->W, 0, XW);
+        for (ptrdiff_t i = 0; i < X.rows; i++) {
+            out.leverage[i] = 1 / (double)f->N;
+            for (ptrdiff_t j = 0; j < n; j++)
+                out.leverage[i] += kn_at(Xc, i, j) * kn_at(XW, i, j);
+        }
+    }
+    if (out.spread.data) { /* columns that are zero in training have mean zero */
+        for (ptrdiff_t j = 0; j < Xc.rows * n; j++)
+            Xc.data[j] *= Xc.data[j];
+        kn_gemm(ctx, 1, KN_N, Xc, KN_N, f->spread, 0, out.spread);
+    }
+out:
+    kn_mat_clear(&Xc);
+    kn_mat_clear(&XW);
+    return status;
+}
+
+void kn_fixed_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t n, ptrdiff_t P)
+{
+    kn_hold_d(r, KN_NEED_WORK, n, 1 + n + 2 * P);
+    kn_hold_d(r, KN_NEED_WORK, 1, P);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, N, n);
+    kn_hold_d(r, KN_NEED_WORK, n, P);
+    kn_held before = r->now;
+    kn_hold_d(r, KN_NEED_WORK, n, n + 1);
+    kn_eig_need(r, KN_NEED_WORK, n);
+    kn_let_go(r, before);
+    kn_let_go(r, mark);
+}
+
+void kn_fixed_say_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t n)
+{
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, N, 2 * n);
+    kn_let_go(r, mark);
+}

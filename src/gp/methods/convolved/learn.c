@@ -1,0 +1,263 @@
+#include "gp/methods/convolved/learn.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gp/methods/convolved/dense.h"
+#include "gp/methods/convolved/initial_values.h"
+#include "gp/methods/convolved/pitc.h"
+#include "gp/methods/convolved/variational_bound.h"
+#include "gp/optimise/lbfgs.h"
+
+static const double GAIN = 1e-3; /* of the likelihood, that ends the search */
+/* Bounds: widths about the median squared distance; S and s2 about the variance of a task. */
+static const double WIDTHS = 100, MOST_S = 10, LEAST_S2 = 1e-4, MOST_S2 = 10;
+
+const kn_conv_form *kn_conv_form_of(kn_inducing how)
+{
+    static const kn_conv_form *const FORM[] = {[KN_INDUCING_VARIATIONAL] = &kn_conv_bound,
+                                               [KN_INDUCING_PITC] = &kn_conv_pitc,
+                                               [KN_INDUCING_NONE] = &kn_conv_dense};
+    return FORM[how];
+}
+
+kn_status kn_conv_data_new(kn_ctx *ctx, const kn_conv_form *form, kn_mat X, kn_mat Z,
+                           kn_conv_data *out)
+{
+    kn_status status;
+    *out = (kn_conv_data){0};
+    KN_TRY(kn_mat_new(ctx, X.rows, Z.rows, &out->fu));
+    KN_TRY(kn_mat_new(ctx, Z.rows, Z.rows, &out->uu));
+    kn_conv_distances(X, Z, out->fu);
+    kn_conv_distances(Z, Z, out->uu);
+    if (form->pairs) {
+        KN_TRY(kn_mat_new(ctx, X.rows, X.rows, &out->ff));
+        kn_conv_distances(X, X, out->ff);
+    }
+out:
+    if (status != KN_OK)
+        kn_conv_data_clear(out);
+    return status;
+}
+
+void kn_conv_data_clear(kn_conv_data *d)
+{
+    kn_mat_clear(&d->fu);
+    kn_mat_clear(&d->uu);
+    kn_mat_clear(&d->ff);
+    *d = (kn_conv_data){0};
+}
+
+/* ---- one vector of parameters: S, ln tau unless all widths of q are shared, ln nu, ln s2 ---- */
+
+typedef struct search {
+    const kn_conv_form *form;
+    const kn_conv_data *d;
+    kn_conv_search *told;
+    bool shared;
+    int evals; /* of this start */
+    kn_conv c, g;
+    ptrdiff_t n;
+} search;
+
+static ptrdiff_t count(const kn_conv *c, bool shared)
+{
+    return c->T * c->Q * (shared ? 1 : 2) + c->Q + c->T;
+}
+
+static void pack(const kn_conv *c, bool shared, bool gradient, double *x)
+{
+    ptrdiff_t TQ = c->T * c->Q;
+    for (ptrdiff_t i = 0; i < TQ; i++)
+        *x++ = c->S.data[i];
+    for (ptrdiff_t i = 0; !shared && i < TQ; i++)
+        *x++ = gradient ? c->tau.data[i] : log(c->tau.data[i]);
+    for (ptrdiff_t q = 0; q < c->Q; q++) {
+        double own = gradient ? c->nu[q] : log(c->nu[q]);
+        for (ptrdiff_t t = 0; gradient && shared && t < c->T; t++)
+            own += kn_at(c->tau, t, q);
+        *x++ = own;
+    }
+    for (ptrdiff_t t = 0; t < c->T; t++)
+        *x++ = gradient ? c->s2[t] : log(c->s2[t]);
+}
+
+static void unpack(const double *x, bool shared, kn_conv *c)
+{
+    ptrdiff_t TQ = c->T * c->Q;
+    for (ptrdiff_t i = 0; i < TQ; i++)
+        c->S.data[i] = *x++;
+    for (ptrdiff_t i = 0; !shared && i < TQ; i++)
+        c->tau.data[i] = exp(*x++);
+    for (ptrdiff_t q = 0; q < c->Q; q++) {
+        c->nu[q] = exp(*x++);
+        for (ptrdiff_t t = 0; shared && t < c->T; t++)
+            kn_col(c->tau, q)[t] = c->nu[q];
+    }
+    for (ptrdiff_t t = 0; t < c->T; t++)
+        c->s2[t] = exp(*x++);
+}
+
+static void set_bounds(const kn_conv *c, const kn_conv_scale *scale, bool shared, double *lower,
+                       double *upper)
+{
+    ptrdiff_t widths = c->Q * (shared ? 1 : 1 + c->T), i = 0;
+    for (ptrdiff_t q = 0; q < c->Q; q++)
+        for (ptrdiff_t t = 0; t < c->T; t++, i++) {
+            upper[i] = MOST_S * sqrt(scale->variance[t]);
+            lower[i] = -upper[i];
+        }
+    for (ptrdiff_t k = 0; k < widths; k++, i++) {
+        lower[i] = log(scale->distance2 / WIDTHS);
+        upper[i] = log(scale->distance2 * WIDTHS);
+    }
+    for (ptrdiff_t t = 0; t < c->T; t++, i++) {
+        lower[i] = log(LEAST_S2 * scale->variance[t]);
+        upper[i] = log(MOST_S2 * scale->variance[t]);
+    }
+}
+
+static void zero(kn_conv *g)
+{
+    kn_mat_zero(g->S);
+    kn_mat_zero(g->tau);
+    memset(g->nu, 0, (size_t)g->Q * sizeof *g->nu);
+    memset(g->s2, 0, (size_t)g->T * sizeof *g->s2);
+}
+
+/* A value that was cancelled half way is discarded: the search then stops at the point before it.
+ */
+static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
+{
+    search *s = self;
+    unpack(x, s->shared, &s->c);
+    zero(&s->g);
+    kn_status status = s->form->value(ctx, &s->c, s->d, value, &s->g, NULL);
+    if (status == KN_ERR_CANCELLED && s->evals > 0) {
+        *value = NAN;
+        return KN_OK;
+    }
+    if (status != KN_OK)
+        return status;
+    pack(&s->g, s->shared, true, grad);
+    s->evals++;
+    return KN_OK;
+}
+
+/* From one start; the best of all so far is in best->x. */
+static kn_status climb(kn_ctx *ctx, const kn_conv_plan *plan, search *s, kn_large_options *o,
+                       double *best)
+{
+    kn_status status;
+    kn_large_optimum top = {0};
+    kn_limits limits = {.evals_left = plan->evals, .deadline = s->told->deadline};
+    bool first = s->told->evals == 0;
+    double *gradient = NULL;
+    KN_TRY(kn_alloc_d(ctx, s->n, &top.x));
+    KN_TRY(kn_alloc_d(ctx, plan->evals == 0 ? s->n : 0, &gradient));
+    pack(&s->c, s->shared, false, top.x);
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        top.x[i] = fmin(fmax(top.x[i], o->lower[i]), o->upper[i]);
+    s->evals = 0;
+    if (plan->evals == 0) {
+        KN_TRY(objective(s, ctx, top.x, &top.value, gradient));
+        top.stop = KN_STOP_NOT_OPTIMISED;
+        top.evals = 1;
+    } else {
+        KN_TRY(kn_maximise_large(ctx, o, &limits, objective, s, &top));
+    }
+    if (first || top.value > s->told->value) {
+        s->told->value = top.value;
+        s->told->projected = plan->evals == 0 ? NAN : top.projected;
+        memcpy(best, top.x, (size_t)s->n * sizeof *best);
+    }
+    if (first || top.stop == KN_STOP_CANCELLED || s->told->stop == KN_STOP_CONVERGED)
+        s->told->stop = top.stop;
+    s->told->evals += top.evals;
+out:
+    kn_free(gradient);
+    kn_free(top.x);
+    return status;
+}
+
+static kn_status climb_all(kn_ctx *ctx, const kn_conv_plan *plan, const kn_conv_scale *scale,
+                           search *s)
+{
+    kn_status status;
+    double *lower = NULL, *upper = NULL, *best = NULL;
+    kn_large_options o = {.n = s->n,
+                          .unit = (double)s->d->Y.rows,
+                          .f_tolerance = GAIN,
+                          .stage = s->told->stage};
+    KN_TRY(kn_alloc_d(ctx, s->n, &lower));
+    KN_TRY(kn_alloc_d(ctx, s->n, &upper));
+    KN_TRY(kn_alloc_d(ctx, s->n, &best));
+    set_bounds(&s->c, scale, s->shared, lower, upper);
+    o.lower = lower;
+    o.upper = upper;
+    for (int r = 0; r <= plan->restarts; r++) {
+        if (s->told->evals > 0 && s->told->stop == KN_STOP_CANCELLED)
+            break;
+        KN_TRY(kn_conv_start(ctx, s->d, scale, r, &s->c));
+        KN_TRY(climb(ctx, plan, s, &o, best));
+    }
+    unpack(best, s->shared, &s->c);
+out:
+    kn_free(lower);
+    kn_free(upper);
+    kn_free(best);
+    return status;
+}
+
+kn_status kn_conv_learn(kn_ctx *ctx, const kn_conv_plan *plan, kn_mat X, const kn_conv_data *d,
+                        kn_conv_search *told, kn_conv *c)
+{
+    kn_status status;
+    ptrdiff_t T = d->Y.cols, M = d->fu.cols;
+    kn_conv_scale scale = {0};
+    search s = {.form = kn_conv_form_of(plan->how),
+                .d = d,
+                .told = told,
+                .shared = plan->widths == KN_WIDTHS_SHARED};
+    told->evals = 0;
+    told->stop = KN_STOP_CONVERGED;
+    KN_TRY(kn_conv_scale_new(ctx, X, d->Y, &scale));
+    KN_TRY(kn_conv_new(ctx, T, plan->Q, M, X.cols, &s.c));
+    KN_TRY(kn_conv_new(ctx, T, plan->Q, M, X.cols, &s.g));
+    s.n = count(&s.c, s.shared);
+    KN_TRY(climb_all(ctx, plan, &scale, &s));
+    *c = s.c;
+    s.c = (kn_conv){0};
+out:
+    kn_conv_clear(&s.c);
+    kn_conv_clear(&s.g);
+    kn_conv_scale_clear(&scale);
+    return status;
+}
+
+void kn_conv_data_need(kn_rehearsal *r, bool pairs, ptrdiff_t N, ptrdiff_t M)
+{
+    kn_hold_d(r, KN_NEED_SAMPLES, N, M);
+    kn_hold_d(r, KN_NEED_WORK, M, M);
+    if (pairs)
+        kn_hold_d(r, KN_NEED_SAMPLES, N, N);
+}
+
+void kn_conv_learn_need(kn_rehearsal *r, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t T)
+{
+    const kn_conv_form *form = kn_conv_form_of(plan->how);
+    ptrdiff_t m = plan->Q * plan->M;
+    kn_conv like = {.T = T, .Q = plan->Q};
+    ptrdiff_t n = count(&like, plan->widths == KN_WIDTHS_SHARED);
+    kn_hold_d(r, KN_NEED_WORK, T, 2 * plan->Q + 1);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, T, 2 * plan->Q + 2);
+    kn_hold_d(r, KN_NEED_WORK, n, 6);
+    kn_held before = r->now;
+    kn_conv_start_need(r, N, T, plan->M);
+    kn_let_go(r, before);
+    kn_maximise_large_need(r, n);
+    form->need_value(r, N, T, m);
+    kn_let_go(r, mark);
+}

@@ -1,0 +1,296 @@
+#include "gp/methods/convolved/model.h"
+
+#include <math.h>
+
+#include "gp/latent.h"
+
+/* A sample whose leverage is that close to 1 is the only one of its kind. */
+static const double ALONE = 1e-6;
+
+void kn_conv_spec_clear(kn_conv_spec *s)
+{
+    kn_free(s->columns.column);
+    kn_free(s->columns.block);
+    kn_free(s->smooth);
+    *s = (kn_conv_spec){0};
+}
+
+void kn_conv_model_clear(kn_conv_model *m)
+{
+    kn_fixed_clear(&m->fixed);
+    kn_mat_clear(&m->Z);
+    kn_conv_clear(&m->c);
+    kn_conv_posterior_clear(&m->posterior);
+    kn_free(m->d);
+    *m = (kn_conv_model){0};
+}
+
+static kn_status continuous(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat *out)
+{
+    kn_status status = kn_mat_new(ctx, X.rows, spec->n_smooth, out);
+    for (ptrdiff_t f = 0; status == KN_OK && f < spec->n_smooth; f++)
+        kn_mat_set(kn_cols(*out, f, 1), kn_cols(X, spec->smooth[f], 1));
+    return status;
+}
+
+static kn_status learn(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z,
+                       kn_conv_search *search, kn_conv_model *m)
+{
+    kn_status status;
+    const kn_conv_form *form = kn_conv_form_of(spec->plan.how);
+    kn_conv_data d = {0};
+    double value;
+    KN_TRY(kn_conv_places(ctx, X, spec->plan.M, &m->Z));
+    KN_TRY(kn_conv_data_new(ctx, form, X, m->Z, &d));
+    d.Y = Z;
+    KN_TRY(kn_conv_learn(ctx, &spec->plan, X, &d, search, &m->c));
+    KN_TRY(form->value(ctx, &m->c, &d, &value, NULL, &m->posterior));
+out:
+    kn_conv_data_clear(&d);
+    return status;
+}
+
+kn_status kn_conv_model_new(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z,
+                            kn_conv_search *search, kn_conv_model *out)
+{
+    kn_status status;
+    kn_mat Xs = {0};
+    *out = (kn_conv_model){0};
+    KN_TRY(kn_fixed_new(ctx, &spec->columns, X, Z, &out->fixed));
+    ptrdiff_t left = Z.rows - out->fixed.rank - 1;
+    if (left < 1) {
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "convolved: %td fixed effects of %td samples leave nothing to smooth "
+                         "(leave covariates out with {use})",
+                         out->fixed.rank + 1, Z.rows);
+        goto out;
+    }
+    KN_TRY(continuous(ctx, spec, X, &Xs));
+    KN_TRY(learn(ctx, spec, Xs, Z, search, out));
+    KN_TRY(kn_alloc_d(ctx, Z.cols, &out->d));
+    for (ptrdiff_t p = 0; p < Z.cols; p++)
+        out->d[p] = out->c.s2[p] * (double)Z.rows / (double)left;
+out:
+    kn_mat_clear(&Xs);
+    if (status != KN_OK)
+        kn_conv_model_clear(out);
+    return status;
+}
+
+/* What the processes say, into mean and var. */
+static kn_status smooth(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv_model *m, kn_mat X,
+                        const kn_conv_samples *who)
+{
+    kn_status status;
+    const kn_conv_form *form = kn_conv_form_of(spec->plan.how);
+    kn_mat Xt = {0}, Xs = {0};
+    kn_conv_data d = {0};
+    kn_conv_asked asked = {.mean = who->mean, .var = who->var};
+    KN_TRY(continuous(ctx, spec, who->X, &Xs));
+    KN_TRY(continuous(ctx, spec, X, &Xt));
+    if (form->pairs) {
+        KN_TRY(kn_conv_data_new(ctx, form, Xt, m->Z, &d));
+        KN_TRY(kn_mat_new(ctx, Xs.rows, Xt.rows, &asked.ff));
+        kn_conv_distances(Xs, Xt, asked.ff);
+    }
+    KN_TRY(kn_mat_new(ctx, Xs.rows, m->Z.rows, &asked.fu));
+    kn_conv_distances(Xs, m->Z, asked.fu);
+    KN_TRY(form->predict(ctx, &m->c, &d, &m->posterior, &asked));
+out:
+    kn_conv_data_clear(&d);
+    kn_mat_clear(&asked.fu);
+    kn_mat_clear(&asked.ff);
+    kn_mat_clear(&Xs);
+    kn_mat_clear(&Xt);
+    return status;
+}
+
+kn_status kn_conv_model_predict(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv_model *m,
+                                kn_mat X, const kn_conv_samples *who, double *clamped)
+{
+    kn_status status;
+    ptrdiff_t n = who->X.rows, P = m->c.T;
+    kn_fixed_said said = {0};
+    KN_TRY(kn_mat_new(ctx, n, P, &said.mean));
+    KN_TRY(kn_mat_new(ctx, n, P, &said.spread));
+    KN_TRY(kn_alloc_d(ctx, n, &said.leverage));
+    KN_TRY(kn_fixed_say(ctx, &spec->columns, &m->fixed, who->X, said));
+    KN_TRY(smooth(ctx, spec, m, X, who));
+    for (ptrdiff_t p = 0; p < P; p++)
+        for (ptrdiff_t i = 0; i < n; i++) {
+            double *v = &kn_col(who->var, p)[i];
+            kn_col(who->mean, p)[i] += kn_at(said.mean, i, p);
+            *v = kn_at_least_zero(*v, kn_conv_variance(&m->c, p), clamped) +
+                 said.leverage[i] * m->d[p] + kn_at(said.spread, i, p);
+        }
+out:
+    kn_mat_clear(&said.mean);
+    kn_mat_clear(&said.spread);
+    kn_free(said.leverage);
+    return status;
+}
+
+/* ---- leave-one-out ---- */
+
+/* Fixed effects without sample n, who is the only one of a level: its row of mean, spread and
+ * leverage then. */
+static kn_status without(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z, ptrdiff_t n,
+                         kn_fixed_said said)
+{
+    kn_status status;
+    kn_mat Xo = {0}, Zo = {0};
+    ptrdiff_t *others = NULL, N = X.rows;
+    kn_fixed f = {0};
+    KN_TRY(kn_alloc_i(ctx, N, &others));
+    for (ptrdiff_t i = 0; i < N - 1; i++)
+        others[i] = i + (i >= n);
+    KN_TRY(kn_mat_new(ctx, N - 1, X.cols, &Xo));
+    KN_TRY(kn_mat_new(ctx, N - 1, Z.cols, &Zo));
+    kn_mat_rows(X, others, Xo);
+    kn_mat_rows(Z, others, Zo);
+    KN_TRY(kn_fixed_new(ctx, &spec->columns, Xo, Zo, &f));
+    KN_TRY(kn_fixed_say(ctx, &spec->columns, &f, kn_sub(X, n, 0, 1, X.cols),
+                        (kn_fixed_said){kn_sub(said.mean, n, 0, 1, Z.cols),
+                                        kn_sub(said.spread, n, 0, 1, Z.cols), said.leverage + n}));
+out:
+    kn_fixed_clear(&f);
+    kn_mat_clear(&Xo);
+    kn_mat_clear(&Zo);
+    kn_free(others);
+    return status;
+}
+
+/* Fixed mean of each sample by the others, with its leverage then: residuals r/(1 - h) */
+static kn_status leave_fixed(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z,
+                             kn_fixed_said said)
+{
+    kn_status status = KN_OK;
+    for (ptrdiff_t i = 0; i < X.rows; i++) {
+        double h = said.leverage[i];
+        if (1 - h < ALONE) {
+            KN_TRY(without(ctx, spec, X, Z, i, said));
+            continue;
+        }
+        for (ptrdiff_t p = 0; p < Z.cols; p++) {
+            double z = kn_at(Z, i, p), *mean = &kn_col(said.mean, p)[i];
+            *mean = z - (z - *mean) / (1 - h);
+        }
+        said.leverage[i] = h / (1 - h);
+    }
+out:
+    return status;
+}
+
+typedef struct left {
+    kn_mat Y, e;
+    kn_fixed_said said;
+    kn_conv_data d;
+} left;
+
+static void left_clear(left *l)
+{
+    kn_conv_data_clear(&l->d);
+    kn_mat_clear(&l->Y);
+    kn_mat_clear(&l->e);
+    kn_mat_clear(&l->said.mean);
+    kn_mat_clear(&l->said.spread);
+    kn_free(l->said.leverage);
+}
+
+/* Y = Z less the fixed effects of all, e what processes without a sample leave of its own */
+static kn_status leave_smooth(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv_model *m,
+                              kn_mat Z, const kn_conv_samples *who, left *l)
+{
+    kn_status status;
+    const kn_conv_form *form = kn_conv_form_of(spec->plan.how);
+    kn_mat Xs = {0};
+    ptrdiff_t N = Z.rows, P = Z.cols;
+    KN_TRY(kn_mat_copy(ctx, Z, &l->Y));
+    KN_TRY(kn_mat_new(ctx, N, P, &l->e));
+    KN_TRY(kn_mat_new(ctx, N, P, &l->said.mean));
+    KN_TRY(kn_mat_new(ctx, N, P, &l->said.spread));
+    KN_TRY(kn_alloc_d(ctx, N, &l->said.leverage));
+    KN_TRY(kn_fixed_say(ctx, &spec->columns, &m->fixed, who->X, l->said));
+    for (ptrdiff_t i = 0; i < N * P; i++)
+        l->Y.data[i] -= l->said.mean.data[i];
+    KN_TRY(continuous(ctx, spec, who->X, &Xs));
+    KN_TRY(kn_conv_data_new(ctx, form, Xs, m->Z, &l->d));
+    l->d.Y = l->Y;
+    KN_TRY(form->leave(ctx, &m->c, &l->d, &m->posterior, l->e, who->var));
+out:
+    kn_mat_clear(&Xs);
+    return status;
+}
+
+kn_status kn_conv_model_leave(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv_model *m,
+                              kn_mat Z, const kn_conv_samples *who, double *clamped)
+{
+    kn_status status;
+    left l = {0};
+    KN_TRY(leave_smooth(ctx, spec, m, Z, who, &l));
+    KN_TRY(leave_fixed(ctx, spec, who->X, Z, l.said));
+    for (ptrdiff_t p = 0; p < Z.cols; p++)
+        for (ptrdiff_t i = 0; i < Z.rows; i++) {
+            double *v = &kn_col(who->var, p)[i];
+            kn_col(who->mean, p)[i] =
+                kn_at(l.said.mean, i, p) + kn_at(l.Y, i, p) - kn_at(l.e, i, p);
+            *v = kn_at_least_zero(*v, kn_conv_variance(&m->c, p), clamped) +
+                 l.said.leverage[i] * m->d[p] + kn_at(l.said.spread, i, p);
+        }
+out:
+    left_clear(&l);
+    return status;
+}
+
+/* ---- memory ---- */
+
+void kn_conv_model_need(kn_rehearsal *r, const kn_conv_plan *plan, kn_conv_sizes s)
+{
+    const kn_conv_form *form = kn_conv_form_of(plan->how);
+    ptrdiff_t m = plan->Q * plan->M;
+    kn_fixed_need(r, s.N, s.k, s.P);
+    kn_hold_d(r, KN_NEED_WORK, plan->M, s.F);
+    kn_hold_d(r, KN_NEED_WORK, s.P, 1);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, s.N, s.F);
+    kn_conv_places_need(r, s.N, s.F, plan->M);
+    kn_conv_data_need(r, form->pairs, s.N, plan->M);
+    kn_held data = r->now;
+    kn_conv_learn_need(r, plan, s.N, s.P);
+    form->need_value(r, s.N, s.P, m);
+    kn_let_go(r, data);
+    kn_let_go(r, mark);
+    kn_hold_d(r, KN_NEED_WORK, s.P, 2 * plan->Q + 1);
+    if (plan->how != KN_INDUCING_NONE)
+        kn_hold_d(r, KN_NEED_WORK, m, m + 1);
+    if (plan->how != KN_INDUCING_VARIATIONAL)
+        kn_hold_d(r, KN_NEED_WORK, s.N, s.P);
+}
+
+void kn_conv_predict_need(kn_rehearsal *r, const kn_conv_plan *plan, kn_conv_sizes s, ptrdiff_t n)
+{
+    const kn_conv_form *form = kn_conv_form_of(plan->how);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, n, 2 * s.P + 1);
+    kn_fixed_say_need(r, n, s.k);
+    kn_hold_d(r, KN_NEED_WORK, n + s.N, s.F);
+    kn_hold_d(r, KN_NEED_WORK, n, plan->M);
+    if (form->pairs) {
+        kn_conv_data_need(r, true, s.N, plan->M);
+        kn_hold_d(r, KN_NEED_SAMPLES, n, s.N);
+    }
+    form->need_predict(r, s.N, s.P, plan->Q * plan->M, n);
+    kn_let_go(r, mark);
+}
+
+void kn_conv_leave_need(kn_rehearsal *r, const kn_conv_plan *plan, kn_conv_sizes s)
+{
+    const kn_conv_form *form = kn_conv_form_of(plan->how);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, s.N, 4 * s.P + 1);
+    kn_fixed_say_need(r, s.N, s.k);
+    kn_hold_d(r, KN_NEED_WORK, s.N, s.F);
+    kn_conv_data_need(r, form->pairs, s.N, plan->M);
+    form->need_leave(r, s.N, s.P, plan->Q * plan->M);
+    kn_let_go(r, mark);
+}

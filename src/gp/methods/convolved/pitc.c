@@ -1,0 +1,368 @@
+#include "gp/methods/convolved/pitc.h"
+
+#include <math.h>
+
+#include "la/la.h"
+#include "la/vec.h"
+
+typedef struct work {
+    kn_mat K, V, W;        /* N x m  K_t, K_t L_u^-T or D_t^-1 K_t A^-1 and the like, L^-1 K_t */
+    kn_mat D, G;           /* N x N  L, the factor of D_t; G_t */
+    kn_mat Lu, La, Ui, Ai; /* m x m  Ui = K_uu^-1, Ai = A^-1 */
+    kn_mat dU, m1, m2;     /* m x m */
+    kn_mat b, a;           /* m x 1 */
+    kn_mat y, al;          /* N x 1 */
+    double log_det, square;
+} work;
+
+static void work_clear(work *k)
+{
+    kn_mat *all[] = {&k->K,  &k->V,  &k->W,  &k->D,  &k->G, &k->Lu, &k->La, &k->Ui,
+                     &k->Ai, &k->dU, &k->m1, &k->m2, &k->b, &k->a,  &k->y,  &k->al};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        kn_mat_clear(all[i]);
+}
+
+static kn_status work_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t m, bool gradient, work *k)
+{
+    kn_status status = KN_OK;
+    kn_mat *tall[] = {&k->K, &k->V, &k->W};
+    kn_mat *small[] = {&k->Lu, &k->La, &k->Ui, &k->Ai, &k->dU, &k->m1, &k->m2};
+    for (size_t i = 0; i < sizeof tall / sizeof *tall; i++)
+        KN_TRY(kn_mat_new(ctx, N, m, tall[i]));
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+        KN_TRY(kn_mat_new(ctx, m, m, small[i]));
+    KN_TRY(kn_mat_new(ctx, N, N, &k->D));
+    if (gradient)
+        KN_TRY(kn_mat_new(ctx, N, N, &k->G));
+    KN_TRY(kn_mat_new(ctx, m, 1, &k->b));
+    KN_TRY(kn_mat_new(ctx, m, 1, &k->a));
+    KN_TRY(kn_mat_new(ctx, N, 1, &k->y));
+    KN_TRY(kn_mat_new(ctx, N, 1, &k->al));
+out:
+    return status;
+}
+
+/* Of task t: K, V = K L_u^-T, D = L, W = L^-1 K, y = L^-1 y_t */
+static kn_status factor(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, ptrdiff_t t, work *k)
+{
+    kn_status status;
+    KN_TRY(kn_check_cancel(ctx));
+    kn_conv_cross(c, t, d->fu, k->K);
+    kn_mat_set(k->V, k->K);
+    kn_trsm_right(ctx, KN_T, k->Lu, k->V);
+    kn_conv_between(c, t, t, d->ff, k->D);
+    kn_syrk(ctx, -1, KN_N, k->V, 1, k->D);
+    for (ptrdiff_t i = 0; i < k->D.rows; i++)
+        kn_col(k->D, i)[i] += c->s2[t];
+    KN_TRY(kn_chol(ctx, k->D, "what the inducing values leave of a task"));
+    kn_mat_set(k->W, k->K);
+    kn_trsm_left(ctx, KN_N, k->D, k->W);
+    if (d->Y.data) { /* predictions have no use for it */
+        kn_mat_set(k->y, kn_cols(d->Y, t, 1));
+        kn_trsm_left(ctx, KN_N, k->D, k->y);
+    }
+out:
+    return status;
+}
+
+/* A^-1 = L_u^-T (I + L_u^-1 Phi L_u^-T)^-1 L_u^-1, and a */
+static kn_status solve(kn_ctx *ctx, work *k)
+{
+    kn_status status;
+    kn_mirror(k->La);
+    kn_trsm_left(ctx, KN_N, k->Lu, k->La);
+    kn_trsm_right(ctx, KN_T, k->Lu, k->La);
+    for (ptrdiff_t i = 0; i < k->La.rows; i++)
+        kn_col(k->La, i)[i] += 1;
+    KN_TRY(kn_chol(ctx, k->La, "the precision of the inducing values"));
+    kn_conv_inverse(ctx, k->Lu, k->Ui);
+    kn_conv_inverse(ctx, k->La, k->Ai);
+    kn_trsm_left(ctx, KN_T, k->Lu, k->Ai);
+    kn_trsm_right(ctx, KN_N, k->Lu, k->Ai);
+    kn_mat_set(k->a, k->b);
+    kn_trsm_left(ctx, KN_N, k->Lu, k->a);
+    kn_trsm_left(ctx, KN_N, k->La, k->a);
+    k->square -= kn_sumsq(k->a);
+    kn_trsm_left(ctx, KN_T, k->La, k->a);
+    kn_trsm_left(ctx, KN_T, k->Lu, k->a);
+out:
+    return status;
+}
+
+static kn_status gather(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k)
+{
+    kn_status status;
+    kn_conv_inducing(c, d->uu, k->Lu);
+    KN_TRY(kn_chol(ctx, k->Lu, "the covariance of the inducing values"));
+    for (ptrdiff_t t = 0; t < c->T; t++) {
+        KN_TRY(factor(ctx, c, d, t, k));
+        kn_syrk(ctx, 1, KN_T, k->W, 1, k->La); /* Phi */
+        kn_gemm(ctx, 1, KN_T, k->W, KN_N, k->y, 1, k->b);
+        k->log_det += kn_conv_log_det(k->D);
+        k->square += kn_sumsq(k->y);
+    }
+    KN_TRY(solve(ctx, k));
+    k->log_det += kn_conv_log_det(k->La);
+out:
+    return status;
+}
+
+/* al_t, and D_t^-1 K_t in W */
+static void finish(kn_ctx *ctx, work *k)
+{
+    kn_mat_set(k->al, k->y);
+    kn_gemm(ctx, -1, KN_N, k->W, KN_N, k->a, 1, k->al);
+    kn_trsm_left(ctx, KN_T, k->D, k->al);
+    kn_trsm_left(ctx, KN_T, k->D, k->W);
+}
+
+static void task_gradient(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, ptrdiff_t t,
+                          work *k, kn_conv *g)
+{
+    double trace = 0;
+    kn_conv_inverse(ctx, k->D, k->G);
+    kn_gemm(ctx, 1, KN_N, k->W, KN_N, k->Ai, 0, k->V);
+    kn_gemm(ctx, 0.5, KN_N, k->V, KN_T, k->W, -0.5, k->G);
+    kn_gemm(ctx, 0.5, KN_N, k->al, KN_T, k->al, 1, k->G);
+    for (ptrdiff_t i = 0; i < k->G.rows; i++)
+        trace += kn_at(k->G, i, i);
+    g->s2[t] += c->s2[t] * trace;
+    kn_conv_between_gradient(c, t, t, d->ff, k->G, g);
+    kn_gemm(ctx, 1, KN_N, k->G, KN_N, k->K, 0, k->W); /* G K, in place of D^-1 K */
+    kn_gemm(ctx, 1, KN_T, k->K, KN_N, k->W, 1, k->dU);
+    kn_gemm(ctx, -2, KN_N, k->W, KN_N, k->Ui, -1, k->V);
+    kn_gemm(ctx, 1, KN_N, k->al, KN_T, k->a, 1, k->V); /* dK_t */
+    kn_conv_cross_gradient(c, t, d->fu, k->V, g);
+}
+
+static kn_status gradients(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k,
+                           kn_conv *g, kn_conv_posterior *p)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t m = k->Lu.rows;
+    for (ptrdiff_t t = 0; t < c->T; t++) {
+        KN_TRY(factor(ctx, c, d, t, k));
+        finish(ctx, k);
+        if (p)
+            kn_mat_set(kn_cols(p->alpha, t, 1), k->al);
+        if (g)
+            task_gradient(ctx, c, d, t, k, g);
+    }
+    if (!g)
+        goto out;
+    kn_gemm(ctx, 1, KN_N, k->Ui, KN_N, k->dU, 0, k->m1);
+    kn_gemm(ctx, 1, KN_N, k->m1, KN_N, k->Ui, 0, k->m2);
+    for (ptrdiff_t j = 0; j < m; j++)
+        for (ptrdiff_t i = 0; i < m; i++)
+            kn_col(k->m2, j)[i] +=
+                0.5 * (kn_at(k->Ui, i, j) - kn_at(k->Ai, i, j) - k->a.data[i] * k->a.data[j]);
+    kn_conv_inducing_gradient(c, d->uu, k->m2, g);
+out:
+    return status;
+}
+
+static kn_status value(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, double *value,
+                       kn_conv *g, kn_conv_posterior *p)
+{
+    kn_status status;
+    work k = {0};
+    ptrdiff_t N = d->Y.rows;
+    KN_TRY(work_new(ctx, N, kn_conv_m(c), g != NULL, &k));
+    if (p)
+        KN_TRY(kn_mat_new(ctx, N, c->T, &p->alpha));
+    KN_TRY(gather(ctx, c, d, &k));
+    *value = -0.5 * ((double)(N * c->T) * log(2 * M_PI) + k.log_det + k.square);
+    if (g || p)
+        KN_TRY(gradients(ctx, c, d, &k, g, p));
+    if (p) {
+        p->a = k.a;
+        p->E = k.Ai;
+        k.a = k.Ai = kn_mat_none();
+    }
+out:
+    work_clear(&k);
+    if (status != KN_OK && p)
+        kn_conv_posterior_clear(p);
+    return status;
+}
+
+typedef struct asking {
+    kn_mat K, V; /* n x m  K*_t, K*_t L_u^-T and later J */
+    kn_mat E;    /* n x N */
+} asking;
+
+static void predict_task(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior *p,
+                         const kn_conv_asked *who, ptrdiff_t t, asking *q, work *k)
+{
+    kn_mat mean = kn_cols(who->mean, t, 1);
+    double *var = kn_col(who->var, t);
+    kn_conv_cross(c, t, who->fu, q->K);
+    kn_mat_set(q->V, q->K);
+    kn_trsm_right(ctx, KN_T, k->Lu, q->V);
+    kn_conv_between(c, t, t, who->ff, q->E);
+    kn_gemm(ctx, -1, KN_N, q->V, KN_T, k->V, 1, q->E);
+    kn_gemm(ctx, 1, KN_N, q->K, KN_N, p->a, 0, mean);
+    kn_gemm(ctx, 1, KN_N, q->E, KN_N, kn_cols(p->alpha, t, 1), 1, mean);
+    for (ptrdiff_t i = 0; i < mean.rows; i++)
+        var[i] = kn_conv_variance(c, t);
+    kn_conv_row_dots(q->V, q->V, -1, var);
+    kn_trsm_right(ctx, KN_T, k->D, q->E); /* E L^-T */
+    kn_conv_row_dots(q->E, q->E, -1, var);
+    kn_gemm(ctx, -1, KN_N, q->E, KN_N, k->W, 1, q->K); /* J */
+    kn_gemm(ctx, 1, KN_N, q->K, KN_N, p->E, 0, q->V);
+    kn_conv_row_dots(q->K, q->V, 1, var);
+}
+
+static kn_status predict(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
+                         const kn_conv_posterior *p, const kn_conv_asked *who)
+{
+    kn_status status;
+    work k = {0};
+    asking q = {0};
+    ptrdiff_t n = who->fu.rows, N = d->fu.rows, m = kn_conv_m(c);
+    KN_TRY(work_new(ctx, N, m, false, &k));
+    KN_TRY(kn_mat_new(ctx, n, m, &q.K));
+    KN_TRY(kn_mat_new(ctx, n, m, &q.V));
+    KN_TRY(kn_mat_new(ctx, n, N, &q.E));
+    kn_conv_inducing(c, d->uu, k.Lu);
+    KN_TRY(kn_chol(ctx, k.Lu, "the covariance of the inducing values"));
+    for (ptrdiff_t t = 0; t < c->T; t++) {
+        KN_TRY(factor(ctx, c, d, t, &k));
+        predict_task(ctx, c, p, who, t, &q, &k);
+    }
+out:
+    kn_mat_clear(&q.K);
+    kn_mat_clear(&q.V);
+    kn_mat_clear(&q.E);
+    work_clear(&k);
+    return status;
+}
+
+/* The T x T block of a sample in the inverse of the covariance of all is diag_t (D_t^-1)_nn less
+ * rows n of D_t^-1 K_t about A^-1; residual = block^-1 al_n, variance with noise diag(block^-1). */
+typedef struct leaving {
+    kn_mat rows, diag; /* N x Tm: D_t^-1 K_t side by side; N x T */
+    kn_mat R, RA;      /* T x m of one sample */
+    kn_mat B, I, x;    /* T x T, T x T, T x 1 */
+} leaving;
+
+static kn_status leave_one(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior *p, leaving *l,
+                           ptrdiff_t n, kn_mat residual, kn_mat var)
+{
+    kn_status status;
+    ptrdiff_t T = c->T, m = kn_conv_m(c);
+    for (ptrdiff_t t = 0; t < T; t++) {
+        for (ptrdiff_t i = 0; i < m; i++)
+            kn_col(l->R, i)[t] = kn_at(l->rows, n, t * m + i);
+        l->x.data[t] = kn_at(p->alpha, n, t);
+    }
+    kn_gemm(ctx, 1, KN_N, l->R, KN_N, p->E, 0, l->RA);
+    kn_gemm(ctx, -1, KN_N, l->RA, KN_T, l->R, 0, l->B);
+    for (ptrdiff_t t = 0; t < T; t++)
+        kn_col(l->B, t)[t] += kn_at(l->diag, n, t);
+    KN_TRY(kn_chol(ctx, l->B, "the precision of a sample"));
+    kn_conv_inverse(ctx, l->B, l->I);
+    kn_trsm_left(ctx, KN_N, l->B, l->x);
+    kn_trsm_left(ctx, KN_T, l->B, l->x);
+    for (ptrdiff_t t = 0; t < T; t++) {
+        kn_col(residual, t)[n] = l->x.data[t];
+        kn_col(var, t)[n] = kn_at(l->I, t, t) - c->s2[t];
+    }
+out:
+    return status;
+}
+
+static kn_status leave_all(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
+                           const kn_conv_posterior *p, work *k, leaving *l)
+{
+    kn_status status;
+    ptrdiff_t m = kn_conv_m(c);
+    (void)p;
+    kn_conv_inducing(c, d->uu, k->Lu);
+    KN_TRY(kn_chol(ctx, k->Lu, "the covariance of the inducing values"));
+    for (ptrdiff_t t = 0; t < c->T; t++) {
+        KN_TRY(factor(ctx, c, d, t, k));
+        kn_trsm_left(ctx, KN_T, k->D, k->W);
+        kn_mat_set(kn_cols(l->rows, t * m, m), k->W);
+        kn_conv_inverse(ctx, k->D, k->G);
+        for (ptrdiff_t n = 0; n < d->Y.rows; n++)
+            kn_col(l->diag, t)[n] = kn_at(k->G, n, n);
+    }
+out:
+    return status;
+}
+
+static kn_status leave(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
+                       const kn_conv_posterior *p, kn_mat residual, kn_mat var)
+{
+    kn_status status;
+    work k = {0};
+    leaving l = {0};
+    ptrdiff_t N = d->Y.rows, T = c->T, m = kn_conv_m(c);
+    KN_TRY(work_new(ctx, N, m, true, &k));
+    KN_TRY(kn_mat_new(ctx, N, T * m, &l.rows));
+    KN_TRY(kn_mat_new(ctx, N, T, &l.diag));
+    KN_TRY(kn_mat_new(ctx, T, m, &l.R));
+    KN_TRY(kn_mat_new(ctx, T, m, &l.RA));
+    KN_TRY(kn_mat_new(ctx, T, T, &l.B));
+    KN_TRY(kn_mat_new(ctx, T, T, &l.I));
+    KN_TRY(kn_mat_new(ctx, T, 1, &l.x));
+    KN_TRY(leave_all(ctx, c, d, p, &k, &l));
+    for (ptrdiff_t n = 0; n < N; n++)
+        KN_TRY(leave_one(ctx, c, p, &l, n, residual, var));
+out:
+    kn_mat_clear(&l.rows);
+    kn_mat_clear(&l.diag);
+    kn_mat_clear(&l.R);
+    kn_mat_clear(&l.RA);
+    kn_mat_clear(&l.B);
+    kn_mat_clear(&l.I);
+    kn_mat_clear(&l.x);
+    work_clear(&k);
+    return status;
+}
+
+static void need_work(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t m, int squares)
+{
+    kn_hold_d(r, KN_NEED_SAMPLES, N, 3 * m + 2);
+    for (int i = 0; i < squares; i++)
+        kn_hold_d(r, KN_NEED_SAMPLES, N, N);
+    for (int i = 0; i < 7; i++)
+        kn_hold_d(r, KN_NEED_WORK, m, m);
+    kn_hold_d(r, KN_NEED_WORK, m, 2);
+}
+
+static void need_value(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
+{
+    kn_held mark = r->now;
+    (void)T;
+    need_work(r, N, m, 2);
+    kn_let_go(r, mark);
+}
+
+static void need_predict(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
+{
+    kn_held mark = r->now;
+    (void)T;
+    need_work(r, N, m, 1);
+    kn_hold_d(r, KN_NEED_SAMPLES, n, 2 * m + N);
+    kn_let_go(r, mark);
+}
+
+static void need_leave(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
+{
+    kn_held mark = r->now;
+    need_work(r, N, m, 2);
+    kn_hold_d(r, KN_NEED_SAMPLES, N, T * m + T);
+    kn_hold_d(r, KN_NEED_WORK, T, 2 * m + 2 * T + 1);
+    kn_let_go(r, mark);
+}
+
+const kn_conv_form kn_conv_pitc = {.pairs = true,
+                                   .value = value,
+                                   .predict = predict,
+                                   .leave = leave,
+                                   .need_value = need_value,
+                                   .need_predict = need_predict,
+                                   .need_leave = need_leave};

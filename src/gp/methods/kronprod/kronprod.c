@@ -1,0 +1,190 @@
+/* MT-Kronprod: iso noise with the identity as basis, task features the rows of Y'   [METHOD 1c]
+ *
+ * A spectral task covariance [cov/spectral_task.h] needs no T x T eigenproblem: D = exp(2a) Y'Y +
+ * c0 I has the right singular vectors of Y as eigenvectors, and c0 everywhere else. With other
+ * terms the T x T problem stays: T^3 for every evaluation. */
+#include "gp/methods/kronprod/kronprod.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cov/spectral_task.h"
+#include "gp/methods/common.h"
+#include "gp/predict/covariance.h"
+#include "gp/predict/loo.h"
+#include "gp/predict/map_density_components.h"
+#include "gp/predict/noise.h"
+#include "gp/predict/predict.h"
+
+enum { MOST_DENSE = 10000 };
+
+/* Measured on two cores: dsyevd 0.085 ns T^3, three products of 2 T^3 flops at 113 GF/s.
+ */
+static double dense_seconds(double T)
+{
+    return (0.085e-9 + 6 / 113e9) * T * T * T;
+}
+
+/* Statistics of pairs (two), U_D, two work matrices, dsyevd's two: T x T doubles. */
+static double dense_gigabytes(double T)
+{
+    return 7 * 8e-9 * T * T;
+}
+
+static kn_status check_dense(kn_ctx *ctx, const kn_cov *task, ptrdiff_t T)
+{
+    char text[128];
+    kn_cov_text(task, text, sizeof text);
+    double GB = dense_gigabytes((double)T), s = dense_seconds((double)T);
+    if (T > MOST_DENSE)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "MT-Kronprod with task kernel %s needs a %td x %td eigenproblem: %.0f GB "
+                       "and about %.0f s for each evaluation; the limit is %d responses (its "
+                       "default task kernel has none)",
+                       text, T, T, GB, s, MOST_DENSE);
+    if (s > 1)
+        kn_log(ctx, KN_LOG_INFO, "task kernel %s: %.1f GB and about %.0f s for each evaluation",
+               text, GB, s);
+    return KN_OK;
+}
+
+/* All principal components, which hold all of Y. */
+static kn_status span(kn_ctx *ctx, const kn_responses *Y, kn_gram *gram, kn_basis *basis)
+{
+    kn_status status;
+    KN_TRY(kn_gram_new(ctx, Y, gram));
+    KN_TRY(kn_basis_pca(ctx, Y, gram, gram->rank, basis));
+out:
+    return status;
+}
+
+/* The identity: Z = Y, and B is left out until U_D takes its place. */
+static kn_status identity(kn_ctx *ctx, const kn_cov *task, const kn_responses *Y, kn_basis *basis)
+{
+    kn_status status;
+    KN_TRY(check_dense(ctx, task, Y->T));
+    KN_TRY(kn_mat_new(ctx, Y->N, Y->T, &basis->Z));
+    kn_responses_block(ctx, Y, 0, basis->Z);
+    basis->total = kn_sumsq(basis->Z);
+out:
+    return status;
+}
+
+static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+{
+    kn_status status;
+    bool dense = !kn_cov_is_spectral(&p->spec.task);
+    kn_basis basis = {0};
+    kn_engine e = {0};
+    kn_mat own_X = {0};
+    kn_found found;
+    double t0 = kn_clock(), t1, t2;
+    *gp = (kn_gp){.method = &kn_method_kronprod,
+                  .spec = p->spec,
+                  .N = p->X.rows,
+                  .F = p->X.cols,
+                  .T = p->Y.T,
+                  .pca = !dense,
+                  .complement_component = !dense};
+    KN_TRY(dense ? identity(ctx, &p->spec.task, &p->Y, &basis)
+                 : span(ctx, &p->Y, &p->gram, &basis));
+    gp->P = basis.Z.cols;
+    basis.E = 0; /* rounding of the small components that were left out */
+    t1 = kn_clock();
+    KN_TRY(kn_fit_search(ctx, p, &basis, &e, &found));
+    kn_mat *B = dense ? &e.iso.UC : &basis.B;
+    gp->B = *B;
+    *B = kn_mat_none();
+    gp->s2 = e.s2;
+    memcpy(gp->inside, e.inside, sizeof gp->inside);
+    KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
+    KN_TRY(kn_mat_copy(ctx, p->X, &own_X));
+    KN_TRY(kn_fit_latent(ctx, &own_X, &e, &gp->latent));
+    kn_fit_record(gp, &found, &e, &basis, info);
+    kn_engine_clear(&e);
+    kn_basis_clear(&basis);
+    t2 = kn_clock();
+    KN_TRY(kn_fit_cv(ctx, gp, p, info));
+    info->seconds_basis = t1 - t0;
+    info->seconds_fit = t2 - t1;
+    info->seconds_reference = kn_clock() - t2;
+out:
+    kn_mat_clear(&own_X);
+    kn_engine_clear(&e);
+    kn_basis_clear(&basis);
+    if (status != KN_OK)
+        kn_gp_clear(gp);
+    return status;
+}
+
+static void need_settle(kn_need_shape *s)
+{
+    s->iso = true;
+    s->P = s->rotated ? s->T : kn_at_most(s->N, s->T);
+    s->given_basis = s->rotated; /* the identity, which no fold makes anew */
+}
+
+static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held begin = r->now, gram;
+    kn_rehearse_stage(r, "gram");
+    if (!s->rotated)
+        kn_gram_need(r, s);
+    gram = r->now;
+    kn_rehearse_stage(r, "basis");
+    if (s->rotated)
+        kn_hold_d(r, KN_NEED_WORK, s->N, s->T);
+    else
+        kn_basis_need(r, s);
+    kn_rehearse_stage(r, "search");
+    kn_search_need(r, s);
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->F + s->P + 1);
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_let_go(r, gram);
+    kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
+    kn_latent_need(r, s);
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_rehearse_stage(r, "folds");
+    if (s->folds > 0)
+        kn_components_cv_need(r, s);
+    kn_let_go_of(r, begin, gram);
+}
+
+static bool known_noise(kn_gp *gp)
+{
+    for (ptrdiff_t j = 0; j < gp->T; j++)
+        gp->noise[j] = gp->s2;
+    return true;
+}
+
+static ptrdiff_t batch(const kn_gp *gp)
+{
+    (void)gp;
+    return 1;
+}
+
+const kn_method kn_method_kronprod = {
+    .name = "kronprod",
+    .title = "MT-Kronprod",
+    .words = "multi-task Gaussian process regression whose covariance is the Kronecker product of "
+             "one between people and one between all responses",
+    .cite = KN_KIA_MARQUAND_CITE,
+    .paper = KN_KIA_MARQUAND,
+    .identity = true,
+    .fit = fit,
+    .predict = kn_components_predict,
+    .loo = kn_components_loo,
+    .cv = kn_components_cv,
+    .block = kn_components_block,
+    .covariance = kn_components_covariance,
+    .law = kn_components_law,
+    .law_block = kn_components_law_block,
+    .known_noise = known_noise,
+    .group_noise = kn_components_group_noise,
+    .group_share = kn_components_group_share,
+    .arrays = kn_components_arrays,
+    .bytes = kn_components_bytes,
+    .batch = batch,
+    .need = {need_settle, need_fit, kn_components_maps_need, kn_components_block_need},
+};

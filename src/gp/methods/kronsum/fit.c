@@ -1,0 +1,306 @@
+#include "gp/methods/kronsum/fit.h"
+
+#include <math.h>
+
+#include "gp/likelihood/engine.h"
+#include "gp/predict/predict.h"
+#include "la/la.h"
+
+enum { EM_STEPS = 200 };             /* from where L-BFGS is faster */
+static const double SIGNAL = 0.2;    /* of the covariance of Y, where the learner starts */
+static const double FLOOR = 1e-6;    /* eigenvalues of S, of their mean */
+static const double FLOOR_C0 = 1e-3; /* of C0, which a prior must have */
+static const double LN_2PI = 1.8378770664093455;
+
+void kn_kronsum_fit_clear(kn_kronsum_fit *f)
+{
+    kn_kronsum_side_clear(&f->side);
+    kn_latent_clear(&f->latent);
+    kn_kronsum_clear(&f->k);
+    kn_mat *m[] = {&f->cov, &f->C0, &f->S0, &f->C, &f->S};
+    for (size_t i = 0; i < sizeof m / sizeof *m; i++)
+        kn_mat_clear(m[i]);
+    *f = (kn_kronsum_fit){0};
+}
+
+/* C0 = B diag(c) B', S0 = B diag(d (1 + gamma)/(1 + tau)) B' + s2/(1 + tau) (I - BB') at the
+ * leading P principal components: noise in a new group is as structured noise has it [METHOD 1b] */
+static kn_status structured(kn_ctx *ctx, const kn_kronsum_case *of, kn_mat cov, kn_mat C0,
+                            kn_mat S0)
+{
+    kn_status status;
+    ptrdiff_t N = of->Y.rows, T = of->Y.cols, P = of->P;
+    double *w = NULL, lml, of_new = 1 / (1 + of->tau);
+    kn_mat B = {0}, Z = {0}, scaled = {0};
+    kn_engine e = {0};
+    kn_groups groups = {0};
+    kn_engine_data data = {.X = of->X, .groups = &groups, .T = T};
+    KN_TRY(kn_mat_copy(ctx, cov, &B));
+    KN_TRY(kn_alloc_d(ctx, T, &w));
+    KN_TRY(kn_eig(ctx, B, w));
+    kn_mat top = kn_cols(B, T - P, P);
+    KN_TRY(kn_mat_new(ctx, N, P, &Z));
+    KN_TRY(kn_mat_new(ctx, T, P, &scaled));
+    kn_gemm(ctx, 1, KN_N, of->Y, KN_N, top, 0, Z);
+    for (ptrdiff_t p = 0; p < T; p++) {
+        data.total += (double)N * fmax(w[p], 0);
+        data.E += p < T - P ? (double)N * fmax(w[p], 0) : 0;
+    }
+    data.Z = Z;
+    KN_TRY(kn_groups_subset(ctx, of->groups, NULL, N, &groups));
+    KN_TRY(kn_engine_new(ctx, of->spec, &data, &e));
+    KN_TRY(kn_engine_at(ctx, &e, of->theta, &lml));
+    kn_mat_zero(S0);
+    for (int which = 0; which < 2; which++) {
+        for (ptrdiff_t p = 0; p < P; p++) {
+            double noise = e.d[p] * (1 + e.cell[e.in[p]].R0.gamma) - e.s2;
+            for (ptrdiff_t j = 0; j < T; j++)
+                kn_col(scaled, p)[j] = kn_at(top, j, p) * (which ? noise * of_new : e.c[p]);
+        }
+        kn_gemm(ctx, 1, KN_N, scaled, KN_T, top, 0, which ? S0 : C0);
+        kn_mirror(which ? S0 : C0);
+    }
+    for (ptrdiff_t j = 0; j < T; j++)
+        kn_col(S0, j)[j] += e.s2 * of_new;
+out:
+    kn_engine_clear(&e);
+    kn_groups_clear(&groups);
+    kn_mat_clear(&scaled);
+    kn_mat_clear(&Z);
+    kn_mat_clear(&B);
+    kn_free(w);
+    return status;
+}
+
+static double mean_diagonal(kn_mat M)
+{
+    double sum = 0;
+    for (ptrdiff_t j = 0; j < M.cols; j++)
+        sum += kn_at(M, j, j);
+    return sum / (double)M.cols;
+}
+
+kn_status kn_kronsum_fit_new(kn_ctx *ctx, const kn_kronsum_case *of, kn_kronsum_fit *out)
+{
+    kn_status status;
+    ptrdiff_t T = of->Y.cols;
+    *out = (kn_kronsum_fit){.of = *of};
+    kn_mat *square[] = {&out->cov, &out->C0, &out->S0, &out->C, &out->S};
+    KN_TRY(kn_kronsum_side_new(ctx, of, &out->side));
+    for (size_t i = 0; i < sizeof square / sizeof *square; i++)
+        KN_TRY(kn_mat_new(ctx, T, T, square[i]));
+    kn_syrk(ctx, 1 / (double)of->Y.rows, KN_T, of->Y, 0, out->cov);
+    kn_mirror(out->cov);
+    out->floor = FLOOR * (1 - SIGNAL) * mean_diagonal(out->cov);
+    KN_TRY(kn_kronsum_new(ctx, T, out->side.A.rows, &out->k));
+    KN_TRY(structured(ctx, of, out->cov, out->C0, out->S0));
+    KN_TRY(kn_kronsum_floor(ctx, out->S0, out->floor, out->k.one, &out->floored));
+    out->data = kn_kronsum_side_data(&out->side);
+out:
+    if (status != KN_OK)
+        kn_kronsum_fit_clear(out);
+    return status;
+}
+
+void kn_kronsum_fit_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_need_shape small = *s;
+    ptrdiff_t T = s->T;
+    kn_kronsum_side_need(r, s);
+    kn_hold_d(r, KN_NEED_BASIS, 5 * T, T);
+    kn_kronsum_need(r, T, s->M);
+    kn_held mark = r->now;
+    small.iso = false;
+    small.P = kn_at_most(T, s->P);
+    kn_hold_d(r, KN_NEED_BASIS, T, T + small.P);
+    kn_hold_d(r, KN_NEED_WORK, s->N, small.P);
+    kn_engine_need(r, &small, false, false);
+    kn_let_go(r, mark);
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->F); /* the latent's: the decomposition is the side's */
+    kn_hold_d(r, KN_NEED_WORK, s->M + s->groups, T);
+    kn_hold_d(r, KN_NEED_SAMPLES, s->groups, s->M);
+    kn_kronsum_learn_need(r, T, s->M, s->M < s->N);
+}
+
+/* The decomposition goes to the latent once there is nothing more to find of it. */
+static kn_status settle(kn_ctx *ctx, kn_kronsum_fit *f)
+{
+    if (f->latent.n_cells > 0)
+        return KN_OK;
+    kn_status status = kn_kronsum_latent_new(ctx, &f->side, &f->latent);
+    f->data.r = f->latent.cell[0].R0.r;
+    return status;
+}
+
+static void start(const kn_kronsum_fit *f)
+{
+    for (ptrdiff_t j = 0; j < f->cov.cols; j++)
+        for (ptrdiff_t i = 0; i < f->cov.rows; i++) {
+            kn_col(f->C, j)[i] = SIGNAL * kn_at(f->cov, i, j);
+            kn_col(f->S, j)[i] = (1 - SIGNAL) * kn_at(f->cov, i, j);
+        }
+}
+
+/* The likelihood and the latent processes at f->C and f->S. */
+static kn_status evaluate_covariances(kn_ctx *ctx, kn_kronsum_fit *f)
+{
+    kn_status status;
+    KN_TRY(settle(ctx, f));
+    KN_TRY(kn_kronsum_at(ctx, &f->data, f->C, f->S, &f->k));
+    f->learned.lml = f->k.lml;
+    kn_kronsum_latent_set(ctx, &f->side, &f->k, &f->latent);
+out:
+    return status;
+}
+
+kn_status kn_kronsum_fit_learn(kn_ctx *ctx, kn_kronsum_fit *f, double nu)
+{
+    kn_status status;
+    kn_mat C0 = {0};
+    bool ignored = false;
+    kn_kronsum_learning how = {.prior = {nu, f->C0, f->S0},
+                               .floor = f->floor,
+                               .limits = f->of.limits,
+                               .em = EM_STEPS,
+                               .stage = f->of.stage};
+    f->learned = (kn_kronsum_learned){.evals = 1};
+    if (isinf(nu)) {
+        kn_mat_set(f->C, f->C0);
+        kn_mat_set(f->S, f->S0);
+        f->learned.floored = f->floored;
+        return evaluate_covariances(ctx, f);
+    }
+    KN_TRY(settle(ctx, f));
+    start(f);
+    if (nu > 0) { /* components without signal, and all outside the basis, would have no density */
+        KN_TRY(kn_mat_copy(ctx, f->C0, &C0));
+        KN_TRY(kn_kronsum_floor(ctx, C0, FLOOR_C0 * mean_diagonal(f->cov), f->k.one, &ignored));
+        KN_TRY(kn_kronsum_floor(ctx, f->C, FLOOR * mean_diagonal(f->cov), f->k.one, &ignored));
+        how.prior.C0 = C0;
+    }
+    KN_TRY(
+        kn_kronsum_learn(ctx, &f->data, &how, &(kn_kronsum_point){f->C, f->S, &f->k}, &f->learned));
+    kn_kronsum_latent_set(ctx, &f->side, &f->k, &f->latent);
+out:
+    kn_mat_clear(&C0);
+    return status;
+}
+
+/* ---- group noise ------------------------------------------------------------------------------
+ */
+
+typedef struct tau_search {
+    kn_kronsum_fit *f;
+    kn_mat S; /* (1 + tau) S: the noise of one sample, which stays */
+} tau_search;
+
+/* LML and its derivative by ln tau, at S/(1 + tau). */
+static kn_status by_tau(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
+{
+    kn_status status;
+    tau_search *t = self;
+    kn_kronsum_fit *f = t->f;
+    double tau = exp(x[0]), slope, trace = 0;
+    KN_TRY(kn_kronsum_side_at(ctx, &f->side, tau));
+    KN_TRY(kn_kronsum_rows(ctx, f->side.A.rows, &f->k));
+    f->data = kn_kronsum_side_data(&f->side);
+    for (ptrdiff_t j = 0; j < f->S.cols; j++)
+        for (ptrdiff_t i = 0; i < f->S.rows; i++)
+            kn_col(f->S, j)[i] = kn_at(t->S, i, j) / (1 + tau);
+    KN_TRY(kn_kronsum_at(ctx, &f->data, f->C, f->S, &f->k));
+    KN_TRY(kn_kronsum_side_slope(ctx, &f->side, &f->k, &slope));
+    for (ptrdiff_t p = 0; p < f->k.T; p++) /* tr G_S S, with W'S W = I */
+        trace += 0.5 * (kn_at(f->k.MS, p, p) - f->k.e[p]);
+    *value = f->k.lml;
+    *grad = tau * (slope - trace / (1 + tau));
+out:
+    return status;
+}
+
+enum { TAU_ROUNDS = 10, TAU_EM = 20 };
+static const double LEAST_TAU = 1e-4, MOST_TAU = 1e4, SAME_TAU = 0.01;
+
+/* Steps of EM at the tau that the side stands at. */
+static kn_status some_em(kn_ctx *ctx, kn_kronsum_fit *f)
+{
+    kn_status status = KN_OK;
+    bool ignored = false;
+    kn_kronsum_prior none = {0};
+    for (int i = 0; i < TAU_EM; i++) {
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_kronsum_at(ctx, &f->data, f->C, f->S, &f->k));
+        kn_kronsum_em(ctx, &f->data, &none, &f->k, f->C, f->S);
+        KN_TRY(kn_kronsum_floor(ctx, f->S, f->floor, f->k.one, &ignored));
+    }
+out:
+    return status;
+}
+
+kn_status kn_kronsum_fit_tau(kn_ctx *ctx, kn_kronsum_fit *f, double *tau)
+{
+    kn_status status;
+    double lower = log(LEAST_TAU), upper = log(MOST_TAU), before = 0;
+    tau_search t = {.f = f};
+    kn_optimise_options o = {.algorithm = KN_LBFGS,
+                             .n = 1,
+                             .lower = &lower,
+                             .upper = &upper,
+                             .unit = (double)f->data.N,
+                             .f_tolerance = 1e-4};
+    kn_optimum best = {.x = {log(0.3)}};
+    KN_TRY(kn_mat_new(ctx, f->S.rows, f->S.cols, &t.S));
+    start(f);
+    KN_TRY(kn_kronsum_floor(ctx, f->S, f->floor, f->k.one, &(bool){false}));
+    for (int round = 0; round < TAU_ROUNDS; round++) {
+        kn_limits limits = {.evals_left = 30};
+        double now = f->side.R0.gamma;
+        before = best.x[0];
+        KN_TRY(some_em(ctx, f));
+        for (ptrdiff_t j = 0; j < f->S.cols; j++)
+            for (ptrdiff_t i = 0; i < f->S.rows; i++)
+                kn_col(t.S, j)[i] = kn_at(f->S, i, j) * (1 + now);
+        KN_TRY(kn_maximise(ctx, &o, &limits, by_tau, &t, &best));
+        KN_TRY(by_tau(&t, ctx, best.x, &best.value, best.grad)); /* the side stands there */
+        if (round > 0 && fabs(best.x[0] - before) < SAME_TAU)
+            break;
+    }
+    *tau = best.x[0] <= lower + SAME_TAU ? 0 : exp(best.x[0]);
+out:
+    kn_mat_clear(&t.S);
+    return status;
+}
+
+/* ---- new samples ------------------------------------------------------------------------------
+ */
+
+double kn_kronsum_log_density(ptrdiff_t T, const double *a, const double *v, ptrdiff_t stride,
+                              double d, double log_det)
+{
+    double sum = (double)T * LN_2PI + log_det;
+    for (ptrdiff_t p = 0; p < T; p++) {
+        double total = v[p * stride] + d, x = a[p * stride];
+        sum += log(total) + x * x / total;
+    }
+    return -0.5 * sum;
+}
+
+kn_status kn_kronsum_fit_density(kn_ctx *ctx, const kn_kronsum_fit *f, kn_mat Xs, kn_mat Ys,
+                                 double *density)
+{
+    kn_status status;
+    double clamped = 0;
+    kn_mat mean = {0}, var = {0};
+    KN_TRY(kn_mat_new(ctx, Xs.rows, Ys.cols, &mean));
+    KN_TRY(kn_mat_new(ctx, Xs.rows, Ys.cols, &var));
+    KN_TRY(kn_latent_predict(ctx, &f->latent, &(kn_newcomers){.X = Xs}, mean, var, &clamped));
+    kn_gemm(ctx, 1, KN_N, Ys, KN_N, f->k.W, -1, mean); /* a */
+    *density = 0;
+    for (ptrdiff_t i = 0; i < Xs.rows; i++)
+        *density += kn_kronsum_log_density(Ys.cols, &mean.data[i], &var.data[i], mean.ld,
+                                           1 + f->of.tau, f->k.log_det) /
+                    (double)Xs.rows;
+out:
+    kn_mat_clear(&mean);
+    kn_mat_clear(&var);
+    return status;
+}

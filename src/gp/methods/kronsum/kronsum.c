@@ -1,0 +1,331 @@
+/* MT-Kronsum: R0, group noise, shrinkage, C and S; then P = T components z_p = Y w_p with loadings
+ * Q, c_p and d_p = 1                                                                [METHOD 1g] */
+#include "gp/methods/kronsum/kronsum.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gp/assign_folds.h"
+#include "gp/components/choose_count.h"
+#include "gp/components/pilot.h"
+#include "gp/cv/refit.h"
+#include "gp/methods/common.h"
+#include "gp/methods/kronsum/map_density.h"
+#include "gp/methods/kronsum/shrinkage.h"
+#include "gp/methods/kronsum/state.h"
+#include "gp/missing/completion.h"
+#include "gp/predict/covariance.h"
+#include "gp/predict/loo.h"
+#include "gp/predict/noise.h"
+#include "gp/predict/predict.h"
+#include "la/la.h"
+
+enum { MOST = 1500 }; /* responses */
+
+/* Measured on two cores: dsyevd 0.085 ns T^3; about 20 T^3 flops of products and solves and 6 m T^2
+ * at 113 GF/s. */
+static double step_seconds(double T, double m)
+{
+    return 0.085e-9 * T * T * T + (20 * T + 6 * m) * T * T / 113e9;
+}
+
+/* T x T doubles: two lots of work, the optimiser's pairs. */
+static double gigabytes(double N, double T)
+{
+    return 8e-9 * (50 * T * T + 3 * N * T);
+}
+
+static kn_status admits(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T)
+{
+    if (T >= N || T > MOST)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "kronsum fits two full %td x %td covariances: %td responses from %td "
+                       "samples is too many (T must be below N, at most %d); use the default, its "
+                       "low-rank form, or {basis}",
+                       T, T, T, N, MOST);
+    return KN_OK;
+}
+
+static kn_status check_size(kn_ctx *ctx, const kn_fit_problem *p)
+{
+    ptrdiff_t N = p->Y.N, T = p->Y.T;
+    bool chosen = p->options->shrinkage == KN_SHRINKAGE_AUTO;
+    kn_status status = admits(ctx, N, T);
+    if (status != KN_OK)
+        return status;
+    int fits = 1 + p->options->folds + (chosen ? KN_SHRINKAGE_FOLDS * (KN_SHRINKAGES - 1) : 0);
+    double seconds = step_seconds((double)T, (double)N);
+    kn_log(ctx, KN_LOG_INFO,
+           "two full covariances of %td responses: %.1f MB, %d fits of some hundred steps, about "
+           "%.2g s for each fit",
+           T, 1e3 * gigabytes((double)N, (double)T), fits, 100 * seconds);
+    return KN_OK;
+}
+
+/* ---- what is found before C and S --------------------------------------------------------------
+ */
+
+/* R0 by a few principal components of many samples, through the T x T matrix of products. */
+static kn_status pilot_of_many(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
+                               kn_found *found)
+{
+    kn_status status;
+    kn_mat YY = {0}, Z = {0};
+    double *w = NULL;
+    ptrdiff_t T = Y.cols, P = kn_pilot_components(p, T);
+    KN_TRY(kn_mat_new(ctx, T, T, &YY));
+    KN_TRY(kn_alloc_d(ctx, T, &w));
+    KN_TRY(kn_mat_new(ctx, Y.rows, P, &Z));
+    kn_syrk(ctx, 1, KN_T, Y, 0, YY);
+    KN_TRY(kn_eig(ctx, YY, w));
+    kn_gemm(ctx, 1, KN_N, Y, KN_N, kn_cols(YY, T - P, P), 0, Z);
+    KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, Z, info, found));
+out:
+    kn_free(w);
+    kn_mat_clear(&Z);
+    kn_mat_clear(&YY);
+    return status;
+}
+
+/* R0, held from here on, and how many components the structured model has: as many as are chosen
+ * for it where samples are not very many, else as many as R0 was found with. */
+static kn_status prepare(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
+                         kn_found *found, ptrdiff_t *P)
+{
+    kn_status status = KN_OK;
+    bool many = p->Y.N > KN_MANY;
+    if (!many && !p->gram.G.data)
+        KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
+    if (p->completion)
+        *found = p->completion->pilot;
+    else
+        KN_TRY(many ? pilot_of_many(ctx, p, Y, info, found)
+                    : kn_pilot_of_gram(ctx, p, info, found));
+    p->spec.rank = p->pilot_rank;
+    p->spec.rank_auto = false;
+    *P = kn_pilot_components(p, p->Y.T);
+    if (!many && p->options->shrinkage != 0)
+        KN_TRY(kn_choose_components(ctx, p, &found->at, info, P));
+    *P = *P > 0 ? *P : 1;
+out:
+    return status;
+}
+
+/* tau of all samples. */
+static kn_status find_tau(kn_ctx *ctx, kn_kronsum_case *of)
+{
+    kn_status status = KN_OK;
+    kn_kronsum_fit f = {0};
+    if (of->groups->n == 0)
+        return KN_OK;
+    KN_TRY(kn_kronsum_fit_new(ctx, of, &f));
+    KN_TRY(kn_kronsum_fit_tau(ctx, &f, &of->tau));
+out:
+    kn_kronsum_fit_clear(&f);
+    return status;
+}
+
+static kn_status find_nu(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
+                         double *nu)
+{
+    int asked = p->options->shrinkage;
+    if (asked != KN_SHRINKAGE_AUTO) {
+        *nu = asked == KN_SHRINKAGE_INF ? (double)INFINITY : (double)asked;
+        return KN_OK;
+    }
+    return kn_kronsum_choose(ctx, p, of, nu);
+}
+
+/* ---- the fit -----------------------------------------------------------------------------------
+ */
+
+/* Cancelled before C and S are looked for, there is no model; while they are, the best so far. */
+static kn_status search(kn_ctx *ctx, const kn_fit_problem *p, kn_kronsum_case *of,
+                        kn_kronsum_own *o, kn_kronsum_fit *f)
+{
+    kn_status status;
+    KN_TRY(find_tau(ctx, of));
+    KN_TRY(find_nu(ctx, p, of, &o->nu));
+    KN_TRY(kn_kronsum_fit_new(ctx, of, f));
+    KN_TRY(kn_kronsum_fit_learn(ctx, f, o->nu));
+    if (isfinite(o->nu))
+        kn_log(ctx, KN_LOG_INFO, "log-likelihood %.2f by EM, %.2f after %d evaluations",
+               f->learned.em_lml, f->learned.lml, f->learned.evals);
+    if (f->learned.floored)
+        kn_log(ctx, KN_LOG_WARNING,
+               "responses depend on each other linearly, or nearly: the covariance of noise is "
+               "held to eigenvalues of at least 1e-6 of their mean");
+out:
+    return status;
+}
+
+static void record(const kn_gp *gp, const kn_kronsum_fit *f, const kn_found *found,
+                   kn_fit_info *info)
+{
+    const kn_kronsum_learned *l = &f->learned;
+    info->n_components = gp->P;
+    info->rank = gp->latent.cell[0].R0.m;
+    info->rank_residual = gp->latent.cell[0].R0.residual;
+    info->lml = l->lml;
+    info->evaluations_inner += l->evals;
+    info->stop = l->stop;
+    info->projected_gradient = l->projected;
+    info->rho = info->length = NAN;
+    if (!gp->spec.additive && kn_cov_is_rho_length(&gp->spec.sample))
+        kn_cov_rho_length(&gp->spec.sample, &found->at, &info->rho, &info->length);
+}
+
+/* The model from the fit where it stands. */
+static kn_status assemble(kn_ctx *ctx, kn_kronsum_fit *f, kn_gp *gp)
+{
+    kn_status status;
+    KN_TRY(kn_mat_copy(ctx, f->k.Q, &gp->B));
+    KN_TRY(kn_mat_copy(ctx, f->k.W, &gp->W));
+    KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
+    gp->latent = f->latent;
+    f->latent = (kn_latent){0};
+out:
+    return status;
+}
+
+static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+{
+    kn_status status;
+    void *memory;
+    kn_mat Y = {0};
+    kn_kronsum_fit f = {0};
+    kn_found found = {0};
+    double theta[KN_COV_THETA], t0 = kn_clock(), t1, t2;
+    kn_cov cov = kn_cov_between(&p->spec.sample);
+    *gp = (kn_gp){.method = &kn_method_kronsum,
+                  .N = p->X.rows,
+                  .F = p->X.cols,
+                  .T = p->Y.T,
+                  .P = p->Y.T,
+                  .pca = true};
+    KN_TRY(check_size(ctx, p));
+    KN_TRY(kn_alloc(ctx, 1, sizeof(kn_kronsum_own), &memory));
+    gp->own = memory;
+    kn_kronsum_own *o = memory;
+    o->limits = p->options->search.limits;
+    KN_TRY(kn_kronsum_numbers(ctx, &p->Y, NULL, &Y));
+    KN_TRY(prepare(ctx, p, Y, info, &found, &o->P));
+    gp->spec = p->spec;
+    kn_cov_theta(&cov, &found.at, theta);
+    t1 = kn_clock();
+    kn_kronsum_case of = {.spec = &p->spec,
+                          .theta = theta,
+                          .P = o->P,
+                          .X = p->X,
+                          .Y = Y,
+                          .groups = &p->groups,
+                          .limits = o->limits,
+                          .stage = "covariances"};
+    KN_TRY(search(ctx, p, &of, o, &f));
+    KN_TRY(assemble(ctx, &f, gp));
+    record(gp, &f, &found, info);
+    kn_kronsum_fit_clear(&f);
+    kn_mat_clear(&Y);
+    t2 = kn_clock();
+    KN_TRY(kn_fit_cv(ctx, gp, p, info));
+    o->limits.deadline = 0;
+    info->seconds_basis = t1 - t0;
+    info->seconds_fit = t2 - t1;
+    info->seconds_reference = kn_clock() - t2;
+out:
+    kn_kronsum_fit_clear(&f);
+    kn_mat_clear(&Y);
+    if (status != KN_OK)
+        kn_gp_clear(gp);
+    return status;
+}
+
+/* ---- folds -------------------------------------------------------------------------------------
+ */
+
+/* C and S of a fold at R0, tau and shrinkage as they were found. */
+static kn_status refit(kn_ctx *ctx, const kn_refit *r, kn_part *part, double *clamped)
+{
+    kn_status status;
+    const kn_gp *gp = r->gp;
+    const kn_kronsum_own *o = gp->own;
+    const kn_decomp *R0 = &gp->latent.cell[0].R0;
+    kn_mat Y = {0}, ignored = {0};
+    kn_kronsum_fit f = {0};
+    kn_kronsum_case of = {.spec = &gp->spec,
+                          .theta = R0->theta,
+                          .tau = r->groups.n > 0 ? R0->gamma : 0,
+                          .P = kn_at_most(o->P, (r->n - 1) / 2),
+                          .X = r->X,
+                          .groups = &r->groups,
+                          .limits = o->limits};
+    ptrdiff_t h = r->Xs.rows;
+    KN_TRY(kn_kronsum_numbers(ctx, &r->Y, r->mu, &Y));
+    of.Y = Y;
+    KN_TRY(kn_kronsum_fit_new(ctx, &of, &f));
+    KN_TRY(kn_kronsum_fit_learn(ctx, &f, o->nu));
+    KN_TRY(kn_check_cancel(ctx)); /* a fold that was not learned to its end is none */
+    KN_TRY(kn_mat_new(ctx, h, gp->T, &part->mean));
+    KN_TRY(kn_mat_new(ctx, h, gp->T, &part->var));
+    KN_TRY(kn_latent_predict(ctx, &f.latent, &(kn_newcomers){.X = r->Xs}, part->mean, part->var,
+                             clamped));
+    if (r->X_alone.data) {
+        KN_TRY(kn_mat_new(ctx, h, gp->T, &part->alone));
+        KN_TRY(kn_mat_new(ctx, h, gp->T, &ignored));
+        KN_TRY(kn_latent_predict(ctx, &f.latent, &(kn_newcomers){.X = r->X_alone}, part->alone,
+                                 ignored, clamped));
+    }
+    KN_TRY(kn_mat_copy(ctx, f.k.Q, &part->B));
+out:
+    kn_kronsum_fit_clear(&f);
+    kn_mat_clear(&ignored);
+    kn_mat_clear(&Y);
+    return status;
+}
+
+static kn_status cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out)
+{
+    return kn_refit_cv(ctx, gp, problem, refit, out);
+}
+
+static ptrdiff_t batch(const kn_gp *gp)
+{
+    (void)gp;
+    return 1;
+}
+
+const kn_method kn_method_kronsum = {
+    .name = "kronsum",
+    .title = "MT-Kronsum",
+    .words =
+        "multi-task Gaussian process regression with free covariances of signal and noise between "
+        "responses, a sum of two Kronecker products",
+    .cite = "Rakitsch et al., 2013",
+    .paper =
+        "Rakitsch B, Lippert C, Borgwardt K, Stegle O (2013). It is all in the noise: efficient "
+        "multi-task Gaussian process inference with structured residuals. Advances in Neural "
+        "Information Processing Systems 26.",
+    .low_rank = true,
+    .own_deviance = true,
+    .admits = admits,
+    .own_noise = true,
+    .fit = fit,
+    .predict = kn_components_predict,
+    .loo = kn_components_loo,
+    .cv = cv,
+    .block = kn_components_block,
+    .covariance = kn_components_covariance,
+    .law = kn_kronsum_law,
+    .law_block = kn_kronsum_law_block,
+    /* no known_noise: without people held out it comes to S_jj (1 + tau)          [METHOD 1d] */
+    .group_noise = kn_kronsum_group_noise,
+    .group_share = kn_components_group_share,
+    .arrays = kn_kronsum_arrays,
+    .clear = kn_kronsum_own_clear,
+    .bytes = kn_kronsum_bytes,
+    .batch = batch,
+    .say = kn_kronsum_say,
+    .need = {kn_kronsum_settle, kn_kronsum_need_fit, kn_components_maps_need,
+             kn_components_block_need},
+};

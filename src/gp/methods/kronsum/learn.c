@@ -1,0 +1,258 @@
+#include "gp/methods/kronsum/learn.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "la/la.h"
+
+/* Nats that a step must gain for each number of Y. */
+static const double TOLERANCE = 1e-7;
+
+/* Why no further evaluation may be made; -1: it may. */
+static int stopped(const kn_ctx *ctx, const kn_limits *limits, int evals)
+{
+    if (kn_cancelled(ctx))
+        return KN_STOP_CANCELLED;
+    if (evals > 0 && limits->evals_left == 0)
+        return KN_STOP_MAX_EVALS;
+    if (evals > 0 && limits->deadline > 0 && kn_clock() > limits->deadline)
+        return KN_STOP_MAX_SECONDS;
+    return -1;
+}
+
+/* C, S and k are left at the same point, the last one evaluated. */
+static kn_status by_em(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsum_learning *how,
+                       kn_limits *limits, const kn_kronsum_point *at, kn_kronsum_learned *out)
+{
+    kn_status status;
+    kn_kronsum *k = at->k;
+    kn_mat C = at->C, S = at->S;
+    int why = -1;
+    double least = TOLERANCE * (double)data->N * (double)data->T;
+    KN_TRY(kn_kronsum_floor(ctx, S, how->floor, k->one, &out->floored));
+    for (;;) {
+        double before = out->objective;
+        KN_TRY(kn_kronsum_at(ctx, data, C, S, k));
+        out->objective = k->lml + kn_kronsum_log_prior(ctx, &how->prior, k, NULL, NULL);
+        if (limits->evals_left > 0)
+            limits->evals_left--;
+        if (how->stage)
+            kn_tell(ctx, how->stage, out->evals + 1, 0, k->lml);
+        bool little = out->evals++ > 0 && out->objective - before < least;
+        why = stopped(ctx, limits, out->evals);
+        if (why >= 0 || little || out->em_steps == how->em)
+            break;
+        kn_kronsum_em(ctx, data, &how->prior, k, C, S);
+        KN_TRY(kn_kronsum_floor(ctx, S, how->floor, k->one, &out->floored));
+        out->em_steps++;
+    }
+    out->em_lml = out->lml = k->lml;
+    out->stop = why >= 0 ? (kn_stop)why : KN_STOP_CONVERGED;
+out:
+    return status;
+}
+
+/* ---- L-BFGS in the coordinates of where EM stopped --------------------------------------------
+ */
+
+typedef struct whitened {
+    const kn_kronsum_learning *how;
+    kn_kronsum_data data;
+    kn_kronsum_prior prior;
+    kn_mat Q;            /* T x T  of that point */
+    kn_mat A, E, C0, S0; /* in its coordinates */
+    kn_mat least;        /* floor W'W */
+    kn_mat X, Z, C, S, GC, GS;
+    kn_kronsum *k;
+    double shift;
+} whitened;
+
+static void whitened_clear(whitened *w)
+{
+    kn_mat *m[] = {&w->Q, &w->A, &w->E, &w->C0, &w->S0, &w->least,
+                   &w->X, &w->Z, &w->C, &w->S,  &w->GC, &w->GS};
+    for (size_t i = 0; i < sizeof m / sizeof *m; i++)
+        kn_mat_clear(m[i]);
+}
+
+/* out = W'M W, made here; `work` T x T */
+static kn_status turned(kn_ctx *ctx, kn_mat W, kn_mat M, kn_mat work, kn_mat *out)
+{
+    kn_status status = kn_mat_new(ctx, M.rows, M.cols, out);
+    if (status != KN_OK)
+        return status;
+    kn_gemm(ctx, 1, KN_N, M, KN_N, W, 0, work);
+    kn_gemm(ctx, 1, KN_T, W, KN_N, work, 0, *out);
+    return KN_OK;
+}
+
+static kn_status whitened_new(kn_ctx *ctx, const kn_kronsum_data *data,
+                              const kn_kronsum_learning *how, kn_kronsum *k, whitened *w)
+{
+    kn_status status;
+    ptrdiff_t T = k->T;
+    kn_mat *square[] = {&w->X, &w->Z, &w->C, &w->S, &w->GC, &w->GS, &w->least};
+    w->how = how;
+    w->k = k;
+    w->shift = -0.5 * (double)data->N * k->log_det;
+    KN_TRY(kn_mat_copy(ctx, k->Q, &w->Q));
+    KN_TRY(kn_mat_new(ctx, data->A.rows, T, &w->A));
+    kn_gemm(ctx, 1, KN_N, data->A, KN_N, k->W, 0, w->A);
+    if (data->E.data)
+        KN_TRY(turned(ctx, k->W, data->E, k->one, &w->E));
+    w->data = *data;
+    w->data.A = w->A;
+    w->data.E = w->E;
+    w->prior = how->prior;
+    if (how->prior.nu > 0) {
+        KN_TRY(turned(ctx, k->W, how->prior.C0, k->one, &w->C0));
+        KN_TRY(turned(ctx, k->W, how->prior.S0, k->one, &w->S0));
+        w->prior.C0 = w->C0;
+        w->prior.S0 = w->S0;
+    }
+    for (size_t i = 0; i < sizeof square / sizeof *square; i++)
+        KN_TRY(kn_mat_new(ctx, T, T, square[i]));
+    kn_syrk(ctx, how->floor, KN_T, k->W, 0, w->least);
+    kn_mirror(w->least);
+out:
+    return status;
+}
+
+/* The upper triangle of X, row by row, and the lower one of Z, column by column. The largest c is
+ * the last: its column of X is whole, so that the range of a C of rank one can turn. By a lower
+ * triangle it could not, and the search would stop where the likelihood still rises. */
+static void unpack(const double *x, kn_mat X, kn_mat Z)
+{
+    for (ptrdiff_t j = 0; j < X.cols; j++)
+        for (ptrdiff_t i = j; i < X.rows; i++)
+            kn_col(X, i)[j] = *x++;
+    for (ptrdiff_t j = 0; j < Z.cols; j++)
+        for (ptrdiff_t i = j; i < Z.rows; i++)
+            kn_col(Z, j)[i] = *x++;
+}
+
+static void pack(kn_mat X, kn_mat Z, double *x)
+{
+    for (ptrdiff_t j = 0; j < X.cols; j++)
+        for (ptrdiff_t i = j; i < X.rows; i++)
+            *x++ = kn_at(X, j, i);
+    for (ptrdiff_t j = 0; j < Z.cols; j++)
+        for (ptrdiff_t i = j; i < Z.rows; i++)
+            *x++ = kn_at(Z, i, j);
+}
+
+/* X = diag(c)^1/2, Z Z' = I - floor W'W, which has no positive part where S is at its floor. */
+static void begin(kn_ctx *ctx, whitened *w, double *x)
+{
+    static const double AT_FLOOR = 1e-10;
+    for (double more = 0;; more = more > 0 ? 10 * more : AT_FLOOR) {
+        for (ptrdiff_t j = 0; j < w->Z.cols; j++)
+            for (ptrdiff_t i = 0; i < w->Z.rows; i++)
+                kn_col(w->Z, j)[i] = (i == j) * (1 + more) - kn_at(w->least, i, j);
+        if (kn_is_positive(ctx, w->Z))
+            break;
+    }
+    for (ptrdiff_t j = 0; j < w->Z.cols; j++) {
+        for (ptrdiff_t i = 0; i < j; i++)
+            kn_col(w->Z, j)[i] = 0;
+        kn_col(w->X, j)[j] = sqrt(w->k->c[j]);
+    }
+    pack(w->X, w->Z, x);
+}
+
+static void covariances(kn_ctx *ctx, whitened *w, const double *x)
+{
+    unpack(x, w->X, w->Z);
+    kn_syrk(ctx, 1, KN_N, w->X, 0, w->C);
+    kn_mat_set(w->S, w->least);
+    kn_syrk(ctx, 1, KN_N, w->Z, 1, w->S);
+    kn_mirror(w->C);
+    kn_mirror(w->S);
+}
+
+static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
+{
+    whitened *w = self;
+    covariances(ctx, w, x);
+    kn_mat_set(w->k->one, w->S);
+    *value = -INFINITY;
+    if (!kn_is_positive(ctx, w->k->one)) /* a step too far */
+        return KN_OK;
+    kn_status status = kn_kronsum_at(ctx, &w->data, w->C, w->S, w->k);
+    if (status != KN_OK)
+        return status;
+    kn_kronsum_gradient(ctx, w->k, w->GC, w->GS);
+    *value = w->k->lml + w->shift + kn_kronsum_log_prior(ctx, &w->prior, w->k, &w->GC, &w->GS);
+    if (!isfinite(*value)) { /* C is singular, and its prior has no density there */
+        *value = -INFINITY;
+        return KN_OK;
+    }
+    kn_gemm(ctx, 2, KN_N, w->GC, KN_N, w->X, 0, w->C);
+    kn_gemm(ctx, 2, KN_N, w->GS, KN_N, w->Z, 0, w->S);
+    pack(w->C, w->S, grad);
+    return KN_OK;
+}
+
+static kn_status by_lbfgs(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsum_learning *how,
+                          kn_limits *limits, const kn_kronsum_point *at, kn_kronsum_learned *out)
+{
+    kn_status status;
+    kn_kronsum *k = at->k;
+    kn_mat C = at->C, S = at->S;
+    whitened w = {0};
+    double *x = NULL;
+    kn_large_optimum best = {0};
+    kn_large_options o = {.n = k->T * (k->T + 1),
+                          .unit = (double)data->N,
+                          .f_tolerance = TOLERANCE * (double)data->N * (double)data->T,
+                          .stage = how->stage};
+    KN_TRY(whitened_new(ctx, data, how, k, &w));
+    KN_TRY(kn_alloc_d(ctx, o.n, &x));
+    begin(ctx, &w, x);
+    best.x = x;
+    status = kn_maximise_large(ctx, &o, limits, objective, &w, &best);
+    if (status == KN_ERR_CANCELLED) { /* before its first step: EM's point stands */
+        out->stop = KN_STOP_CANCELLED;
+        status = kn_kronsum_at(ctx, data, C, S, k);
+        goto out;
+    }
+    KN_TRY(status);
+    covariances(ctx, &w, x);
+    for (int which = 0; which < 2; which++) { /* Q . Q' */
+        kn_gemm(ctx, 1, KN_N, w.Q, KN_N, which ? w.S : w.C, 0, k->one);
+        kn_gemm(ctx, 1, KN_N, k->one, KN_T, w.Q, 0, which ? S : C);
+        kn_mirror(which ? S : C);
+    }
+    KN_TRY(kn_kronsum_at(ctx, data, C, S, k));
+    out->lml = k->lml;
+    out->objective = k->lml + kn_kronsum_log_prior(ctx, &how->prior, k, NULL, NULL);
+    out->evals += best.evals;
+    out->stop = best.stop;
+    out->projected = best.projected;
+out:
+    kn_free(x);
+    whitened_clear(&w);
+    return status;
+}
+
+kn_status kn_kronsum_learn(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsum_learning *how,
+                           const kn_kronsum_point *at, kn_kronsum_learned *out)
+{
+    kn_limits limits = how->limits;
+    *out = (kn_kronsum_learned){.objective = -INFINITY};
+    kn_status status = by_em(ctx, data, how, &limits, at, out);
+    if (status != KN_OK || out->stop != KN_STOP_CONVERGED)
+        return status;
+    return by_lbfgs(ctx, data, how, &limits, at, out);
+}
+
+void kn_kronsum_learn_need(kn_rehearsal *r, ptrdiff_t T, ptrdiff_t m, bool low)
+{
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_BASIS, 10 * T + (low ? T : 0), T); /* with C0 and S0 */
+    kn_hold_d(r, KN_NEED_WORK, m, T);
+    kn_hold_d(r, KN_NEED_BASIS, T, T + 1);
+    kn_maximise_large_need(r, T * (T + 1));
+    kn_eig_need(r, KN_NEED_BASIS, T);
+    kn_let_go(r, mark);
+}

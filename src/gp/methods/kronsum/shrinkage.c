@@ -1,0 +1,119 @@
+#include "gp/methods/kronsum/shrinkage.h"
+
+#include <math.h>
+
+#include "gp/assign_folds.h"
+#include "gp/cv/refit.h"
+#include "gp/missing/completion.h"
+
+const double kn_shrinkage[KN_SHRINKAGES] = {0, 100, 300, 1000, INFINITY};
+
+kn_status kn_kronsum_numbers(kn_ctx *ctx, const kn_responses *Y, const double *mu, kn_mat *out)
+{
+    kn_status status = kn_mat_new(ctx, Y->N, Y->T, out);
+    if (status != KN_OK)
+        return status;
+    kn_responses_block(ctx, Y, 0, *out);
+    for (ptrdiff_t j = 0; mu && j < Y->T; j++)
+        for (ptrdiff_t i = 0; i < Y->N; i++)
+            kn_col(*out, j)[i] -= mu[j];
+    return KN_OK;
+}
+
+typedef struct judgement {
+    double density[KN_SHRINKAGES]; /* summed over those held out */
+    double unfinished;             /* searches that a limit ended */
+} judgement;
+
+/* Of those held out, what is missing stays filled in as in the whole. */
+static kn_status judge(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
+                       const int *fold, int number, judgement *out)
+{
+    kn_status status;
+    kn_refit r = {.number = number};
+    kn_mat Y = {0}, Ys = {0};
+    kn_kronsum_fit f = {0};
+    kn_kronsum_case part = *of;
+    KN_TRY(kn_refit_open(
+        ctx, &(kn_refit_all){fold, &p->Y, p->completion, p->X, kn_mat_none(), &p->groups}, &r));
+    kn_responses test = kn_responses_rows(&p->Y, r.rows.test, r.rows.n_test);
+    KN_TRY(kn_kronsum_numbers(ctx, &r.Y, r.mu, &Y));
+    KN_TRY(kn_kronsum_numbers(ctx, &test, r.mu, &Ys));
+    part.X = r.X;
+    part.Y = Y;
+    part.groups = &r.groups;
+    part.P = kn_at_most(of->P, (r.n - 1) / 2);
+    KN_TRY(kn_kronsum_fit_new(ctx, &part, &f));
+    for (int l = 0; l < KN_SHRINKAGES; l++) {
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_kronsum_fit_learn(ctx, &f, kn_shrinkage[l]));
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_kronsum_fit_density(ctx, &f, r.Xs, Ys, &out->density[l]));
+        out->density[l] *= (double)r.Xs.rows;
+        out->unfinished +=
+            f.learned.stop == KN_STOP_MAX_SECONDS || f.learned.stop == KN_STOP_MAX_EVALS;
+    }
+out:
+    kn_kronsum_fit_clear(&f);
+    kn_mat_clear(&Y);
+    kn_mat_clear(&Ys);
+    kn_refit_close(&r);
+    return status;
+}
+
+static void warn_of_none(kn_ctx *ctx, double unfinished)
+{
+    if (unfinished > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "{max_seconds} or {max_evals} ended searches of free covariances before they could "
+               "be judged; the result is the structured model ({shrinkage} takes a number)");
+    else
+        kn_log(ctx, KN_LOG_WARNING,
+               "the data do not support a free covariance; the result is the structured model");
+}
+
+kn_status kn_kronsum_choose(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
+                            double *nu)
+{
+    kn_status status;
+    void *fold = NULL;
+    int folds = KN_SHRINKAGE_FOLDS, best = KN_SHRINKAGES - 1;
+    double sum[KN_SHRINKAGES] = {0}, unfinished = 0;
+    /* other folds than those of the reference, which begin with the same seed */
+    KN_TRY(kn_alloc(ctx, p->Y.N, sizeof(int), &fold));
+    KN_TRY(
+        kn_folds_deal(ctx, p->Y.N, p->options->groups, p->options->search.seed + 1, &folds, fold));
+    for (int k = 0; k < folds; k++) {
+        judgement of_fold = {0};
+        KN_TRY(judge(ctx, p, of, fold, k, &of_fold));
+        unfinished += of_fold.unfinished;
+        for (int l = 0; l < KN_SHRINKAGES; l++)
+            sum[l] += of_fold.density[l] / (double)p->Y.N;
+        kn_tell(ctx, "shrinkage", k + 1, folds, NAN);
+    }
+    for (int l = KN_SHRINKAGES - 1; l >= 0; l--) {
+        best = sum[l] > sum[best] ? l : best;
+        kn_log(ctx, KN_LOG_INFO, "shrinkage %g: mean log density of held-out maps %.2f",
+               kn_shrinkage[l], sum[l]);
+    }
+    *nu = kn_shrinkage[best];
+    if (isinf(*nu))
+        warn_of_none(ctx, unfinished);
+    else
+        kn_log(ctx, KN_LOG_INFO, "shrinkage %g is used", *nu);
+out:
+    kn_free(fold);
+    return status;
+}
+
+void kn_kronsum_choose_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_need_shape part = *s;
+    ptrdiff_t h = (s->N + KN_SHRINKAGE_FOLDS - 1) / KN_SHRINKAGE_FOLDS, n = s->N - h;
+    kn_held mark = r->now;
+    part.N = n;
+    part.M = s->M < s->N ? kn_at_most(s->M, n) : n;
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->T + s->F + 2);
+    kn_kronsum_fit_need(r, &part);
+    kn_let_go(r, mark);
+}

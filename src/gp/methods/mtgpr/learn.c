@@ -1,0 +1,307 @@
+#include "gp/methods/mtgpr/learn.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash/xxh64.h"
+#include "gp/basis/range_finder.h"
+#include "gp/optimise/lbfgs.h"
+
+/* Shares of a component's variance at the start: of signal without noise factors, of signal and of
+ * noise with them. */
+static const double SIGNAL = 0.5, SIGNAL_BESIDE = 0.3, NOISE_BESIDE = 0.5;
+static const double LEAST_START = 0.1; /* of the variance: noise at the start */
+static const double LEAST = 1e-3;      /* of the variance: noise at all */
+static const double TOLERANCE = 1e-6;  /* nats a number of Y that a step must gain */
+enum { ROUND = 100, START_SEED = 1 };  /* evaluations before L-BFGS starts afresh */
+
+typedef struct learner {
+    const kn_mtgpr_plan *plan;
+    kn_mtgpr_learned *l;
+    kn_low_gradient g;
+    double *least; /* T */
+    double *x, *lower;
+    ptrdiff_t n;
+    kn_limits limits;
+} learner;
+
+void kn_mtgpr_learned_clear(kn_mtgpr_learned *l)
+{
+    kn_low_clear(&l->low);
+    kn_mat_clear(&l->at.G);
+    kn_mat_clear(&l->at.H);
+    kn_free(l->at.psi);
+    *l = (kn_mtgpr_learned){0};
+}
+
+static void learner_clear(learner *w)
+{
+    kn_mat_clear(&w->g.G);
+    kn_mat_clear(&w->g.H);
+    kn_free(w->g.ln_psi);
+    kn_free(w->least);
+    kn_free(w->x);
+    kn_free(w->lower);
+}
+
+static kn_status learner_new(kn_ctx *ctx, learner *w)
+{
+    kn_status status;
+    kn_mtgpr_learned *l = w->l;
+    ptrdiff_t T = l->low.T, P = l->low.P, Q = l->low.Q;
+    w->n = T * (P + Q + 1) + w->plan->gamma + w->plan->iso;
+    KN_TRY(kn_mat_new(ctx, T, P, &l->at.G));
+    KN_TRY(kn_mat_new(ctx, T, Q, &l->at.H));
+    KN_TRY(kn_alloc_d(ctx, T, &l->at.psi));
+    KN_TRY(kn_alloc_d(ctx, T, &w->least));
+    for (ptrdiff_t j = 0; j < T; j++)
+        w->least[j] = LEAST * kn_responses_variance(&l->low.Y, j, l->low.y2[j] / (double)l->low.N);
+out:
+    return status;
+}
+
+/* ---- the start
+ * ----------------------------------------------------------------------------------- */
+
+static void add_columns(const kn_basis *b, double share, const double *psi, kn_mat G)
+{
+    double N = (double)b->Z.rows;
+    for (ptrdiff_t q = 0; q < G.cols && q < b->B.cols; q++) {
+        double size = sqrt(share * kn_sumsq(kn_cols(b->Z, q, 1)) / N);
+        for (ptrdiff_t j = 0; j < G.rows; j++)
+            kn_col(G, q)[j] = size * kn_at(b->B, j, q) / sqrt(psi[j]);
+    }
+}
+
+static kn_status begin(kn_ctx *ctx, learner *w)
+{
+    kn_status status;
+    kn_low *low = &w->l->low;
+    kn_low_point *at = &w->l->at;
+    kn_basis b = {0};
+    kn_range_info info;
+    kn_range_options o = {.centre = low->mu != NULL, .passes = KN_RANGE_PASSES, .seed = START_SEED};
+    double signal = low->Q > 0 ? SIGNAL_BESIDE : SIGNAL, noise = low->Q > 0 ? NOISE_BESIDE : 0;
+    ptrdiff_t most = kn_at_most(low->N - o.centre, low->T); /* a fold may have fewer: then zeros */
+    KN_TRY(kn_basis_range(ctx, &low->Y, kn_at_most(low->P > low->Q ? low->P : low->Q, most), &o, &b,
+                          &info));
+    for (ptrdiff_t j = 0; j < low->T; j++) {
+        double variance = w->least[j] / LEAST, left = variance;
+        for (ptrdiff_t q = 0; q < b.B.cols; q++) {
+            double share = (q < low->P ? signal : 0) + (q < low->Q ? noise : 0);
+            left -= share * kn_sumsq(kn_cols(b.Z, q, 1)) / (double)low->N * kn_at(b.B, j, q) *
+                    kn_at(b.B, j, q);
+        }
+        at->psi[j] = fmax(left, LEAST_START * variance);
+    }
+    add_columns(&b, signal, at->psi, at->G);
+    add_columns(&b, noise, at->psi, at->H);
+    at->iso = w->plan->iso ? 1 : 0;
+out:
+    kn_basis_clear(&b);
+    return status;
+}
+
+/* ---- EM
+ * ------------------------------------------------------------------------------------------ */
+
+static double tolerance(const learner *w)
+{
+    return TOLERANCE * (double)w->l->low.N * (double)w->l->low.T;
+}
+
+static bool late(const learner *w)
+{
+    return w->limits.deadline > 0 && kn_clock() > w->limits.deadline;
+}
+
+/* From the point at hand; what it leaves has been evaluated but for the last step. */
+static kn_status climb(kn_ctx *ctx, learner *w)
+{
+    kn_status status = KN_OK;
+    kn_mtgpr_learned *l = w->l;
+    double before = -INFINITY, lml;
+    for (int step = 0; step < KN_MTGPR_EM && w->limits.evals_left != 0; step++) {
+        if (step > 0 && (kn_cancelled(ctx) || late(w)))
+            break;
+        KN_TRY(kn_low_value(ctx, &l->low, &l->at, &lml));
+        l->evals++;
+        if (w->plan->stage)
+            kn_tell(ctx, w->plan->stage, l->evals, 0, lml);
+        if (lml - before < tolerance(w))
+            break;
+        before = lml;
+        KN_TRY(kn_low_em(ctx, &l->low, w->least, &l->at));
+        if (w->limits.evals_left > 0)
+            w->limits.evals_left--;
+    }
+out:
+    return status;
+}
+
+/* ---- L-BFGS: x = [G, H, ln psi, gamma, iso], the last two where they are free
+ * -------------------- */
+
+static void to_point(const learner *w, const double *x)
+{
+    kn_low_point *at = &w->l->at;
+    ptrdiff_t T = w->l->low.T, g = T * w->l->low.P, h = T * w->l->low.Q;
+    memcpy(at->G.data, x, (size_t)g * sizeof *x);
+    if (h > 0)
+        memcpy(at->H.data, x + g, (size_t)h * sizeof *x);
+    for (ptrdiff_t j = 0; j < T; j++)
+        at->psi[j] = exp(x[g + h + j]);
+    x += g + h + T;
+    if (w->plan->gamma)
+        at->gamma = *x++;
+    if (w->plan->iso)
+        at->iso = *x;
+}
+
+static void from_point(const learner *w, double *x)
+{
+    const kn_low_point *at = &w->l->at;
+    ptrdiff_t T = w->l->low.T, g = T * w->l->low.P, h = T * w->l->low.Q;
+    memcpy(x, at->G.data, (size_t)g * sizeof *x);
+    if (h > 0)
+        memcpy(x + g, at->H.data, (size_t)h * sizeof *x);
+    for (ptrdiff_t j = 0; j < T; j++)
+        x[g + h + j] = log(at->psi[j]);
+    x += g + h + T;
+    if (w->plan->gamma)
+        *x++ = at->gamma;
+    if (w->plan->iso)
+        *x = at->iso;
+}
+
+static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
+{
+    learner *w = self;
+    kn_low *low = &w->l->low;
+    kn_status status;
+    ptrdiff_t T = low->T, g = T * low->P, h = T * low->Q;
+    to_point(w, x);
+    KN_TRY(kn_low_value(ctx, low, &w->l->at, value));
+    KN_TRY(kn_low_slopes(ctx, low, &w->l->at, &w->g));
+    memcpy(grad, w->g.G.data, (size_t)g * sizeof *grad);
+    if (h > 0)
+        memcpy(grad + g, w->g.H.data, (size_t)h * sizeof *grad);
+    memcpy(grad + g + h, w->g.ln_psi, (size_t)T * sizeof *grad);
+    grad += g + h + T;
+    if (w->plan->gamma)
+        *grad++ = w->g.gamma;
+    if (w->plan->iso)
+        *grad = w->g.iso;
+out:
+    return status;
+}
+
+static kn_status room(kn_ctx *ctx, learner *w)
+{
+    kn_status status;
+    const kn_low *low = &w->l->low;
+    KN_TRY(kn_alloc_d(ctx, w->n, &w->x));
+    KN_TRY(kn_alloc_d(ctx, w->n, &w->lower));
+    KN_TRY(kn_mat_new(ctx, low->T, low->P, &w->g.G));
+    KN_TRY(kn_mat_new(ctx, low->T, low->Q, &w->g.H));
+    KN_TRY(kn_alloc_d(ctx, low->T, &w->g.ln_psi));
+    ptrdiff_t columns = low->T * (low->P + low->Q);
+    for (ptrdiff_t i = 0; i < w->n; i++)
+        w->lower[i] = i < columns            ? -INFINITY
+                      : i < columns + low->T ? log(w->least[i - columns])
+                                             : 0;
+out:
+    return status;
+}
+
+/* ---- rounds ------------------------------------------------------------------------------------
+ */
+
+/* EM, the first round: from w->x to w->x. */
+static kn_status run_em(kn_ctx *ctx, learner *w)
+{
+    kn_status status;
+    kn_mtgpr_learned *l = w->l;
+    KN_TRY(climb(ctx, w));
+    from_point(w, w->x);
+    to_point(w, w->x); /* the point that L-BFGS starts from, to the last bit */
+    l->stop = late(w) ? KN_STOP_MAX_SECONDS : KN_STOP_MAX_EVALS;
+    l->projected = NAN;
+out:
+    return status;
+}
+
+/* At most ROUND evaluations of L-BFGS: from w->x to w->x. */
+static kn_status run_lbfgs(kn_ctx *ctx, learner *w)
+{
+    kn_status status;
+    kn_mtgpr_learned *l = w->l;
+    int left = w->limits.evals_left, most = left < 0 || left > ROUND ? ROUND : left;
+    kn_limits limits = {.evals_left = most, .deadline = w->limits.deadline};
+    kn_large_optimum best = {.x = w->x};
+    kn_large_options o = {.n = w->n,
+                          .lower = w->lower,
+                          .unit = (double)l->low.N,
+                          .f_tolerance = tolerance(w),
+                          .stage = w->plan->stage};
+    status = kn_maximise_large(ctx, &o, &limits, objective, w, &best);
+    if (status == KN_ERR_CANCELLED) { /* before the first evaluation: this point is the best */
+        best.stop = KN_STOP_CANCELLED;
+        status = KN_OK;
+    }
+    KN_TRY(status);
+    w->limits.evals_left = left < 0 ? left : left - (most - limits.evals_left);
+    to_point(w, w->x);
+    l->projected = best.projected;
+    l->evals += best.evals;
+    l->stop = best.stop;
+out:
+    return status;
+}
+
+kn_status kn_mtgpr_learn(kn_ctx *ctx, const kn_low_samples *s, const kn_responses *Y,
+                         const double *mu, const kn_mtgpr_plan *plan, kn_mtgpr_learned *out)
+{
+    kn_status status;
+    learner w = {.plan = plan, .l = out, .limits = plan->limits};
+    *out = (kn_mtgpr_learned){.projected = NAN, .stop = KN_STOP_NOT_OPTIMISED};
+    KN_TRY(kn_low_new(ctx, s, Y, mu, plan->columns, plan->gamma, &out->low));
+    KN_TRY(learner_new(ctx, &w));
+    KN_TRY(begin(ctx, &w));
+    if (plan->limits.evals_left != 0) {
+        KN_TRY(room(ctx, &w));
+        from_point(&w, w.x);
+        KN_TRY(run_em(ctx, &w));
+        for (int k = 1; k <= KN_MTGPR_EVALS / ROUND && out->stop == KN_STOP_MAX_EVALS &&
+                        w.limits.evals_left != 0 && !kn_cancelled(ctx);
+             k++)
+            KN_TRY(run_lbfgs(ctx, &w));
+    }
+    if (kn_cancelled(ctx))
+        out->stop = KN_STOP_CANCELLED;
+    KN_TRY(kn_low_value(ctx, &out->low, &out->at, &out->lml));
+    for (ptrdiff_t j = 0; j < Y->T; j++)
+        out->least += out->at.psi[j] <= w.least[j] * (1 + 1e-9);
+out:
+    learner_clear(&w);
+    if (status != KN_OK)
+        kn_mtgpr_learned_clear(out);
+    return status;
+}
+
+void kn_mtgpr_learn_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    ptrdiff_t k = s->P, n = s->T * (k + 1) + 2;
+    kn_low_need(r, s, k, s->complement);
+    kn_hold_d(r, KN_NEED_BASIS, s->T, k + 1);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_held begun = r->now;
+    kn_range_need(r, s->N, s->T, k);
+    kn_let_go(r, begun);
+    kn_hold_d(r, KN_NEED_BASIS, n, 4); /* x, bounds, gradients, an answer */
+    kn_maximise_large_need(r, n);
+    kn_low_evaluating_need(r, s, k);
+    kn_let_go(r, mark);
+}

@@ -1,0 +1,309 @@
+#include "gp/methods/mtgpr/lowrank_sum.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "gp/block_visitor.h"
+#include "la/la.h"
+#include "la/vec.h"
+
+void kn_low_clear(kn_low *w)
+{
+    kn_mat *m[] = {&w->squares, &w->V, &w->K, &w->W,  &w->SW, &w->Z,
+                   &w->UZ,      &w->A, &w->M, &w->Zo, &w->Mo, &w->scaled};
+    double *d[] = {w->y2, w->c, w->l0, w->e};
+    for (size_t i = 0; i < sizeof m / sizeof *m; i++)
+        kn_mat_clear(m[i]);
+    for (size_t i = 0; i < sizeof d / sizeof *d; i++)
+        kn_free(d[i]);
+    *w = (kn_low){0};
+}
+
+/* ---- what stays the same at every point --------------------------------------------------------
+ */
+
+typedef struct measuring {
+    kn_low *w;
+    kn_mat UY; /* m x width */
+} measuring;
+
+static kn_status begin_measuring(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    measuring *v = self;
+    bool rotate = v->w->squares.data || v->w->s.omega;
+    return rotate ? kn_mat_new(ctx, v->w->m, plan->width, &v->UY) : KN_OK;
+}
+
+static kn_status measure_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    measuring *v = self;
+    kn_low *w = v->w;
+    kn_mat UY = kn_cols(v->UY, 0, b->count);
+    for (ptrdiff_t j = 0; w->mu && j < b->count; j++)
+        for (ptrdiff_t i = 0; i < b->y.rows; i++)
+            kn_col(b->y, j)[i] -= w->mu[b->first + j];
+    if (UY.data)
+        kn_gemm(ctx, 1, KN_T, w->s.U, KN_N, b->y, 0, UY);
+    for (ptrdiff_t j = 0; j < b->count; j++) {
+        kn_mat own = kn_cols(w->s.omega ? UY : b->y, j, 1);
+        w->y2[b->first + j] = kn_sumsq(own);
+        for (ptrdiff_t i = 0; w->squares.data && i < w->m; i++)
+            kn_col(w->squares, b->first + j)[i] = kn_at(UY, i, j) * kn_at(UY, i, j);
+    }
+    return KN_OK;
+}
+
+kn_status kn_low_new(kn_ctx *ctx, const kn_low_samples *s, const kn_responses *Y, const double *mu,
+                     const ptrdiff_t columns[2], bool gamma, kn_low *out)
+{
+    kn_status status;
+    ptrdiff_t N = Y->N, T = Y->T, m = s->U.cols, both = columns[0] + columns[1];
+    *out = (kn_low){.s = *s, .Y = *Y, .mu = mu, .N = N, .T = T, .m = m};
+    measuring v = {.w = out};
+    kn_visitor visitor = {&v, KN_WALK_Y, begin_measuring, measure_block, NULL};
+    assert(!s->omega || m == N);
+    out->P = columns[0];
+    out->Q = columns[1];
+    out->k = both < T ? both : T;
+    KN_TRY(kn_alloc_d(ctx, T, &out->y2));
+    if (gamma)
+        KN_TRY(kn_mat_new(ctx, m, T, &out->squares));
+    KN_TRY(kn_mat_new(ctx, T, both, &out->V));
+    KN_TRY(kn_mat_new(ctx, T, out->k, &out->scaled));
+    KN_TRY(kn_mat_new(ctx, out->k, both, &out->K));
+    KN_TRY(kn_mat_new(ctx, out->k, out->k, &out->W));
+    KN_TRY(kn_mat_new(ctx, out->k, out->k, &out->SW));
+    KN_TRY(kn_alloc_d(ctx, out->k, &out->c));
+    KN_TRY(kn_mat_new(ctx, N, out->k, &out->Z));
+    KN_TRY(kn_mat_new(ctx, m, out->k, &out->UZ));
+    KN_TRY(kn_mat_new(ctx, m, out->k, &out->A));
+    KN_TRY(kn_mat_new(ctx, m, out->k, &out->M));
+    if (m < N) {
+        KN_TRY(kn_mat_new(ctx, N, out->k, &out->Zo));
+        KN_TRY(kn_mat_new(ctx, N, out->k, &out->Mo));
+    }
+    KN_TRY(kn_alloc_d(ctx, m, &out->l0));
+    KN_TRY(kn_alloc_d(ctx, m, &out->e));
+    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = *Y}, &visitor, 1));
+out:
+    kn_mat_clear(&v.UY);
+    if (status != KN_OK)
+        kn_low_clear(out);
+    return status;
+}
+
+/* ---- the value ----------------------------------------------------------------------------------
+ */
+
+/* W, S_k W, c and ln|S_k|: Cholesky of S_k, then a symmetric eigenproblem, k^3. */
+static kn_status generalised(kn_ctx *ctx, kn_low *w)
+{
+    kn_status status;
+    ptrdiff_t k = w->k;
+    kn_mat S = {0}, C = {0};
+    KN_TRY(kn_mat_new(ctx, k, k, &S));
+    KN_TRY(kn_mat_new(ctx, k, k, &C));
+    if (w->Q > 0)
+        kn_syrk(ctx, 1, KN_N, kn_cols(w->K, w->P, w->Q), 0, S);
+    if (w->P > 0)
+        kn_syrk(ctx, 1, KN_N, kn_cols(w->K, 0, w->P), 0, C);
+    for (ptrdiff_t i = 0; i < k; i++) {
+        kn_col(S, i)[i] += 1;
+        kn_col(C, i)[i] += w->gamma;
+    }
+    KN_TRY(kn_chol(ctx, S, "the noise between responses"));
+    for (ptrdiff_t j = 1; j < k; j++)
+        for (ptrdiff_t i = 0; i < j; i++)
+            kn_col(S, j)[i] = 0;
+    kn_mirror(C);
+    kn_trsm_left(ctx, KN_N, S, C);
+    kn_trsm_right(ctx, KN_T, S, C); /* L^-1 C L^-T */
+    KN_TRY(kn_eig_steady(ctx, C, w->c));
+    w->log_det_S = 0;
+    for (ptrdiff_t i = 0; i < k; i++)
+        w->log_det_S += 2 * log(kn_at(S, i, i));
+    for (ptrdiff_t i = 0; i < k / 2; i++) { /* the largest first */
+        double c = w->c[i];
+        w->c[i] = w->c[k - 1 - i];
+        w->c[k - 1 - i] = c;
+    }
+    for (ptrdiff_t i = 0; i < k; i++) {
+        w->c[i] = fmax(w->c[i], 0); /* rounding */
+        kn_mat_set(kn_cols(w->W, i, 1), kn_cols(C, k - 1 - i, 1));
+    }
+    kn_gemm(ctx, 1, KN_N, S, KN_N, w->W, 0, w->SW); /* L E */
+    kn_trsm_left(ctx, KN_T, S, w->W);               /* L^-T E */
+out:
+    kn_mat_clear(&C);
+    kn_mat_clear(&S);
+    return status;
+}
+
+/* [G H] = V K, and what follows from it alone. */
+static kn_status decompose(kn_ctx *ctx, kn_low *w, const kn_low_point *at)
+{
+    kn_status status;
+    w->gamma = at->gamma;
+    w->iso = at->iso;
+    w->V.cols = w->P + w->Q;
+    kn_mat_set(kn_cols(w->V, 0, w->P), at->G);
+    if (w->Q > 0)
+        kn_mat_set(kn_cols(w->V, w->P, w->Q), at->H);
+    KN_TRY(kn_qr(ctx, &w->V, w->K));
+    KN_TRY(generalised(ctx, w));
+out:
+    return status;
+}
+
+/* Z += (y - mu) Psi^-1/2 V of a block; blocks come in their order. */
+static kn_status project_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    kn_low *w = self;
+    for (ptrdiff_t j = 0; w->mu && j < b->count; j++)
+        for (ptrdiff_t i = 0; i < b->y.rows; i++)
+            kn_col(b->y, j)[i] -= w->mu[b->first + j];
+    kn_gemm(ctx, 1, KN_N, b->y, KN_N, kn_sub(w->scaled, b->first, 0, b->count, w->k), 1, w->Z);
+    return KN_OK;
+}
+
+/* Z, U'Z, A, and what is outside U. */
+static kn_status project(kn_ctx *ctx, kn_low *w, const double *psi)
+{
+    kn_status status;
+    kn_visitor visitor = {w, KN_WALK_Y, NULL, project_block, NULL};
+    for (ptrdiff_t q = 0; q < w->k; q++)
+        for (ptrdiff_t j = 0; j < w->T; j++)
+            kn_col(w->scaled, q)[j] = kn_at(w->V, j, q) / sqrt(psi[j]);
+    kn_mat_zero(w->Z);
+    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = w->Y, .to_the_end = true}, &visitor, 1));
+    kn_gemm(ctx, 1, KN_T, w->s.U, KN_N, w->Z, 0, w->UZ);
+    kn_gemm(ctx, 1, KN_N, w->UZ, KN_N, w->W, 0, w->A);
+    if (w->m < w->N) {
+        kn_mat_set(w->Zo, w->Z);
+        kn_gemm(ctx, -1, KN_N, w->s.U, KN_N, w->UZ, 1, w->Zo);
+        kn_gemm(ctx, 1, KN_N, w->Zo, KN_N, w->W, 0, w->Mo);
+    }
+out:
+    return status;
+}
+
+/* e_n: energy of direction n outside V; e_out: of those outside U. Without gamma they need not be
+ * told apart, and e_out has all. */
+static void energies(kn_ctx *ctx, kn_low *w, const double *psi)
+{
+    double all = 0;
+    for (ptrdiff_t j = 0; j < w->T; j++) {
+        w->scaled.data[j] = 1 / psi[j];
+        all += w->y2[j] / psi[j];
+    }
+    kn_mat e = kn_mat_cols(w->e, w->m, 1);
+    w->e_out = all - kn_sumsq(w->UZ) - (w->Zo.data ? kn_sumsq(w->Zo) : 0);
+    kn_mat_zero(e);
+    if (!w->squares.data)
+        return;
+    kn_gemm(ctx, 1, KN_N, w->squares, KN_N, kn_cols(w->scaled, 0, 1), 0, e);
+    for (ptrdiff_t i = 0; i < w->m; i++) {
+        for (ptrdiff_t q = 0; q < w->k; q++)
+            w->e[i] -= kn_at(w->UZ, i, q) * kn_at(w->UZ, i, q);
+        w->e_out -= w->e[i];
+    }
+    if (w->m == w->N)
+        w->e_out = 0; /* rounding */
+}
+
+/* Twice the terms of V but for constants: sum ln L + sum A^2/L; makes M and Mo. */
+static double inside(kn_low *w)
+{
+    double sum = 0, out = (double)(w->N - w->m);
+    for (ptrdiff_t q = 0; q < w->k; q++) {
+        double *M = kn_col(w->M, q), L_out = w->iso * w->c[q] + 1;
+        for (ptrdiff_t i = 0; i < w->m; i++) {
+            double a = kn_at(w->A, i, q), L = (w->s.r[i] + w->iso) * w->c[q] + 1;
+            M[i] = a / L;
+            sum += log(L) + a * M[i];
+        }
+        if (!w->Mo.data)
+            continue;
+        sum += out * log(L_out) + kn_sumsq(kn_cols(w->Mo, q, 1)) / L_out;
+        for (ptrdiff_t i = 0; i < w->N; i++)
+            kn_col(w->Mo, q)[i] /= L_out;
+    }
+    return sum;
+}
+
+/* The same of the directions outside V: (T - k) sum ln l0 + sum e/l0. */
+static double outside(kn_low *w)
+{
+    double sum = 0, directions = (double)(w->T - w->k);
+    w->l0_out = w->gamma * w->iso + 1;
+    for (ptrdiff_t i = 0; i < w->m; i++) {
+        w->l0[i] = w->gamma * (w->s.r[i] + w->iso) + 1;
+        sum += directions * log(w->l0[i]) + w->e[i] / w->l0[i];
+    }
+    return sum + directions * (double)(w->N - w->m) * log(w->l0_out) + w->e_out / w->l0_out;
+}
+
+kn_status kn_low_value(kn_ctx *ctx, kn_low *w, const kn_low_point *at, double *lml)
+{
+    kn_status status;
+    double N = (double)w->N, T = (double)w->T;
+    assert(at->gamma == 0 || w->squares.data);
+    KN_TRY(decompose(ctx, w, at));
+    KN_TRY(project(ctx, w, at->psi));
+    energies(ctx, w, at->psi);
+    double sum = inside(w) + outside(w);
+    sum += N * (w->log_det_S + kn_vec_sum_log(w->T, at->psi)) + T * w->s.log_det;
+    *lml = -0.5 * (N * T * log(2 * M_PI) + sum);
+out:
+    return status;
+}
+
+void kn_low_loadings(kn_ctx *ctx, const kn_low *w, const double *psi, kn_mat loadings)
+{
+    kn_gemm(ctx, 1, KN_N, w->V, KN_N, w->SW, 0, loadings);
+    for (ptrdiff_t q = 0; psi && q < w->k; q++)
+        for (ptrdiff_t j = 0; j < w->T; j++)
+            kn_col(loadings, q)[j] *= sqrt(psi[j]);
+}
+
+void kn_low_outside(const kn_low *w, double *out)
+{
+    for (ptrdiff_t j = 0; j < w->T; j++) {
+        out[j] = 1;
+        for (ptrdiff_t q = 0; q < w->k; q++)
+            out[j] -= kn_at(w->V, j, q) * kn_at(w->V, j, q);
+        out[j] = fmax(out[j], 0); /* rounding */
+    }
+}
+
+/* What kn_low_slopes or kn_low_em hold while they run, which is more than a value does. */
+void kn_low_evaluating_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k)
+{
+    kn_held mark = r->now;
+    ptrdiff_t width = kn_walk_width(0, s->T);
+    kn_hold_d(r, KN_NEED_WORK, k, 4 * k);
+    kn_eig_need(r, KN_NEED_WORK, k);
+    kn_qr_need(r, KN_NEED_WORK, s->T, k);
+    kn_let_go(r, mark);
+    kn_hold_d(r, KN_NEED_WORK, k, 4 * k);
+    kn_hold_d(r, KN_NEED_WORK, s->M, 3 * k);
+    kn_hold_d(r, KN_NEED_WORK, s->N, 2 * k);
+    if (s->M < s->N)
+        kn_hold_d(r, KN_NEED_WORK, s->N, 2 * k);
+    kn_hold_d(r, KN_NEED_WORK, width, 2 * k);
+    kn_walk_need(r, s->N, width, KN_WALK_Y);
+    kn_let_go(r, mark);
+}
+
+void kn_low_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k, bool gamma)
+{
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    if (gamma)
+        kn_hold_d(r, KN_NEED_BASIS, s->M, s->T);
+    kn_hold_d(r, KN_NEED_BASIS, s->T, k);
+    kn_hold_d(r, KN_NEED_BASIS, s->T, k);
+    kn_hold_d(r, KN_NEED_WORK, k, 3 * k + 1);
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->M < s->N ? 3 * k : k);
+    kn_hold_d(r, KN_NEED_WORK, s->M, 3 * k + 2);
+    kn_low_evaluating_need(r, s, k);
+}

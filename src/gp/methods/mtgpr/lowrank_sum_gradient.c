@@ -1,0 +1,314 @@
+/* Gradients of the low-rank Kronecker sum, and its EM step                            [METHOD 1h]
+ *
+ *     al = (M W' - Z/l0) V' + Yw/l0   N x T          al G = M W'K_G, al H = M W'K_H:  N x (P + Q)
+ *     dG = al' diag(r) (al G) - VW diag(b) (VW)'G    dH = al' (al H) - VW diag(e) (VW)'H
+ *
+ * al itself is never made: al'X = V (M W' - Z/l0)'X + Yw'(X/l0), one product of Y with an
+ * N x (P + Q + k) matrix. With l0 = 1 nothing needs Y in the coordinates of U. */
+#include "gp/methods/mtgpr/lowrank_sum_gradient.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "gp/block_visitor.h"
+#include "la/la.h"
+
+/* Sums over all directions for each column of V, those outside U included. */
+typedef struct sums {
+    double *rr, *r, *one; /* k  of r^2/L, r/L, 1/L */
+} sums;
+
+static void sums_of(const kn_low *w, sums *s)
+{
+    double out = (double)(w->N - w->m), iso = w->iso;
+    for (ptrdiff_t q = 0; q < w->k; q++) {
+        double c = w->c[q], share = out / (iso * c + 1);
+        s->one[q] = share;
+        s->r[q] = iso * share;
+        s->rr[q] = iso * iso * share;
+        for (ptrdiff_t i = 0; i < w->m; i++) {
+            double r = w->s.r[i] + iso, inverse = 1 / (r * c + 1);
+            s->one[q] += inverse;
+            s->r[q] += r * inverse;
+            s->rr[q] += r * r * inverse;
+        }
+    }
+}
+
+typedef struct reading {
+    kn_low *w;
+    const double *psi;
+    kn_mat t;     /* k x (P + Q)   W'K */
+    kn_mat x;     /* m x (P + Q)   M t: al [G H] in the coordinates of U ... */
+    kn_mat xo;    /* N x (P + Q)   ... and outside U, in those of people */
+    kn_mat mw, d; /* m x k   M W',  M W' - U'Z/l0 */
+    kn_mat mwo;   /* N x k   the same outside U, first one, then the other */
+    kn_mat X;     /* N x (P + Q [+ k])  what Y is multiplied by */
+    kn_mat small; /* k x (P + Q) */
+    kn_mat YX;    /* width x (P + Q [+ k]) */
+    sums sum;
+    double *sum_data;
+    kn_low_gradient *g;
+    /* EM: */
+    const double *least;
+    kn_mat S; /* (P + Q)^2   Cholesky factor of E[XX'] */
+    kn_low_point *at;
+} reading;
+
+static void reading_clear(reading *v)
+{
+    kn_mat *m[] = {&v->t, &v->x, &v->xo, &v->mw, &v->d, &v->mwo, &v->X, &v->small, &v->YX, &v->S};
+    for (size_t i = 0; i < sizeof m / sizeof *m; i++)
+        kn_mat_clear(m[i]);
+    kn_free(v->sum_data);
+}
+
+/* t, x, xo and the sums, which both have use for. */
+static kn_status reading_new(kn_ctx *ctx, kn_low *w, reading *v)
+{
+    kn_status status;
+    ptrdiff_t both = w->P + w->Q;
+    v->w = w;
+    KN_TRY(kn_mat_new(ctx, w->k, both, &v->t));
+    KN_TRY(kn_mat_new(ctx, w->m, both, &v->x));
+    KN_TRY(kn_alloc_d(ctx, 3 * w->k, &v->sum_data));
+    v->sum = (sums){v->sum_data, v->sum_data + w->k, v->sum_data + 2 * w->k};
+    sums_of(w, &v->sum);
+    kn_gemm(ctx, 1, KN_T, w->W, KN_N, w->K, 0, v->t);
+    kn_gemm(ctx, 1, KN_N, w->M, KN_N, v->t, 0, v->x);
+    if (w->m < w->N) {
+        KN_TRY(kn_mat_new(ctx, w->N, both, &v->xo));
+        kn_gemm(ctx, 1, KN_N, w->Mo, KN_N, v->t, 0, v->xo);
+    }
+out:
+    return status;
+}
+
+/* Columns of G are weighed by r, those of H not. */
+static void weigh(const kn_low *w, kn_mat x, kn_mat xo)
+{
+    for (ptrdiff_t q = 0; q < w->P; q++) {
+        for (ptrdiff_t i = 0; i < x.rows; i++)
+            kn_col(x, q)[i] *= w->s.r[i] + w->iso;
+        for (ptrdiff_t i = 0; xo.data && i < xo.rows; i++)
+            kn_col(xo, q)[i] *= w->iso;
+    }
+}
+
+/* ---- gradients
+ * ----------------------------------------------------------------------------------- */
+
+/* d = M W' - U'Z/l0, and outside U. */
+static kn_status differences(kn_ctx *ctx, reading *v)
+{
+    kn_status status;
+    kn_low *w = v->w;
+    KN_TRY(kn_mat_new(ctx, w->m, w->k, &v->mw));
+    KN_TRY(kn_mat_new(ctx, w->m, w->k, &v->d));
+    kn_gemm(ctx, 1, KN_N, w->M, KN_T, w->W, 0, v->mw);
+    for (ptrdiff_t q = 0; q < w->k; q++)
+        for (ptrdiff_t i = 0; i < w->m; i++)
+            kn_col(v->d, q)[i] = kn_at(v->mw, i, q) - kn_at(w->UZ, i, q) / w->l0[i];
+    if (w->m < w->N) {
+        KN_TRY(kn_mat_new(ctx, w->N, w->k, &v->mwo));
+        kn_gemm(ctx, 1, KN_N, w->Mo, KN_T, w->W, 0, v->mwo);
+    }
+out:
+    return status;
+}
+
+/* dgamma = 1/2 [sum r |al|^2 - sum b_p |w_p|^2 - (T-k) sum r/l0]
+ * diso   = 1/2 [sum c M^2 - c/L + gamma (sum e/l0^2 - (T-k) sum 1/l0)] */
+static void scalars(reading *v)
+{
+    const kn_low *w = v->w;
+    double iso = w->iso, out = (double)(w->N - w->m), left = (double)(w->T - w->k);
+    double dg = iso * (w->e_out / (w->l0_out * w->l0_out) - left * out / w->l0_out);
+    double di = w->gamma * (w->e_out / (w->l0_out * w->l0_out) - left * out / w->l0_out);
+    for (ptrdiff_t i = 0; i < w->m; i++) {
+        double al = w->e[i] / (w->l0[i] * w->l0[i]), r = w->s.r[i] + iso;
+        di += w->gamma * (al - left / w->l0[i]);
+        for (ptrdiff_t q = 0; q < w->k; q++)
+            al += kn_at(v->mw, i, q) * kn_at(v->mw, i, q);
+        dg += r * (al - left / w->l0[i]);
+    }
+    for (ptrdiff_t q = 0; q < w->k; q++) {
+        dg -= v->sum.r[q] * kn_sumsq(kn_cols(w->W, q, 1));
+        di += w->c[q] * (kn_sumsq(kn_cols(w->M, q, 1)) - v->sum.one[q]);
+        if (w->Mo.data)
+            di += w->c[q] * kn_sumsq(kn_cols(w->Mo, q, 1));
+    }
+    if (v->mwo.data)
+        dg += iso * kn_sumsq(v->mwo);
+    v->g->gamma = w->squares.data ? 0.5 * dg : NAN;
+    v->g->iso = 0.5 * di;
+}
+
+/* X = [r/l0 x_G, x_H/l0, d] in the coordinates of people; small = d'[r x_G, x_H] - W diag(.) t */
+static kn_status factors(kn_ctx *ctx, reading *v)
+{
+    kn_status status;
+    kn_low *w = v->w;
+    ptrdiff_t both = w->P + w->Q;
+    kn_mat xo = v->xo;
+    KN_TRY(kn_mat_new(ctx, w->N, both + w->k, &v->X));
+    KN_TRY(kn_mat_new(ctx, w->k, both, &v->small));
+    kn_mat XY = kn_cols(v->X, 0, both), Xd = kn_cols(v->X, both, w->k);
+    weigh(w, v->x, xo);
+    for (ptrdiff_t q = 0; v->mwo.data && q < w->k; q++)
+        for (ptrdiff_t i = 0; i < w->N; i++)
+            kn_col(v->mwo, q)[i] -= kn_at(w->Zo, i, q) / w->l0_out;
+    kn_gemm(ctx, 1, KN_T, v->d, KN_N, v->x, 0, v->small);
+    if (xo.data)
+        kn_gemm(ctx, 1, KN_T, v->mwo, KN_N, xo, 1, v->small);
+    for (ptrdiff_t q = 0; q < both; q++) {
+        const double *weight = q < w->P ? v->sum.r : v->sum.one;
+        for (ptrdiff_t a = 0; a < w->k; a++)
+            for (ptrdiff_t b = 0; b < w->k; b++)
+                kn_col(v->small, q)[a] -= kn_at(w->W, a, b) * weight[b] * kn_at(v->t, b, q);
+        for (ptrdiff_t i = 0; i < w->m; i++)
+            kn_col(v->x, q)[i] /= w->l0[i];
+    }
+    kn_gemm(ctx, 1, KN_N, w->s.U, KN_N, v->x, 0, XY);
+    kn_gemm(ctx, 1, KN_N, w->s.U, KN_N, v->d, 0, Xd);
+    for (ptrdiff_t q = 0; xo.data && q < both + w->k; q++)
+        for (ptrdiff_t i = 0; i < w->N; i++)
+            kn_col(v->X, q)[i] +=
+                q < both ? kn_at(xo, i, q) / w->l0_out : kn_at(v->mwo, i, q - both);
+out:
+    return status;
+}
+
+static kn_status begin_reading(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    reading *v = self;
+    return kn_mat_new(ctx, plan->width, v->X.cols, &v->YX);
+}
+
+/* Y'X of a block, mu taken off. */
+static kn_mat times(kn_ctx *ctx, reading *v, kn_block *b)
+{
+    const double *mu = v->w->mu;
+    kn_mat YX = kn_sub(v->YX, 0, 0, b->count, v->YX.cols);
+    for (ptrdiff_t j = 0; mu && j < b->count; j++)
+        for (ptrdiff_t i = 0; i < b->y.rows; i++)
+            kn_col(b->y, j)[i] -= mu[b->first + j];
+    kn_gemm(ctx, 1, KN_T, b->y, KN_N, v->X, 0, YX);
+    return YX;
+}
+
+/* sum_n al_nj Yw_nj is V_j d'Yw_j + y_j' (1/l0) y_j / psi_j */
+static kn_status slopes_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    reading *v = self;
+    kn_low *w = v->w;
+    kn_mat YX = times(ctx, v, b);
+    for (ptrdiff_t j = 0; j < b->count; j++) {
+        ptrdiff_t t = b->first + j;
+        double unit = sqrt(v->psi[t]), sum = w->y2[t] / w->l0_out;
+        for (ptrdiff_t i = 0; w->squares.data && i < w->m; i++)
+            sum += kn_at(w->squares, i, t) * (1 / w->l0[i] - 1 / w->l0_out);
+        sum /= v->psi[t];
+        for (ptrdiff_t q = 0; q < w->k; q++)
+            sum += kn_at(w->V, t, q) * kn_at(YX, j, w->P + w->Q + q) / unit;
+        v->g->ln_psi[t] = 0.5 * (sum - (double)w->N);
+        for (ptrdiff_t q = 0; q < w->P; q++)
+            kn_col(v->g->G, q)[t] = kn_at(YX, j, q) / unit;
+        for (ptrdiff_t q = 0; q < w->Q; q++)
+            kn_col(v->g->H, q)[t] = kn_at(YX, j, w->P + q) / unit;
+    }
+    return KN_OK;
+}
+
+kn_status kn_low_slopes(kn_ctx *ctx, kn_low *w, const kn_low_point *at, kn_low_gradient *g)
+{
+    kn_status status;
+    reading v = {.psi = at->psi, .g = g};
+    kn_visitor visitor = {&v, KN_WALK_Y, begin_reading, slopes_block, NULL};
+    KN_TRY(reading_new(ctx, w, &v));
+    KN_TRY(differences(ctx, &v));
+    scalars(&v);
+    KN_TRY(factors(ctx, &v));
+    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = w->Y, .to_the_end = true}, &visitor, 1));
+    if (w->P > 0)
+        kn_gemm(ctx, 1, KN_N, w->V, KN_N, kn_cols(v.small, 0, w->P), 1, g->G);
+    if (w->Q > 0)
+        kn_gemm(ctx, 1, KN_N, w->V, KN_N, kn_cols(v.small, w->P, w->Q), 1, g->H);
+out:
+    reading_clear(&v);
+    return status;
+}
+
+/* ---- EM
+ * ------------------------------------------------------------------------------------------ */
+
+/* S = E[X]'E[X] + sum over people of cov(X), whose blocks are prior less t' diag(sum) t. */
+static kn_status moments(kn_ctx *ctx, reading *v)
+{
+    kn_status status;
+    kn_low *w = v->w;
+    ptrdiff_t both = w->P + w->Q;
+    double prior = w->iso * (double)w->N;
+    for (ptrdiff_t i = 0; i < w->m; i++)
+        prior += w->s.r[i];
+    KN_TRY(kn_mat_new(ctx, both, both, &v->S));
+    kn_syrk(ctx, 1, KN_T, v->x, 0, v->S);
+    if (v->xo.data)
+        kn_syrk(ctx, 1, KN_T, v->xo, 1, v->S);
+    for (ptrdiff_t b = 0; b < both; b++)
+        for (ptrdiff_t a = b; a < both; a++) {
+            const double *weight = a < w->P ? v->sum.rr : b < w->P ? v->sum.r : v->sum.one;
+            double cov = a != b ? 0 : a < w->P ? prior : (double)w->N;
+            for (ptrdiff_t q = 0; q < w->k; q++)
+                cov -= kn_at(v->t, q, a) * weight[q] * kn_at(v->t, q, b);
+            kn_col(v->S, b)[a] += cov;
+        }
+    KN_TRY(kn_chol(ctx, v->S, "the second moment of the factors"));
+out:
+    return status;
+}
+
+static kn_status em_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    reading *v = self;
+    kn_low *w = v->w;
+    kn_mat Sxy = times(ctx, v, b); /* count x (P + Q) */
+    /* loadings L = Sxy S^-1 by  half = Sxy L^-T:  what they explain is |half_j|^2 */
+    kn_trsm_right(ctx, KN_T, v->S, Sxy);
+    for (ptrdiff_t j = 0; j < b->count; j++) {
+        ptrdiff_t t = b->first + j;
+        double left = w->y2[t];
+        for (ptrdiff_t q = 0; q < Sxy.cols; q++)
+            left -= kn_at(Sxy, j, q) * kn_at(Sxy, j, q);
+        v->at->psi[t] = fmax(left / (double)w->N, v->least[t]);
+    }
+    kn_trsm_right(ctx, KN_N, v->S, Sxy);
+    for (ptrdiff_t j = 0; j < b->count; j++) {
+        ptrdiff_t t = b->first + j;
+        double unit = sqrt(v->at->psi[t]);
+        for (ptrdiff_t q = 0; q < Sxy.cols; q++)
+            *(q < w->P ? &kn_col(v->at->G, q)[t] : &kn_col(v->at->H, q - w->P)[t]) =
+                kn_at(Sxy, j, q) / unit;
+    }
+    return KN_OK;
+}
+
+kn_status kn_low_em(kn_ctx *ctx, kn_low *w, const double *least, kn_low_point *at)
+{
+    kn_status status;
+    reading v = {.psi = at->psi, .least = least, .at = at};
+    kn_visitor visitor = {&v, KN_WALK_Y, begin_reading, em_block, NULL};
+    assert(w->gamma == 0);
+    KN_TRY(reading_new(ctx, w, &v));
+    weigh(w, v.x, v.xo);
+    KN_TRY(moments(ctx, &v));
+    KN_TRY(kn_mat_new(ctx, w->N, w->P + w->Q, &v.X));
+    kn_gemm(ctx, 1, KN_N, w->s.U, KN_N, v.x, 0, v.X);
+    for (ptrdiff_t q = 0; v.xo.data && q < v.X.cols; q++)
+        for (ptrdiff_t i = 0; i < w->N; i++)
+            kn_col(v.X, q)[i] += kn_at(v.xo, i, q);
+    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = w->Y, .to_the_end = true}, &visitor, 1));
+out:
+    reading_clear(&v);
+    return status;
+}

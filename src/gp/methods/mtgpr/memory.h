@@ -1,0 +1,12 @@
+/* The memory of a fit of MTGPR, for its row                                          [METHOD 1h] */
+#ifndef KN_GP_METHODS_MTGPR_MEMORY_H
+#define KN_GP_METHODS_MTGPR_MEMORY_H
+
+#include "gp/method.h"
+
+enum { KN_MTGPR_MOST = 200 }; /* components, and factors of the noise */
+
+void kn_mtgpr_need_settle(kn_need_shape *s);
+void kn_mtgpr_need_fit(kn_rehearsal *r, const kn_need_shape *s);
+
+#endif

@@ -1,0 +1,466 @@
+/* MTGPR: a task covariance of rank P learned by maximum likelihood, noise of each response's own;
+ * by a Nystrom R0, a term of PPCA and factors of the noise where they are asked for     [METHOD 1h]
+ */
+#include "gp/methods/mtgpr/mtgpr.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gp/assign_folds.h"
+#include "gp/basis/complement.h"
+#include "gp/components/choose_count.h"
+#include "gp/components/pilot.h"
+#include "gp/cv/refit.h"
+#include "gp/methods/mtgpr/learn.h"
+#include "gp/methods/mtgpr/memory.h"
+#include "gp/methods/mtgpr/predict.h"
+#include "gp/missing/completion.h"
+#include "gp/predict/loo.h"
+#include "gp/predict/noise.h"
+#include "gp/predict/predict.h"
+#include "la/la.h"
+
+/* A guess on the safe side for one core: products of Y with N x k matrices. */
+static const double FLOPS_PER_SECOND = 8e9;
+
+static kn_status check(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
+{
+    ptrdiff_t T = p->Y.T, Q = p->options->noise_rank, most = P > Q ? P : Q;
+    if (most > KN_MTGPR_MOST)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "mtgpr learns every loading by itself: %td components or factors of the "
+                       "noise are too many (at most %d); use the default",
+                       most, KN_MTGPR_MOST);
+    if (most >= T)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "mtgpr with %td components or factors of the noise needs more than %td "
+                       "responses, there are %td",
+                       most, most, T);
+    if (most >= p->Y.N)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "mtgpr with %td components or factors of the noise needs more than %td "
+                       "samples, there are %td",
+                       most, most, p->Y.N);
+    return KN_OK;
+}
+
+static void tell(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
+{
+    double N = (double)p->Y.N, T = (double)p->Y.T, evals = KN_MTGPR_EM + KN_MTGPR_EVALS;
+    double seconds = 6 * N * T * (double)k / FLOPS_PER_SECOND;
+    double GB = 8e-9 * T * 34 * (double)(k + 1);
+    if (p->options->noise_rank == 0 && !p->options->iso_term)
+        kn_log(ctx, KN_LOG_WARNING,
+               "without structured noise, noise shared between responses is taken for signal; "
+               "{noise_rank=Q} or {sample_kernel=additive+iso} gives it a place");
+    if (p->options->search.limits.evals_left >= 0)
+        evals = fmin(evals, p->options->search.limits.evals_left);
+    if (seconds * evals * (1 + p->options->folds) > 10)
+        kn_log(ctx, KN_LOG_INFO,
+               "MTGPR: %.0f MB and about %.2g s for each evaluation, at most %.0f of them, in the "
+               "fit and in each of %d folds",
+               1e3 * GB, seconds, evals, p->options->folds);
+}
+
+/* ---- R0
+ * ------------------------------------------------------------------------------------------ */
+
+/* R0 by a few components, and where it is asked for the number of components at that. */
+static kn_status find(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_found *found,
+                      ptrdiff_t *P)
+{
+    kn_status status = KN_OK;
+    kn_basis few = {0};
+    kn_range_info range;
+    kn_range_options ro = {.passes = KN_RANGE_PASSES, .seed = p->options->search.seed};
+    bool many = p->Y.N > KN_MANY;
+    if (many && *P == 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "mtgpr of more than %d samples needs {components}: a number, not auto",
+                       (int)KN_MANY);
+    if (!many && (*P == 0 || !p->completion))
+        KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
+    if (p->completion) {
+        *found = p->completion->pilot;
+    } else if (!many) {
+        KN_TRY(kn_pilot_of_gram(ctx, p, info, found));
+    } else {
+        KN_TRY(kn_basis_range(ctx, &p->Y, kn_pilot_components(p, p->Y.T), &ro, &few, &range));
+        KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, few.Z, info, found));
+    }
+    p->spec.rank = p->pilot_rank;
+    p->spec.rank_auto = false;
+    if (*P == 0) {
+        KN_TRY(kn_choose_components(ctx, p, &found->at, info, P));
+        *P = kn_at_most(kn_at_most(*P > 0 ? *P : 1, KN_MTGPR_MOST), p->Y.T - 1);
+        *P = kn_at_most(*P, p->gram.rank);
+    }
+out:
+    kn_basis_clear(&few);
+    kn_gram_clear(&p->gram);
+    return status;
+}
+
+/* R0 of rows X at theta, and U of it as it is where dense, else made in `own`. */
+static kn_status decompose(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const double *theta,
+                           kn_decomp *R0, kn_mat *own)
+{
+    kn_status status;
+    kn_pairs pairs = {0};
+    kn_lowrank low = {0};
+    kn_mat Z = {0};
+    if (spec->rank == 0) {
+        KN_TRY(kn_pairs_within(ctx, X, &spec->sample.stats, &pairs));
+        KN_TRY(kn_decomp_new(ctx, X.rows, &spec->sample, R0));
+        KN_TRY(kn_decomp_compute(ctx, R0, &pairs, NULL, theta));
+        goto out;
+    }
+    KN_TRY(kn_mat_new(ctx, X.rows, 1, &Z));
+    KN_TRY(kn_lowrank_new(ctx, X, Z, NULL, &spec->sample, kn_at_most(spec->rank, X.rows), &low));
+    low.tol = kn_rank_tolerance;
+    *R0 = (kn_decomp){.N = X.rows, .cov = spec->sample};
+    memcpy(R0->theta, theta, (size_t)spec->sample.n_theta * sizeof *theta);
+    KN_TRY(kn_lowrank_at(ctx, &low, theta));
+    KN_TRY(kn_lowrank_decompose(ctx, &low, R0));
+    kn_mat_clear(&R0->turn);
+    KN_TRY(kn_mat_new(ctx, X.rows, R0->m, own));
+    KN_TRY(kn_decomp_vectors(ctx, R0, NULL, X, *own));
+out:
+    kn_mat_clear(&Z);
+    kn_lowrank_clear(&low);
+    kn_pairs_clear(&pairs);
+    return status;
+}
+
+/* ---- from what was learned to the latent form
+ * ---------------------------------------------------- */
+
+/* Components c, d = c iso + 1, and one more for the complement where gamma may be above 0. Takes X
+ * and R0 over. */
+static kn_status latent_of(kn_ctx *ctx, const kn_low *w, bool complement, kn_mat *X, kn_decomp *R0,
+                           kn_latent *out)
+{
+    kn_status status;
+    ptrdiff_t k = w->k, P = k + complement;
+    kn_mat A = {0};
+    double *c = NULL, *d = NULL;
+    KN_TRY(kn_alloc_d(ctx, P, &c));
+    KN_TRY(kn_alloc_d(ctx, P, &d));
+    KN_TRY(kn_mat_new(ctx, w->m, P, &A));
+    kn_mat_set(kn_cols(A, 0, k), w->A);
+    for (ptrdiff_t q = 0; q < P; q++) {
+        c[q] = q < k ? w->c[q] : w->gamma;
+        d[q] = c[q] * w->iso + 1;
+    }
+    KN_TRY(kn_latent_new(ctx, &(kn_latent_parts){X, R0, &A, c, d, w->iso}, out));
+out:
+    kn_mat_clear(&A);
+    kn_free(d);
+    kn_free(c);
+    return status;
+}
+
+/* What leads from components to responses, of a model or of a fold: all T-sized arrays are new. */
+typedef struct leading {
+    kn_mat B, L, D0;
+    double *psi, *outside;
+} leading;
+
+static void leading_clear(leading *m)
+{
+    kn_mat_clear(&m->B);
+    kn_mat_clear(&m->L);
+    kn_mat_clear(&m->D0);
+    kn_free(m->psi);
+    kn_free(m->outside);
+}
+
+static kn_status lead(kn_ctx *ctx, kn_mtgpr_learned *l, bool complement, const kn_latent *latent,
+                      leading *m)
+{
+    kn_status status;
+    const kn_low *w = &l->low;
+    KN_TRY(kn_mat_new(ctx, w->T, w->k, &m->B));
+    kn_low_loadings(ctx, w, NULL, m->B);
+    if (w->Q > 0)
+        KN_TRY(kn_mtgpr_factor(ctx, m->B, &m->L));
+    if (complement) {
+        kn_complement_of of = {.Y = &w->Y, .mean = w->mu, .psi = l->at.psi, .V = w->V, .AV = w->UZ};
+        KN_TRY(kn_alloc_d(ctx, w->T, &m->outside));
+        kn_low_outside(w, m->outside);
+        KN_TRY(kn_complement_make(ctx, latent, &of, &m->D0));
+    }
+    m->psi = l->at.psi;
+    l->at.psi = NULL;
+out:
+    return status;
+}
+
+/* noise_j of training: psi_j (1 + |h_j|^2) */
+static void training_noise(const kn_low_point *at, double *noise)
+{
+    for (ptrdiff_t j = 0; j < at->G.rows; j++) {
+        double h = 1;
+        for (ptrdiff_t q = 0; q < at->H.cols; q++)
+            h += kn_at(at->H, j, q) * kn_at(at->H, j, q);
+        noise[j] = at->psi[j] * h;
+    }
+}
+
+/* ---- fit
+ * ----------------------------------------------------------------------------------------- */
+
+static kn_mtgpr_plan plan_of(const kn_mtgpr *own, bool gamma)
+{
+    return (kn_mtgpr_plan){.columns = {own->P, own->Q},
+                           .gamma = gamma,
+                           .iso = own->iso,
+                           .limits = {.evals_left = own->evals}};
+}
+
+static void record(const kn_mtgpr_learned *l, const kn_gp *gp, const kn_found *found,
+                   kn_fit_info *info)
+{
+    const kn_decomp *R0 = &gp->latent.cell[0].R0;
+    info->n_components = gp->P;
+    info->rank = R0->m;
+    info->rank_residual = R0->residual;
+    info->lml = l->lml;
+    info->evaluations++;
+    info->evaluations_inner += l->evals;
+    info->stop = l->stop;
+    info->projected_gradient = l->projected;
+    info->rho = info->length = NAN;
+    if (!gp->spec.additive && kn_cov_is_rho_length(&gp->spec.sample))
+        kn_cov_rho_length(&gp->spec.sample, &found->at, &info->rho, &info->length);
+}
+
+/* The fitted process at R0. */
+static kn_status learn(kn_ctx *ctx, kn_fit_problem *p, const kn_found *found, kn_gp *gp,
+                       kn_fit_info *info)
+{
+    kn_status status;
+    kn_mtgpr *own = gp->own;
+    double theta[KN_COV_THETA];
+    kn_decomp R0 = {0};
+    kn_mat U = {0}, X = {0};
+    kn_mtgpr_learned l = {0};
+    leading m = {0};
+    kn_mtgpr_plan plan = plan_of(own, gp->complement_component);
+    plan.limits = p->options->search.limits;
+    plan.stage = "loadings";
+    kn_cov_theta(&gp->spec.sample, &found->at, theta);
+    KN_TRY(decompose(ctx, &gp->spec, p->X, theta, &R0, &U));
+    kn_low_samples s = {.U = U.data ? U : R0.U, .r = R0.r};
+    KN_TRY(kn_mtgpr_learn(ctx, &s, &p->Y, NULL, &plan, &l));
+    if (l.stop == KN_STOP_MAX_SECONDS) /* no more for a fold than for the fit */
+        own->evals = l.evals;
+    gp->P = l.low.k;
+    KN_TRY(kn_mat_copy(ctx, p->X, &X));
+    KN_TRY(latent_of(ctx, &l.low, gp->complement_component, &X, &R0, &gp->latent));
+    KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
+    training_noise(&l.at, gp->noise);
+    KN_TRY(lead(ctx, &l, gp->complement_component, &gp->latent, &m));
+    gp->B = m.B;
+    own->L = m.L;
+    gp->D0 = m.D0;
+    gp->psi = m.psi;
+    gp->outside = m.outside;
+    m = (leading){0};
+    record(&l, gp, found, info);
+    if (l.least > 0)
+        kn_log(ctx, KN_LOG_INFO,
+               "%td of %td responses have the least noise there may be, 0.001 of their variance",
+               l.least, gp->T);
+out:
+    leading_clear(&m);
+    kn_mtgpr_learned_clear(&l);
+    kn_mat_clear(&X);
+    kn_mat_clear(&U);
+    kn_decomp_clear(&R0);
+    return status;
+}
+
+static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+{
+    kn_status status;
+    kn_found found = {0};
+    ptrdiff_t P = p->options->components;
+    double t0 = kn_clock(), t1, t2;
+    *gp = (kn_gp){
+        .method = &kn_method_mtgpr, .N = p->X.rows, .F = p->X.cols, .T = p->Y.T, .pca = true};
+    KN_TRY(check(ctx, p, P > 0 ? P : 1));
+    KN_TRY(kn_alloc(ctx, 1, sizeof(kn_mtgpr), &gp->own));
+    KN_TRY(find(ctx, p, info, &found, &P));
+    kn_mtgpr *own = gp->own;
+    *own = (kn_mtgpr){.P = P,
+                      .Q = p->options->noise_rank,
+                      .evals = p->options->search.limits.evals_left,
+                      .iso = p->options->iso_term};
+    gp->spec = p->spec;
+    gp->complement_component = p->options->ppca && own->P + own->Q < gp->T;
+    tell(ctx, p, own->P + own->Q);
+    t1 = kn_clock();
+    KN_TRY(learn(ctx, p, &found, gp, info));
+    t2 = kn_clock();
+    KN_TRY(kn_fit_cv(ctx, gp, p, info));
+    info->seconds_basis = t1 - t0;
+    info->seconds_fit = t2 - t1;
+    info->seconds_reference = kn_clock() - t2;
+out:
+    if (status != KN_OK)
+        kn_gp_clear(gp);
+    return status;
+}
+
+/* ---- folds
+ * --------------------------------------------------------------------------------------- */
+
+static kn_status predict_part(kn_ctx *ctx, const kn_latent *l, const kn_refit *f, kn_part *part,
+                              double *clamped)
+{
+    kn_status status;
+    ptrdiff_t h = f->Xs.rows, kept = part->D0.rows;
+    kn_mat var = {0};
+    double unused = 0;
+    KN_TRY(kn_mat_new(ctx, h, l->P, &part->mean));
+    KN_TRY(kn_mat_new(ctx, h, l->P, &part->var));
+    if (kept > 0)
+        KN_TRY(kn_mat_new(ctx, h, kept, &part->RU));
+    KN_TRY(kn_latent_predict_all(ctx, l, &(kn_newcomers){.X = f->Xs},
+                                 &(kn_latent_said){part->mean, part->var, part->RU}, clamped));
+    if (!f->X_alone.data)
+        goto out;
+    KN_TRY(kn_mat_new(ctx, h, l->P, &part->alone));
+    KN_TRY(kn_mat_new(ctx, h, l->P, &var));
+    if (kept > 0)
+        KN_TRY(kn_mat_new(ctx, h, kept, &part->RU_alone));
+    KN_TRY(kn_latent_predict_all(ctx, l, &(kn_newcomers){.X = f->X_alone},
+                                 &(kn_latent_said){part->alone, var, part->RU_alone}, &unused));
+out:
+    kn_mat_clear(&var);
+    return status;
+}
+
+/* The same fit of fewer people, R0 held: everything else is learned anew, from their own start. */
+static kn_status refit(kn_ctx *ctx, const kn_refit *f, kn_part *part, double *clamped)
+{
+    kn_status status;
+    const kn_gp *gp = f->gp;
+    kn_mtgpr_plan plan = plan_of(gp->own, gp->complement_component);
+    kn_decomp R0 = {0};
+    kn_mat U = {0}, X = {0};
+    kn_mtgpr_learned l = {0};
+    kn_latent latent = {0};
+    leading m = {0};
+    KN_TRY(decompose(ctx, &gp->spec, f->X, gp->latent.cell[0].R0.theta, &R0, &U));
+    kn_low_samples s = {.U = U.data ? U : R0.U, .r = R0.r};
+    KN_TRY(kn_mtgpr_learn(ctx, &s, &f->Y, f->mu, &plan, &l));
+    KN_TRY(kn_check_cancel(ctx));
+    KN_TRY(kn_mat_copy(ctx, f->X, &X));
+    KN_TRY(latent_of(ctx, &l.low, gp->complement_component, &X, &R0, &latent));
+    KN_TRY(lead(ctx, &l, gp->complement_component, &latent, &m));
+    part->B = m.B;
+    part->rotate = m.L; /* of no use to a part that brings its basis, but to its law */
+    part->D0 = m.D0;
+    part->psi = m.psi;
+    part->outside = m.outside;
+    m = (leading){0};
+    KN_TRY(predict_part(ctx, &latent, f, part, clamped));
+out:
+    leading_clear(&m);
+    kn_latent_clear(&latent);
+    kn_mtgpr_learned_clear(&l);
+    kn_mat_clear(&X);
+    kn_mat_clear(&U);
+    kn_decomp_clear(&R0);
+    return status;
+}
+
+static kn_status cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out)
+{
+    return kn_refit_cv(ctx, gp, problem, refit, out);
+}
+
+/* ---- the row
+ * ------------------------------------------------------------------------------------- */
+
+static kn_status arrays(kn_gp *gp, kn_arrays *a)
+{
+    kn_status status;
+    ptrdiff_t n = 4, *of;
+    if (a->reading)
+        KN_TRY(kn_alloc(a->ctx, 1, sizeof(kn_mtgpr), &gp->own));
+    kn_mtgpr *own = gp->own;
+    own->kept[0] = own->P;
+    own->kept[1] = own->Q;
+    own->kept[2] = own->evals + 1;
+    own->kept[3] = own->iso;
+    of = own->kept;
+    KN_TRY(a->indices(a, "mtgpr", &n, &of));
+    if (a->reading) {
+        bool sound = n == 4 && of[0] >= 1 && of[1] >= 0 && of[2] >= 0 && of[0] <= KN_MTGPR_MOST &&
+                     of[1] <= KN_MTGPR_MOST && of[2] <= INT32_MAX &&
+                     gp->P == kn_at_most(of[0] + of[1], gp->T);
+        if (sound)
+            *own = (kn_mtgpr){.P = of[0], .Q = of[1], .evals = (int)of[2] - 1, .iso = of[3] != 0};
+        kn_free(of);
+        if (!sound)
+            return a->bad(a, "mtgpr");
+    }
+    KN_TRY(kn_components_arrays(gp, a));
+    if (a->reading && !gp->psi)
+        return a->bad(a, "psi");
+    if (a->reading && own->Q > 0)
+        KN_TRY(kn_mtgpr_factor(a->ctx, gp->B, &own->L));
+out:
+    return status;
+}
+
+static void clear(kn_gp *gp)
+{
+    kn_mtgpr *own = gp->own;
+    kn_mat_clear(&own->L);
+    kn_free(own);
+    gp->own = NULL;
+}
+
+static ptrdiff_t batch(const kn_gp *gp)
+{
+    (void)gp;
+    return 1;
+}
+
+const kn_method kn_method_mtgpr = {
+    .name = "mtgpr",
+    .title = "MTGPR",
+    .words = "multi-task Gaussian process regression with a learned covariance of low rank between "
+             "responses",
+    .cite = "Bonilla et al., 2008",
+    .paper = "Bonilla EV, Chai KMA, Williams CKI (2008). Multi-task Gaussian process prediction. "
+             "Advances in Neural Information Processing Systems 20.",
+    .components = true,
+    .low_rank = true,
+    .iso_term = true,
+    .training_noise = true,
+    .own_deviance = true,
+    .own_noise = true,
+    .fit = fit,
+    .predict = kn_components_predict,
+    .loo = kn_mtgpr_loo,
+    .cv = cv,
+    .block = kn_components_block,
+    .covariance = kn_mtgpr_covariance,
+    .law = kn_mtgpr_law,
+    .law_block = kn_mtgpr_law_block,
+    .group_noise = kn_components_group_noise,
+    .group_share = kn_components_group_share,
+    .arrays = arrays,
+    .clear = clear,
+    .say = kn_mtgpr_say,
+    .bytes = kn_components_bytes,
+    .batch = batch,
+    .need = {kn_mtgpr_need_settle, kn_mtgpr_need_fit, kn_components_maps_need,
+             kn_components_block_need},
+};

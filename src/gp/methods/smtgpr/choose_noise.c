@@ -1,0 +1,213 @@
+#include "gp/methods/smtgpr/choose_noise.h"
+
+#include <math.h>
+
+#include "gp/assign_folds.h"
+#include "gp/methods/smtgpr/smtgpr.h"
+#include "gp/methods/smtgpr/whitened.h"
+
+/* What both say of those held out. */
+typedef struct comparison {
+    double structured, whitened; /* mean log density */
+    double gain, se;
+    ptrdiff_t n;
+} comparison;
+
+/* sum[g] and count[g] of gains over groups; without groups everybody is one. */
+static void by_group(const kn_gp_maps *cv, const int *groups, const double *a, const double *b,
+                     double *sum, double *count)
+{
+    for (ptrdiff_t i = 0; i < cv->n; i++) {
+        ptrdiff_t row = cv->sample ? cv->sample[i] : i, g = groups ? groups[row] : i;
+        if (!isfinite(a[i]) || !isfinite(b[i])) /* too little of the map is there */
+            continue;
+        sum[g] += b[i] - a[i];
+        count[g]++;
+    }
+}
+
+static kn_status compare(kn_ctx *ctx, const kn_gp_maps *structured, const kn_gp_maps *whitened,
+                         const int *groups, comparison *out)
+{
+    kn_status status;
+    kn_law_walk a = {0}, b = {0};
+    ptrdiff_t most = structured->gp->N, people = 0;
+    double *sum = NULL, *count = NULL, squares = 0;
+    *out = (comparison){0};
+    for (ptrdiff_t i = 0; groups && i < structured->gp->N; i++)
+        most = groups[i] >= most ? groups[i] + 1 : most;
+    KN_TRY(kn_alloc_d(ctx, most, &sum));
+    KN_TRY(kn_alloc_d(ctx, most, &count));
+    KN_TRY(kn_law_density(ctx, structured, NULL, &a));
+    KN_TRY(kn_law_density(ctx, whitened, NULL, &b));
+    by_group(structured, groups, a.log_p, b.log_p, sum, count);
+    for (ptrdiff_t i = 0; i < structured->n; i++)
+        if (isfinite(a.log_p[i]) && isfinite(b.log_p[i])) {
+            out->structured += a.log_p[i];
+            out->whitened += b.log_p[i];
+            people++;
+        }
+    for (ptrdiff_t g = 0; g < most; g++)
+        if (count[g] > 0) {
+            sum[g] /= count[g];
+            out->gain += sum[g];
+            out->n++;
+        }
+    out->structured /= (double)people;
+    out->whitened /= (double)people;
+    out->gain /= (double)out->n;
+    for (ptrdiff_t g = 0; g < most; g++)
+        squares += count[g] > 0 ? (sum[g] - out->gain) * (sum[g] - out->gain) : 0;
+    out->se = sqrt(squares / ((double)(out->n - 1) * (double)out->n));
+out:
+    kn_law_walk_clear(&a);
+    kn_law_walk_clear(&b);
+    kn_free(count);
+    kn_free(sum);
+    return status;
+}
+
+/* The model and the maps of one take the place of the other's. */
+static void take(kn_gp *from, kn_gp_maps *maps, kn_gp *gp, kn_gp_maps *to)
+{
+    kn_gp_maps_clear(to);
+    kn_gp_clear(gp);
+    *gp = *from;
+    *to = *maps;
+    to->gp = gp;
+    *from = (kn_gp){0};
+    *maps = (kn_gp_maps){0};
+}
+
+/* R0 where the structured fit left it. */
+static kn_found found_by(const kn_gp *gp, const kn_fit_info *info)
+{
+    const kn_decomp *R0 = &gp->latent.cell[0].R0;
+    kn_found found = {.stop = info->stop, .projected = info->projected_gradient};
+    double total;
+    kn_cov_point_of(&R0->cov, R0->theta, &found.at, &total);
+    return found;
+}
+
+static kn_status try_whitened(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+{
+    kn_status status;
+    kn_gp_maps cv = {0}, *structured = p->options->cv;
+    kn_gp_options o = *p->options;
+    kn_fit_problem q = *p; /* lends the gram */
+    kn_fit_info own = *info;
+    kn_gp other = {0};
+    comparison c;
+    ptrdiff_t rank = p->gram.rank, most = rank == p->Y.T ? rank : rank - 1;
+    kn_found found = found_by(gp, info);
+    o.cv = &cv;
+    q.options = &o;
+    q.groups = (kn_groups){0};
+    q.spec.rank = gp->spec.rank;
+    q.spec.rank_auto = false;
+    KN_TRY(kn_whitened_fit_at(ctx, &q, &found, kn_at_most(gp->P, most), &other, &own));
+    if (own.stop == KN_STOP_CANCELLED || !cv.gp) {
+        info->stop = own.stop;
+        goto out;
+    }
+    KN_TRY(compare(ctx, structured, &cv, o.groups, &c));
+    if (c.n < 2) {
+        kn_log(ctx, KN_LOG_INFO,
+               "noise: structured; folds of so few samples leave nothing outside their components, "
+               "and the maps held out have no density to compare");
+        goto out;
+    }
+    kn_noise_choice choice = {
+        .tried = 1, .structured = c.structured, .whitened = c.whitened, .gain = c.gain, .se = c.se};
+    bool better = c.gain > c.se;
+    kn_log(
+        ctx, KN_LOG_INFO,
+        "noise: %s; of people held out the mean log density of a map is %.2f with structured and "
+        "%.2f with whitened noise, a difference of %.2f +- %.2f",
+        better ? "whitened" : "structured", c.structured, c.whitened, c.gain, c.se);
+    if (better) {
+        take(&other, &cv, gp, structured);
+        *info = own;
+        info->method = gp->method;
+        info->noise = KN_NOISE_WHITENED;
+    }
+    info->noise_choice = choice;
+out:
+    kn_gp_maps_clear(&cv);
+    kn_gp_clear(&other);
+    return status;
+}
+
+static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+{
+    info->method = &kn_method_smtgpr;
+    info->noise = KN_NOISE_STRUCTURED;
+    kn_status status = kn_method_smtgpr.fit(ctx, p, gp, info);
+    if (status != KN_OK)
+        return status;
+    if (p->Y.N > KN_MANY) {
+        kn_log(ctx, KN_LOG_INFO,
+               "noise: structured; whitened noise is not tried with more than %d samples", KN_MANY);
+        return KN_OK;
+    }
+    if (info->stop == KN_STOP_CANCELLED || !p->options->cv || !p->options->cv->gp)
+        return KN_OK;
+    status = try_whitened(ctx, p, gp, info);
+    if (status == KN_ERR_CANCELLED) { /* the structured model stands */
+        info->stop = KN_STOP_CANCELLED;
+        kn_gp_maps_clear(p->options->cv);
+        return KN_OK;
+    }
+    if (status != KN_OK) {
+        kn_gp_maps_clear(p->options->cv);
+        kn_gp_clear(gp);
+    }
+    return status;
+}
+
+/* The larger of the two in each respect; the components are those of structured noise. */
+static void need_settle(kn_need_shape *s)
+{
+    kn_method_smtgpr.need.settle(s);
+}
+
+static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held begin = r->now, structured;
+    kn_method_smtgpr.need.fit(r, s);
+    if (s->range > 0)
+        return;
+    structured = r->now;
+    kn_method_whitened.need.fit(r, s);
+    kn_let_go_of(r, begin, structured);
+}
+
+static void need_maps(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+{
+    (s->range > 0 ? &kn_method_smtgpr : &kn_method_whitened)->need.maps(r, s, kind, n);
+}
+
+static void need_block(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+{
+    (s->range > 0 ? &kn_method_smtgpr : &kn_method_whitened)->need.block(r, s, kind, n);
+}
+
+const kn_method kn_method_noise_auto = {
+    .name = "smtgpr",
+    .title = "S-MTGPR",
+    .words = KN_SMTGPR_WORDS,
+    .cite = KN_KIA_MARQUAND_CITE,
+    .paper = KN_KIA_MARQUAND,
+    .components = true,
+    .low_rank = true,
+    .held_out_once = true,
+    .fit = fit,
+    .need = {need_settle, need_fit, need_maps, need_block},
+};
+
+const kn_method *kn_smtgpr_with(kn_noise noise)
+{
+    return noise == KN_NOISE_WHITENED ? &kn_method_whitened
+           : noise == KN_NOISE_AUTO   ? &kn_method_noise_auto
+                                      : &kn_method_smtgpr;
+}

@@ -1,0 +1,324 @@
+#include "gp/methods/smtgpr/factor_analysis.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/sum/reduce.h"
+#include "gp/basis/basis.h"
+#include "gp/block_visitor.h"
+#include "la/eig_leading.h"
+
+enum { ROUNDS = 10 };
+static const double START = 0.5, FLOOR = 1e-3; /* of the variance of a response */
+
+void kn_factors_clear(kn_factors *f)
+{
+    kn_free(f->psi);
+    kn_mat_clear(&f->B);
+    kn_mat_clear(&f->Z);
+    *f = (kn_factors){0};
+}
+
+typedef struct analysis {
+    const kn_responses *Y;
+    const double *mean;
+    ptrdiff_t P, k; /* wanted, and eigenpairs that are found: one more, where there is one */
+    double *var, *psi;
+    double *gain; /* k  (w - 1)+ */
+    kn_eig_top_work eig;
+    double *s2; /* k  of Yw'Yw, or Yw Yw' */
+    kn_mat V;   /* T x k, or N x k */
+    int failed;
+    /* T > N: */
+    int round;
+    kn_mat US, L; /* N x k: V s^-1; width x k: rows of Yw'US */
+    kn_mat G;     /* N x N */
+    kn_sum sum;
+    kn_mat B;
+} analysis;
+
+static void analysis_clear(analysis *a)
+{
+    kn_free(a->var);
+    kn_free(a->psi);
+    kn_free(a->gain);
+    kn_free(a->s2);
+    kn_eig_top_clear(&a->eig);
+    kn_mat_clear(&a->V);
+    kn_mat_clear(&a->US);
+    kn_mat_clear(&a->L);
+    kn_mat_clear(&a->G);
+    kn_mat_clear(&a->B);
+    kn_sum_clear(&a->sum);
+}
+
+static kn_status analysis_new(kn_ctx *ctx, ptrdiff_t n, analysis *a)
+{
+    kn_status status;
+    KN_TRY(kn_alloc_d(ctx, a->Y->T, &a->var));
+    KN_TRY(kn_alloc_d(ctx, a->Y->T, &a->psi));
+    KN_TRY(kn_alloc_d(ctx, a->k, &a->gain));
+    KN_TRY(kn_alloc_d(ctx, a->k, &a->s2));
+    KN_TRY(kn_eig_top_new(ctx, n, a->k, &a->eig));
+    KN_TRY(kn_mat_new(ctx, n, a->k, &a->V));
+out:
+    return status;
+}
+
+static void leading(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+{
+    analysis *a = self;
+    (void)worker;
+    if (to > from)
+        a->failed = kn_eig_top(&a->eig, a->V.rows, a->k, a->s2, a->V);
+}
+
+/* The leading pairs of the matrix in eig.A, and what each adds to loadings. */
+static kn_status decompose(kn_ctx *ctx, analysis *a)
+{
+    if (a->k > 0)
+        kn_la_parallel(ctx, 1, 1, leading, a);
+    if (a->failed != 0)
+        return kn_fail(ctx, KN_ERR_NUMERIC, "the factors of the responses %s",
+                       a->failed < 0 ? "have values that are not finite" : "did not converge");
+    for (ptrdiff_t p = 0; p < a->k; p++)
+        a->gain[p] = p < a->P ? fmax(a->s2[p] / (double)a->Y->N - 1, 0) : 0;
+    return kn_check_cancel(ctx);
+}
+
+/* psi_j from the squares of row j of V (or L), at the psi they were found with. */
+static double next_psi(const analysis *a, ptrdiff_t j, kn_mat V, ptrdiff_t row)
+{
+    double shared = 0;
+    for (ptrdiff_t p = 0; p < a->P && p < a->k; p++)
+        shared += kn_at(V, row, p) * kn_at(V, row, p) * a->gain[p];
+    return fmax(a->var[j] - a->psi[j] * shared, FLOOR * kn_responses_variance(a->Y, j, a->var[j]));
+}
+
+static double first_psi(const analysis *a, ptrdiff_t j)
+{
+    return START * kn_responses_variance(a->Y, j, a->var[j]);
+}
+
+/* How many of the pairs found are more than rounding, and leave something. */
+static ptrdiff_t settled(const analysis *a)
+{
+    ptrdiff_t rank = 0, n = a->V.rows > 8 ? a->V.rows : 8;
+    while (rank < a->k && a->s2[rank] > a->s2[0] * DBL_EPSILON * (double)n)
+        rank++;
+    if (rank == a->Y->T || rank == 0) /* nothing is left, or there is nothing */
+        return kn_at_most(rank, a->P);
+    return kn_at_most(rank - 1, a->P);
+}
+
+/* ---- T <= N: everything from the covariance ---------------------------------------------------
+ */
+
+/* y (N x T), about the mean, and its columns' variances */
+static void centred(kn_ctx *ctx, analysis *a, kn_mat y)
+{
+    kn_responses_block(ctx, a->Y, 0, y);
+    for (ptrdiff_t j = 0; j < y.cols; j++) {
+        double *c = kn_col(y, j);
+        for (ptrdiff_t i = 0; i < y.rows; i++)
+            c[i] -= a->mean ? a->mean[j] : 0;
+        a->var[j] = kn_sumsq(kn_cols(y, j, 1)) / (double)y.rows;
+        a->psi[j] = first_psi(a, j);
+    }
+}
+
+static void whiten_covariance(analysis *a, kn_mat S)
+{
+    for (ptrdiff_t j = 0; j < S.cols; j++)
+        for (ptrdiff_t i = j; i < S.rows; i++)
+            kn_col(a->eig.A, j)[i] = kn_at(S, i, j) / sqrt(a->psi[i] * a->psi[j]);
+}
+
+static kn_status by_covariance(kn_ctx *ctx, analysis *a, kn_factors *out)
+{
+    kn_status status;
+    ptrdiff_t N = a->Y->N, T = a->Y->T;
+    kn_mat y = {0}, S = {0};
+    KN_TRY(kn_mat_new(ctx, N, T, &y));
+    KN_TRY(kn_mat_new(ctx, T, T, &S));
+    centred(ctx, a, y);
+    kn_syrk(ctx, 1, KN_T, y, 0, S);
+    for (int round = 0; round <= ROUNDS; round++) {
+        whiten_covariance(a, S);
+        KN_TRY(decompose(ctx, a));
+        for (ptrdiff_t j = 0; round < ROUNDS && j < T; j++)
+            a->psi[j] = next_psi(a, j, a->V, j);
+    }
+    ptrdiff_t P = settled(a);
+    KN_TRY(kn_mat_copy(ctx, kn_cols(a->V, 0, P), &out->B));
+    KN_TRY(kn_mat_new(ctx, N, P, &out->Z));
+    for (ptrdiff_t j = 0; j < T; j++) {
+        double unit = sqrt(a->psi[j]);
+        out->total += (double)N * a->var[j] / a->psi[j];
+        for (ptrdiff_t i = 0; i < N; i++)
+            kn_col(y, j)[i] /= unit;
+    }
+    kn_gemm(ctx, 1, KN_N, y, KN_N, out->B, 0, out->Z);
+out:
+    kn_mat_clear(&y);
+    kn_mat_clear(&S);
+    return status;
+}
+
+/* ---- T > N: by Gram matrices -------------------------------------------------------------------
+ */
+
+static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    analysis *a = self;
+    kn_status status;
+    kn_mat_clear(&a->L);
+    kn_sum_clear(&a->sum);
+    KN_TRY(kn_mat_new(ctx, plan->width, a->k, &a->L));
+    if (a->round <= ROUNDS) /* |yw_j|^2 = N var_j/psi_j */
+        KN_TRY(kn_sum_new_lower(ctx, plan->n, 2 * (double)plan->n * (double)plan->T / FLOOR, 2,
+                                &a->sum));
+out:
+    return status;
+}
+
+/* A block about the mean, with a variance in the first round; L = Yw'US in all others. */
+static void look(kn_ctx *ctx, analysis *a, const kn_block *b)
+{
+    for (ptrdiff_t j = 0; j < b->count; j++) {
+        double *y = kn_col(b->y, j), mean = a->mean ? a->mean[b->first + j] : 0, sum = 0;
+        for (ptrdiff_t i = 0; i < b->y.rows; i++) {
+            y[i] -= mean;
+            sum += y[i] * y[i];
+        }
+        a->var[b->first + j] = sum / (double)b->y.rows;
+    }
+    if (a->round == 0 || a->k == 0)
+        return;
+    kn_gemm(ctx, 1, KN_T, b->y, KN_N, a->US, 0, kn_sub(a->L, 0, 0, b->count, a->k));
+    for (ptrdiff_t p = 0; p < a->k; p++)
+        for (ptrdiff_t j = 0; j < b->count; j++)
+            kn_col(a->L, p)[j] /= sqrt(a->psi[b->first + j]);
+}
+
+static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    analysis *a = self;
+    look(ctx, a, b);
+    if (a->round > ROUNDS) {
+        kn_mat_set(kn_sub(a->B, b->first, 0, b->count, a->B.cols),
+                   kn_sub(a->L, 0, 0, b->count, a->B.cols));
+        return KN_OK;
+    }
+    for (ptrdiff_t j = 0; j < b->count; j++) {
+        ptrdiff_t r = b->first + j;
+        double *y = kn_col(b->y, j);
+        a->psi[r] = a->round == 0 ? first_psi(a, r) : next_psi(a, r, a->L, j);
+        for (ptrdiff_t i = 0; i < b->y.rows; i++)
+            y[i] /= sqrt(a->psi[r]);
+    }
+    kn_syrk(ctx, 1, KN_N, b->y, 0, a->G);
+    kn_sum_add(ctx, &a->sum, a->G);
+    return KN_OK;
+}
+
+/* The eigenpairs of the Gram matrix that a walk has made, for the next. */
+static kn_status take_gram(kn_ctx *ctx, analysis *a)
+{
+    kn_status status;
+    ptrdiff_t N = a->Y->N;
+    KN_TRY(kn_sum_value(ctx, &a->sum, a->G));
+    kn_mat_set(kn_sub(a->eig.A, 0, 0, N, N), a->G);
+    KN_TRY(decompose(ctx, a));
+    for (ptrdiff_t p = 0; p < a->k; p++)
+        for (ptrdiff_t i = 0; i < N; i++)
+            kn_col(a->US, p)[i] = a->s2[p] > 0 ? kn_at(a->V, i, p) / sqrt(a->s2[p]) : 0;
+out:
+    return status;
+}
+
+static kn_status by_grams(kn_ctx *ctx, analysis *a, kn_factors *out)
+{
+    kn_status status;
+    ptrdiff_t N = a->Y->N, T = a->Y->T, P;
+    kn_walk walk = {.Y = *a->Y};
+    kn_visitor visitor = {a, KN_WALK_Y, begin, take_block, NULL};
+    KN_TRY(kn_mat_new(ctx, N, a->k, &a->US));
+    KN_TRY(kn_mat_new(ctx, N, N, &a->G));
+    for (a->round = 0; a->round <= ROUNDS; a->round++) {
+        KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+        KN_TRY(take_gram(ctx, a));
+        kn_tell(ctx, "factors", a->round + 1, ROUNDS + 1, NAN);
+    }
+    P = settled(a);
+    for (ptrdiff_t i = 0; i < N; i++)
+        out->total += kn_at(a->G, i, i);
+    KN_TRY(kn_mat_new(ctx, T, P, &a->B));
+    KN_TRY(kn_mat_new(ctx, N, P, &out->Z));
+    if (P > 0)
+        KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    for (ptrdiff_t p = 0; p < P; p++)
+        for (ptrdiff_t i = 0; i < N; i++)
+            kn_col(out->Z, p)[i] = kn_at(a->V, i, p) * sqrt(a->s2[p]);
+    out->B = a->B;
+    a->B = kn_mat_none();
+out:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ */
+
+static ptrdiff_t pairs_of(ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
+{
+    return kn_at_most(P + 1, kn_at_most(N, T));
+}
+
+kn_status kn_factors_new(kn_ctx *ctx, const kn_responses *Y, const double *mean, ptrdiff_t P,
+                         kn_factors *out)
+{
+    kn_status status;
+    ptrdiff_t n = kn_at_most(Y->N, Y->T);
+    analysis a = {.Y = Y, .mean = mean, .P = P, .k = pairs_of(Y->N, Y->T, P)};
+    kn_basis signs;
+    *out = (kn_factors){0};
+    KN_TRY(analysis_new(ctx, n, &a));
+    KN_TRY((Y->T <= Y->N ? by_covariance : by_grams)(ctx, &a, out));
+    signs = (kn_basis){.B = out->B, .Z = out->Z};
+    kn_basis_fix_signs(&signs);
+    out->psi = a.psi;
+    a.psi = NULL;
+out:
+    analysis_clear(&a);
+    if (status != KN_OK)
+        kn_factors_clear(out);
+    return status;
+}
+
+double kn_factors_flops(ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
+{
+    double n = (double)kn_at_most(N, T), k = (double)pairs_of(N, T, P);
+    double walks = T > N ? (ROUNDS + 1) * (double)N * (double)N * (double)T : (double)N * n * n;
+    return walks + (ROUNDS + 1) * (4.0 / 3 * n * n * n + 2 * n * n * k);
+}
+
+void kn_factors_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
+{
+    ptrdiff_t n = kn_at_most(N, T), k = pairs_of(N, T, P), width = kn_walk_width(0, T);
+    kn_hold_d(r, KN_NEED_WORK, T, 1);  /* psi */
+    kn_hold_d(r, KN_NEED_BASIS, T, P); /* B */
+    kn_hold_d(r, KN_NEED_WORK, N, P);  /* Z */
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, T, 1);
+    kn_hold_d(r, KN_NEED_WORK, n + 2, k);
+    kn_eig_top_need(r, KN_NEED_SAMPLES, n, k);
+    if (T <= N) {
+        kn_hold_d(r, KN_NEED_SAMPLES, N + T, T);
+    } else {
+        kn_hold_d(r, KN_NEED_SAMPLES, N, k + N);
+        kn_hold_d(r, KN_NEED_WORK, width, k);
+        kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){N, N, true, {0}}, 2);
+        kn_walk_need(r, N, width, KN_WALK_Y);
+    }
+    kn_let_go(r, mark);
+}

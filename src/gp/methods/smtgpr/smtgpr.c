@@ -1,0 +1,382 @@
+/* S-MTGPR: basis, number of components, parameters, noise                        [METHOD 1a, 1b] */
+#include "gp/methods/smtgpr/smtgpr.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gp/assign_folds.h"
+#include "gp/basis/user_span.h"
+#include "gp/components/auto.h"
+#include "gp/components/choose_count.h"
+#include "gp/components/pilot.h"
+#include "gp/deidentify.h"
+#include "gp/methods/common.h"
+#include "gp/missing/completion.h"
+#include "gp/predict/covariance.h"
+#include "gp/predict/loo.h"
+#include "gp/predict/map_density_components.h"
+#include "gp/predict/noise.h"
+#include "gp/predict/predict.h"
+#include "la/la.h"
+
+/* iso exact has no noise left to fit when the basis spans the responses [METHOD 2]. */
+static kn_status check_complement(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis)
+{
+    const kn_gram *gram = &p->gram;
+    ptrdiff_t P = basis->B.cols;
+    if (p->spec.noise != KN_NOISE_ISO || p->spec.likelihood != KN_EXACT || P == p->Y.T ||
+        basis->E > 1e-10 * basis->total)
+        return KN_OK;
+    double left = 0;
+    ptrdiff_t works = 0;
+    if (gram->G.data)
+        for (ptrdiff_t k = gram->rank; k-- > 0 && works == 0;) {
+            left += gram->s2[k];
+            if (left > 1e-10 * basis->total)
+                works = k;
+        }
+    return kn_fail(ctx, KN_ERR_DATA,
+                   "%td components span the responses, which leaves the exact iso likelihood "
+                   "without noise; the largest number that works is %td",
+                   P, works);
+}
+
+/* No component at all: everything is outside. */
+static kn_status no_basis(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis)
+{
+    kn_status status;
+    KN_TRY(kn_mat_new(ctx, p->Y.T, 0, &basis->B));
+    KN_TRY(kn_mat_new(ctx, p->Y.N, 0, &basis->Z));
+    for (ptrdiff_t j = 0; j < p->Y.T; j++) {
+        const kn_scaling *s = p->Y.scaling;
+        double sd = s->sd0[j] / s->sd[j], shift = (s->mean0[j] - s->mean[j]) / s->sd[j];
+        basis->total += (double)p->Y.N * (sd * sd + shift * shift);
+    }
+    basis->E = basis->total;
+out:
+    return status;
+}
+
+/* Principal components by the Gram matrix, as many as asked for or as the curve says. */
+static kn_status gram_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
+                            kn_components_pilot *found, kn_fit_info *info)
+{
+    kn_status status;
+    KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
+    if (*P == 0) {
+        KN_TRY(kn_components_auto(ctx, p, info, found, P));
+        if (*P == 0)
+            return no_basis(ctx, p, basis);
+    }
+    KN_TRY(kn_basis_check(ctx, &p->Y, *P, p->gram.rank));
+    KN_TRY(kn_basis_pca(ctx, &p->Y, &p->gram, *P, basis));
+out:
+    return status;
+}
+
+/* One set held out; of the others what is missing is filled in by themselves. */
+static kn_status hold_out(kn_ctx *ctx, kn_fit_problem *p, const int *fold, ptrdiff_t K)
+{
+    kn_status status;
+    kn_fold f = {0};
+    kn_responses Y = p->Y;
+    double *filled = NULL;
+    if (p->completion) {
+        KN_TRY(kn_fold_rows(ctx, Y.N, fold, 0, &f));
+        KN_TRY(kn_completion_fold(ctx, p->completion, f.train, f.n_train, &filled, &Y));
+    }
+    KN_TRY(kn_heldout_new(ctx, &Y, fold, K, p->options->search.seed, &p->held));
+    if (p->completion)
+        kn_completion_judge(p->completion, f.train, f.n_train, p->held.mean);
+out:
+    kn_fold_clear(&f);
+    kn_free(filled);
+    return status;
+}
+
+/* The same for many samples, where no N x N matrix is made: first of those not held out, then,
+ * beginning with these, of all. */
+static kn_status range_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
+                             kn_components_pilot *found, kn_fit_info *info)
+{
+    kn_status status = KN_OK;
+    const kn_responses *Y = &p->Y;
+    const kn_gp_options *o = p->options;
+    void *fold = NULL;
+    kn_range_info range;
+    kn_mat sketch = {0};
+    kn_range_options ro = {.passes = KN_RANGE_PASSES, .seed = o->search.seed};
+    int once = KN_HELD_OUT_ONCE;
+    ptrdiff_t most = KN_RANGE_LADDER < Y->T ? KN_RANGE_LADDER : Y->T;
+    if (*P == 0 || o->folds > 0) {
+        KN_TRY(kn_alloc(ctx, Y->N, sizeof(int), &fold));
+        KN_TRY(kn_folds_deal(ctx, Y->N, o->groups, o->search.seed, &once, fold));
+        KN_TRY(hold_out(ctx, p, fold, *P == 0 ? most : *P));
+        ro.passes = 1;
+        ro.enough = KN_RANGE_ENOUGH;
+    }
+    if (*P == 0) {
+        KN_TRY(kn_components_auto(ctx, p, info, found, P));
+        if (*P == 0) {
+            KN_TRY(no_basis(ctx, p, basis));
+            goto out;
+        }
+    }
+    if (fold)
+        KN_TRY(kn_heldout_sketch(ctx, &p->held, Y, kn_range_columns(Y->N, Y->T, *P), &sketch));
+    ro.sketch = sketch;
+    KN_TRY(kn_basis_range(ctx, Y, *P, &ro, basis, &range));
+    KN_TRY(kn_basis_check(ctx, Y, *P, basis->B.cols));
+    info->basis_residual = range.residual;
+out:
+    kn_mat_clear(&sketch);
+    kn_free(fold);
+    return status;
+}
+
+/* The basis as the options ask for it; P as it turned out. */
+static kn_status make_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, kn_gp *gp,
+                            kn_components_pilot *found, kn_fit_info *info)
+{
+    kn_status status;
+    if (p->options->basis.data) {
+        KN_TRY(kn_span_given(ctx, p, basis, gp, info));
+    } else {
+        KN_TRY((p->Y.N > KN_MANY ? range_basis : gram_basis)(ctx, p, basis, &gp->P, found, info));
+    }
+    KN_TRY(check_complement(ctx, p, basis));
+out:
+    return status;
+}
+
+/* From the engine at its optimum to the fitted model. */
+static kn_status assemble(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_basis *basis, kn_gp *gp)
+{
+    kn_status status;
+    kn_mat own_X = {0};
+    bool iso = e->spec.noise == KN_NOISE_ISO;
+    KN_TRY(kn_mat_copy(ctx, X, &own_X));
+    if (iso && !e->iso.diagonal) {
+        KN_TRY(kn_mat_new(ctx, basis->B.rows, e->P, &gp->B));
+        kn_gemm(ctx, 1, KN_N, basis->B, KN_N, e->iso.UC, 0, gp->B); /* B U_C */
+        KN_TRY(kn_mat_copy(ctx, e->iso.UC, &gp->UC));
+    } else {
+        gp->B = basis->B;
+        basis->B = kn_mat_none();
+    }
+    gp->s2 = e->s2;
+    memcpy(gp->inside, e->inside, sizeof gp->inside);
+    KN_TRY(kn_fit_latent(ctx, &own_X, e, &gp->latent));
+    kn_gp_hold_rank(gp, e->spec.rank);
+    KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
+out:
+    kn_mat_clear(&own_X);
+    return status;
+}
+
+/* R0 and everything inside at the basis that was chosen. The additive R0 is found with a number of
+ * components of its own and then held [METHOD 3b]; else it is searched for with these. */
+static kn_status search(kn_ctx *ctx, kn_fit_problem *p, const kn_basis *basis,
+                        kn_components_pilot *found, kn_engine *e, kn_fit_info *info)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t most = kn_pilot_components(p, basis->Z.cols);
+    if (!p->spec.additive)
+        return kn_fit_search(ctx, p, basis, e, &found->at);
+    if (!found->found && p->gram.G.data)
+        KN_TRY(kn_pilot_of_gram(ctx, p, info, &found->at));
+    else if (!found->found)
+        KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, kn_cols(basis->Z, 0, most), info, &found->at));
+    p->spec.rank = p->pilot_rank;
+    KN_TRY(kn_fit_at(ctx, p, basis, e, &found->at));
+out:
+    return status;
+}
+
+/* What the in-sample noise is made from instead of a pass over Y, 2 N P T flops [noise.c]. */
+static kn_status keep_energies(kn_ctx *ctx, kn_mat Z, kn_gp *gp)
+{
+    kn_status status = kn_alloc_d(ctx, gp->P, &gp->energy);
+    for (ptrdiff_t k = 0; status == KN_OK && k < gp->P; k++)
+        gp->energy[k] = kn_sumsq(kn_cols(Z, k, 1));
+    return status;
+}
+
+/* The folds are made of the same pairs. */
+static void leave_pairs(kn_engine *e, kn_engine_core *core)
+{
+    kn_engine_leave(e, core);
+    for (int k = 0; k < core->n_cells; k++)
+        kn_decomp_clear(&core->R0[k]);
+    core->stands = false;
+}
+
+static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+{
+    kn_status status = KN_OK;
+    kn_basis basis = {0};
+    kn_engine e = {0};
+    kn_components_pilot found = {0};
+    kn_engine_core core = {0};
+    double t0 = kn_clock(), t1, t2;
+    *gp = (kn_gp){.method = &kn_method_smtgpr,
+                  .spec = p->spec,
+                  .N = p->X.rows,
+                  .F = p->X.cols,
+                  .T = p->Y.T,
+                  .P = p->options->components,
+                  .pca = !p->options->basis.data};
+    if (p->completion && gp->pca)
+        found = (kn_components_pilot){true, p->completion->pilot};
+    p->core = &core;
+    KN_TRY(make_basis(ctx, p, &basis, gp, &found, info));
+    if (gp->pca && (gp->N > KN_MANY || !p->completion)) /* else psi is of what is observed */
+        KN_TRY(keep_energies(ctx, basis.Z, gp));
+    t1 = kn_clock();
+    KN_TRY(search(ctx, p, &basis, &found, &e, info));
+    KN_TRY(assemble(ctx, p->X, &e, &basis, gp));
+    kn_fit_record(gp, &found.at, &e, &basis, info);
+    if (p->options->folds > 0)
+        leave_pairs(&e, &core);
+    kn_engine_clear(&e);
+    kn_basis_clear(&basis);
+    t2 = kn_clock();
+    KN_TRY(kn_fit_cv(ctx, gp, p, info));
+    info->seconds_basis = t1 - t0;
+    info->seconds_fit = t2 - t1;
+    info->seconds_reference = kn_clock() - t2;
+out:
+    p->core = NULL;
+    kn_engine_core_clear(&core);
+    kn_engine_clear(&e);
+    kn_basis_clear(&basis);
+    if (status != KN_OK)
+        kn_gp_clear(gp);
+    return status;
+}
+
+static void need_settle(kn_need_shape *s)
+{
+    bool many = s->N > KN_MANY;
+    if (s->span > 0 && s->P == 0)
+        s->P = kn_at_most(s->span, s->N);
+    s->chosen = s->P == 0;
+    if (s->chosen)
+        s->P = kn_components_most(s->N, s->T, many ? KN_RANGE_LADDER : s->N);
+    s->range = many && !s->given_basis ? kn_range_columns(s->N, s->T, s->P) : 0;
+    if (many && s->folds > 0)
+        s->folds = KN_HELD_OUT_ONCE;
+}
+
+/* As make_basis: leaves what the problem keeps, and in `basis` the mark before the basis. */
+static void basis_need(kn_rehearsal *r, const kn_need_shape *s, kn_held *basis)
+{
+    kn_rehearse_stage(r, s->given_basis ? "basis" : "gram");
+    if (s->range > 0 && (s->chosen || s->folds > 0)) {
+        kn_hold_d(r, KN_NEED_WORK, s->N, 1);
+        kn_heldout_need(r, s, s->chosen ? kn_at_most(KN_RANGE_LADDER, s->T) : s->P);
+    } else if (!s->given_basis && s->range == 0) {
+        kn_gram_need(r, s);
+    }
+    kn_rehearse_stage(r, "components");
+    if (s->chosen)
+        kn_components_need(r, s);
+    kn_rehearse_stage(r, "basis");
+    *basis = r->now;
+    if (s->chosen && s->range == 0)
+        kn_engine_core_need(r, s); /* of the pilot, until the fit takes it over */
+    else if (s->range > 0 && (s->chosen || s->folds > 0))
+        kn_heldout_sketch_need(r, s, s->range);
+    kn_held before = r->now;
+    if (s->range > 0)
+        kn_range_need(r, s->N, s->T, s->P);
+    else if (s->span > 0)
+        kn_span_need(r, s);
+    else
+        kn_basis_need(r, s);
+    kn_let_go_of(r, *basis, before);
+}
+
+static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held begin = r->now, made;
+    basis_need(r, s, &made);
+    kn_rehearse_stage(r, "search");
+    kn_search_need(r, s);
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->F);
+    if (s->rotated)
+        kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
+    kn_let_go(r, made);
+    kn_hold_d(r, KN_NEED_BASIS, s->T, s->range > 0 ? s->range : s->P);
+    if (s->P < s->span)
+        kn_hold_d(r, KN_NEED_BASIS, s->T, s->span);
+    if (s->rotated)
+        kn_hold_d(r, KN_NEED_BASIS, s->P, s->P);
+    kn_latent_need(r, s);
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_rehearse_stage(r, "folds");
+    kn_held fitted = r->now;
+    if (s->folds > 0 && s->M >= s->N)
+        kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
+    kn_held pairs = r->now;
+    if (s->folds > 0)
+        kn_components_cv_need(r, s);
+    kn_let_go_of(r, fitted, pairs);
+    kn_let_go_of(r, begin, made);
+    if (s->range > 0 && s->folds > 0) /* the held-out set's basis and mean go on */
+        kn_hold_d(r, KN_NEED_BASIS, s->T, s->range + 1);
+}
+
+/* Structured noise is estimated from those held out; iso noise is s2 [METHOD 1d]. */
+static bool known_noise(kn_gp *gp)
+{
+    bool iso = gp->spec.noise == KN_NOISE_ISO;
+    for (ptrdiff_t j = 0; iso && j < gp->T; j++)
+        gp->noise[j] = gp->s2;
+    return iso;
+}
+
+static ptrdiff_t batch(const kn_gp *gp)
+{
+    (void)gp;
+    return 1;
+}
+
+static kn_status share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to)
+{
+    if (from->spec.noise == KN_NOISE_ISO)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "a model with iso noise cannot be exported, expected structured noise");
+    return kn_components_share(ctx, from, how, to);
+}
+
+const kn_method kn_method_smtgpr = {
+    .name = "smtgpr",
+    .title = "S-MTGPR",
+    .words = KN_SMTGPR_WORDS,
+    .cite = KN_KIA_MARQUAND_CITE,
+    .paper = KN_KIA_MARQUAND,
+    .components = true,
+    .low_rank = true,
+    .spreads = true,
+    .same_steps = true,
+    .held_out_once = true,
+    .fit = fit,
+    .predict = kn_components_predict,
+    .loo = kn_components_loo,
+    .cv = kn_components_cv,
+    .block = kn_components_block,
+    .covariance = kn_components_covariance,
+    .law = kn_components_law,
+    .law_block = kn_components_law_block,
+    .known_noise = known_noise,
+    .group_noise = kn_components_group_noise,
+    .group_share = kn_components_group_share,
+    .share = share,
+    .points = kn_components_points,
+    .arrays = kn_components_arrays,
+    .bytes = kn_components_bytes,
+    .batch = batch,
+    .need = {need_settle, need_fit, kn_components_maps_need, kn_components_block_need},
+};

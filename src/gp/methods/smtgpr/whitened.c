@@ -1,0 +1,325 @@
+/* S-MTGPR with whitened noise: the fit, and what is asked of it                      [METHOD 1f] */
+#include "gp/methods/smtgpr/whitened.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "gp/assign_folds.h"
+#include "gp/basis/basis.h"
+#include "gp/basis/complement.h"
+#include "gp/components/auto.h"
+#include "gp/components/choose_count.h"
+#include "gp/components/pilot.h"
+#include "gp/methods/smtgpr/whitened_fold.h"
+#include "gp/methods/smtgpr/whitened_loo.h"
+#include "gp/methods/smtgpr/whitened_model.h"
+#include "gp/missing/completion.h"
+#include "gp/predict/covariance.h"
+#include "gp/predict/noise.h"
+#include "gp/predict/predict.h"
+
+static const double FLOPS = 4e10, LONG = 10; /* a second, measured on two cores; seconds */
+
+static kn_status check_samples(kn_ctx *ctx, ptrdiff_t N)
+{
+    if (N <= KN_MANY)
+        return KN_OK;
+    return kn_fail(ctx, KN_ERR_ARGUMENT,
+                   "whitened noise takes matrices over all pairs of samples: %td samples are too "
+                   "many, at most %d; {noise=structured} takes them",
+                   N, KN_MANY);
+}
+
+/* Something must be left for the complement, unless the components are all there is. */
+static kn_status check_components(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t *P)
+{
+    const kn_gp_options *o = p->options;
+    ptrdiff_t rank = p->gram.rank, most = rank == p->Y.T ? rank : rank - 1;
+    if (o->components == 0 && *P > most)
+        *P = most;
+    if (*P <= most)
+        return KN_OK;
+    return kn_fail(ctx, KN_ERR_ARGUMENT,
+                   "components is %td, but with whitened noise %td samples of %td responses have "
+                   "at most %td%s",
+                   *P, p->Y.N, p->Y.T, most,
+                   most < p->Y.T ? ": something must be left outside" : "");
+}
+
+static void tell_long(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
+{
+    double s = kn_factors_flops(p->Y.N, p->Y.T, P) / FLOPS;
+    int folds = p->options->cv ? p->options->folds : 0;
+    if (s * (1 + folds) > LONG)
+        kn_log(ctx, KN_LOG_INFO,
+               "whitened noise: factor analysis of %td responses takes about %.0f s, and as long "
+               "in each of %d folds",
+               p->Y.T, s, folds);
+}
+
+/* R0 with the whitened components, where it is no sum that the design makes [METHOD 3b]. */
+static kn_status search(kn_ctx *ctx, kn_fit_problem *p, kn_mat Z, kn_found *found, double *theta)
+{
+    kn_status status;
+    kn_engine e = {0};
+    kn_basis few = {.Z = Z, .total = 1};
+    kn_fit_problem small = *p;
+    small.spec.noise = KN_NOISE_STRUCTURED;
+    KN_TRY(kn_fit_search(ctx, &small, &few, &e, found));
+    kn_cov_theta(&e.cov, &found->at, theta);
+    p->spec.rank = e.spec.rank;
+out:
+    kn_engine_clear(&e);
+    return status;
+}
+
+/* From the components to the process. */
+static kn_status assemble(kn_ctx *ctx, const kn_whitened_of *of, kn_whitened *w, kn_gp *gp)
+{
+    kn_status status = KN_OK;
+    gp->complement_component = w->complement;
+    gp->s2 = w->complement ? w->latent.d[gp->P] : 0;
+    if (w->complement) {
+        kn_complement_of outside = kn_whitened_outside(of, w);
+        KN_TRY(kn_complement_make(ctx, &w->latent, &outside, &gp->D0));
+    }
+    gp->psi = w->factors.psi;
+    gp->B = w->factors.B;
+    gp->latent = w->latent;
+    kn_gp_hold_rank(gp, w->rank);
+    w->factors.psi = NULL;
+    w->factors.B = kn_mat_none();
+    w->latent = (kn_latent){0};
+    KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
+out:
+    return status;
+}
+
+/* What was found, where it belongs. */
+static void record(const kn_gp *gp, const kn_whitened *w, kn_found *found, kn_fit_info *info)
+{
+    kn_engine none = {.complement = true};
+    kn_basis basis = {.total = w->factors.total, .E = w->factors.total - kn_sumsq(w->factors.Z)};
+    found->lml = w->lml;
+    kn_fit_record(gp, found, &none, &basis, info);
+}
+
+kn_status kn_whitened_fit_at(kn_ctx *ctx, kn_fit_problem *p, kn_found *found, ptrdiff_t P,
+                             kn_gp *gp, kn_fit_info *info)
+{
+    kn_status status;
+    kn_whitened w = {0};
+    double theta[KN_COV_THETA], t0 = kn_clock(), t1;
+    kn_cov between = kn_cov_between(&p->spec.sample);
+    kn_whitened_of of = {.spec = &p->spec, .X = p->X, .Y = &p->Y, .theta = theta};
+    *gp = (kn_gp){.method = &kn_method_whitened,
+                  .spec = p->spec,
+                  .N = p->X.rows,
+                  .F = p->X.cols,
+                  .T = p->Y.T,
+                  .P = P,
+                  .pca = true};
+    gp->spec.noise = KN_NOISE_WHITENED;
+    tell_long(ctx, p, P);
+    KN_TRY(kn_factors_new(ctx, &p->Y, NULL, P, &w.factors));
+    gp->P = w.factors.B.cols; /* as many as asked for, but for rounding */
+    w.complement = gp->P < gp->T;
+    t1 = kn_clock();
+    kn_cov_theta(&between, &found->at, theta);
+    found->evals = 1; /* those before are counted */
+    found->evals_subsample = found->inner_evals = 0;
+    if (!p->spec.additive && gp->P > 0)
+        KN_TRY(search(ctx, p, w.factors.Z, found, theta));
+    KN_TRY(kn_whitened_at(ctx, &of, &w));
+    record(gp, &w, found, info);
+    KN_TRY(assemble(ctx, &of, &w, gp));
+    info->rank = gp->latent.cell[0].R0.m;
+    info->rank_residual = gp->latent.cell[0].R0.residual;
+    info->seconds_basis += t1 - t0;
+    info->seconds_fit += kn_clock() - t1;
+    t1 = kn_clock();
+    KN_TRY(kn_fit_cv(ctx, gp, p, info));
+    info->seconds_reference += kn_clock() - t1;
+out:
+    kn_whitened_clear(&w);
+    if (status != KN_OK)
+        kn_gp_clear(gp);
+    return status;
+}
+
+/* R0 and the number of components as structured noise has them; groups are of the folds alone. */
+static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+{
+    kn_status status;
+    kn_components_pilot found = {0};
+    ptrdiff_t P = p->options->components;
+    double t0 = kn_clock();
+    *gp = (kn_gp){0};
+    p->groups = (kn_groups){0}; /* lent */
+    if (p->completion)
+        found = (kn_components_pilot){true, p->completion->pilot};
+    KN_TRY(check_samples(ctx, p->Y.N));
+    KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
+    if (P == 0)
+        KN_TRY(kn_components_auto(ctx, p, info, &found, &P));
+    KN_TRY(check_components(ctx, p, &P));
+    if (!found.found)
+        KN_TRY(kn_pilot_of_gram(ctx, p, info, &found.at));
+    if (p->spec.additive || P == 0)
+        p->spec.rank = p->pilot_rank;
+    info->seconds_fit = kn_clock() - t0;
+    KN_TRY(kn_whitened_fit_at(ctx, p, &found.at, P, gp, info));
+out:
+    return status;
+}
+
+/* ---- the law of a whole map ---- */
+
+static kn_status law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *out)
+{
+    kn_status status;
+    const kn_gp *gp = maps->gp;
+    const kn_part *p = &maps->part[part];
+    ptrdiff_t K = p->d ? p->B.cols : gp->P; /* a fold has its own */
+    *out = (kn_law){.K = K, .d0 = p->d ? p->s2 : gp->s2};
+    KN_TRY(kn_mat_copy(ctx, kn_cols(p->var, 0, out->K), &out->v));
+    KN_TRY(kn_alloc_d(ctx, out->K, &out->d));
+    for (ptrdiff_t k = 0; k < out->K; k++)
+        out->d[k] = p->d ? p->d[k] : gp->latent.d[k];
+    if (p->var.cols == K)
+        goto out;
+    KN_TRY(kn_alloc_d(ctx, p->n, &out->v0));
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        out->v0[i] = kn_at(p->var, i, out->K);
+out:
+    if (status != KN_OK)
+        kn_law_clear(out);
+    return status;
+}
+
+static kn_status law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first, kn_mat y,
+                           kn_mat V, double *scale)
+{
+    const kn_part *p = &maps->part[part];
+    const double *psi = p->psi ? p->psi : maps->gp->psi;
+    (void)ctx, (void)y;
+    kn_mat_set(V, kn_sub(p->B.data ? p->B : maps->gp->B, first, 0, V.rows, V.cols));
+    for (ptrdiff_t j = 0; j < V.rows; j++)
+        scale[j] = sqrt(psi[first + j]);
+    return KN_OK;
+}
+
+/* ---- the rest of the row ---- */
+
+/* From a file: psi is there, and all of D0 that the rule keeps. */
+static kn_status arrays(kn_gp *gp, kn_arrays *a)
+{
+    kn_status status = kn_components_arrays(gp, a);
+    if (status != KN_OK || !a->reading)
+        return status;
+    if (!gp->psi || gp->shared)
+        return a->bad(a, "psi");
+    if (gp->complement_component && gp->D0.rows != kn_complement_count(&gp->latent))
+        return a->bad(a, "D0");
+    return KN_OK;
+}
+
+static bool known_noise(kn_gp *gp)
+{
+    (void)gp;
+    return false; /* from those held out, or of training [noise.c] */
+}
+
+static ptrdiff_t batch(const kn_gp *gp)
+{
+    (void)gp;
+    return 1;
+}
+
+/* What the complement says is in D0, of training people. */
+static kn_status share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to)
+{
+    (void)from, (void)how, (void)to;
+    return kn_fail(ctx, KN_ERR_ARGUMENT,
+                   "a model with whitened noise cannot be exported, expected structured noise");
+}
+
+static void need_settle(kn_need_shape *s)
+{
+    s->chosen = s->P == 0;
+    s->given_basis = false;
+    s->groups = 0;
+    if (s->chosen)
+        s->P = kn_components_most(s->N, s->T, s->N);
+}
+
+static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held begin = r->now, gram;
+    kn_rehearse_stage(r, "gram");
+    kn_gram_need(r, s);
+    gram = r->now;
+    kn_rehearse_stage(r, "components");
+    if (s->chosen)
+        kn_components_need(r, s);
+    kn_rehearse_stage(r, "search");
+    kn_pilot_need(r, s);
+    kn_rehearse_stage(r, "basis");
+    kn_whitened_need(r, s);
+    kn_complement_need(r, s, s->M);
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_rehearse_stage(r, "folds");
+    if (s->folds > 0)
+        kn_whitened_cv_need(r, s);
+    kn_let_go_of(r, begin, gram);
+}
+
+static void maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+{
+    kn_components_maps_need(r, s, kind, n);
+    if (kind == KN_MAPS_LOO)
+        kn_whitened_loo_need(r, s);
+    else
+        kn_hold_d(r, KN_NEED_SAMPLES, n, s->M); /* RU */
+}
+
+static void block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+{
+    kn_held mark = r->now;
+    if (kind == KN_MAPS_CV)
+        kn_hold_d(r, KN_NEED_SAMPLES, n, s->N); /* the folds' smoothers among all rows */
+    kn_held folds = r->now;
+    kn_need_shape one = *s;
+    one.folds = 0;
+    kn_components_block_need(r, &one, kind, n);
+    kn_let_go(r, folds);
+    kn_let_go(r, mark);
+}
+
+const kn_method kn_method_whitened = {
+    .name = "smtgpr",
+    .title = "S-MTGPR",
+    .words = "scalable multi-task Gaussian process regression, in which all responses are "
+             "predicted jointly through components that are weighted by the noise of each response",
+    .cite = KN_KIA_MARQUAND_CITE,
+    .paper = KN_KIA_MARQUAND,
+    .components = true,
+    .low_rank = true,
+    .own_deviance = true,
+    .fit = fit,
+    .predict = kn_components_predict,
+    .loo = kn_whitened_loo,
+    .cv = kn_whitened_cv,
+    .block = kn_components_block,
+    .covariance = kn_components_covariance,
+    .law = law,
+    .law_block = law_block,
+    .known_noise = known_noise,
+    .group_noise = kn_components_group_noise,
+    .group_share = kn_components_group_share,
+    .share = share,
+    .arrays = arrays,
+    .bytes = kn_components_bytes,
+    .batch = batch,
+    .need = {need_settle, need_fit, maps_need, block_need},
+};

@@ -1,0 +1,135 @@
+#include "gp/methods/smtgpr/whitened_fold.h"
+
+#include "gp/basis/complement.h"
+#include "gp/methods/smtgpr/whitened_model.h"
+#include "gp/predict/predict.h"
+
+/* Where predictions of a part go: of people as they are, or of no batch. */
+typedef struct places {
+    kn_mat *mean, *RU, *smooth;
+} places;
+
+static kn_status predict(kn_ctx *ctx, const kn_whitened *w, kn_mat Xs, bool filled, places to,
+                         kn_mat var, double *clamped)
+{
+    kn_status status;
+    kn_mat told = {0};
+    const kn_latent *l = &w->latent;
+    ptrdiff_t P = w->factors.B.cols, kept = w->complement ? kn_complement_count(l) : 0;
+    KN_TRY(kn_mat_new(ctx, Xs.rows, l->P, to.mean));
+    if (kept > 0)
+        KN_TRY(kn_mat_new(ctx, Xs.rows, kept, to.RU));
+    KN_TRY(kn_latent_predict_all(ctx, l, &(kn_newcomers){.X = Xs},
+                                 &(kn_latent_said){*to.mean, var, *to.RU}, clamped));
+    if (kept == 0 || filled)
+        goto out;
+    KN_TRY(kn_mat_new(ctx, Xs.rows, l->X.rows, to.smooth));
+    KN_TRY(kn_mat_new(ctx, Xs.rows, P, &told));
+    KN_TRY(kn_complement_smoother(ctx, l, *to.RU, kn_cols(l->cell[0].A, 0, P), *to.smooth, told));
+    for (ptrdiff_t p = 0; p < P; p++)
+        for (ptrdiff_t i = 0; i < Xs.rows; i++)
+            kn_col(*to.mean, p)[i] -= kn_at(told, i, p);
+    kn_mat_clear(to.RU);
+out:
+    kn_mat_clear(&told);
+    return status;
+}
+
+/* What the maps and their law need of the fold's model besides. */
+static kn_status keep(kn_ctx *ctx, const kn_refit *f, kn_whitened *w, kn_part *part)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t P = w->factors.B.cols;
+    KN_TRY(kn_alloc_d(ctx, P + 1, &part->d));
+    for (ptrdiff_t p = 0; p < P; p++)
+        part->d[p] = w->latent.d[p];
+    part->s2 = w->complement ? w->latent.d[P] : 0;
+    part->psi = w->factors.psi;
+    part->B = w->factors.B;
+    w->factors.psi = NULL;
+    w->factors.B = kn_mat_none();
+    if (!part->smooth.data)
+        goto out;
+    KN_TRY(kn_alloc_i(ctx, f->n, &part->train));
+    for (ptrdiff_t i = 0; i < f->n; i++)
+        part->train[i] = f->train[i];
+out:
+    return status;
+}
+
+kn_status kn_whitened_fold(kn_ctx *ctx, const kn_refit *f, kn_part *part, double *clamped)
+{
+    kn_status status;
+    const kn_gp *gp = f->gp;
+    kn_whitened w = {0};
+    kn_whitened_of of = {.spec = &gp->spec,
+                         .X = f->X,
+                         .Y = &f->Y,
+                         .mean = f->mu,
+                         .theta = gp->latent.cell[0].R0.theta};
+    bool filled = f->Y.holes != NULL;
+    kn_mat unused = {0};
+    double no = 0;
+    KN_TRY(kn_factors_new(ctx, &f->Y, f->mu, gp->P, &w.factors));
+    w.complement = w.factors.B.cols < gp->T; /* also of as many components as responses */
+    KN_TRY(kn_whitened_at(ctx, &of, &w));
+    KN_TRY(kn_mat_new(ctx, f->Xs.rows, w.latent.P, &part->var));
+    KN_TRY(predict(ctx, &w, f->Xs, filled, (places){&part->mean, &part->RU, &part->smooth},
+                   part->var, clamped));
+    if (f->X_alone.data) {
+        KN_TRY(kn_mat_new(ctx, f->Xs.rows, w.latent.P, &unused));
+        KN_TRY(predict(ctx, &w, f->X_alone, filled,
+                       (places){&part->alone, &part->RU_alone, &part->smooth_alone}, unused, &no));
+    }
+    if (f->far)
+        KN_TRY(kn_latent_far(ctx, &w.latent, f->Xs, f->far));
+    if (filled && w.complement) {
+        kn_complement_of outside = kn_whitened_outside(&of, &w);
+        KN_TRY(kn_complement_make(ctx, &w.latent, &outside, &part->D0));
+    }
+    KN_TRY(keep(ctx, f, &w, part));
+out:
+    kn_mat_clear(&unused);
+    kn_whitened_clear(&w);
+    return status;
+}
+
+kn_status kn_whitened_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
+                         kn_gp_maps *out)
+{
+    return kn_refit_cv(ctx, gp, problem, kn_whitened_fold, out);
+}
+
+/* A fold of n samples to train on and h held out: what its part keeps. */
+static void fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t h)
+{
+    kn_need_shape f = *s;
+    int kinds = s->sites > 0 ? 2 : 1;
+    kn_held mark = r->now;
+    f.N = n;
+    f.M = s->M < s->N ? kn_at_most(s->M, n) : n;
+    kn_refit_need(r, &f, n, h);
+    kn_whitened_need(r, &f);
+    kn_held model = r->now;
+    kn_complement_need(r, &f, 0);
+    kn_hold_d(r, KN_NEED_WORK, h, (kinds + 1) * (s->P + 1) + s->P);
+    kn_latent_predict_need(r, &f, h);
+    kn_hold_d(r, KN_NEED_SAMPLES, h, kinds * n + f.M);
+    kn_hold_d(r, KN_NEED_SAMPLES, f.M < n ? 2 * n : n, f.M);
+    kn_let_go(r, model);
+    kn_let_go(r, mark);
+    kn_hold_d(r, KN_NEED_WORK, s->T, 2);         /* mu, psi */
+    kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);     /* B */
+    kn_hold_d(r, KN_NEED_SAMPLES, h, kinds * n); /* smooth */
+    kn_hold_d(r, KN_NEED_WORK, h, (kinds + 1) * (s->P + 1));
+    kn_hold_d(r, KN_NEED_WORK, n + s->N, 1); /* rows */
+}
+
+void kn_whitened_cv_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_hold_d(r, KN_NEED_WORK, s->N, 2); /* fold, sample */
+    for (int k = 0; k < s->folds; k++) {
+        ptrdiff_t h = (s->N + s->folds - 1 - k) / s->folds;
+        fold_need(r, s, s->N - h, h);
+    }
+}

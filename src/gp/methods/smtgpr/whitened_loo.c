@@ -1,0 +1,82 @@
+#include "gp/methods/smtgpr/whitened_loo.h"
+
+#include "gp/basis/complement.h"
+#include "gp/predict/loo.h"
+#include "la/la.h"
+
+/* K0^-1 = U diag(1/k) U', and with directions outside U  U diag(1/k - 1/d0) U' + I/d0; N x N */
+static kn_status inverse(kn_ctx *ctx, const kn_latent *l, kn_mat out)
+{
+    kn_status status = KN_OK;
+    const kn_decomp *R0 = &l->cell[0].R0;
+    bool low = kn_decomp_is_low(R0);
+    double c0 = l->c[l->P - 1], d0 = l->d[l->P - 1];
+    kn_mat U = {0}, UK = {0};
+    KN_TRY(kn_mat_new(ctx, l->X.rows, R0->m, &U));
+    KN_TRY(kn_mat_new(ctx, l->X.rows, R0->m, &UK));
+    if (low)
+        KN_TRY(kn_decomp_vectors(ctx, R0, NULL, l->X, U));
+    else
+        kn_mat_set(U, R0->U);
+    for (ptrdiff_t k = 0; k < R0->m; k++) {
+        double K = c0 * R0->r[k] + d0, v = low ? -c0 * R0->r[k] / (K * d0) : 1 / K;
+        for (ptrdiff_t i = 0; i < U.rows; i++)
+            kn_col(UK, k)[i] = v * kn_at(U, i, k);
+    }
+    kn_gemm(ctx, 1, KN_N, UK, KN_T, U, 0, out);
+    for (ptrdiff_t i = 0; low && i < out.rows; i++)
+        kn_col(out, i)[i] += 1 / d0;
+out:
+    kn_mat_clear(&U);
+    kn_mat_clear(&UK);
+    return status;
+}
+
+/* The smoother, and L in the place of the latent means. */
+static kn_status smoother(kn_ctx *ctx, const kn_latent *l, kn_mat Z, kn_part *part)
+{
+    kn_status status;
+    ptrdiff_t N = l->X.rows;
+    KN_TRY(kn_mat_new(ctx, N, N, &part->smooth));
+    KN_TRY(inverse(ctx, l, part->smooth));
+    for (ptrdiff_t i = 0; i < N; i++) {
+        double own = kn_at(part->smooth, i, i);
+        for (ptrdiff_t j = 0; j < N; j++)
+            kn_col(part->smooth, j)[i] = i == j ? 0 : -kn_at(part->smooth, i, j) / own;
+    }
+    kn_gemm(ctx, -1, KN_N, part->smooth, KN_N, Z, 1, kn_cols(part->mean, 0, Z.cols));
+out:
+    return status;
+}
+
+kn_status kn_whitened_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)
+{
+    kn_status status;
+    kn_mat Z = {0};
+    KN_TRY(kn_gp_maps_one_part(ctx, gp, gp->N, out));
+    KN_TRY(kn_mat_new(ctx, gp->N, gp->latent.P, &Z)); /* zero outside the basis */
+    KN_TRY(kn_gp_coordinates(ctx, gp, Y, kn_cols(Z, 0, gp->P)));
+    KN_TRY(kn_latent_loo(ctx, &gp->latent, KN_LEAVE_ROW, Z, out->part[0].mean, out->part[0].var,
+                         &out->clamped));
+    if (gp->complement_component && kn_complement_count(&gp->latent) > 0)
+        KN_TRY(smoother(ctx, &gp->latent, kn_cols(Z, 0, gp->P), &out->part[0]));
+out:
+    kn_mat_clear(&Z);
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+void kn_whitened_loo_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->N);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->P + 1);
+    kn_held Z = r->now;
+    kn_hold_d(r, KN_NEED_BASIS, s->T, s->P); /* B Psi^-1/2 */
+    kn_let_go(r, Z);
+    kn_hold_d(r, KN_NEED_SAMPLES, s->N, 2 * s->M);
+    if (s->M < s->N)
+        kn_lowrank_vectors_need(r, s);
+    kn_let_go(r, mark);
+}

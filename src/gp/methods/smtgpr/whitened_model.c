@@ -1,0 +1,114 @@
+#include "gp/methods/smtgpr/whitened_model.h"
+
+#include <math.h>
+
+#include "gp/likelihood/engine.h"
+#include "gp/likelihood/profile_1d.h"
+
+static const double EMPTY = 1e-12; /* of the energy: rounding */
+
+void kn_whitened_clear(kn_whitened *w)
+{
+    kn_factors_clear(&w->factors);
+    kn_latent_clear(&w->latent);
+    *w = (kn_whitened){0};
+}
+
+kn_complement_of kn_whitened_outside(const kn_whitened_of *of, const kn_whitened *w)
+{
+    return (kn_complement_of){.Y = of->Y,
+                              .mean = of->mean,
+                              .psi = w->factors.psi,
+                              .V = w->factors.B,
+                              .AV = kn_cols(w->latent.cell[0].A, 0, w->factors.B.cols)};
+}
+
+/* c, d and A of the components from the engine, with room for the complement. */
+static kn_status take_latent(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_whitened *w)
+{
+    kn_status status;
+    ptrdiff_t P = e->P, all = P + w->complement;
+    double *c = NULL, *d = NULL;
+    kn_mat A = {0}, own = {0};
+    KN_TRY(kn_alloc_d(ctx, all, &c));
+    KN_TRY(kn_alloc_d(ctx, all, &d));
+    KN_TRY(kn_mat_new(ctx, e->cell[0].R0.m, all, &A));
+    KN_TRY(kn_mat_copy(ctx, X, &own));
+    kn_mat_set(kn_cols(A, 0, P), e->cell[0].A);
+    for (ptrdiff_t p = 0; p < P; p++) {
+        c[p] = e->c[p];
+        d[p] = e->d[p];
+    }
+    KN_TRY(kn_latent_new(ctx, &(kn_latent_parts){&own, &e->cell[0].R0, &A, c, d, 0}, &w->latent));
+out:
+    kn_mat_clear(&own);
+    kn_mat_clear(&A);
+    kn_free(d);
+    kn_free(c);
+    return status;
+}
+
+/* The best c0 and d0, and LML_0. */
+static kn_status complement(kn_ctx *ctx, const kn_whitened_of *of, kn_whitened *w, double *lml)
+{
+    kn_status status;
+    kn_latent *l = &w->latent;
+    const kn_decomp *R0 = &l->cell[0].R0;
+    kn_complement_of outside = kn_whitened_outside(of, w);
+    ptrdiff_t N = of->X.rows, last = l->P - 1;
+    double *e = NULL, left = w->factors.total - kn_sumsq(w->factors.Z);
+    double share = (double)(of->Y->T - w->factors.B.cols), rest;
+    *lml = l->c[last] = l->d[last] = 0;
+    if (!(left > EMPTY * w->factors.total))
+        return KN_OK; /* a fold whose responses the basis spans */
+    KN_TRY(kn_alloc_d(ctx, R0->m, &e));
+    KN_TRY(kn_complement_energies(ctx, l, &outside, e));
+    rest = left / share;
+    for (ptrdiff_t n = 0; n < R0->m; n++) {
+        e[n] /= share;
+        rest -= e[n];
+    }
+    KN_TRY(kn_profile(ctx, R0->m, R0->r, N - R0->m, kn_mat_cols(e, R0->m, 1),
+                      kn_decomp_is_low(R0) ? &rest : NULL, &l->c[last], &l->d[last], lml));
+    *lml *= share;
+out:
+    kn_free(e);
+    return status;
+}
+
+kn_status kn_whitened_at(kn_ctx *ctx, const kn_whitened_of *of, kn_whitened *w)
+{
+    kn_status status;
+    kn_engine e = {0};
+    kn_spec spec = *of->spec;
+    double outside = 0;
+    kn_engine_data data = {.X = of->X, .Z = w->factors.Z, .T = of->Y->T, .total = 1};
+    spec.noise = KN_NOISE_STRUCTURED;
+    spec.sample = kn_cov_between(&of->spec->sample);
+    KN_TRY(kn_engine_new(ctx, &spec, &data, &e));
+    KN_TRY(kn_engine_at(ctx, &e, of->theta, &w->lml));
+    w->rank = e.spec.rank;
+    KN_TRY(take_latent(ctx, of->X, &e, w));
+    kn_engine_clear(&e); /* before a walk over the responses, which takes room of its own */
+    if (w->complement)
+        KN_TRY(complement(ctx, of, w, &outside));
+    w->lml += outside;
+    for (ptrdiff_t j = 0; j < of->Y->T; j++)
+        w->lml -= 0.5 * (double)of->X.rows * log(w->factors.psi[j]);
+out:
+    kn_engine_clear(&e);
+    return status;
+}
+
+void kn_whitened_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_need_shape one = *s;
+    kn_factors_need(r, s->N, s->T, s->P);
+    kn_held mark = r->now;
+    one.groups = 0;
+    kn_engine_need(r, &one, false, false);
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->F + s->P + 1);
+    kn_hold_d(r, KN_NEED_WORK, s->P + 1, 4);
+    kn_let_go(r, mark);
+    kn_latent_need(r, &one);
+}

@@ -1,0 +1,41 @@
+/* Components and complement of some samples at R0                                    [METHOD 1f]
+ *
+ *     Z = Yw B     A = U'Z     D = U'Yw - A B'     e_n = |D_n|^2
+ *     LML = sum_p LML_p + LML_0 - N/2 sum ln psi_j
+ *     LML_0 = -1/2 [N(T-P) ln 2pi + (T-P) sum ln(c0 r_n + d0) + sum e_n/(c0 r_n + d0)]
+ *
+ * LML_0/(T-P) is the LML of one component whose squares are e/(T-P): its profile is 1b's.
+ * Directions outside U have r = 0 and the rest of the energy. */
+#ifndef KN_GP_METHODS_SMTGPR_WHITENED_MODEL_H
+#define KN_GP_METHODS_SMTGPR_WHITENED_MODEL_H
+
+#include "gp/basis/complement.h"
+#include "gp/methods/smtgpr/factor_analysis.h"
+#include "gp/spec.h"
+
+typedef struct kn_whitened {
+    kn_factors factors; /* psi, B, Z */
+    kn_latent latent;   /* P components, and where there is a complement one more, A = 0 */
+    bool complement;    /* fewer components than responses */
+    double lml;         /* of Y, psi's determinant included */
+    ptrdiff_t rank;     /* of R0 as it was decomposed: kn_spec.rank */
+} kn_whitened;
+
+void kn_whitened_clear(kn_whitened *w);
+
+typedef struct kn_whitened_of {
+    const kn_spec *spec;
+    kn_mat X;              /* N x F, copied */
+    const kn_responses *Y; /* N x T */
+    const double *mean;    /* T, or NULL: what is taken off Y */
+    const double *theta;   /* of R0 */
+} kn_whitened_of;
+
+/* At w->factors: c, d by 1b's profile. */
+kn_status kn_whitened_at(kn_ctx *ctx, const kn_whitened_of *of, kn_whitened *w);
+/* What D0 is made of, of the same. */
+kn_complement_of kn_whitened_outside(const kn_whitened_of *of, const kn_whitened *w);
+
+void kn_whitened_need(kn_rehearsal *r, const kn_need_shape *s); /* stays */
+
+#endif

@@ -1,0 +1,176 @@
+#include "gp/methods/stgpr/cv.h"
+
+#include <math.h>
+
+#include "gp/cv/fold.h"
+#include "gp/methods/stgpr/cell_predict.h"
+#include "la/la.h"
+
+/* One fold, and what each worker has. */
+typedef struct folding {
+    const kn_stgpr_panel *b;
+    const kn_fold *f;
+    const double *filled; /* of it; NULL: nothing is missing */
+    kn_mat Xs, Xt;        /* held out, training */
+    kn_pairs train, cross;
+    kn_groups groups;
+    kn_cell_samples samples; /* of training */
+    kn_cell_crew crew;
+    kn_ahead *ahead;
+    kn_mat mu; /* width x workers */
+} folding;
+
+/* Y (n_train x n) = training rows of the responses J, centred; the means in mu. */
+static void fold_responses(kn_ctx *ctx, const folding *p, const ptrdiff_t *J, kn_mat Y, double *mu)
+{
+    kn_responses train = kn_responses_rows(p->b->Y, p->f->train, p->f->n_train);
+    train.filled = p->filled;
+    kn_responses_columns(ctx, &train, J, Y);
+    for (ptrdiff_t j = 0; j < Y.cols; j++) {
+        double *y = kn_col(Y, j);
+        mu[j] = 0;
+        for (ptrdiff_t i = 0; i < Y.rows; i++)
+            mu[j] += y[i] / (double)Y.rows;
+        for (ptrdiff_t i = 0; i < Y.rows; i++)
+            y[i] -= mu[j];
+    }
+}
+
+static void folding_clear(folding *p)
+{
+    for (int k = 0; p->ahead && k < p->crew.n; k++)
+        kn_ahead_clear(&p->ahead[k]);
+    kn_free(p->ahead);
+    kn_cell_crew_clear(&p->crew);
+    kn_mat_clear(&p->mu);
+    kn_mat_clear(&p->Xs);
+    kn_mat_clear(&p->Xt);
+    kn_groups_clear(&p->groups);
+    kn_pairs_clear(&p->cross);
+    kn_pairs_clear(&p->train);
+}
+
+static kn_status folding_new(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_fold *f, folding *p)
+{
+    kn_status status;
+    const kn_stgpr_maps *m = b->m;
+    const kn_gp *gp = b->gp;
+    *p = (folding){.b = b, .f = f, .samples = b->samples};
+    KN_TRY(kn_mat_new(ctx, f->n_test, gp->F, &p->Xs));
+    kn_mat_rows(m->alone ? m->X_alone : gp->latent.X, f->test, p->Xs);
+    KN_TRY(kn_mat_new(ctx, f->n_train, gp->F, &p->Xt));
+    kn_mat_rows(gp->latent.X, f->train, p->Xt);
+    KN_TRY(kn_groups_subset(ctx, &gp->latent.groups, f->train, f->n_train, &p->groups));
+    p->samples.pairs = &p->train;
+    p->samples.X = p->Xt;
+    p->samples.groups = p->groups.n > 0 ? &p->groups : NULL;
+    KN_TRY(kn_pairs_subset(ctx, &m->pairs, f->train, f->n_train, &p->train));
+    KN_TRY(m->alone ? kn_pairs_between(ctx, p->Xs, p->Xt, &gp->spec.sample.stats, &p->cross)
+                    : kn_pairs_cross(ctx, &m->pairs, f->test, f->n_test, f->train, f->n_train,
+                                     &p->cross));
+out:
+    return status;
+}
+
+static kn_status hire(kn_ctx *ctx, folding *p, int workers)
+{
+    kn_status status;
+    void *memory;
+    const kn_stgpr_panel *b = p->b;
+    KN_TRY(kn_cell_crew_new(ctx, workers, p->f->n_train, &p->samples, b->width, &p->crew));
+    KN_TRY(kn_mat_new(ctx, b->width, workers, &p->mu));
+    KN_TRY(kn_alloc(ctx, workers, sizeof *p->ahead, &memory));
+    p->ahead = memory;
+    for (int k = 0; k < workers; k++)
+        KN_TRY(kn_ahead_new(ctx, p->Xs, p->f->n_train, &p->cross, b->width, &p->ahead[k]));
+out:
+    return status;
+}
+
+/* Mean, c and d again from the training rows, cell and gamma held                    [METHOD 5b] */
+static kn_status fold_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
+{
+    kn_status status = KN_OK;
+    const folding *p = self;
+    const kn_stgpr_panel *b = p->b;
+    kn_stgpr_maps *m = b->m;
+    kn_cell_work *w = &p->crew.w[worker];
+    kn_ahead *a = &p->ahead[worker];
+    double *mu = kn_col(p->mu, worker);
+    kn_panel_cell c;
+    if (!kn_panel_cell_of(b, cell, &c))
+        return KN_OK;
+    KN_TRY(kn_cell_decompose(ctx, w, &c.at, c.gamma));
+    kn_ahead_face(ctx, a, w, &c.at, true);
+    for (ptrdiff_t n; c.n > 0; c.J += n, c.n -= n) {
+        n = kn_cell_together(&b->samples, c.J, c.n);
+        kn_mat Y = kn_cols(w->Y, 0, n), mean = kn_cols(a->mean, 0, n);
+        fold_responses(ctx, p, c.J, Y, mu);
+        KN_TRY(kn_cell_fit(ctx, w, Y, 0));
+        kn_cell_alpha(ctx, w, Y);
+        kn_gemm(ctx, 1, KN_N, a->Rs, KN_N, Y, 0, mean);
+        for (ptrdiff_t j = 0; j < n; j++)
+            for (ptrdiff_t i = 0; i < mean.rows; i++)
+                kn_col(mean, j)[i] += mu[j];
+        kn_ahead_variances(ctx, a, w, n);
+        kn_panel_put(mean, p->f->test, c.J, m->first, m->mean);
+        kn_panel_put(kn_cols(a->var, 0, n), p->f->test, c.J, m->first, m->var);
+    }
+out:
+    return status;
+}
+
+static int workers_of(int threads, double memory, ptrdiff_t cells, ptrdiff_t N, int folds,
+                      ptrdiff_t width)
+{
+    return kn_cell_workers(threads, memory, cells, N,
+                           kn_ahead_numbers((N + folds - 1) / folds, N, width));
+}
+
+static kn_status cv_fold(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_fold *f, int folds, int k)
+{
+    kn_status status;
+    folding p = {0};
+    int workers = workers_of(kn_threads(ctx), (double)kn_memory(ctx),
+                             ((const kn_stgpr *)b->gp->own)->cells.rows, b->gp->N, folds, b->width);
+    KN_TRY(folding_new(ctx, b, f, &p));
+    p.filled = b->m->filled ? b->m->filled[k] : NULL;
+    KN_TRY(hire(ctx, &p, workers));
+    KN_TRY(kn_panel_run(ctx, b, workers, fold_cell, &p));
+out:
+    folding_clear(&p);
+    return status;
+}
+
+kn_status kn_stgpr_cv_panel(kn_ctx *ctx, const kn_stgpr_panel *b, int folds)
+{
+    kn_status status = KN_OK;
+    kn_fold f = {0};
+    for (int k = 0; k < folds; k++) {
+        KN_TRY(kn_fold_rows(ctx, b->gp->N, b->m->fold, k, &f));
+        if (f.n_test > 0)
+            KN_TRY(cv_fold(ctx, b, &f, folds, k));
+        kn_fold_clear(&f);
+        kn_tell(ctx, "cross-validation", k + 1, folds, NAN);
+    }
+out:
+    kn_fold_clear(&f);
+    return status;
+}
+
+void kn_stgpr_cv_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_held mark = r->now;
+    kn_rehearsal one = {0};
+    ptrdiff_t h = (s->N + s->folds - 1) / s->folds, train = s->N - s->N / s->folds;
+    ptrdiff_t width = kn_at_most(s->T, KN_BLOCK);
+    int workers = workers_of(s->threads, s->memory, s->threads, s->N, s->folds, width);
+    kn_hold_d(r, KN_NEED_WORK, 6 * s->N + s->N * s->F, 1);
+    kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, train, train);
+    kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, h, train);
+    kn_hold_d(&one, KN_NEED_WORK, width, 1);
+    kn_ahead_need(&one, s, h, train, width);
+    kn_cell_work_need(&one, s, train, width);
+    kn_cell_crew_need(r, workers, &one);
+    kn_let_go(r, mark);
+}

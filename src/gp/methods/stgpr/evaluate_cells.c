@@ -1,0 +1,143 @@
+#include "gp/methods/stgpr/evaluate_cells.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/mpi/comm.h"
+#include "base/parallel/worker_pool.h"
+#include "gp/methods/stgpr/lattice_search.h"
+
+/* Whether the search has to end. Among ranks being asked to stop is a failure, and of clocks that
+ * of the first counts. Collective where there is a deadline. */
+static kn_status stopped(kn_ctx *ctx, kn_cell_search *o, bool *yes)
+{
+    kn_status status = KN_OK;
+    double late = o->limits.deadline > 0 && kn_clock() > o->limits.deadline;
+    bool asked = kn_cancelled(ctx); /* once: it may change between two looks */
+    *yes = false;
+    if (asked && !kn_may_stop_early(ctx))
+        KN_TRY(kn_stopped(ctx));
+    if (o->limits.deadline > 0)
+        KN_TRY(kn_comm_share(ctx, &late, sizeof late, 0));
+    *yes = true;
+    if (asked)
+        o->stop = KN_STOP_CANCELLED;
+    else if (o->limits.evals_left == 0)
+        o->stop = KN_STOP_MAX_EVALS;
+    else if (late > 0)
+        o->stop = KN_STOP_MAX_SECONDS;
+    else
+        *yes = false;
+out:
+    return status;
+}
+
+typedef struct trying {
+    const kn_stgpr *s;
+    const kn_cell_trials *trials;
+    kn_cell_crew crew;
+    ptrdiff_t *todo; /* trials with responses */
+} trying;
+
+/* The responses J as columns: where they lie side by side already, alpha itself. */
+static kn_mat columns(const kn_stgpr *s, const ptrdiff_t *J, ptrdiff_t n, kn_mat room)
+{
+    if (J[n - 1] - J[0] == n - 1)
+        return kn_cols(s->alpha, J[0], n);
+    for (ptrdiff_t k = 0; k < n; k++)
+        kn_mat_set(kn_cols(room, k, 1), kn_stgpr_alpha(s, J[k]));
+    return kn_cols(room, 0, n);
+}
+
+static kn_status evaluate(kn_ctx *ctx, void *self, int worker, ptrdiff_t item)
+{
+    kn_status status;
+    trying *b = self;
+    kn_cell_trial *t = &b->trials->trial[b->todo[item]];
+    kn_cell_work *w = &b->crew.w[worker];
+    KN_TRY(kn_cell_decompose(ctx, w, &t->at, t->gamma));
+    for (ptrdiff_t k = 0, n; k < t->n; k += n) {
+        n = kn_cell_together(w->samples, t->J + k, t->n - k);
+        KN_TRY(kn_cell_fit(ctx, w, columns(b->s, t->J + k, n, w->Y), b->trials->nats));
+        for (ptrdiff_t j = 0; j < n; j++)
+            t->lml[(k + j) * t->stride] = w->lml[j];
+    }
+    t->done = true;
+out:
+    return status;
+}
+
+/* Trials first .. first + n - 1, all of them unless cancelled. */
+static kn_status try_some(kn_ctx *ctx, trying *b, kn_cell_search *o, ptrdiff_t first, ptrdiff_t n)
+{
+    kn_status status = KN_OK;
+    const kn_cell_trials *t = b->trials;
+    kn_team team = {.workers = b->crew.n,
+                    .fn = evaluate,
+                    .self = b,
+                    .stage = t->stage,
+                    .done = first,
+                    .total = t->n};
+    ptrdiff_t left = 0;
+    for (ptrdiff_t k = first; k < first + n; k++) {
+        kn_cell_trial *one = &t->trial[k];
+        one->done = one->n == 0; /* nobody here asks */
+        if (!one->done)
+            b->todo[left++] = k;
+    }
+    status = kn_team_run(ctx, &team, 0, left);
+    if (status == KN_ERR_CANCELLED && !t->all && kn_may_stop_early(ctx)) {
+        o->stop = KN_STOP_CANCELLED;
+        status = KN_OK;
+    }
+    KN_TRY(status);
+    kn_tell(ctx, t->stage, first + n, t->n, NAN);
+out:
+    return status;
+}
+
+/* The number of trials before the clock is read again, from numbers that all ranks have. */
+static ptrdiff_t at_a_time(const kn_ctx *ctx, const kn_cell_search *o, ptrdiff_t left)
+{
+    ptrdiff_t n = left;
+    if (o->limits.deadline > 0)
+        n = kn_at_most(n, kn_threads(ctx));
+    return o->limits.evals_left > 0 ? kn_at_most(n, o->limits.evals_left) : n;
+}
+
+kn_status kn_cells_try(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_search *o,
+                       const kn_stgpr *s, const kn_cell_trials *trials)
+{
+    kn_status status;
+    trying b = {.s = s, .trials = trials};
+    ptrdiff_t widest = 0, N = s->alpha.rows;
+    int workers = kn_cell_workers(kn_threads(ctx), (double)kn_memory(ctx), trials->n, N, 0);
+    for (ptrdiff_t k = 0; k < trials->n; k++)
+        widest = trials->trial[k].n > widest ? trials->trial[k].n : widest;
+    KN_TRY(kn_alloc_i(ctx, trials->n, &b.todo));
+    KN_TRY(kn_cell_crew_new(ctx, workers, N, samples, kn_at_most(widest, KN_BLOCK), &b.crew));
+    for (ptrdiff_t k = 0, n; k < trials->n && o->stop != KN_STOP_CANCELLED; k += n) {
+        bool end = false, very_first = trials->first && k == 0;
+        if (!trials->all && !very_first)
+            KN_TRY(stopped(ctx, o, &end));
+        if (end)
+            break;
+        n = trials->all ? trials->n : at_a_time(ctx, o, trials->n - k);
+        o->evals += (int)n;
+        if (!trials->all && o->limits.evals_left > 0)
+            o->limits.evals_left -= (int)n;
+        KN_TRY(try_some(ctx, &b, o, k, n));
+    }
+out:
+    kn_cell_crew_clear(&b.crew);
+    kn_free(b.todo);
+    return status;
+}
+
+void kn_cells_try_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_rehearsal one = {0};
+    int workers = kn_cell_workers(s->threads, s->memory, s->threads, s->N, 0);
+    kn_cell_work_need(&one, s, s->N, kn_at_most(s->T, KN_BLOCK));
+    kn_cell_crew_need(r, workers, &one);
+}

@@ -1,0 +1,305 @@
+#include "gp/methods/stgpr/lattice.h"
+
+#include <float.h>
+#include <stdlib.h>
+
+#include "base/mpi/comm.h"
+#include "gp/search/search.h"
+
+enum {
+    CELLS = KN_LATTICE_CELLS,
+    FINE = KN_LATTICE_FINE,
+    SIDE = KN_LATTICE_SIDE,
+    N_PLACES = KN_LATTICE_PLACES,
+    AROUND = KN_LATTICE_AROUND,
+    N_FINE = KN_LATTICE_TRIES,
+    RHO_ZERO = -1, /* beside the lattice */
+    RHO_ONE = SIDE + 1,
+};
+static const double WORTH = 0.02; /* nats: a response with less to gain does not ask */
+static const double NEAR = 0.5;   /* nats below the best that a second place is refined too */
+
+void kn_lattice_clear(kn_lattice *l)
+{
+    kn_mat_clear(&l->where);
+    kn_mat_clear(&l->lml);
+    kn_free(l->at);
+    kn_free(l->id);
+    kn_free(l->fine);
+    kn_free(l->best);
+    kn_free(l->asks);
+    *l = (kn_lattice){0};
+}
+
+static int slot(kn_place p)
+{
+    return (p.i + 1) * (SIDE + 1) + p.k;
+}
+
+static kn_place place_of(int slot)
+{
+    return (kn_place){slot / (SIDE + 1) - 1, slot % (SIDE + 1)};
+}
+
+static int add_cell(kn_lattice *l, kn_place p, double rho, double length)
+{
+    int c = l->n_cells++;
+    l->at[c] = p;
+    kn_col(l->where, 0)[c] = rho;
+    kn_col(l->where, 1)[c] = length;
+    return c;
+}
+
+/* Lattice units to a coordinate */
+static double between(const kn_lattice *l, int x, int u)
+{
+    return l->lower[x] + (l->upper[x] - l->lower[x]) * u / SIDE;
+}
+
+/* A new cell at a place. */
+static void cell_at(kn_lattice *l, kn_place p)
+{
+    double rho = p.i == RHO_ZERO ? 0 : p.i == RHO_ONE ? 1 : 1 / (1 + exp(-between(l, 0, p.i)));
+    double length = l->family.has_length ? exp(between(l, 1, p.k)) : 1;
+    l->id[slot(p)] = add_cell(l, p, rho, length);
+}
+
+kn_cov_point kn_lattice_point(const kn_lattice *l, int cell)
+{
+    return kn_family_at(&l->family, kn_at(l->where, cell, 0), kn_at(l->where, cell, 1));
+}
+
+/* rho = 0 has one cell, whatever the length. */
+static kn_place canonical(kn_place p)
+{
+    if (p.i < 0)
+        return (kn_place){RHO_ZERO, 0};
+    if (p.i > SIDE)
+        p.i = RHO_ONE;
+    return p;
+}
+
+static void coarse_cells(kn_lattice *l, const kn_cell_search *o)
+{
+    kn_place apart = {RHO_ZERO, -FINE}; /* far from every neighbour */
+    bool given = isfinite(o->rho) || isfinite(o->length) || !o->optimise;
+    if (given) {
+        double rho, length;
+        kn_family_rho_length(&l->family, &l->box.middle, &rho, &length);
+        if (l->family.has_rho && isfinite(o->rho))
+            rho = o->rho;
+        add_cell(l, apart, rho, isfinite(o->length) ? o->length : length);
+    }
+    if (o->optimise) {
+        bool has_rho = l->family.has_rho, has_length = l->family.has_length;
+        if (has_rho || !has_length)
+            cell_at(l, (kn_place){RHO_ZERO, 0});
+        for (int k = FINE / 2; has_length && k < SIDE; k += FINE) {
+            cell_at(l, (kn_place){RHO_ONE, k});
+            for (int i = FINE / 2; has_rho && i < SIDE; i += FINE)
+                cell_at(l, (kn_place){i, k});
+        }
+    }
+    l->n_coarse = l->n_cells;
+}
+
+kn_status kn_lattice_new(kn_ctx *ctx, const kn_cell_samples *samples, const kn_cell_class *which,
+                         const kn_cell_search *o, kn_lattice *l)
+{
+    kn_status status;
+    void *p;
+    ptrdiff_t T = which->n;
+    *l = (kn_lattice){.cov = samples->cov, .family = o->family, .J = which->J, .T = T};
+    KN_TRY(kn_box_new(ctx, l->cov, samples->pairs, kn_mat_none(), &l->box));
+    kn_family_box(&l->family, &l->box, l->lower, l->upper);
+    KN_TRY(kn_alloc(ctx, N_PLACES, sizeof(kn_place), &p));
+    l->at = p;
+    KN_TRY(kn_alloc(ctx, N_PLACES, sizeof(int), &p));
+    l->id = p;
+    for (int k = 0; k < N_PLACES; k++)
+        l->id[k] = -1;
+    KN_TRY(kn_mat_new(ctx, N_PLACES, 2, &l->where));
+    coarse_cells(l, o);
+    KN_TRY(kn_alloc(ctx, T * N_FINE, sizeof(int), &p));
+    l->fine = p;
+    KN_TRY(kn_alloc(ctx, T, sizeof(bool), &p));
+    l->asks = p;
+    KN_TRY(kn_alloc_d(ctx, T, &l->best));
+    KN_TRY(kn_mat_new(ctx, l->n_coarse + N_FINE, T, &l->lml));
+    for (ptrdiff_t j = 0; j < T; j++) {
+        l->best[j] = -INFINITY;
+        l->asks[j] = true;
+        for (int k = 0; k < N_FINE; k++)
+            l->fine[j * N_FINE + k] = -1;
+        for (int k = 0; k < l->n_coarse + N_FINE; k++)
+            kn_col(l->lml, j)[k] = -INFINITY;
+    }
+out:
+    if (status != KN_OK)
+        kn_lattice_clear(l);
+    return status;
+}
+
+/* ---- what responses ask for -------------------------------------------------------------------
+ */
+
+/* LML of response j at a place, NaN where it was not tried. */
+static double known(const kn_lattice *l, ptrdiff_t j, kn_place p)
+{
+    p = canonical(p);
+    if (p.k < 0 || p.k > SIDE)
+        return NAN;
+    int c = l->id[slot(p)];
+    if (c < 0)
+        return NAN;
+    if (c < l->n_coarse)
+        return kn_at(l->lml, c, j);
+    for (int f = 0; f < N_FINE; f++)
+        if (l->fine[j * N_FINE + f] == c)
+            return kn_at(l->lml, l->n_coarse + f, j);
+    return NAN;
+}
+
+/* How much more there may be between f0 and its neighbours on one axis. A parabola through three
+ * points whose middle is the highest rises above it by at most an eighth of its second difference;
+ * at the edge of what is known half the drop on the other side stands in. */
+static double rise(double f0, double left, double right)
+{
+    if (isnan(left) && isnan(right))
+        return INFINITY;
+    if (isnan(left) || isnan(right))
+        return 0.5 * (f0 - (isnan(left) ? right : left));
+    return 0.125 * (2 * f0 - left - right);
+}
+
+/* Does response j gain from a finer step round a place, whose neighbours are `step` away? */
+static bool worth_asking(const kn_lattice *l, ptrdiff_t j, kn_place p, int step)
+{
+    double f0 = known(l, j, p), r = 0;
+    if (p.i != RHO_ONE)
+        r += rise(f0, known(l, j, (kn_place){p.i - step, p.k}),
+                  known(l, j, (kn_place){p.i + step, p.k}));
+    r += rise(f0, known(l, j, (kn_place){p.i, p.k - step}),
+              known(l, j, (kn_place){p.i, p.k + step}));
+    return r > WORTH - (l->best[j] - f0);
+}
+
+/* The best place of response j on the lattice, or at rho = 1, where a ridge often ends: the better
+ * of the two may not be seen before both are refined. False when it is far below the best. */
+static bool best_place(const kn_lattice *l, ptrdiff_t j, bool at_one, kn_place *out)
+{
+    double top = l->best[j] - NEAR;
+    bool found = false;
+    for (int k = 0; k < l->n_coarse + N_FINE; k++) {
+        int c = k < l->n_coarse ? k : l->fine[j * N_FINE + k - l->n_coarse];
+        if (c < 0 || l->at[c].i == RHO_ZERO || (l->at[c].i == RHO_ONE) != at_one ||
+            !(kn_at(l->lml, k, j) >= top))
+            continue;
+        top = kn_at(l->lml, k, j);
+        *out = l->at[c];
+        found = true;
+    }
+    return found;
+}
+
+/* What response j asks for round a place: its neighbours at the new step. */
+static int wishes_round(const kn_lattice *l, ptrdiff_t j, kn_place p, int level, int step,
+                        kn_wish *out)
+{
+    int n = 0, slots = p.i == RHO_ONE ? 8 : 0;
+    for (int a = -step; a <= step; a += step)
+        for (int b = -step; b <= step; b += step) {
+            kn_place q = {p.i + a, p.k + b};
+            bool off_rho = p.i == RHO_ONE ? a != 0 : q.i < 0 || q.i > SIDE;
+            if ((a == 0 && b == 0) || off_rho || q.k < 0 || q.k > SIDE)
+                continue;
+            out[n] = (kn_wish){j, slot(q), -1, l->n_coarse + level * AROUND + slots + n};
+            n++;
+        }
+    return n;
+}
+
+static int wishes_of(const kn_lattice *l, ptrdiff_t j, int level, int step, kn_wish *out)
+{
+    int n = 0;
+    for (int one = 0; one < 2; one++) {
+        kn_place p;
+        if (best_place(l, j, one, &p) && worth_asking(l, j, p, 2 * step))
+            n += wishes_round(l, j, p, level, step, out + n);
+    }
+    return n;
+}
+
+/* ---- their cells ------------------------------------------------------------------------------
+ */
+
+typedef struct claim {
+    double order; /* of the first wish: response times AROUND, and which of its wishes */
+    int place;
+} claim;
+
+static int by_order(const void *a, const void *b)
+{
+    double x = ((const claim *)a)->order, y = ((const claim *)b)->order;
+    return (x > y) - (x < y);
+}
+
+/* Cells at the places that somebody asks for, in the order of who asks first. */
+static kn_status number_cells(kn_ctx *ctx, kn_lattice *l, const kn_wish *w, ptrdiff_t n)
+{
+    kn_status status;
+    double *first = NULL; /* of each place, minus its order: the largest is the first */
+    void *memory = NULL;
+    ptrdiff_t which = 0;
+    int claims = 0;
+    KN_TRY(kn_alloc_d(ctx, N_PLACES, &first));
+    KN_TRY(kn_alloc(ctx, N_PLACES, sizeof(claim), &memory));
+    claim *c = memory;
+    for (int k = 0; k < N_PLACES; k++)
+        first[k] = -DBL_MAX;
+    for (ptrdiff_t k = 0; k < n; k++) {
+        which = k > 0 && w[k].response == w[k - 1].response ? which + 1 : 0;
+        double order = (double)l->J[w[k].response] * AROUND + (double)which;
+        first[w[k].place] = fmax(first[w[k].place], -order);
+    }
+    KN_TRY(kn_comm_max(ctx, first, N_PLACES));
+    for (int k = 0; k < N_PLACES; k++)
+        if (first[k] > -DBL_MAX)
+            c[claims++] = (claim){-first[k], k};
+    qsort(c, (size_t)claims, sizeof *c, by_order);
+    for (int k = 0; k < claims; k++)
+        cell_at(l, place_of(c[k].place));
+out:
+    kn_free(memory);
+    kn_free(first);
+    return status;
+}
+
+kn_status kn_lattice_halve(kn_ctx *ctx, kn_lattice *l, int level, kn_wish *out, ptrdiff_t *n)
+{
+    kn_status status;
+    int step = FINE >> (level + 1);
+    *n = 0;
+    for (ptrdiff_t j = 0; j < l->T; j++) {
+        int more = l->asks[j] ? wishes_of(l, j, level, step, out + *n) : 0;
+        l->asks[j] = more > 0;
+        *n += more;
+    }
+    KN_TRY(number_cells(ctx, l, out, *n));
+    for (ptrdiff_t k = 0; k < *n; k++) {
+        out[k].cell = l->id[out[k].place];
+        l->fine[out[k].response * N_FINE + out[k].row - l->n_coarse] = out[k].cell;
+    }
+out:
+    return status;
+}
+
+void kn_lattice_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_distances_need(r, s->N);
+    kn_hold(r, KN_NEED_WORK, N_PLACES, sizeof(kn_place) + sizeof(int) + 2 * sizeof(double));
+    kn_hold(r, KN_NEED_WORK, s->T * N_FINE, sizeof(int));
+    kn_hold(r, KN_NEED_WORK, s->T, sizeof(bool) + sizeof(double));
+    kn_hold_d(r, KN_NEED_WORK, KN_LATTICE_COARSE + N_FINE, s->T);
+    kn_hold(r, KN_NEED_WORK, N_PLACES, sizeof(claim) + sizeof(double)); /* while numbered */
+}

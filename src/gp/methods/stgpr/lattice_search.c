@@ -1,0 +1,164 @@
+/* The cell of each response: a lattice of (rho, length) shared by all of them       [METHOD 7]
+ *
+ * Of R0 rho is the share of what is curved, beside what is straight; effects of categories have
+ * their weights from elsewhere [cov/simplex_weights.h]. 8 x 8 cells and rho = 0 and 1 are evaluated
+ * for every response: one eigenproblem, one product U'Y, one profile each. Then the step is halved
+ * round the best cell of each response that has something to gain, and each new cell is evaluated
+ * for the responses that ask. It is halved three times: over 4 x 100 simulated responses
+ * (test_stgpr, KN_SEED 1 to 4) two halvings left 395 within 0.1 nat of their own optimum, three
+ * 397. In the end responses move to cells that others use where that costs next to nothing:
+ * predictions pay per cell. */
+#include "gp/methods/stgpr/lattice_search.h"
+
+#include <math.h>
+
+#include "gp/methods/stgpr/evaluate_cells.h"
+#include "gp/methods/stgpr/lattice.h"
+#include "gp/methods/stgpr/merge_cells.h"
+
+static const double ENOUGH = 1e-3; /* nats: accuracy of the likelihoods compared */
+
+typedef struct searching {
+    const kn_cell_samples *samples;
+    const kn_cell_class *which;
+    kn_cell_search *o;
+    kn_stgpr *s;
+    kn_lattice l;
+} searching;
+
+/* The coarse cells, for all responses. */
+static kn_status coarse(kn_ctx *ctx, searching *b)
+{
+    kn_status status;
+    kn_lattice *l = &b->l;
+    void *memory = NULL;
+    kn_cell_trials t = {.n = l->n_coarse, .nats = ENOUGH, .first = true, .stage = "grid"};
+    KN_TRY(kn_check_cancel(ctx));
+    KN_TRY(kn_alloc(ctx, t.n, sizeof *t.trial, &memory));
+    t.trial = memory;
+    for (int c = 0; c < l->n_coarse; c++)
+        t.trial[c] = (kn_cell_trial){.at = kn_lattice_point(l, c),
+                                     .gamma = b->which->gamma,
+                                     .J = l->J,
+                                     .n = l->T,
+                                     .lml = l->T > 0 ? l->lml.data + c : NULL,
+                                     .stride = l->lml.ld};
+    KN_TRY(kn_cells_try(ctx, b->samples, b->o, b->s, &t));
+    if (!t.trial[0].done) /* nothing is known of anybody */
+        KN_TRY(kn_stopped(ctx));
+    for (int c = 0; c < l->n_coarse; c++)
+        for (ptrdiff_t j = 0; t.trial[c].done && j < l->T; j++)
+            kn_lattice_keep(l, j, c);
+out:
+    kn_free(memory);
+    return status;
+}
+
+/* The wishes of a level by cells, those of cell c from start[c - old] on. */
+typedef struct fine_room {
+    kn_wish *wish, *sorted;
+    ptrdiff_t *start, *J;
+    double *lml;
+    kn_cell_trial *trial;
+} fine_room;
+
+static void fine_room_clear(fine_room *f)
+{
+    kn_free(f->wish);
+    kn_free(f->sorted);
+    kn_free(f->start);
+    kn_free(f->J);
+    kn_free(f->lml);
+    kn_free(f->trial);
+}
+
+/* A trial for each new cell, of the responses that ask for it. */
+static kn_status gather(kn_ctx *ctx, const searching *b, int old, ptrdiff_t n, fine_room *f)
+{
+    kn_status status;
+    void *p;
+    const kn_lattice *l = &b->l;
+    ptrdiff_t cells = l->n_cells - old;
+    KN_TRY(kn_alloc(ctx, n, sizeof(kn_wish), &p));
+    f->sorted = p;
+    KN_TRY(kn_alloc_i(ctx, cells + 2, &f->start));
+    KN_TRY(kn_alloc_i(ctx, n, &f->J));
+    KN_TRY(kn_alloc_d(ctx, n, &f->lml));
+    KN_TRY(kn_alloc(ctx, cells, sizeof *f->trial, &p));
+    f->trial = p;
+    for (ptrdiff_t k = 0; k < n; k++) /* counting sort, stable */
+        f->start[f->wish[k].cell - old + 2]++;
+    for (ptrdiff_t c = 2; c < cells + 2; c++)
+        f->start[c] += f->start[c - 1];
+    for (ptrdiff_t k = 0; k < n; k++)
+        f->sorted[f->start[f->wish[k].cell - old + 1]++] = f->wish[k];
+    for (ptrdiff_t k = 0; k < n; k++)
+        f->J[k] = l->J[f->sorted[k].response];
+    for (ptrdiff_t c = 0; c < cells; c++)
+        f->trial[c] = (kn_cell_trial){.at = kn_lattice_point(l, old + (int)c),
+                                      .gamma = b->which->gamma,
+                                      .J = n > 0 ? f->J + f->start[c] : NULL,
+                                      .n = f->start[c + 1] - f->start[c],
+                                      .lml = n > 0 ? f->lml + f->start[c] : NULL,
+                                      .stride = 1};
+out:
+    return status;
+}
+
+/* One halving: new cells at half the step, each for the responses that ask. */
+static kn_status halve(kn_ctx *ctx, searching *b, int level)
+{
+    kn_status status;
+    kn_lattice *l = &b->l;
+    fine_room f = {0};
+    void *p;
+    ptrdiff_t n;
+    int old = l->n_cells;
+    KN_TRY(kn_alloc(ctx, l->T * KN_LATTICE_AROUND, sizeof(kn_wish), &p));
+    f.wish = p;
+    KN_TRY(kn_lattice_halve(ctx, l, level, f.wish, &n));
+    KN_TRY(gather(ctx, b, old, n, &f));
+    kn_cell_trials t = {.trial = f.trial, .n = l->n_cells - old, .nats = ENOUGH, .stage = "fit"};
+    KN_TRY(kn_cells_try(ctx, b->samples, b->o, b->s, &t));
+    for (ptrdiff_t c = 0; c < t.n; c++)
+        for (ptrdiff_t k = f.start[c]; t.trial[c].done && k < f.start[c + 1]; k++) {
+            const kn_wish *w = &f.sorted[k];
+            kn_col(l->lml, w->response)[w->row] = f.lml[k];
+            kn_lattice_keep(l, w->response, w->row);
+        }
+out:
+    fine_room_clear(&f);
+    return status;
+}
+
+kn_status kn_cells_choose(kn_ctx *ctx, const kn_cell_samples *samples, const kn_cell_class *which,
+                          kn_cell_search *o, kn_stgpr *s)
+{
+    kn_status status;
+    searching b = {.samples = samples, .which = which, .o = o, .s = s};
+    if (!o->optimise) {
+        o->stop = KN_STOP_NOT_OPTIMISED;
+        o->limits.evals_left = -1; /* one cell is evaluated whatever the limit */
+    }
+    KN_TRY(kn_lattice_new(ctx, samples, which, o, &b.l));
+    KN_TRY(coarse(ctx, &b));
+    for (int k = 0; o->optimise && k < KN_LATTICE_LEVELS && o->stop == KN_STOP_CONVERGED; k++)
+        KN_TRY(halve(ctx, &b, k));
+    KN_TRY(kn_cells_merge(ctx, &b.l, s));
+out:
+    kn_lattice_clear(&b.l);
+    return status;
+}
+
+void kn_cells_choose_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    enum { ASKED = KN_LATTICE_AROUND }; /* wishes of a response at a level, at most */
+    kn_held mark = r->now;
+    kn_lattice_need(r, s);
+    kn_hold(r, KN_NEED_WORK, 2 * s->T * ASKED, sizeof(kn_wish));
+    kn_hold_d(r, KN_NEED_WORK, s->T, 2 * ASKED);
+    kn_hold(r, KN_NEED_WORK, KN_LATTICE_PLACES, sizeof(kn_cell_trial) + 2 * sizeof(ptrdiff_t));
+    kn_cells_try_need(r, s);
+    kn_cells_merge_need(r);
+    kn_let_go(r, mark);
+}

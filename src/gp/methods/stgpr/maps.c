@@ -1,0 +1,277 @@
+#include "gp/methods/stgpr/maps.h"
+
+#include "gp/cv/fold.h"
+#include "gp/methods/stgpr/cv.h"
+#include "gp/methods/stgpr/loo.h"
+#include "gp/methods/stgpr/predict.h"
+#include "gp/missing/completion.h"
+
+static const double PANEL_BYTES = 1e9; /* of means and variances held */
+
+ptrdiff_t kn_stgpr_batch(const kn_gp *gp)
+{
+    return (ptrdiff_t)(PANEL_BYTES / (16 * (double)gp->T));
+}
+
+static void maps_free(void *own)
+{
+    kn_stgpr_maps *m = own;
+    kn_mat_clear(&m->Xs);
+    kn_free(m->group);
+    kn_pairs_clear(&m->pairs);
+    kn_free(m->fold);
+    kn_mat_clear(&m->X_alone);
+    for (int k = 0; k < m->n_filled; k++)
+        kn_free(m->filled[k]);
+    kn_free(m->filled);
+    kn_mat_clear(&m->mean);
+    kn_mat_clear(&m->var);
+    kn_free(m);
+}
+
+static kn_status begin(kn_ctx *ctx, const kn_gp *gp, kn_maps_kind kind, ptrdiff_t n,
+                       kn_gp_maps *out)
+{
+    kn_status status;
+    void *p;
+    *out = (kn_gp_maps){.gp = gp, .n = n};
+    KN_TRY(kn_alloc(ctx, 1, sizeof(kn_stgpr_maps), &p));
+    kn_stgpr_maps *m = out->own = p;
+    out->own_free = maps_free;
+    m->kind = kind;
+    if (!gp->shared) /* else there is nobody */
+        KN_TRY(kn_pairs_within(ctx, gp->latent.X, &gp->spec.sample.stats, &m->pairs));
+out:
+    return status;
+}
+
+kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out)
+{
+    kn_status status;
+    KN_TRY(begin(ctx, gp, KN_MAPS_PREDICT, who->X.rows, out));
+    kn_stgpr_maps *m = out->own;
+    KN_TRY(kn_mat_copy(ctx, who->X, &m->Xs));
+    if (who->group && gp->latent.groups.n > 0) {
+        void *known;
+        KN_TRY(kn_alloc_i(ctx, out->n, &m->group));
+        KN_TRY(kn_alloc(ctx, out->n, sizeof *out->known, &known));
+        out->known = known;
+        for (ptrdiff_t i = 0; i < out->n; i++) {
+            m->group[i] = who->group[i];
+            out->known[i] = who->group[i] >= 0;
+        }
+    }
+out:
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+kn_status kn_stgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)
+{
+    kn_status status = begin(ctx, gp, KN_MAPS_LOO, gp->N, out);
+    out->Y = *Y;
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+/* Every fold's own rows, filled in by themselves. */
+static kn_status fill_folds(kn_ctx *ctx, const kn_cv_problem *problem, ptrdiff_t N,
+                            kn_stgpr_maps *m)
+{
+    kn_status status;
+    void *memory;
+    kn_fold f = {0};
+    kn_responses Y;
+    KN_TRY(kn_alloc(ctx, problem->folds, sizeof *m->filled, &memory));
+    m->filled = memory;
+    m->n_filled = problem->folds;
+    for (int k = 0; k < problem->folds; k++) {
+        KN_TRY(kn_fold_rows(ctx, N, problem->fold, k, &f));
+        KN_TRY(kn_completion_fold(ctx, problem->completion, f.train, f.n_train, &m->filled[k], &Y));
+        kn_fold_clear(&f);
+    }
+out:
+    kn_fold_clear(&f);
+    return status;
+}
+
+kn_status kn_stgpr_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out)
+{
+    kn_status status;
+    void *p;
+    KN_TRY(begin(ctx, gp, KN_MAPS_CV, gp->N, out));
+    kn_stgpr_maps *m = out->own;
+    out->Y = kn_responses_as_given(problem->Y);
+    out->folds = problem->folds;
+    KN_TRY(kn_alloc(ctx, gp->N, sizeof(int), &p));
+    m->fold = p;
+    for (ptrdiff_t i = 0; i < gp->N; i++)
+        m->fold[i] = problem->fold[i];
+    if (problem->X_alone.data)
+        KN_TRY(kn_mat_copy(ctx, problem->X_alone, &m->X_alone));
+    if (problem->completion)
+        KN_TRY(fill_folds(ctx, problem, gp->N, m));
+out:
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+/* ---- while a panel is made --------------------------------------------------------------------
+ */
+
+bool kn_panel_cell_of(const kn_stgpr_panel *b, ptrdiff_t cell, kn_panel_cell *out)
+{
+    const kn_stgpr *s = b->gp->own;
+    ptrdiff_t from = b->g.start[cell], n = b->g.start[cell + 1] - from;
+    if (n == 0)
+        return false;
+    *out = (kn_panel_cell){.J = b->g.order + from,
+                           .n = n,
+                           .at = kn_cell_point(b->samples.cov, s->cells, cell),
+                           .gamma = kn_stgpr_gamma(s, b->g.order[from])};
+    return true;
+}
+
+void kn_panel_load(const kn_stgpr *s, const ptrdiff_t *J, ptrdiff_t n, kn_cell_work *w)
+{
+    for (ptrdiff_t j = 0; j < n; j++) {
+        w->c[j] = s->c[J[j]];
+        w->d[j] = s->d[J[j]];
+    }
+}
+
+void kn_panel_put(kn_mat from, const ptrdiff_t *rows, const ptrdiff_t *J, ptrdiff_t first,
+                  kn_mat panel)
+{
+    for (ptrdiff_t j = 0; j < from.cols; j++)
+        for (ptrdiff_t i = 0; i < from.rows; i++)
+            kn_col(panel, J[j] - first)[rows ? rows[i] : i] = kn_at(from, i, j);
+}
+
+kn_status kn_panel_run(kn_ctx *ctx, const kn_stgpr_panel *b, int workers, kn_team_fn fn, void *self)
+{
+    kn_team team = {.workers = workers, .fn = fn, .self = self};
+    return kn_team_run(ctx, &team, 0, ((const kn_stgpr *)b->gp->own)->cells.rows);
+}
+
+/* ---- panels -----------------------------------------------------------------------------------
+ */
+
+static ptrdiff_t panel_width(ptrdiff_t n, ptrdiff_t least)
+{
+    ptrdiff_t wide = (ptrdiff_t)(PANEL_BYTES / (16 * (double)n));
+    return wide > least ? wide : least;
+}
+
+/* Where the responses end that this rank can say something of. */
+static ptrdiff_t end_of(const kn_ctx *ctx, const kn_gp_maps *maps, const kn_stgpr_maps *m)
+{
+    return m->kind == KN_MAPS_PREDICT ? maps->gp->T : kn_dealt(ctx, &maps->Y).last;
+}
+
+/* Room for the panel that holds responses first .. first + count - 1, if it is not at hand. */
+static kn_status make_room(kn_ctx *ctx, const kn_gp_maps *maps, kn_range asked, bool mean, bool var)
+{
+    kn_status status = KN_OK;
+    kn_stgpr_maps *m = maps->own;
+    bool inside =
+        asked.first >= m->first && asked.last <= m->first + m->count && m->alone == maps->alone;
+    m->alone = maps->alone;
+    if (!inside) {
+        m->first = asked.first;
+        m->count = kn_at_most(end_of(ctx, maps, m) - asked.first,
+                              panel_width(maps->n, asked.last - asked.first));
+        m->has_mean = m->has_var = false;
+        kn_mat_clear(&m->mean);
+        kn_mat_clear(&m->var);
+    }
+    if (mean && !m->mean.data)
+        KN_TRY(kn_mat_new(ctx, maps->n, m->count, &m->mean));
+    if (var && !m->var.data)
+        KN_TRY(kn_mat_new(ctx, maps->n, m->count, &m->var));
+out:
+    return status;
+}
+
+static kn_status panel(kn_ctx *ctx, const kn_gp_maps *maps, kn_range asked, bool mean, bool var)
+{
+    kn_status status = KN_OK;
+    kn_stgpr_maps *m = maps->own;
+    const kn_gp *gp = maps->gp;
+    bool predicts = m->kind == KN_MAPS_PREDICT;
+    kn_stgpr_panel b = {.gp = gp,
+                        .samples = {.cov = &gp->spec.sample,
+                                    .pairs = &m->pairs,
+                                    .X = gp->latent.X,
+                                    .groups = gp->latent.groups.n > 0 ? &gp->latent.groups : NULL,
+                                    .rank = gp->spec.rank,
+                                    .Y = predicts ? NULL : &maps->Y},
+                        .Y = &maps->Y,
+                        .m = m,
+                        .width = kn_at_most(gp->T, KN_BLOCK)};
+    if (m->kind == KN_MAPS_CV)
+        mean = var = true; /* one costs as much as both */
+    KN_TRY(make_room(ctx, maps, asked, mean, var));
+    b.mean = mean && !m->has_mean;
+    b.var = var && !m->has_var;
+    if (!b.mean && !b.var)
+        return KN_OK;
+    KN_TRY(kn_cell_groups_new(ctx, gp->own, m->first, m->count, &b.g));
+    KN_TRY(predicts                 ? kn_stgpr_predict_panel(ctx, &b)
+           : m->kind == KN_MAPS_LOO ? kn_stgpr_loo_panel(ctx, &b)
+                                    : kn_stgpr_cv_panel(ctx, &b, maps->folds));
+    m->has_mean = m->has_mean || mean;
+    m->has_var = m->has_var || var;
+out:
+    kn_cell_groups_clear(&b.g);
+    if (status != KN_OK)
+        m->count = 0; /* nothing to be read from */
+    return status;
+}
+
+kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
+                              kn_mat mean, kn_mat var)
+{
+    (void)y; /* a panel has its own */
+    const kn_stgpr_maps *m = maps->own;
+    ptrdiff_t count = mean.data ? mean.cols : var.cols;
+    kn_status status =
+        panel(ctx, maps, (kn_range){first, first + count}, mean.data != NULL, var.data != NULL);
+    if (status != KN_OK)
+        return status;
+    ptrdiff_t from = first - m->first;
+    if (mean.data)
+        kn_mat_set(mean, kn_cols(m->mean, from, count));
+    if (var.data)
+        kn_mat_set(var, kn_cols(m->var, from, count));
+    return KN_OK;
+}
+
+void kn_stgpr_maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+{
+    kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
+    if (kind == KN_MAPS_PREDICT)
+        kn_hold_d(r, KN_NEED_WORK, n, s->F + 1);
+}
+
+void kn_stgpr_block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+{
+    ptrdiff_t width = kn_at_most(s->T, KN_BLOCK), count = kn_at_most(s->T, panel_width(n, width));
+    /* and the variance of people whose covariates were held, or whose site is none of training, as
+     * if they were not: maps of their own, beside these [commands/score/extrapolation.h] */
+    kn_hold_d(r, KN_NEED_WORK, n, (kind == KN_MAPS_PREDICT ? 3 : 2) * count);
+    if (kind == KN_MAPS_PREDICT)
+        kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, count, 1); /* groups */
+    if (kind == KN_MAPS_CV)
+        kn_stgpr_cv_need(r, s);
+    else if (kind == KN_MAPS_LOO)
+        kn_stgpr_loo_need(r, s);
+    else
+        kn_stgpr_predict_need(r, s, n);
+    kn_let_go(r, mark);
+}

@@ -1,0 +1,88 @@
+#include "gp/methods/stgpr/merge_cells.h"
+
+#include <string.h>
+
+#include "base/mpi/comm.h"
+
+static const double MERGE = 0.01; /* nats that a response gives up to share a cell */
+
+/* The cell behind a try, if response j gives up next to nothing there; else -1. */
+static int acceptable(const kn_lattice *l, ptrdiff_t j, int column)
+{
+    if (!(kn_at(l->lml, column, j) >= l->best[j] - MERGE))
+        return -1;
+    return column < l->n_coarse ? column : l->fine[j * KN_LATTICE_TRIES + column - l->n_coarse];
+}
+
+/* suits[c] += by for every cell c that suits response j */
+static void count_suitable(const kn_lattice *l, ptrdiff_t j, double by, double *suits)
+{
+    for (int k = 0; k < l->n_coarse + KN_LATTICE_TRIES; k++) {
+        int c = acceptable(l, j, k);
+        if (c >= 0)
+            suits[c] += by;
+    }
+}
+
+static bool suitable(const kn_lattice *l, ptrdiff_t j, int cell)
+{
+    for (int k = 0; k < l->n_coarse + KN_LATTICE_TRIES; k++)
+        if (acceptable(l, j, k) == cell)
+            return true;
+    return false;
+}
+
+/* all = how many responses of all ranks are left, and how many of them each cell suits */
+static kn_status count_all(kn_ctx *ctx, const double *own, ptrdiff_t n, double *all)
+{
+    memcpy(all, own, (size_t)n * sizeof *all);
+    return kn_comm_sum(ctx, all, n); /* of whole numbers */
+}
+
+kn_status kn_cells_merge(kn_ctx *ctx, const kn_lattice *l, kn_stgpr *s)
+{
+    kn_status status;
+    ptrdiff_t used = 0, had = s->cells.rows, n = l->n_cells + 1;
+    double *own = NULL, *all = NULL, *suits;
+    kn_mat cells = {0};
+    KN_TRY(kn_alloc_d(ctx, n, &own));
+    KN_TRY(kn_alloc_d(ctx, n, &all));
+    KN_TRY(kn_mat_new(ctx, l->n_cells, kn_cell_columns(l->cov), &cells));
+    own[0] = (double)l->T;
+    suits = own + 1;
+    for (ptrdiff_t j = 0; j < l->T; j++) {
+        s->cell[l->J[j]] = -1;
+        count_suitable(l, j, 1, suits);
+    }
+    KN_TRY(count_all(ctx, own, n, all));
+    while (all[0] > 0) {
+        int top = 0;
+        for (int c = 1; c < l->n_cells; c++)
+            if (all[1 + c] > all[1 + top])
+                top = c;
+        for (ptrdiff_t j = 0; j < l->T; j++) {
+            double *cell = &s->cell[l->J[j]];
+            if (*cell >= 0 || !suitable(l, j, top))
+                continue;
+            *cell = (double)(had + used);
+            own[0]--;
+            count_suitable(l, j, -1, suits);
+        }
+        kn_cov_point at = kn_lattice_point(l, top);
+        kn_cell_put(l->cov, &at, cells, used++);
+        KN_TRY(count_all(ctx, own, n, all));
+    }
+    KN_TRY(kn_stgpr_add_cells(ctx, s, cells, used));
+out:
+    kn_mat_clear(&cells);
+    kn_free(all);
+    kn_free(own);
+    return status;
+}
+
+void kn_cells_merge_need(kn_rehearsal *r)
+{
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, KN_LATTICE_PLACES, 2 * KN_COV_THETA + 2);
+    kn_let_go(r, mark);
+}

@@ -1,0 +1,149 @@
+#include "gp/methods/stgpr/predict.h"
+
+#include "gp/methods/stgpr/cell_predict.h"
+#include "gp/methods/stgpr/deidentify.h"
+#include "la/la.h"
+
+enum { ROWS = 4096 }; /* new samples at a time */
+
+/* What the mean has more in known groups. */
+static void add_effects(const kn_ahead *a, const kn_stgpr *s, const ptrdiff_t *J, kn_mat mean)
+{
+    for (ptrdiff_t j = 0; a->group && j < mean.cols; j++)
+        for (ptrdiff_t i = 0; i < mean.rows; i++)
+            if (a->group[i] >= 0)
+                kn_col(mean, j)[i] += kn_stgpr_effect(s, J[j]).data[a->group[i]];
+}
+
+/* New samples from `row` on, and what each worker has. */
+typedef struct predicting {
+    const kn_stgpr_panel *b;
+    ptrdiff_t row, n;
+    kn_cell_crew *crew;
+    kn_ahead *ahead;
+} predicting;
+
+/* mean = R0* alpha, var = R0** - ... of one cell's responses */
+static kn_status predict_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
+{
+    kn_status status = KN_OK;
+    const predicting *p = self;
+    const kn_stgpr_panel *b = p->b;
+    const kn_stgpr *s = b->gp->own;
+    kn_stgpr_maps *m = b->m;
+    kn_cell_work *w = &p->crew->w[worker];
+    kn_ahead *a = &p->ahead[worker];
+    kn_panel_cell c;
+    if (!kn_panel_cell_of(b, cell, &c))
+        return KN_OK;
+    if (b->var)
+        KN_TRY(kn_cell_decompose(ctx, w, &c.at, c.gamma));
+    kn_ahead_face(ctx, a, w, &c.at, b->var);
+    for (ptrdiff_t n; c.n > 0; c.J += n, c.n -= n) {
+        n = kn_cell_together(&b->samples, c.J, c.n);
+        if (b->mean) {
+            kn_mat alpha = kn_cols(w->Y, 0, n), mean = kn_cols(a->mean, 0, n);
+            for (ptrdiff_t j = 0; j < n; j++)
+                kn_mat_set(kn_cols(alpha, j, 1), kn_stgpr_alpha(s, c.J[j]));
+            kn_gemm(ctx, 1, KN_N, a->Rs, KN_N, alpha, 0, mean);
+            add_effects(a, s, c.J, mean);
+            kn_panel_put(mean, NULL, c.J, m->first, kn_sub(m->mean, p->row, 0, p->n, m->count));
+        }
+        if (b->var) {
+            kn_panel_load(s, c.J, n, w);
+            kn_ahead_variances(ctx, a, w, n);
+            kn_panel_put(kn_cols(a->var, 0, n), NULL, c.J, m->first,
+                         kn_sub(m->var, p->row, 0, p->n, m->count));
+        }
+    }
+out:
+    return status;
+}
+
+static kn_status predict_rows(kn_ctx *ctx, const kn_stgpr_panel *b, ptrdiff_t row, ptrdiff_t n,
+                              kn_cell_crew *crew)
+{
+    kn_status status;
+    void *memory = NULL;
+    kn_stgpr_maps *m = b->m;
+    kn_mat Xs = kn_sub(m->Xs, row, 0, n, m->Xs.cols);
+    kn_pairs pairs = {0};
+    predicting p = {.b = b, .row = row, .n = n, .crew = crew};
+    KN_TRY(kn_pairs_between(ctx, Xs, b->gp->latent.X, &b->samples.cov->stats, &pairs));
+    KN_TRY(kn_alloc(ctx, crew->n, sizeof *p.ahead, &memory));
+    p.ahead = memory;
+    for (int k = 0; k < crew->n; k++) {
+        KN_TRY(kn_ahead_new(ctx, Xs, b->gp->N, &pairs, b->width, &p.ahead[k]));
+        if (m->group)
+            KN_TRY(kn_ahead_know(ctx, &p.ahead[k], m->group + row, b->gp->latent.groups.n, b->var));
+    }
+    KN_TRY(kn_panel_run(ctx, b, crew->n, predict_cell, &p));
+out:
+    for (int k = 0; p.ahead && k < crew->n; k++)
+        kn_ahead_clear(&p.ahead[k]);
+    kn_free(memory);
+    kn_pairs_clear(&pairs);
+    return status;
+}
+
+/* The same of a process that knows nobody. */
+static kn_status predict_shared(kn_ctx *ctx, const kn_stgpr_panel *b)
+{
+    kn_status status = KN_OK;
+    kn_stgpr_maps *m = b->m;
+    kn_shared_maps some = {.Xs = m->Xs, .first = m->first, .g = &b->g, .width = b->width};
+    kn_mat mean = {0}, var = {0};
+    double clamped = 0; /* nobody asks */
+    KN_TRY(kn_mat_new(ctx, m->Xs.rows, b->width, &mean));
+    KN_TRY(kn_mat_new(ctx, m->Xs.rows, b->width, &var));
+    some.mean = mean;
+    some.var = var;
+    some.clamped = &clamped;
+    for (ptrdiff_t at = 0; at < m->count; at += some.n) {
+        KN_TRY(kn_stgpr_shared_predict(ctx, b->gp, at, &some));
+        if (b->mean)
+            kn_panel_put(kn_cols(mean, 0, some.n), NULL, b->g.order + at, m->first, m->mean);
+        if (b->var)
+            kn_panel_put(kn_cols(var, 0, some.n), NULL, b->g.order + at, m->first, m->var);
+    }
+out:
+    kn_mat_clear(&var);
+    kn_mat_clear(&mean);
+    return status;
+}
+
+static int workers_of(int threads, double memory, ptrdiff_t cells, ptrdiff_t N, ptrdiff_t n,
+                      ptrdiff_t width)
+{
+    return kn_cell_workers(threads, memory, cells, N,
+                           kn_ahead_numbers(kn_at_most(n, ROWS), N, width));
+}
+
+kn_status kn_stgpr_predict_panel(kn_ctx *ctx, const kn_stgpr_panel *b)
+{
+    kn_status status;
+    kn_cell_crew crew = {0};
+    ptrdiff_t n = b->m->Xs.rows, N = b->gp->N;
+    if (b->gp->shared)
+        return predict_shared(ctx, b);
+    int workers = workers_of(kn_threads(ctx), (double)kn_memory(ctx),
+                             ((const kn_stgpr *)b->gp->own)->cells.rows, N, n, b->width);
+    KN_TRY(kn_cell_crew_new(ctx, workers, N, &b->samples, b->width, &crew));
+    for (ptrdiff_t row = 0; row < n; row += ROWS)
+        KN_TRY(predict_rows(ctx, b, row, kn_at_most(n - row, ROWS), &crew));
+out:
+    kn_cell_crew_clear(&crew);
+    return status;
+}
+
+void kn_stgpr_predict_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+{
+    kn_held mark = r->now;
+    kn_rehearsal one = {0};
+    ptrdiff_t width = kn_at_most(s->T, KN_BLOCK), rows = kn_at_most(n, ROWS);
+    kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, rows, s->N);
+    kn_ahead_need(&one, s, rows, s->N, width);
+    kn_cell_work_need(&one, s, s->N, width);
+    kn_cell_crew_need(r, workers_of(s->threads, s->memory, s->threads, s->N, n, width), &one);
+    kn_let_go(r, mark);
+}

@@ -1,0 +1,11 @@
+/* A panel of predictions for new samples                                         [METHOD 4, 7] */
+#ifndef KN_GP_METHODS_STGPR_PREDICT_H
+#define KN_GP_METHODS_STGPR_PREDICT_H
+
+#include "base/memory/plan.h"
+#include "gp/methods/stgpr/panel.h"
+
+kn_status kn_stgpr_predict_panel(kn_ctx *ctx, const kn_stgpr_panel *b);
+void kn_stgpr_predict_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n); /* passes */
+
+#endif

@@ -1,0 +1,404 @@
+/* STGPR: responses to cells, cells to predictions                                    [METHOD 7] */
+#include "gp/methods/stgpr/stgpr.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "gp/components/pilot.h"
+#include "gp/methods/stgpr/deidentify.h"
+#include "gp/methods/stgpr/evaluate_cells.h"
+#include "gp/methods/stgpr/finish.h"
+#include "gp/methods/stgpr/group_noise.h"
+#include "gp/methods/stgpr/maps.h"
+#include "gp/methods/stgpr/per_response.h"
+#include "gp/predict/covariance.h"
+#include "la/la.h"
+
+/* Each response alone, all parameters free. */
+static kn_status plain(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+{
+    kn_status status;
+    kn_pairs pairs = {0}, own = {0};
+    kn_mat theta = {0}, grad = {0};
+    kn_found found = {0};
+    kn_stgpr *s = gp->own;
+    const kn_search_options *o = &p->options->search;
+    const kn_cov *cov = &gp->spec.sample;
+    int n = cov->n_theta + 1, evals = 0;
+    kn_cell_samples samples = {.cov = cov, .pairs = &pairs};
+    if (p->groups.n > 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{plain} fits noise of each row's own, but %td rows are %td groups that "
+                       "share noise ({group=none} takes them for single ones)",
+                       p->groups.N, p->groups.n);
+    KN_TRY(kn_pairs_within(ctx, p->X, &cov->stats, &pairs));
+    KN_TRY(kn_pairs_within(ctx, p->X, &cov->stats, &own));
+    KN_TRY(kn_mat_new(ctx, gp->T, n, &theta));
+    KN_TRY(kn_mat_new(ctx, gp->T, n, &grad));
+    for (int i = 0; o->theta && i < n; i++)
+        for (ptrdiff_t j = 0; j < gp->T; j++)
+            kn_col(theta, i)[j] = o->theta[i];
+    KN_TRY(kn_plain_fit(ctx, &own, cov, s->alpha, o, p->spec.additive, theta, o->theta != NULL,
+                        s->lml, grad, &found));
+    KN_TRY(kn_plain_cells(ctx, cov, theta, s));
+    KN_TRY(kn_stgpr_finish(ctx, &samples, true, s, &evals));
+    info->evaluations = found.evals + evals;
+    info->stop = found.stop;
+    info->projected_gradient = found.projected;
+out:
+    kn_mat_clear(&grad);
+    kn_mat_clear(&theta);
+    kn_pairs_clear(&own);
+    kn_pairs_clear(&pairs);
+    return status;
+}
+
+/* What cells take from elsewhere: an S-MTGPR fit's R0, where they take anything. */
+static kn_status find_base(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_cov_point *out)
+{
+    kn_status status = KN_OK;
+    kn_gp_options o = *p->options;
+    kn_fit_problem mine = *p;
+    kn_found found = {0};
+    *out = (kn_cov_point){.w = {1}, .shape = {1}};
+    if (!kn_family_takes(&p->spec.sample) && p->groups.n == 0)
+        return KN_OK;
+    o.search.rho = o.search.length = NAN; /* are the cells' */
+    mine.options = &o;
+    KN_TRY(kn_gram_new(ctx, &p->Y, &mine.gram));
+    KN_TRY(kn_pilot_of_gram(ctx, &mine, info, &found));
+    *out = found.at;
+out:
+    kn_gram_clear(&mine.gram);
+    return status;
+}
+
+/* Cells of the responses that share a gamma, for each in turn. Collective. */
+static kn_status choose_cells(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_search *search,
+                              kn_stgpr *s)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t *J = NULL;
+    kn_range mine = kn_dealt(ctx, samples->Y);
+    KN_TRY(kn_alloc_i(ctx, mine.last - mine.first, &J));
+    for (int k = 0; k < (s->gamma ? KN_GAMMAS : 1); k++) {
+        kn_cell_class these = {.J = J, .gamma = s->gamma ? kn_gamma[k] : 0};
+        bool any = false; /* of whatever rank */
+        for (ptrdiff_t j = 0; j < samples->Y->T; j++) {
+            if (kn_stgpr_gamma(s, j) != these.gamma)
+                continue;
+            any = true;
+            if (j >= mine.first && j < mine.last)
+                J[these.n++] = j;
+        }
+        if (any)
+            KN_TRY(kn_cells_choose(ctx, samples, &these, search, s));
+    }
+out:
+    kn_free(J);
+    return status;
+}
+
+/* What each rank has found of its own responses, everywhere. Collective. */
+static kn_status make_known(kn_ctx *ctx, const kn_responses *Y, kn_stgpr *s)
+{
+    kn_status status;
+    double *number[] = {s->cell, s->c, s->delta, s->d, s->lml};
+    for (size_t k = 0; k < sizeof number / sizeof *number; k++)
+        KN_TRY(kn_everywhere_d(ctx, Y, number[k]));
+    KN_TRY(kn_everywhere_cols(ctx, Y, s->alpha));
+    KN_TRY(kn_everywhere_cols(ctx, Y, s->effect));
+out:
+    return status;
+}
+
+static kn_status by_cells(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+{
+    kn_status status;
+    kn_pairs pairs = {0};
+    kn_cov_point base;
+    const kn_cov *cov = &gp->spec.sample;
+    const kn_search_options *o = &p->options->search;
+    const kn_groups *groups = gp->latent.groups.n > 0 ? &gp->latent.groups : NULL;
+    kn_stgpr *s = gp->own;
+    kn_cell_samples samples = {.cov = cov,
+                               .pairs = &pairs,
+                               .X = gp->latent.X,
+                               .groups = groups,
+                               .rank = gp->spec.rank,
+                               .Y = &p->Y};
+    kn_cell_search search = {.limits = o->limits,
+                             .rho = o->rho,
+                             .length = o->length,
+                             .optimise = o->optimise};
+    KN_TRY(find_base(ctx, p, info, &base));
+    search.family = kn_family_of(cov, &base);
+    KN_TRY(kn_pairs_within(ctx, p->X, &cov->stats, &pairs));
+    if (groups) {
+        KN_TRY(kn_alloc_d(ctx, gp->T, &s->gamma));
+        KN_TRY(kn_cells_gamma(ctx, &samples, kn_dealt(ctx, &p->Y), &base, &search, s));
+        KN_TRY(kn_everywhere_d(ctx, &p->Y, s->gamma));
+    }
+    KN_TRY(choose_cells(ctx, &samples, &search, s));
+    KN_TRY(kn_stgpr_finish(ctx, &samples, false, s, &search.evals));
+    KN_TRY(make_known(ctx, &p->Y, s));
+    info->evaluations += search.evals;
+    info->stop = search.stop;
+    info->projected_gradient = NAN;
+out:
+    kn_pairs_clear(&pairs);
+    return status;
+}
+
+/* Cells that were filled in have no noise: what is left of the others' is not shared among all of
+ * them [METHOD 0b]. */
+static void make_up(const kn_fit_problem *p, kn_stgpr *s)
+{
+    const ptrdiff_t *n = p->Y.scaling->n;
+    for (ptrdiff_t j = 0; n && j < p->Y.T; j++) {
+        s->d[j] *= (double)p->Y.N / (double)n[j];
+        s->delta[j] *= (double)p->Y.N / (double)n[j];
+    }
+}
+
+static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+{
+    kn_status status;
+    const kn_gp_options *o = p->options;
+    kn_stgpr *s;
+    double t0 = kn_clock(), t1;
+    kn_range mine = kn_dealt(ctx, &p->Y);
+    if (!kn_family_exists(&p->spec.sample) || kn_spec_sample_iso(&p->spec))
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "STGPR's cells are of rho and length: a sample covariance without iso and "
+                       "with one length-scale at most");
+    *gp = (kn_gp){
+        .method = &kn_method_stgpr, .spec = p->spec, .N = p->X.rows, .F = p->X.cols, .T = p->Y.T};
+    if (!p->spec.additive || o->plain)
+        gp->spec.rank = 0;
+    gp->spec.rank = kn_at_most(gp->spec.rank, gp->N / KN_CELL_RANK_SHARE);
+    KN_TRY(kn_stgpr_own(ctx, gp));
+    s = gp->own;
+    KN_TRY(kn_stgpr_new(ctx, gp->N, gp->T, s));
+    KN_TRY(kn_mat_copy(ctx, p->X, &gp->latent.X));
+    KN_TRY(kn_groups_subset(ctx, &p->groups, NULL, gp->N, &gp->latent.groups));
+    KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
+    kn_responses_block(ctx, &p->Y, mine.first,
+                       kn_cols(s->alpha, mine.first, mine.last - mine.first));
+    KN_TRY((o->plain ? plain : by_cells)(ctx, p, gp, info));
+    make_up(p, s);
+    info->rank = gp->spec.rank > 0 ? gp->spec.rank : gp->N;
+    info->lml = 0;
+    for (ptrdiff_t j = 0; j < gp->T; j++)
+        info->lml += s->lml[j];
+    t1 = kn_clock();
+    KN_TRY(kn_fit_cv(ctx, gp, p, info));
+    info->seconds_fit = t1 - t0;
+    info->seconds_reference = kn_clock() - t1;
+out:
+    if (status != KN_OK)
+        kn_gp_clear(gp);
+    return status;
+}
+
+static void need_settle(kn_need_shape *s)
+{
+    s->P = 0;
+    s->M = s->N;
+}
+
+static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_hold_d(r, KN_NEED_BASIS, s->N, s->T); /* alpha */
+    kn_hold_d(r, KN_NEED_BASIS, s->groups, s->T);
+    kn_hold_d(r, KN_NEED_BASIS, s->T, 7);
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->F + 4); /* and groups */
+    kn_rehearse_stage(r, "search");
+    kn_held mark = r->now;
+    if (!s->plain && s->stats > 2) { /* more than straight and curved: what cells take */
+        kn_need_shape pilot = *s;
+        pilot.P = kn_at_most(s->N - 1, s->T);
+        kn_gram_need(r, s);
+        kn_pilot_need(r, &pilot);
+        kn_let_go(r, mark);
+    }
+    kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
+    kn_hold_d(r, KN_NEED_WORK, s->T, s->groups > 0 ? 2 : 1); /* a class, and gamma */
+    if (s->groups > 0)
+        kn_cells_gamma_need(r, s);
+    (s->plain ? kn_plain_need : kn_cells_choose_need)(r, s);
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1); /* groups */
+    kn_cells_try_need(r, s);
+    kn_let_go(r, mark);
+    kn_rehearse_stage(r, "folds");
+    if (s->folds > 0) {
+        kn_hold_d(r, KN_NEED_WORK, s->N, 2);
+        kn_stgpr_maps_need(r, s, KN_MAPS_CV, s->N);
+    }
+}
+
+/* Of a new group. */
+static bool known_noise(kn_gp *gp)
+{
+    const kn_stgpr *s = gp->own;
+    for (ptrdiff_t j = 0; j < gp->T; j++)
+        gp->noise[j] = s->d[j] * (1 + kn_stgpr_gamma(s, j));
+    return true;
+}
+
+static void group_noise(const kn_gp *gp, double *noise)
+{
+    const kn_stgpr *s = gp->own;
+    for (ptrdiff_t j = 0; j < gp->T; j++)
+        noise[j] = s->d[j];
+}
+
+static double group_share(const kn_gp *gp)
+{
+    const kn_stgpr *s = gp->own;
+    double own = 0, all = 0;
+    for (ptrdiff_t j = 0; j < gp->T; j++) {
+        own += s->d[j] * kn_stgpr_gamma(s, j);
+        all += s->d[j] * (1 + kn_stgpr_gamma(s, j));
+    }
+    return all > 0 ? own / all : 0;
+}
+
+kn_status kn_stgpr_own(kn_ctx *ctx, kn_gp *gp)
+{
+    return kn_alloc(ctx, 1, sizeof(kn_stgpr), &gp->own);
+}
+
+static void clear(kn_gp *gp)
+{
+    kn_stgpr_clear(gp->own);
+    kn_free(gp->own);
+    gp->own = NULL;
+}
+
+static double bytes(const kn_gp *gp)
+{
+    return 8 * (double)(gp->N + gp->latent.groups.n) * (double)gp->T;
+}
+
+/* Models before 0.2 have (rho, length) of each cell. */
+static kn_status from_rho_length(kn_ctx *ctx, const kn_cov *cov, kn_stgpr *s)
+{
+    kn_mat old = s->cells;
+    ptrdiff_t n = old.rows;
+    kn_status status = kn_mat_new(ctx, n, kn_cell_columns(cov), &s->cells);
+    for (ptrdiff_t k = 0; status == KN_OK && k < n; k++) {
+        kn_cov_point at = kn_cov_at_rho(cov, kn_at(old, k, 0), kn_at(old, k, 1));
+        kn_cell_put(cov, &at, s->cells, k);
+    }
+    kn_mat_clear(&old);
+    return status;
+}
+
+static bool cell_is_sound(const kn_cov *cov, kn_mat cells, ptrdiff_t row)
+{
+    static const double SUM = 1e-9; /* of weights, that far from 1 */
+    double sum = 0;
+    for (int k = 0; k < cov->n; k++) {
+        if (!(kn_at(cells, row, k) >= 0))
+            return false;
+        sum += kn_at(cells, row, k);
+    }
+    for (int i = 0; i < cov->n_shapes; i++)
+        if (!(kn_at(cells, row, cov->n + i) > 0))
+            return false;
+    return fabs(sum - 1) <= SUM;
+}
+
+/* From a file: everything within its bounds, and what follows from it. */
+static kn_status check_cells(const kn_gp *gp, kn_arrays *a)
+{
+    kn_stgpr *s = gp->own;
+    const kn_cov *cov = &gp->spec.sample;
+    kn_status status = KN_OK;
+    double *gamma = NULL;
+    if (cov->n > cov->n_between) /* its noise is beside R0 */
+        return a->bad(a, "'kernel'");
+    if (s->cells.cols == 2 && kn_cov_is_rho_length(cov))
+        KN_TRY(from_rho_length(a->ctx, cov, s));
+    if (s->cells.cols != kn_cell_columns(cov))
+        return a->bad(a, "cells");
+    KN_TRY(kn_alloc_d(a->ctx, gp->T, &s->delta));
+    KN_TRY(kn_alloc_d(a->ctx, s->cells.rows, &gamma));
+    for (ptrdiff_t k = 0; k < s->cells.rows; k++) {
+        gamma[k] = -1;
+        if (!cell_is_sound(cov, s->cells, k))
+            KN_TRY(a->bad(a, "cells"));
+    }
+    for (ptrdiff_t j = 0; j < gp->T; j++) {
+        if (s->cell[j] >= (double)s->cells.rows || s->cell[j] != floor(s->cell[j]))
+            KN_TRY(a->bad(a, "cell"));
+        double *of_cell = &gamma[(ptrdiff_t)s->cell[j]], own = kn_stgpr_gamma(s, j);
+        if (*of_cell >= 0 && *of_cell != own)
+            KN_TRY(a->bad(a, "gamma"));
+        *of_cell = own;
+        s->delta[j] = s->c[j] > 0 ? s->d[j] / s->c[j] : INFINITY;
+    }
+out:
+    kn_free(gamma);
+    return status;
+}
+
+/* alpha = (R0 + delta H)^-1 y needs no eigenvectors, whose signs no two machines agree on; in
+ * single precision it is as large as the responses were. */
+static kn_status arrays(kn_gp *gp, kn_arrays *a)
+{
+    kn_status status = KN_OK;
+    if (a->reading)
+        KN_TRY(kn_stgpr_own(a->ctx, gp));
+    kn_stgpr *s = gp->own;
+    bool grouped = a->reading ? a->has(a, "gamma") : s->gamma != NULL;
+    if (grouped && gp->shared) {
+        KN_TRY(a->doubles(a, "gamma", gp->T, KN_NOT_NEGATIVE, &s->gamma));
+    } else if (grouped) {
+        KN_TRY(kn_group_array(gp, a));
+        KN_TRY(a->doubles(a, "gamma", gp->T, KN_NOT_NEGATIVE, &s->gamma));
+        KN_TRY(a->mat_f32(a, "group_effect", gp->latent.groups.n, gp->T, &s->effect));
+    }
+    KN_TRY(a->mat(a, "cells", a->reading ? -1 : s->cells.rows, a->reading ? -1 : s->cells.cols,
+                  &s->cells));
+    KN_TRY(a->doubles(a, "cell", gp->T, KN_NOT_NEGATIVE, &s->cell));
+    KN_TRY(a->doubles(a, "c", gp->T, KN_NOT_NEGATIVE, &s->c));
+    KN_TRY(a->doubles(a, "d", gp->T, KN_NOT_NEGATIVE, &s->d));
+    KN_TRY(a->doubles(a, "lml", gp->T, KN_ANY, &s->lml));
+    if (!gp->shared)
+        KN_TRY(a->mat_f32(a, "alpha", gp->N, gp->T, &s->alpha));
+    KN_TRY(a->reading ? check_cells(gp, a) : a->derived(a, "delta", gp->T, &s->delta));
+    if (gp->shared)
+        KN_TRY(kn_stgpr_shared_arrays(gp, a));
+out:
+    return status;
+}
+
+const kn_method kn_method_stgpr = {
+    .name = "stgpr",
+    .title = "STGPR",
+    .words = "Gaussian process regression of each response alone",
+    .cite = "Rasmussen & Williams, 2006",
+    .paper =
+        "Rasmussen CE, Williams CKI (2006). Gaussian Processes for Machine Learning. MIT Press.",
+    .alone = true,
+    .low_rank = true,
+    .spreads = true,
+    .fit = fit,
+    .predict = kn_stgpr_predict,
+    .loo = kn_stgpr_loo,
+    .cv = kn_stgpr_cv,
+    .block = kn_stgpr_maps_block,
+    .covariance = kn_diagonal_covariance,
+    .known_noise = known_noise,
+    .group_noise = group_noise,
+    .group_share = group_share,
+    .share = kn_stgpr_share,
+    .points = kn_stgpr_points,
+    .arrays = arrays,
+    .clear = clear,
+    .bytes = bytes,
+    .batch = kn_stgpr_batch,
+    .need = {need_settle, need_fit, kn_stgpr_maps_need, kn_stgpr_block_need},
+};

@@ -1,0 +1,171 @@
+#include "gp/missing/impute_basis.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/random.h"
+#include "base/sum/reduce.h"
+#include "data/responses/responses.h"
+#include "gp/assign_folds.h"
+#include "la/eig_leading.h"
+
+enum { STREAM = 41, MORE = 8, PASSES = 4, PASSES_AGAIN = 2 };
+
+/* The P largest eigenvalues of w->A, n x n, and vectors. */
+static kn_status leading(kn_ctx *ctx, kn_eig_top_work *w, ptrdiff_t n, kn_mat V, double *s2)
+{
+    int failed = kn_eig_top(w, n, V.cols, s2, V);
+    if (failed == 0)
+        return KN_OK;
+    return kn_fail(ctx, KN_ERR_NUMERIC, "the principal components of filled-in responses %s",
+                   failed < 0 ? "have values that are not finite" : "did not converge");
+}
+
+/* By E'E, E at hand. */
+static kn_status by_responses(kn_ctx *ctx, const kn_fill_source *from, kn_mat F, double *s2)
+{
+    kn_status status;
+    kn_mat E = {0}, B = {0};
+    kn_eig_top_work w = {0};
+    KN_TRY(kn_mat_new(ctx, from->n, from->T, &E));
+    KN_TRY(kn_mat_new(ctx, from->T, F.cols, &B));
+    KN_TRY(kn_eig_top_new(ctx, from->T, F.cols, &w));
+    KN_TRY(from->block(ctx, from->self, 0, E));
+    kn_syrk(ctx, 1, KN_T, E, 0, kn_sub(w.A, 0, 0, from->T, from->T));
+    KN_TRY(leading(ctx, &w, from->T, B, s2));
+    kn_gemm(ctx, 1, KN_N, E, KN_N, B, 0, F);
+out:
+    kn_eig_top_clear(&w);
+    kn_mat_clear(&B);
+    kn_mat_clear(&E);
+    return status;
+}
+
+/* By EE'. */
+static kn_status by_samples(kn_ctx *ctx, const kn_fill_source *from, kn_mat F, double *s2)
+{
+    kn_status status;
+    kn_mat E = {0}, part = {0};
+    kn_sum sum = {0};
+    kn_eig_top_work w = {0};
+    ptrdiff_t n = from->n, width = from->T < KN_BLOCK ? from->T : KN_BLOCK;
+    KN_TRY(kn_mat_new(ctx, n, width, &E));
+    KN_TRY(kn_mat_new(ctx, n, n, &part));
+    KN_TRY(kn_sum_new_lower(ctx, n, from->energy, 2, &sum));
+    for (ptrdiff_t first = 0; first < from->T; first += KN_BLOCK) {
+        kn_mat b = kn_cols(E, 0, from->T - first < KN_BLOCK ? from->T - first : KN_BLOCK);
+        KN_TRY(from->block(ctx, from->self, first, b));
+        kn_syrk(ctx, 1, KN_N, b, 0, part);
+        kn_sum_add(ctx, &sum, part);
+    }
+    KN_TRY(kn_sum_value(ctx, &sum, part));
+    kn_mat_clear(&E);
+    kn_sum_clear(&sum);
+    KN_TRY(kn_eig_top_new(ctx, n, F.cols, &w));
+    kn_mat_set(kn_sub(w.A, 0, 0, n, n), part);
+    KN_TRY(leading(ctx, &w, n, F, s2));
+    for (ptrdiff_t p = 0; p < F.cols; p++)
+        for (ptrdiff_t i = 0; i < n; i++)
+            kn_col(F, p)[i] *= sqrt(fmax(s2[p], 0));
+out:
+    kn_eig_top_clear(&w);
+    kn_sum_clear(&sum);
+    kn_mat_clear(&part);
+    kn_mat_clear(&E);
+    return status;
+}
+
+/* Q <- Q L^-T, Q'Q = LL': orthonormal after two of these. */
+static kn_status orthonormal(kn_ctx *ctx, kn_mat Q)
+{
+    kn_status status = KN_OK;
+    kn_mat S = {0};
+    KN_TRY(kn_mat_new(ctx, Q.cols, Q.cols, &S));
+    for (int k = 0; k < 2; k++) {
+        kn_syrk(ctx, 1, KN_T, Q, 0, S);
+        double trace = 0;
+        for (ptrdiff_t i = 0; i < Q.cols; i++)
+            trace += kn_at(S, i, i);
+        for (ptrdiff_t i = 0; k == 0 && i < Q.cols; i++) /* directions of no energy at all */
+            kn_col(S, i)[i] += 16 * DBL_EPSILON * trace;
+        KN_TRY(kn_chol(ctx, S, "products of filled-in responses"));
+        kn_trsm_right(ctx, KN_T, S, Q);
+    }
+out:
+    kn_mat_clear(&S);
+    return status;
+}
+
+/* M = E E'Q, by one reading. */
+static kn_status multiply(kn_ctx *ctx, const kn_fill_source *from, kn_mat Q, kn_mat M)
+{
+    kn_status status;
+    kn_mat E = {0}, W = {0};
+    KN_TRY(kn_mat_new(ctx, from->n, KN_BLOCK, &E));
+    KN_TRY(kn_mat_new(ctx, KN_BLOCK, Q.cols, &W));
+    kn_mat_zero(M);
+    for (ptrdiff_t first = 0; first < from->T; first += KN_BLOCK) {
+        ptrdiff_t count = from->T - first < KN_BLOCK ? from->T - first : KN_BLOCK;
+        kn_mat b = kn_cols(E, 0, count), w = kn_sub(W, 0, 0, count, Q.cols);
+        KN_TRY(from->block(ctx, from->self, first, b));
+        kn_gemm(ctx, 1, KN_T, b, KN_N, Q, 0, w);
+        kn_gemm(ctx, 1, KN_N, b, KN_N, w, 1, M);
+    }
+out:
+    kn_mat_clear(&W);
+    kn_mat_clear(&E);
+    return status;
+}
+
+/* By subspaces: P + MORE columns, from an earlier F or from random numbers. */
+static kn_status by_passes(kn_ctx *ctx, const kn_fill_source *from, kn_mat start, uint64_t seed,
+                           kn_mat F, double *s2)
+{
+    kn_status status;
+    ptrdiff_t k = F.cols + MORE;
+    kn_mat Q = {0}, M = {0}, H = {0};
+    kn_rng rng;
+    double *w = NULL;
+    kn_rng_init(&rng, seed, STREAM);
+    KN_TRY(kn_mat_new(ctx, from->n, k, &Q));
+    KN_TRY(kn_mat_new(ctx, from->n, k, &M));
+    KN_TRY(kn_mat_new(ctx, k, k, &H));
+    KN_TRY(kn_alloc_d(ctx, k, &w));
+    for (ptrdiff_t p = 0; p < k; p++)
+        for (ptrdiff_t i = 0; i < from->n; i++)
+            kn_col(Q, p)[i] = p < start.cols ? kn_at(start, i, p) : kn_rng_normal(&rng);
+    for (int pass = 0; pass < (start.cols > 0 ? PASSES_AGAIN : PASSES); pass++) {
+        if (pass > 0)
+            kn_mat_set(Q, M);
+        KN_TRY(orthonormal(ctx, Q));
+        KN_TRY(multiply(ctx, from, Q, M));
+    }
+    kn_gemm(ctx, 1, KN_T, Q, KN_N, M, 0, H); /* Q'EE'Q */
+    KN_TRY(kn_eig(ctx, H, w));
+    for (ptrdiff_t p = 0; p < F.cols; p++) {
+        s2[p] = w[k - 1 - p];
+        kn_gemm(ctx, sqrt(fmax(s2[p], 0)), KN_N, Q, KN_N, kn_cols(H, k - 1 - p, 1), 0,
+                kn_cols(F, p, 1));
+    }
+out:
+    kn_free(w);
+    kn_mat_clear(&H);
+    kn_mat_clear(&M);
+    kn_mat_clear(&Q);
+    return status;
+}
+
+kn_status kn_fill_eigen(kn_ctx *ctx, const kn_fill_source *from, kn_mat start, uint64_t seed,
+                        kn_mat *F, double *s2)
+{
+    bool small = from->T <= KN_BLOCK && from->T <= from->n;
+    kn_status status = small                ? by_responses(ctx, from, *F, s2)
+                       : from->n <= KN_MANY ? by_samples(ctx, from, *F, s2)
+                                            : by_passes(ctx, from, start, seed, *F, s2);
+    double noise = (double)(from->n > 8 ? from->n : 8) * DBL_EPSILON * s2[0];
+    ptrdiff_t rank = 0;
+    while (status == KN_OK && rank < F->cols && s2[rank] > noise)
+        rank++;
+    F->cols = rank;
+    return status;
+}

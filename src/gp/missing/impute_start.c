@@ -1,0 +1,289 @@
+#include "gp/missing/impute_start.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gp/likelihood/profile_1d.h"
+#include "la/la.h"
+
+enum { TOGETHER = 256 }; /* responses of one pattern at a time */
+
+/* ---- which responses have the same rows ---- */
+
+typedef struct pattern {
+    uint64_t hash;
+    ptrdiff_t response, missing; /* of these rows */
+} pattern;
+
+static int by_hash(const void *a, const void *b)
+{
+    const pattern *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return (x->response > y->response) - (x->response < y->response);
+}
+
+static uint64_t mixed(uint64_t x) /* murmur's finaliser */
+{
+    x = (x ^ (x >> 33)) * UINT64_C(0xff51afd7ed558ccd);
+    x = (x ^ (x >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return x ^ (x >> 33);
+}
+
+/* The missing rows of response j, as words of the caller's rows among those in use. */
+static void take_pattern(const kn_holes *h, const uint64_t *in_use, ptrdiff_t j, pattern *out)
+{
+    *out = (pattern){.response = j};
+    for (ptrdiff_t w = 0; w < h->words; w++) {
+        uint64_t bits = h->bits[j * h->words + w] & in_use[w];
+        out->hash = mixed(out->hash ^ mixed(bits + (uint64_t)w));
+        out->missing += __builtin_popcountll(bits);
+    }
+}
+
+static bool same_rows(const kn_holes *h, const uint64_t *in_use, ptrdiff_t a, ptrdiff_t b)
+{
+    for (ptrdiff_t w = 0; w < h->words; w++)
+        if (((h->bits[a * h->words + w] ^ h->bits[b * h->words + w]) & in_use[w]) != 0)
+            return false;
+    return true;
+}
+
+typedef struct starting {
+    const kn_fill_problem *p;
+    const ptrdiff_t *place;
+    double *filled, *delta;
+    uint64_t *in_use; /* words: caller's rows that are samples */
+    pattern *pattern; /* T, sorted */
+} starting;
+
+static kn_status find_patterns(kn_ctx *ctx, starting *s)
+{
+    kn_status status;
+    const kn_holes *h = s->p->Y.holes;
+    void *memory;
+    KN_TRY(kn_alloc(ctx, h->words, sizeof *s->in_use, &memory));
+    s->in_use = memory;
+    KN_TRY(kn_alloc(ctx, h->T, sizeof *s->pattern, &memory));
+    s->pattern = memory;
+    for (ptrdiff_t i = 0; i < h->N; i++)
+        if (s->place[i] >= 0)
+            s->in_use[i / 64] |= UINT64_C(1) << (i % 64);
+    for (ptrdiff_t j = 0; j < h->T; j++)
+        take_pattern(h, s->in_use, j, &s->pattern[j]);
+    qsort(s->pattern, (size_t)h->T, sizeof *s->pattern, by_hash);
+out:
+    return status;
+}
+
+/* ---- one pattern ---- */
+
+kn_status kn_fill_decompose(kn_ctx *ctx, kn_mat Phi, kn_mat *U, double **r)
+{
+    kn_status status;
+    ptrdiff_t n = Phi.rows, m = Phi.cols, size = n < m ? n : m, k = 0;
+    kn_mat S = {0};
+    double *w = NULL;
+    KN_TRY(kn_mat_new(ctx, size, size, &S));
+    KN_TRY(kn_alloc_d(ctx, size, &w));
+    KN_TRY(kn_alloc_d(ctx, size, r));
+    kn_syrk(ctx, 1, n < m ? KN_N : KN_T, Phi, 0, S);
+    KN_TRY(kn_eig(ctx, S, w));
+    double least = (double)size * DBL_EPSILON * w[size - 1];
+    while (k < size && !(w[k] > least))
+        k++;
+    kn_mat W = kn_cols(S, k, size - k);
+    KN_TRY(kn_mat_new(ctx, n, W.cols, U));
+    if (n < m)
+        kn_mat_set(*U, W);
+    else
+        kn_gemm(ctx, 1, KN_N, Phi, KN_N, W, 0, *U);
+    for (ptrdiff_t i = 0; i < W.cols; i++) {
+        (*r)[i] = w[k + i];
+        for (ptrdiff_t row = 0; n >= m && row < n; row++)
+            kn_col(*U, i)[row] /= sqrt(w[k + i]); /* Phi W r^-1/2 */
+    }
+out:
+    kn_free(w);
+    kn_mat_clear(&S);
+    return status;
+}
+
+typedef struct own {    /* of the rows that have the responses */
+    ptrdiff_t n, *row;  /* among the samples */
+    kn_mat U, to_all;   /* n x k; N x k: Phi Phi_o'U */
+    double *r;          /* k */
+    kn_mat y, A, A2, g; /* N, k, k, N x TOGETHER */
+    double *c, *d, *lml, *rest, *mean;
+} own;
+
+static void own_clear(own *o)
+{
+    kn_mat *m[] = {&o->U, &o->to_all, &o->y, &o->A, &o->A2, &o->g};
+    double *d[] = {o->r, o->c, o->d, o->lml, o->rest, o->mean};
+    for (size_t k = 0; k < sizeof m / sizeof *m; k++)
+        kn_mat_clear(m[k]);
+    for (size_t k = 0; k < sizeof d / sizeof *d; k++)
+        kn_free(d[k]);
+    kn_free(o->row);
+}
+
+static kn_status own_new(kn_ctx *ctx, const starting *s, ptrdiff_t j, ptrdiff_t count, own *o)
+{
+    kn_status status;
+    const kn_responses *Y = &s->p->Y;
+    kn_mat Phi = {0}, cross = {0};
+    ptrdiff_t width = count < TOGETHER ? count : TOGETHER;
+    double **numbers[] = {&o->c, &o->d, &o->lml, &o->rest, &o->mean};
+    KN_TRY(kn_alloc_i(ctx, Y->N, &o->row));
+    for (ptrdiff_t i = 0; i < Y->N; i++)
+        if (!kn_is_hole(Y->holes, Y->rows ? Y->rows[i] : i, j))
+            o->row[o->n++] = i;
+    KN_TRY(kn_mat_new(ctx, o->n, s->p->Phi.cols, &Phi));
+    kn_mat_rows(s->p->Phi, o->row, Phi);
+    KN_TRY(kn_fill_decompose(ctx, Phi, &o->U, &o->r));
+    KN_TRY(kn_mat_new(ctx, Phi.cols, o->U.cols, &cross));
+    kn_gemm(ctx, 1, KN_T, Phi, KN_N, o->U, 0, cross);
+    KN_TRY(kn_mat_new(ctx, Y->N, o->U.cols, &o->to_all));
+    kn_gemm(ctx, 1, KN_N, s->p->Phi, KN_N, cross, 0, o->to_all);
+    KN_TRY(kn_mat_new(ctx, Y->N, width, &o->y));
+    KN_TRY(kn_mat_new(ctx, o->U.cols, width, &o->A));
+    KN_TRY(kn_mat_new(ctx, o->U.cols, width, &o->A2));
+    KN_TRY(kn_mat_new(ctx, Y->N, width, &o->g));
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+        KN_TRY(kn_alloc_d(ctx, width, numbers[k]));
+out:
+    kn_mat_clear(&cross);
+    kn_mat_clear(&Phi);
+    return status;
+}
+
+/* y (N x width) -> its first n rows: those that have the responses, about their mean. */
+static void centre_available(own *o, ptrdiff_t width)
+{
+    for (ptrdiff_t j = 0; j < width; j++) {
+        double *y = kn_col(o->y, j), mean = 0, energy = 0;
+        for (ptrdiff_t i = 0; i < o->n; i++)
+            mean += y[o->row[i]] / (double)o->n;
+        for (ptrdiff_t i = 0; i < o->n; i++) {
+            y[i] = y[o->row[i]] - mean; /* rows ascend */
+            energy += y[i] * y[i];
+        }
+        o->mean[j] = mean;
+        o->rest[j] = energy;
+    }
+}
+
+/* A, delta and what the rows say of all, of `width` responses. */
+static kn_status smooth(kn_ctx *ctx, own *o, ptrdiff_t width, double *delta)
+{
+    kn_status status;
+    ptrdiff_t k = o->U.cols;
+    kn_mat A = kn_cols(o->A, 0, width), A2 = kn_cols(o->A2, 0, width);
+    kn_gemm(ctx, 1, KN_T, o->U, KN_N, kn_sub(o->y, 0, 0, o->n, width), 0, A);
+    for (ptrdiff_t j = 0; j < width; j++) {
+        delta[j] = o->rest[j]; /* the energy, for a while */
+        for (ptrdiff_t i = 0; i < k; i++) {
+            kn_col(A2, j)[i] = kn_at(A, i, j) * kn_at(A, i, j);
+            o->rest[j] -= kn_at(A2, i, j);
+        }
+        o->rest[j] = fmax(o->rest[j], 0);
+    }
+    KN_TRY(kn_profile(ctx, k, o->r, o->n - k, A2, o->n > k ? o->rest : NULL, o->c, o->d, o->lml));
+    for (ptrdiff_t j = 0; j < width; j++) {
+        bool varies = delta[j] > (double)o->n * 1e-20; /* standardised: rounding of equal values */
+        delta[j] = varies && o->c[j] > 0 ? o->d[j] / o->c[j] : INFINITY;
+        for (ptrdiff_t i = 0; i < k; i++)
+            kn_col(A, j)[i] /= o->r[i] + delta[j];
+    }
+    kn_gemm(ctx, 1, KN_N, o->to_all, KN_N, A, 0, kn_cols(o->g, 0, width));
+out:
+    return status;
+}
+
+/* The missing cells of response j <- value (+ g, N). */
+static void put(const starting *s, ptrdiff_t j, double value, const double *g)
+{
+    const kn_responses *Y = &s->p->Y;
+    for (ptrdiff_t i = 0; i < Y->N; i++) {
+        ptrdiff_t row = Y->rows ? Y->rows[i] : i;
+        if (kn_is_hole(Y->holes, row, j))
+            s->filled[kn_hole_at(Y->holes, row, j)] = value + (g ? g[i] : 0);
+    }
+}
+
+/* Too few values for more than their mean; none: that of all samples, which is 0. */
+static kn_status means_only(kn_ctx *ctx, const starting *s, const pattern *first, ptrdiff_t count)
+{
+    kn_status status;
+    kn_responses given = kn_responses_as_given(&s->p->Y);
+    kn_mat y = {0};
+    KN_TRY(kn_mat_new(ctx, given.N, 1, &y));
+    for (ptrdiff_t k = 0; k < count; k++) {
+        ptrdiff_t n = 0;
+        double sum = 0;
+        kn_responses_columns(ctx, &given, &first[k].response, y);
+        for (ptrdiff_t i = 0; i < given.N; i++)
+            if (isfinite(y.data[i])) {
+                sum += y.data[i];
+                n++;
+            }
+        put(s, first[k].response, n > 0 ? sum / (double)n : 0, NULL);
+        s->delta[first[k].response] = INFINITY;
+    }
+out:
+    kn_mat_clear(&y);
+    return status;
+}
+
+/* `count` responses that have the same rows. */
+static kn_status start_pattern(kn_ctx *ctx, const starting *s, const pattern *first,
+                               ptrdiff_t count)
+{
+    kn_status status = KN_OK;
+    own o = {0};
+    kn_responses given = kn_responses_as_given(&s->p->Y);
+    ptrdiff_t index[TOGETHER];
+    double delta[TOGETHER];
+    if (given.N - first->missing < KN_FILL_LEAST)
+        return means_only(ctx, s, first, count);
+    KN_TRY(own_new(ctx, s, first->response, count, &o));
+    for (ptrdiff_t k = 0; k < count; k += TOGETHER) {
+        ptrdiff_t width = count - k < TOGETHER ? count - k : TOGETHER;
+        for (ptrdiff_t j = 0; j < width; j++)
+            index[j] = first[k + j].response;
+        kn_responses_columns(ctx, &given, index, kn_cols(o.y, 0, width));
+        centre_available(&o, width);
+        KN_TRY(smooth(ctx, &o, width, delta));
+        for (ptrdiff_t j = 0; j < width; j++) {
+            s->delta[index[j]] = delta[j];
+            if (first->missing > 0)
+                put(s, index[j], o.mean[j], kn_col(o.g, j));
+        }
+    }
+out:
+    own_clear(&o);
+    return status;
+}
+
+kn_status kn_fill_start(kn_ctx *ctx, const kn_fill_problem *p, const ptrdiff_t *place,
+                        double *filled, double *delta)
+{
+    kn_status status;
+    starting s = {.p = p, .place = place, .filled = filled, .delta = delta};
+    const kn_holes *h = p->Y.holes;
+    KN_TRY(find_patterns(ctx, &s));
+    for (ptrdiff_t k = 0, n; k < h->T; k += n) {
+        for (n = 1; k + n < h->T && s.pattern[k + n].hash == s.pattern[k].hash &&
+                    same_rows(h, s.in_use, s.pattern[k].response, s.pattern[k + n].response);)
+            n++;
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(start_pattern(ctx, &s, &s.pattern[k], n));
+    }
+out:
+    kn_free(s.in_use);
+    kn_free(s.pattern);
+    return status;
+}

@@ -1,0 +1,121 @@
+#include "gp/missing/imputer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cov/lowrank.h"
+#include "gp/assign_folds.h"
+#include "gp/likelihood/engine.h"
+
+kn_status kn_filler_new(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const kn_responses *Y,
+                        kn_filler *out)
+{
+    kn_box box;
+    kn_pairs none = {0};
+    *out = (kn_filler){.X = X,
+                       .Y = kn_responses_as_given(Y),
+                       .cov = kn_cov_between(&spec->sample),
+                       .rank = spec->rank,
+                       .rank_auto = spec->rank_auto};
+    kn_status status = kn_box_new(ctx, &out->cov, &none, X, &box);
+    if (status == KN_OK)
+        kn_cov_theta(&out->cov, &box.middle, out->theta);
+    return status;
+}
+
+void kn_filler_move(kn_filler *f, const kn_cov_point *at, ptrdiff_t rank)
+{
+    kn_cov_theta(&f->cov, at, f->theta);
+    f->rank = rank;
+    f->rank_auto = false;
+}
+
+/* Features of low rank, unless these do not suffice and need not: Phi is none then. */
+static kn_status low_rank(kn_ctx *ctx, const kn_filler *f, kn_mat X, kn_mat *Phi)
+{
+    static const double FAR = 10; /* times the tolerance, as in a search */
+    kn_status status;
+    kn_lowrank low = {0};
+    kn_mat Z = {0};
+    KN_TRY(kn_mat_new(ctx, X.rows, 1, &Z));
+    KN_TRY(kn_lowrank_new(ctx, X, Z, NULL, &f->cov, f->rank, &low));
+    low.tol = kn_rank_tolerance_search;
+    KN_TRY(kn_lowrank_at(ctx, &low, f->theta));
+    ptrdiff_t m = low.gram.rows;
+    if (!f->rank_auto || (low.residual_used <= FAR * low.tol && m <= f->rank))
+        KN_TRY(kn_mat_copy(ctx, kn_cols(low.Phi, 0, m), Phi));
+out:
+    kn_lowrank_clear(&low);
+    kn_mat_clear(&Z);
+    return status;
+}
+
+static kn_status dense(kn_ctx *ctx, const kn_filler *f, kn_mat X, kn_mat *Phi)
+{
+    kn_status status;
+    kn_pairs pairs = {0};
+    kn_decomp R0 = {0};
+    KN_TRY(kn_pairs_within(ctx, X, &f->cov.stats, &pairs));
+    KN_TRY(kn_decomp_new(ctx, X.rows, &f->cov, &R0));
+    KN_TRY(kn_decomp_compute(ctx, &R0, &pairs, NULL, f->theta));
+    double trace = 0, left = 0;
+    ptrdiff_t first = 0; /* of those that count: eigenvalues ascend */
+    for (ptrdiff_t k = 0; k < R0.m; k++)
+        trace += R0.r[k];
+    while (first < R0.m - 1 && left + R0.r[first] <= kn_rank_tolerance_search * trace)
+        left += R0.r[first++];
+    KN_TRY(kn_mat_copy(ctx, kn_cols(R0.U, first, R0.m - first), Phi));
+    for (ptrdiff_t k = 0; k < Phi->cols; k++)
+        for (ptrdiff_t i = 0; i < X.rows; i++)
+            kn_col(*Phi, k)[i] *= sqrt(R0.r[first + k]);
+out:
+    kn_decomp_clear(&R0);
+    kn_pairs_clear(&pairs);
+    return status;
+}
+
+kn_status kn_filler_features(kn_ctx *ctx, const kn_filler *f, kn_mat X, kn_mat *Phi)
+{
+    kn_status status = KN_OK;
+    *Phi = kn_mat_none();
+    if (f->rank > 0)
+        status = low_rank(ctx, f, X, Phi);
+    return status == KN_OK && !Phi->data ? dense(ctx, f, X, Phi) : status;
+}
+
+kn_status kn_filler_run(kn_ctx *ctx, const kn_filler *f, const ptrdiff_t *rows, ptrdiff_t n,
+                        double *filled, kn_fill_info *info)
+{
+    kn_status status;
+    kn_mat X = {0};
+    kn_fill_levels levels = {0};
+    kn_fill_problem p = {.Y = rows ? kn_responses_rows(&f->Y, rows, n) : f->Y,
+                         .rounds = KN_FILL_ROUNDS,
+                         .tolerance = kn_fill_tolerance,
+                         .seed = f->seed,
+                         .levels = &levels};
+    if (rows) {
+        KN_TRY(kn_mat_new(ctx, n, f->X.cols, &X));
+        kn_mat_rows(f->X, rows, X);
+    } else {
+        KN_TRY(kn_mat_copy(ctx, f->X, &X));
+    }
+    KN_TRY(kn_filler_features(ctx, f, X, &p.Phi));
+    KN_TRY(kn_fill_levels_new(ctx, &f->cov, f->theta, X, &p.Y, &levels));
+    KN_TRY(kn_fill(ctx, &p, filled, NULL, info));
+out:
+    kn_fill_levels_clear(&levels);
+    kn_mat_clear(&p.Phi);
+    kn_mat_clear(&X);
+    return status;
+}
+
+double kn_filler_bytes(const kn_filler *f, ptrdiff_t n)
+{
+    const kn_responses *Y = &f->Y;
+    double N = (double)n, T = (double)Y->T, m = f->rank > 0 ? (double)f->rank : N;
+    double width = fmin(T, KN_BLOCK), square = T <= KN_BLOCK && T <= N ? T * T : N * N;
+    double eigen = n > KN_MANY ? N * 4 * KN_FILL_MOST : 3 * square;
+    return 8 * ((double)Y->holes->cells + 3 * N * m + 6 * N * width + 2 * T * KN_FILL_MOST +
+                N * KN_FILL_MOST * (KN_FILL_MOST + 4) + eigen);
+}

@@ -1,0 +1,50 @@
+#include "gp/optimise/lbfgs.h"
+
+enum {
+    KEPT = 10,                 /* steps that stand for the curvature */
+    INSIDE = 2 * KEPT + 6 + 4, /* vectors that NLopt takes itself: work, bounds, tolerances */
+};
+
+/* Metered with all other memory, although NLopt takes it. */
+static size_t inside_bytes(ptrdiff_t n)
+{
+    return (size_t)n * INSIDE * sizeof(double);
+}
+
+kn_status kn_maximise_large(kn_ctx *ctx, const kn_large_options *o, kn_limits *limits,
+                            kn_objective_fn f, void *self, kn_large_optimum *best)
+{
+    kn_status status;
+    kn_summit s = {.x = best->x};
+    kn_ascent a = {.algorithm = KN_LBFGS,
+                   .n = o->n,
+                   .lower = o->lower,
+                   .upper = o->upper,
+                   .unit = o->unit,
+                   .f_tolerance = o->f_tolerance,
+                   .kept = KEPT,
+                   .stage = o->stage};
+    KN_TRY(kn_alloc_d(ctx, o->n, &s.grad));
+    KN_TRY(kn_alloc_d(ctx, o->n, &s.at));
+    KN_TRY(kn_alloc_d(ctx, o->n, &s.work));
+    kn_meter_take(kn_ctx_meter(ctx), inside_bytes(o->n));
+    status = kn_ascend(ctx, &a, limits, f, self, &s);
+    kn_meter_give(kn_ctx_meter(ctx), inside_bytes(o->n));
+    KN_TRY(status);
+    best->value = s.value;
+    best->projected = s.projected;
+    best->stop = s.stop;
+out:
+    best->evals = s.evals;
+    kn_free(s.grad);
+    kn_free(s.at);
+    kn_free(s.work);
+    return status;
+}
+
+void kn_maximise_large_need(kn_rehearsal *r, ptrdiff_t n)
+{
+    for (int k = 0; k < 3; k++)
+        kn_hold_d(r, KN_NEED_WORK, n, 1);
+    kn_hold_d(r, KN_NEED_WORK, n, INSIDE);
+}

@@ -1,0 +1,187 @@
+#include "gp/optimise/optimise.h"
+
+#include <math.h>
+#include <nlopt.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mpi/comm.h"
+
+/* A projected gradient below this, per sample, is a maximum for every practical purpose: the
+ * likelihood could rise by its square only. */
+static const double CONVERGED = 1e-5;
+
+/* Steps that NLopt keeps as its picture of the curvature: more than a run takes. Left alone it
+ * clears room for 24 MB of them at every start, which is longer than a small problem takes to
+ * solve. */
+static const unsigned STEPS_KEPT = 1000;
+
+typedef struct run {
+    kn_ctx *ctx;
+    const kn_ascent *o;
+    kn_limits *limits;
+    kn_objective_fn f;
+    void *self;
+    kn_summit *best;
+    nlopt_opt opt;
+    kn_status status;
+    kn_stop stop;
+    bool stopped;
+    int calls;
+} run;
+
+static double stop_with(run *r, kn_stop why)
+{
+    r->stop = why;
+    r->stopped = true;
+    nlopt_force_stop(r->opt);
+    return r->best->evals > 0 ? r->best->value / r->o->unit : 0;
+}
+
+kn_status kn_is_late(kn_ctx *ctx, const kn_limits *limits, bool *late)
+{
+    char yes = limits->deadline > 0 && kn_clock() > limits->deadline;
+    kn_status status = limits->deadline > 0 ? kn_comm_share(ctx, &yes, 1, 0) : KN_OK;
+    *late = yes != 0;
+    return status;
+}
+
+/* Whether it is asked to stop or a limit is reached, and then what that makes of the optimum. */
+static bool stops(run *r, double *value)
+{
+    bool late = false;
+    if (kn_cancelled(r->ctx)) {
+        r->status = kn_may_stop_early(r->ctx) ? KN_OK : kn_stopped(r->ctx);
+        *value = stop_with(r, KN_STOP_CANCELLED);
+        return true;
+    }
+    /* Limits are looked at from the second evaluation on: there is always one point to keep. */
+    if (r->calls == 0)
+        return false;
+    if (r->limits->evals_left == 0) {
+        *value = stop_with(r, KN_STOP_MAX_EVALS);
+        return true;
+    }
+    r->status = kn_is_late(r->ctx, r->limits, &late);
+    if (late || r->status != KN_OK)
+        *value = stop_with(r, KN_STOP_MAX_SECONDS);
+    return r->stopped;
+}
+
+static double objective(unsigned n, const double *x, double *grad, void *data)
+{
+    run *r = data;
+    double value, *g = r->best->work;
+    if (r->stopped) /* a line search may ask once more before it looks */
+        return stop_with(r, r->stop);
+    if (stops(r, &value))
+        return value;
+    r->calls++;
+    r->status = r->f(r->self, r->ctx, x, &value, g);
+    if (r->status != KN_OK)
+        return stop_with(r,
+                         r->status == KN_ERR_CANCELLED ? KN_STOP_CANCELLED : KN_STOP_LINE_SEARCH);
+    if (r->limits->evals_left > 0)
+        r->limits->evals_left--;
+    if (!isfinite(value)) {
+        /* outside the numbers' range: worse than anything, and flat, so a line search turns back */
+        if (grad)
+            memset(grad, 0, n * sizeof *grad);
+        return -HUGE_VAL;
+    }
+    if (r->best->evals++ == 0 || value > r->best->value) {
+        r->best->value = value;
+        memcpy(r->best->x, x, n * sizeof *x);
+        memcpy(r->best->grad, g, n * sizeof *g);
+    }
+    if (grad)
+        for (unsigned i = 0; i < n; i++)
+            grad[i] = g[i] / r->o->unit;
+    if (r->o->stage)
+        kn_tell(r->ctx, r->o->stage, r->best->evals, 0, r->best->value);
+    return value / r->o->unit;
+}
+
+double kn_projected_gradient(ptrdiff_t n, const double *x, const double *g, const double *lower,
+                             const double *upper)
+{
+    double worst = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double slack = 1e-9 * (1 + fabs(x[i]));
+        bool pushing = (lower && g[i] < 0 && x[i] <= lower[i] + slack) ||
+                       (upper && g[i] > 0 && x[i] >= upper[i] - slack);
+        if (!pushing && fabs(g[i]) > worst)
+            worst = fabs(g[i]);
+    }
+    return worst;
+}
+
+kn_status kn_ascend(kn_ctx *ctx, const kn_ascent *o, kn_limits *limits, kn_objective_fn f,
+                    void *self, kn_summit *best)
+{
+    double value;
+    run r = {.ctx = ctx, .o = o, .limits = limits, .f = f, .self = self, .best = best};
+    best->evals = 0;
+    for (ptrdiff_t i = 0; i < o->n; i++) {
+        best->x[i] = o->lower ? fmax(best->x[i], o->lower[i]) : best->x[i];
+        best->x[i] = o->upper ? fmin(best->x[i], o->upper[i]) : best->x[i];
+        best->at[i] = best->x[i];
+    }
+    r.opt =
+        nlopt_create(o->algorithm == KN_TNEWTON ? NLOPT_LD_TNEWTON_PRECOND_RESTART : NLOPT_LD_LBFGS,
+                     (unsigned)o->n);
+    if (!r.opt)
+        return kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the optimiser");
+    nlopt_set_max_objective(r.opt, objective, &r);
+    if (o->lower)
+        nlopt_set_lower_bounds(r.opt, o->lower);
+    if (o->upper)
+        nlopt_set_upper_bounds(r.opt, o->upper);
+    nlopt_set_ftol_abs(r.opt, o->f_tolerance / o->unit);
+    nlopt_set_xtol_rel(r.opt, 1e-10);
+    nlopt_set_vector_storage(r.opt, o->kept);
+    nlopt_result result = nlopt_optimize(r.opt, best->at, &value);
+    nlopt_destroy(r.opt);
+    bool stands = best->evals > 0 && kn_may_stop_early(ctx);
+    if (r.status != KN_OK && !(r.status == KN_ERR_CANCELLED && stands))
+        return r.status;
+    if (result == NLOPT_OUT_OF_MEMORY)
+        return kn_fail(ctx, KN_ERR_MEMORY, "out of memory in the optimiser");
+    if (best->evals == 0 && r.stopped && r.stop == KN_STOP_CANCELLED)
+        return kn_check_cancel(ctx);
+    if (best->evals == 0)
+        return kn_fail(ctx, KN_ERR_NUMERIC,
+                       "the likelihood is not finite at the start of the optimisation");
+    best->projected =
+        kn_projected_gradient(o->n, best->x, best->grad, o->lower, o->upper) / o->unit;
+    if (r.stopped)
+        best->stop = r.stop;
+    else if (result > 0 || best->projected < CONVERGED)
+        best->stop = KN_STOP_CONVERGED;
+    else
+        best->stop = KN_STOP_LINE_SEARCH;
+    return KN_OK;
+}
+
+kn_status kn_maximise(kn_ctx *ctx, const kn_optimise_options *o, kn_limits *limits,
+                      kn_objective_fn f, void *self, kn_optimum *best)
+{
+    double at[KN_MAX_DIM], work[KN_MAX_DIM];
+    kn_summit s = {.x = best->x, .grad = best->grad, .at = at, .work = work};
+    kn_ascent a = {.algorithm = o->algorithm,
+                   .n = o->n,
+                   .lower = o->lower,
+                   .upper = o->upper,
+                   .unit = o->unit,
+                   .f_tolerance = o->f_tolerance,
+                   .kept = STEPS_KEPT,
+                   .stage = o->stage};
+    kn_status status = kn_ascend(ctx, &a, limits, f, self, &s);
+    best->evals = s.evals;
+    if (status != KN_OK)
+        return status;
+    best->value = s.value;
+    best->projected = s.projected;
+    best->stop = s.stop;
+    return KN_OK;
+}

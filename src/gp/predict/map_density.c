@@ -1,0 +1,415 @@
+#include "gp/predict/map_density.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/parallel/parallel_for.h"
+#include "base/sum/reduce.h"
+#include "gp/method.h"
+#include "gp/predict/map_density_missing.h"
+#include "gp/predict/noise.h"
+#include "la/la.h"
+
+enum { ROWS = 32, WORD = 64 };
+static const double LN_2PI = 1.8378770664093454836;
+
+void kn_law_clear(kn_law *l)
+{
+    kn_mat_clear(&l->v);
+    kn_free(l->d);
+    kn_free(l->d_known);
+    kn_free(l->v0);
+    kn_mat_clear(&l->W);
+    *l = (kn_law){0};
+}
+
+/* What a walk holds beside its results. */
+static void let_go(kn_law_walk *w)
+{
+    for (int k = 0; w->law && k < w->job.maps->n_parts; k++) {
+        kn_law_clear(&w->law[k]);
+        kn_mat_clear(&w->z[k]);
+    }
+    kn_free(w->law);
+    kn_free(w->z);
+    kn_free(w->q);
+    kn_free(w->log_scale);
+    kn_free(w->missing);
+    kn_free(w->gap);
+    kn_free(w->known);
+    kn_free(w->weight);
+    kn_mat_clear(&w->e);
+    kn_mat_clear(&w->V);
+    kn_mat_clear(&w->null);
+    kn_free(w->scale);
+    kn_free(w->logs);
+    w->law = NULL;
+    w->z = NULL;
+    w->q = w->log_scale = w->known = w->weight = w->scale = w->logs = NULL;
+    w->missing = NULL;
+    w->gap = NULL;
+}
+
+void kn_law_walk_clear(kn_law_walk *w)
+{
+    let_go(w);
+    kn_free(w->dev);
+    kn_free(w->dev_noise);
+    kn_free(w->log_p);
+    kn_free(w->log_null);
+    *w = (kn_law_walk){0};
+}
+
+/* ---- begin ---- */
+
+static kn_status new_results(kn_ctx *ctx, ptrdiff_t n, kn_law_walk *w)
+{
+    kn_status status;
+    KN_TRY(kn_alloc_d(ctx, n, &w->dev));
+    KN_TRY(kn_alloc_d(ctx, n, &w->dev_noise));
+    KN_TRY(kn_alloc_d(ctx, n, &w->log_p));
+    KN_TRY(kn_alloc_d(ctx, n, &w->log_null));
+out:
+    return status;
+}
+
+/* The law of each part, and room for its coordinates. */
+static kn_status new_laws(kn_ctx *ctx, const kn_walk_plan *plan, kn_law_walk *w)
+{
+    kn_status status;
+    const kn_gp_maps *maps = w->job.maps;
+    void *memory;
+    ptrdiff_t K = 0, rows = 0;
+    KN_TRY(kn_alloc(ctx, maps->n_parts, sizeof *w->z, &memory));
+    w->z = memory;
+    KN_TRY(kn_alloc(ctx, maps->n_parts, sizeof *w->law, &memory));
+    w->law = memory;
+    for (int k = 0; k < maps->n_parts; k++) {
+        KN_TRY(maps->gp->method->law(ctx, maps, k, &w->law[k]));
+        KN_TRY(kn_mat_new(ctx, maps->part[k].n, w->law[k].K, &w->z[k]));
+        K = w->law[k].K > K ? w->law[k].K : K;
+        rows = maps->part[k].n > rows ? maps->part[k].n : rows;
+    }
+    KN_TRY(kn_mat_new(ctx, rows, plan->width, &w->e));
+    KN_TRY(kn_mat_new(ctx, plan->width, K, &w->V));
+    KN_TRY(kn_alloc_d(ctx, plan->width, &w->scale));
+    KN_TRY(kn_alloc_d(ctx, plan->width, &w->logs));
+out:
+    return status;
+}
+
+static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    kn_status status;
+    kn_law_walk *w = self;
+    const kn_gp_maps *maps = w->job.maps;
+    void *memory;
+    w->T = plan->T;
+    w->words = (plan->T + WORD - 1) / WORD;
+    KN_TRY(new_results(ctx, plan->n, w));
+    KN_TRY(kn_alloc_d(ctx, plan->n, &w->q));
+    KN_TRY(kn_alloc_d(ctx, plan->n, &w->log_scale));
+    KN_TRY(kn_alloc_i(ctx, plan->n, &w->missing));
+    KN_TRY(kn_mat_new(ctx, plan->width, 3, &w->null));
+    if (maps->gp->method->law) {
+        KN_TRY(kn_alloc(ctx, w->words * plan->n, sizeof *w->gap, &memory));
+        w->gap = memory;
+        KN_TRY(new_laws(ctx, plan, w));
+        goto out;
+    }
+    KN_TRY(kn_alloc_d(ctx, plan->n, &w->weight));
+    if (maps->known) {
+        KN_TRY(kn_alloc_d(ctx, plan->T, &w->known));
+        kn_noise_known_group(maps->gp, w->known);
+    }
+out:
+    return status;
+}
+
+/* ---- blocks ---- */
+
+typedef struct block_job {
+    kn_law_walk *w;
+    const kn_block *b;
+    int part; /* -1: independent responses */
+} block_job;
+
+static ptrdiff_t row_of(const kn_law_walk *w, int part, ptrdiff_t i)
+{
+    const ptrdiff_t *rows = part >= 0 ? w->job.maps->part[part].rows : NULL;
+    return rows ? rows[i] : i;
+}
+
+/* Of n samples those who are to be judged. */
+static ptrdiff_t people_of(const kn_law_walk *w, ptrdiff_t n)
+{
+    return w->job.people > 0 ? kn_at_most(n, w->job.people) : n;
+}
+
+/* (y - mean - offset)/scale of a cell, NaN where there is none, and ln scale. */
+static double residual(const kn_law_walk *w, const kn_block *b, ptrdiff_t i, ptrdiff_t j,
+                       double *log_scale)
+{
+    double e = kn_at(b->y, i, j) - kn_at(b->mean, i, j);
+    *log_scale = 0;
+    if (!isfinite(e))
+        return NAN;
+    if (!w->job.place)
+        return e;
+    kn_law_place at = w->job.place(w->job.self, i, b->first + j);
+    if (at.scale != 1)
+        *log_scale = log(at.scale);
+    return (e - at.offset) / at.scale;
+}
+
+/* Mean, 1/sd and ln sd of each response of a block in training. */
+static void set_null(kn_law_walk *w, const kn_block *b)
+{
+    const kn_scaling *s = w->job.scaling;
+    for (ptrdiff_t j = 0; s && j < b->count; j++) {
+        ptrdiff_t t = b->first + j;
+        kn_col(w->null, 0)[j] = (s->mean0[t] - s->mean[t]) / s->sd[t];
+        kn_col(w->null, 1)[j] = s->sd[t] / s->sd0[t];
+        kn_col(w->null, 2)[j] = log(s->sd0[t] / s->sd[t]);
+    }
+}
+
+/* ln density of response j under these, less -1/2 ln 2pi */
+static double null_density(const kn_law_walk *w, ptrdiff_t j, double y)
+{
+    double d = (y - kn_at(w->null, j, 0)) * kn_at(w->null, j, 1);
+    return -kn_at(w->null, j, 2) - 0.5 * d * d;
+}
+
+static void whiten_rows(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const block_job *job = self;
+    kn_law_walk *w = job->w;
+    const kn_block *b = job->b;
+    for (ptrdiff_t j = 0; j < b->count; j++)
+        for (ptrdiff_t i = from; i < to; i++) {
+            ptrdiff_t row = row_of(w, job->part, i), t = b->first + j;
+            double log_scale, e = residual(w, b, row, j, &log_scale) / w->scale[j];
+            kn_col(w->e, j)[i] = isnan(e) ? 0 : e;
+            if (isnan(e)) {
+                w->missing[row]++;
+                w->gap[row * w->words + t / WORD] |= UINT64_C(1) << (t % WORD);
+                continue;
+            }
+            w->q[row] += e * e;
+            w->log_scale[row] += w->logs[j] + log_scale;
+            if (w->job.scaling)
+                w->log_null[row] += null_density(w, j, kn_at(b->y, row, j));
+        }
+}
+
+/* Each response alone: q and weight are the two deviances, log_p half of ln det. */
+static void judge_cells(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const block_job *job = self;
+    kn_law_walk *w = job->w;
+    const kn_block *b = job->b;
+    const kn_gp_maps *maps = w->job.maps;
+    for (ptrdiff_t j = 0; j < b->count; j++)
+        for (ptrdiff_t i = from; i < to; i++) {
+            bool known = w->known && maps->known[i];
+            double noise = (known ? w->known : maps->gp->noise)[b->first + j];
+            double log_scale, e = residual(w, b, i, j, &log_scale), v = kn_at(b->var, i, j) + noise;
+            if (isnan(e)) {
+                w->missing[i]++;
+                continue;
+            }
+            w->q[i] += v > 0 ? e * e / v : NAN;
+            w->weight[i] += noise > 0 ? e * e / noise : NAN;
+            w->log_p[i] += 0.5 * log(v);
+            w->log_scale[i] += log_scale;
+            if (w->job.scaling)
+                w->log_null[i] += null_density(w, j, kn_at(b->y, i, j));
+        }
+}
+
+static kn_status block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    kn_status status = KN_OK;
+    kn_law_walk *w = self;
+    const kn_gp_maps *maps = w->job.maps;
+    block_job job = {w, b, -1};
+    set_null(w, b);
+    if (!w->law) {
+        kn_parallel(ctx, people_of(w, b->y.rows), ROWS, judge_cells, &job);
+        return KN_OK;
+    }
+    /* Folds make their V from the responses: those of a walk over all samples will do. */
+    kn_mat y = maps->sample || !maps->fold ? kn_mat_none() : b->y;
+    for (job.part = 0; job.part < maps->n_parts; job.part++) {
+        ptrdiff_t n = maps->part[job.part].n, K = w->law[job.part].K;
+        kn_mat V = kn_sub(w->V, 0, 0, b->count, K), e = kn_sub(w->e, 0, 0, n, b->count);
+        KN_TRY(maps->gp->method->law_block(ctx, maps, job.part, b->first, y, V, w->scale));
+        for (ptrdiff_t j = 0; j < b->count; j++)
+            w->logs[j] = log(w->scale[j]);
+        kn_parallel(ctx, people_of(w, n), ROWS, whiten_rows, &job);
+        if (K > 0)
+            kn_gemm(ctx, 1, KN_N, e, KN_N, V, 1, w->z[job.part]); /* z += e_w V */
+    }
+out:
+    return status;
+}
+
+/* ---- end ---- */
+
+/* dev and ln det of e_w, of a sample that has every response. */
+static void judge_whole(const kn_law *l, ptrdiff_t T, const kn_law_row *r, bool model, double *dev,
+                        double *log_det)
+{
+    double inside = 0;
+    *dev = 0;
+    *log_det = l->log_det;
+    for (ptrdiff_t k = 0; k < l->K; k++) {
+        double a = 0, v = kn_law_variance(l, r, k, model), z = r->z[k * r->stride];
+        for (ptrdiff_t i = 0; l->W.data && i < l->K; i++)
+            a += r->z[i * r->stride] * kn_at(l->W, i, k);
+        a = l->W.data ? a : z;
+        *dev += v > 0 ? a * a / v : NAN;
+        *log_det += log(v);
+        inside += z * z;
+    }
+    if (l->K == T)
+        return;
+    double outside = kn_law_outside(l, r->i, model);
+    *dev += outside > 0 ? fmax(r->q - inside, 0) / outside : NAN;
+    *log_det += (double)(T - l->K) * log(outside);
+}
+
+/* From dev and ln det of what a sample has to its numbers. */
+static void tell(kn_law_walk *w, ptrdiff_t row, double dev, double dev_noise, double log_det)
+{
+    double T = (double)w->T, n = T - (double)w->missing[row];
+    bool enough = n > 0 && 2 * n >= T;
+    w->dev[row] = enough ? dev * (T / n) : NAN;
+    w->dev_noise[row] = enough ? dev_noise * (T / n) : NAN;
+    w->log_p[row] =
+        enough && isfinite(dev) ? -0.5 * (n * LN_2PI + log_det + dev) - w->log_scale[row] : NAN;
+    w->log_null[row] = enough && w->job.scaling ? w->log_null[row] - 0.5 * n * LN_2PI : NAN;
+}
+
+/* All rows of V of a part, for those who lack some. */
+static kn_status assemble(kn_ctx *ctx, const kn_law_walk *w, int part, kn_mat V)
+{
+    kn_status status = KN_OK;
+    const kn_gp_maps *maps = w->job.maps;
+    for (ptrdiff_t first = 0; first < w->T; first += w->V.rows) {
+        ptrdiff_t n = kn_at_most(w->T - first, w->V.rows);
+        KN_TRY(maps->gp->method->law_block(ctx, maps, part, first, kn_mat_none(),
+                                           kn_sub(V, first, 0, n, V.cols), w->scale));
+    }
+out:
+    return status;
+}
+
+static bool has_gaps(const kn_law_walk *w, ptrdiff_t row)
+{
+    return w->missing[row] > 0 && 2 * w->missing[row] <= w->T;
+}
+
+/* Samples of a part that lack something; those that lack the same share what is made of it. */
+static kn_status judge_gaps(kn_ctx *ctx, kn_law_walk *w, int part)
+{
+    kn_status status;
+    const kn_gp_maps *maps = w->job.maps;
+    const kn_law *l = &w->law[part];
+    kn_mat V = {0};
+    kn_law_gaps g = {0};
+    const uint64_t *last = NULL;
+    KN_TRY(kn_mat_new(ctx, w->T, l->K, &V));
+    KN_TRY(assemble(ctx, w, part, V));
+    KN_TRY(kn_law_gaps_new(ctx, l, V, &g));
+    for (ptrdiff_t i = 0; i < people_of(w, maps->part[part].n); i++) {
+        ptrdiff_t row = row_of(w, part, i);
+        const uint64_t *gap = w->gap + row * w->words;
+        kn_law_row r = {i, w->z[part].data + i, w->z[part].ld, w->q[row],
+                        maps->known && maps->known[row]};
+        double dev, noise, log_det, unused;
+        if (!has_gaps(w, row))
+            continue;
+        if (!last || memcmp(last, gap, (size_t)w->words * sizeof *gap) != 0)
+            KN_TRY(kn_law_gaps_set(ctx, &g, gap));
+        last = gap;
+        KN_TRY(kn_law_gaps_judge(ctx, &g, &r, true, &dev, &log_det));
+        KN_TRY(kn_law_gaps_judge(ctx, &g, &r, false, &noise, &unused));
+        tell(w, row, dev, noise, log_det);
+        KN_TRY(kn_check_cancel(ctx));
+    }
+out:
+    kn_law_gaps_clear(&g);
+    kn_mat_clear(&V);
+    return status;
+}
+
+static kn_status judge_part(kn_ctx *ctx, kn_law_walk *w, int part)
+{
+    const kn_gp_maps *maps = w->job.maps;
+    bool gaps = false;
+    kn_status status = kn_reduce(ctx, w->z[part].data, w->z[part].rows * w->z[part].cols);
+    for (ptrdiff_t i = 0; status == KN_OK && i < people_of(w, maps->part[part].n); i++) {
+        ptrdiff_t row = row_of(w, part, i);
+        kn_law_row r = {i, w->z[part].data + i, w->z[part].ld, w->q[row],
+                        maps->known && maps->known[row]};
+        double dev = NAN, noise = NAN, log_det = NAN, unused;
+        if (has_gaps(w, row)) {
+            gaps = true;
+            continue;
+        }
+        if (w->missing[row] == 0) {
+            judge_whole(&w->law[part], w->T, &r, true, &dev, &log_det);
+            judge_whole(&w->law[part], w->T, &r, false, &noise, &unused);
+        }
+        tell(w, row, dev, noise, log_det);
+    }
+    return status == KN_OK && gaps ? judge_gaps(ctx, w, part) : status;
+}
+
+static kn_status end(kn_ctx *ctx, void *self)
+{
+    kn_status status = KN_OK;
+    kn_law_walk *w = self;
+    for (ptrdiff_t i = 0; !w->law && i < people_of(w, w->job.maps->n); i++)
+        tell(w, i, w->q[i], w->weight[i], 2 * w->log_p[i]);
+    for (int k = 0; w->law && k < w->job.maps->n_parts; k++)
+        KN_TRY(judge_part(ctx, w, k));
+out:
+    let_go(w);
+    return status;
+}
+
+kn_visitor kn_law_visitor(kn_law_walk *w)
+{
+    bool joint = w->job.maps->gp->method->law != NULL;
+    return (kn_visitor){w, KN_WALK_Y | (joint ? KN_WALK_MEAN : KN_WALK_MAPS), begin, block, end};
+}
+
+kn_status kn_law_density(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
+                         kn_law_walk *out)
+{
+    kn_walk walk = {.Y = Y ? *Y : kn_gp_maps_y(maps), .maps = maps};
+    *out = (kn_law_walk){.job = {.maps = maps, .scaling = walk.Y.scaling}};
+    kn_visitor visitor = kn_law_visitor(out);
+    kn_status status = kn_walk_run(ctx, &walk, &visitor, 1);
+    if (status != KN_OK)
+        kn_law_walk_clear(out);
+    return status;
+}
+
+void kn_law_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t K)
+{
+    ptrdiff_t width = kn_walk_width(0, s->T);
+    kn_hold_d(r, KN_NEED_WORK, n, 4 + 3);
+    kn_hold_d(r, KN_NEED_WORK, width, 3);
+    if (s->method->law) {
+        kn_hold(r, KN_NEED_WORK, (s->T / WORD + 1) * n, sizeof(uint64_t));
+        kn_hold_d(r, KN_NEED_WORK, n, 2 * K + 1 + width);
+        kn_hold_d(r, KN_NEED_WORK, width, K + 2);
+        kn_law_gaps_need(r, s->T, K);
+    } else {
+        kn_hold_d(r, KN_NEED_WORK, n, 1);
+    }
+}

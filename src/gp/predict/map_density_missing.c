@@ -1,0 +1,229 @@
+#include "gp/predict/map_density_missing.h"
+
+#include <math.h>
+
+#include "la/la.h"
+
+enum { WORD = 64, CHUNK = 512 };
+
+/* A direction of which so little is left over J says nothing: what is kept is right to eps/this. */
+static const double LEFT = 1e-10;
+
+void kn_law_gaps_clear(kn_law_gaps *g)
+{
+    kn_mat *m[] = {&g->Vu, &g->Q, &g->X, &g->M, &g->S, &g->w};
+    for (size_t k = 0; k < sizeof m / sizeof *m; k++)
+        kn_mat_clear(m[k]);
+    kn_free(g->u);
+    kn_free(g->lam);
+    kn_free(g->spread);
+    *g = (kn_law_gaps){0};
+}
+
+static bool is_square(const kn_law_gaps *g)
+{
+    return g->law->K == g->T;
+}
+
+kn_status kn_law_gaps_new(kn_ctx *ctx, const kn_law *law, kn_mat V, kn_law_gaps *out)
+{
+    kn_status status;
+    ptrdiff_t T = V.rows, K = law->K, half = T / 2;
+    *out = (kn_law_gaps){.law = law, .V = V, .T = T};
+    ptrdiff_t size = is_square(out) ? half : K;
+    ptrdiff_t rows = is_square(out) ? half : kn_at_most(half, CHUNK);
+    KN_TRY(kn_alloc_i(ctx, half, &out->u));
+    KN_TRY(kn_mat_new(ctx, rows, K, &out->Vu));
+    KN_TRY(kn_mat_new(ctx, is_square(out) ? half : K, K, &out->X));
+    KN_TRY(kn_mat_new(ctx, size, size, &out->M));
+    KN_TRY(kn_mat_new(ctx, size, 1, &out->w));
+    KN_TRY(kn_alloc_d(ctx, K, &out->spread));
+    if (law->W.data)
+        KN_TRY(kn_mat_new(ctx, K, K, &out->S));
+    if (!is_square(out)) {
+        KN_TRY(kn_mat_new(ctx, K, K, &out->Q));
+        KN_TRY(kn_alloc_d(ctx, K, &out->lam));
+    }
+out:
+    if (status != KN_OK)
+        kn_law_gaps_clear(out);
+    return status;
+}
+
+/* V_J'V_J = I - V_u'V_u = Q diag(lam) Q', the directions with something left first. */
+static kn_status decompose(kn_ctx *ctx, kn_law_gaps *g)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t K = g->law->K, gone = 0;
+    kn_mat_zero(g->Q);
+    for (ptrdiff_t k = 0; k < K; k++)
+        kn_col(g->Q, k)[k] = 1;
+    for (ptrdiff_t first = 0; first < g->n; first += CHUNK) {
+        kn_mat rows = kn_sub(g->Vu, 0, 0, kn_at_most(g->n - first, CHUNK), K);
+        kn_mat_rows(g->V, g->u + first, rows);
+        kn_syrk(ctx, -1, KN_T, rows, 1, g->Q);
+    }
+    KN_TRY(kn_eig_steady(ctx, g->Q, g->lam));
+    while (gone < K && !(g->lam[gone] > LEFT)) /* ascending */
+        gone++;
+    g->rank = K - gone;
+    for (ptrdiff_t k = 0; k < g->rank; k++) {
+        g->lam[k] = fmin(g->lam[gone + k], 1);
+        for (ptrdiff_t i = 0; gone > 0 && i < K; i++)
+            kn_col(g->Q, k)[i] = kn_at(g->Q, i, gone + k);
+    }
+out:
+    return status;
+}
+
+kn_status kn_law_gaps_set(kn_ctx *ctx, kn_law_gaps *g, const uint64_t *gap)
+{
+    ptrdiff_t K = g->law->K;
+    g->n = 0;
+    for (ptrdiff_t j = 0; j < g->T; j++)
+        if (gap[j / WORD] >> (j % WORD) & 1)
+            g->u[g->n++] = j;
+    if (!is_square(g))
+        return K > 0 ? decompose(ctx, g) : KN_OK;
+    kn_mat rows = kn_sub(g->Vu, 0, 0, g->n, K);
+    kn_mat_rows(g->V, g->u, rows);
+    if (g->law->W.data) { /* by way of X, which is work */
+        kn_mat turned = kn_sub(g->X, 0, 0, g->n, K);
+        kn_gemm(ctx, 1, KN_N, rows, KN_N, g->law->W, 0, turned);
+        kn_mat_set(rows, turned);
+    }
+    return KN_OK;
+}
+
+/* spread_k = v_k + d_k; false: some are not positive. */
+static bool set_spread(kn_law_gaps *g, const kn_law_row *r, bool model)
+{
+    bool sound = true;
+    for (ptrdiff_t k = 0; k < g->law->K; k++) {
+        g->spread[k] = kn_law_variance(g->law, r, k, model);
+        sound = sound && g->spread[k] > 0;
+    }
+    return sound;
+}
+
+/* X = C^1/2 Q lam^1/2, any root: C^-1 = W D^-1 W' = LL' and X = L^-1 Q lam^1/2, or D^1/2. */
+static kn_status root(kn_ctx *ctx, kn_law_gaps *g, kn_mat X)
+{
+    kn_status status = KN_OK;
+    kn_mat W = g->law->W;
+    ptrdiff_t K = g->law->K;
+    for (ptrdiff_t k = 0; k < g->rank; k++)
+        for (ptrdiff_t i = 0; i < K; i++)
+            kn_col(X, k)[i] =
+                kn_at(g->Q, i, k) * sqrt(g->lam[k]) * (W.data ? 1 : sqrt(g->spread[i]));
+    if (!W.data)
+        return KN_OK;
+    kn_mat scaled = kn_sub(g->M, 0, 0, K, K); /* until it is M */
+    for (ptrdiff_t k = 0; k < K; k++)
+        for (ptrdiff_t i = 0; i < K; i++)
+            kn_col(scaled, k)[i] = kn_at(W, i, k) / sqrt(g->spread[k]);
+    kn_syrk(ctx, 1, KN_N, scaled, 0, g->S);
+    KN_TRY(kn_chol(ctx, g->S, "precision of the coordinates of a map"));
+    kn_trsm_left(ctx, KN_N, g->S, X);
+out:
+    return status;
+}
+
+/* K < T */
+static kn_status judge_low(kn_ctx *ctx, kn_law_gaps *g, const kn_law_row *r, double outside,
+                           double *dev, double *log_det)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t K = g->law->K, m = g->rank;
+    kn_mat X = kn_sub(g->X, 0, 0, K, m), M = kn_sub(g->M, 0, 0, m, m), w = kn_sub(g->w, 0, 0, m, 1);
+    double inside = 0;
+    *dev = r->q / outside;
+    *log_det = (double)(g->T - g->n) * log(outside);
+    if (m == 0)
+        return KN_OK;
+    KN_TRY(root(ctx, g, X));
+    kn_syrk(ctx, 1 / outside, KN_T, X, 0, M);
+    for (ptrdiff_t k = 0; k < m; k++) {
+        kn_col(M, k)[k] += 1 - g->lam[k];
+        w.data[k] = 0;
+        for (ptrdiff_t i = 0; i < K; i++)
+            w.data[k] += kn_at(g->Q, i, k) * r->z[i * r->stride];
+        w.data[k] /= sqrt(g->lam[k]);
+        inside += w.data[k] * w.data[k];
+    }
+    KN_TRY(kn_chol(ctx, M, "law of a map with missing responses"));
+    kn_trsm_left(ctx, KN_N, M, w);
+    *dev = (fmax(r->q - inside, 0) + kn_sumsq(w)) / outside;
+    for (ptrdiff_t k = 0; k < m; k++)
+        *log_det += 2 * log(kn_at(M, k, k));
+out:
+    return status;
+}
+
+/* K = T */
+static kn_status judge_square(kn_ctx *ctx, kn_law_gaps *g, const kn_law_row *r, double *dev,
+                              double *log_det)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t K = g->law->K, n = g->n;
+    kn_mat H = kn_sub(g->X, 0, 0, n, K), M = kn_sub(g->M, 0, 0, n, n), w = kn_sub(g->w, 0, 0, n, 1);
+    kn_mat W = g->law->W;
+    *dev = 0;
+    *log_det = g->law->log_det;
+    kn_mat_zero(w);
+    for (ptrdiff_t k = 0; k < K; k++) {
+        double a = 0, s = sqrt(g->spread[k]);
+        for (ptrdiff_t i = 0; W.data && i < K; i++)
+            a += r->z[i * r->stride] * kn_at(W, i, k);
+        a = (W.data ? a : r->z[k * r->stride]) / s;
+        *dev += a * a;
+        *log_det += 2 * log(s);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            kn_col(H, k)[i] = kn_at(g->Vu, i, k) / s;
+            w.data[i] += kn_at(H, i, k) * a;
+        }
+    }
+    kn_syrk(ctx, 1, KN_N, H, 0, M);
+    KN_TRY(kn_chol(ctx, M, "law of a map with missing responses"));
+    kn_trsm_left(ctx, KN_N, M, w);
+    *dev = fmax(*dev - kn_sumsq(w), 0);
+    for (ptrdiff_t i = 0; i < n; i++)
+        *log_det += 2 * log(kn_at(M, i, i));
+out:
+    return status;
+}
+
+kn_status kn_law_gaps_judge(kn_ctx *ctx, kn_law_gaps *g, const kn_law_row *r, bool model,
+                            double *dev, double *log_det)
+{
+    kn_status status = KN_OK;
+    double outside = is_square(g) ? 1 : kn_law_outside(g->law, r->i, model);
+    *dev = *log_det = NAN;
+    if (!set_spread(g, r, model) || !(outside > 0))
+        return KN_OK;
+    status = is_square(g) ? judge_square(ctx, g, r, dev, log_det)
+                          : judge_low(ctx, g, r, outside, dev, log_det);
+    if (status == KN_ERR_NUMERIC) { /* of this sample nothing can be said */
+        *dev = *log_det = NAN;
+        status = KN_OK;
+    }
+    return status;
+}
+
+void kn_law_gaps_need(kn_rehearsal *r, ptrdiff_t T, ptrdiff_t K)
+{
+    kn_held mark = r->now;
+    ptrdiff_t half = T / 2, size = K == T ? half : K,
+              rows = K == T ? half : kn_at_most(half, CHUNK);
+    kn_hold_d(r, KN_NEED_WORK, T, K + 1);
+    kn_hold_d(r, KN_NEED_WORK, rows, K);
+    kn_hold_d(r, KN_NEED_WORK, half, 1);
+    kn_hold_d(r, KN_NEED_WORK, size, K + size + 1);
+    if (K == T) /* where noise is of all responses it has a W, and that a root */
+        kn_hold_d(r, KN_NEED_WORK, K, K + 1);
+    if (K < T) {
+        kn_hold_d(r, KN_NEED_WORK, K, K + 2);
+        kn_eig_need(r, KN_NEED_WORK, K);
+    }
+    kn_let_go(r, mark);
+}

@@ -1,0 +1,309 @@
+#include "gp/predict/noise.h"
+
+#include <math.h>
+
+#include "base/parallel/parallel_for.h"
+#include "data/mpi/partition_responses.h"
+#include "gp/basis/basis.h"
+#include "gp/method.h"
+#include "la/la.h"
+
+static const double FLOOR = 0.5; /* of the mean squared residual */
+
+enum { TILE = 256, COLUMNS = 16 }; /* responses dealt out at a time */
+
+struct kn_noise_maker {
+    kn_gp *gp;
+    kn_responses Y; /* all samples */
+    bool known;     /* gp->noise is what it will be */
+    bool held_out;  /* blocks have maps */
+    bool in_sample; /* the noise in training has a part in it */
+    bool made;      /* ... and is made here */
+    /* What the in-sample noise needs: the coordinates, or only their energies. */
+    const double *s2; /* P */
+    kn_mat Z;         /* N x P; Z = U A when U spans everything, which spares a pass over Y */
+    kn_mat y;         /* N x width, where a block has some samples only */
+    bool some;
+    int workers;
+    kn_mat *work; /* workers of N x TILE */
+};
+
+/* What is made for a walk. */
+static void let_go(kn_noise_maker *m)
+{
+    for (int w = 0; m->work && w < m->workers; w++)
+        kn_mat_clear(&m->work[w]);
+    kn_free(m->work);
+    kn_mat_clear(&m->y);
+    m->work = NULL;
+}
+
+void kn_noise_maker_free(kn_noise_maker *m)
+{
+    if (!m)
+        return;
+    let_go(m);
+    kn_mat_clear(&m->Z);
+    kn_free(m);
+}
+
+static kn_status coordinates(kn_ctx *ctx, kn_noise_maker *m)
+{
+    kn_status status;
+    const kn_gp *gp = m->gp;
+    KN_TRY(kn_mat_new(ctx, gp->N, gp->P, &m->Z));
+    const kn_latent_cell *cell = &gp->latent.cell[0];
+    if (gp->latent.groups.n > 0 || kn_decomp_is_low(&cell->R0) || !cell->R0.U.data)
+        KN_TRY(kn_gp_coordinates(ctx, gp, &m->Y, m->Z));
+    else
+        kn_gemm(ctx, 1, KN_N, cell->R0.U, KN_N, cell->A, 0, m->Z);
+out:
+    return status;
+}
+
+kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
+                             kn_noise_maker **out)
+{
+    kn_status status;
+    void *memory;
+    kn_noise_maker *m;
+    *out = NULL;
+    KN_TRY(kn_alloc(ctx, 1, sizeof *m, &memory));
+    *out = m = memory;
+    *m = (kn_noise_maker){.gp = gp,
+                          .Y = *Y,
+                          .known = (gp->method->known_noise && gp->method->known_noise(gp)) ||
+                                   (!cv && gp->method->training_noise),
+                          .held_out = cv != NULL,
+                          .in_sample = !cv,
+                          .some = cv && cv->sample,
+                          .s2 = gp->energy};
+    m->made = !m->known && m->in_sample && !gp->method->training_noise;
+    if (m->made && !m->s2 && !gp->psi)
+        KN_TRY(coordinates(ctx, m));
+out:
+    if (status != KN_OK) {
+        kn_noise_maker_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    kn_noise_maker *m = self;
+    kn_status status = KN_OK;
+    void *memory;
+    let_go(m); /* of a walk before */
+    if (!m->made || m->s2 || m->gp->psi)
+        goto out;
+    m->workers = kn_workers(ctx, plan->width, TILE);
+    KN_TRY(kn_alloc(ctx, m->workers, sizeof *m->work, &memory));
+    m->work = memory;
+    for (int w = 0; w < m->workers; w++)
+        KN_TRY(kn_mat_new(ctx, m->Y.N, plan->width < TILE ? plan->width : TILE, &m->work[w]));
+    if (m->some)
+        KN_TRY(kn_mat_new(ctx, m->Y.N, plan->width, &m->y));
+out:
+    return status;
+}
+
+typedef struct block_job {
+    kn_noise_maker *m;
+    const kn_block *b;
+    kn_mat y; /* N x count: of all samples */
+} block_job;
+
+/* psi_j of what is left of a response, over the cells that have a value [METHOD 0b]. */
+static double in_sample_variance(const kn_responses *Y, kn_mat rest, ptrdiff_t j)
+{
+    double sum = 0;
+    if (!Y->holes || kn_holes_in(Y->holes, j) == 0)
+        return kn_sumsq(rest) / (double)Y->N;
+    for (ptrdiff_t i = 0; i < Y->N; i++)
+        if (!kn_is_hole(Y->holes, i, j))
+            sum += rest.data[i] * rest.data[i];
+    return sum / (double)Y->scaling->n[j];
+}
+
+/* in_sample_j = (B.^2 d + psi)_j */
+static void in_sample(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+{
+    const block_job *job = self;
+    const kn_gp *gp = job->m->gp;
+    ptrdiff_t first = job->b->first + from, n = to - from;
+    kn_mat B = kn_sub(gp->B, first, 0, n, gp->P), y = kn_cols(job->y, from, n);
+    kn_mat rest = kn_cols(job->m->work[worker], 0, n);
+    if (gp->P < gp->T) {
+        kn_mat_set(rest, y);
+        kn_gemm(NULL, -1, KN_N, job->m->Z, KN_T, B, 1, rest); /* y - Z B' */
+    } else {
+        kn_mat_zero(rest); /* the basis spans everything */
+    }
+    for (ptrdiff_t j = 0; j < n; j++) {
+        double noise = in_sample_variance(&job->m->Y, kn_cols(rest, j, 1), first + j);
+        for (ptrdiff_t p = 0; p < gp->P; p++)
+            noise += kn_at(B, j, p) * kn_at(B, j, p) * kn_latent_noise(&gp->latent, p);
+        gp->noise[first + j] = noise;
+    }
+}
+
+/* The same from sums alone, for principal components: |y_j - (ZB')_j|^2 = |y_j|^2 - (B.^2 s2)_j
+ * with s2_p = |z_p|^2. Up to the residual of a range finder. */
+static void in_sample_sums(const kn_noise_maker *m, const kn_block *b)
+{
+    const kn_gp *gp = m->gp;
+    const kn_scaling *s = m->Y.scaling;
+    for (ptrdiff_t j = b->first; j < b->first + b->count; j++) {
+        double sd = s->sd0[j] / s->sd[j], shift = (s->mean0[j] - s->mean[j]) / s->sd[j];
+        gp->noise[j] = sd * sd + shift * shift;
+    }
+    for (ptrdiff_t p = 0; p < gp->P; p++) {
+        double less = kn_latent_noise(&gp->latent, p) - m->s2[p] / (double)gp->N;
+        for (ptrdiff_t j = b->first; j < b->first + b->count; j++)
+            gp->noise[j] += kn_at(gp->B, j, p) * kn_at(gp->B, j, p) * less;
+    }
+    for (ptrdiff_t j = b->first; j < b->first + b->count; j++)
+        gp->noise[j] = fmax(gp->noise[j], 0);
+}
+
+/* Held-out moments take the place of the in-sample noise. */
+static void moments(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const block_job *job = self;
+    const kn_block *b = job->b;
+    for (ptrdiff_t j = from; j < to; j++) {
+        const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j), *v = kn_col(b->var, j);
+        double *noise = &job->m->gp->noise[b->first + j], moment = 0, square = 0, n = 0;
+        for (ptrdiff_t i = 0; i < b->y.rows; i++) {
+            double e2 = (y[i] - mean[i]) * (y[i] - mean[i]);
+            if (!isfinite(e2)) /* missing, or not predicted [METHOD 0b] */
+                continue;
+            n++;
+            moment += e2 - v[i];
+            square += e2;
+        }
+        if (n == 0) { /* nobody who has it was predicted: nothing is known but how much it varies */
+            const kn_scaling *s = job->m->Y.scaling;
+            double sd = s->sd0[b->first + j] / s->sd[b->first + j];
+            *noise = sd * sd;
+            continue;
+        }
+        *noise = fmax(moment / n, FLOOR * square / n);
+    }
+}
+
+/* in_sample_j = psi_j [B.^2 d + d0 (1 - |row j of B|^2)]_j of whitened responses [METHOD 1f] */
+static void in_sample_whitened(const kn_gp *gp, const kn_block *b)
+{
+    const kn_latent *l = &gp->latent;
+    for (ptrdiff_t j = b->first; j < b->first + b->count; j++) {
+        double noise = 0, outside = 1;
+        for (ptrdiff_t p = 0; p < gp->P; p++) {
+            double b2 = kn_at(gp->B, j, p) * kn_at(gp->B, j, p);
+            noise += b2 * kn_latent_noise(l, p);
+            outside -= b2;
+        }
+        if (gp->complement_component)
+            noise += fmax(outside, 0) * l->d[gp->P];
+        gp->noise[j] = gp->psi[j] * noise;
+    }
+}
+
+static kn_status set_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    kn_noise_maker *m = self;
+    block_job job = {m, b, b->y};
+    if (m->known)
+        return KN_OK;
+    if (m->gp->psi && m->made) {
+        in_sample_whitened(m->gp, b);
+    } else if (m->s2 && m->made) {
+        in_sample_sums(m, b);
+    } else if (m->made) {
+        if (m->some) {
+            job.y = kn_cols(m->y, 0, b->count);
+            kn_responses_block(ctx, &m->Y, b->first, job.y);
+        }
+        kn_la_parallel(ctx, b->count, TILE, in_sample, &job);
+    }
+    if (m->held_out)
+        kn_parallel(ctx, b->count, COLUMNS, moments, &job);
+    return KN_OK;
+}
+
+kn_visitor kn_noise_visitor(kn_noise_maker *m)
+{
+    unsigned y = !m->known && (m->held_out || !m->s2) ? (unsigned)KN_WALK_Y : 0;
+    unsigned maps = !m->known && m->held_out ? (unsigned)KN_WALK_MAPS : 0;
+    return (kn_visitor){m, y | maps, begin, set_block, NULL};
+}
+
+/* Noise that the fit says is of one response only where each is fitted alone; that of all together
+ * is nobody's. */
+void kn_noise_of_others(const kn_noise_maker *m, const kn_block *b, ptrdiff_t j,
+                        const kn_apart *apart, kn_held_out_noise of, double *work, double *noise)
+{
+    const kn_gp *gp = m->gp;
+    of.known = m->known ? gp->noise[b->first + j] : NAN;
+    for (ptrdiff_t i = 0; m->known && !gp->method->alone && i < of.n; i++)
+        noise[i] = of.known;
+    if (!m->known || gp->method->alone)
+        kn_noise_without(&of, apart, work, noise);
+}
+
+kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv)
+{
+    kn_status status;
+    kn_noise_maker *m = NULL;
+    /* Without maps it is short, and finishes what a cancelled fit has found. */
+    kn_walk walk = {.Y = cv ? kn_gp_maps_y(cv) : *Y, .maps = cv, .to_the_end = !cv};
+    KN_TRY(kn_noise_maker_new(ctx, gp, Y, cv, &m));
+    kn_visitor visitor = kn_noise_visitor(m);
+    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    KN_TRY(kn_everywhere_d(ctx, &walk.Y, gp->noise));
+out:
+    kn_noise_maker_free(m);
+    return status;
+}
+
+void kn_noise_known_group(const kn_gp *gp, double *noise)
+{
+    gp->method->group_noise(gp, noise);
+}
+
+void kn_components_group_noise(const kn_gp *gp, double *noise)
+{
+    for (ptrdiff_t j = 0; j < gp->T; j++) {
+        double known = 0;
+        for (ptrdiff_t p = 0; p < gp->P; p++)
+            known += kn_at(gp->B, j, p) * kn_at(gp->B, j, p) * gp->latent.d[p] *
+                     kn_latent_gamma(&gp->latent, p);
+        noise[j] = fmax(gp->noise[j] - known, 0.5 * gp->noise[j]);
+    }
+}
+
+double kn_components_group_share(const kn_gp *gp)
+{
+    const kn_latent *l = &gp->latent;
+    double own = 0, all = 0;
+    for (ptrdiff_t p = 0; p < l->P; p++) {
+        own += l->d[p] * kn_latent_gamma(l, p);
+        all += kn_latent_noise(l, p);
+    }
+    return all > 0 ? own / all : 0;
+}
+
+void kn_noise_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+{
+    ptrdiff_t width = kn_walk_width(0, s->T);
+    if (s->iso || s->method->alone || s->method->training_noise || s->range > 0 || s->folds > 0)
+        return; /* known, made from energies, or from moments alone */
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->P);
+    if (s->M < s->N || s->method->own_covariance)
+        kn_project_need(r, s->N, s->T, s->P);
+    for (int w = 0; w < kn_workers_of(s->threads, width, TILE); w++)
+        kn_hold_d(r, KN_NEED_WORK, s->N, kn_at_most(width, TILE));
+    if (n < s->N)
+        kn_hold_d(r, KN_NEED_WORK, s->N, width);
+}

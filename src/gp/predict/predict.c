@@ -1,0 +1,218 @@
+#include "gp/predict/predict.h"
+
+#include "gp/basis/complement.h"
+#include "gp/method.h"
+#include "la/la.h"
+
+enum { ROWS = 1024 }; /* new samples at a time: bounds the work space at ROWS x N */
+
+/* Work space for the components of one cell. */
+typedef struct facing {
+    kn_mat F;         /* ROWS x features, or x N   features of new samples, or their covariance */
+    kn_mat RU;        /* ROWS x m   R0* U */
+    kn_mat mean, var; /* ROWS x n */
+    kn_mat inverse, weights; /* m x n */
+    kn_pairs pairs;          /* dense: with the training samples */
+    double *self, *sq;       /* ROWS   R0** */
+} facing;
+
+static void facing_clear(facing *f)
+{
+    kn_mat *m[] = {&f->F, &f->RU, &f->mean, &f->var, &f->inverse, &f->weights};
+    for (size_t k = 0; k < sizeof m / sizeof *m; k++)
+        kn_mat_clear(m[k]);
+    kn_pairs_clear(&f->pairs);
+    kn_free(f->self);
+    kn_free(f->sq);
+    *f = (facing){0};
+}
+
+static kn_status facing_new(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell,
+                            ptrdiff_t rows, facing *f)
+{
+    kn_status status;
+    const kn_decomp *R0 = &cell->R0;
+    KN_TRY(kn_mat_new(ctx, rows, kn_decomp_is_low(R0) ? R0->map.rows : l->X.rows, &f->F));
+    KN_TRY(kn_mat_new(ctx, rows, R0->m, &f->RU));
+    KN_TRY(kn_mat_new(ctx, rows, cell->n, &f->mean));
+    KN_TRY(kn_mat_new(ctx, rows, cell->n, &f->var));
+    KN_TRY(kn_mat_new(ctx, R0->m, cell->n, &f->inverse));
+    KN_TRY(kn_mat_new(ctx, R0->m, cell->n, &f->weights));
+    KN_TRY(kn_alloc_d(ctx, rows, &f->self));
+    KN_TRY(kn_alloc_d(ctx, rows, &f->sq));
+    kn_cell_inverse(l, cell, f->inverse, f->weights);
+out:
+    return status;
+}
+
+/* R0* U of some new samples. */
+static kn_status cross(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0, kn_mat Xs, facing *f)
+{
+    ptrdiff_t n = Xs.rows;
+    kn_mat F = kn_sub(f->F, 0, 0, n, f->F.cols), RU = kn_sub(f->RU, 0, 0, n, R0->m);
+    if (kn_decomp_is_low(R0)) {
+        kn_decomp_cross(ctx, R0, Xs, F, RU);
+        return KN_OK;
+    }
+    kn_pairs_clear(&f->pairs);
+    kn_status status = kn_pairs_between(ctx, Xs, l->X, &R0->cov.stats, &f->pairs);
+    if (status != KN_OK)
+        return status;
+    kn_cov_fill(&R0->cov, R0->theta, &f->pairs, F);
+    kn_gemm(ctx, 1, KN_N, F, KN_N, R0->U, 0, RU);
+    return KN_OK;
+}
+
+/* One sample in a known group g, component p, the k-th of its cell:
+ *     Q = (R0* + gamma delta G*) U over all directions, those outside U included
+ *     mean = Q (A ./ (r + delta)),  v = c (R0** + gamma delta - Q.^2 (1 ./ (r + delta)))
+ * With s = sums of U over the group, the directions outside U add
+ *     gamma (zeta - s A)  and  c gamma^2 delta (n/(1 + n gamma) - |s|^2),  zeta = sum z/(1 + n
+ * gamma) c = 0 is the limit: Q = gamma G* U, mean = Q A, v = d (gamma - Q.^2 1)             [METHOD
+ * 4] */
+static void within_group(const kn_latent *l, const kn_latent_cell *cell, ptrdiff_t k, ptrdiff_t g,
+                         const double *RU, ptrdiff_t stride, double self, double *mean, double *v)
+{
+    ptrdiff_t p = kn_cell_component(cell, k);
+    double c = l->c[p], d = l->d[p], gamma = cell->R0.gamma, n = l->groups.size[g];
+    double sum = 0, square = 0, outside = kn_at(l->z_sums, g, p) / (1 + n * gamma);
+    double left = n / (1 + n * gamma);
+    for (ptrdiff_t i = 0; i < cell->R0.m; i++) {
+        double s = kn_at(cell->sums, g, i), a = kn_at(cell->A, i, k);
+        double q = c * RU[i * stride] + gamma * d * s, K = c * cell->R0.r[i] + d;
+        sum += K > 0 ? q * a / K : 0;
+        square += K > 0 ? q * q / K : 0;
+        outside -= s * a;
+        left -= s * s;
+    }
+    bool low = kn_decomp_is_low(&cell->R0);
+    *mean = sum + (low ? gamma * outside : 0);
+    *v = c * self + gamma * d - square - (low ? gamma * gamma * d * left : 0);
+}
+
+static kn_status predict_rows(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell,
+                              const kn_newcomers *who, ptrdiff_t row, facing *f,
+                              const kn_latent_said *said, double *clamped)
+{
+    ptrdiff_t n = kn_at_most(who->X.rows - row, ROWS);
+    kn_mat mean = said->mean, variance = said->variance;
+    kn_mat xs = kn_sub(who->X, row, 0, n, who->X.cols), ru = kn_sub(f->RU, 0, 0, n, cell->R0.m);
+    kn_mat m = kn_sub(f->mean, 0, 0, n, cell->n), v = kn_sub(f->var, 0, 0, n, cell->n);
+    kn_status status = cross(ctx, l, &cell->R0, xs, f);
+    if (status != KN_OK)
+        return status;
+    kn_cov_self(&cell->R0.cov, cell->R0.theta, xs, f->sq, f->self);
+    if (said->RU.data)
+        kn_complement_take(l, ru, kn_sub(said->RU, row, 0, n, said->RU.cols));
+    kn_gemm(ctx, 1, KN_N, ru, KN_N, f->weights, 0, m);
+    for (ptrdiff_t i = 0; who->group && cell->R0.gamma > 0 && i < n; i++)
+        for (ptrdiff_t k = 0; who->group[row + i] >= 0 && k < cell->n; k++)
+            within_group(l, cell, k, who->group[row + i], &ru.data[i], ru.ld, f->self[i],
+                         &kn_col(m, k)[i], &kn_col(variance, kn_cell_component(cell, k))[row + i]);
+    kn_latent_square(ru);
+    kn_gemm(ctx, 1, KN_N, ru, KN_N, f->inverse, 0, v); /* H of METHOD 4 */
+    for (ptrdiff_t k = 0; k < cell->n; k++) {
+        ptrdiff_t p = kn_cell_component(cell, k);
+        double c = l->c[p], own = cell->R0.gamma * l->d[p];
+        double *to = kn_col(variance, p) + row;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            bool known = who->group && own > 0 && who->group[row + i] >= 0;
+            double prior = c * (f->self[i] + l->iso) + (known ? own : 0);
+            double left = known ? to[i] : prior - c * c * kn_at(v, i, k);
+            to[i] = kn_at_least_zero(left, prior, clamped);
+            kn_col(mean, p)[row + i] = kn_at(m, i, k);
+        }
+    }
+    return KN_OK;
+}
+
+kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, const kn_newcomers *who, kn_mat mean,
+                            kn_mat variance, double *clamped)
+{
+    return kn_latent_predict_all(ctx, l, who, &(kn_latent_said){mean, variance, kn_mat_none()},
+                                 clamped);
+}
+
+kn_status kn_latent_predict_all(kn_ctx *ctx, const kn_latent *l, const kn_newcomers *who,
+                                const kn_latent_said *to, double *clamped)
+{
+    kn_status status = KN_OK;
+    facing f = {0};
+    ptrdiff_t rows = who->X.rows, most = rows < ROWS ? rows : ROWS;
+    for (int k = 0; k < l->n_cells; k++) {
+        const kn_latent_cell *cell = &l->cell[k];
+        if (cell->n == 0)
+            continue;
+        KN_TRY(facing_new(ctx, l, cell, most, &f));
+        for (ptrdiff_t i = 0; i < rows; i += ROWS) {
+            KN_TRY(kn_check_cancel(ctx));
+            KN_TRY(predict_rows(ctx, l, cell, who, i, &f, to, clamped));
+        }
+        facing_clear(&f);
+    }
+out:
+    facing_clear(&f);
+    return status;
+}
+
+kn_status kn_latent_far(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, double *far)
+{
+    kn_status status;
+    double one = 1, clamped = 0;
+    kn_mat mean = {0};
+    kn_latent probe = {.X = l->X, .P = 1, .n_cells = 1, .c = &one, .d = &one};
+    probe.cell[0] = (kn_latent_cell){.R0 = l->cell[0].R0, .n = 1};
+    KN_TRY(kn_mat_new(ctx, l->cell[0].R0.m, 1, &probe.cell[0].A));
+    KN_TRY(kn_mat_new(ctx, Xs.rows, 1, &mean));
+    KN_TRY(kn_latent_predict(ctx, &probe, &(kn_newcomers){.X = Xs}, mean,
+                             kn_mat_cols(far, Xs.rows, 1), &clamped));
+out:
+    kn_mat_clear(&mean);
+    kn_mat_clear(&probe.cell[0].A);
+    return status;
+}
+
+void kn_latent_predict_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+{
+    kn_held mark = r->now;
+    ptrdiff_t most = kn_at_most(n, ROWS);
+    kn_hold_d(r, KN_NEED_WORK, s->M, 2 * (s->P + 1));
+    kn_hold_d(r, KN_NEED_WORK, most, 2 * (s->P + 1));
+    kn_hold_d(r, KN_NEED_SAMPLES, most, 2 * s->M + 2);
+    if (s->M >= s->N)
+        kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, most, s->N);
+    kn_let_go(r, mark);
+}
+
+kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who,
+                                kn_gp_maps *out)
+{
+    kn_status status;
+    KN_TRY(kn_gp_maps_one_part(ctx, gp, who->X.rows, out));
+    kn_part *part = &out->part[0];
+    if (gp->D0.rows > 0)
+        KN_TRY(kn_mat_new(ctx, part->n, gp->D0.rows, &part->RU));
+    KN_TRY(kn_latent_predict_all(ctx, &gp->latent, who,
+                                 &(kn_latent_said){part->mean, part->var, part->RU},
+                                 &out->clamped));
+    if (gp->P == 0) {
+        KN_TRY(kn_alloc_d(ctx, out->n, &out->far));
+        KN_TRY(kn_latent_far(ctx, &gp->latent, who->X, out->far));
+    }
+    if (who->group) {
+        void *memory;
+        KN_TRY(kn_alloc(ctx, out->n, sizeof *out->known, &memory));
+        out->known = memory;
+        for (ptrdiff_t i = 0; i < out->n; i++)
+            out->known[i] = who->group[i] >= 0;
+    }
+out:
+    if (status != KN_OK)
+        kn_gp_maps_clear(out);
+    return status;
+}
+
+kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out)
+{
+    return gp->method->predict(ctx, gp, who, out);
+}

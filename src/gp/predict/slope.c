@@ -1,0 +1,106 @@
+#include "gp/predict/slope.h"
+
+#include <math.h>
+
+#include "base/parallel/parallel_for.h"
+#include "data/mpi/partition_responses.h"
+#include "gp/block_visitor.h"
+#include "gp/method.h"
+
+enum { COLUMNS = 16 }; /* responses dealt out at a time */
+static const double WEIGHT = 20, MOST = 1, MOST_OF_ONE = 1.2;
+
+typedef struct gathering {
+    const kn_gp_maps *cv;
+    const kn_block *b;
+    double *md, *mm; /* T */
+} gathering;
+
+/* The mean of response j, column at of the block, in what part p was trained on. */
+static double fold_mean(const gathering *g, const kn_part *p, ptrdiff_t at)
+{
+    double sum = 0;
+    if (p->mu)
+        return p->mu[g->b->first + at];
+    for (ptrdiff_t i = 0; i < p->n_train; i++)
+        sum += kn_at(g->b->y, p->train[i], at);
+    return sum / (double)p->n_train;
+}
+
+static void gather(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const gathering *g = self;
+    for (ptrdiff_t j = from; j < to; j++) {
+        const double *y = kn_col(g->b->y, j), *mean = kn_col(g->b->mean, j);
+        double md = 0, mm = 0;
+        for (int k = 0; k < g->cv->n_parts; k++) {
+            const kn_part *p = &g->cv->part[k];
+            double mu = fold_mean(g, p, j);
+            for (ptrdiff_t i = 0; i < p->n; i++) {
+                ptrdiff_t row = p->rows ? p->rows[i] : i;
+                if (!isfinite(y[row] - mean[row])) /* missing, or not predicted [METHOD 0b] */
+                    continue;
+                md += (mean[row] - mu) * (y[row] - mu);
+                mm += (mean[row] - mu) * (mean[row] - mu);
+            }
+        }
+        g->md[g->b->first + j] = md;
+        g->mm[g->b->first + j] = mm;
+    }
+}
+
+static kn_status gather_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    gathering *g = self;
+    g->b = b;
+    kn_parallel(ctx, b->count, COLUMNS, gather, g);
+    return KN_OK;
+}
+
+void kn_slopes(ptrdiff_t T, const double *md, const double *mm, double *slope)
+{
+    double sum_md = 0, sum_mm = 0;
+    for (ptrdiff_t j = 0; j < T; j++) {
+        sum_md += md[j];
+        sum_mm += mm[j];
+    }
+    double all = sum_mm > 0 ? fmin(fmax(sum_md / sum_mm, 0), MOST) : 1;
+    double kappa = WEIGHT * sum_mm / (double)T;
+    for (ptrdiff_t j = 0; j < T; j++) {
+        double weight = mm[j] + kappa;
+        slope[j] = weight > 0 ? fmin(fmax((md[j] + kappa * all) / weight, 0), MOST_OF_ONE) : 1;
+    }
+}
+
+kn_status kn_gp_set_slope(kn_ctx *ctx, kn_gp *gp, const kn_gp_maps *cv)
+{
+    kn_status status;
+    gathering g = {.cv = cv};
+    double *slope = NULL;
+    kn_walk walk = {.Y = kn_gp_maps_y(cv), .maps = cv, .stage = "slope"};
+    kn_visitor visitor = {&g, KN_WALK_Y | KN_WALK_MEAN, NULL, gather_block, NULL};
+    KN_TRY(kn_alloc_d(ctx, gp->T, &g.md));
+    KN_TRY(kn_alloc_d(ctx, gp->T, &g.mm));
+    KN_TRY(kn_alloc_d(ctx, gp->T, &slope));
+    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    KN_TRY(kn_everywhere_d(ctx, &walk.Y, g.md));
+    KN_TRY(kn_everywhere_d(ctx, &walk.Y, g.mm));
+    kn_slopes(gp->T, g.md, g.mm, slope);
+    gp->slope = slope;
+    slope = NULL;
+out:
+    kn_free(slope);
+    kn_free(g.mm);
+    kn_free(g.md);
+    return status;
+}
+
+void kn_slope_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+{
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, s->T, 2);
+    kn_walk_need(r, n, kn_walk_width(0, s->T), KN_WALK_Y | KN_WALK_MEAN);
+    s->method->need.block(r, s, KN_MAPS_CV, n);
+    kn_let_go(r, mark);
+}

@@ -1,0 +1,249 @@
+/* The order of a search: where to start, climbs, restarts, ends of the simplex, and the engine left
+ * at the point found [METHOD 3b]. */
+#include "gp/search/search.h"
+
+#include <math.h>
+
+#include "base/mpi/comm.h"
+#include "base/random.h"
+#include "gp/search/joint.h"
+#include "gp/search/space.h"
+#include "gp/search/starts.h"
+#include "gp/search/subsample.h"
+
+/* One term alone, exactly: no coordinate gets there. Its shapes are free. */
+static kn_search_space at_vertex(const kn_search_space *s, int k, const kn_cov_point *at)
+{
+    const kn_cov *cov = &s->e->cov;
+    kn_search_space v = *s;
+    v.vertex = true;
+    v.held = *at;
+    for (int m = 0; m < cov->n; m++)
+        v.held.w[m] = m == k;
+    v.first = cov->n - 1 + cov->term[k].shape;
+    v.n = cov->term[k].kernel->n_shape;
+    return v;
+}
+
+/* The vertices of the simplex; of two terms rho = 0 and rho = 1. */
+static kn_status ends(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, kn_found *found)
+{
+    for (int k = 0; k < s->e->cov.n; k++) {
+        kn_search_space end = at_vertex(s, k, &found->at);
+        double lml;
+        bool stop;
+        kn_status status = kn_search_stopped(ctx, limits, &stop);
+        if (status != KN_OK || stop)
+            return status;
+        s->e->thorough = true; /* the other end's inside parameters are no start for this one */
+        status = kn_lockstep_nested(ctx, s->e, &end.held, &lml, NULL);
+        s->e->thorough = false;
+        if (status != KN_OK)
+            return status;
+        if (limits->evals_left > 0)
+            limits->evals_left--;
+        if (!(lml > found->lml))
+            continue;
+        kn_search_take(found, &end.held, lml, found->stop, found->projected);
+        if (end.n > 0)
+            status = kn_search_climb(ctx, &end, limits, &end.held, "fit", found);
+        if (status != KN_OK)
+            return status;
+    }
+    return KN_OK;
+}
+
+/* theta as a start of the nested search: R0 = scale sum_k w_k K_k, and the scale goes to C, where
+ * nested keeps it. */
+static kn_cov_point from_theta(kn_engine *e, const double *theta)
+{
+    double r0[KN_COV_THETA] = {0}, total;
+    kn_cov_point p;
+    kn_spec_split(&e->spec, theta, r0, e->inside);
+    kn_cov_point_of(&e->cov, r0, &p, &total);
+    double shift = 0.5 * log(total);
+    for (int k = 0; k < e->spec.task.n; k++)
+        e->inside[e->spec.task.term[k].at] += shift;
+    if (e->iso.sample_iso)
+        e->inside[e->spec.task.n_theta] -= shift;
+    return p;
+}
+
+/* The middle of the box, or what the caller gave: theta, or of rho and length either or both. */
+static kn_status nested_start(kn_ctx *ctx, kn_search_space *s, const kn_search_options *o,
+                              bool *given, kn_cov_point *start)
+{
+    const kn_cov *cov = &s->e->cov;
+    double rho, length;
+    *start = s->box.middle;
+    *given = isfinite(o->length) || isfinite(o->rho);
+    if (*given && !kn_cov_is_rho_length(cov))
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "rho and length say where to start for two terms at most, the sample "
+                       "covariance has %d",
+                       cov->n);
+    if (*given) {
+        kn_cov_rho_length(cov, start, &rho, &length);
+        *start = kn_cov_at_rho(cov, isfinite(o->rho) ? o->rho : rho,
+                               isfinite(o->length) ? o->length : length);
+    }
+    if (o->theta && s->e->spec.noise == KN_NOISE_ISO) {
+        *start = from_theta(s->e, o->theta);
+        s->warm = *given = true;
+    }
+    return KN_OK;
+}
+
+/* From anywhere in the box. */
+static kn_status restart(kn_ctx *ctx, kn_search_space *s, const kn_search_options *o,
+                         kn_limits *limits, kn_found *found)
+{
+    kn_status status = KN_OK;
+    kn_rng rng;
+    bool stop;
+    kn_rng_init(&rng, o->seed, KN_SEARCH_RESTARTS);
+    for (int k = 0; k < o->restarts; k++) {
+        double x[KN_COV_OUTER];
+        KN_TRY(kn_search_stopped(ctx, limits, &stop));
+        if (stop)
+            break;
+        for (int i = 0; i < s->n; i++)
+            x[i] = s->box.lower[i] + kn_rng_uniform(&rng) * (s->box.upper[i] - s->box.lower[i]);
+        kn_cov_point at = kn_search_point(s, x);
+        KN_TRY(kn_search_climb(ctx, s, limits, &at, "fit", found));
+    }
+out:
+    return status;
+}
+
+/* A subsample may have left weights so small that their coordinates no longer move the likelihood:
+ * there a climb on all rows ends at once, wherever the maximum is. So it is repeated from weights
+ * that are lifted a little, until that gains nothing to speak of. */
+static kn_status climb_lifted(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, kn_found *found)
+{
+    enum { MOST = 5 };
+    static const double LIFT = 0.01, ENOUGH = 1e-3; /* of the sum of weights; nats */
+    int n = s->e->cov.n;
+    kn_status status = KN_OK;
+    double before = -INFINITY;
+    for (int k = 0; k < MOST && found->lml - before > ENOUGH; k++) {
+        kn_cov_point at = found->at;
+        bool stop;
+        KN_TRY(kn_search_stopped(ctx, limits, &stop));
+        if (stop)
+            break;
+        for (int m = 0; m < n; m++)
+            at.w[m] = (at.w[m] + LIFT) / (1 + n * LIFT);
+        before = found->lml;
+        KN_TRY(kn_search_climb(ctx, s, limits, &at, "fit", found));
+    }
+out:
+    return status;
+}
+
+static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_found *found)
+{
+    kn_search_space s;
+    kn_cov_point at[2];
+    int n = 1;
+    bool given, stop;
+    kn_limits limits = o->limits;
+    kn_status status;
+    KN_TRY(kn_search_space_new(ctx, e, &s));
+    KN_TRY(nested_start(ctx, &s, o, &given, &at[0]));
+    found->lml = -INFINITY;
+    if (!o->optimise || s.n == 0) { /* one term without shape has nothing outside to search */
+        kn_search_take(found, &at[0], -INFINITY,
+                       o->optimise ? KN_STOP_CONVERGED : KN_STOP_NOT_OPTIMISED, 0);
+        return KN_OK;
+    }
+    bool additive = e->spec.additive && !given, small = false;
+    if (additive)
+        KN_TRY(kn_starts_small(ctx, e, &at[0], &small));
+    if (small)
+        KN_TRY(kn_starts_additive(ctx, &s, o, &at[0], found));
+    else if (!additive && !given)
+        KN_TRY(kn_starts_grid(ctx, &s, o, at, &n, found));
+    e->low.tol = kn_rank_tolerance_search;
+    KN_TRY(kn_search_climb(ctx, &s, &limits, &at[0], "fit", found));
+    if (small)
+        KN_TRY(climb_lifted(ctx, &s, &limits, found));
+    for (int k = 1; k < n; k++) {
+        KN_TRY(kn_search_stopped(ctx, &limits, &stop));
+        if (!stop)
+            KN_TRY(kn_search_climb(ctx, &s, &limits, &at[k], "fit", found));
+    }
+    if (additive && !small)
+        KN_TRY(kn_starts_terms(ctx, &s, &limits, "fit", found));
+    KN_TRY(restart(ctx, &s, o, &limits, found));
+    e->low.tol = kn_rank_tolerance;
+    if (e->spec.rank > 0)
+        KN_TRY(kn_search_stopped(ctx, &limits, &stop));
+    if (e->spec.rank > 0 && !stop) { /* the same with all of R0's trace */
+        kn_cov_point rough = found->at;
+        found->lml = -INFINITY;
+        KN_TRY(kn_search_climb(ctx, &s, &limits, &rough, "fit", found));
+    }
+    if (e->cov.n > 1 && !e->spec.additive) /* its bounds leave a thousandth to every term */
+        KN_TRY(ends(ctx, &s, &limits, found));
+out:
+    e->low.tol = kn_rank_tolerance;
+    return status;
+}
+
+/* theta of a nested result, inside the bounds */
+static void nested_theta(const kn_engine *e, const kn_found *found, double *theta)
+{
+    double r0[KN_COV_THETA] = {0};
+    kn_cov_theta(&e->cov, &found->at, r0);
+    kn_spec_join(&e->spec, r0, e->inside, theta);
+    for (int i = 0; i < kn_spec_n_theta(&e->spec); i++)
+        theta[i] = fmin(fmax(theta[i], kn_theta_lower), kn_theta_upper);
+}
+
+kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_found *found)
+{
+    kn_status status;
+    bool iso = e->spec.noise == KN_NOISE_ISO, turned;
+    *found = (kn_found){0};
+    e->lockstep = o->lockstep;
+    KN_TRY(kn_engine_follow(ctx, e, &turned));
+    if (iso && (o->optimiser != KN_NESTED || (o->theta && !o->optimise))) {
+        if (o->optimise) {
+            KN_TRY(kn_search_joint(ctx, e, o, found));
+        } else {
+            KN_TRY(kn_search_joint_start(ctx, e, o, found->theta));
+            found->stop = KN_STOP_NOT_OPTIMISED;
+        }
+    } else {
+        KN_TRY(nested(ctx, e, o, found));
+        e->thorough = true;
+        /* not in lock-step: the engine of every rank has to stand there */
+        KN_TRY(kn_engine_stand(ctx, e, &found->at, &found->lml));
+        if (iso)
+            nested_theta(e, found, found->theta);
+        KN_TRY(kn_comm_share(ctx, found->theta, sizeof found->theta, 0));
+    }
+    if (iso) /* the state, the likelihood and the gradient belong to the theta that is reported */
+        KN_TRY(kn_engine_joint(ctx, e, found->theta, &found->lml, found->gradient));
+    KN_TRY(kn_engine_follow(ctx, e, &turned));
+    if (iso && turned)
+        KN_TRY(kn_engine_joint(ctx, e, found->theta, &found->lml, found->gradient));
+    found->evals += e->evals;
+    found->inner_evals += e->inner_evals;
+    KN_TRY(kn_engine_share(ctx, e));
+    KN_TRY(kn_comm_share(ctx, found, sizeof *found, 0));
+out:
+    return status;
+}
+
+void kn_search_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_engine_need(r, s, true, false);
+    kn_held mark = r->now;
+    kn_distances_need(r, s->N);
+    if (s->N <= KN_SUBSAMPLE_LEAST)
+        return;
+    kn_subsample_need(r, s);
+    kn_let_go(r, mark);
+}

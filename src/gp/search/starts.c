@@ -1,0 +1,180 @@
+#include "gp/search/starts.h"
+
+#include <math.h>
+
+#include "base/mpi/comm.h"
+#include "gp/search/subsample.h"
+
+enum { CELLS = 5 };
+enum { SUBSAMPLE_LOW = 5000 }; /* as KN_SUBSAMPLE_LEAST where R0 is of low rank, and cheap */
+
+typedef struct cell {
+    kn_cov_point at;
+    double lml;
+} cell;
+
+static void keep_two(cell *best, cell c)
+{
+    if (c.lml > best[0].lml) {
+        best[1] = best[0];
+        best[0] = c;
+    } else if (c.lml > best[1].lml) {
+        best[1] = c;
+    }
+}
+
+/* Weights of the grid's r-th row: of two terms rho in five steps; of more all alike, and each at
+ * three quarters. */
+static int grid_rows(const kn_cov *cov)
+{
+    return cov->n == 1 ? 1 : cov->n == 2 ? CELLS : cov->n + 1;
+}
+
+static void grid_weights(const kn_cov *cov, int r, double *w)
+{
+    static const double rho[CELLS] = {0.05, 0.25, 0.5, 0.75, 0.95}, most = 0.75;
+    int n = cov->n;
+    w[0] = 1;
+    if (n == 2) {
+        w[0] = 1 - rho[r];
+        w[1] = rho[r];
+    }
+    for (int k = 0; n > 2 && k < n; k++)
+        w[k] = r == n ? 1 / (double)n : k == r ? most : (1 - most) / (n - 1);
+}
+
+/* The best two of 5 x 5 cells: steps of all lengths alike by rows of weights. */
+static kn_status grid(kn_ctx *ctx, const kn_search_space *s, cell best[2])
+{
+    const kn_cov *cov = &s->e->cov;
+    int done = 0, rows = grid_rows(cov), steps = cov->n_shapes > 0 ? CELLS : 1;
+    best[0] = best[1] = (cell){.lml = -INFINITY};
+    for (int l = 0; l < steps; l++)
+        for (int r = 0; r < rows; r++) {
+            double t = (l + 0.5) / CELLS;
+            cell c = {0};
+            grid_weights(cov, r, c.at.w);
+            for (int i = 0; i < cov->n_shapes; i++) {
+                double low = s->box.lower[cov->n - 1 + i], high = s->box.upper[cov->n - 1 + i];
+                c.at.shape[i] = exp(low + t * (high - low));
+            }
+            bool cancelled = kn_cancelled(ctx); /* asked once: it may be told at any time */
+            if (cancelled && best[0].lml > -INFINITY && kn_may_stop_early(ctx))
+                return KN_OK;
+            kn_status status = cancelled ? kn_stopped(ctx) : KN_OK;
+            if (status == KN_OK)
+                status = kn_lockstep_nested(ctx, s->e, &c.at, &c.lml, NULL);
+            if (status != KN_OK)
+                return status;
+            keep_two(best, c);
+            kn_tell(ctx, "grid", ++done, rows * steps, NAN);
+        }
+    return KN_OK;
+}
+
+static bool same_place(const kn_search_space *s, const kn_cov_point *a, const kn_cov_point *b)
+{
+    static const double APART = 0.3; /* in any coordinate */
+    double x[KN_COV_OUTER], y[KN_COV_OUTER];
+    kn_search_coordinates(s, a, x);
+    kn_search_coordinates(s, b, y);
+    for (int i = 0; i < s->n; i++)
+        if (fabs(x[i] - y[i]) > APART)
+            return false;
+    return true;
+}
+
+kn_status kn_starts_grid(kn_ctx *ctx, const kn_search_space *s, const kn_search_options *o,
+                         kn_cov_point at[2], int *n, kn_found *found)
+{
+    kn_status status = KN_OK;
+    kn_engine sub = {0};
+    kn_mat Z = {0};
+    kn_search_space here = *s;
+    cell best[2];
+    int before = s->e->evals;
+    bool smaller = s->e->N > KN_SUBSAMPLE_LEAST;
+    if (smaller) {
+        KN_TRY(kn_subsample(ctx, s->e, o->seed, &Z, &sub));
+        sub.lockstep = s->e->lockstep;
+        here.e = &sub;
+    }
+    KN_TRY(grid(ctx, &here, best));
+    *n = best[1].lml > -INFINITY ? 2 : 1;
+    for (int k = 0; k < *n; k++) {
+        kn_found top = {.at = best[k].at, .lml = -INFINITY};
+        kn_limits limits = {.evals_left = -1, .deadline = o->limits.deadline};
+        bool stop = false;
+        if (smaller)
+            KN_TRY(kn_search_stopped(ctx, &(kn_limits){.evals_left = -1}, &stop));
+        if (smaller && !stop)
+            KN_TRY(kn_search_climb(ctx, &here, &limits, &best[k].at, NULL, &top));
+        at[k] = top.at;
+    }
+    if (smaller && *n == 2 && same_place(s, &at[0], &at[1]))
+        *n = 1;
+    KN_TRY(kn_comm_share(ctx, n, sizeof *n, 0));
+    if (smaller) {
+        found->evals_subsample += sub.evals;
+        found->inner_evals += sub.inner_evals;
+    } else { /* the grid's own, wherever it was */
+        found->evals_subsample += s->e->evals - before;
+        s->e->evals = before;
+    }
+out:
+    kn_engine_clear(&sub);
+    kn_mat_clear(&Z);
+    return status;
+}
+
+kn_status kn_starts_terms(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, const char *stage,
+                          kn_found *found)
+{
+    static const double MOST = 0.75;
+    const kn_cov *cov = &s->e->cov;
+    kn_status status = KN_OK;
+    bool stop;
+    for (int k = 0; cov->n > 1 && k < cov->n; k++) {
+        kn_cov_point at = s->box.middle;
+        KN_TRY(kn_search_stopped(ctx, limits, &stop));
+        if (stop)
+            break;
+        for (int m = 0; m < cov->n; m++)
+            at.w[m] = m == k ? MOST : (1 - MOST) / (cov->n - 1);
+        KN_TRY(kn_search_climb(ctx, s, limits, &at, stage, found));
+    }
+out:
+    return status;
+}
+
+kn_status kn_starts_small(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, bool *small)
+{
+    bool turned;
+    kn_status status = kn_engine_try_rank(ctx, e, at);
+    if (status == KN_OK)
+        status = kn_engine_follow(ctx, e, &turned);
+    *small = e->N > (e->spec.rank == 0 ? KN_SUBSAMPLE_LEAST : SUBSAMPLE_LOW);
+    return status;
+}
+
+kn_status kn_starts_additive(kn_ctx *ctx, const kn_search_space *s, const kn_search_options *o,
+                             kn_cov_point *at, kn_found *found)
+{
+    kn_status status = KN_OK;
+    kn_engine sub = {0};
+    kn_mat Z = {0};
+    kn_search_space here = *s;
+    kn_found top = {.at = *at, .lml = -INFINITY};
+    kn_limits limits = {.evals_left = -1, .deadline = o->limits.deadline};
+    KN_TRY(kn_subsample(ctx, s->e, o->seed, &Z, &sub));
+    sub.lockstep = s->e->lockstep;
+    here.e = &sub;
+    KN_TRY(kn_search_climb(ctx, &here, &limits, at, NULL, &top));
+    KN_TRY(kn_starts_terms(ctx, &here, &limits, NULL, &top));
+    *at = top.at;
+    found->evals_subsample += sub.evals;
+out:
+    kn_engine_clear(&sub);
+    kn_mat_clear(&Z);
+    return status;
+}

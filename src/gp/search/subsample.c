@@ -1,0 +1,84 @@
+#include "gp/search/subsample.h"
+
+#include <math.h>
+
+#include "base/random.h"
+
+enum { MOST = 400, STREAM = 101 };
+
+ptrdiff_t kn_subsample_size(ptrdiff_t N)
+{
+    return kn_at_most(N / 3 > KN_SUBSAMPLE_LEAST ? N / 3 : KN_SUBSAMPLE_LEAST, MOST);
+}
+
+/* index = n seeded rows; groups come whole, and the last of them may make it a few more. */
+static kn_status pick_rows(kn_ctx *ctx, const kn_engine *e, uint64_t seed, ptrdiff_t *n,
+                           ptrdiff_t *index)
+{
+    const kn_groups *g = &e->groups;
+    kn_rng rng;
+    ptrdiff_t *order = NULL, rows = 0;
+    kn_status status = KN_OK;
+    kn_rng_init(&rng, seed, STREAM);
+    if (e->n_cells == 1) {
+        kn_rng_permutation(&rng, e->N, index);
+        return KN_OK;
+    }
+    KN_TRY(kn_alloc_i(ctx, g->n, &order));
+    kn_rng_permutation(&rng, g->n, order);
+    for (ptrdiff_t k = 0; k < g->n && rows < *n; k++)
+        for (ptrdiff_t i = g->start[order[k]]; i < g->start[order[k] + 1]; i++)
+            index[rows++] = g->row[i];
+    *n = rows;
+out:
+    kn_free(order);
+    return status;
+}
+
+kn_status kn_subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_mat *Z, kn_engine *out)
+{
+    kn_status status;
+    ptrdiff_t N = e->N, n = kn_subsample_size(N), *index = NULL;
+    kn_pairs pairs = {0};
+    kn_groups groups = {0};
+    kn_mat X = {0};
+    KN_TRY(kn_alloc_i(ctx, N, &index));
+    KN_TRY(pick_rows(ctx, e, seed, &n, index));
+    KN_TRY(kn_mat_new(ctx, n, e->P, Z));
+    kn_mat_rows(e->Z, index, *Z);
+    if (e->pairs.n > 0) {
+        KN_TRY(kn_pairs_subset(ctx, &e->pairs, index, n, &pairs));
+    } else {
+        KN_TRY(kn_mat_new(ctx, n, e->X.cols, &X));
+        kn_mat_rows(e->X, index, X);
+        KN_TRY(kn_pairs_within(ctx, X, &e->cov.stats, &pairs));
+    }
+    KN_TRY(kn_groups_subset(ctx, &e->groups, index, n, &groups));
+    double share = (double)n / (double)N;
+    kn_engine_data data = {.Z = *Z,
+                           .pairs = &pairs,
+                           .groups = &groups,
+                           .T = e->T,
+                           .E = e->E * share,
+                           .total = e->complement ? e->E * share : INFINITY,
+                           .N_ref = N,
+                           .tasks = e->spec.noise == KN_NOISE_ISO ? &e->iso.tasks : NULL};
+    KN_TRY(kn_engine_new(ctx, &e->spec, &data, out));
+    for (int k = 0; k < out->n_cells; k++)
+        out->cell[k].R0.steady = e->spec.rank > 0; /* as the low rank that it stands for */
+out:
+    kn_groups_clear(&groups);
+    kn_mat_clear(&X);
+    kn_pairs_clear(&pairs);
+    kn_free(index);
+    return status;
+}
+
+void kn_subsample_need(kn_rehearsal *r, const kn_need_shape *s)
+{
+    kn_need_shape some = *s;
+    some.N = some.M = kn_subsample_size(s->N);
+    kn_hold_d(r, KN_NEED_WORK, s->N, 1);
+    kn_hold_d(r, KN_NEED_WORK, some.N, s->P + s->F);
+    kn_engine_need(r, &some, true, true);
+}

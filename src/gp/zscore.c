@@ -1,0 +1,86 @@
+#include "gp/zscore.h"
+
+#include <assert.h>
+
+#include "la/target_clones.h"
+#include "la/vec.h"
+
+const double kn_coverage_z[KN_COVERAGES] = {0.6744897501960817, 1.6448536269514722,
+                                            1.959963984540054, 2.5758293035489004};
+
+/* Of one response; z may be y */
+KN_CLONES
+static void one_npm(ptrdiff_t n, const double *y, const double *mean, const double *v, double noise,
+                    double *z)
+{
+#pragma omp simd
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double s2 = (v ? v[i] : 0) + noise;
+        bool known = (fabs(y[i]) < INFINITY) & (s2 > 0);
+        double q = (y[i] - mean[i]) / sqrt(known ? s2 : 1);
+        z[i] = known ? q : NAN;
+    }
+}
+
+void kn_npm(kn_mat y, kn_mat mean, kn_mat v, const double *noise, kn_mat z)
+{
+    assert(y.rows == z.rows && y.cols == z.cols && mean.rows == z.rows && mean.cols == z.cols);
+    assert(!v.data || (v.rows == z.rows && v.cols == z.cols));
+    for (ptrdiff_t j = 0; j < z.cols; j++) {
+        const double *yj = kn_col(y, j), *mj = kn_col(mean, j), *vj = v.data ? kn_col(v, j) : NULL;
+        one_npm(z.rows, yj, mj, vj, noise[j], kn_col(z, j));
+    }
+}
+
+kn_losses kn_losses_of(ptrdiff_t n, const double *y, const double *z, const double *loss,
+                       kn_trivial trivial)
+{
+    kn_losses s = {0};
+    double base = 0.5 * log(trivial.var), half = 0.5 / trivial.var;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double z2 = z[i] * z[i], d = y[i] - trivial.mean;
+        if (!isfinite(z2))
+            continue;
+        s.n++;
+        s.z2 += z2;
+        s.loss += loss[i] - base - half * d * d;
+        s.covered += kn_covered(z2, KN_COVERAGE95);
+    }
+    return s;
+}
+
+void kn_losses_add(double sum[KN_N_LOSSES], const kn_losses *some)
+{
+    sum[0] += some->n;
+    sum[1] += some->z2;
+    sum[2] += some->loss;
+    sum[3] += some->covered;
+}
+
+kn_cv_summary kn_losses_summary(const double sum[KN_N_LOSSES], int folds)
+{
+    return (kn_cv_summary){folds, sum[1] / sum[0], sum[2] / sum[0], sum[3] / sum[0]};
+}
+
+/* Logarithms of products of a few, because logarithms are slow. */
+void kn_sample_losses(kn_mat e, kn_mat v, const double *noise, double *work, double *loss)
+{
+    enum { FEW = 16 };
+    ptrdiff_t n = e.rows;
+    double *product = work;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        loss[i] = 0;
+        product[i] = 1;
+    }
+    for (ptrdiff_t j = 0; j < e.cols; j++) {
+        if (noise[j] > 0)
+            kn_vec_add_loss(n, kn_col(e, j), v.data ? kn_col(v, j) : NULL, noise[j], loss, product);
+        if (j % FEW != FEW - 1 && j != e.cols - 1)
+            continue;
+        kn_vec_log(n, product);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            loss[i] += 0.5 * product[i];
+            product[i] = 1;
+        }
+    }
+}

@@ -1,0 +1,390 @@
+#include "io/file/atomic_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "io/file/byte_source.h"
+#include "io/file/growable_array.h"
+#include "io/file/path.h"
+
+enum { BUFFER = KN_WRITER_BUFFER };
+
+struct kn_writer {
+    char *path, *temporary;
+    unsigned char *buffer;
+    ptrdiff_t buffered;
+    ptrdiff_t end; /* of what is in the file, the buffer not counted */
+    int fd;
+    bool force;
+    kn_made *made;
+    kn_pending *pending;
+    bool in_memory; /* there is no file: */
+    void *memory;
+    ptrdiff_t room;
+};
+
+typedef struct kn_pending_file {
+    char *path, *temporary; /* temporary NULL: it has its name */
+    bool force;
+} pending_file;
+
+static kn_status note_made(kn_ctx *ctx, kn_made *made, const char *path)
+{
+    void *array = made->path;
+    kn_status status = kn_grow(ctx, made->n + 1, sizeof *made->path, &array, &made->capacity);
+    made->path = array;
+    if (status == KN_OK)
+        status = kn_text_copy(ctx, path, strlen(path), &made->path[made->n]);
+    made->n += status == KN_OK;
+    return status;
+}
+
+kn_status kn_made_folder(kn_ctx *ctx, kn_made *made, const char *path)
+{
+    if (mkdir(path, 0777) != 0)
+        return errno == EEXIST ? KN_OK : kn_fail_errno(ctx, path, "cannot be made", errno);
+    kn_status status = note_made(ctx, made, path);
+    if (status != KN_OK)
+        rmdir(path);
+    return status;
+}
+
+void kn_made_remove(const kn_made *made)
+{
+    for (ptrdiff_t i = made->n; i-- > 0;)
+        remove(made->path[i]);
+}
+
+void kn_made_clear(kn_made *made)
+{
+    for (ptrdiff_t i = 0; i < made->n; i++)
+        kn_free(made->path[i]);
+    kn_free(made->path);
+    *made = (kn_made){0};
+}
+
+const char *kn_writer_path(const kn_writer *w)
+{
+    return w->path;
+}
+
+kn_status kn_writer_check(kn_ctx *ctx, const char *path, const kn_write_options *options)
+{
+    struct stat target, input;
+    bool exists = stat(path, &target) == 0;
+    if (!exists && errno != ENOENT)
+        return kn_fail_errno(ctx, path, "cannot be written", errno);
+    if (exists && S_ISDIR(target.st_mode))
+        return kn_fail(ctx, KN_ERR_IO, "%s: is a directory, expected a file name", path);
+    if (exists && !S_ISREG(target.st_mode))
+        return kn_fail(ctx, KN_ERR_IO, "%s: is a pipe or a device, expected a file name", path);
+    for (ptrdiff_t i = 0; exists && options && i < options->n_inputs; i++)
+        if (stat(options->inputs[i], &input) == 0 && input.st_dev == target.st_dev &&
+            input.st_ino == target.st_ino)
+            return kn_fail(ctx, KN_ERR_IO, "%s: is an input of this run, and is not replaced",
+                           path);
+    if (exists && !(options && options->force))
+        return kn_fail(ctx, KN_ERR_IO, "%s: exists already (use {force} to replace it)", path);
+    char *folder;
+    kn_status status = kn_path_beside(ctx, path, ".", &folder);
+    if (status == KN_OK && access(folder, W_OK | X_OK) != 0)
+        status = kn_fail_errno(ctx, path, "cannot be written", errno);
+    kn_free(folder);
+    return status;
+}
+
+/* A hidden name next to the target that nobody has, made as the user's umask says. */
+static kn_status make_temporary(kn_ctx *ctx, kn_writer *w)
+{
+    enum { TRIES = 100 };
+    const char *slash = strrchr(w->path, '/');
+    size_t folder = slash ? (size_t)(slash - w->path) + 1 : 0;
+    size_t size = strlen(w->path) + 64;
+    void *p;
+    kn_status status = kn_alloc(ctx, (ptrdiff_t)size, 1, &p);
+    if (status != KN_OK)
+        return status;
+    w->temporary = p;
+    for (int i = 0; i < TRIES; i++) {
+        unsigned ticks = (unsigned)(long long)(kn_clock() * 1e6) + (unsigned)i;
+        snprintf(w->temporary, size, "%.*s.%.100s.%ld-%08x", (int)folder, w->path, w->path + folder,
+                 (long)getpid(), ticks);
+        w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (w->fd >= 0)
+            return KN_OK;
+        if (errno != EEXIST)
+            break;
+    }
+    status = kn_fail_errno(ctx, w->path, "cannot be written", errno);
+    kn_free(w->temporary);
+    w->temporary = NULL; /* not ours: _free must not remove it */
+    return status;
+}
+
+kn_status kn_writer_new(kn_ctx *ctx, const char *path, const kn_write_options *options,
+                        kn_writer **out)
+{
+    kn_writer *w = NULL;
+    void *p;
+    kn_status status;
+
+    *out = NULL;
+    KN_TRY(kn_writer_check(ctx, path, options));
+    KN_TRY(kn_alloc(ctx, 1, sizeof *w, &p));
+    w = p;
+    w->fd = -1;
+    w->force = options && options->force;
+    w->made = options ? options->made : NULL;
+    w->pending = options ? options->pending : NULL;
+    KN_TRY(kn_text_copy(ctx, path, strlen(path), &w->path));
+    KN_TRY(kn_alloc(ctx, BUFFER, 1, &p));
+    w->buffer = p;
+    KN_TRY(make_temporary(ctx, w));
+out:
+    if (status == KN_OK)
+        *out = w;
+    else
+        kn_writer_free(w);
+    return status;
+}
+
+kn_status kn_writer_new_memory(kn_ctx *ctx, const char *name, kn_writer **out)
+{
+    kn_writer *w = NULL;
+    void *p;
+    kn_status status;
+
+    *out = NULL;
+    KN_TRY(kn_alloc(ctx, 1, sizeof *w, &p));
+    w = p;
+    w->fd = -1;
+    w->in_memory = true;
+    KN_TRY(kn_text_copy(ctx, name, strlen(name), &w->path));
+    KN_TRY(kn_alloc(ctx, BUFFER, 1, &p));
+    w->buffer = p;
+out:
+    if (status == KN_OK)
+        *out = w;
+    else
+        kn_writer_free(w);
+    return status;
+}
+
+static kn_status put(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const unsigned char *bytes,
+                     ptrdiff_t n)
+{
+    if (w->in_memory) {
+        kn_status status = kn_grow(ctx, offset + n, 1, &w->memory, &w->room);
+        if (status == KN_OK && n > 0)
+            memcpy((char *)w->memory + offset, bytes, (size_t)n);
+        return status;
+    }
+    while (n > 0) {
+        ssize_t done = pwrite(w->fd, bytes, (size_t)n, (off_t)offset);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return kn_fail_errno(ctx, w->path, "cannot be written", errno);
+        bytes += done;
+        offset += done;
+        n -= done;
+    }
+    return KN_OK;
+}
+
+static kn_status flush(kn_ctx *ctx, kn_writer *w)
+{
+    kn_status status = put(ctx, w, w->end, w->buffer, w->buffered);
+    if (status == KN_OK) {
+        w->end += w->buffered;
+        w->buffered = 0;
+    }
+    return status;
+}
+
+kn_status kn_writer_write(kn_ctx *ctx, kn_writer *w, const void *bytes, ptrdiff_t n)
+{
+    kn_status status = KN_OK;
+    if (n > BUFFER - w->buffered)
+        KN_TRY(flush(ctx, w));
+    if (n >= BUFFER) {
+        KN_TRY(put(ctx, w, w->end, bytes, n));
+        w->end += n;
+    } else if (n > 0) {
+        memcpy(w->buffer + w->buffered, bytes, (size_t)n);
+        w->buffered += n;
+    }
+out:
+    return status;
+}
+
+kn_status kn_writer_patch(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const void *bytes,
+                          ptrdiff_t n)
+{
+    kn_status status;
+    KN_TRY(flush(ctx, w));
+    KN_TRY(put(ctx, w, offset, bytes, n));
+    if (offset + n > w->end)
+        w->end = offset + n;
+out:
+    return status;
+}
+
+kn_status kn_writer_take(kn_ctx *ctx, kn_writer *w, void **bytes, ptrdiff_t *n)
+{
+    kn_status status = flush(ctx, w);
+    if (status != KN_OK)
+        return status;
+    *bytes = w->memory;
+    *n = w->end;
+    w->memory = NULL;
+    return KN_OK;
+}
+
+/* Without force the name is given by link(2), which refuses a file that came into being
+ * meanwhile; a file system without hard links gets the older check and rename. */
+static kn_status take_name(kn_ctx *ctx, const pending_file *f)
+{
+    if (!f->force) {
+        if (link(f->temporary, f->path) == 0) {
+            unlink(f->temporary);
+            return KN_OK;
+        }
+        if (errno == EEXIST || access(f->path, F_OK) == 0)
+            return kn_fail(ctx, KN_ERR_IO, "%s: exists already (use {force} to replace it)",
+                           f->path);
+    }
+    if (rename(f->temporary, f->path) != 0)
+        return kn_fail_errno(ctx, f->path, "cannot be written", errno);
+    return KN_OK;
+}
+
+/* The file gets its name, which is noted before: to note it may fail. */
+static kn_status settle(kn_ctx *ctx, pending_file *f, kn_made *made)
+{
+    kn_status status = KN_OK;
+    if (made)
+        KN_TRY(note_made(ctx, made, f->path));
+    status = take_name(ctx, f);
+    if (status == KN_OK) {
+        kn_free(f->temporary);
+        f->temporary = NULL;
+    } else if (made) {
+        kn_free(made->path[--made->n]);
+    }
+out:
+    return status;
+}
+
+/* The name too should survive a power cut; failing that the file is still whole. */
+static void sync_folder(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+}
+
+kn_status kn_pending_commit(kn_ctx *ctx, kn_pending *pending, kn_made *made)
+{
+    char *folder = NULL, *next = NULL;
+    kn_status status = KN_OK;
+    for (ptrdiff_t i = 0; i < pending->n; i++) {
+        KN_TRY(kn_path_beside(ctx, pending->file[i].path, ".", &next));
+        if (folder && strcmp(folder, next) != 0)
+            sync_folder(folder);
+        kn_free(folder);
+        folder = next;
+        next = NULL;
+        KN_TRY(settle(ctx, &pending->file[i], made));
+    }
+    if (folder)
+        sync_folder(folder);
+out:
+    kn_free(folder);
+    return status;
+}
+
+static void pending_file_clear(pending_file *f)
+{
+    if (f->temporary)
+        unlink(f->temporary);
+    kn_free(f->temporary);
+    kn_free(f->path);
+    *f = (pending_file){0};
+}
+
+void kn_pending_clear(kn_pending *pending)
+{
+    for (ptrdiff_t i = 0; i < pending->n; i++)
+        pending_file_clear(&pending->file[i]);
+    kn_free(pending->file);
+    *pending = (kn_pending){0};
+}
+
+static kn_status make_safe(kn_ctx *ctx, kn_writer *w)
+{
+    kn_status status = flush(ctx, w);
+    if (status != KN_OK)
+        return status;
+    if (fsync(w->fd) != 0 && errno != EINVAL) /* EINVAL: this file system has no such thing */
+        return kn_fail_errno(ctx, w->path, "cannot be written", errno);
+    int closed = close(w->fd);
+    w->fd = -1;
+    return closed == 0 ? KN_OK : kn_fail_errno(ctx, w->path, "cannot be written", errno);
+}
+
+kn_status kn_writer_commit(kn_ctx *ctx, kn_writer *w)
+{
+    kn_pending one = {0}, *to = w->pending ? w->pending : &one;
+    void *array = to->file;
+    kn_status status;
+
+    KN_TRY(make_safe(ctx, w));
+    status = kn_grow(ctx, to->n + 1, sizeof *to->file, &array, &to->capacity);
+    to->file = array;
+    if (status != KN_OK)
+        goto out;
+    to->file[to->n++] = (pending_file){w->path, w->temporary, w->force};
+    w->path = w->temporary = NULL;
+    if (!w->pending)
+        KN_TRY(kn_pending_commit(ctx, to, w->made));
+out:
+    kn_pending_clear(&one);
+    return status;
+}
+
+void kn_writer_free(kn_writer *w)
+{
+    if (!w)
+        return;
+    if (w->fd >= 0)
+        close(w->fd);
+    if (w->temporary)
+        unlink(w->temporary);
+    kn_free(w->temporary);
+    kn_free(w->path);
+    kn_free(w->buffer);
+    kn_free(w->memory);
+    kn_free(w);
+}
+
+kn_status kn_write_text(kn_ctx *ctx, const char *path, const char *text,
+                        const kn_write_options *options)
+{
+    kn_status status;
+    kn_writer *w = NULL;
+    KN_TRY(kn_writer_new(ctx, path, options, &w));
+    KN_TRY(kn_writer_write(ctx, w, text, (ptrdiff_t)strlen(text)));
+    KN_TRY(kn_writer_write(ctx, w, "\n", 1));
+    KN_TRY(kn_writer_commit(ctx, w));
+out:
+    kn_writer_free(w);
+    return status;
+}

@@ -1,0 +1,131 @@
+#include "io/file/byte_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/parallel/parallel_for.h"
+
+kn_status kn_fail_errno(kn_ctx *ctx, const char *path, const char *what, int error)
+{
+    char reason[128] = "unknown reason";
+    if (strerror_r(error, reason, sizeof reason) == 0 && reason[0] >= 'A' && reason[0] <= 'Z')
+        reason[0] = (char)(reason[0] + ('a' - 'A'));
+    return kn_fail(ctx, error == ENOMEM ? KN_ERR_MEMORY : KN_ERR_IO, "%s: %s: %s", path, what,
+                   reason);
+}
+
+kn_status kn_source_open(kn_ctx *ctx, const char *path, kn_source *out)
+{
+    kn_status status = KN_OK;
+    struct stat info;
+    *out = (kn_source){.name = path, .fd = -1};
+    /* Without O_NONBLOCK opening a pipe that nobody writes to would wait for ever. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return kn_fail_errno(ctx, path, "cannot be opened", errno);
+    if (fstat(fd, &info) != 0)
+        status = kn_fail_errno(ctx, path, "cannot be examined", errno);
+    else if (S_ISDIR(info.st_mode))
+        status = kn_fail(ctx, KN_ERR_IO, "%s: is a directory, expected a file", path);
+    else if (!S_ISREG(info.st_mode))
+        status = kn_fail(ctx, KN_ERR_IO, "%s: is a pipe or a device, expected a file", path);
+    if (status != KN_OK) {
+        close(fd);
+        return status;
+    }
+    out->fd = fd;
+    out->size = (ptrdiff_t)info.st_size;
+    return KN_OK;
+}
+
+kn_source kn_source_of(const char *name, const void *bytes, ptrdiff_t n)
+{
+    static const unsigned char none[1];
+    return (kn_source){.name = name, .memory = bytes ? bytes : none, .fd = -1, .size = n};
+}
+
+void kn_source_close(kn_source *source)
+{
+    if (!source->memory && source->name && source->fd >= 0)
+        close(source->fd);
+    *source = (kn_source){.fd = -1};
+}
+
+static bool within(const kn_source *source, ptrdiff_t offset, ptrdiff_t n)
+{
+    return offset >= 0 && n >= 0 && offset <= source->size && n <= source->size - offset;
+}
+
+enum { ENDED = -1 }; /* beside the system's numbers of errors, which are positive */
+
+/* n bytes that are within the source; 0, or why not. */
+static int fetch(const kn_source *source, ptrdiff_t offset, ptrdiff_t n, void *out)
+{
+    if (source->memory) {
+        if (n > 0) /* out may be NULL else, which memcpy may not be given */
+            memcpy(out, source->memory + offset, (size_t)n);
+        return 0;
+    }
+    for (unsigned char *to = out; n > 0;) {
+        ssize_t got = pread(source->fd, to, (size_t)n, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got < 0 ? errno : ENDED;
+        to += got;
+        offset += got;
+        n -= got;
+    }
+    return 0;
+}
+
+kn_status kn_source_read(kn_ctx *ctx, const kn_source *source, ptrdiff_t offset, ptrdiff_t n,
+                         void *out)
+{
+    if (!within(source, offset, n))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: ends after %td bytes, expected more", source->name,
+                       source->size);
+    int error = fetch(source, offset, n, out);
+    if (error == ENDED)
+        return kn_fail(ctx, KN_ERR_IO, "%s: became shorter while it was read", source->name);
+    return error ? kn_fail_errno(ctx, source->name, "cannot be read", error) : KN_OK;
+}
+
+bool kn_source_try(const kn_source *source, ptrdiff_t offset, ptrdiff_t n, void *out)
+{
+    return within(source, offset, n) && fetch(source, offset, n, out) == 0;
+}
+
+enum { BLOCK = 1 << 20 }; /* bytes that a thread reads at a time */
+
+typedef struct wide_read {
+    const kn_source *source;
+    ptrdiff_t offset, n;
+    unsigned char *out;
+    atomic_bool failed;
+} wide_read;
+
+static void read_blocks(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    wide_read *w = self;
+    for (ptrdiff_t at = first * BLOCK; at < last * BLOCK && at < w->n; at += BLOCK)
+        if (!kn_source_try(w->source, w->offset + at, w->n - at < BLOCK ? w->n - at : BLOCK,
+                           w->out + at))
+            atomic_store(&w->failed, true);
+}
+
+kn_status kn_source_read_wide(kn_ctx *ctx, const kn_source *source, ptrdiff_t offset, ptrdiff_t n,
+                              void *out)
+{
+    wide_read w = {source, offset, n, out, false};
+    if (n > BLOCK && within(source, offset, n)) {
+        kn_parallel(ctx, (n - 1) / BLOCK + 1, 1, read_blocks, &w);
+        if (!atomic_load(&w.failed))
+            return KN_OK;
+    }
+    return kn_source_read(ctx, source, offset, n, out); /* or it says what is wrong */
+}

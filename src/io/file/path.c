@@ -1,0 +1,57 @@
+#include "io/file/path.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+bool kn_path_ends(const char *path, const char *ending)
+{
+    size_t n = strlen(path), m = strlen(ending);
+    return n > m && strcasecmp(path + n - m, ending) == 0;
+}
+
+/* *out = head followed by tail */
+static kn_status join(kn_ctx *ctx, const char *head, size_t n, const char *tail, char **out)
+{
+    size_t m = strlen(tail);
+    void *p;
+    kn_status status = kn_alloc(ctx, (ptrdiff_t)(n + m + 1), 1, &p);
+    *out = p;
+    if (status == KN_OK) {
+        memcpy(*out, head, n);
+        memcpy(*out + n, tail, m);
+    }
+    return status;
+}
+
+kn_status kn_path_swap(kn_ctx *ctx, const char *path, size_t cut, const char *ending, char **out)
+{
+    return join(ctx, path, strlen(path) - cut, ending, out);
+}
+
+kn_status kn_path_beside(kn_ctx *ctx, const char *from, const char *path, char **out)
+{
+    const char *slash = strrchr(from, '/');
+    size_t folder = slash && path[0] != '/' ? (size_t)(slash - from) + 1 : 0;
+    return join(ctx, from, folder, path, out);
+}
+
+kn_status kn_text_copy(kn_ctx *ctx, const char *text, size_t n, char **out)
+{
+    return join(ctx, text, n, "", out);
+}
+
+kn_size_text kn_size_in_words(double bytes)
+{
+    static const char *const unit[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+    kn_size_text t;
+    if (bytes < 1000) {
+        snprintf(t.text, sizeof t.text, "%.0f bytes", bytes);
+        return t;
+    }
+    size_t u = 0;
+    for (bytes /= 1000; bytes >= 999.95 && u + 1 < sizeof unit / sizeof unit[0]; bytes /= 1000)
+        u++;
+    snprintf(t.text, sizeof t.text, "%.1f %s", bytes, unit[u]);
+    return t;
+}

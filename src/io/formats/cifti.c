@@ -1,0 +1,353 @@
+#include "io/formats/cifti.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash/xxh64.h"
+#include "io/file/byte_order.h"
+#include "io/file/path.h"
+#include "io/formats/cifti_write.h"
+#include "io/formats/xml_reader.h"
+#include "io/gzip/gzip.h"
+#include "io/image/format.h"
+
+void kn_brain_clear(kn_brain *brain)
+{
+    kn_free(brain->xml);
+    *brain = (kn_brain){0};
+}
+
+kn_status kn_brain_copy(kn_ctx *ctx, const kn_brain *from, kn_brain *out)
+{
+    *out = (kn_brain){.hash = from->hash};
+    return from->xml ? kn_text_copy(ctx, from->xml, strlen(from->xml), &out->xml) : KN_OK;
+}
+
+kn_status kn_brain_compare(kn_ctx *ctx, const char *name, const kn_brain *brain,
+                           const char *expected_name, const kn_brain *expected)
+{
+    if (!expected->xml && expected->hash == 0)
+        return KN_OK; /* no CIFTI, or a model that did not keep them */
+    if (brain->hash == expected->hash)
+        return KN_OK;
+    return kn_fail(ctx, KN_ERR_SHAPE, "%s: %s those of %s", name,
+                   brain->hash ? "its brain models are not" : "has no brain models, expected",
+                   expected_name);
+}
+
+bool kn_cifti_may_be_dense(const kn_nifti_header *h)
+{
+    int i = h->intent_code;
+    return h->cifti && (i == KN_CIFTI_SCALARS || i == KN_CIFTI_SERIES || i == KN_CIFTI_UNKNOWN);
+}
+
+/* ---- the XML ------------------------------------------------------------------------------ */
+
+enum { MAX_DEPTH = 32, MAX_ATTRIBUTES = 64 };
+
+typedef struct parser {
+    kn_xml x;
+    int depth, map_depth;      /* of the brain models' element; 0: not in it */
+    XML_Index begin, end;      /* its bytes */
+    bool found, models;        /* there is one for the places; it is of brain models */
+    bool scalars;              /* the other dimension is of scalars or a series, or is not told */
+    ptrdiff_t expected, total; /* places of the matrix, and of the models so far */
+    ptrdiff_t count;           /* places of the model that is open */
+    int listed;                /* numbers a place in the list that is open; 0: in none */
+    ptrdiff_t words;
+    bool in_word;
+    kn_hashing hash; /* of elements, attributes by name, and words: the same however laid out */
+} parser;
+
+static void hash_text(parser *p, const char *mark, const char *text)
+{
+    kn_hashing_add(&p->hash, mark, strlen(mark) + 1);
+    kn_hashing_add(&p->hash, text, strlen(text) + 1);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void hash_element(parser *p, const char *name, const char **attributes)
+{
+    const char *pair[MAX_ATTRIBUTES][2];
+    size_t n = 0;
+    for (; attributes[2 * n]; n++) {
+        if (n == MAX_ATTRIBUTES) {
+            kn_xml_stop(&p->x, kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                                       "%s: a CIFTI element has more than %d attributes", p->x.name,
+                                       MAX_ATTRIBUTES));
+            return;
+        }
+        pair[n][0] = attributes[2 * n];
+        pair[n][1] = attributes[2 * n + 1];
+    }
+    qsort(pair, n, sizeof pair[0], by_name);
+    hash_text(p, "<", name);
+    for (size_t i = 0; i < n; i++)
+        hash_text(p, pair[i][0], pair[i][1]);
+}
+
+/* The root of a file, or the brain models alone. */
+static kn_status check_root(parser *p, const char *name, const char **attributes)
+{
+    const char *version = kn_xml_attribute(attributes, "Version");
+    if (strcmp(name, "MatrixIndicesMap") == 0) {
+        p->scalars = true; /* what is kept of them */
+        return KN_OK;
+    }
+    if (strcmp(name, "CIFTI") != 0)
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its XML is not CIFTI's", p->x.name);
+    if (!version || version[0] != '2' || (version[1] && version[1] != '.'))
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: is CIFTI of version %.20s, expected 2",
+                       p->x.name, version ? version : "none");
+    return KN_OK;
+}
+
+static kn_status start_map(parser *p, const char **attributes)
+{
+    const char *along = kn_xml_attribute(attributes, "AppliesToMatrixDimension");
+    const char *kind = kn_xml_attribute(attributes, "IndicesMapToDataType");
+    if (along && strcmp(along, "0") == 0)
+        p->scalars = kind && (strcmp(kind, "CIFTI_INDEX_TYPE_SCALARS") == 0 ||
+                              strcmp(kind, "CIFTI_INDEX_TYPE_SERIES") == 0);
+    bool both = along && strcmp(along, "0,1") == 0; /* places by places */
+    if (!along || (strcmp(along, "1") != 0 && !both))
+        return KN_OK;
+    if (p->found)
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its CIFTI XML maps one dimension twice",
+                       p->x.name);
+    p->found = true;
+    p->models = !both && kind && strcmp(kind, "CIFTI_INDEX_TYPE_BRAIN_MODELS") == 0;
+    if (!p->models)
+        return KN_OK;
+    p->map_depth = p->depth;
+    p->begin = XML_GetCurrentByteIndex(p->x.xml);
+    return KN_OK;
+}
+
+static kn_status start_model(parser *p, const char **attributes)
+{
+    ptrdiff_t offset = kn_xml_whole(kn_xml_attribute(attributes, "IndexOffset"));
+    p->count = kn_xml_whole(kn_xml_attribute(attributes, "IndexCount"));
+    if (offset < 0 || p->count < 0 || offset > p->expected || p->count > p->expected - offset)
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                       "%s: a brain model is not within the %td places of the matrix", p->x.name,
+                       p->expected);
+    p->total += p->count;
+    return KN_OK;
+}
+
+static void XMLCALL on_start(void *self, const char *name, const char **attributes)
+{
+    parser *p = self;
+    kn_status status = KN_OK;
+    if (p->x.status != KN_OK)
+        return;
+    p->depth++;
+    if (p->depth > MAX_DEPTH)
+        status = kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: elements are nested more than %d deep",
+                         p->x.name, MAX_DEPTH);
+    else if (p->depth == 1)
+        status = check_root(p, name, attributes);
+    if (status == KN_OK && !p->map_depth && strcmp(name, "MatrixIndicesMap") == 0)
+        status = start_map(p, attributes);
+    else if (status == KN_OK && p->map_depth && strcmp(name, "BrainModel") == 0)
+        status = start_model(p, attributes);
+    p->listed = strcmp(name, "VertexIndices") == 0     ? 1
+                : strcmp(name, "VoxelIndicesIJK") == 0 ? 3
+                                                       : 0;
+    p->words = 0;
+    p->in_word = false;
+    if (status != KN_OK)
+        kn_xml_stop(&p->x, status);
+    else if (p->map_depth)
+        hash_element(p, name, attributes);
+}
+
+static bool blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* Words, which a piece of text may end within. */
+static void XMLCALL on_text(void *self, const char *text, int n)
+{
+    parser *p = self;
+    if (p->x.status != KN_OK || !p->map_depth)
+        return;
+    for (int i = 0, end; i < n; i = end) {
+        for (end = i; end < n && blank(text[end]) == blank(text[i]);)
+            end++;
+        if (blank(text[i])) {
+            p->in_word = false;
+            continue;
+        }
+        if (!p->in_word) {
+            p->words++;
+            kn_hashing_add(&p->hash, " ", 1);
+        }
+        p->in_word = true;
+        kn_hashing_add(&p->hash, text + i, (size_t)(end - i));
+    }
+}
+
+static void XMLCALL on_end(void *self, const char *name)
+{
+    parser *p = self;
+    if (p->x.status != KN_OK)
+        return;
+    if (p->map_depth && p->listed && p->words != p->listed * p->count) {
+        kn_xml_stop(&p->x,
+                    kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                            "%s: a brain model of %td places lists %td numbers, expected %td",
+                            p->x.name, p->count, p->words, p->listed * p->count));
+        return;
+    }
+    p->listed = 0;
+    p->in_word = false;
+    if (p->map_depth)
+        hash_text(p, ">", name);
+    if (p->map_depth == p->depth && p->map_depth) {
+        p->end = XML_GetCurrentByteIndex(p->x.xml) + XML_GetCurrentByteCount(p->x.xml);
+        p->map_depth = 0;
+    }
+    p->depth--;
+}
+
+static kn_status xml_failure(const parser *p)
+{
+    enum XML_Error error = XML_GetErrorCode(p->x.xml);
+    if (p->x.status != KN_OK)
+        return p->x.status;
+    if (error == XML_ERROR_NO_MEMORY)
+        return kn_xml_no_memory(&p->x);
+    return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its CIFTI XML is broken in line %lu: %s",
+                   p->x.name, (unsigned long)XML_GetCurrentLineNumber(p->x.xml),
+                   XML_ErrorString(error));
+}
+
+/* What was found, as text of its own. */
+static kn_status take(const parser *p, const char *xml, kn_brain *out)
+{
+    static const char start[] = "<MatrixIndicesMap";
+    if (p->found && !(p->models && p->scalars))
+        return KN_OK; /* another kind of matrix */
+    if (!p->found)
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                       "%s: its CIFTI XML does not say what its %td places are", p->x.name,
+                       p->expected);
+    if (p->total != p->expected)
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                       "%s: its brain models have %td places, the matrix has %td", p->x.name,
+                       p->total, p->expected);
+    if (p->end - p->begin < (XML_Index)sizeof start ||
+        memcmp(xml + p->begin, start, sizeof start - 1) != 0)
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its CIFTI XML is not in UTF-8", p->x.name);
+    out->hash = kn_hashing_end(&p->hash) | 1; /* 0: no brain models */
+    return kn_text_copy(p->x.ctx, xml + p->begin, (size_t)(p->end - p->begin), &out->xml);
+}
+
+kn_status kn_cifti_parse(kn_ctx *ctx, const char *name, const char *xml, ptrdiff_t n,
+                         ptrdiff_t places, kn_brain *out)
+{
+    static const kn_xml_handlers handlers = {on_start, on_end, on_text};
+    parser p = {.expected = places, .hash = kn_hashing_begin(0)};
+    *out = (kn_brain){0};
+    if (n > KN_CIFTI_MAX_XML)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: its CIFTI XML has %s, at most 67.1 MB are read",
+                       name, kn_size_in_words((double)n).text);
+    kn_status status = kn_xml_open(ctx, name, &handlers, &p.x);
+    if (status != KN_OK)
+        return status;
+    status = XML_Parse(p.x.xml, xml, (int)n, true) == XML_STATUS_OK ? take(&p, xml, out)
+                                                                    : xml_failure(&p);
+    XML_ParserFree(p.x.xml);
+    return status;
+}
+
+/* ---- the file ----------------------------------------------------------------------------- */
+
+/* All bytes between the header and the data. */
+static kn_status read_extensions(kn_ctx *ctx, const kn_image *image, const kn_source *source,
+                                 char **out)
+{
+    kn_gunzip *g = NULL;
+    void *bytes = NULL;
+    ptrdiff_t n = image->header.data_offset, got = n;
+    kn_status status;
+    *out = NULL;
+    KN_TRY(kn_alloc(ctx, n, 1, &bytes));
+    if (image->gzip) {
+        KN_TRY(kn_gunzip_new(ctx, &g));
+        KN_TRY(kn_gunzip_start(ctx, g, source));
+        KN_TRY(kn_gunzip_read(ctx, g, n, bytes, &got));
+        if (got < n)
+            status = kn_image_changed(ctx, image);
+    } else {
+        status = kn_source_read(ctx, source, 0, n, bytes);
+    }
+out:
+    kn_gunzip_free(g);
+    if (status == KN_OK)
+        *out = bytes;
+    else
+        kn_free(bytes);
+    return status;
+}
+
+kn_status kn_cifti_open(kn_ctx *ctx, kn_image *image, const kn_source *source)
+{
+    const kn_nifti_header *h = &image->header;
+    char *bytes = NULL;
+    ptrdiff_t at = KN_NIFTI2_SIZE + KN_EXTENDER_SIZE, end = h->data_offset;
+    kn_status status;
+    if (end - at > KN_CIFTI_MAX_XML)
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s: its header extensions have %s, at most 67.1 MB are "
+                       "read",
+                       image->path, kn_size_in_words((double)(end - at)).text);
+    KN_TRY(read_extensions(ctx, image, source, &bytes));
+    while (bytes[KN_NIFTI2_SIZE] && end - at >= 8) {
+        const unsigned char *p = (const unsigned char *)bytes + at;
+        int32_t size = (int32_t)kn_load32(p, h->swapped),
+                code = (int32_t)kn_load32(p + 4, h->swapped);
+        if (size < 8 || size > end - at) {
+            status = kn_fail(ctx, KN_ERR_FORMAT,
+                             "%s: a header extension says that it has %d bytes, %td are there",
+                             image->path, (int)size, end - at);
+            goto out;
+        }
+        if (code == KN_CIFTI_CODE) {
+            ptrdiff_t n = size - 8;
+            while (n > 0 && p[8 + n - 1] == 0) /* padding */
+                n--;
+            status =
+                kn_cifti_parse(ctx, image->path, (const char *)p + 8, n, h->dim[0], &image->brain);
+            goto out;
+        }
+        at += size;
+    }
+    status = kn_fail(ctx, KN_ERR_FORMAT,
+                     "%s: is CIFTI without the XML that says what its places are", image->path);
+out:
+    kn_free(bytes);
+    return status;
+}
+
+static kn_status open_cifti(kn_ctx *ctx, kn_image *image, kn_source *source)
+{
+    kn_status status = kn_format_nifti.open(ctx, image, source);
+    if (status == KN_OK && !image->header.cifti)
+        status = kn_fail(ctx, KN_ERR_FORMAT, "%s: is named as CIFTI, but is another NIfTI file",
+                         image->path);
+    return status;
+}
+
+static const char *const ENDINGS[] = {".dscalar.nii", ".dtseries.nii", NULL};
+
+const kn_image_format kn_format_cifti = {.endings = ENDINGS,
+                                         .open = open_cifti,
+                                         .writing = &kn_cifti_writing};

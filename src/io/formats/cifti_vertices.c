@@ -1,0 +1,116 @@
+#include "io/formats/cifti_vertices.h"
+
+#include <string.h>
+
+#include "io/formats/cifti.h"
+#include "io/formats/xml_reader.h"
+
+typedef struct parser {
+    kn_xml x;
+    const kn_cifti_cortex *cortex;
+    ptrdiff_t *place;
+    bool found, listing;
+    ptrdiff_t offset, count, listed; /* of the model that is open */
+    ptrdiff_t number;                /* that the text is within; -1: none */
+} parser;
+
+static kn_status start_model(parser *p, const char **attributes)
+{
+    static const char *const STRUCTURE[2] = {"CIFTI_STRUCTURE_CORTEX_LEFT",
+                                             "CIFTI_STRUCTURE_CORTEX_RIGHT"};
+    const kn_cifti_cortex *c = p->cortex;
+    const char *structure = kn_xml_attribute(attributes, "BrainStructure");
+    p->count = -1;
+    if (!structure || strcmp(structure, STRUCTURE[c->side]) != 0)
+        return KN_OK;
+    const ptrdiff_t vertices =
+        kn_xml_whole(kn_xml_attribute(attributes, "SurfaceNumberOfVertices"));
+    if (vertices != c->vertices)
+        return kn_fail(p->x.ctx, KN_ERR_SHAPE,
+                       "%s: its %s cortex has %td vertices, the surface has %td", p->x.name,
+                       c->side == 0 ? "left" : "right", vertices, c->vertices);
+    p->offset = kn_xml_whole(kn_xml_attribute(attributes, "IndexOffset"));
+    p->count = kn_xml_whole(kn_xml_attribute(attributes, "IndexCount"));
+    if (p->offset < 0 || p->count < 0 || p->offset > c->places || p->count > c->places - p->offset)
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                       "%s: a brain model is not within the %td places of the matrix", p->x.name,
+                       c->places);
+    p->found = true;
+    p->listed = 0;
+    return KN_OK;
+}
+
+static void XMLCALL on_start(void *self, const char *name, const char **attributes)
+{
+    parser *p = self;
+    if (p->x.status != KN_OK)
+        return;
+    if (strcmp(name, "BrainModel") == 0) {
+        kn_status status = start_model(p, attributes);
+        if (status != KN_OK)
+            kn_xml_stop(&p->x, status);
+    }
+    p->listing = p->count >= 0 && strcmp(name, "VertexIndices") == 0;
+    p->number = -1;
+}
+
+static void end_number(parser *p)
+{
+    if (p->number < 0)
+        return;
+    if (p->number >= p->cortex->vertices || p->listed >= p->count)
+        kn_xml_stop(
+            &p->x,
+            kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                    "%s: a brain model lists vertex %td as its %td of %td, but there are %td",
+                    p->x.name, p->number, p->listed + 1, p->count, p->cortex->vertices));
+    else
+        p->place[p->number] = p->offset + p->listed++;
+    p->number = -1;
+}
+
+static void XMLCALL on_text(void *self, const char *text, int n)
+{
+    parser *p = self;
+    for (int i = 0; p->listing && i < n && p->x.status == KN_OK; i++) {
+        const bool digit = text[i] >= '0' && text[i] <= '9';
+        if (!digit)
+            end_number(p);
+        else if (p->number <= p->cortex->vertices) /* larger than any will do, without overflow */
+            p->number = (p->number < 0 ? 0 : p->number) * 10 + (text[i] - '0');
+    }
+}
+
+static void XMLCALL on_end(void *self, const char *name)
+{
+    parser *p = self;
+    (void)name;
+    if (p->listing && p->x.status == KN_OK)
+        end_number(p);
+    p->listing = false;
+}
+
+kn_status kn_cifti_vertices(kn_ctx *ctx, const char *name, const kn_brain *brain,
+                            const kn_cifti_cortex *cortex, ptrdiff_t *place, bool *found)
+{
+    static const kn_xml_handlers handlers = {on_start, on_end, on_text};
+    parser p = {.cortex = cortex, .place = place, .count = -1, .number = -1};
+    const size_t n = strlen(brain->xml);
+    *found = false;
+    if (n > KN_CIFTI_MAX_XML)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: its brain models are larger than any that is read",
+                       name);
+    for (ptrdiff_t v = 0; v < cortex->vertices; v++)
+        place[v] = -1;
+    kn_status status = kn_xml_open(ctx, name, &handlers, &p.x);
+    if (status != KN_OK)
+        return status;
+    if (XML_Parse(p.x.xml, brain->xml, (int)n, true) != XML_STATUS_OK)
+        status = p.x.status != KN_OK
+                     ? p.x.status
+                     : kn_fail(ctx, KN_ERR_FORMAT, "%s: its brain models are broken: %s", name,
+                               XML_ErrorString(XML_GetErrorCode(p.x.xml)));
+    XML_ParserFree(p.x.xml);
+    *found = p.found;
+    return status;
+}

@@ -1,0 +1,169 @@
+#include "io/formats/freesurfer_annot.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "io/file/byte_order.h"
+#include "io/file/path.h"
+
+enum { PAIR = 8, COLOUR = 16, LEAST_ENTRY = 4 + COLOUR, VERSION = 2 };
+
+typedef struct reader {
+    kn_ctx *ctx;
+    const char *name;
+    const unsigned char *bytes;
+    ptrdiff_t size, at;
+    const char *part; /* that is being read, for messages */
+    bool second;      /* version of the table */
+    ptrdiff_t count;
+    kn_label_key *keys;
+    kn_vertex_labels *out;
+} reader;
+
+static kn_status cut(const reader *r)
+{
+    return kn_fail(r->ctx, KN_ERR_FORMAT,
+                   "%s: ends within its %s: the file was cut short, or is no annotation", r->name,
+                   r->part);
+}
+
+static kn_status take(reader *r, int32_t *out)
+{
+    *out = 0;
+    if (r->size - r->at < 4)
+        return cut(r);
+    *out = (int32_t)kn_load32(r->bytes + r->at, !KN_BIG_ENDIAN);
+    r->at += 4;
+    return KN_OK;
+}
+
+/* A text that a 0 may end before its length does. */
+static kn_status take_text(reader *r, const char **text, size_t *n)
+{
+    int32_t length;
+    kn_status status = take(r, &length);
+    if (status != KN_OK)
+        return status;
+    if (length < 0 || length > r->size - r->at)
+        return cut(r);
+    *text = (const char *)r->bytes + r->at;
+    const void *end = length > 0 ? memchr(*text, 0, (size_t)length) : NULL;
+    *n = end ? (size_t)((const char *)end - *text) : (size_t)length;
+    r->at += length;
+    return KN_OK;
+}
+
+/* How many names there are to come, and past the name of the file that they came from. */
+static kn_status take_head(reader *r)
+{
+    kn_status status;
+    int32_t has, count, most;
+    const char *from;
+    size_t n;
+    KN_TRY(take(r, &has));
+    if (!has) {
+        status = kn_fail(r->ctx, KN_ERR_FORMAT,
+                         "%s: has no table of colours, expected names of regions", r->name);
+        goto out;
+    }
+    KN_TRY(take(r, &count));
+    r->second = count < 0;
+    if (r->second && count != -VERSION) {
+        status = kn_fail(r->ctx, KN_ERR_FORMAT,
+                         "%s: its table of colours is of version %ld, expected 1 or 2", r->name,
+                         -(long)count);
+        goto out;
+    }
+    if (r->second)
+        KN_TRY(take(r, &most));
+    KN_TRY(take_text(r, &from, &n));
+    if (r->second)
+        KN_TRY(take(r, &count));
+    if (count < 0 || count > (r->size - r->at) / (LEAST_ENTRY + (r->second ? 4 : 0)))
+        status = cut(r);
+    r->count = count;
+out:
+    return status;
+}
+
+static kn_status take_entry(reader *r, ptrdiff_t i)
+{
+    kn_status status;
+    int32_t place, red, green, blue, flag;
+    const char *text;
+    size_t n;
+    if (r->second)
+        KN_TRY(take(r, &place));
+    KN_TRY(take_text(r, &text, &n));
+    KN_TRY(take(r, &red));
+    KN_TRY(take(r, &green));
+    KN_TRY(take(r, &blue));
+    KN_TRY(take(r, &flag));
+    KN_TRY(kn_text_copy(r->ctx, text, n, &r->out->name[i]));
+    const uint32_t colour =
+        ((uint32_t)red & 255) | ((uint32_t)green & 255) << 8 | ((uint32_t)blue & 255) << 16;
+    r->keys[i] = (kn_label_key){.key = (long)colour, .place = i};
+out:
+    return status;
+}
+
+/* Vertices are looked at last, when the names are known. */
+static kn_status take_vertices(reader *r)
+{
+    for (ptrdiff_t i = 0; i < r->out->vertices; i++) {
+        const unsigned char *p = r->bytes + 4 + PAIR * i;
+        const int32_t v = (int32_t)kn_load32(p, !KN_BIG_ENDIAN);
+        const uint32_t colour = kn_load32(p + 4, !KN_BIG_ENDIAN) & 0xffffff;
+        if (v < 0 || v >= r->out->vertices)
+            return kn_fail(r->ctx, KN_ERR_FORMAT, "%s: has vertex %ld, expected 0 to %td", r->name,
+                           (long)v, r->out->vertices - 1);
+        r->out->region[v] = kn_label_keys_find(r->keys, r->count, (long)colour);
+    }
+    return KN_OK;
+}
+
+static kn_status parse(reader *r)
+{
+    kn_status status;
+    int32_t n;
+    void *memory = NULL;
+    KN_TRY(take(r, &n));
+    if (n < 1 || n > (r->size - r->at) / PAIR) {
+        status = cut(r);
+        goto out;
+    }
+    r->at += (ptrdiff_t)n * PAIR;
+    r->part = "table of colours";
+    KN_TRY(take_head(r));
+    KN_TRY(kn_vertex_labels_new(r->ctx, n, r->count, r->out));
+    KN_TRY(kn_alloc(r->ctx, r->count, sizeof *r->keys, &memory));
+    r->keys = memory;
+    for (ptrdiff_t i = 0; i < r->count; i++)
+        KN_TRY(take_entry(r, i));
+    kn_label_keys_sort(r->keys, r->count);
+    status = take_vertices(r);
+out:
+    kn_free(memory);
+    return status;
+}
+
+kn_status kn_annot_read_source(kn_ctx *ctx, const kn_source *source, kn_vertex_labels *out)
+{
+    kn_status status;
+    void *bytes = NULL;
+    *out = (kn_vertex_labels){0};
+    KN_TRY(kn_alloc(ctx, source->size, 1, &bytes));
+    KN_TRY(kn_source_read(ctx, source, 0, source->size, bytes));
+    reader r = {.ctx = ctx,
+                .name = source->name,
+                .bytes = bytes,
+                .size = source->size,
+                .part = "list of vertices",
+                .out = out};
+    status = parse(&r);
+out:
+    kn_free(bytes);
+    if (status != KN_OK)
+        kn_vertex_labels_clear(out);
+    return status;
+}

@@ -1,0 +1,436 @@
+#include "io/formats/gifti.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "io/file/byte_order.h"
+#include "io/file/growable_array.h"
+#include "io/file/path.h"
+#include "io/formats/gifti_values.h"
+#include "io/formats/gifti_write.h"
+#include "io/formats/xml_reader.h"
+#include "io/gzip/gzip.h"
+#include "io/image/format.h"
+
+enum {
+    PIECE = 1 << 16, /* bytes of XML at a time */
+    MAX_DEPTH = 32,
+    MAX_DIMS = 6,
+    AT_ARRAY = 2, /* GIFTI, DataArray, Data */
+    AT_DATA = 3
+};
+
+typedef struct parser {
+    kn_xml x;
+    const kn_source *source;
+    bool others;
+    int depth;
+    bool in_array, in_data, in_table, in_label;
+    long key; /* of the label that is open ... */
+    char *label;
+    ptrdiff_t label_length, label_room; /* ... and its name so far */
+    kn_gifti_form form;                 /* of the array that is open */
+    char *text;
+    ptrdiff_t length, room;
+    kn_gifti *out;
+} parser;
+
+/* ---- attributes --------------------------------------------------------------------------- */
+
+typedef struct word {
+    const char *text;
+    int value;
+} word;
+
+static const word types[] = {{"NIFTI_TYPE_FLOAT32", KN_VOXEL_FLOAT32},
+                             {"NIFTI_TYPE_INT32", KN_VOXEL_INT32},
+                             {"NIFTI_TYPE_UINT8", KN_VOXEL_UINT8},
+                             {NULL, 0}};
+static const word encodings[] = {{"ASCII", KN_GIFTI_ASCII},
+                                 {"GIFTI_ENCODING_ASCII", KN_GIFTI_ASCII},
+                                 {"Base64Binary", KN_GIFTI_BASE64},
+                                 {"GIFTI_ENCODING_B64BIN", KN_GIFTI_BASE64},
+                                 {"GZipBase64Binary", KN_GIFTI_ZLIB},
+                                 {"GIFTI_ENCODING_B64GZ", KN_GIFTI_ZLIB},
+                                 {"ExternalFileBinary", KN_GIFTI_EXTERNAL},
+                                 {"GIFTI_ENCODING_EXTBIN", KN_GIFTI_EXTERNAL},
+                                 {NULL, 0}};
+static const word endians[] = {{"LittleEndian", 0},
+                               {"GIFTI_ENDIAN_LITTLE", 0},
+                               {"BigEndian", 1},
+                               {"GIFTI_ENDIAN_BIG", 1},
+                               {NULL, 0}};
+static const word orders[] = {{"RowMajorOrder", 0},
+                              {"GIFTI_IND_ORD_ROW_MAJOR", 0},
+                              {"ColumnMajorOrder", 1},
+                              {"GIFTI_IND_ORD_COL_MAJOR", 1},
+                              {NULL, 0}};
+
+static kn_status bad_attribute(const parser *p, const char *name, const char *value)
+{
+    if (!value)
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: data array %td has no %s", p->x.name,
+                       p->out->count, name);
+    return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: data array %td has %s %.40s, which is not read",
+                   p->x.name, p->out->count, name, value);
+}
+
+static kn_status take_word(const parser *p, const char **attributes, const char *name,
+                           const word *words, int *out)
+{
+    const char *value = kn_xml_attribute(attributes, name);
+    for (const word *w = words; value && w->text; w++)
+        if (strcmp(w->text, value) == 0) {
+            *out = w->value;
+            return KN_OK;
+        }
+    return bad_attribute(p, name, value);
+}
+
+static bool whole(const char *text, ptrdiff_t *out)
+{
+    *out = kn_xml_whole(text);
+    return *out >= 0;
+}
+
+static kn_status take_dims(const parser *p, const char **attributes, kn_gifti_array *array)
+{
+    ptrdiff_t dims, d[MAX_DIMS] = {1, 1, 1, 1, 1, 1};
+    const char *value = kn_xml_attribute(attributes, "Dimensionality");
+    if (!whole(value, &dims) || dims < 1 || dims > MAX_DIMS)
+        return bad_attribute(p, "Dimensionality", value);
+    for (int i = 0; i < dims; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "Dim%d", i);
+        value = kn_xml_attribute(attributes, name);
+        if (!whole(value, &d[i]) || d[i] < 1 || (i > 1 && d[i] > 1))
+            return bad_attribute(p, name, value);
+    }
+    if (d[0] > PTRDIFF_MAX / 64 / d[1])
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                       "%s: data array %td: %td x %td numbers cannot exist", p->x.name,
+                       p->out->count, d[0], d[1]);
+    array->dims = dims > 1 ? 2 : 1;
+    array->dim[0] = d[0];
+    array->dim[1] = d[1];
+    return KN_OK;
+}
+
+/* ---- elements ----------------------------------------------------------------------------- */
+
+static kn_status start_array(parser *p, const char **attributes)
+{
+    void *arrays = p->out->array;
+    int type, encoding, big, columns;
+    kn_status status;
+
+    status = kn_grow(p->x.ctx, p->out->count + 1, sizeof *p->out->array, &arrays, &p->out->room);
+    p->out->array = arrays;
+    if (status != KN_OK)
+        return status;
+    kn_gifti_array *array = &p->out->array[p->out->count++];
+    p->in_array = true;
+    p->length = 0;
+    const char *intent = kn_xml_attribute(attributes, "Intent");
+    snprintf(array->intent, sizeof array->intent, "%s", intent ? intent : "");
+    KN_TRY(take_word(p, attributes, "DataType", types, &type));
+    KN_TRY(take_word(p, attributes, "Encoding", encodings, &encoding));
+    KN_TRY(take_word(p, attributes, "Endian", endians, &big));
+    KN_TRY(take_word(p, attributes, "ArrayIndexingOrder", orders, &columns));
+    KN_TRY(take_dims(p, attributes, array));
+    array->type = kn_voxel_type_find(type);
+    p->form = (kn_gifti_form){.encoding = (kn_gifti_encoding)encoding,
+                              .swapped = (big != 0) != KN_BIG_ENDIAN,
+                              .columns = columns != 0};
+    if (p->form.encoding == KN_GIFTI_EXTERNAL) {
+        const char *name = kn_xml_attribute(attributes, "ExternalFileName");
+        const char *offset = kn_xml_attribute(attributes, "ExternalFileOffset");
+        if (offset && *offset && !whole(offset, &p->form.offset))
+            return bad_attribute(p, "ExternalFileOffset", offset);
+        if (name)
+            KN_TRY(kn_text_copy(p->x.ctx, name, strlen(name), &p->form.external));
+    }
+out:
+    return status;
+}
+
+/* A label without a key that is a number has no part in anything. */
+static void start_label(parser *p, const char **attributes)
+{
+    const char *key = kn_xml_attribute(attributes, "Key");
+    ptrdiff_t value;
+    bool minus = key && *key == '-';
+    p->in_label = key && whole(key + minus, &value) && value <= INT32_MAX;
+    p->key = p->in_label ? (long)(minus ? -value : value) : 0;
+    p->label_length = 0;
+}
+
+/* Keeps it; '???' is what no vertex is of. */
+static kn_status end_label(parser *p)
+{
+    void *labels = p->out->label;
+    char *name = NULL;
+    kn_status status;
+    p->in_label = false;
+    const size_t n = (size_t)p->label_length;
+    KN_TRY(
+        kn_grow(p->x.ctx, p->out->labels + 1, sizeof *p->out->label, &labels, &p->out->label_room));
+    KN_TRY(kn_text_copy(p->x.ctx, n > 0 ? p->label : "", n, &name));
+    if (strcmp(name, "???") == 0) {
+        p->out->has_unknown = true;
+        p->out->unknown = p->key;
+    }
+out:
+    p->out->label = labels;
+    if (status == KN_OK)
+        p->out->label[p->out->labels++] = (kn_gifti_label){.key = p->key, .name = name};
+    return status;
+}
+
+static void XMLCALL on_start(void *self, const char *name, const char **attributes)
+{
+    parser *p = self;
+    if (p->x.status != KN_OK)
+        return;
+    p->depth++;
+    if (p->depth == 1 && strcmp(name, "GIFTI") != 0)
+        kn_xml_stop(&p->x, kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: is not a GIFTI file", p->x.name));
+    else if (p->depth > MAX_DEPTH)
+        kn_xml_stop(&p->x,
+                    kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: elements are nested more than %d deep",
+                            p->x.name, MAX_DEPTH));
+    else if (p->depth == AT_ARRAY && strcmp(name, "DataArray") == 0) {
+        kn_status status = start_array(p, attributes);
+        if (status != KN_OK)
+            kn_xml_stop(&p->x, status);
+    } else if (p->depth == AT_DATA && p->in_array && strcmp(name, "Data") == 0)
+        p->in_data = true;
+    else if (p->depth == AT_ARRAY)
+        p->in_table = strcmp(name, "LabelTable") == 0;
+    else if (p->depth == AT_DATA && p->in_table && strcmp(name, "Label") == 0)
+        start_label(p, attributes);
+}
+
+/* Puts n characters and a 0 behind those that are there. */
+static kn_status append(const parser *p, const char *text, int n, char **to, ptrdiff_t *length,
+                        ptrdiff_t *size)
+{
+    void *room = *to;
+    kn_status status = kn_grow(p->x.ctx, *length + n + 1, 1, &room, size);
+    *to = room;
+    if (status != KN_OK)
+        return status;
+    memcpy(*to + *length, text, (size_t)n);
+    *length += n;
+    (*to)[*length] = '\0';
+    return KN_OK;
+}
+
+static void XMLCALL on_text(void *self, const char *text, int n)
+{
+    parser *p = self;
+    if (p->x.status != KN_OK || !(p->in_data || p->in_label))
+        return;
+    kn_status status = p->in_label ? append(p, text, n, &p->label, &p->label_length, &p->label_room)
+                                   : append(p, text, n, &p->text, &p->length, &p->room);
+    if (status != KN_OK)
+        kn_xml_stop(&p->x, status);
+}
+
+static void XMLCALL on_end(void *self, const char *name)
+{
+    parser *p = self;
+    (void)name;
+    if (p->x.status != KN_OK)
+        return;
+    if (p->depth == AT_DATA)
+        p->in_data = false;
+    kn_status status = p->depth == AT_DATA && p->in_label ? end_label(p) : KN_OK;
+    if (p->depth == AT_ARRAY && p->in_array) {
+        char none[1] = "";
+        status = kn_gifti_decode(p->x.ctx, p->x.name, p->out->count, p->others, &p->form,
+                                 p->length > 0 ? p->text : none, p->length,
+                                 &p->out->array[p->out->count - 1]);
+        kn_free(p->form.external);
+        p->form.external = NULL;
+        p->in_array = false;
+    }
+    if (status != KN_OK)
+        kn_xml_stop(&p->x, status);
+    p->depth--;
+}
+
+/* ---- the file ----------------------------------------------------------------------------- */
+
+static kn_status xml_failure(const parser *p)
+{
+    enum XML_Error error = XML_GetErrorCode(p->x.xml);
+    if (p->x.status != KN_OK)
+        return p->x.status;
+    switch (error) {
+    case XML_ERROR_NO_MEMORY: return kn_xml_no_memory(&p->x);
+    case XML_ERROR_NO_ELEMENTS:
+    case XML_ERROR_UNCLOSED_TOKEN:
+    case XML_ERROR_UNCLOSED_CDATA_SECTION:
+    case XML_ERROR_PARTIAL_CHAR:
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                       "%s: the XML ends too early: the file was cut short", p->x.name);
+    default:
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s line %lu: is not XML: %s", p->x.name,
+                       (unsigned long)XML_GetCurrentLineNumber(p->x.xml), XML_ErrorString(error));
+    }
+}
+
+/* Feeds all of the source to the parser, piece by piece. */
+static kn_status feed(parser *p)
+{
+    kn_gunzip *g = NULL;
+    unsigned char head[2];
+    ptrdiff_t size = p->source->size, at = 0, n = size < 2 ? size : 2;
+    bool last = false;
+    kn_status status;
+
+    KN_TRY(kn_source_read(p->x.ctx, p->source, 0, n, head));
+    if (kn_is_gzip(head, n)) {
+        KN_TRY(kn_gunzip_new(p->x.ctx, &g));
+        KN_TRY(kn_gunzip_start(p->x.ctx, g, p->source));
+    }
+    while (!last) {
+        KN_TRY(kn_check_cancel(p->x.ctx));
+        void *piece = XML_GetBuffer(p->x.xml, PIECE);
+        if (!piece) {
+            status = xml_failure(p);
+            goto out;
+        }
+        if (g) {
+            KN_TRY(kn_gunzip_read(p->x.ctx, g, PIECE, piece, &n));
+        } else {
+            n = size - at < PIECE ? size - at : PIECE;
+            KN_TRY(kn_source_read(p->x.ctx, p->source, at, n, piece));
+            at += n;
+        }
+        last = n < PIECE;
+        if (XML_ParseBuffer(p->x.xml, (int)n, last) != XML_STATUS_OK) {
+            status = xml_failure(p);
+            goto out;
+        }
+    }
+out:
+    kn_gunzip_free(g);
+    return status;
+}
+
+kn_status kn_gifti_read_source(kn_ctx *ctx, const kn_source *source, bool others, kn_gifti *out)
+{
+    static const kn_xml_handlers handlers = {on_start, on_end, on_text};
+    parser p = {.source = source, .others = others, .out = out};
+    kn_status status;
+
+    *out = (kn_gifti){0};
+    status = kn_xml_open(ctx, source->name, &handlers, &p.x);
+    if (status != KN_OK)
+        return status;
+    status = feed(&p);
+    XML_ParserFree(p.x.xml);
+    kn_free(p.text);
+    kn_free(p.label);
+    kn_free(p.form.external);
+    if (status != KN_OK)
+        kn_gifti_clear(out);
+    return status;
+}
+
+kn_status kn_gifti_read(kn_ctx *ctx, const char *path, kn_gifti *out)
+{
+    kn_source source = {.fd = -1};
+    kn_status status;
+    *out = (kn_gifti){0};
+    KN_TRY(kn_source_open(ctx, path, &source));
+    KN_TRY(kn_gifti_read_source(ctx, &source, true, out));
+out:
+    kn_source_close(&source);
+    return status;
+}
+
+void kn_gifti_clear(kn_gifti *gifti)
+{
+    for (ptrdiff_t i = 0; i < gifti->count; i++)
+        kn_free(gifti->array[i].data);
+    kn_free(gifti->array);
+    for (ptrdiff_t i = 0; i < gifti->labels; i++)
+        kn_free(gifti->label[i].name);
+    kn_free(gifti->label);
+    *gifti = (kn_gifti){0};
+}
+
+/* ---- as an image -------------------------------------------------------------------------- */
+
+kn_status kn_gifti_header(kn_ctx *ctx, const char *name, const kn_gifti *gifti, kn_nifti_header *h)
+{
+    const kn_gifti_array *first = gifti->array;
+    *h = (kn_nifti_header){.version = 1, .pixdim = {1, 1, 1, 1}, .slope = 1, .inter = -0.0};
+    if (gifti->count == 0)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: has no data arrays", name);
+    for (ptrdiff_t i = 0; i < gifti->count; i++) {
+        const kn_gifti_array *a = &gifti->array[i];
+        if (a->dim[1] > 1)
+            return kn_fail(ctx, KN_ERR_SHAPE,
+                           "%s: data array %td is %td x %td, expected one value a vertex", name,
+                           i + 1, a->dim[0], a->dim[1]);
+        if (a->dim[0] != first->dim[0])
+            return kn_fail(ctx, KN_ERR_SHAPE,
+                           "%s: data array %td has %td values, expected %td as in the first", name,
+                           i + 1, a->dim[0], first->dim[0]);
+        if (a->type != first->type)
+            return kn_fail(ctx, KN_ERR_FORMAT,
+                           "%s: data array %td is of type %s, expected %s as in the first", name,
+                           i + 1, a->type->name, first->type->name);
+    }
+    h->type = first->type;
+    h->dim[0] = first->dim[0];
+    h->dim[1] = h->dim[2] = 1;
+    h->volumes = gifti->count;
+    h->dims = gifti->count > 1 ? 4 : 3;
+    return KN_OK;
+}
+
+/* All of a file is read to know what it holds, and again for its values, so that a list of them
+ * needs no memory. */
+static kn_status open_gifti(kn_ctx *ctx, kn_image *image, kn_source *source)
+{
+    kn_gifti gifti = {0};
+    kn_status status;
+    KN_TRY(kn_gifti_read_source(ctx, source, image->data_path != NULL, &gifti));
+    KN_TRY(kn_gifti_header(ctx, source->name, &gifti, &image->header));
+out:
+    kn_gifti_clear(&gifti);
+    return status;
+}
+
+static kn_status load_gifti(kn_ctx *ctx, const kn_image *image, const kn_source *source, void *raw)
+{
+    kn_gifti gifti = {0};
+    kn_nifti_header h;
+    ptrdiff_t size = kn_nifti_data_size(&image->header) / image->header.volumes;
+    kn_status status;
+    KN_TRY(kn_gifti_read_source(ctx, source, image->data_path != NULL, &gifti));
+    KN_TRY(kn_gifti_header(ctx, image->path, &gifti, &h));
+    if (h.type != image->header.type || h.dim[0] != image->header.dim[0] ||
+        h.volumes != image->header.volumes) {
+        status = kn_image_changed(ctx, image);
+        goto out;
+    }
+    for (ptrdiff_t v = 0; v < h.volumes; v++)
+        memcpy((unsigned char *)raw + v * size, gifti.array[v].data, (size_t)size);
+out:
+    kn_gifti_clear(&gifti);
+    return status;
+}
+
+static const char *const ENDINGS[] = {".gii", ".gii.gz", NULL};
+
+const kn_image_format kn_format_gifti = {.endings = ENDINGS,
+                                         .names = ".gii",
+                                         .open = open_gifti,
+                                         .load = load_gifti,
+                                         .writing = &kn_gifti_writing};

@@ -1,0 +1,261 @@
+#include "io/formats/gifti_values.h"
+
+#include <libdeflate.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "io/file/byte_order.h"
+#include "io/file/path.h"
+#include "io/gzip/gzip.h"
+#include "io/table/number.h"
+
+/* One array on its way from text to numbers. */
+typedef struct job {
+    kn_ctx *ctx;
+    const char *file;
+    ptrdiff_t number;
+    const kn_gifti_form *form;
+    kn_gifti_array *array;
+    ptrdiff_t count, bytes; /* wanted */
+} job;
+
+static kn_status fail(const job *j, const char *what)
+{
+    return kn_fail(j->ctx, KN_ERR_FORMAT, "%s: data array %td %s", j->file, j->number, what);
+}
+
+/* The array is larger than what `has` bytes of its kind can hold. */
+static kn_status too_short(const job *j, double has)
+{
+    return kn_fail(j->ctx, KN_ERR_FORMAT,
+                   "%s: data array %td promises %s, its data are no more than %s", j->file,
+                   j->number, kn_size_in_words((double)j->bytes).text, kn_size_in_words(has).text);
+}
+
+static kn_status reserve(const job *j)
+{
+    return kn_alloc(j->ctx, j->bytes, 1, &j->array->data);
+}
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static bool is_infinite(const char *word, double *out)
+{
+    bool minus = word[0] == '-';
+    word += minus || word[0] == '+';
+    *out = minus ? -INFINITY : INFINITY;
+    return strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0;
+}
+
+/* Stores a number in the type of the array; false: it is not one of that type. */
+static bool put_word(const kn_voxel_type *type, const char *word, unsigned char *to)
+{
+    double x;
+    kn_cell cell = kn_number_parse(word, &x);
+    if (type->code == KN_VOXEL_FLOAT32) {
+        if (cell == KN_CELL_TEXT && !is_infinite(word, &x))
+            return false;
+        kn_store_f32(to, (float)x, false);
+        return true;
+    }
+    bool byte = type->code == KN_VOXEL_UINT8;
+    double low = byte ? 0 : INT32_MIN, high = byte ? UINT8_MAX : INT32_MAX;
+    if (cell != KN_CELL_NUMBER || !(x >= low && x <= high) || x != floor(x))
+        return false;
+    if (byte)
+        *to = (unsigned char)x;
+    else
+        kn_store32(to, (uint32_t)(int32_t)x, false);
+    return true;
+}
+
+static kn_status decode_ascii(const job *j, char *text, ptrdiff_t n)
+{
+    const kn_voxel_type *type = j->array->type;
+    ptrdiff_t found = 0;
+    if (j->count > n / 2 + 1) /* a digit and a space each */
+        return kn_fail(j->ctx, KN_ERR_FORMAT,
+                       "%s: data array %td promises %td numbers, its text has %td characters",
+                       j->file, j->number, j->count, n);
+    kn_status status = reserve(j);
+    if (status != KN_OK)
+        return status;
+    unsigned char *to = j->array->data;
+    for (char *p = text, *end = text + n; p < end;) {
+        if (is_space(*p)) {
+            p++;
+            continue;
+        }
+        char *word = p;
+        while (p < end && !is_space(*p))
+            p++;
+        *p++ = '\0';
+        if (found < j->count && !put_word(type, word, to + found * type->bytes))
+            return kn_fail(j->ctx, KN_ERR_FORMAT,
+                           "%s: data array %td: number %td is \"%.20s\", expected %s", j->file,
+                           j->number, found + 1, word, type->name);
+        found++;
+    }
+    if (found != j->count)
+        return kn_fail(j->ctx, KN_ERR_FORMAT, "%s: data array %td has %td numbers, expected %td",
+                       j->file, j->number, found, j->count);
+    return KN_OK;
+}
+
+/* ---- base64 ------------------------------------------------------------------------------- */
+
+static int digit_of(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* In place; *got = bytes. False: there is something else than base64. */
+static bool from_base64(char *text, ptrdiff_t n, ptrdiff_t *got)
+{
+    uint32_t bits = 0;
+    int held = 0;
+    ptrdiff_t i = 0, out = 0;
+    for (; i < n && text[i] != '='; i++) {
+        if (is_space(text[i]))
+            continue;
+        int d = digit_of(text[i]);
+        if (d < 0)
+            return false;
+        bits = (bits << 6 | (uint32_t)d) & 0xffff;
+        held += 6;
+        if (held >= 8) {
+            held -= 8;
+            text[out++] = (char)(unsigned char)(bits >> held & 0xff);
+        }
+    }
+    for (; i < n; i++)
+        if (text[i] != '=' && !is_space(text[i]))
+            return false;
+    *got = out;
+    return true;
+}
+
+static kn_status decode_base64(const job *j, char *text, ptrdiff_t n)
+{
+    ptrdiff_t got;
+    if (!from_base64(text, n, &got))
+        return fail(j, "is not base64");
+    if (j->form->encoding == KN_GIFTI_BASE64) {
+        if (got < j->bytes)
+            return too_short(j, (double)got);
+        if (got > j->bytes)
+            return fail(j, "has more data than its dimensions say");
+        kn_status status = reserve(j);
+        if (status == KN_OK)
+            memcpy(j->array->data, text, (size_t)got);
+        return status;
+    }
+    if (j->bytes / KN_GZIP_MAX_RATIO > got)
+        return too_short(j, (double)got * KN_GZIP_MAX_RATIO);
+    kn_status status = reserve(j);
+    if (status != KN_OK)
+        return status;
+    struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+    if (!d)
+        return kn_fail(j->ctx, KN_ERR_MEMORY, "out of memory for decompressing");
+    size_t size = 0;
+    enum libdeflate_result result =
+        libdeflate_zlib_decompress(d, text, (size_t)got, j->array->data, (size_t)j->bytes, &size);
+    libdeflate_free_decompressor(d);
+    if (result == LIBDEFLATE_INSUFFICIENT_SPACE)
+        return fail(j, "has more data than its dimensions say");
+    if (result != LIBDEFLATE_SUCCESS)
+        return fail(j, "is damaged: it cannot be decompressed");
+    return (ptrdiff_t)size < j->bytes ? too_short(j, (double)size) : KN_OK;
+}
+
+/* ---- another file ------------------------------------------------------------------------- */
+
+static kn_status decode_external(const job *j, bool others)
+{
+    kn_source source = {.fd = -1};
+    char *path = NULL;
+    const char *name = j->form->external;
+    kn_status status;
+
+    if (!others)
+        return fail(j, "is in another file");
+    if (!name || !*name || strchr(name, '/'))
+        return fail(j, "is in another file, which must be in the same folder");
+    KN_TRY(kn_path_beside(j->ctx, j->file, name, &path));
+    KN_TRY(kn_source_open(j->ctx, path, &source));
+    if (j->form->offset > source.size || j->bytes > source.size - j->form->offset) {
+        status = kn_fail(j->ctx, KN_ERR_FORMAT,
+                         "%s: data array %td of %s needs %s, the file has %s", path, j->number,
+                         j->file, kn_size_in_words((double)j->form->offset + (double)j->bytes).text,
+                         kn_size_in_words((double)source.size).text);
+        goto out;
+    }
+    KN_TRY(reserve(j));
+    KN_TRY(kn_source_read(j->ctx, &source, j->form->offset, j->bytes, j->array->data));
+out:
+    kn_source_close(&source);
+    kn_free(path);
+    return status;
+}
+
+/* ---- order -------------------------------------------------------------------------------- */
+
+static void swap_bytes(const job *j)
+{
+    unsigned char *p = j->array->data;
+    if (j->array->type->bytes == 4)
+        for (ptrdiff_t i = 0; i < j->count; i++)
+            kn_store32(p + 4 * i, kn_load32(p + 4 * i, true), false);
+}
+
+/* From column after column to row after row. */
+static kn_status transpose(const job *j)
+{
+    ptrdiff_t rows = j->array->dim[0], cols = j->array->dim[1], size = j->array->type->bytes;
+    unsigned char *from = j->array->data;
+    void *to;
+    kn_status status = kn_alloc(j->ctx, j->bytes, 1, &to);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t r = 0; r < rows; r++)
+        for (ptrdiff_t c = 0; c < cols; c++)
+            memcpy((unsigned char *)to + (r * cols + c) * size, from + (c * rows + r) * size,
+                   (size_t)size);
+    kn_free(from);
+    j->array->data = to;
+    return KN_OK;
+}
+
+kn_status kn_gifti_decode(kn_ctx *ctx, const char *file, ptrdiff_t number, bool others,
+                          const kn_gifti_form *form, char *text, ptrdiff_t n, kn_gifti_array *array)
+{
+    job j = {.ctx = ctx, .file = file, .number = number, .form = form, .array = array};
+    kn_status status;
+    j.count = array->dim[0] * array->dim[1];
+    j.bytes = j.count * array->type->bytes;
+    if (form->encoding == KN_GIFTI_ASCII)
+        KN_TRY(decode_ascii(&j, text, n));
+    else if (form->encoding == KN_GIFTI_EXTERNAL)
+        KN_TRY(decode_external(&j, others));
+    else
+        KN_TRY(decode_base64(&j, text, n));
+    if (form->swapped && form->encoding != KN_GIFTI_ASCII)
+        swap_bytes(&j);
+    if (form->columns && array->dim[0] > 1 && array->dim[1] > 1)
+        KN_TRY(transpose(&j));
+out:
+    return status;
+}

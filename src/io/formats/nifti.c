@@ -1,0 +1,114 @@
+/* NIfTI-1, NIfTI-2 and ANALYZE 7.5: one file, or a header and its voxels apart. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/file/path.h"
+#include "io/formats/cifti.h"
+#include "io/formats/nifti_write.h"
+#include "io/gzip/gzip.h"
+#include "io/image/format.h"
+
+/* Where the two halves of a pair are when a file of this name is given; NULL: it is that half. */
+static const struct {
+    const char *ending, *header, *data;
+} PAIRS[] = {
+    {".hdr.gz", NULL, ".img"},
+    {".hdr", NULL, ".img"},
+    {".img.gz", ".hdr", NULL},
+    {".img", ".hdr", NULL},
+};
+enum { N_PAIRS = sizeof PAIRS / sizeof *PAIRS };
+
+static int pair_of(const char *path)
+{
+    int i = 0;
+    while (i < N_PAIRS && !kn_path_ends(path, PAIRS[i].ending))
+        i++;
+    return i;
+}
+
+/* *out = the path with another ending, plain or compressed, whichever exists; no ending: itself. */
+static kn_status partner(kn_ctx *ctx, const char *path, const char *ending, const char *wanted,
+                         char **out)
+{
+    char compressed[16];
+    char *plain = NULL;
+    kn_status status;
+
+    *out = NULL;
+    if (!wanted)
+        return kn_text_copy(ctx, path, strlen(path), out);
+    KN_TRY(kn_path_swap(ctx, path, strlen(ending), wanted, &plain));
+    if (access(plain, F_OK) == 0) {
+        *out = plain;
+        return KN_OK;
+    }
+    snprintf(compressed, sizeof compressed, "%s.gz", wanted);
+    KN_TRY(kn_path_swap(ctx, path, strlen(ending), compressed, out));
+    if (access(*out, F_OK) != 0) {
+        status = kn_fail(ctx, KN_ERR_IO, "%s: its other half, %s, is missing", path, plain);
+        kn_free(*out);
+        *out = NULL;
+    }
+out:
+    kn_free(plain);
+    return status;
+}
+
+/* The file itself or its other half, as `wanted` says; *source becomes it. */
+static kn_status turn_to(kn_ctx *ctx, kn_image *image, const char *ending, const char *wanted,
+                         kn_source *source)
+{
+    kn_status status;
+    kn_source_close(source);
+    kn_free(image->data_path);
+    image->data_path = NULL;
+    KN_TRY(partner(ctx, image->path, ending, wanted, &image->data_path));
+    KN_TRY(kn_source_open(ctx, image->data_path, source));
+out:
+    return status;
+}
+
+/* The voxels of a pair, whose header has been read. */
+static kn_status open_voxels(kn_ctx *ctx, kn_image *image, int pair, kn_source *source)
+{
+    unsigned char head[2];
+    kn_status status;
+    if (!image->data_path)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: its data are in another file", image->path);
+    if (pair == N_PAIRS)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: is the header of a pair .hdr and .img without data",
+                       image->path);
+    KN_TRY(turn_to(ctx, image, PAIRS[pair].ending, PAIRS[pair].data, source));
+    ptrdiff_t n = source->size < 2 ? source->size : 2;
+    KN_TRY(kn_source_read(ctx, source, 0, n, head));
+    /* By name here: raw voxels may begin with gzip's two bytes. */
+    image->gzip = kn_path_ends(image->data_path, ".gz") && kn_is_gzip(head, n);
+out:
+    return status;
+}
+
+static kn_status open_nifti(kn_ctx *ctx, kn_image *image, kn_source *source)
+{
+    kn_status status;
+    int pair = pair_of(image->path);
+    if (image->data_path && pair < N_PAIRS && PAIRS[pair].header)
+        KN_TRY(turn_to(ctx, image, PAIRS[pair].ending, PAIRS[pair].header, source));
+    KN_TRY(kn_image_open_header(ctx, image, source, kn_nifti_header_parse));
+    if (image->header.pair)
+        KN_TRY(open_voxels(ctx, image, pair, source));
+    KN_TRY(kn_image_check_size(ctx, image, source));
+    if (kn_cifti_may_be_dense(&image->header))
+        KN_TRY(kn_cifti_open(ctx, image, source));
+out:
+    return status;
+}
+
+static const char *const ENDINGS[] = {".nii.gz", ".nii", ".hdr.gz", ".hdr",
+                                      ".img.gz", ".img", NULL};
+
+const kn_image_format kn_format_nifti = {.endings = ENDINGS,
+                                         .names = ".nii, .nii.gz, .hdr, .img",
+                                         .open = open_nifti,
+                                         .writing = &kn_nifti_writing};

@@ -1,0 +1,150 @@
+#include "io/gzip/gzip.h"
+
+#include <assert.h>
+#include <libdeflate.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/parallel/parallel_for.h"
+#include "io/file/byte_order.h"
+
+/* Maps of floats are noise and runs of one value: there is next to nothing to be found further back
+ * than the byte before. On z maps over a brain in its box Z_RLE is smaller than zlib's 6 (0.237 of
+ * the contents against 0.238) and takes a third of its time. */
+enum { LEVEL = 1, RAW_WINDOW = -15, MEMORY_LEVEL = 8 };
+enum { CHUNK = 1 << 19, MAX_SLOTS = 32, MARKER = 16 }; /* MARKER: an empty block and to spare */
+
+typedef struct slot { /* one chunk on its way */
+    const unsigned char *in;
+    ptrdiff_t n, packed; /* bytes, and what became of them */
+    uint32_t crc;
+    z_stream z;
+    bool ready; /* deflateInit2 was done */
+    unsigned char *out;
+} slot;
+
+struct kn_gzip_writer {
+    kn_writer *to; /* borrowed */
+    unsigned char *in;
+    ptrdiff_t used, room; /* of `in`: n_slots chunks */
+    int n_slots;
+    slot slot[MAX_SLOTS];
+    uint32_t crc, total; /* of all that was written; the length modulo 2^32 */
+};
+
+kn_status kn_gzip_writer_new(kn_ctx *ctx, kn_writer *to, kn_gzip_writer **out)
+{
+    static const unsigned char header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255};
+    kn_gzip_writer *w = NULL;
+    void *p;
+    kn_status status;
+
+    *out = NULL;
+    KN_TRY(kn_alloc(ctx, 1, sizeof *w, &p));
+    w = p;
+    w->to = to;
+    w->n_slots = 2 * kn_threads(ctx) < MAX_SLOTS ? 2 * kn_threads(ctx) : MAX_SLOTS;
+    w->room = (ptrdiff_t)w->n_slots * CHUNK;
+    KN_TRY(kn_alloc(ctx, w->room, 1, &p));
+    w->in = p;
+    KN_TRY(kn_writer_write(ctx, to, header, sizeof header));
+out:
+    if (status == KN_OK)
+        *out = w;
+    else
+        kn_gzip_writer_free(w);
+    return status;
+}
+
+void kn_gzip_writer_free(kn_gzip_writer *w)
+{
+    if (!w)
+        return;
+    for (int k = 0; k < MAX_SLOTS; k++) {
+        if (w->slot[k].ready)
+            deflateEnd(&w->slot[k].z);
+        kn_free(w->slot[k].out);
+    }
+    kn_free(w->in);
+    kn_free(w);
+}
+
+static kn_status prepare(kn_ctx *ctx, slot *s)
+{
+    void *p;
+    if (s->ready)
+        return KN_OK;
+    if (deflateInit2(&s->z, LEVEL, Z_DEFLATED, RAW_WINDOW, MEMORY_LEVEL, Z_RLE) != Z_OK)
+        return kn_fail(ctx, KN_ERR_MEMORY, "out of memory for compression");
+    s->ready = true;
+    kn_status status = kn_alloc(ctx, (ptrdiff_t)deflateBound(&s->z, CHUNK) + MARKER, 1, &p);
+    s->out = p;
+    return status;
+}
+
+/* Whole blocks, none of them the last, up to the border of a byte: such pieces may be joined. */
+static void pack(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    for (slot *s = (slot *)self + first; s < (slot *)self + last; s++) {
+        uInt room = (uInt)deflateBound(&s->z, CHUNK) + MARKER;
+        s->crc = libdeflate_crc32(0, s->in, (size_t)s->n);
+        deflateReset(&s->z);
+        s->z.next_in = (unsigned char *)s->in; /* zlib's header lacks the const it keeps to */
+        s->z.avail_in = (uInt)s->n;
+        s->z.next_out = s->out;
+        s->z.avail_out = room;
+        deflate(&s->z, Z_SYNC_FLUSH);
+        assert(s->z.avail_in == 0 && s->z.avail_out > 0);
+        s->packed = (ptrdiff_t)(room - s->z.avail_out);
+    }
+}
+
+/* All that is held, cut into chunks that are compressed side by side and written in order. */
+static kn_status empty(kn_ctx *ctx, kn_gzip_writer *w)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t n = 0;
+    for (ptrdiff_t at = 0; at < w->used; at += CHUNK) {
+        slot *s = &w->slot[n++];
+        KN_TRY(prepare(ctx, s));
+        s->in = w->in + at;
+        s->n = w->used - at < CHUNK ? w->used - at : CHUNK;
+    }
+    kn_parallel(ctx, n, 1, pack, w->slot);
+    for (slot *s = w->slot; s < w->slot + n; s++) {
+        w->crc = (uint32_t)crc32_combine(w->crc, s->crc, s->n);
+        w->total += (uint32_t)s->n;
+        KN_TRY(kn_writer_write(ctx, w->to, s->out, s->packed));
+    }
+    w->used = 0;
+out:
+    return status;
+}
+
+kn_status kn_gzip_writer_write(kn_ctx *ctx, kn_gzip_writer *w, const void *bytes, ptrdiff_t n)
+{
+    kn_status status = KN_OK;
+    for (const unsigned char *from = bytes; n > 0;) {
+        ptrdiff_t now = n < w->room - w->used ? n : w->room - w->used;
+        memcpy(w->in + w->used, from, (size_t)now);
+        w->used += now;
+        from += now;
+        n -= now;
+        if (w->used == w->room)
+            KN_TRY(empty(ctx, w));
+    }
+out:
+    return status;
+}
+
+kn_status kn_gzip_writer_finish(kn_ctx *ctx, kn_gzip_writer *w)
+{
+    unsigned char end[10] = {3, 0}; /* the last block, which is empty; checksum; length */
+    kn_status status;
+    KN_TRY(empty(ctx, w));
+    kn_store32(end + 2, w->crc, KN_BIG_ENDIAN);
+    kn_store32(end + 6, w->total, KN_BIG_ENDIAN);
+    KN_TRY(kn_writer_write(ctx, w->to, end, sizeof end));
+out:
+    return status;
+}

@@ -1,0 +1,263 @@
+#include <string.h>
+#include <unistd.h>
+
+#include "io/file/path.h"
+#include "io/image/image_set_internal.h"
+
+bool kn_images_is_name(const char *path)
+{
+    return kn_path_ends(path, ".txt") || kn_image_is_name(path);
+}
+
+/* "cohort.txt line 7: " goes before what is wrong with the image of that line. */
+static kn_status add_place(kn_ctx *ctx, kn_status status, const char *list, ptrdiff_t line)
+{
+    char what[1024];
+    if (status == KN_ERR_MEMORY || status == KN_ERR_CANCELLED)
+        return status;
+    size_t n = strlen(kn_message(ctx));
+    n = n < sizeof what ? n : sizeof what - 1;
+    memcpy(what, kn_message(ctx), n);
+    what[n] = '\0';
+    return kn_fail(ctx, status, "%s line %td: %s", list, line, what);
+}
+
+/* A file that can be part of a row: of CIFTI only what says where its values are. */
+static kn_status open_part(kn_ctx *ctx, const char *path, kn_image *out)
+{
+    kn_status status = kn_image_open(ctx, path, out);
+    if (status == KN_OK && out->header.cifti && !out->brain.hash)
+        return kn_fail(
+            ctx, KN_ERR_FORMAT,
+            "%s: is CIFTI of another kind (intent %d), expected dense scalars or a dense "
+            "series",
+            path, out->header.intent_code);
+    return status;
+}
+
+/* Is it like the first one, and of the same side? Brain models are then kept once. */
+static kn_status compare_first(kn_ctx *ctx, kn_image *file, const kn_image *first)
+{
+    const char *side = kn_image_side(file->path), *expected = kn_image_side(first->path);
+    kn_status status;
+    if (*side && *expected && strcmp(side, expected) != 0)
+        return kn_fail(ctx, KN_ERR_DATA, "%s: is %s by its name, expected %s as in %s", file->path,
+                       side, expected, first->path);
+    KN_TRY(kn_geometry_compare(ctx, file->path, &file->geometry, first->path, &first->geometry));
+    KN_TRY(kn_brain_compare(ctx, file->path, &file->brain, first->path, &first->brain));
+    kn_free(file->brain.xml);
+    file->brain.xml = NULL;
+out:
+    return status;
+}
+
+static kn_status open_listed(kn_ctx *ctx, kn_images *images, ptrdiff_t i)
+{
+    kn_status status = KN_OK;
+    for (int k = 0; k < images->parts; k++) {
+        ptrdiff_t at = i * images->parts + k;
+        kn_image *file = &images->file[at];
+        KN_TRY(open_part(ctx, images->list.path[at], file));
+        if (file->header.volumes > 1)
+            return kn_fail(ctx, KN_ERR_SHAPE, "%s: %td volumes, expected a 3D image in a list",
+                           file->path, file->header.volumes);
+        if (i > 0)
+            KN_TRY(compare_first(ctx, file, &images->file[k]));
+    }
+out:
+    return status;
+}
+
+/* With its place in the list, where that has lines. */
+kn_status kn_images_open_row(kn_ctx *ctx, kn_images *images, ptrdiff_t i)
+{
+    kn_status status = open_listed(ctx, images, i);
+    for (int k = 0; status != KN_OK && images->later && k < images->parts; k++)
+        kn_image_clear(&images->file[i * images->parts + k]); /* as if nobody had tried */
+    bool line =
+        status != KN_OK && !images->globbed; /* the path is all that there is of a pattern */
+    return line ? add_place(ctx, status, images->name, images->list.line[i]) : status;
+}
+
+static kn_status make_files(kn_ctx *ctx, kn_images *images, ptrdiff_t n)
+{
+    void *files;
+    kn_status status = kn_alloc(ctx, n * images->parts, sizeof *images->file, &files);
+    images->file = files;
+    if (status == KN_OK)
+        images->files = n * images->parts;
+    return status;
+}
+
+static kn_status open_list(kn_ctx *ctx, const char *path, kn_images *images)
+{
+    kn_status status;
+
+    KN_TRY(images->globbed ? kn_image_list_glob(ctx, path, &images->list)
+                           : kn_image_list_read(ctx, path, &images->list));
+    images->count = images->list.count;
+    images->parts = images->list.parts;
+    KN_TRY(make_files(ctx, images, images->count));
+    for (ptrdiff_t i = 0; i < (images->later ? 1 : images->count); i++) {
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_images_open_row(ctx, images, i));
+    }
+out:
+    return status;
+}
+
+/* The comma between two names of images; NULL: a name of its own. */
+static const char *find_comma(const char *path)
+{
+    const char *comma = strchr(path, ',');
+    return comma && !strchr(comma + 1, ',') && access(path, F_OK) != 0 ? comma : NULL;
+}
+
+static kn_status open_4d(kn_ctx *ctx, const char *path, kn_images *images)
+{
+    const char *comma = find_comma(path);
+    char *first = NULL;
+    kn_status status;
+    images->parts = comma ? 2 : 1;
+    KN_TRY(make_files(ctx, images, 1));
+    KN_TRY(kn_text_copy(ctx, path, comma ? (size_t)(comma - path) : strlen(path), &first));
+    KN_TRY(open_part(ctx, first, &images->file[0]));
+    images->count = images->file[0].header.volumes;
+    if (comma) {
+        KN_TRY(open_part(ctx, comma + 1, &images->file[1]));
+        if (images->file[1].header.volumes != images->count)
+            status = kn_fail(ctx, KN_ERR_SHAPE, "%s: %td volumes, expected %td as in %s", comma + 1,
+                             images->file[1].header.volumes, images->count, first);
+    }
+out:
+    kn_free(first);
+    return status;
+}
+
+/* What the first image says of all. */
+static kn_status describe_parts(kn_ctx *ctx, const char *path, kn_images *images)
+{
+    kn_status status = KN_OK;
+    for (int k = 0; k < images->parts; k++)
+        KN_TRY(kn_image_part_of(ctx, &images->file[k], &images->part[k]));
+    kn_image_parts_settle(images->part, images->parts);
+    KN_TRY(kn_image_parts_geometry(ctx, path, images->part, images->parts, &images->geometry));
+out:
+    return status;
+}
+
+static kn_status open_all(kn_ctx *ctx, const char *path, ptrdiff_t memory, bool later,
+                          kn_images **out)
+{
+    kn_images *images = NULL;
+    void *p;
+    kn_status status;
+
+    *out = NULL;
+    if (!kn_images_is_name(path))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: expected an image (%s) or a .txt list of images",
+                       path, kn_image_known_names().text);
+    KN_TRY(kn_alloc(ctx, 1, sizeof *images, &p));
+    images = p;
+    images->memory = memory > 0 ? memory : KN_IMAGE_MEMORY;
+    images->later = later;
+    KN_TRY(kn_text_copy(ctx, path, strlen(path), &images->name));
+    images->globbed = strpbrk(path, "*?[") && access(path, F_OK) != 0;
+    KN_TRY(images->globbed || kn_path_ends(path, ".txt") ? open_list(ctx, path, images)
+                                                         : open_4d(ctx, path, images));
+    KN_TRY(describe_parts(ctx, path, images));
+out:
+    if (status == KN_OK)
+        *out = images;
+    else
+        kn_images_free(images);
+    return status;
+}
+
+kn_status kn_images_open(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_images **out)
+{
+    return open_all(ctx, path, memory, false, out);
+}
+
+kn_status kn_images_open_later(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_images **out)
+{
+    return open_all(ctx, path, memory, true, out);
+}
+
+void kn_images_rest(kn_images *images)
+{
+    for (int k = 0; k < KN_PARTS; k++) {
+        kn_image_reader_free(images->kept[k]);
+        images->kept[k] = NULL;
+    }
+}
+
+void kn_images_free(kn_images *images)
+{
+    if (!images)
+        return;
+    kn_images_rest(images);
+    for (ptrdiff_t i = 0; i < images->files; i++)
+        kn_image_clear(&images->file[i]);
+    for (int k = 0; k < KN_PARTS; k++)
+        kn_image_part_clear(&images->part[k]);
+    kn_free(images->file);
+    kn_free(images->name);
+    kn_image_list_clear(&images->list);
+    kn_free(images);
+}
+
+ptrdiff_t kn_images_count(const kn_images *images)
+{
+    return images->count;
+}
+
+const kn_geometry *kn_images_geometry(const kn_images *images)
+{
+    return &images->geometry;
+}
+
+int kn_images_parts(const kn_images *images)
+{
+    return images->parts;
+}
+
+const kn_image_part *kn_images_part(const kn_images *images, int k)
+{
+    return &images->part[k];
+}
+
+ptrdiff_t kn_images_files(const kn_images *images)
+{
+    return images->files;
+}
+
+const char *kn_images_file(const kn_images *images, ptrdiff_t i)
+{
+    return kn_images_is_list(images) ? images->list.path[i] : images->file[i].path;
+}
+
+bool kn_images_is_list(const kn_images *images)
+{
+    return images->list.count > 0;
+}
+
+const char *kn_images_id(const kn_images *images, ptrdiff_t i)
+{
+    return images->list.id ? images->list.id[i] : NULL;
+}
+
+const char *kn_images_session(const kn_images *images, ptrdiff_t i)
+{
+    return images->list.session ? images->list.session[i] : NULL;
+}
+
+ptrdiff_t kn_images_line(const kn_images *images, ptrdiff_t i)
+{
+    return images->globbed || !kn_images_is_list(images) ? 0 : images->list.line[i];
+}
+
+const char *kn_images_path(const kn_images *images, ptrdiff_t i)
+{
+    return kn_images_file(images, kn_images_is_list(images) ? i * images->parts : 0);
+}

@@ -1,0 +1,260 @@
+/* Voxels of images on several threads: each takes the next image that nobody has. */
+#include <stdatomic.h>
+
+#include "base/parallel/parallel_for.h"
+#include "io/image/image_set_internal.h"
+
+typedef struct worker {
+    kn_ctx *ctx; /* for its messages: a context belongs to one thread */
+    kn_image_reader *reader[KN_PARTS];
+    float *voxels;    /* of one image, for visits */
+    ptrdiff_t failed; /* image, or PTRDIFF_MAX */
+    kn_status status;
+} worker;
+
+typedef struct reading {
+    kn_ctx *ctx;
+    kn_images *images;
+    worker *workers;
+    atomic_ptrdiff_t next; /* image that nobody has taken yet, counted from `first` */
+    atomic_bool stop;
+    ptrdiff_t first, count;
+    const ptrdiff_t *rows; /* count of them, in the place of those from `first` on; or NULL */
+    const ptrdiff_t *index[KN_PARTS]; /* of each part, in its own voxels */
+    ptrdiff_t n, of_part[KN_PARTS];   /* voxels in all, and of each part */
+    ptrdiff_t *shifted;               /* index[1], which is not the caller's */
+    float *out;                       /* NULL: visits */
+    kn_image_fn take;
+    char *states;
+    size_t state_size;
+} reading;
+
+/* One worker, whose reader is kept. */
+static bool in_one_stream(const kn_images *images)
+{
+    bool one = false;
+    for (int k = 0; k < images->parts; k++)
+        one = one || kn_image_in_one_stream(&images->file[k]);
+    return one && !kn_images_is_list(images);
+}
+
+int kn_images_readers(kn_ctx *ctx, const kn_images *images)
+{
+    ptrdiff_t threads = kn_threads(ctx);
+    if (in_one_stream(images))
+        return 1;
+    return (int)(threads < images->count ? threads : images->count);
+}
+
+/* One stream has one reader. Where that holds the whole file, others may turn its volumes into rows
+ * too. */
+static bool may_be_held(const kn_images *images)
+{
+    bool held = true;
+    for (int k = 0; k < images->parts; k++)
+        held = held && kn_image_fits(&images->file[k], images->memory / images->parts);
+    return held;
+}
+
+int kn_images_workers(kn_ctx *ctx, const kn_images *images)
+{
+    ptrdiff_t threads = kn_threads(ctx);
+    if (in_one_stream(images) && !may_be_held(images))
+        return 1;
+    return (int)(threads < images->count ? threads : images->count);
+}
+
+static kn_status read_one(reading *r, ptrdiff_t w, ptrdiff_t i)
+{
+    worker *me = &r->workers[w];
+    ptrdiff_t image = r->rows ? r->rows[i] : r->first + i;
+    bool list = kn_images_is_list(r->images);
+    int parts = r->images->parts;
+    const kn_image *file = &r->images->file[list ? image * parts : 0];
+    float *out = r->out ? r->out + i * r->n : me->voxels, *at = out;
+    kn_status status = KN_OK;
+    for (int k = 0; k < parts && status == KN_OK; at += r->of_part[k++])
+        if (r->of_part[k] > 0)
+            status = kn_image_read(me->ctx, me->reader[k], &file[k], list ? 0 : image, r->index[k],
+                                   r->of_part[k], at);
+    if (status == KN_OK && r->take)
+        r->take(r->states + (size_t)w * r->state_size, out, r->n);
+    return status;
+}
+
+/* The next image that nobody has taken; false: there is none, or somebody failed. */
+static bool take_one(reading *r, ptrdiff_t w)
+{
+    worker *me = &r->workers[w];
+    if (atomic_load(&r->stop) || kn_cancelled(r->ctx))
+        return false;
+    ptrdiff_t i = atomic_fetch_add(&r->next, 1);
+    if (i >= r->count)
+        return false;
+    me->status = read_one(r, w, i);
+    if (me->status != KN_OK) {
+        me->failed = i;
+        atomic_store(&r->stop, true);
+    }
+    return true;
+}
+
+/* One item of the parallel loop is one worker, which takes images until there are no more. */
+static void work(void *self, ptrdiff_t begin, ptrdiff_t end)
+{
+    for (ptrdiff_t w = begin; w < end; w++)
+        while (take_one(self, w))
+            ;
+}
+
+/* The failure of the earliest image, so that a message does not depend on who was faster. */
+static kn_status outcome(const reading *r, int workers)
+{
+    const worker *earliest = NULL;
+    for (int w = 0; w < workers; w++)
+        if (r->workers[w].status != KN_OK && (!earliest || r->workers[w].failed < earliest->failed))
+            earliest = &r->workers[w];
+    if (earliest)
+        return kn_fail(r->ctx, earliest->status, "%s", kn_message(earliest->ctx));
+    return kn_check_cancel(r->ctx);
+}
+
+/* Which voxels are of which part: ascending ones, or the first n. */
+static kn_status divide(reading *r, const ptrdiff_t *index)
+{
+    ptrdiff_t first = kn_geometry_voxels(&r->images->part[0].geometry), cut = 0;
+    kn_status status = KN_OK;
+    if (r->images->parts == 1)
+        cut = r->n;
+    else if (!index)
+        cut = r->n < first ? r->n : first;
+    else
+        while (cut < r->n && index[cut] < first)
+            cut++;
+    r->of_part[0] = cut;
+    r->of_part[1] = r->n - cut;
+    r->index[0] = index;
+    if (index && r->of_part[1] > 0) {
+        KN_TRY(kn_alloc_i(r->ctx, r->of_part[1], &r->shifted));
+        for (ptrdiff_t i = cut; i < r->n; i++)
+            r->shifted[i - cut] = index[i] - first;
+        r->index[1] = r->shifted;
+    }
+out:
+    return status;
+}
+
+static kn_status equip(reading *r, worker *me, int threads)
+{
+    kn_status status = KN_OK;
+    me->ctx = kn_ctx_new();
+    if (!me->ctx)
+        return kn_fail(r->ctx, KN_ERR_MEMORY, "out of memory for reading images");
+    kn_set_threads(me->ctx, threads);
+    for (int k = 0; k < r->images->parts; k++) {
+        me->reader[k] = r->images->kept[k];
+        if (!me->reader[k])
+            KN_TRY(
+                kn_image_reader_new(r->ctx, r->images->memory / r->images->parts, &me->reader[k]));
+        if (in_one_stream(r->images))
+            r->images->kept[k] = me->reader[k];
+    }
+    if (!r->out)
+        KN_TRY(kn_alloc_f(r->ctx, r->n, &me->voxels));
+out:
+    return status;
+}
+
+/* The first volume brings the whole file where there is room; else all are left to one worker. */
+static void read_stream(reading *r, int workers)
+{
+    bool held = true;
+    take_one(r, 0);
+    for (int k = 0; k < r->images->parts; k++)
+        held = held && (r->of_part[k] == 0 ||
+                        kn_image_reader_holds(r->images->kept[k], &r->images->file[k]));
+    kn_parallel(r->ctx, held ? workers : 1, 1, work, r);
+}
+
+/* Headers that were left for later. */
+static kn_status open_wanted(const reading *r)
+{
+    kn_images *images = r->images;
+    kn_status status = KN_OK;
+    for (ptrdiff_t i = 0; images->later && status == KN_OK && i < r->count; i++) {
+        ptrdiff_t row = r->rows ? r->rows[i] : r->first + i, parts = images->parts;
+        if (kn_images_is_list(images) && !images->file[row * parts + parts - 1].path)
+            status = kn_images_open_row(r->ctx, images, row);
+    }
+    return status;
+}
+
+static kn_status run(reading *r, const ptrdiff_t *index)
+{
+    int all = kn_threads(r->ctx), workers = kn_images_workers(r->ctx, r->images);
+    bool stream = in_one_stream(r->images);
+    void *p = NULL;
+    kn_status status;
+
+    KN_TRY(open_wanted(r));
+    KN_TRY(divide(r, index));
+    KN_TRY(kn_alloc(r->ctx, workers, sizeof(worker), &p));
+    r->workers = p;
+    for (int w = 0; w < workers; w++)
+        KN_TRY(equip(r, &r->workers[w], stream ? all : all / workers));
+    atomic_init(&r->next, 0);
+    atomic_init(&r->stop, false);
+    if (stream)
+        read_stream(r, workers);
+    else
+        kn_parallel(r->ctx, workers, 1, work, r);
+    status = outcome(r, workers);
+out:
+    for (int w = 0; r->workers && w < workers; w++) {
+        kn_ctx_free(r->workers[w].ctx);
+        for (int k = 0; k < KN_PARTS; k++)
+            if (r->workers[w].reader[k] != r->images->kept[k])
+                kn_image_reader_free(r->workers[w].reader[k]);
+        kn_free(r->workers[w].voxels);
+    }
+    kn_free(r->workers);
+    kn_free(r->shifted);
+    return status;
+}
+
+kn_status kn_images_read_rows(kn_ctx *ctx, kn_images *images, ptrdiff_t first, ptrdiff_t count,
+                              const ptrdiff_t *index, ptrdiff_t n, float *out)
+{
+    if (first < 0 || count < 0 || first > images->count || count > images->count - first)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "images %td to %td of %td were asked for", first + 1,
+                       first + count, images->count);
+    reading r = {.ctx = ctx, .images = images, .first = first, .count = count, .n = n, .out = out};
+    return run(&r, index);
+}
+
+kn_status kn_images_read_these(kn_ctx *ctx, kn_images *images, const kn_image_rows *these,
+                               const ptrdiff_t *index, ptrdiff_t n, float *out)
+{
+    reading r = {.ctx = ctx, .images = images, .rows = these->row, .n = n, .out = out};
+    r.count = these->count;
+    return run(&r, index);
+}
+
+kn_status kn_images_read(kn_ctx *ctx, kn_images *images, const ptrdiff_t *index, ptrdiff_t n,
+                         float *out)
+{
+    return kn_images_read_rows(ctx, images, 0, images->count, index, n, out);
+}
+
+kn_status kn_images_visit(kn_ctx *ctx, kn_images *images, kn_image_fn take, void *states,
+                          size_t size)
+{
+    reading r = {.ctx = ctx,
+                 .images = images,
+                 .count = images->count,
+                 .n = kn_geometry_voxels(&images->geometry),
+                 .take = take,
+                 .states = states,
+                 .state_size = size};
+    return run(&r, NULL);
+}

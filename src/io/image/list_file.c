@@ -1,0 +1,305 @@
+#include "io/image/list_file.h"
+
+#include <ctype.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "io/file/growable_array.h"
+#include "io/file/path.h"
+#include "io/image/image.h"
+
+static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 28;
+
+/* The one label such as sub-XXX in a path, however often it stands there; 0: none, or different
+ * ones. Letters and digits make a label, and it does not start within a word (as in "group-sub-1"
+ * it may, in "absub-1" not). */
+static size_t label_in(const char *path, const char *prefix, const char **start)
+{
+    size_t length = 0, before = strlen(prefix);
+    for (const char *at = path; (at = strstr(at, prefix)); at++) {
+        if (at > path && isalnum((unsigned char)at[-1]))
+            continue;
+        size_t n = before;
+        while (isalnum((unsigned char)at[n]))
+            n++;
+        if (n == before)
+            continue;
+        if (length > 0 && (n != length || memcmp(*start, at, n) != 0))
+            return 0;
+        *start = at;
+        length = n;
+    }
+    return length;
+}
+
+/* *out = the labels of the paths as the list has them, when every one has exactly one. */
+static kn_status take_labels(kn_ctx *ctx, const char *prefix, ptrdiff_t count, char **written,
+                             char ***out)
+{
+    const char *start = NULL;
+    kn_status status = KN_OK;
+    void *memory;
+    for (ptrdiff_t i = 0; i < count; i++)
+        if (label_in(written[i], prefix, &start) == 0)
+            return KN_OK;
+    KN_TRY(kn_alloc(ctx, count, sizeof **out, &memory));
+    *out = memory;
+    for (ptrdiff_t i = 0; i < count; i++) {
+        size_t n = label_in(written[i], prefix, &start);
+        KN_TRY(kn_text_copy(ctx, start, n, &(*out)[i]));
+    }
+out:
+    return status;
+}
+
+static kn_status labels_as_ids(kn_ctx *ctx, kn_image_list *list, char **written)
+{
+    kn_status status = KN_OK;
+    if (!list->id)
+        KN_TRY(take_labels(ctx, "sub-", list->count, written, &list->id));
+    if (list->id)
+        KN_TRY(take_labels(ctx, "ses-", list->count, written, &list->session));
+out:
+    return status;
+}
+
+static bool is_word(const char *text, size_t n, const char *const *words)
+{
+    for (; *words; words++)
+        if (strlen(*words) == n && strncasecmp(text, *words, n) == 0)
+            return true;
+    return false;
+}
+
+/* `path`, or `id path`: names of columns, not of a file. */
+static bool is_header(const char *text)
+{
+    static const char *const ids[] = {"id",     "participant_id", "sub_id",      "subject_id",
+                                      "subjid", "subject",        "participant", NULL};
+    static const char *const paths[] = {"path",  "paths",  "file",      "files",    "filename",
+                                        "image", "images", "file_name", "filepath", NULL};
+    size_t n = strcspn(text, " \t");
+    const char *rest = text + n + strspn(text + n, " \t");
+    if (!*rest)
+        return is_word(text, n, paths);
+    return is_word(text, n, ids) && is_word(rest, strlen(rest), paths);
+}
+
+static bool is_there(kn_ctx *ctx, const char *list, const char *path)
+{
+    char *full = NULL;
+    bool there = kn_path_beside(ctx, list, path, &full) == KN_OK && access(full, F_OK) == 0;
+    kn_free(full);
+    return there;
+}
+
+/* Puts a tab between an id and a path that spaces part: the line as a whole names no file, what is
+ * behind the first of them does. */
+static void part_by_spaces(kn_ctx *ctx, const char *list, char *text)
+{
+    size_t n = strcspn(text, " ");
+    char *rest = text + n + strspn(text + n, " ");
+    if (strchr(text, '\t') || !*rest || is_there(ctx, list, text) || !is_there(ctx, list, rest))
+        return;
+    text[n] = '\t';
+    memmove(text + n + 1, rest, strlen(rest) + 1);
+}
+
+enum { MAX_PARTS = 2, MAX_FIELDS = MAX_PARTS + 1 };
+
+/* What a line has: an id or none, and paths. */
+typedef struct fields {
+    char *id, *path[MAX_PARTS];
+    int parts;
+} fields;
+
+/* Cuts the line at its tabs. Two fields are an id and a path, or where the first is the name of an
+ * image, two paths. False: neither. */
+static bool cut(char *text, fields *out)
+{
+    char *field[MAX_FIELDS];
+    int n = 0;
+    *out = (fields){0};
+    for (char *next; text; text = next) {
+        next = strchr(text, '\t');
+        if (next)
+            *next++ = '\0';
+        if (n == MAX_FIELDS || *text == '\0')
+            return false;
+        field[n++] = text;
+    }
+    bool id = n == MAX_FIELDS || (n == 2 && !kn_image_is_name(field[0]));
+    out->id = id ? field[0] : NULL;
+    out->parts = n - id;
+    for (int k = 0; k < out->parts; k++)
+        out->path[k] = field[k + id];
+    return true;
+}
+
+/* One line, without its end: appended to the list. *written keeps the path as it stands there. */
+static kn_status take_line(kn_ctx *ctx, const char *name, char *text, ptrdiff_t line,
+                           kn_image_list *list, char **written)
+{
+    void *paths = list->path, *ids = list->id, *lines = list->line;
+    fields f;
+    kn_status status;
+
+    if (!cut(text, &f))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: expected an id, one tab and a path", name,
+                       line);
+    if (list->count > 0 && (f.id != NULL) != (list->id != NULL))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: %s, unlike the lines before", name, line,
+                       f.id ? "an id and a path" : "a path without an id");
+    if (list->count > 0 && f.parts != list->parts)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: %s, unlike the lines before", name, line,
+                       f.parts > 1 ? "two paths" : "one path");
+    list->parts = f.parts;
+    status =
+        kn_grow(ctx, (list->count + 1) * f.parts, sizeof *list->path, &paths, &list->path_room);
+    list->path = paths;
+    KN_TRY(status);
+    status = kn_grow(ctx, list->count + 1, sizeof *list->line, &lines, &list->line_room);
+    list->line = lines;
+    KN_TRY(status);
+    if (f.id) {
+        status = kn_grow(ctx, list->count + 1, sizeof *list->id, &ids, &list->id_room);
+        list->id = ids;
+        KN_TRY(status);
+    }
+    *written = f.path[0];
+    ptrdiff_t i = list->count++;
+    list->line[i] = line;
+    for (int k = 0; k < f.parts; k++)
+        KN_TRY(kn_path_beside(ctx, name, f.path[k], &list->path[i * f.parts + k]));
+    if (f.id)
+        KN_TRY(kn_text_copy(ctx, f.id, strlen(f.id), &list->id[i]));
+out:
+    return status;
+}
+
+kn_status kn_image_list_parse(kn_ctx *ctx, const char *name, const char *text, ptrdiff_t n,
+                              kn_image_list *out)
+{
+    char *copy = NULL;
+    void *written = NULL;
+    ptrdiff_t written_room = 0, line = 0;
+    bool headed = false;
+    kn_status status;
+
+    *out = (kn_image_list){0};
+    KN_TRY(kn_text_copy(ctx, text, (size_t)n, &copy));
+    if ((ptrdiff_t)strlen(copy) != n) {
+        status =
+            kn_fail(ctx, KN_ERR_FORMAT, "%s: holds a NUL byte, expected a list of images", name);
+        goto out;
+    }
+    char *at = strncmp(copy, "\xef\xbb\xbf", 3) == 0 ? copy + 3 : copy;
+    for (char *next; at; at = next) {
+        next = strchr(at, '\n');
+        if (next)
+            *next++ = '\0';
+        line++;
+        size_t length = strlen(at);
+        while (length > 0 && strchr("\r \t", at[length - 1]))
+            at[--length] = '\0';
+        at += strspn(at, " ");
+        if (length == 0 || (out->count == 0 && !headed && is_header(at))) {
+            headed = headed || length > 0;
+            continue;
+        }
+        part_by_spaces(ctx, name, at);
+        KN_TRY(kn_grow(ctx, out->count + 1, sizeof(char *), &written, &written_room));
+        KN_TRY(take_line(ctx, name, at, line, out, (char **)written + out->count));
+    }
+    if (out->count == 0) {
+        status = kn_fail(ctx, KN_ERR_FORMAT, "%s: names no images", name);
+        goto out;
+    }
+    KN_TRY(labels_as_ids(ctx, out, written));
+out:
+    kn_free(written);
+    kn_free(copy);
+    if (status != KN_OK)
+        kn_image_list_clear(out);
+    return status;
+}
+
+kn_status kn_image_list_read(kn_ctx *ctx, const char *path, kn_image_list *out)
+{
+    kn_source source = {.fd = -1};
+    void *text = NULL;
+    kn_status status;
+
+    *out = (kn_image_list){0};
+    KN_TRY(kn_source_open(ctx, path, &source));
+    if (source.size > MAX_BYTES) {
+        status = kn_fail(ctx, KN_ERR_FORMAT, "%s: %s is too large for a list of images", path,
+                         kn_size_in_words((double)source.size).text);
+        goto out;
+    }
+    KN_TRY(kn_alloc(ctx, source.size + 1, 1, &text));
+    KN_TRY(kn_source_read(ctx, &source, 0, source.size, text));
+    KN_TRY(kn_image_list_parse(ctx, path, text, source.size, out));
+out:
+    kn_free(text);
+    kn_source_close(&source);
+    return status;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+kn_status kn_image_list_glob(kn_ctx *ctx, const char *pattern, kn_image_list *out)
+{
+    glob_t found = {0};
+    void *memory;
+    kn_status status = KN_OK;
+
+    *out = (kn_image_list){0};
+    int failed = glob(pattern, GLOB_NOSORT, NULL, &found);
+    if (failed) {
+        status = failed == GLOB_NOSPACE
+                     ? kn_fail(ctx, KN_ERR_MEMORY, "out of memory")
+                     : kn_fail(ctx, KN_ERR_IO, "%s: no file has such a name", pattern);
+        goto out;
+    }
+    ptrdiff_t n = (ptrdiff_t)found.gl_pathc;
+    qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_name); /* in no locale */
+    KN_TRY(kn_alloc(ctx, n, sizeof *out->path, &memory));
+    out->path = memory;
+    out->parts = 1;
+    KN_TRY(kn_alloc_i(ctx, n, &out->line));
+    for (; out->count < n; out->count++) {
+        const char *path = found.gl_pathv[out->count];
+        KN_TRY(kn_text_copy(ctx, path, strlen(path), &out->path[out->count]));
+        out->line[out->count] = out->count + 1;
+    }
+    KN_TRY(labels_as_ids(ctx, out, out->path));
+out:
+    globfree(&found);
+    if (status != KN_OK)
+        kn_image_list_clear(out);
+    return status;
+}
+
+void kn_image_list_clear(kn_image_list *list)
+{
+    for (ptrdiff_t i = 0; i < list->count; i++) {
+        for (int k = 0; k < list->parts; k++)
+            kn_free(list->path[i * list->parts + k]);
+        if (list->id)
+            kn_free(list->id[i]);
+        if (list->session)
+            kn_free(list->session[i]);
+    }
+    kn_free(list->path);
+    kn_free(list->id);
+    kn_free(list->session);
+    kn_free(list->line);
+    *list = (kn_image_list){0};
+}

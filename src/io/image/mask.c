@@ -1,0 +1,154 @@
+#include "io/image/mask.h"
+
+#include <math.h>
+#include <string.h>
+
+void kn_mask_clear(kn_mask *mask)
+{
+    kn_free(mask->index);
+    *mask = (kn_mask){0};
+}
+
+/* The indices of the voxels that are not 0; NaN counts as 0. */
+static kn_status collect(kn_ctx *ctx, const float *in, ptrdiff_t n, kn_mask *out)
+{
+    ptrdiff_t count = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        count += isfinite(in[i]) && in[i] != 0;
+    kn_status status = kn_alloc_i(ctx, count, &out->index);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (isfinite(in[i]) && in[i] != 0)
+            out->index[out->count++] = i;
+    return KN_OK;
+}
+
+kn_status kn_mask_read(kn_ctx *ctx, const char *path, const char *expected_name,
+                       const kn_geometry *expected, kn_mask *out)
+{
+    kn_images *images = NULL; /* one, of as many parts as the responses have */
+    float *voxels = NULL;
+    kn_status status;
+
+    *out = (kn_mask){0};
+    if (!kn_image_is_name(path))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: expected an image (%s)", path,
+                       kn_image_known_names().text);
+    KN_TRY(kn_images_open(ctx, path, 0, &images));
+    if (kn_images_count(images) > 1) {
+        status = kn_fail(ctx, KN_ERR_SHAPE, "%s: %td volumes, expected a 3D mask", path,
+                         kn_images_count(images));
+        goto out;
+    }
+    if (expected)
+        KN_TRY(kn_geometry_compare(ctx, path, kn_images_geometry(images), expected_name, expected));
+    ptrdiff_t n = kn_geometry_voxels(kn_images_geometry(images));
+    KN_TRY(kn_alloc_f(ctx, n, &voxels));
+    KN_TRY(kn_images_read(ctx, images, NULL, n, voxels));
+    KN_TRY(collect(ctx, voxels, n, out));
+    out->brain = kn_images_part(images, 0)->brain.hash;
+    if (out->count == 0)
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: the mask is empty: no voxel is other than 0", path);
+out:
+    if (status != KN_OK)
+        kn_mask_clear(out);
+    kn_free(voxels);
+    kn_images_free(images);
+    return status;
+}
+
+/* ---- the default mask --------------------------------------------------------------------- */
+
+/* Least and largest value of each voxel over the images one worker saw; NaN once any was not
+ * finite. Least and largest of all do not depend on who saw which image. */
+typedef struct range {
+    float *low, *high;
+    float *count; /* NULL, or how many were finite: the others are then passed over */
+} range;
+
+static void widen(void *state, const float *voxels, ptrdiff_t n)
+{
+    range *r = state;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        float x = isfinite(voxels[i]) ? voxels[i] : NAN;
+        if (r->count && isnan(x))
+            continue;
+        if (r->count)
+            r->count[i]++;
+        r->low[i] = x >= r->low[i] ? r->low[i] : isnan(r->low[i]) ? NAN : x;
+        r->high[i] = x <= r->high[i] ? r->high[i] : isnan(r->high[i]) ? NAN : x;
+    }
+}
+
+static void merge(range *to, const range *from, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        bool bad = isnan(to->low[i]) || isnan(from->low[i]);
+        to->low[i] = bad ? NAN : from->low[i] < to->low[i] ? from->low[i] : to->low[i];
+        to->high[i] = bad ? NAN : from->high[i] > to->high[i] ? from->high[i] : to->high[i];
+        if (to->count)
+            to->count[i] += from->count[i];
+    }
+}
+
+static kn_status make_ranges(kn_ctx *ctx, range *ranges, int workers, ptrdiff_t n, bool count)
+{
+    kn_status status = KN_OK;
+    for (int w = 0; w < workers; w++) {
+        KN_TRY(kn_alloc_f(ctx, n, &ranges[w].low));
+        KN_TRY(kn_alloc_f(ctx, n, &ranges[w].high));
+        if (count)
+            KN_TRY(kn_alloc_f(ctx, n, &ranges[w].count));
+        for (ptrdiff_t i = 0; i < n; i++) {
+            ranges[w].low[i] = INFINITY;
+            ranges[w].high[i] = -INFINITY;
+        }
+    }
+out:
+    return status;
+}
+
+kn_status kn_mask_default(kn_ctx *ctx, kn_images *images, kn_mask *out)
+{
+    return kn_mask_observed(ctx, images, PTRDIFF_MAX, out);
+}
+
+kn_status kn_mask_observed(kn_ctx *ctx, kn_images *images, ptrdiff_t least, kn_mask *out)
+{
+    const kn_geometry *g = kn_images_geometry(images);
+    ptrdiff_t n = g->dim[0] * g->dim[1] * g->dim[2];
+    bool single = kn_images_count(images) == 1, some = least < kn_images_count(images);
+    int workers = kn_images_workers(ctx, images);
+    void *p = NULL;
+    range *ranges = NULL;
+    kn_status status;
+
+    *out = (kn_mask){0};
+    KN_TRY(kn_alloc(ctx, workers, sizeof *ranges, &p));
+    ranges = p;
+    KN_TRY(make_ranges(ctx, ranges, workers, n, some));
+    KN_TRY(kn_images_visit(ctx, images, widen, ranges, sizeof *ranges));
+    for (int w = 1; w < workers; w++)
+        merge(&ranges[0], &ranges[w], n);
+    float *in = ranges[0].low;
+    for (ptrdiff_t i = 0; i < n; i++)
+        in[i] = (single ? isfinite(in[i]) : ranges[0].high[i] > in[i]) &&
+                        (!some || ranges[0].count[i] >= (float)least)
+                    ? 1.0f
+                    : 0.0f;
+    KN_TRY(collect(ctx, in, n, out));
+    if (out->count == 0)
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: no voxel is finite in %s images and varies",
+                         kn_images_path(images, 0), some ? "enough" : "all");
+out:
+    if (status != KN_OK)
+        kn_mask_clear(out);
+    for (int w = 0; ranges && w < workers; w++) {
+        kn_free(ranges[w].low);
+        kn_free(ranges[w].high);
+        kn_free(ranges[w].count);
+    }
+    kn_free(ranges);
+    return status;
+}

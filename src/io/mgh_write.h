@@ -1,9 +1,0 @@
-/* Writes float32 MGH images, .mgh, or gzipped .mgz. */
-#ifndef KN_IO_MGH_WRITE_H
-#define KN_IO_MGH_WRITE_H
-
-#include "io/image_format.h"
-
-extern const kn_image_writing kn_mgh_writing;
-
-#endif

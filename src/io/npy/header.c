@@ -1,0 +1,216 @@
+#include "io/npy/header.h"
+
+#include <string.h>
+
+#include "io/file/byte_order.h"
+#include "io/file/path.h"
+
+enum { PREFIX = 12, MAX_HEADER = 1 << 16, MAX_DESCR = 64 };
+
+typedef struct cursor {
+    const char *at, *end;
+} cursor;
+
+static void skip_spaces(cursor *c)
+{
+    while (c->at < c->end && (*c->at == ' ' || *c->at == '\n' || *c->at == '\t'))
+        c->at++;
+}
+
+/* Takes one character if it comes next. */
+static bool take(cursor *c, char wanted)
+{
+    skip_spaces(c);
+    if (c->at == c->end || *c->at != wanted)
+        return false;
+    c->at++;
+    return true;
+}
+
+static bool take_word(cursor *c, const char *word)
+{
+    size_t n = strlen(word);
+    skip_spaces(c);
+    if ((size_t)(c->end - c->at) < n || memcmp(c->at, word, n) != 0)
+        return false;
+    c->at += n;
+    return true;
+}
+
+/* A string in either kind of quotes, without escapes: none of the keys or types has any. */
+static bool take_string(cursor *c, char out[MAX_DESCR])
+{
+    skip_spaces(c);
+    if (c->at == c->end || (*c->at != '\'' && *c->at != '"'))
+        return false;
+    char quote = *c->at++;
+    size_t n = 0;
+    while (c->at < c->end && *c->at != quote && *c->at != '\\' && n + 1 < MAX_DESCR)
+        out[n++] = *c->at++;
+    out[n] = '\0';
+    return take(c, quote);
+}
+
+static bool take_size(cursor *c, ptrdiff_t *out)
+{
+    skip_spaces(c);
+    const char *start = c->at;
+    *out = 0;
+    for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++) {
+        if (*out > (PTRDIFF_MAX - 9) / 10)
+            return false;
+        *out = 10 * *out + (*c->at - '0');
+    }
+    if (c->at == start)
+        return false;
+    take(c, 'L'); /* Python 2 wrote 3L */
+    return true;
+}
+
+/* (3,) or (3, 4); *dims counts on, so that a 3-D shape can be named in the message. */
+static bool take_shape(cursor *c, ptrdiff_t shape[2], int *dims)
+{
+    enum { MAX_DIMS = 32 };
+    *dims = 0;
+    if (!take(c, '('))
+        return false;
+    while (!take(c, ')')) {
+        ptrdiff_t n;
+        if (*dims == MAX_DIMS || !take_size(c, &n))
+            return false;
+        if (*dims < 2)
+            shape[*dims] = n;
+        ++*dims;
+        if (!take(c, ',')) {
+            if (*dims == 1) /* (3) is a number in Python, not a tuple */
+                return false;
+            return take(c, ')');
+        }
+    }
+    return true;
+}
+
+static const struct {
+    char kind;
+    int bytes;
+    int code;
+} types[] = {
+    {'f', 4, KN_VOXEL_FLOAT32}, {'f', 8, KN_VOXEL_FLOAT64}, {'i', 1, KN_VOXEL_INT8},
+    {'i', 2, KN_VOXEL_INT16},   {'i', 4, KN_VOXEL_INT32},   {'i', 8, KN_VOXEL_INT64},
+    {'u', 1, KN_VOXEL_UINT8},   {'u', 2, KN_VOXEL_UINT16},  {'u', 4, KN_VOXEL_UINT32},
+    {'u', 8, KN_VOXEL_UINT64},  {'b', 1, KN_VOXEL_UINT8},
+};
+
+static kn_status find_type(kn_ctx *ctx, const char *name, const char *descr, kn_npy_header *h)
+{
+    if (strlen(descr) == 3 && strchr("<>|=", descr[0])) {
+        bool big = descr[0] == '>' || (descr[0] == '=' && KN_BIG_ENDIAN);
+        for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+            if (types[i].kind == descr[1] && types[i].bytes == descr[2] - '0' &&
+                (descr[0] != '|' || types[i].bytes == 1)) {
+                h->type = kn_voxel_type_find(types[i].code);
+                h->swapped = big != KN_BIG_ENDIAN;
+                return KN_OK;
+            }
+    }
+    return kn_fail(ctx, KN_ERR_FORMAT,
+                   "%s: elements of type '%s', expected float32, float64, an integer or bool", name,
+                   descr);
+}
+
+static kn_status bad_header(kn_ctx *ctx, const char *name)
+{
+    return kn_fail(ctx, KN_ERR_FORMAT,
+                   "%s: the header is not a plain array's 'descr', 'fortran_order' and 'shape'",
+                   name);
+}
+
+static kn_status parse(kn_ctx *ctx, const char *name, const char *text, ptrdiff_t n,
+                       kn_npy_header *h)
+{
+    cursor c = {text, text + n};
+    char key[MAX_DESCR], descr[MAX_DESCR];
+    ptrdiff_t shape[2] = {0, 1};
+    bool seen[3] = {false, false, false};
+    static const char *const keys[3] = {"descr", "fortran_order", "shape"};
+
+    if (!take(&c, '{'))
+        return bad_header(ctx, name);
+    while (!take(&c, '}')) {
+        size_t k = 0;
+        if (!take_string(&c, key) || !take(&c, ':'))
+            return bad_header(ctx, name);
+        while (k < 3 && strcmp(key, keys[k]) != 0)
+            k++;
+        if (k == 3 || seen[k])
+            return bad_header(ctx, name);
+        seen[k] = true;
+        bool fine = k == 0   ? take_string(&c, descr)
+                    : k == 1 ? (h->fortran = take_word(&c, "True")) || take_word(&c, "False")
+                             : take_shape(&c, shape, &h->dims);
+        if (!fine)
+            return bad_header(ctx, name);
+        if (!take(&c, ',')) {
+            if (!take(&c, '}'))
+                return bad_header(ctx, name);
+            break;
+        }
+    }
+    skip_spaces(&c);
+    if (c.at != c.end || !seen[0] || !seen[1] || !seen[2])
+        return bad_header(ctx, name);
+    if (h->dims < 1 || h->dims > 2)
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s: an array of %d dimensions, expected 1 or 2", name,
+                       h->dims);
+    h->rows = shape[0];
+    h->cols = h->dims == 2 ? shape[1] : 1;
+    return find_type(ctx, name, descr, h);
+}
+
+/* Before anything is allocated for the data: they are all there, and nothing else is. */
+static kn_status check_size(kn_ctx *ctx, const kn_source *source, const kn_npy_header *h)
+{
+    if (h->rows == 0 || h->cols == 0)
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s: an array of %td x %td has no values", source->name,
+                       h->rows, h->cols);
+    ptrdiff_t has = source->size - h->data_offset, room = PTRDIFF_MAX / 16;
+    bool huge = h->rows > room / h->cols;
+    if (!huge && h->rows * h->cols * h->type->bytes == has)
+        return KN_OK;
+    double wanted = (double)h->rows * (double)h->cols * h->type->bytes;
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header promises %s of data, the file has %s",
+                   source->name, kn_size_in_words(wanted).text, kn_size_in_words((double)has).text);
+}
+
+kn_status kn_npy_header_read(kn_ctx *ctx, const kn_source *source, kn_npy_header *out)
+{
+    unsigned char prefix[PREFIX];
+    void *text = NULL;
+    kn_status status;
+
+    *out = (kn_npy_header){0};
+    if (source->size < PREFIX)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: %td bytes are too few for a .npy file",
+                       source->name, source->size);
+    KN_TRY(kn_source_read(ctx, source, 0, PREFIX, prefix));
+    if (memcmp(prefix, "\x93NUMPY", 6) != 0)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: does not start as a .npy file", source->name);
+    int major = prefix[6], minor = prefix[7];
+    if (major < 1 || major > 3 || minor != 0)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: .npy version %d.%d, expected 1.0, 2.0 or 3.0",
+                       source->name, major, minor);
+    ptrdiff_t start = major == 1 ? 10 : 12;
+    ptrdiff_t n = major == 1 ? (ptrdiff_t)kn_load16(prefix + 8, KN_BIG_ENDIAN)
+                             : (ptrdiff_t)kn_load32(prefix + 8, KN_BIG_ENDIAN);
+    if (n > MAX_HEADER || n > source->size - start)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header's length of %td bytes is not credible",
+                       source->name, n);
+    KN_TRY(kn_alloc(ctx, n + 1, 1, &text));
+    KN_TRY(kn_source_read(ctx, source, start, n, text));
+    KN_TRY(parse(ctx, source->name, text, n, out));
+    out->data_offset = start + n;
+    KN_TRY(check_size(ctx, source, out));
+out:
+    kn_free(text);
+    return status;
+}

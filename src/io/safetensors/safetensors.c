@@ -1,0 +1,446 @@
+#include "io/safetensors/safetensors.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/hash/xxh64.h"
+#include "io/file/byte_source.h"
+#include "io/file/path.h"
+#include "io/safetensors/internal.h"
+
+struct kn_st_file {
+    char *name;
+    const unsigned char *bytes; /* all of the file */
+    ptrdiff_t size;
+    void *map; /* NULL: the bytes are borrowed */
+    size_t map_size;
+    json_t *header; /* owns the names and the metadata */
+    kn_st_tensor *tensors;
+    ptrdiff_t count;
+    void **copies; /* of the unaligned, by tensor; NULL: used in place */
+    const char **keys, **values;
+    ptrdiff_t metadata_count;
+};
+
+/* Where a tensor's bytes lie, counted from the data's start. */
+typedef struct span {
+    ptrdiff_t begin, end;
+    ptrdiff_t tensor;
+} span;
+
+static const struct {
+    const char *name;
+    ptrdiff_t size;
+} types[KN_ST_TYPES] = {[KN_ST_F64] = {"F64", 8},
+                        [KN_ST_I64] = {"I64", 8},
+                        [KN_ST_F32] = {"F32", 4},
+                        [KN_ST_I32] = {"I32", 4},
+                        [KN_ST_U8] = {"U8", 1}};
+
+const char *kn_st_type_name(kn_st_type type)
+{
+    return types[type].name;
+}
+
+ptrdiff_t kn_st_type_size(kn_st_type type)
+{
+    return types[type].size;
+}
+
+bool kn_st_size_of(kn_st_type type, int ndim, const ptrdiff_t *shape, ptrdiff_t *count,
+                   ptrdiff_t *bytes)
+{
+    *count = 1;
+    *bytes = 0;
+    for (int i = 0; i < ndim; i++)
+        if (shape[i] < 0 || __builtin_mul_overflow(*count, shape[i], count))
+            return false;
+    return !__builtin_mul_overflow(*count, types[type].size, bytes);
+}
+
+/* A file's own words go to a terminal only if they are short and hold no control characters. */
+static const char *shown(const char *text)
+{
+    enum { LONGEST = 100 };
+    size_t n = 0;
+    for (; text[n]; n++)
+        if (n == LONGEST || (unsigned char)text[n] < ' ' || text[n] == 127)
+            return "(not printable)";
+    return text;
+}
+
+static kn_status fail_entry(kn_ctx *ctx, const kn_st_file *file, const char *name, const char *what)
+{
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' %s", file->name, shown(name), what);
+}
+
+static kn_status read_type(kn_ctx *ctx, const kn_st_file *file, const json_t *entry,
+                           kn_st_tensor *t)
+{
+    const char *dtype = json_string_value(json_object_get(entry, "dtype"));
+    if (!dtype)
+        return fail_entry(ctx, file, t->name, "has no dtype");
+    for (int i = 0; i < KN_ST_TYPES; i++)
+        if (strcmp(dtype, types[i].name) == 0) {
+            t->type = (kn_st_type)i;
+            return KN_OK;
+        }
+    return kn_fail(ctx, KN_ERR_FORMAT,
+                   "%s: tensor '%s' has dtype '%s', expected F64, F32, I64, I32 or U8", file->name,
+                   shown(t->name), shown(dtype));
+}
+
+static kn_status read_shape(kn_ctx *ctx, const kn_st_file *file, const json_t *entry,
+                            kn_st_tensor *t, ptrdiff_t *bytes)
+{
+    const json_t *shape = json_object_get(entry, "shape");
+    if (!json_is_array(shape))
+        return fail_entry(ctx, file, t->name, "has no shape");
+    if (json_array_size(shape) > KN_ST_DIMS)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' has %zu dimensions, expected 0 to %d",
+                       file->name, shown(t->name), json_array_size(shape), KN_ST_DIMS);
+    t->ndim = (int)json_array_size(shape);
+    for (int i = 0; i < t->ndim; i++) {
+        const json_t *size = json_array_get(shape, (size_t)i);
+        if (!json_is_integer(size))
+            return fail_entry(ctx, file, t->name, "has a shape that is not whole numbers");
+        t->shape[i] = (ptrdiff_t)json_integer_value(size);
+    }
+    if (!kn_st_size_of(t->type, t->ndim, t->shape, &t->count, bytes))
+        return fail_entry(ctx, file, t->name, "has a shape that cannot exist");
+    return KN_OK;
+}
+
+/* room: the largest offset that can be added to the data's start */
+static kn_status read_offsets(kn_ctx *ctx, const kn_st_file *file, const json_t *entry,
+                              const kn_st_tensor *t, ptrdiff_t room, ptrdiff_t bytes, span *out)
+{
+    const json_t *offsets = json_object_get(entry, "data_offsets");
+    const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
+    if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end))
+        return fail_entry(ctx, file, t->name, "has no data_offsets [begin, end]");
+    out->begin = (ptrdiff_t)json_integer_value(begin);
+    out->end = (ptrdiff_t)json_integer_value(end);
+    if (out->begin < 0 || out->end < out->begin || out->end > room)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' has impossible offsets %td to %td",
+                       file->name, shown(t->name), out->begin, out->end);
+    if (out->end - out->begin != bytes)
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s: tensor '%s' has %td bytes, its shape and dtype need %td", file->name,
+                       shown(t->name), out->end - out->begin, bytes);
+    return KN_OK;
+}
+
+static kn_status read_metadata(kn_ctx *ctx, kn_st_file *file, json_t *map)
+{
+    void *p;
+    const char *key;
+    json_t *value;
+    kn_status status = KN_OK;
+    if (!json_is_object(map))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: the metadata are not an object", file->name);
+    ptrdiff_t n = (ptrdiff_t)json_object_size(map);
+    KN_TRY(kn_alloc(ctx, n, sizeof *file->keys, &p));
+    file->keys = p;
+    KN_TRY(kn_alloc(ctx, n, sizeof *file->values, &p));
+    file->values = p;
+    json_object_foreach(map, key, value)
+    {
+        if (!json_is_string(value))
+            return kn_fail(ctx, KN_ERR_FORMAT, "%s: metadata '%s' is not a text", file->name,
+                           shown(key));
+        file->keys[file->metadata_count] = key;
+        file->values[file->metadata_count++] = json_string_value(value);
+    }
+out:
+    return status;
+}
+
+/* Fills tensors (their data excepted), metadata, and one span a tensor. */
+static kn_status read_entries(kn_ctx *ctx, kn_st_file *file, ptrdiff_t room, span *spans)
+{
+    const char *name;
+    json_t *entry;
+    kn_status status = KN_OK;
+    json_object_foreach(file->header, name, entry)
+    {
+        ptrdiff_t bytes = 0;
+        if (strcmp(name, KN_ST_METADATA_KEY) == 0) {
+            KN_TRY(read_metadata(ctx, file, entry));
+            continue;
+        }
+        kn_st_tensor *t = &file->tensors[file->count];
+        span *s = &spans[file->count];
+        t->name = name;
+        s->tensor = file->count++;
+        if (!json_is_object(entry))
+            return fail_entry(ctx, file, name, "is not an object");
+        KN_TRY(read_type(ctx, file, entry, t));
+        KN_TRY(read_shape(ctx, file, entry, t, &bytes));
+        KN_TRY(read_offsets(ctx, file, entry, t, room, bytes, s));
+    }
+out:
+    return status;
+}
+
+static int compare(ptrdiff_t a, ptrdiff_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const span *x = a, *y = b;
+    int order = compare(x->begin, y->begin);
+    if (order == 0)
+        order = compare(x->end, y->end);
+    return order ? order : compare(x->tensor, y->tensor);
+}
+
+/* The spans, sorted here, cover the `size` bytes after `start` once each. */
+static kn_status check_places(kn_ctx *ctx, const kn_st_file *file, span *spans, ptrdiff_t start,
+                              ptrdiff_t size)
+{
+    ptrdiff_t end = 0;
+    if (file->count > 0)
+        qsort(spans, (size_t)file->count, sizeof *spans, by_place);
+    for (ptrdiff_t i = 0; i < file->count; end = spans[i++].end) {
+        const char *name = shown(file->tensors[spans[i].tensor].name);
+        if (spans[i].begin < end)
+            return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' overlaps '%s'", file->name, name,
+                           shown(file->tensors[spans[i - 1].tensor].name));
+        if (spans[i].begin > end)
+            return kn_fail(ctx, KN_ERR_FORMAT, "%s: %td bytes before tensor '%s' belong to none",
+                           file->name, spans[i].begin - end, name);
+    }
+    if (end > size)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: the file ends after %td of %td bytes", file->name,
+                       start + size, start + end);
+    if (end < size)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: %td bytes after the last tensor belong to none",
+                       file->name, size - end);
+    return KN_OK;
+}
+
+/* Points tensors at their bytes; what is not aligned for its type moves to memory that is. */
+static kn_status place_data(kn_ctx *ctx, kn_st_file *file, const span *spans,
+                            const unsigned char *data)
+{
+    static const int64_t nothing; /* an aligned place to point at */
+    void *p;
+    kn_status status;
+    KN_TRY(kn_alloc(ctx, file->count, sizeof *file->copies, &p));
+    file->copies = p;
+    for (ptrdiff_t i = 0; i < file->count; i++) {
+        kn_st_tensor *t = &file->tensors[spans[i].tensor];
+        t->data = data + spans[i].begin;
+        if (t->count == 0)
+            t->data = &nothing;
+        if ((uintptr_t)t->data % (uintptr_t)types[t->type].size == 0)
+            continue;
+        KN_TRY(kn_alloc(ctx, t->count, (size_t)types[t->type].size, &p));
+        memcpy(p, t->data, (size_t)(spans[i].end - spans[i].begin));
+        t->data = file->copies[spans[i].tensor] = p;
+    }
+out:
+    return status;
+}
+
+static kn_status read_header(kn_ctx *ctx, kn_st_file *file, const unsigned char *bytes, ptrdiff_t n,
+                             ptrdiff_t *start)
+{
+    json_error_t error;
+    if (n < KN_ST_START)
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s: is not a safetensors file: %td bytes are too few for one", file->name,
+                       n);
+    uint64_t length = kn_load64(bytes, KN_BIG_ENDIAN);
+    if (length < 2 || length > KN_ST_MAX_HEADER || (n > KN_ST_START && bytes[KN_ST_START] != '{'))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: is not a safetensors file", file->name);
+    if ((ptrdiff_t)length > n - KN_ST_START)
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s: the file ends after %td bytes, in a header of %td bytes", file->name, n,
+                       (ptrdiff_t)length);
+    *start = KN_ST_START + (ptrdiff_t)length;
+    file->header =
+        json_loadb((const char *)bytes + KN_ST_START, length, JSON_REJECT_DUPLICATES, &error);
+    if (file->header)
+        return KN_OK;
+    if (json_error_code(&error) == json_error_out_of_memory)
+        return kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for the header", file->name);
+    if (json_error_code(&error) == json_error_duplicate_key)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header names something twice, near byte %d",
+                       file->name, KN_ST_START + error.position);
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header is not valid JSON, near byte %d", file->name,
+                   KN_ST_START + error.position);
+}
+
+static kn_status parse(kn_ctx *ctx, kn_st_file *file, const unsigned char *bytes, ptrdiff_t n)
+{
+    span *spans = NULL;
+    ptrdiff_t start;
+    void *p;
+    kn_status status;
+
+    file->bytes = bytes;
+    file->size = n;
+    KN_TRY(read_header(ctx, file, bytes, n, &start));
+    ptrdiff_t entries = (ptrdiff_t)json_object_size(file->header);
+    KN_TRY(kn_alloc(ctx, entries, sizeof *file->tensors, &p));
+    file->tensors = p;
+    KN_TRY(kn_alloc(ctx, entries, sizeof *spans, &p));
+    spans = p;
+    KN_TRY(read_entries(ctx, file, PTRDIFF_MAX - start, spans));
+    KN_TRY(check_places(ctx, file, spans, start, n - start));
+    KN_TRY(place_data(ctx, file, spans, bytes + start));
+out:
+    kn_free(spans);
+    return status;
+}
+
+static kn_status new_file(kn_ctx *ctx, const char *name, kn_st_file **out)
+{
+    void *p;
+    kn_status status = kn_alloc(ctx, 1, sizeof **out, &p);
+    *out = p;
+    return status == KN_OK ? kn_text_copy(ctx, name, strlen(name), &(*out)->name) : status;
+}
+
+kn_status kn_st_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
+                      kn_st_file **out)
+{
+    kn_st_file *file = NULL;
+    kn_status status;
+    *out = NULL;
+    KN_TRY(new_file(ctx, name, &file));
+    KN_TRY(parse(ctx, file, bytes, n));
+    *out = file;
+    file = NULL;
+out:
+    kn_st_close(file);
+    return status;
+}
+
+kn_status kn_st_open(kn_ctx *ctx, const char *path, kn_st_file **out)
+{
+    kn_source source = {.fd = -1};
+    kn_st_file *file = NULL;
+    kn_status status;
+    *out = NULL;
+    KN_TRY(kn_source_open(ctx, path, &source));
+    KN_TRY(new_file(ctx, path, &file));
+    if (source.size > 0) { /* an empty file cannot be mapped; parse has the sentence for it */
+        void *map = mmap(NULL, (size_t)source.size, PROT_READ, MAP_PRIVATE, source.fd, 0);
+        if (map == MAP_FAILED) {
+            status = kn_fail_errno(ctx, path, "cannot be mapped", errno);
+            goto out;
+        }
+        file->map = map;
+        file->map_size = (size_t)source.size;
+    }
+    KN_TRY(parse(ctx, file, file->map, source.size));
+    *out = file;
+    file = NULL;
+out:
+    kn_st_close(file);
+    kn_source_close(&source);
+    return status;
+}
+
+void kn_st_close(kn_st_file *file)
+{
+    if (!file)
+        return;
+    for (ptrdiff_t i = 0; file->copies && i < file->count; i++)
+        kn_free(file->copies[i]);
+    kn_free(file->copies);
+    kn_free(file->tensors);
+    kn_free(file->keys);
+    kn_free(file->values);
+    json_decref(file->header);
+    if (file->map)
+        munmap(file->map, file->map_size);
+    kn_free(file->name);
+    kn_free(file);
+}
+
+kn_status kn_st_verify(kn_ctx *ctx, const kn_st_file *file, bool *sealed)
+{
+    enum { PIECE = 1 << 24 }; /* bytes between two looks at the user's wish to stop */
+    const char *digits = kn_st_metadata(file, KN_ST_CHECKSUM);
+    char found[KN_ST_DIGITS + 1];
+    kn_hashing h = kn_hashing_begin(0);
+    *sealed = digits != NULL;
+    if (!digits)
+        return KN_OK;
+    if (file->size >= KN_ST_SEAL + KN_ST_DIGITS) {
+        kn_hashing_add(&h, file->bytes, KN_ST_SEAL);
+        kn_hashing_add(&h, KN_ST_NO_DIGITS, KN_ST_DIGITS);
+        for (ptrdiff_t at = KN_ST_SEAL + KN_ST_DIGITS, n; at < file->size; at += n) {
+            n = file->size - at < PIECE ? file->size - at : PIECE;
+            kn_hashing_add(&h, file->bytes + at, (size_t)n);
+            kn_status status = kn_check_cancel(ctx);
+            if (status != KN_OK)
+                return status;
+        }
+    }
+    snprintf(found, sizeof found, "%016" PRIx64, kn_hashing_end(&h));
+    if (strcmp(digits, found) != 0)
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s: the checksum of the file is %s, but %s was written: the file was "
+                       "changed or damaged",
+                       file->name, found, shown(digits));
+    return KN_OK;
+}
+
+uint64_t kn_st_hash(const kn_st_file *file)
+{
+    return kn_hash(file->bytes, (size_t)file->size, 0);
+}
+
+const char *kn_st_name(const kn_st_file *file)
+{
+    return file->name;
+}
+
+ptrdiff_t kn_st_count(const kn_st_file *file)
+{
+    return file->count;
+}
+
+const kn_st_tensor *kn_st_at(const kn_st_file *file, ptrdiff_t i)
+{
+    return &file->tensors[i];
+}
+
+const kn_st_tensor *kn_st_find(const kn_st_file *file, const char *name)
+{
+    for (ptrdiff_t i = 0; i < file->count; i++)
+        if (strcmp(file->tensors[i].name, name) == 0)
+            return &file->tensors[i];
+    return NULL;
+}
+
+ptrdiff_t kn_st_metadata_count(const kn_st_file *file)
+{
+    return file->metadata_count;
+}
+
+void kn_st_metadata_at(const kn_st_file *file, ptrdiff_t i, const char **key, const char **value)
+{
+    *key = file->keys[i];
+    *value = file->values[i];
+}
+
+const char *kn_st_metadata(const kn_st_file *file, const char *key)
+{
+    for (ptrdiff_t i = 0; i < file->metadata_count; i++)
+        if (strcmp(file->keys[i], key) == 0)
+            return file->values[i];
+    return NULL;
+}

@@ -1,0 +1,399 @@
+#include <assert.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash/xxh64.h"
+#include "io/file/byte_order.h"
+#include "io/file/growable_array.h"
+#include "io/file/path.h"
+#include "io/safetensors/internal.h"
+#include "io/safetensors/safetensors.h"
+
+typedef struct entry {
+    char *name;
+    kn_st_type type;
+    int ndim;
+    ptrdiff_t shape[KN_ST_DIMS];
+    ptrdiff_t count, bytes;
+    const void *data; /* used where neither a view nor a function gives the values */
+    kn_st_fill fill;
+    void *user;
+    kn_view view; /* data NULL: not a view */
+} entry;
+
+struct kn_st_writer {
+    entry *entries;
+    ptrdiff_t count, capacity;
+    json_t *metadata;
+    json_t *names; /* name: null, to see a second one at once */
+    bool sealed;
+};
+
+/* A file under way. */
+typedef struct putting {
+    kn_writer *file;    /* NULL: only the hash is asked for */
+    kn_hashing hash;    /* of what went there */
+    const char *digits; /* of the seal, where they are known from the start; NULL: zeros */
+} putting;
+
+static const char *path_of(const putting *to)
+{
+    return to->file ? kn_writer_path(to->file) : "memory";
+}
+
+static kn_status put(kn_ctx *ctx, putting *to, const void *bytes, ptrdiff_t n)
+{
+    kn_hashing_add(&to->hash, bytes, (size_t)n);
+    return to->file ? kn_writer_write(ctx, to->file, bytes, n) : KN_OK;
+}
+
+kn_status kn_st_writer_new(kn_ctx *ctx, kn_st_writer **out)
+{
+    void *p;
+    *out = NULL;
+    kn_status status = kn_alloc(ctx, 1, sizeof(kn_st_writer), &p);
+    if (status != KN_OK)
+        return status;
+    kn_st_writer *w = p;
+    w->metadata = json_object();
+    w->names = json_object();
+    if (!w->metadata || !w->names) {
+        kn_st_writer_free(w);
+        return kn_fail(ctx, KN_ERR_MEMORY, "out of memory for a model file's header");
+    }
+    *out = w;
+    return KN_OK;
+}
+
+void kn_st_writer_free(kn_st_writer *w)
+{
+    if (!w)
+        return;
+    for (ptrdiff_t i = 0; i < w->count; i++)
+        kn_free(w->entries[i].name);
+    kn_free(w->entries);
+    json_decref(w->metadata);
+    json_decref(w->names);
+    kn_free(w);
+}
+
+kn_status kn_st_set_metadata(kn_ctx *ctx, kn_st_writer *w, const char *key, const char *value)
+{
+    if (json_object_get(w->metadata, key))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "metadata '%s' is given twice", key);
+    if (json_object_set_new(w->metadata, key, json_string(value)) != 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "metadata '%s' is not UTF-8", key);
+    return KN_OK;
+}
+
+kn_status kn_st_seal(kn_ctx *ctx, kn_st_writer *w)
+{
+    assert(json_object_size(w->metadata) == 0);
+    w->sealed = true;
+    return kn_st_set_metadata(ctx, w, KN_ST_CHECKSUM, KN_ST_NO_DIGITS);
+}
+
+static kn_status add_entry(kn_ctx *ctx, kn_st_writer *w, const char *name, entry e)
+{
+    if (e.ndim < 0 || e.ndim > KN_ST_DIMS)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "tensor '%s' has %d dimensions, expected 0 to %d",
+                       name, e.ndim, KN_ST_DIMS);
+    if (!kn_st_size_of(e.type, e.ndim, e.shape, &e.count, &e.bytes))
+        return kn_fail(ctx, KN_ERR_SHAPE, "tensor '%s' has a shape that cannot exist", name);
+    assert(e.count == 0 || e.data || e.fill || e.view.data);
+    if (strcmp(name, KN_ST_METADATA_KEY) == 0 || json_object_get(w->names, name))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "the tensor name '%s' is taken", name);
+    if (json_object_set_new(w->names, name, json_null()) != 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "the tensor name '%s' is not UTF-8", name);
+    void *p = w->entries;
+    kn_status status = kn_grow(ctx, w->count + 1, sizeof e, &p, &w->capacity);
+    w->entries = p;
+    if (status == KN_OK)
+        status = kn_text_copy(ctx, name, strlen(name), &e.name);
+    if (status == KN_OK)
+        w->entries[w->count++] = e;
+    else
+        json_object_del(w->names, name);
+    return status;
+}
+
+static entry make_entry(kn_st_type type, int ndim, const ptrdiff_t *shape)
+{
+    entry e = {.type = type, .ndim = ndim};
+    for (int i = 0; i < ndim && i < KN_ST_DIMS; i++)
+        e.shape[i] = shape[i];
+    return e;
+}
+
+kn_status kn_st_add(kn_ctx *ctx, kn_st_writer *w, const char *name, kn_st_type type, int ndim,
+                    const ptrdiff_t *shape, const void *data)
+{
+    entry e = make_entry(type, ndim, shape);
+    e.data = data;
+    return add_entry(ctx, w, name, e);
+}
+
+kn_status kn_st_add_fill(kn_ctx *ctx, kn_st_writer *w, const char *name, kn_st_type type, int ndim,
+                         const ptrdiff_t *shape, kn_st_fill fill, void *user)
+{
+    entry e = make_entry(type, ndim, shape);
+    e.fill = fill;
+    e.user = user;
+    return add_entry(ctx, w, name, e);
+}
+
+kn_status kn_st_add_view(kn_ctx *ctx, kn_st_writer *w, const char *name, kn_view view,
+                         kn_st_type type)
+{
+    if (type != KN_ST_F64 && type != KN_ST_F32)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "tensor '%s': a matrix is stored as F64 or F32", name);
+    entry e = make_entry(type, 2, (ptrdiff_t[2]){view.rows, view.cols});
+    e.view = view;
+    return add_entry(ctx, w, name, e);
+}
+
+kn_status kn_st_add_mat(kn_ctx *ctx, kn_st_writer *w, const char *name, kn_mat m, kn_st_type type)
+{
+    return kn_st_add_view(ctx, w, name, (kn_view){m.data, KN_F64, m.rows, m.cols, 1, m.ld}, type);
+}
+
+kn_status kn_st_add_text(kn_ctx *ctx, kn_st_writer *w, const char *name, const char *text)
+{
+    return kn_st_add(ctx, w, name, KN_ST_U8, 1, (ptrdiff_t[1]){(ptrdiff_t)strlen(text)}, text);
+}
+
+/* Rows i0 .. i0+rows-1, columns j0 .. j0+cols-1 of a view, in rows. Tiles keep both the strided
+ * side and the row side within cache lines already fetched. */
+static kn_status fill_view(kn_ctx *ctx, const char *path, const entry *e, ptrdiff_t first,
+                           ptrdiff_t n, void *out)
+{
+    enum { TILE = 32 };
+    ptrdiff_t width = e->view.cols;
+    ptrdiff_t i0 = first / width, j0 = first % width;
+    ptrdiff_t cols = n < width ? n : width, rows = n / cols;
+    for (ptrdiff_t ti = 0; ti < rows; ti += TILE)
+        for (ptrdiff_t tj = 0; tj < cols; tj += TILE)
+            for (ptrdiff_t i = ti; i < rows && i < ti + TILE; i++)
+                for (ptrdiff_t j = tj; j < cols && j < tj + TILE; j++) {
+                    double x = kn_view_at(e->view, i0 + i, j0 + j);
+                    if (e->type == KN_ST_F64) {
+                        ((double *)out)[i * cols + j] = x;
+                        continue;
+                    }
+                    float f = (float)x;
+                    if (isinf(f) && !isinf(x))
+                        return kn_fail(ctx, KN_ERR_NUMERIC,
+                                       "%s: tensor '%s' row %td column %td: %g is beyond float32",
+                                       path, e->name, i0 + i + 1, j0 + j + 1, x);
+                    ((float *)out)[i * cols + j] = f;
+                }
+    return KN_OK;
+}
+
+/* Elements per block: a megabyte of whole rows; at least 16 rows, so that a column's cache lines
+ * serve more than one of them, where 16 rows stay below 32 MB. */
+static ptrdiff_t block_size(const entry *e)
+{
+    enum { USUAL = 1 << 17, MOST = 1 << 22, ROWS = 16 };
+    ptrdiff_t width = e->ndim > 0 ? e->shape[e->ndim - 1] : 1;
+    if (width > MOST)
+        return MOST;
+    ptrdiff_t rows = USUAL / width;
+    if (rows < ROWS)
+        rows = MOST / width < ROWS ? MOST / width : ROWS;
+    return e->count < rows * width ? e->count : rows * width;
+}
+
+static kn_status put_entry(kn_ctx *ctx, putting *to, const entry *e)
+{
+    ptrdiff_t size = kn_st_type_size(e->type);
+    bool in_place = !e->fill && !e->view.data;
+    void *block = NULL;
+    kn_status status = KN_OK;
+
+    if (e->count == 0)
+        return KN_OK;
+    ptrdiff_t step = block_size(e), row = e->ndim > 0 ? e->shape[e->ndim - 1] : 1;
+    if (!in_place)
+        KN_TRY(kn_alloc(ctx, step, (size_t)size, &block));
+    for (ptrdiff_t first = 0, n; first < e->count; first += n) {
+        n = e->count - first < step ? e->count - first : step;
+        if (step < row && row - first % row < n)
+            n = row - first % row; /* parts of a row stop at its end */
+        KN_TRY(kn_check_cancel(ctx));
+        if (e->fill)
+            KN_TRY(e->fill(ctx, e->user, first, n, block));
+        else if (e->view.data)
+            KN_TRY(fill_view(ctx, path_of(to), e, first, n, block));
+        const void *bytes = in_place ? (const unsigned char *)e->data + first * size : block;
+        KN_TRY(put(ctx, to, bytes, n * size));
+    }
+out:
+    kn_free(block);
+    return status;
+}
+
+/* {"dtype":"F64","shape":[2,3],"data_offsets":[0,48]} */
+static json_t *describe(const entry *e, ptrdiff_t offset)
+{
+    json_t *shape = json_array();
+    for (int i = 0; i < e->ndim; i++)
+        if (json_array_append_new(shape, json_integer(e->shape[i])) != 0) {
+            json_decref(shape);
+            return NULL;
+        }
+    return json_pack("{s:s, s:o, s:[I,I]}", "dtype", kn_st_type_name(e->type), "shape", shape,
+                     "data_offsets", (json_int_t)offset, (json_int_t)(offset + e->bytes));
+}
+
+/* The header's text, keys in the order they were added; NULL without memory. Free with free. */
+static char *make_header(const kn_st_writer *w, const ptrdiff_t *offsets)
+{
+    json_t *header = json_object();
+    bool whole = header != NULL;
+    if (json_object_size(w->metadata) > 0)
+        whole = whole && json_object_set(header, KN_ST_METADATA_KEY, w->metadata) == 0;
+    for (ptrdiff_t i = 0; whole && i < w->count; i++)
+        whole = json_object_set_new(header, w->entries[i].name,
+                                    describe(&w->entries[i], offsets[i])) == 0;
+    char *text = whole ? json_dumps(header, JSON_COMPACT) : NULL;
+    json_decref(header);
+    return text;
+}
+
+/* offsets[i] = where entry i starts, counted from the data's start. */
+static kn_status lay_out(kn_ctx *ctx, const kn_st_writer *w, const char *path, ptrdiff_t *offsets)
+{
+    ptrdiff_t end = 0;
+    for (int type = 0; type < KN_ST_TYPES; type++)
+        for (ptrdiff_t i = 0; i < w->count; i++) {
+            if ((int)w->entries[i].type != type)
+                continue;
+            offsets[i] = end;
+            if (w->entries[i].bytes > PTRDIFF_MAX / 2 - end)
+                return kn_fail(ctx, KN_ERR_SHAPE, "%s: the tensors make a file that cannot exist",
+                               path);
+            end += w->entries[i].bytes;
+        }
+    return KN_OK;
+}
+
+/* Length, text, and the spaces that bring the data to a multiple of 64. */
+static kn_status put_header(kn_ctx *ctx, putting *to, const char *text)
+{
+    enum { ALIGN = 64 };
+    static const char spaces[ALIGN + 1] =
+        "                                                                ";
+    unsigned char start[KN_ST_START];
+    size_t n = strlen(text), padding = (ALIGN - (KN_ST_START + n) % ALIGN) % ALIGN;
+    kn_status status;
+    if (n + padding > KN_ST_MAX_HEADER)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: a header of %zu bytes, allowed are %d",
+                       path_of(to), n + padding, KN_ST_MAX_HEADER);
+    kn_store64(start, n + padding, KN_BIG_ENDIAN);
+    KN_TRY(put(ctx, to, start, KN_ST_START));
+    KN_TRY(put(ctx, to, text, (ptrdiff_t)n));
+    KN_TRY(put(ctx, to, spaces, (ptrdiff_t)padding));
+out:
+    return status;
+}
+
+static void seal_of(const putting *to, char digits[KN_ST_DIGITS + 1])
+{
+    snprintf(digits, KN_ST_DIGITS + 1, "%016" PRIx64, kn_hashing_end(&to->hash));
+}
+
+/* Header and tensors. */
+static kn_status put_all(kn_ctx *ctx, const kn_st_writer *w, putting *to)
+{
+    ptrdiff_t *offsets = NULL;
+    char *text = NULL;
+    kn_status status;
+
+    to->hash = kn_hashing_begin(0);
+    KN_TRY(kn_alloc_i(ctx, w->count, &offsets));
+    KN_TRY(lay_out(ctx, w, path_of(to), offsets));
+    text = make_header(w, offsets);
+    if (!text) {
+        status = kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for the header", path_of(to));
+        goto out;
+    }
+    assert(!w->sealed || strncmp(text, KN_ST_SEALED, sizeof KN_ST_SEALED - 1) == 0);
+    if (to->digits)
+        memcpy(text + KN_ST_SEAL - KN_ST_START, to->digits, KN_ST_DIGITS);
+    KN_TRY(put_header(ctx, to, text));
+    for (int type = 0; type < KN_ST_TYPES; type++)
+        for (ptrdiff_t i = 0; i < w->count; i++)
+            if ((int)w->entries[i].type == type)
+                KN_TRY(put_entry(ctx, to, &w->entries[i]));
+out:
+    free(text);
+    kn_free(offsets);
+    return status;
+}
+
+/* To a file that is open, or to memory: the digits at the end, when all other bytes are there. */
+static kn_status put_sealed(kn_ctx *ctx, const kn_st_writer *w, kn_writer *file)
+{
+    char digits[KN_ST_DIGITS + 1];
+    putting to = {.file = file};
+    kn_status status = put_all(ctx, w, &to);
+    if (status != KN_OK || !w->sealed)
+        return status;
+    seal_of(&to, digits);
+    return kn_writer_patch(ctx, file, KN_ST_SEAL, digits, KN_ST_DIGITS);
+}
+
+kn_status kn_st_write_hash(kn_ctx *ctx, const kn_st_writer *w, uint64_t *out)
+{
+    char digits[KN_ST_DIGITS + 1];
+    putting to = {.file = NULL};
+    kn_status status;
+    KN_TRY(put_all(ctx, w, &to));
+    if (w->sealed) {
+        seal_of(&to, digits);
+        to.digits = digits;
+        KN_TRY(put_all(ctx, w, &to));
+    }
+    *out = kn_hashing_end(&to.hash);
+out:
+    return status;
+}
+
+kn_status kn_st_write(kn_ctx *ctx, const kn_st_writer *w, const char *path,
+                      const kn_write_options *options)
+{
+    kn_writer *file = NULL;
+    kn_status status;
+
+    KN_TRY(kn_writer_new(ctx, path, options, &file));
+    KN_TRY(put_sealed(ctx, w, file));
+    KN_TRY(kn_writer_commit(ctx, file));
+out:
+    kn_writer_free(file);
+    return status;
+}
+
+kn_status kn_st_write_bytes(kn_ctx *ctx, const kn_st_writer *w, void **bytes, ptrdiff_t *n)
+{
+    kn_writer *file = NULL;
+    kn_status status;
+
+    *bytes = NULL;
+    KN_TRY(kn_writer_new_memory(ctx, "memory", &file));
+    KN_TRY(put_sealed(ctx, w, file));
+    KN_TRY(kn_writer_take(ctx, file, bytes, n));
+out:
+    kn_writer_free(file);
+    return status;
+}
+
+kn_status kn_st_add_doubles(kn_ctx *ctx, kn_st_writer *w, const char *name, const double *data,
+                            ptrdiff_t n)
+{
+    return kn_st_add(ctx, w, name, KN_ST_F64, 1, &n, data);
+}

@@ -1,0 +1,142 @@
+/* w 10^q = w 5^q 2^q, w < 2^64 and |q| <= 27, so that 5^|q| < 2^63:
+ *     q >= 0    w 5^q has 127 bits at most: an exact product
+ *     q <  0    w 2^k / 5^-q: quotient of at least 62 bits and whether a remainder is left
+ * Either way the leading 64 bits and whether anything is behind them are known exactly, and 53 bits
+ * are rounded from those once. 10^-27 <= w 10^q < 2^64 10^27, if not 0: neither overflow nor
+ * denormals. A third of strtod's time for 17 digits. */
+#include "io/table/fast_strtod.h"
+
+#include <float.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+__extension__ typedef unsigned __int128 wide;
+
+enum { MOST = 27, BITS = DBL_MANT_DIG };
+
+static const uint64_t FIVE[MOST + 1] = {
+    UINT64_C(1),
+    UINT64_C(5),
+    UINT64_C(25),
+    UINT64_C(125),
+    UINT64_C(625),
+    UINT64_C(3125),
+    UINT64_C(15625),
+    UINT64_C(78125),
+    UINT64_C(390625),
+    UINT64_C(1953125),
+    UINT64_C(9765625),
+    UINT64_C(48828125),
+    UINT64_C(244140625),
+    UINT64_C(1220703125),
+    UINT64_C(6103515625),
+    UINT64_C(30517578125),
+    UINT64_C(152587890625),
+    UINT64_C(762939453125),
+    UINT64_C(3814697265625),
+    UINT64_C(19073486328125),
+    UINT64_C(95367431640625),
+    UINT64_C(476837158203125),
+    UINT64_C(2384185791015625),
+    UINT64_C(11920928955078125),
+    UINT64_C(59604644775390625),
+    UINT64_C(298023223876953125),
+    UINT64_C(1490116119384765625),
+    UINT64_C(7450580596923828125),
+};
+
+static int leading_zeros(uint64_t x) /* x > 0 */
+{
+    return __builtin_clzll(x);
+}
+
+/* m 2^e, m > 0, with something more than 0 and less than 1 added to m where `more` says so. */
+static double rounded(uint64_t m, int e, bool more)
+{
+    int z = leading_zeros(m), drop = 64 - BITS;
+    m <<= z;
+    uint64_t kept = m >> drop, rest = m & (((uint64_t)1 << drop) - 1),
+             half = (uint64_t)1 << (drop - 1);
+    /* With fewer than 64 bits known, what is behind them stays behind the last: z zeros follow. */
+    if (rest > half || (rest == half && (more || (kept & 1))))
+        kept++;
+    /* The leading bit of `kept` adds 1 to the exponent; kept = 2^53 adds 2, which is right too. */
+    uint64_t bits = ((uint64_t)(e - z + drop + DBL_MAX_EXP - 1 + BITS - 2) << (BITS - 1)) + kept;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static double power(uint64_t w, int q)
+{
+    if (w == 0)
+        return 0;
+    if (q >= 0) {
+        wide p = (wide)w * FIVE[q];
+        uint64_t high = (uint64_t)(p >> 64);
+        if (high == 0)
+            return rounded((uint64_t)p, q, false);
+        int shift = 64 - leading_zeros(high);
+        uint64_t lost = (uint64_t)p & (shift < 64 ? ((uint64_t)1 << shift) - 1 : UINT64_MAX);
+        return rounded((uint64_t)(p >> shift), q + shift, lost != 0);
+    }
+    int up = leading_zeros(w), raised = leading_zeros(FIVE[-q]);
+    uint64_t divisor = FIVE[-q] << raised;
+    wide dividend = (wide)(w << up) << 63; /* its upper half is below the divisor: one division */
+    uint64_t quotient = (uint64_t)(dividend / divisor);
+    bool more = dividend - (wide)quotient * divisor != 0;
+    return rounded(quotient, q - up - 63 + raised, more);
+}
+
+/* Digits into *w, counted; stops before one for which there is no room. */
+static ptrdiff_t take(const char **text, uint64_t *w)
+{
+    const char *from = *text;
+    for (; **text >= '0' && **text <= '9' && *w <= (UINT64_MAX - 9) / 10; ++*text)
+        *w = 10 * *w + (uint64_t)(**text - '0');
+    return *text - from;
+}
+
+/* e [sign] digits, if it is there. */
+static bool take_exponent(const char **text, ptrdiff_t *q)
+{
+    enum { ROOM = 4 }; /* digits: more are left to strtod */
+    if (**text != 'e' && **text != 'E')
+        return true;
+    ++*text;
+    bool down = **text == '-';
+    if (**text == '-' || **text == '+')
+        ++*text;
+    uint64_t e = 0;
+    ptrdiff_t n = take(text, &e);
+    if (n <= ROOM)
+        *q += down ? -(ptrdiff_t)e : (ptrdiff_t)e;
+    return n > 0 && n <= ROOM;
+}
+
+bool kn_decimal(const char *text, double *out)
+{
+    uint64_t w = 0;
+    ptrdiff_t q = 0, n;
+    while (kn_is_space(*text))
+        text++;
+    bool negative = *text == '-';
+    if (*text == '-' || *text == '+')
+        text++;
+    n = take(&text, &w);
+    if (*text == '.') {
+        text++;
+        q = -take(&text, &w);
+        n -= q;
+    }
+    if (n == 0 || !take_exponent(&text, &q) || q < -MOST || q > MOST)
+        return false;
+    while (kn_is_space(*text))
+        text++;
+    if (*text != '\0')
+        return false;
+    double x = power(w, (int)q);
+    *out = negative ? -x : x;
+    return true;
+}

@@ -1,0 +1,333 @@
+/* Parses the text of a table into cells, with one parser from the first byte to the last. */
+#include <stdio.h>
+#include <string.h>
+
+#include "io/file/growable_array.h"
+#include "io/file/path.h"
+#include "io/table/csv_lines.h"
+#include "io/table/internal.h"
+#include "io/table/separator.h"
+
+static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 32; /* 4 GiB of text is somebody's mistake */
+enum { MAX_COLS = 1 << 20 };
+enum { STRIDE = 1 << 20 }; /* bytes of text between two checks for cancellation */
+
+typedef struct source_text {
+    const char *name; /* of the file */
+    const char *bytes;
+    ptrdiff_t n;
+    char separator;
+    bool bare; /* the first row is data, not a header */
+} source_text;
+
+/* What the callbacks of libcsv share. */
+typedef struct parse {
+    kn_ctx *ctx;
+    kn_table *table;
+    const source_text *text;
+    kn_lines lines;
+    ptrdiff_t used;                          /* bytes of text */
+    ptrdiff_t checked;                       /* of these, at the last check for cancellation */
+    ptrdiff_t cells, cells_room, lines_room; /* cells so far; room for starts and lines */
+    ptrdiff_t fields;                        /* of the row being read */
+    kn_status status;
+} parse;
+
+/* Anything but KN_OK is the end; says whether it is. */
+static bool ends(parse *p, kn_status status)
+{
+    p->status = status;
+    p->lines.stop = status != KN_OK;
+    return p->lines.stop;
+}
+
+static void on_field(void *bytes, size_t n, void *self)
+{
+    parse *p = self;
+    kn_table *t = p->table;
+    if (p->status != KN_OK)
+        return;
+    bool header = t->rows < 0;
+    if (header && p->fields == MAX_COLS) {
+        ends(p, kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: more than %d columns", t->path,
+                        p->lines.row_line, MAX_COLS));
+        return;
+    }
+    p->fields++;
+    if (!header && p->fields > t->cols)
+        return; /* on_row counts them and refuses */
+    void *start = t->start;
+    bool full = ends(p, kn_grow(p->ctx, p->cells + 1, sizeof *t->start, &start, &p->cells_room));
+    t->start = start;
+    if (full)
+        return;
+    t->start[p->cells++] = p->used;
+    if (n > 0)
+        memcpy(t->text + p->used, bytes, n);
+    p->used += (ptrdiff_t)n + 1; /* the text was zeroed: the NUL is there */
+}
+
+/* Of a row that is one field because it has other separators than the header, these. */
+static char separator_of_row(const parse *p)
+{
+    const kn_table *t = p->table;
+    if (p->fields != 1)
+        return p->text->separator;
+    const char *cell = t->text + t->start[p->cells - 1];
+    return kn_separator_of(cell, (ptrdiff_t)strlen(cell), p->text->separator);
+}
+
+/* A row with more or fewer fields than the first. */
+static kn_status refuse_row(const parse *p)
+{
+    const kn_table *t = p->table;
+    const char *first = p->text->bare ? "first row" : "header";
+    char header = p->text->separator, row = separator_of_row(p), why[96] = "";
+    if (row != header)
+        snprintf(why, sizeof why, " (it has %s, the %s %s)", kn_separator_name(row), first,
+                 kn_separator_name(header));
+    else if (header == ',' && t->rows == 0 && p->fields > t->cols && !p->text->bare)
+        snprintf(why, sizeof why,
+                 " (are there decimal commas, or commas in texts without quotes?)");
+    return kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: %td fields, expected %td as in the %s%s",
+                   t->path, p->lines.row_line, p->fields, t->cols, first, why);
+}
+
+/* Enlarges an array to exactly `room` elements. */
+static kn_status enlarge(kn_ctx *ctx, ptrdiff_t room, ptrdiff_t **array, ptrdiff_t *had)
+{
+    void *larger;
+    if (room <= *had)
+        return KN_OK;
+    kn_status status = kn_alloc_raw(ctx, room, sizeof **array, &larger);
+    if (status != KN_OK)
+        return status;
+    memcpy(larger, *array, (size_t)*had * sizeof **array);
+    kn_free(*array);
+    *array = larger;
+    *had = room;
+    return KN_OK;
+}
+
+/* Once the columns are known: room for all cells and lines, so that neither array doubles beyond
+ * what the table needs. A cell takes at least one byte of text, apart from the last one: if the
+ * text is too short for that many, lines are blank or within quotes, and the arrays grow with the
+ * cells. */
+static kn_status make_room(parse *p)
+{
+    kn_table *t = p->table;
+    const source_text *text = p->text;
+    ptrdiff_t lines = 0;
+    kn_status status;
+    for (ptrdiff_t at = 0; at < text->n; lines++)
+        at += kn_line_length(text->bytes + at, text->n - at);
+    if (lines > (text->n + 1) / t->cols)
+        return KN_OK;
+    KN_TRY(enlarge(p->ctx, lines * t->cols, &t->start, &p->cells_room));
+    KN_TRY(enlarge(p->ctx, lines, &t->line, &p->lines_room));
+out:
+    return status;
+}
+
+static void on_row(int terminator, void *self)
+{
+    (void)terminator;
+    parse *p = self;
+    kn_table *t = p->table;
+    if (p->status != KN_OK)
+        return;
+    if (t->rows < 0)
+        t->cols = p->fields;
+    if (p->fields != t->cols) {
+        ends(p, refuse_row(p));
+        return;
+    }
+    void *line = t->line;
+    bool full = ends(p, kn_grow(p->ctx, t->rows + 2, sizeof *t->line, &line, &p->lines_room));
+    t->line = line;
+    if (full)
+        return;
+    t->rows++;
+    t->line[t->rows] = p->lines.row_line;
+    p->fields = 0;
+    if (t->rows == 0 && ends(p, make_room(p)))
+        return;
+    if (p->used - p->checked >= STRIDE) {
+        p->checked = p->used;
+        ends(p, kn_check_cancel(p->ctx));
+    }
+}
+
+/* libcsv would not take a byte. */
+static kn_status quote_error(parse *p)
+{
+    if (csv_error(&p->lines.csv) == CSV_ENOMEM)
+        return kn_fail(p->ctx, KN_ERR_MEMORY, "%s line %td: out of memory", p->table->path,
+                       p->lines.line);
+    return kn_fail(p->ctx, KN_ERR_FORMAT,
+                   "%s line %td column %td: text after a closing quote (a quote inside a quoted "
+                   "field is written twice)",
+                   p->table->path, p->lines.line, p->fields + 1);
+}
+
+static kn_status parse_lines(parse *p)
+{
+    kn_lines *l = &p->lines;
+    const char *name = p->table->path;
+    kn_status status = KN_OK;
+    if (!kn_lines_begin(l, p->text->separator))
+        return kn_fail(p->ctx, KN_ERR_MEMORY, "%s: out of memory", name);
+    bool taken = kn_lines_feed(l, p->text->bytes, p->text->n);
+    KN_TRY(p->status);
+    if (!taken)
+        status = quote_error(p);
+    else if (kn_lines_in_quotes(l))
+        status = kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td column %td: a quote is never closed",
+                         name, l->row_line, p->fields + 1);
+    else if (!kn_lines_end(l))
+        status = kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: the table ends inside a field", name,
+                         l->line);
+    else
+        status = p->status;
+out:
+    kn_lines_clear(l);
+    return status;
+}
+
+static kn_status parse_cells(kn_ctx *ctx, const source_text *text, kn_table *t)
+{
+    parse p = {.ctx = ctx, .table = t, .text = text};
+    void *memory;
+    kn_status status;
+    p.lines = (kn_lines){.field = on_field, .row = on_row, .self = &p};
+    t->rows = -1; /* the header makes it 0 */
+    /* A cell and its NUL never need more than the field and its separator did, the last one
+     * apart. */
+    KN_TRY(kn_alloc(ctx, text->n + 2, 1, &memory));
+    t->text = memory;
+    KN_TRY(parse_lines(&p));
+out:
+    return status;
+}
+
+static kn_status check_bytes(kn_ctx *ctx, const char *name, const char *text, ptrdiff_t n)
+{
+    if (n > MAX_BYTES)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: %s of text is too large for a table (at most %s)",
+                       name, kn_size_in_words((double)n).text,
+                       kn_size_in_words((double)MAX_BYTES).text);
+    const char *nul = n > 0 ? memchr(text, 0, (size_t)n) : NULL;
+    if (nul) {
+        ptrdiff_t line = 1;
+        for (const char *c = text; c < nul; c++)
+            line += *c == '\n';
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s line %td: a NUL byte, expected plain text (UTF-16 must be saved as "
+                       "UTF-8)",
+                       name, line);
+    }
+    return KN_OK;
+}
+
+static kn_status parse_text(kn_ctx *ctx, source_text text, kn_table **out)
+{
+    kn_table *t = NULL;
+    void *memory;
+    kn_status status;
+
+    *out = NULL;
+    KN_TRY(check_bytes(ctx, text.name, text.bytes, text.n));
+    if (text.n >= 3 && memcmp(text.bytes, "\xef\xbb\xbf", 3) == 0) {
+        text.bytes += 3;
+        text.n -= 3;
+    }
+    KN_TRY(kn_alloc(ctx, 1, sizeof *t, &memory));
+    t = memory;
+    KN_TRY(kn_text_copy(ctx, text.name, strlen(text.name), &t->path));
+    KN_TRY(parse_cells(ctx, &text, t));
+    t->head = text.bare ? 0 : 1;
+    if (t->rows < 0)
+        status = kn_fail(ctx, KN_ERR_FORMAT, "%s: the file is empty, expected %s", t->path,
+                         text.bare ? "rows" : "a header and rows");
+    else if (text.bare)
+        t->rows++; /* what was taken for the header is the first of them */
+    else if (t->rows == 0)
+        status = kn_fail(ctx, KN_ERR_FORMAT, "%s: a header but no rows", t->path);
+    else
+        status = kn_table_index_names(ctx, t);
+out:
+    if (status == KN_OK)
+        *out = t;
+    else
+        kn_table_free(t);
+    return status;
+}
+
+kn_status kn_table_parse(kn_ctx *ctx, const char *name, char separator, const void *bytes,
+                         ptrdiff_t n, kn_table **out)
+{
+    return parse_text(ctx, (source_text){name, bytes, n, separator, false}, out);
+}
+
+kn_status kn_table_bytes(kn_ctx *ctx, const char *path, void **bytes, ptrdiff_t *n)
+{
+    kn_source source = {.fd = -1};
+    kn_status status;
+    *bytes = NULL;
+    if (!kn_table_is_name(path))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: expected a table named .csv or .tsv", path);
+    KN_TRY(kn_source_open(ctx, path, &source));
+    if (source.size > MAX_BYTES) {
+        status = check_bytes(ctx, path, NULL, source.size);
+        goto out;
+    }
+    *n = source.size;
+    KN_TRY(kn_alloc_raw(ctx, source.size, 1, bytes));
+    KN_TRY(kn_source_read_wide(ctx, &source, 0, source.size, *bytes));
+out:
+    kn_source_close(&source);
+    if (status != KN_OK) {
+        kn_free(*bytes);
+        *bytes = NULL;
+    }
+    return status;
+}
+
+static kn_status table_of(kn_ctx *ctx, const char *path, const void *bytes, ptrdiff_t n, bool bare,
+                          kn_table **out)
+{
+    char usual = kn_path_ends(path, ".tsv") ? '\t' : ',';
+    char separator = bare ? usual : kn_separator_of(bytes, n, usual);
+    if (separator != usual)
+        kn_log(ctx, KN_LOG_INFO, "%s: its fields are parted by %s", path,
+               kn_separator_name(separator));
+    return parse_text(ctx, (source_text){path, bytes, n, separator, bare}, out);
+}
+
+kn_status kn_table_of_bytes(kn_ctx *ctx, const char *path, const void *bytes, ptrdiff_t n,
+                            kn_table **out)
+{
+    return table_of(ctx, path, bytes, n, false, out);
+}
+
+static kn_status read_table(kn_ctx *ctx, const char *path, bool bare, kn_table **out)
+{
+    void *bytes;
+    ptrdiff_t n = 0;
+    *out = NULL;
+    kn_status status = kn_table_bytes(ctx, path, &bytes, &n);
+    if (status == KN_OK)
+        status = table_of(ctx, path, bytes, n, bare, out);
+    kn_free(bytes);
+    return status;
+}
+
+kn_status kn_table_read(kn_ctx *ctx, const char *path, kn_table **out)
+{
+    return read_table(ctx, path, false, out);
+}
+
+kn_status kn_table_read_bare(kn_ctx *ctx, const char *path, kn_table **out)
+{
+    return read_table(ctx, path, true, out);
+}

@@ -1,0 +1,131 @@
+#include "la/blas_threads.h"
+
+#include <assert.h>
+#include <cblas.h>
+#include <pthread.h>
+
+/* Of the process, because what it guards is. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned long next, served; /* tickets */
+    int running;                /* sections under way */
+    int threads;                /* that they asked for */
+    int found;                  /* count when the first of them began */
+} blas = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static _Thread_local bool inside;
+
+/* ---- fork ----------------------------------------------------------------------------------- */
+
+/* A thread that forks waits like a section that runs alone, and keeps the lock meanwhile: a child
+ * has none of the other threads, so whatever they held in here or in the BLAS, which ends its own
+ * threads before a fork, would be held in it for ever. One inside a section cannot wait. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&blas.lock);
+    if (inside)
+        return;
+    unsigned long ticket = blas.next++;
+    while (ticket != blas.served || blas.running > 0)
+        pthread_cond_wait(&blas.changed, &blas.lock);
+    blas.served++;
+}
+
+static void after_fork(void)
+{
+    pthread_cond_broadcast(&blas.changed);
+    pthread_mutex_unlock(&blas.lock);
+}
+
+/* Those who waited are not here. */
+static void in_child(void)
+{
+    pthread_mutex_init(&blas.lock, NULL);
+    pthread_cond_init(&blas.changed, NULL);
+    blas.next = blas.served = 0;
+    blas.running = inside;
+}
+
+/* Registered after the BLAS's own, hence called before it. */
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork, in_child);
+}
+
+/* ---- sections ------------------------------------------------------------------------------- */
+
+static bool may_begin(unsigned long ticket, int threads)
+{
+    bool shared = threads == 1 && blas.threads == 1;
+    return ticket == blas.served && (blas.running == 0 || shared);
+}
+
+void kn_blas_begin(int threads)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    assert(!inside);
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&blas.lock);
+    unsigned long ticket = blas.next++;
+    while (!may_begin(ticket, threads))
+        pthread_cond_wait(&blas.changed, &blas.lock);
+    blas.served++;
+    if (blas.running++ == 0) {
+        blas.found = openblas_get_num_threads();
+        blas.threads = threads;
+        if (blas.found != threads)
+            openblas_set_num_threads(threads);
+    }
+    pthread_cond_broadcast(&blas.changed); /* the next in the queue may be able to join */
+    pthread_mutex_unlock(&blas.lock);
+    inside = true;
+}
+
+void kn_blas_end(void)
+{
+    inside = false;
+    pthread_mutex_lock(&blas.lock);
+    if (--blas.running == 0 && blas.found != blas.threads)
+        openblas_set_num_threads(blas.found);
+    pthread_cond_broadcast(&blas.changed);
+    pthread_mutex_unlock(&blas.lock);
+}
+
+bool kn_blas_inside(void)
+{
+    return inside;
+}
+
+typedef struct loop {
+    kn_worker_fn fn;
+    void *self;
+} loop;
+
+/* Workers are in the section of the thread that started them. */
+static void work(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
+{
+    loop *l = self;
+    bool was = inside;
+    inside = true;
+    l->fn(l->self, worker, first, last);
+    inside = was;
+}
+
+void kn_la_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn, void *self)
+{
+    loop l = {fn, self};
+    kn_blas_begin(1);
+    kn_parallel_workers(ctx, n, grain, work, &l);
+    kn_blas_end();
+}
+
+kn_status kn_la_parallel_or_stop(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn,
+                                 void *self)
+{
+    loop l = {fn, self};
+    kn_blas_begin(1);
+    kn_status status = kn_parallel_or_stop(ctx, n, grain, work, &l);
+    kn_blas_end();
+    return status;
+}

@@ -1,0 +1,127 @@
+#include "la/eig_leading.h"
+
+#include <assert.h>
+#include <lapacke.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHARE = 4 }; /* few enough vectors: one in this many */
+
+void kn_eig_top_clear(kn_eig_top_work *w)
+{
+    kn_mat_clear(&w->A);
+    kn_mat_clear(&w->Z);
+    kn_eig_room_clear(&w->room);
+    *w = (kn_eig_top_work){0};
+}
+
+static bool few(ptrdiff_t n, ptrdiff_t k)
+{
+    return k <= n / SHARE;
+}
+
+static ptrdiff_t work_size(ptrdiff_t n, bool some) /* dsyevd needs 1 + 6n + 2n^2 */
+{
+    return some ? kn_eig_room_least(n) : 1 + 6 * n + 2 * n * n;
+}
+
+void kn_eig_top_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n, ptrdiff_t k)
+{
+    kn_hold_d(r, part, n, n);
+    kn_hold_d(r, part, n, k);
+    kn_eig_room_need(r, part, n, work_size(n, few(n, k)), sizeof(double));
+}
+
+kn_status kn_eig_top_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_work *out)
+{
+    kn_status status;
+    enum { LARGEST = 32766 }; /* dsyevd's work space in a 32-bit integer */
+    *out = (kn_eig_top_work){.few = few(n, k)};
+    if (n > LARGEST)
+        return kn_fail(ctx, KN_ERR_SHAPE, "leading eigenvectors of size %td, expected at most %d",
+                       n, LARGEST);
+    KN_TRY(kn_mat_new(ctx, n, n, &out->A));
+    KN_TRY(kn_mat_new(ctx, n, k, &out->Z));
+    KN_TRY(kn_eig_room_new(ctx, n, work_size(n, out->few), sizeof(double), &out->room));
+out:
+    if (status != KN_OK)
+        kn_eig_top_clear(out);
+    return status;
+}
+
+/* All vectors of the tridiagonal matrix in d0, e0 by divide and conquer, of which the last k go to
+ * Z: for the clusters on which dstemr gives up. The only step that allocates. */
+static lapack_int by_dstedc(kn_eig_top_work *w, lapack_int n, lapack_int k)
+{
+    size_t size = (size_t)n;
+    const kn_eig_room *r = &w->room;
+    double *values = r->w, *d0 = r->d0;
+    double *all = malloc(size * size * sizeof *all);
+    if (!all)
+        return 1;
+    lapack_int info = LAPACKE_dstedc(LAPACK_COL_MAJOR, 'I', n, d0, r->e0, all, n);
+    for (lapack_int j = 0; info == 0 && j < k; j++) {
+        values[j] = d0[n - k + j];
+        memcpy(kn_col(w->Z, j), all + (size_t)(n - k + j) * size, size * sizeof *all);
+    }
+    free(all);
+    return info;
+}
+
+/* A = Q T Q', the k largest of T, back by Q. */
+static int by_dstemr(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
+{
+    const kn_eig_room *r = &w->room;
+    const double *values = r->w;
+    lapack_int ld = (lapack_int)w->A.ld, ldz = (lapack_int)w->Z.ld, found = 0, info;
+    lapack_logical accurate = 1;
+    info = LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', n, w->A.data, ld, r->d, r->e, r->tau, r->work,
+                               (lapack_int)r->lwork);
+    if (info != 0)
+        return (int)info;
+    memcpy(r->d0, r->d, (size_t)n * sizeof(double));
+    memcpy(r->e0, r->e, (size_t)n * sizeof(double));
+    if (!w->careful)
+        info = LAPACKE_dstemr_work(LAPACK_COL_MAJOR, 'V', 'I', n, r->d, r->e, 0, 0, n - k + 1, n,
+                                   &found, r->w, w->Z.data, ldz, k, r->support, &accurate, r->work,
+                                   (lapack_int)r->lwork, r->iwork, (lapack_int)r->liwork);
+    if (w->careful || info != 0 || found != k)
+        info = by_dstedc(w, n, k);
+    if (info == 0)
+        info = LAPACKE_dormtr_work(LAPACK_COL_MAJOR, 'L', 'L', 'N', n, k, w->A.data, ld, r->tau,
+                                   w->Z.data, ldz, r->work, (lapack_int)r->lwork);
+    for (lapack_int j = 0; info == 0 && j < k; j++) {
+        s[j] = values[k - 1 - j];
+        memcpy(kn_col(V, j), kn_col(w->Z, k - 1 - j), (size_t)n * sizeof(double));
+    }
+    return (int)info;
+}
+
+static int by_dsyevd(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
+{
+    const kn_eig_room *r = &w->room;
+    const double *values = r->w;
+    lapack_int info =
+        LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, w->A.data, (lapack_int)w->A.ld, r->w,
+                            r->work, (lapack_int)r->lwork, r->iwork, (lapack_int)r->liwork);
+    for (lapack_int j = 0; info == 0 && j < k; j++) {
+        s[j] = values[n - 1 - j];
+        memcpy(kn_col(V, j), kn_col(w->A, n - 1 - j), (size_t)n * sizeof(double));
+    }
+    return (int)info;
+}
+
+int kn_eig_top(kn_eig_top_work *w, ptrdiff_t n, ptrdiff_t k, double *s, kn_mat V)
+{
+    assert(n <= w->A.rows && k <= w->Z.cols && k <= n && V.rows == n && V.cols == k);
+    if (k == 0)
+        return 0;
+    for (ptrdiff_t j = 0; j < n; j++) /* LAPACK may loop for ever on NaN */
+        for (ptrdiff_t i = j; i < n; i++)
+            if (!isfinite(kn_at(w->A, i, j)))
+                return -1;
+    return w->few ? by_dstemr(w, (lapack_int)n, (lapack_int)k, s, V)
+                  : by_dsyevd(w, (lapack_int)n, (lapack_int)k, s, V);
+}

@@ -1,0 +1,25 @@
+/* Work space of LAPACK for a symmetric eigenproblem by way of a tridiagonal matrix, in double or in
+ * float: A = Q T Q' by xSYTRD, vectors of T by xSTEMR, back by xORMTR. */
+#ifndef KN_LA_EIG_WORKSPACE_H
+#define KN_LA_EIG_WORKSPACE_H
+
+#include "base/memory/alloc.h"
+#include "base/memory/plan.h"
+
+typedef struct kn_eig_room {
+    void *w, *d, *e, *d0, *e0, *tau; /* n values each */
+    void *work;                      /* lwork values */
+    void *iwork, *support;           /* LAPACK's integers: liwork, 2 n */
+    ptrdiff_t lwork, liwork;
+} kn_eig_room;
+
+ptrdiff_t kn_eig_room_least(ptrdiff_t n); /* of lwork */
+
+/* Of problems up to size n, of values of so many bytes. */
+kn_status kn_eig_room_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t lwork, size_t value,
+                          kn_eig_room *out);
+void kn_eig_room_clear(kn_eig_room *r); /* {0} is fine */
+void kn_eig_room_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n, ptrdiff_t lwork,
+                      size_t value);
+
+#endif

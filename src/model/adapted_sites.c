@@ -1,0 +1,193 @@
+/* "adapted": [{"levels": ["Leeds"], "controls": 12, "kappa": 0.8, "factor": 1.1,
+ *              "low": [20, null], "high": [70, null]}, ...]
+ * and the arrays adapt_offset, adapt_offset_var, adapt_scale, a row for each. */
+#include "model/adapted_sites.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory/alloc.h"
+#include "data/response_space.h"
+#include "data/table/levels.h"
+#include "io/file/path.h"
+#include "model/file/validated_arrays.h"
+#include "model/info_json.h"
+
+void kn_adapted_clear(kn_adapted *a)
+{
+    kn_names_free(a->level, a->n * a->M);
+    kn_free(a->site);
+    kn_free(a->low);
+    kn_free(a->high);
+    kn_mat_clear(&a->offset);
+    kn_mat_clear(&a->offset_var);
+    kn_mat_clear(&a->scale);
+    *a = (kn_adapted){0};
+}
+
+kn_status kn_adapted_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t M, ptrdiff_t T, ptrdiff_t C,
+                         kn_adapted *out)
+{
+    kn_status status;
+    void *memory;
+    *out = (kn_adapted){.n = n, .M = M, .T = T, .C = C};
+    KN_TRY(kn_alloc(ctx, n * M, sizeof *out->level, &memory));
+    out->level = memory;
+    KN_TRY(kn_alloc(ctx, n, sizeof *out->site, &memory));
+    out->site = memory;
+    KN_TRY(kn_alloc_d(ctx, n * C, &out->low));
+    KN_TRY(kn_alloc_d(ctx, n * C, &out->high));
+    KN_TRY(kn_mat_new(ctx, T, n, &out->offset));
+    KN_TRY(kn_mat_new(ctx, T, n, &out->offset_var));
+    KN_TRY(kn_mat_new(ctx, T, n, &out->scale));
+out:
+    if (status != KN_OK)
+        kn_adapted_clear(out);
+    return status;
+}
+
+ptrdiff_t kn_adapted_find(const kn_adapted *a, char *const *level)
+{
+    for (ptrdiff_t s = 0; s < a->n; s++) {
+        ptrdiff_t k = 0;
+        while (k < a->M && strcmp(a->level[s * a->M + k], level[k]) == 0)
+            k++;
+        if (k == a->M)
+            return s;
+    }
+    return -1;
+}
+
+void kn_adapted_round(const kn_design *d, ptrdiff_t c, double *low, double *high)
+{
+    const kn_design_column *k = &d->column[c];
+    double step = (k->max - k->min) / 20;
+    if (!(step > 0)) { /* a number that training has one value of says nothing here */
+        *low = *high = NAN;
+        return;
+    }
+    *low = k->min + step * floor((*low - k->min) / step);
+    *high = k->min + step * ceil((*high - k->min) / step);
+}
+
+/* ---- in a model file ------------------------------------------------------------------------- */
+
+static json_t *numbers(const double *x, ptrdiff_t n)
+{
+    json_t *list = json_array();
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (json_array_append_new(list, isfinite(x[i]) ? json_real(x[i]) : json_null()) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+json_t *kn_adapted_to_json(const kn_adapted *a)
+{
+    json_t *list = json_array();
+    int failed = 0;
+    for (ptrdiff_t s = 0; s < a->n && !failed; s++) {
+        const kn_adapted_site *site = &a->site[s];
+        json_t *levels = json_array();
+        for (ptrdiff_t k = 0; k < a->M; k++)
+            failed |= json_array_append_new(levels, json_string(a->level[s * a->M + k]));
+        failed |=
+            json_array_append_new(list, json_pack("{s:o s:I s:o s:o s:o s:o}", "levels", levels,
+                                                  "controls", (json_int_t)site->controls, "kappa",
+                                                  kn_json_number(site->kappa), "factor",
+                                                  kn_json_number(site->factor), "low",
+                                                  numbers(a->low + s * a->C, a->C), "high",
+                                                  numbers(a->high + s * a->C, a->C)));
+    }
+    if (!failed)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+kn_status kn_adapted_add(kn_ctx *ctx, const kn_adapted *a, kn_st_writer *w)
+{
+    kn_status status = KN_OK;
+    if (a->n == 0)
+        return KN_OK;
+    KN_TRY(kn_st_add_mat(ctx, w, "adapt_offset", a->offset, KN_ST_F64));
+    KN_TRY(kn_st_add_mat(ctx, w, "adapt_offset_var", a->offset_var, KN_ST_F64));
+    KN_TRY(kn_st_add_mat(ctx, w, "adapt_scale", a->scale, KN_ST_F64));
+out:
+    return status;
+}
+
+/* A number, or null where there is none. */
+static bool read_numbers(const json_t *list, const kn_design *d, double *out)
+{
+    if (json_array_size(list) != (size_t)d->C)
+        return false;
+    for (ptrdiff_t c = 0; c < d->C; c++) {
+        const json_t *x = json_array_get(list, (size_t)c);
+        if (!json_is_null(x) && !(json_is_number(x) && isfinite(json_number_value(x))))
+            return false;
+        out[c] = json_is_null(x) ? NAN : json_number_value(x);
+    }
+    return true;
+}
+
+static kn_status read_site(kn_ctx *ctx, const kn_st_file *f, const json_t *json, kn_adapted_for of,
+                           ptrdiff_t s, kn_adapted *a)
+{
+    const json_t *levels = json_object_get(json, "levels");
+    kn_adapted_site *site = &a->site[s];
+    kn_status status = KN_OK;
+    site->controls = (ptrdiff_t)json_integer_value(json_object_get(json, "controls"));
+    site->kappa = json_number_value(json_object_get(json, "kappa"));
+    site->factor = json_number_value(json_object_get(json, "factor"));
+    if (json_array_size(levels) != (size_t)a->M || site->controls < 1 || !(site->kappa >= 0) ||
+        !(site->factor > 0) ||
+        !read_numbers(json_object_get(json, "low"), of.d, a->low + s * a->C) ||
+        !read_numbers(json_object_get(json, "high"), of.d, a->high + s * a->C))
+        return kn_st_bad(ctx, f, "'adapted'");
+    for (ptrdiff_t k = 0; k < a->M && status == KN_OK; k++) {
+        const json_t *level = json_array_get(levels, (size_t)k);
+        const char *text = json_string_value(level);
+        if (!text || strlen(text) >= KN_LEVEL_SIZE || strlen(text) != json_string_length(level))
+            return kn_st_bad(ctx, f, "'adapted'");
+        status = kn_text_copy(ctx, text, strlen(text), &a->level[s * a->M + k]);
+    }
+    return status;
+}
+
+static bool not_negative(kn_mat m)
+{
+    for (ptrdiff_t j = 0; j < m.cols; j++)
+        for (ptrdiff_t i = 0; i < m.rows; i++)
+            if (!(kn_at(m, i, j) >= 0))
+                return false;
+    return true;
+}
+
+kn_status kn_adapted_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_adapted_for of,
+                          kn_adapted *out)
+{
+    enum { MOST = 100000 };
+    kn_status status;
+    const json_t *list = json_object_get(record, "adapted");
+    ptrdiff_t n = (ptrdiff_t)json_array_size(list);
+    *out = (kn_adapted){0};
+    if (!list)
+        return KN_OK;
+    if (n < 1 || n > MOST || of.b->M == 0)
+        return kn_st_bad(ctx, f, "'adapted'");
+    KN_TRY(kn_adapted_new(ctx, n, of.b->M, 0, of.d->C, out));
+    out->T = of.T;
+    for (ptrdiff_t s = 0; s < n; s++)
+        KN_TRY(read_site(ctx, f, json_array_get(list, (size_t)s), of, s, out));
+    KN_TRY(kn_st_read_finite(ctx, f, "adapt_offset", of.T, n, &out->offset));
+    KN_TRY(kn_st_read_finite(ctx, f, "adapt_offset_var", of.T, n, &out->offset_var));
+    KN_TRY(kn_st_read_finite(ctx, f, "adapt_scale", of.T, n, &out->scale));
+    if (!not_negative(out->offset_var) || !not_negative(out->scale))
+        status = kn_st_bad(ctx, f, "'adapted'");
+out:
+    if (status != KN_OK)
+        kn_adapted_clear(out);
+    return status;
+}

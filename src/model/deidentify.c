@@ -1,0 +1,95 @@
+#include "model/deidentify.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options/option_table.h"
+#include "cov/synthetic_points.h"
+#include "model/file/file.h"
+#include "norm/reference/deidentify.h"
+
+/* The ends of a range are two people's values. */
+static void round_ranges(kn_model *m)
+{
+    for (ptrdiff_t c = 0; c < m->x.C; c++) {
+        kn_design_column *k = &m->x.column[c];
+        if (k->levels == 0 && !k->constant)
+            kn_round_outward(&k->min, &k->max);
+    }
+    for (ptrdiff_t i = 0; i < m->adapted.n * m->adapted.C; i++) /* from the ends of training */
+        if (isfinite(m->adapted.low[i]))
+            kn_adapted_round(&m->x, i % m->adapted.C, &m->adapted.low[i], &m->adapted.high[i]);
+    for (ptrdiff_t f = 0; f < m->layer.columns.F; f++) {
+        kn_scale_column *k = &m->layer.columns.column[f];
+        if (k->kind == KN_SCALE_LINE || k->kind == KN_SCALE_SQUARE)
+            kn_round_outward(&k->low, &k->high);
+    }
+}
+
+kn_status kn_model_share_change(kn_ctx *ctx, kn_model *m)
+{
+    if (m->change.law.T == 0)
+        return KN_OK;
+    if (isfinite(m->change.interval[0]))
+        kn_round_outward(&m->change.interval[0], &m->change.interval[1]);
+    return kn_change_reference_share(ctx, &m->change);
+}
+
+/* A free text may be a path, an id, or rows chosen by ids. */
+static bool tells_nothing(const char *key)
+{
+    for (int i = 0; i < KN_OPTION_ROWS; i++)
+        if (strcmp(kn_option_rows[i].key, key) == 0 && (kn_option_rows[i].kept & KN_KEPT_MODEL))
+            return kn_option_rows[i].type != KN_ROW_TEXT;
+    return false;
+}
+
+static kn_status filter_options(kn_ctx *ctx, kn_model *m)
+{
+    const char *key;
+    json_t *value, *given = m->options ? json_loads(m->options, 0, NULL) : NULL;
+    json_t *kept = json_object();
+    if (!m->options)
+        goto out;
+    json_object_foreach(given, key, value) if (tells_nothing(key))
+        json_object_set(kept, key, value);
+    free(m->options);
+    m->options = json_dumps(kept, JSON_COMPACT);
+    json_decref(given);
+    if (!m->options) {
+        json_decref(kept);
+        return kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the options");
+    }
+out:
+    json_decref(kept);
+    return KN_OK;
+}
+
+kn_status kn_model_share(kn_ctx *ctx, const kn_model *model, kn_model **out)
+{
+    kn_status status;
+    void *bytes = NULL;
+    ptrdiff_t n = 0;
+    kn_model *m = NULL;
+    kn_model same = *model; /* by way of its file, which is as deep a copy as there is */
+    *out = NULL;
+    same.ids = NULL;
+    same.group_name = NULL;
+    same.group_rule = KN_GROUP_NONE;
+    same.group_column = NULL;
+    KN_TRY(kn_model_write_bytes(ctx, &same, &bytes, &n));
+    KN_TRY(kn_model_parse(ctx, "the model", bytes, n, &m));
+    m->shareable = true;
+    m->hash = 0;
+    round_ranges(m);
+    KN_TRY(kn_reference_share(ctx, &m->reference));
+    KN_TRY(kn_model_share_change(ctx, m));
+    KN_TRY(filter_options(ctx, m));
+    *out = m;
+    m = NULL;
+out:
+    kn_free(bytes);
+    kn_model_free(m);
+    return status;
+}

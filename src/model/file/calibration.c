@@ -1,0 +1,176 @@
+#include "model/file/calibration.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "base/memory/alloc.h"
+#include "model/file/validated_arrays.h"
+#include "model/info_json.h"
+#include "norm/calibration/shash_fit.h"
+
+static json_t *columns_json(const kn_scale_columns *c)
+{
+    json_t *list = json_array();
+    for (ptrdiff_t f = 0; f < c->F; f++) {
+        const kn_scale_column *k = &c->column[f];
+        json_array_append_new(list,
+                              json_pack("{s:i s:I s:o s:o s:o s:o s:o}", "kind", (int)k->kind,
+                                        "source", (json_int_t)k->source, "mean",
+                                        kn_json_number(k->mean), "sd", kn_json_number(k->sd), "low",
+                                        kn_json_number(k->low), "high", kn_json_number(k->high),
+                                        "centre", kn_json_number(k->centre)));
+    }
+    return list;
+}
+
+json_t *kn_layer_to_json(const kn_layer *l)
+{
+    json_t *parts = json_object();
+    if (!(l->nu > 0)) {
+        json_decref(parts);
+        return json_null();
+    }
+    for (int k = 0; k < KN_LAYER_PARTS; k++)
+        if (l->part[k].tried)
+            json_object_set_new(parts, kn_layer_part_name[k],
+                                json_pack("{s:b s:o s:o}", "kept", l->part[k].kept, "gain",
+                                          kn_json_number(l->part[k].gain), "gain_se",
+                                          kn_json_number(l->part[k].se)));
+    json_t *layer = json_pack("{s:o s:o s:o s:b}", "nu", kn_json_number(l->nu), "parts", parts,
+                              "columns", columns_json(&l->columns), "shape", l->theta.data != NULL);
+    if (l->S > 0)
+        json_object_set_new(layer, "sites", json_integer(l->S));
+    return layer;
+}
+
+kn_status kn_layer_add(kn_ctx *ctx, const kn_layer *l, kn_st_writer *w)
+{
+    kn_status status = KN_OK;
+    if (l->beta.data)
+        KN_TRY(kn_st_add_mat(ctx, w, "scale_beta", l->beta, KN_ST_F64));
+    if (l->S > 0)
+        KN_TRY(kn_st_add_doubles(ctx, w, "scale_batch", l->batch, l->S));
+    if (l->theta.data)
+        KN_TRY(kn_st_add_mat(ctx, w, "shape", l->theta, KN_ST_F64));
+out:
+    return status;
+}
+
+static int whole(json_t *object, const char *key, int otherwise)
+{
+    json_t *v = json_object_get(object, key);
+    json_int_t i = json_integer_value(v);
+    return json_is_integer(v) && i >= INT_MIN && i <= INT_MAX ? (int)i : otherwise;
+}
+
+/* Is there such a column of the covariates? */
+static bool is_sound(const kn_scale_column *c, const kn_design *x)
+{
+    ptrdiff_t numbers, levels;
+    kn_layer_covariates_count(x, &numbers, &levels);
+    ptrdiff_t of = c->kind == KN_SCALE_LEVEL ? levels : numbers;
+    if (c->kind == KN_SCALE_ONE)
+        return true;
+    return c->kind >= KN_SCALE_LINE && c->kind <= KN_SCALE_LEVEL && c->source >= 0 &&
+           c->source < of && isfinite(c->mean) && c->sd > 0 && c->low <= c->high &&
+           isfinite(c->centre);
+}
+
+static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, const kn_design *x,
+                              kn_scale_columns *out)
+{
+    enum { MOST = 10000, UNKNOWN = -7 };
+    void *memory;
+    size_t n = json_array_size(list);
+    if (!json_is_array(list) || n > MOST)
+        return kn_st_bad(ctx, f, "'layer'");
+    if (n == 0)
+        return KN_OK;
+    kn_status status = kn_alloc(ctx, (ptrdiff_t)n, sizeof *out->column, &memory);
+    if (status != KN_OK)
+        return status;
+    out->column = memory;
+    out->F = (ptrdiff_t)n;
+    for (size_t i = 0; i < n; i++) {
+        json_t *j = json_array_get(list, i);
+        out->column[i] =
+            (kn_scale_column){.kind = (kn_scale_kind)whole(j, "kind", UNKNOWN),
+                              .source = whole(j, "source", UNKNOWN),
+                              .mean = kn_json_value(j, "mean", NAN),
+                              .sd = kn_json_value(j, "sd", NAN),
+                              .low = kn_json_value(j, "low", -INFINITY), /* null: no bound */
+                              .high = kn_json_value(j, "high", INFINITY),
+                              .centre = kn_json_value(j, "centre", NAN)};
+        if (!is_sound(&out->column[i], x))
+            return kn_st_bad(ctx, f, "'layer'");
+    }
+    return KN_OK;
+}
+
+static void read_parts(json_t *parts, kn_layer *l)
+{
+    for (int k = 0; k < KN_LAYER_PARTS; k++) {
+        json_t *p = json_object_get(parts, kn_layer_part_name[k]);
+        if (json_is_object(p))
+            l->part[k] =
+                (kn_layer_part){true, json_is_true(json_object_get(p, "kept")),
+                                kn_json_value(p, "gain", NAN), kn_json_value(p, "gain_se", NAN)};
+    }
+}
+
+/* Coefficients far beyond anything that is fitted, and laws that no fit ends at, are none. */
+static bool are_sound(const kn_layer *l)
+{
+    static const double MOST = 1e6;
+    for (ptrdiff_t j = 0; j < l->beta.cols; j++)
+        for (ptrdiff_t f = 0; f < l->beta.rows; f++)
+            if (!(fabs(kn_at(l->beta, f, j)) <= MOST))
+                return false;
+    for (ptrdiff_t s = 0; s < l->S; s++)
+        if (!(fabs(l->batch[s]) <= MOST))
+            return false;
+    for (ptrdiff_t j = 0; j < l->theta.cols; j++)
+        if (!kn_shash_allowed(kn_col(l->theta, j)))
+            return false;
+    return true;
+}
+
+/* Terms of the sites, of which the model says how many there are. */
+static kn_status read_sites(kn_ctx *ctx, const kn_st_file *f, json_t *layer, ptrdiff_t S,
+                            kn_layer *out)
+{
+    json_t *sites = json_object_get(layer, "sites");
+    if (!sites)
+        return KN_OK;
+    if (S < 2 || !json_is_integer(sites) || json_integer_value(sites) != (json_int_t)S)
+        return kn_st_bad(ctx, f, "'layer'");
+    kn_status status = kn_st_read_doubles(ctx, f, "scale_batch", S, &out->batch, NULL);
+    out->S = status == KN_OK ? S : 0;
+    return status;
+}
+
+kn_status kn_layer_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_layer_for of,
+                        kn_layer *out)
+{
+    kn_status status;
+    json_t *j = json_object_get(record, "layer"), *shape = json_object_get(j, "shape");
+    if (!j || json_is_null(j))
+        return KN_OK;
+    out->nu = kn_json_value(j, "nu", NAN);
+    if (!(out->nu > 0) || !isfinite(out->nu) || !json_is_boolean(shape))
+        return kn_st_bad(ctx, f, "'layer'");
+    KN_TRY(read_columns(ctx, f, json_object_get(j, "columns"), of.x, &out->columns));
+    read_parts(json_object_get(j, "parts"), out);
+    if (out->columns.F > 0)
+        KN_TRY(kn_st_read_mat(ctx, f, "scale_beta", out->columns.F, of.T, &out->beta));
+    KN_TRY(read_sites(ctx, f, j, of.S, out));
+    if (json_is_true(shape))
+        KN_TRY(kn_st_read_mat(ctx, f, "shape", 2, of.T, &out->theta));
+    if (!are_sound(out)) {
+        status = kn_st_bad(ctx, f, "'layer'");
+        goto out;
+    }
+    KN_TRY(kn_layer_prepare(ctx, out));
+out:
+    return status;
+}

@@ -1,0 +1,388 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "gp/method.h"
+#include "io/file/path.h"
+#include "model/file/calibration.h"
+#include "model/file/change.h"
+#include "model/file/file.h"
+#include "model/file/kernel_json.h"
+#include "model/file/reference.h"
+#include "model/file/sites.h"
+#include "model/file/space.h"
+#include "model/file/validated_arrays.h"
+#include "model/info_json.h"
+#include "model/missing_record.h"
+
+void kn_model_clear(kn_model *m)
+{
+    kn_names_free(m->ids, m->info.n_samples);
+    kn_names_free(m->group_name, m->gp.latent.groups.n);
+    kn_free(m->group_column);
+    kn_space_clear(&m->space);
+    kn_recipe_clear(&m->recipe);
+    kn_reference_clear(&m->reference);
+    kn_change_reference_clear(&m->change);
+    kn_layer_clear(&m->layer);
+    kn_adapted_clear(&m->adapted);
+    kn_batch_clear(&m->batch);
+    kn_sites_clear(&m->sites);
+    kn_design_clear(&m->x);
+    kn_scaling_clear(&m->y);
+    kn_gp_clear(&m->gp);
+    free(m->options);
+    kn_free(m->missing_share);
+    kn_free(m->empty_level);
+}
+
+/* Drafts before the first release had versions 1 to 4, and 1 and 2 had no checksum. */
+static kn_status check_format(kn_ctx *ctx, const kn_st_file *f)
+{
+    const char *format = kn_st_metadata(f, "format");
+    const char *version = kn_st_metadata(f, "format_version");
+    if (!format || strcmp(format, "kronorm model") != 0)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s is a safetensors file, but not a kronorm model",
+                       kn_st_name(f));
+    char *end;
+    long v = version ? strtol(version, &end, 10) : 0;
+    if (v < 1 || *end)
+        return kn_st_bad(ctx, f, "format_version");
+    if (v != KN_MODEL_FORMAT)
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s has format version %ld, this kronorm %s reads version %d: fit again, or "
+                       "use the kronorm that wrote it",
+                       kn_st_name(f), v, kn_version(), KN_MODEL_FORMAT);
+    return KN_OK;
+}
+
+static kn_status check_checksum(kn_ctx *ctx, const kn_st_file *f)
+{
+    bool sealed;
+    kn_status status = kn_st_verify(ctx, f, &sealed);
+    if (status == KN_OK && !sealed)
+        status = kn_fail(ctx, KN_ERR_FORMAT,
+                         "%s: has no checksum: the file was changed, or a draft of kronorm wrote "
+                         "it; fit again",
+                         kn_st_name(f));
+    return status;
+}
+
+/* A JSON array of n texts from the metadata. */
+static kn_status read_texts(kn_ctx *ctx, const kn_st_file *f, const char *key, ptrdiff_t n,
+                            char ***out)
+{
+    kn_status status = KN_OK;
+    const char *text = kn_st_metadata(f, key);
+    const char **words = NULL;
+    void *memory = NULL;
+    json_t *array = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    *out = NULL;
+    if (!json_is_array(array) || json_array_size(array) != (size_t)n) {
+        json_decref(array);
+        return kn_st_bad(ctx, f, key);
+    }
+    KN_TRY(kn_alloc(ctx, n, sizeof *words, &memory));
+    words = memory;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        words[i] = json_string_value(json_array_get(array, (size_t)i));
+        if (!words[i]) {
+            status = kn_st_bad(ctx, f, key);
+            goto out;
+        }
+    }
+    KN_TRY(kn_names_copy(ctx, words, n, out));
+out:
+    kn_free(memory);
+    json_decref(array);
+    return status;
+}
+
+/* The process' own arrays. */
+typedef struct reading {
+    kn_arrays a;
+    const kn_st_file *f;
+} reading;
+
+static kn_status visit_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_values which,
+                               double **data)
+{
+    const kn_st_file *f = ((reading *)a)->f;
+    return which == KN_ANY
+               ? kn_st_read_doubles(a->ctx, f, name, n, data, NULL)
+               : kn_st_read_positive(a->ctx, f, name, n, which == KN_NOT_NEGATIVE, data);
+}
+
+static kn_status visit_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
+                           kn_mat *mat)
+{
+    return kn_st_read_finite(a->ctx, ((reading *)a)->f, name, rows, cols, mat);
+}
+
+static kn_status visit_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptrdiff_t **index)
+{
+    int64_t *raw = NULL;
+    kn_status status = kn_st_read_i64(a->ctx, ((reading *)a)->f, name, -1, &raw, n);
+    *index = (ptrdiff_t *)raw; /* the same 64-bit integers, see kn_model_write */
+    return status;
+}
+
+static bool visit_has(kn_arrays *a, const char *name)
+{
+    return kn_st_find(((reading *)a)->f, name) != NULL;
+}
+
+static kn_status visit_bad(kn_arrays *a, const char *name)
+{
+    return kn_st_bad(a->ctx, ((reading *)a)->f, name);
+}
+
+static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
+{
+    kn_status status;
+    kn_gp *gp = &m->gp;
+    const kn_fit_info *info = &m->info;
+    reading in = {.a = {.ctx = ctx,
+                        .reading = true,
+                        .doubles = visit_doubles,
+                        .mat = visit_mat,
+                        .mat_f32 = visit_mat,
+                        .indices = visit_indices,
+                        .has = visit_has,
+                        .bad = visit_bad},
+                  .f = f};
+    gp->method = info->method;
+    gp->spec.noise = info->noise;
+    gp->spec.likelihood = info->likelihood;
+    gp->F = m->x.F;
+    gp->spec.identity = gp->method->identity;
+    gp->N = info->n_samples;
+    gp->T = m->y.n_kept;
+    gp->P = info->n_components;
+    gp->shared = m->shareable;
+    gp->latent.cell[0].R0.m = gp->method->alone || gp->method->own_covariance
+                                  ? 0
+                                  : info->rank; /* else responses have their own R0 */
+    gp->latent.cell[0].R0.residual = info->rank_residual;
+    if (gp->method->alone && info->rank < gp->N)
+        gp->spec.rank = info->rank; /* of each */
+    KN_TRY(kn_kernel_from_json(ctx, kn_st_name(f), json_object_get(record, "kernel"), gp));
+    if (!gp->shared)
+        KN_TRY(kn_st_read_finite(ctx, f, "X", gp->N, gp->F, &gp->latent.X));
+    KN_TRY(kn_st_read_positive(ctx, f, "noise", gp->T, true, &gp->noise));
+    KN_TRY(gp->method->arrays(gp, &in.a));
+out:
+    return status;
+}
+
+static kn_status read_design(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
+{
+    kn_status status;
+    double *mean = NULL, *sd = NULL;
+    kn_design_scale scale = {.C = m->info.n_covariates};
+    json_t *design = json_object_get(record, "design"),
+           *columns = json_object_get(record, "n_columns");
+    KN_TRY(kn_st_read_doubles(ctx, f, "x_mean", scale.C, &mean, NULL));
+    KN_TRY(kn_st_read_positive(ctx, f, "x_sd", scale.C, false, &sd));
+    scale.mean = mean;
+    scale.sd = sd;
+    KN_TRY(kn_design_from_json(ctx, kn_st_name(f), design, scale, &m->x));
+    if (json_integer_value(columns) != m->x.F) {
+        status = kn_st_bad(ctx, f, "'design'");
+        goto out;
+    }
+    if (kn_design_has_batch(&m->x))
+        status = kn_batch_from_json(ctx, kn_st_name(f), json_object_get(record, "batch"), &m->x,
+                                    &m->batch);
+out:
+    kn_free(sd);
+    kn_free(mean);
+    return status;
+}
+
+static kn_status read_groups(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
+{
+    kn_status status = KN_OK;
+    json_t *j = json_object_get(record, "group");
+    const char *column = json_string_value(json_object_get(j, "column"));
+    json_int_t rule = json_integer_value(json_object_get(j, "rule"));
+    if (!j)
+        return KN_OK;
+    if (rule <= KN_GROUP_NONE || rule > KN_GROUP_STIMULI || m->gp.latent.groups.n == 0 ||
+        (rule == KN_GROUP_COLUMN && !column))
+        return kn_st_bad(ctx, f, "'group'");
+    m->group_rule = (kn_group_rule)rule;
+    if (column)
+        KN_TRY(kn_text_copy(ctx, column, strlen(column), &m->group_column));
+    if (kn_st_metadata(f, "groups"))
+        KN_TRY(read_texts(ctx, f, "groups", m->gp.latent.groups.n, &m->group_name));
+out:
+    return status;
+}
+
+static kn_status read_scaling(kn_ctx *ctx, const kn_st_file *f, kn_model *m)
+{
+    kn_status status;
+    ptrdiff_t kept = -1; /* any number */
+    m->y.n_all = m->info.n_responses;
+    KN_TRY(kn_st_read_indices(ctx, f, "kept", m->y.n_all, &m->y.kept, &kept));
+    m->y.n_kept = kept;
+    if (m->y.n_kept < 1)
+        return kn_st_bad(ctx, f, "kept");
+    KN_TRY(kn_st_read_doubles(ctx, f, "y_mean", m->y.n_kept, &m->y.mean, NULL));
+    KN_TRY(kn_st_read_positive(ctx, f, "y_sd", m->y.n_kept, false, &m->y.sd));
+    KN_TRY(kn_st_read_doubles(ctx, f, "y_trivial_mean", m->y.n_kept, &m->y.mean0, NULL));
+    KN_TRY(kn_st_read_positive(ctx, f, "y_trivial_sd", m->y.n_kept, false, &m->y.sd0));
+out:
+    return status;
+}
+
+static kn_status read_space(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
+{
+    kn_status status = KN_OK;
+    kn_space *s = &m->space;
+    const char *kind = json_string_value(json_object_get(record, "space"));
+    ptrdiff_t T = m->info.n_responses, count = T;
+    if (!kind)
+        return kn_st_bad(ctx, f, "'space'");
+    if (strcmp(kind, "table") == 0) {
+        s->kind = KN_SPACE_TABLE;
+        KN_TRY(read_texts(ctx, f, "responses", T, &s->name));
+        s->T = T;
+    } else if (strcmp(kind, "image") == 0) {
+        KN_TRY(kn_space_parts_read(ctx, f, record, s));
+        const ptrdiff_t *dim = s->geometry.dim;
+        KN_TRY(kn_st_read_indices(ctx, f, "voxels", dim[0] * dim[1] * dim[2], &s->voxel, &count));
+        s->kind = KN_SPACE_IMAGE;
+        s->T = T;
+    } else if (strcmp(kind, "none") == 0) {
+        s->T = T;
+    } else {
+        return kn_st_bad(ctx, f, "'space'");
+    }
+out:
+    return status;
+}
+
+/* The recipe makes the columns that the design knows. */
+static kn_status read_recipe(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
+{
+    json_t *recipe = json_object_get(record, "recipe");
+    if (!json_is_object(recipe))
+        return KN_OK;
+    kn_status status = kn_recipe_from_json(ctx, kn_st_name(f), recipe, &m->recipe);
+    if (status != KN_OK)
+        return status;
+    if (kn_recipe_width(&m->recipe) != m->x.C)
+        return kn_st_bad(ctx, f, "'recipe'");
+    for (ptrdiff_t c = 0; c < m->x.C; c++)
+        if (m->x.column[c].levels != (m->recipe.codes ? (int)m->recipe.column[c].levels.n : 0) ||
+            (m->recipe.codes && m->x.column[c].batch != m->recipe.column[c].batch))
+            return kn_st_bad(ctx, f, "'recipe'");
+    return KN_OK;
+}
+
+static kn_status check_sizes(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info *i)
+{
+    if (i->n_samples < 1 || i->n_covariates < 1 || i->n_responses < 1 || i->rank < 1 ||
+        i->rank > i->n_samples ||
+        (i->n_components < 1 && !i->method->alone && !i->nothing_predicted))
+        return kn_st_bad(ctx, f, "a size");
+    return KN_OK;
+}
+
+static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
+{
+    kn_status status;
+    kn_model *m = NULL;
+    void *memory = NULL;
+    json_t *record = NULL;
+    const char *text;
+    *out = NULL;
+    KN_TRY(check_format(ctx, f));
+    KN_TRY(check_checksum(ctx, f));
+    KN_TRY(kn_st_need_metadata(ctx, f, "record", &text));
+    record = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_object(record)) {
+        status = kn_st_bad(ctx, f, "'record'");
+        goto out;
+    }
+    KN_TRY(kn_alloc(ctx, 1, sizeof *m, &memory));
+    m = memory;
+    KN_TRY(kn_info_from_json(ctx, kn_st_name(f), record, &m->info));
+    KN_TRY(check_sizes(ctx, f, &m->info));
+    m->seed = (uint64_t)json_integer_value(json_object_get(record, "seed"));
+    m->folds = (int)json_integer_value(json_object_get(record, "folds"));
+    m->grouped = json_is_true(json_object_get(record, "grouped"));
+    m->shareable = json_is_true(json_object_get(record, "shareable"));
+    KN_TRY(read_scaling(ctx, f, m));
+    KN_TRY(read_design(ctx, f, record, m));
+    KN_TRY(kn_gaps_read(ctx, f, record, m));
+    KN_TRY(read_process(ctx, f, record, m));
+    KN_TRY(read_groups(ctx, f, record, m));
+    KN_TRY(kn_layer_read(ctx, f, record, (kn_layer_for){&m->x, m->gp.T, m->batch.S}, &m->layer));
+    KN_TRY(kn_sites_read(ctx, f, record, m->gp.T, &m->sites));
+    KN_TRY(kn_reference_read(ctx, f, record,
+                             (kn_reference_for){m->info.n_samples, m->gp.T, m->shareable,
+                                                m->gp.method->own_deviance},
+                             &m->reference));
+    KN_TRY(
+        kn_adapted_read(ctx, f, record, (kn_adapted_for){&m->x, &m->batch, m->gp.T}, &m->adapted));
+    KN_TRY(kn_change_read(ctx, f, record, m->gp.T, &m->change));
+    KN_TRY(read_space(ctx, f, record, m));
+    if (kn_st_metadata(f, "ids") && !m->shareable)
+        KN_TRY(read_texts(ctx, f, "ids", m->info.n_samples, &m->ids));
+    json_t *options = json_object_get(record, "options");
+    if (json_is_object(options)) /* some were given */
+        m->options = json_dumps(options, JSON_COMPACT);
+    kn_model_settle(m);
+    KN_TRY(read_recipe(ctx, f, record, m));
+out:
+    json_decref(record);
+    if (status != KN_OK && m) {
+        kn_model_clear(m);
+        kn_free(m);
+        m = NULL;
+    }
+    *out = m;
+    return status;
+}
+
+static kn_status assemble_and_close(kn_ctx *ctx, kn_st_file *f, kn_model **out)
+{
+    kn_status status = assemble(ctx, f, out);
+    if (status == KN_OK)
+        (*out)->hash = kn_st_hash(f);
+    kn_st_close(f);
+    return status;
+}
+
+kn_status kn_model_read(kn_ctx *ctx, const char *path, kn_model **out)
+{
+    kn_st_file *f = NULL;
+    *out = NULL;
+    kn_status status = kn_st_open(ctx, path, &f);
+    return status == KN_OK ? assemble_and_close(ctx, f, out) : status;
+}
+
+kn_status kn_model_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
+                         kn_model **out)
+{
+    kn_st_file *f = NULL;
+    *out = NULL;
+    kn_status status = kn_st_parse(ctx, name, bytes, n, &f);
+    return status == KN_OK ? assemble_and_close(ctx, f, out) : status;
+}
+
+kn_status kn_model_copy(kn_ctx *ctx, const kn_model *model, kn_model **out)
+{
+    void *bytes = NULL;
+    ptrdiff_t n;
+    *out = NULL;
+    kn_status status = kn_model_write_bytes(ctx, model, &bytes, &n);
+    if (status == KN_OK)
+        status = kn_model_parse(ctx, "a copy of the model", bytes, n, out);
+    if (status == KN_OK)
+        (*out)->hash = 0; /* the caller changes it */
+    kn_free(bytes);
+    return status;
+}

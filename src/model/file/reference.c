@@ -1,0 +1,316 @@
+#include "model/file/reference.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/file/validated_arrays.h"
+#include "model/info_json.h"
+#include "norm/reference/deidentify.h"
+
+static json_t *gev_json(bool has, kn_gev g)
+{
+    return has ? json_pack("{s:o s:o s:o}", "shape", kn_json_number(g.xi), "location",
+                           kn_json_number(g.mu), "scale", kn_json_number(g.sigma))
+               : json_null();
+}
+
+static json_t *neighbours_json(const kn_resemblance *n)
+{
+    return json_pack("{s:I s:o s:o s:o s:b}", "pairs", (json_int_t)n->pairs, "correlation",
+                     kn_json_number(n->correlation), "chance", kn_json_number(n->chance), "limit",
+                     kn_json_number(n->limit), "resemble", n->resemble);
+}
+
+/* How many people each distribution is of. */
+static json_t *quantiles_json(const kn_reference *r)
+{
+    json_t *j = json_object();
+    for (int k = 0; k < KN_REFERENCE_KINDS; k++)
+        if (r->quantiles[k].n > 0)
+            json_object_set_new(j, kn_reference_kinds[k].name,
+                                json_integer((json_int_t)r->quantiles[k].n));
+    return j;
+}
+
+json_t *kn_reference_to_json(const kn_reference *r)
+{
+    json_t *j = json_pack("{s:I s:o s:o s:o s:b s:o s:b}", "samples", (json_int_t)r->n, "top",
+                          kn_json_number(r->top), "gev", gev_json(r->has_gev, r->gev), "gev_se",
+                          gev_json(r->has_gev, r->gev_se), "at_bound", r->gev_at_bound, "gev_loo",
+                          gev_json(r->has_loo_gev, r->loo_gev), "deviance", r->has_deviance);
+    if (j && r->neighbours.pairs > 0)
+        json_object_set_new(j, "neighbours", neighbours_json(&r->neighbours));
+    if (r->own_deviance)
+        json_object_set_new(j, "own_deviance", json_true());
+    if (r->shared)
+        json_object_set_new(j, "quantiles", quantiles_json(r));
+    if (r->mean_z) {
+        json_object_set_new(j, "units", json_integer((json_int_t)r->units));
+        json_object_set_new(j, "fdr_share", kn_json_number(r->fdr_share));
+    }
+    return j;
+}
+
+static kn_status add_deviance(kn_ctx *ctx, const kn_deviance *d, const char *suffix, bool own,
+                              kn_st_writer *w)
+{
+    kn_status status = KN_OK;
+    char name[64];
+#define NAME(stem) (snprintf(name, sizeof name, "deviance%s_%s", suffix, stem), name)
+    if (d->psi) { /* not where it is the model's own law */
+        KN_TRY(kn_st_add_mat(ctx, w, NAME("Q"), d->Q, KN_ST_F64));
+        KN_TRY(kn_st_add_doubles(ctx, w, NAME("lam"), d->lam, d->K));
+        KN_TRY(kn_st_add_doubles(ctx, w, NAME("psi"), d->psi, d->T));
+    }
+    if (own)
+        KN_TRY(kn_st_add_doubles(ctx, w, NAME("ref"), d->ref, d->n_ref));
+#undef NAME
+out:
+    return status;
+}
+
+/* Of a reference that knows nobody. */
+static kn_status add_quantiles(kn_ctx *ctx, const kn_reference *r, kn_st_writer *w)
+{
+    kn_status status = KN_OK;
+    for (int k = 0; k < KN_REFERENCE_KINDS; k++)
+        if (r->quantiles[k].K > 0)
+            KN_TRY(kn_st_add_doubles(ctx, w, kn_reference_kinds[k].name, r->quantiles[k].knot,
+                                     r->quantiles[k].K));
+    if (r->has_deviance) {
+        KN_TRY(add_deviance(ctx, &r->deviance, "", false, w));
+        KN_TRY(add_deviance(ctx, &r->deviance_noise, "_noise", false, w));
+    }
+out:
+    return status;
+}
+
+kn_status kn_reference_add(kn_ctx *ctx, const kn_reference *r, ptrdiff_t T, bool known,
+                           kn_st_writer *w)
+{
+    kn_status status = KN_OK;
+    if (r->n == 0)
+        return KN_OK;
+    if (r->shared)
+        return add_quantiles(ctx, r, w);
+    if (r->sample)
+        KN_TRY(kn_st_add(ctx, w, "reference_sample", KN_ST_I64, 1, &r->n, r->sample));
+    KN_TRY(kn_st_add_doubles(ctx, w, "statistic", r->statistic, r->n));
+    if (r->mean_z) {
+        KN_TRY(kn_st_add_doubles(ctx, w, "mean_z", r->mean_z, r->n));
+        KN_TRY(kn_st_add_doubles(ctx, w, "negative", r->negative, r->n));
+        KN_TRY(kn_st_add_doubles(ctx, w, "positive", r->positive, r->n));
+    }
+    KN_TRY(kn_st_add_doubles(ctx, w, "extrapolation", r->extrapolation, r->n));
+    if (r->y_sum)
+        KN_TRY(kn_st_add_doubles(ctx, w, "y_sum", r->y_sum, r->n));
+    if (r->loo_statistic)
+        KN_TRY(kn_st_add_doubles(ctx, w, "statistic_loo", r->loo_statistic, r->n));
+    if (r->has_deviance) {
+        KN_TRY(add_deviance(ctx, &r->deviance, "", true, w));
+        KN_TRY(add_deviance(ctx, &r->deviance_noise, "_noise", true, w));
+    }
+    if (r->z && known) { /* a training sample scored again gets these */
+        ptrdiff_t shape[2] = {r->n, T};
+        KN_TRY(kn_st_add(ctx, w, "z_cv", KN_ST_F32, 2, shape, r->z));
+    }
+out:
+    return status;
+}
+
+/* Its reference, n_ref people, is there already where it comes from quantiles. */
+static kn_status read_deviance(kn_ctx *ctx, const kn_st_file *f, const char *suffix, ptrdiff_t T,
+                               ptrdiff_t n_ref, kn_deviance *d)
+{
+    kn_status status;
+    char name[64];
+    d->T = T;
+#define NAME(stem) (snprintf(name, sizeof name, "deviance%s_%s", suffix, stem), name)
+    KN_TRY(kn_st_read_doubles(ctx, f, NAME("lam"), -1, &d->lam, &d->K));
+    KN_TRY(kn_st_read_finite(ctx, f, NAME("Q"), T, d->K, &d->Q));
+    KN_TRY(kn_st_read_positive(ctx, f, NAME("psi"), T, false, &d->psi));
+    d->n_ref = n_ref;
+    if (!d->ref)
+        KN_TRY(kn_st_read_doubles(ctx, f, NAME("ref"), n_ref, &d->ref, &d->n_ref));
+#undef NAME
+    KN_TRY(kn_deviance_prepare(ctx, d));
+out:
+    return status;
+}
+
+/* The same of the model's own law: the reference alone. */
+static kn_status read_own_deviance(kn_ctx *ctx, const kn_st_file *f, const char *name,
+                                   ptrdiff_t n_ref, kn_deviance *d)
+{
+    kn_status status = KN_OK;
+    double *ref = d->ref;
+    d->ref = NULL;
+    if (!ref)
+        KN_TRY(kn_st_read_doubles(ctx, f, name, n_ref, &ref, NULL));
+    for (ptrdiff_t i = 0; i < n_ref; i++)
+        if (isinf(ref[i]))
+            KN_TRY(kn_st_bad(ctx, f, name));
+    KN_TRY(kn_deviance_of_values(ctx, ref, n_ref, d));
+out:
+    kn_free(ref);
+    return status;
+}
+
+static kn_status read_gev(kn_ctx *ctx, const kn_st_file *f, json_t *j, bool *has, kn_gev *out)
+{
+    *has = json_is_object(j);
+    if (!*has)
+        return KN_OK;
+    *out = (kn_gev){kn_json_value(j, "shape", NAN), kn_json_value(j, "location", NAN),
+                    kn_json_value(j, "scale", NAN)};
+    if (!isfinite(out->xi) || !isfinite(out->mu) || !(out->sigma > 0))
+        return kn_st_bad(ctx, f, "'gev'");
+    return KN_OK;
+}
+
+/* Absent where the test was not possible. */
+static kn_status read_neighbours(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_resemblance *out)
+{
+    if (!j)
+        return KN_OK;
+    *out = (kn_resemblance){.pairs = (ptrdiff_t)json_integer_value(json_object_get(j, "pairs")),
+                            .correlation = kn_json_value(j, "correlation", NAN),
+                            .chance = kn_json_value(j, "chance", NAN),
+                            .limit = kn_json_value(j, "limit", NAN),
+                            .resemble = json_is_true(json_object_get(j, "resemble"))};
+    if (out->pairs < 1 || !isfinite(out->correlation) || !isfinite(out->chance) ||
+        !isfinite(out->limit))
+        return kn_st_bad(ctx, f, "'neighbours'");
+    return KN_OK;
+}
+
+static kn_status read_burden(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference *r)
+{
+    kn_status status = KN_OK;
+    json_t *units = json_object_get(j, "units");
+    r->fdr_share = kn_json_value(j, "fdr_share", NAN);
+    r->units = (ptrdiff_t)json_integer_value(units);
+    if (r->units < 1 || r->units > r->n)
+        return kn_st_bad(ctx, f, "'units'");
+    KN_TRY(kn_st_read_doubles(ctx, f, "mean_z", r->n, &r->mean_z, NULL));
+    KN_TRY(kn_st_read_doubles(ctx, f, "negative", r->n, &r->negative, NULL));
+    KN_TRY(kn_st_read_doubles(ctx, f, "positive", r->n, &r->positive, NULL));
+out:
+    return status;
+}
+
+/* What a distribution needs is there: as many as the others, at most n, and in order. */
+static kn_status read_quantiles_of(kn_ctx *ctx, const kn_st_file *f, json_t *of, int kind,
+                                   kn_reference *r)
+{
+    kn_status status;
+    kn_quantiles *q = &r->quantiles[kind];
+    const char *name = kn_reference_kinds[kind].name;
+    json_int_t n = json_integer_value(of);
+    if (!of)
+        return KN_OK;
+    if (n < 1 || n > r->n)
+        return kn_st_bad(ctx, f, "'quantiles'");
+    q->n = (ptrdiff_t)n;
+    q->K = kn_quantiles_count(q->n);
+    if (q->K > 0)
+        KN_TRY(kn_st_read_doubles(ctx, f, name, q->K, &q->knot, NULL));
+    for (ptrdiff_t k = 0; k < q->K; k++)
+        if (!isfinite(q->knot[k]) || (k > 0 && q->knot[k] < q->knot[k - 1]))
+            return kn_st_bad(ctx, f, name);
+    KN_TRY(kn_reference_spread(ctx, r, kind));
+out:
+    return status;
+}
+
+/* Of a reference that knows nobody. */
+static kn_status read_quantiles(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference *r)
+{
+    enum { MOST = 1000000 }; /* values are spread out: nothing in the file is as long */
+    kn_status status = KN_OK;
+    json_t *of = json_object_get(j, "quantiles"), *units = json_object_get(j, "units");
+    r->shared = true;
+    r->units = (ptrdiff_t)json_integer_value(units);
+    r->fdr_share = kn_json_value(j, "fdr_share", NAN);
+    if (!json_is_object(of) || r->n > MOST || r->units < 1 || r->units > r->n)
+        return kn_st_bad(ctx, f, "'quantiles'");
+    for (int k = 0; k < KN_REFERENCE_KINDS; k++)
+        KN_TRY(read_quantiles_of(ctx, f, json_object_get(of, kn_reference_kinds[k].name), k, r));
+    bool burden = r->mean_z != NULL;
+    if (!r->statistic || !r->extrapolation || (r->negative != NULL) != burden ||
+        (r->positive != NULL) != burden ||
+        (r->deviance.ref != NULL) != (r->deviance_noise.ref != NULL) ||
+        (r->deviance.ref != NULL) != json_is_true(json_object_get(j, "deviance")))
+        status = kn_st_bad(ctx, f, "'quantiles'");
+out:
+    return status;
+}
+
+/* What each of them has. */
+static kn_status read_people(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference_for of,
+                             kn_reference *r)
+{
+    kn_status status = KN_OK;
+    if (r->n < of.N) {
+        ptrdiff_t count = r->n;
+        KN_TRY(kn_st_read_indices(ctx, f, "reference_sample", of.N, &r->sample, &count));
+    }
+    KN_TRY(kn_st_read_doubles(ctx, f, "statistic", r->n, &r->statistic, NULL));
+    KN_TRY(read_burden(ctx, f, j, r));
+    KN_TRY(kn_st_read_doubles(ctx, f, "extrapolation", r->n, &r->extrapolation, NULL));
+    if (kn_st_find(f, "y_sum"))
+        KN_TRY(kn_st_read_doubles(ctx, f, "y_sum", r->n, &r->y_sum, NULL));
+    if (kn_st_find(f, "statistic_loo"))
+        KN_TRY(kn_st_read_doubles(ctx, f, "statistic_loo", r->n, &r->loo_statistic, NULL));
+out:
+    return status;
+}
+
+kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_reference_for of,
+                            kn_reference *r)
+{
+    kn_status status = KN_OK;
+    json_t *j = json_object_get(record, "reference");
+    json_int_t n = json_integer_value(json_object_get(j, "samples"));
+    if (!json_is_object(j) || n < 0 || n > of.N)
+        return kn_st_bad(ctx, f, "'reference'");
+    r->top = kn_json_value(j, "top", NAN);
+    if (n == 0 && r->top == 0)
+        r->top = 0.05; /* models of the first days kept it only with a reference */
+    if (!(r->top > 0 && r->top <= 1))
+        return kn_st_bad(ctx, f, "'reference'");
+    if (n == 0)
+        return KN_OK;
+    r->n = (ptrdiff_t)n;
+    KN_TRY(of.shared ? read_quantiles(ctx, f, j, r) : read_people(ctx, f, j, of, r));
+    KN_TRY(read_gev(ctx, f, json_object_get(j, "gev"), &r->has_gev, &r->gev));
+    KN_TRY(read_gev(ctx, f, json_object_get(j, "gev_loo"), &r->has_loo_gev, &r->loo_gev));
+    json_t *se = json_object_get(j, "gev_se"); /* NaN where the fit is not regular */
+    r->gev_se = (kn_gev){kn_json_value(se, "shape", NAN), kn_json_value(se, "location", NAN),
+                         kn_json_value(se, "scale", NAN)};
+    r->gev_at_bound = json_is_true(json_object_get(j, "at_bound"));
+    KN_TRY(read_neighbours(ctx, f, json_object_get(j, "neighbours"), &r->neighbours));
+    bool has = json_is_true(json_object_get(j, "deviance"));
+    r->own_deviance = json_is_true(json_object_get(j, "own_deviance"));
+    if (has ? r->own_deviance != of.own_deviance : r->own_deviance)
+        return kn_st_bad(ctx, f, "'own_deviance'");
+    if (has && r->own_deviance) {
+        KN_TRY(read_own_deviance(ctx, f, "deviance_ref", r->n, &r->deviance));
+        KN_TRY(read_own_deviance(ctx, f, "deviance_noise_ref", r->n, &r->deviance_noise));
+        r->has_deviance = true;
+    } else if (has) {
+        KN_TRY(read_deviance(ctx, f, "", of.T, r->n, &r->deviance));
+        KN_TRY(read_deviance(ctx, f, "_noise", of.T, r->n, &r->deviance_noise));
+        r->has_deviance = true;
+    }
+    const kn_st_tensor *z = of.shared ? NULL : kn_st_find(f, "z_cv");
+    if (z) {
+        if (z->type != KN_ST_F32 || z->ndim != 2 || z->shape[0] != r->n || z->shape[1] != of.T)
+            return kn_st_bad(ctx, f, "z_cv");
+        KN_TRY(kn_alloc_f(ctx, z->count, &r->z));
+        memcpy(r->z, z->data, (size_t)z->count * sizeof *r->z);
+    }
+out:
+    return status;
+}

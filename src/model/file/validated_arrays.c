@@ -1,0 +1,53 @@
+#include "model/file/validated_arrays.h"
+
+#include <math.h>
+
+kn_status kn_st_bad(kn_ctx *ctx, const kn_st_file *f, const char *what)
+{
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: %s is missing or not what it should be", kn_st_name(f),
+                   what);
+}
+
+kn_status kn_st_read_indices(kn_ctx *ctx, const kn_st_file *f, const char *name, ptrdiff_t limit,
+                             ptrdiff_t **out, ptrdiff_t *n)
+{
+    int64_t *raw = NULL;
+    kn_status status = kn_st_read_i64(ctx, f, name, *n, &raw, n);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t i = 0; i < *n; i++)
+        if (raw[i] < 0 || raw[i] >= limit || (i > 0 && raw[i] <= raw[i - 1])) {
+            kn_free(raw);
+            return kn_st_bad(ctx, f, name);
+        }
+    *out = (ptrdiff_t *)raw; /* the same 64-bit integers, see kn_model_write */
+    return KN_OK;
+}
+
+kn_status kn_st_read_positive(kn_ctx *ctx, const kn_st_file *f, const char *name, ptrdiff_t n,
+                              bool zero, double **out)
+{
+    kn_status status = kn_st_read_doubles(ctx, f, name, n, out, NULL);
+    for (ptrdiff_t i = 0; status == KN_OK && i < n; i++)
+        if (!isfinite((*out)[i]) || (*out)[i] < 0 || (!zero && (*out)[i] == 0))
+            return kn_st_bad(ctx, f, name);
+    return status;
+}
+
+static bool finite_matrix(kn_mat m)
+{
+    for (ptrdiff_t j = 0; j < m.cols; j++)
+        for (ptrdiff_t i = 0; i < m.rows; i++)
+            if (!isfinite(kn_at(m, i, j)))
+                return false;
+    return true;
+}
+
+kn_status kn_st_read_finite(kn_ctx *ctx, const kn_st_file *f, const char *name, ptrdiff_t rows,
+                            ptrdiff_t cols, kn_mat *out)
+{
+    kn_status status = kn_st_read_mat(ctx, f, name, rows, cols, out);
+    if (status == KN_OK && !finite_matrix(*out))
+        return kn_st_bad(ctx, f, name);
+    return status;
+}

@@ -1,0 +1,193 @@
+#include "model/missing_record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/file/validated_arrays.h"
+#include "model/info_json.h"
+
+enum { BLOCKS = 64 };
+
+static double correlation(const double *x, const double *y, ptrdiff_t n)
+{
+    double mx = 0, my = 0, xx = 0, xy = 0, yy = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        mx += x[i] / (double)n;
+        my += y[i] / (double)n;
+    }
+    for (ptrdiff_t i = 0; i < n; i++) {
+        xx += (x[i] - mx) * (x[i] - mx);
+        xy += (x[i] - mx) * (y[i] - my);
+        yy += (y[i] - my) * (y[i] - my);
+    }
+    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
+}
+
+void kn_gaps_shares(const kn_design *x, kn_mat X, const double *missing, double *share)
+{
+    kn_design_block block[BLOCKS];
+    int n = kn_design_blocks(x, block, BLOCKS);
+    for (ptrdiff_t f = 0; f < X.cols; f++)
+        share[f] = x->additive ? NAN : correlation(kn_col(X, f), missing, X.rows);
+    for (int b = 0; x->additive && b < n && b < BLOCKS; b++)
+        for (ptrdiff_t f = block[b].first; f < block[b].first + block[b].count; f++) {
+            double sum = 0, people = 0;
+            for (ptrdiff_t i = 0; i < X.rows; i++) {
+                people += kn_at(X, i, f) == 1;
+                sum += kn_at(X, i, f) == 1 ? missing[i] : 0;
+            }
+            if (block[b].kind == KN_DESIGN_CATEGORY && people > 0)
+                share[f] = sum / people;
+            else if (block[b].kind == KN_DESIGN_LINEAR)
+                share[f] = correlation(kn_col(X, f), missing, X.rows);
+        }
+}
+
+/* Calls visit for every level that has a share and every number that has a correlation. */
+typedef void (*visit)(void *self, const char *column, const char *level, double value);
+
+static void each(const kn_model *m, visit call, void *self)
+{
+    char number[32], other[32];
+    for (ptrdiff_t c = 0; m->x.additive && m->missing_share && c < m->x.C; c++) {
+        const kn_design_column *column = &m->x.column[c];
+        const kn_covariate *v = c < m->recipe.n ? &m->recipe.column[c] : NULL;
+        snprintf(number, sizeof number, "covariate %td", c + 1);
+        if (column->x < 0)
+            continue;
+        if (column->levels == 0)
+            call(self, v ? v->name : number, NULL, m->missing_share[column->x]);
+        for (ptrdiff_t l = 0; l < column->levels; l++) {
+            snprintf(other, sizeof other, "%td", l + 1);
+            bool named = v && l < v->levels.n;
+            call(self, v ? v->name : number, named ? v->levels.text[l] : other,
+                 m->missing_share[column->x + l]);
+        }
+    }
+}
+
+static void to_json(void *self, const char *column, const char *level, double value)
+{
+    json_t *record = self, *all = json_object_get(record, level ? "share_by_level" : "correlation");
+    json_t *to = all;
+    if (level) {
+        to = json_object_get(all, column);
+        if (!to) {
+            to = json_object();
+            json_object_set_new(all, column, to);
+        }
+    }
+    json_object_set_new(to, level ? level : column, kn_json_number(value));
+}
+
+json_t *kn_gaps_to_json(const kn_model *m)
+{
+    const kn_missing_record *r = &m->info.missing;
+    if (r->cells == 0 && r->responses_out == 0 && r->people_out == 0)
+        return NULL;
+    json_t *j = json_pack("{s:I s:I s:o s:I s:I s:i s:I s:o s:{} s:{}}", "cells",
+                          (json_int_t)r->cells, "responses", (json_int_t)r->responses, "share",
+                          kn_json_number(r->share), "responses_out", (json_int_t)r->responses_out,
+                          "people_out", (json_int_t)r->people_out, "rounds", r->rounds, "P_fill",
+                          (json_int_t)r->components, "rms_change", kn_json_number(r->rms_change),
+                          "share_by_level", "correlation");
+    if (j)
+        each(m, to_json, j);
+    return j;
+}
+
+/* A count of the record. */
+static bool take(const json_t *json, const char *key, ptrdiff_t *out)
+{
+    const json_t *v = json_object_get(json, key);
+    *out = json_is_integer(v) ? (ptrdiff_t)json_integer_value(v) : -1;
+    return *out >= 0;
+}
+
+static kn_status from_json(kn_ctx *ctx, const char *file, const json_t *json,
+                           kn_missing_record *out)
+{
+    ptrdiff_t rounds;
+    *out = (kn_missing_record){0};
+    if (!json)
+        return KN_OK;
+    bool sound = take(json, "cells", &out->cells) && take(json, "responses", &out->responses) &&
+                 take(json, "responses_out", &out->responses_out) &&
+                 take(json, "people_out", &out->people_out) && take(json, "rounds", &rounds) &&
+                 take(json, "P_fill", &out->components) && rounds < 1000;
+    if (!sound)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: 'missing' is missing or not what it should be",
+                       file);
+    out->rounds = (int)rounds;
+    out->share = json_number_value(json_object_get(json, "share"));
+    out->rms_change = json_number_value(json_object_get(json, "rms_change"));
+    return KN_OK;
+}
+
+kn_status kn_gaps_read(kn_ctx *ctx, const kn_st_file *f, const json_t *record, kn_model *m)
+{
+    kn_status status;
+    int64_t *values = NULL;
+    void *memory;
+    const kn_st_tensor *empty = kn_st_find(f, "empty_level");
+    KN_TRY(from_json(ctx, kn_st_name(f), json_object_get(record, "missing"), &m->info.missing));
+    if (kn_st_find(f, "y_values")) {
+        KN_TRY(kn_st_read_i64(ctx, f, "y_values", m->y.n_kept, &values, NULL));
+        KN_TRY(kn_alloc_i(ctx, m->y.n_kept, &m->y.n));
+        for (ptrdiff_t j = 0; j < m->y.n_kept; j++) {
+            m->y.n[j] = (ptrdiff_t)values[j];
+            if (values[j] < 1 || values[j] > m->info.n_samples) {
+                status = kn_st_bad(ctx, f, "y_values");
+                goto out;
+            }
+        }
+    }
+    if (kn_st_find(f, "missing_share"))
+        KN_TRY(kn_st_read_doubles(ctx, f, "missing_share", m->x.F, &m->missing_share, NULL));
+    if (empty) {
+        bool sound = empty->type == KN_ST_U8 && empty->ndim == 2 &&
+                     empty->shape[1] == m->y.n_kept && empty->shape[0] <= m->x.F;
+        if (!sound) {
+            status = kn_st_bad(ctx, f, "empty_level");
+            goto out;
+        }
+        KN_TRY(kn_alloc(ctx, empty->count, 1, &memory));
+        m->empty_level = memory;
+        memcpy(m->empty_level, empty->data, (size_t)empty->count);
+        m->n_levels = empty->shape[0];
+    }
+out:
+    kn_free(values);
+    return status;
+}
+
+static void tell(void *self, const char *column, const char *level, double value)
+{
+    if (level && isfinite(value))
+        kn_log(self, KN_LOG_INFO, "missing cells, %s %s: %.1f %%", column, level, 100 * value);
+    else if (isfinite(value))
+        kn_log(self, KN_LOG_INFO, "missing cells, correlation with %s: %.2f", column, value);
+}
+
+void kn_gaps_tell(kn_ctx *ctx, const kn_model *m)
+{
+    if (m->info.missing.cells > 0)
+        each(m, tell, ctx);
+}
+
+bool kn_gaps_untrained(const kn_model *m, kn_view raw, ptrdiff_t i, ptrdiff_t j)
+{
+    ptrdiff_t before = 0; /* levels of the categories before */
+    for (ptrdiff_t c = 0; m->empty_level && c < m->x.C; c++) {
+        int levels = m->x.column[c].levels;
+        double code = levels > 0 ? kn_view_at(raw, i, c) : NAN;
+        if (m->x.column[c].constant || levels == 0)
+            continue;
+        ptrdiff_t at = code >= 0 && code < levels ? before + (ptrdiff_t)code : m->n_levels;
+        if (at < m->n_levels && m->empty_level[at * m->y.n_kept + j])
+            return true;
+        before += levels + 1;
+    }
+    return false;
+}

@@ -1,0 +1,240 @@
+#include "model/public_api.h"
+#include "gp/method.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "la/blas_core.h"
+#include "model/file/calibration.h"
+#include "model/file/change.h"
+#include "model/file/file.h"
+#include "model/file/kernel_json.h"
+#include "model/file/sites.h"
+#include "model/info_json.h"
+#include "model/missing_record.h"
+#include "model/summary_text.h"
+
+enum { PATH = 4096 };
+
+void kn_log_path(const char *model, char *out, size_t size)
+{
+    snprintf(out, size, "%s.log.json", model);
+}
+
+kn_status kn_model_save(kn_ctx *ctx, const kn_model *model, const char *path, int force)
+{
+    kn_write_options o = {.force = force != 0};
+    if (!model || !path)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", model ? "path" : "model");
+    return kn_model_write(ctx, model, path, &o);
+}
+
+/* Timings are not in the model, whose bytes depend on its inputs alone, but in the log beside it.
+ */
+static void read_log(const char *path, kn_model *m)
+{
+    char name[PATH];
+    kn_log_path(path, name, sizeof name);
+    json_t *log = json_load_file(name, 0, NULL), *seconds = json_object_get(log, "seconds");
+    m->timed = json_is_object(seconds);
+    m->info.seconds_basis = json_number_value(json_object_get(seconds, "basis"));
+    m->info.seconds_fit = json_number_value(json_object_get(seconds, "fit"));
+    m->info.seconds_reference = json_number_value(json_object_get(seconds, "reference"));
+    json_decref(log);
+}
+
+kn_status kn_model_open(kn_ctx *ctx, const char *path, kn_model **model)
+{
+    *model = NULL;
+    if (!path)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "path is a null pointer");
+    kn_status status = kn_model_read(ctx, path, model);
+    if (status == KN_OK)
+        read_log(path, *model);
+    return status;
+}
+
+kn_status kn_model_to_bytes(kn_ctx *ctx, const kn_model *model, void **bytes, size_t *count)
+{
+    ptrdiff_t n = 0;
+    *bytes = NULL;
+    *count = 0;
+    if (!model)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "model is a null pointer");
+    kn_status status = kn_model_write_bytes(ctx, model, bytes, &n);
+    *count = (size_t)n;
+    return status;
+}
+
+kn_status kn_model_from_bytes(kn_ctx *ctx, const void *bytes, size_t count, kn_model **model)
+{
+    *model = NULL;
+    if (!bytes)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "bytes is a null pointer");
+    return kn_model_parse(ctx, "memory", bytes, (ptrdiff_t)count, model);
+}
+
+void kn_bytes_free(void *bytes)
+{
+    kn_free(bytes);
+}
+
+static json_t *column(const double *x, ptrdiff_t n)
+{
+    json_t *a = json_array();
+    for (ptrdiff_t i = 0; i < n; i++)
+        json_array_append_new(a, kn_json_number(x[i]));
+    return a;
+}
+
+/* Noise of each component: terms and their weights, length, and c, d and gamma of every component;
+ * of a plain sum of two terms rho as well. */
+static json_t *theta_json(const kn_model *m)
+{
+    const kn_latent *l = &m->gp.latent;
+    char name[KN_LEVEL_SIZE], units[KN_LEVEL_SIZE];
+    double length = kn_length_in_units(m, units, sizeof units);
+    json_t *terms = json_array();
+    for (int k = 0; k < m->gp.spec.sample.n; k++) {
+        kn_term_name(m, k, name, sizeof name);
+        json_array_append_new(terms, json_string(name));
+    }
+    return json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "terms", terms, "weights",
+                     kn_weights_json(&m->gp), "rho", kn_json_number(m->info.rho), "length",
+                     kn_json_number(length), "length_units",
+                     *units ? json_string(units) : json_null(), "c", column(l->c, m->gp.P), "d",
+                     column(l->d, m->gp.P), "gamma",
+                     l->gamma ? column(l->gamma, m->gp.P) : json_null(), "slope_mean",
+                     kn_json_number(kn_mean_slope(m)));
+}
+
+/* nu, and of each part whether it was kept and what held-out people gained by it; the terms of the
+ * sites, where there are some; null: no layer. */
+static json_t *calibration_json(const kn_layer *l)
+{
+    json_t *layer = kn_layer_to_json(l);
+    json_object_del(layer, "columns");
+    json_object_del(layer, "shape");
+    json_object_del(layer, "sites");
+    if (l->S > 0)
+        json_object_set_new(layer, "batch", column(l->batch, l->S));
+    return layer;
+}
+
+static void add_reference(const kn_model *m, json_t *j)
+{
+    const kn_reference *r = &m->reference;
+    json_object_set_new(j, "gev",
+                        r->has_gev
+                            ? json_pack("{s:o s:o s:o s:b}", "shape", kn_json_number(r->gev.xi),
+                                        "location", kn_json_number(r->gev.mu), "scale",
+                                        kn_json_number(r->gev.sigma), "at_bound", r->gev_at_bound)
+                            : json_null());
+    json_object_set_new(j, "reference_samples", json_integer(r->n));
+    json_object_set_new(j, "reference",
+                        json_pack("{s:I s:I s:s s:o s:o}", "people", (json_int_t)r->n, "units",
+                                  (json_int_t)r->units, "p_by",
+                                  r->n == 0    ? "none"
+                                  : r->has_gev ? "gev"
+                                               : "rank",
+                                  "smallest_p", kn_json_number(kn_smallest_p(m)), "fdr_share",
+                                  kn_json_number(r->n > 0 ? r->fdr_share : NAN)));
+    json_object_set_new(j, "deviance_components",
+                        r->has_deviance && !r->own_deviance ? json_integer(r->deviance.K)
+                                                            : json_null());
+    if (r->own_deviance)
+        json_object_set_new(j, "own_deviance", json_true());
+}
+
+static json_t *shape_json(const kn_geometry *g)
+{
+    return json_pack("[I,I,I]", (json_int_t)g->dim[0], (json_int_t)g->dim[1],
+                     (json_int_t)g->dim[2]);
+}
+
+/* Where responses live; null: arrays. Vertices of surfaces are nowhere: no affine. Of two images a
+ * person each has a shape of its own besides. */
+static json_t *space_json(const kn_space *s)
+{
+    const kn_geometry *g = &s->geometry;
+    if (s->kind == KN_SPACE_NONE)
+        return json_null();
+    if (s->kind == KN_SPACE_TABLE)
+        return json_pack("{s:s}", "kind", "table");
+    json_t *affine = kn_geometry_is_placed(g) ? json_array() : json_null();
+    for (int i = 0; i < 4 && json_is_array(affine); i++)
+        json_array_append_new(affine, column(g->affine[i], 4));
+    json_t *j = json_pack("{s:s s:o s:o s:i}", "kind", "image", "shape", shape_json(g), "affine",
+                          affine, "parts", s->parts);
+    json_t *shapes = s->parts > 1 ? json_array() : NULL;
+    for (int k = 0; k < s->parts && shapes; k++)
+        json_array_append_new(shapes, shape_json(&s->part[k].geometry));
+    if (shapes)
+        json_object_set_new(j, "shapes", shapes);
+    return j;
+}
+
+kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
+{
+    static const char *const kinds[] = {"array", "table", "image"};
+    *text = NULL;
+    if (!m)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "model is a null pointer");
+    json_t *j = json_object(), *info = kn_info_to_json(&m->info);
+    json_object_set_new(j, "format_version", json_integer(KN_MODEL_FORMAT));
+    json_object_set_new(j, "software", json_string(kn_version()));
+    json_object_update(j, info);
+    json_decref(info);
+    if (m->info.noise != KN_NOISE_ISO && !m->gp.method->alone)
+        json_object_set_new(j, "theta", theta_json(m));
+    json_object_set_new(j, "terms", kn_terms_json(&m->gp));
+    json_object_set_new(j, "weights", kn_weights_json(&m->gp));
+    add_reference(m, j);
+    json_object_set_new(j, "change",
+                        m->change.law.T > 0 ? kn_change_to_json(&m->change) : json_null());
+    json_object_set_new(j, "calibration", calibration_json(&m->layer));
+    json_object_set_new(j, "responses_kind", json_string(kinds[m->space.kind]));
+    json_object_set_new(j, "space", space_json(&m->space));
+    json_object_set_new(j, "has_ids", json_boolean(m->ids != NULL));
+    json_object_set_new(j, "shareable", json_boolean(m->shareable));
+    json_object_set_new(j, "recipe", m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());
+    if (m->batch.M > 0)
+        json_object_set_new(j, "batch", kn_batch_to_json(&m->batch));
+    if (m->sites.T > 0)
+        json_object_set_new(j, "sites", kn_sites_to_json(&m->sites));
+    if (m->adapted.n > 0)
+        json_object_set_new(j, "adapted", kn_adapted_to_json(&m->adapted));
+    json_t *missing = kn_gaps_to_json(m);
+    if (missing)
+        json_object_set_new(j, "missing", missing);
+    if (m->options)
+        json_object_set_new(j, "options", json_loads(m->options, 0, NULL));
+    if (m->timed)
+        json_object_set_new(j, "seconds",
+                            json_pack("{s:f s:f s:f}", "basis", m->info.seconds_basis, "fit",
+                                      m->info.seconds_fit, "reference", m->info.seconds_reference));
+    *text = json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    json_decref(j);
+    return *text ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory");
+}
+
+void kn_text_free(char *text)
+{
+    free(text);
+}
+
+const char *kn_build_blas(void)
+{
+    return kn_la_config();
+}
+
+const char *kn_build_core(void)
+{
+    return kn_la_core();
+}
+
+const char *kn_build_better_core(void)
+{
+    return kn_la_better_core();
+}

@@ -1,0 +1,391 @@
+/* Which parts a calibration layer has, from the sample of responses: see learner.h [METHOD 8c]. */
+#include "norm/calibration/learn_structure.h"
+
+#include <math.h>
+
+#include "base/mpi/comm.h"
+#include "base/parallel/parallel_for.h"
+#include "gp/assign_folds.h"
+#include "norm/calibration/learn_site_noise.h"
+#include "norm/calibration/learn_subsample.h"
+#include "norm/calibration/z2_moments.h"
+#include "stats/normal.h"
+
+enum { PEOPLE_A_COLUMN = 10, GRAIN = 8 };
+
+/* A scale that is tried. */
+typedef struct trial {
+    kn_scale_columns columns;
+    kn_mat D;
+    kn_scale_prior prior, *without;
+    kn_mat factor; /* n x sampled, each person's without its fold */
+    double *score; /* n: mean loss over the sample */
+} trial;
+
+static void trial_clear(trial *t, int folds)
+{
+    kn_scale_columns_clear(&t->columns);
+    kn_mat_clear(&t->D);
+    kn_scale_prior_clear(&t->prior);
+    for (int f = 0; t->without && f < folds; f++)
+        kn_scale_prior_clear(&t->without[f]);
+    kn_free(t->without);
+    kn_mat_clear(&t->factor);
+    kn_free(t->score);
+    *t = (trial){0};
+}
+
+void kn_learner_score(const kn_learner *l, kn_mat factor, double *score)
+{
+    for (ptrdiff_t i = 0; i < l->job.n; i++) {
+        double sum = 0, cells = 0;
+        for (ptrdiff_t j = 0; j < l->sampled; j++) {
+            double e = kn_at(l->e, i, j), f = factor.data ? kn_at(factor, i, j) : 1;
+            double V = kn_at(l->v, i, j) + kn_at(l->others, i, j) * f;
+            if (!isfinite(e) || !(V > 0))
+                continue;
+            sum += 0.5 * (log(V) + e * e / V);
+            cells++;
+        }
+        score[i] = cells > 0 ? sum / cells : NAN;
+    }
+}
+
+double kn_learner_gain(ptrdiff_t n, const double *before, const double *after, double *se)
+{
+    double count = 0, mean = 0, square = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double d = before[i] - after[i];
+        if (!isfinite(d))
+            continue;
+        count++;
+        double step = d - mean;
+        mean += step / count;
+        square += step * (d - mean);
+    }
+    *se = count > 1 ? sqrt(square / (count - 1) / count) : NAN;
+    return mean;
+}
+
+kn_status kn_learner_squares(kn_ctx *ctx, const kn_learner *l, kn_mat z, int fold,
+                             kn_scale_prior *out)
+{
+    kn_squares s = {0};
+    kn_mat room = {0};
+    ptrdiff_t from = fold < 0 ? 0 : l->start[fold], to = fold < 0 ? 0 : l->start[fold + 1];
+    kn_status status = kn_check_cancel(ctx);
+    if (status == KN_OK)
+        status = kn_squares_init(ctx, l->job.n, &s);
+    if (status == KN_OK)
+        status = kn_mat_new(ctx, l->job.n, 1, &room);
+    for (ptrdiff_t j = 0; status == KN_OK && j < z.cols; j++) {
+        for (ptrdiff_t i = 0; i < l->job.n; i++)
+            room.data[i] = i >= from && i < to ? NAN : kn_at(z, i, j);
+        kn_squares_add(&s, room);
+    }
+    if (status == KN_OK) {
+        out->kurt = kn_squares_kurt(&s);
+        out->T_sq = kn_squares_T_sq(&s);
+    }
+    kn_mat_clear(&room);
+    kn_squares_clear(&s);
+    return status;
+}
+
+typedef struct factor_job {
+    const kn_learner *l;
+    trial *t;
+    kn_mat z0, beta;
+    kn_mat work; /* of a worker: a column */
+} factor_job;
+
+static void try_columns(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
+{
+    const factor_job *job = self;
+    const kn_learner *l = job->l;
+    ptrdiff_t F = job->t->D.cols;
+    double *work = kn_col(job->work, worker);
+    kn_mat apart = {work, F, l->job.folds, F};
+    double *spread = work + F * l->job.folds, *room = spread + l->job.folds;
+    kn_scale_folds rows = {l->fold, l->job.folds, job->t->without, spread};
+    for (ptrdiff_t j = first; j < last; j++) {
+        kn_learner_spread(l, kn_col(l->e, j), spread);
+        kn_scale_refit(job->t->D, kn_col(job->z0, j), &rows, kn_col(job->beta, j), room, apart);
+        kn_learner_factors(l, job->t->D, apart, kn_col(job->t->factor, j));
+    }
+}
+
+static kn_status trial_priors(kn_ctx *ctx, const kn_learner *l, kn_mat z0, kn_mat b, trial *t)
+{
+    kn_status status;
+    void *memory;
+    int folds = l->job.folds;
+    KN_TRY(kn_scale_prior_init(ctx, t->columns.F, &t->prior));
+    KN_TRY(kn_alloc(ctx, folds, sizeof *t->without, &memory));
+    t->without = memory;
+    for (int f = 0; f < folds; f++)
+        t->without[f] = (kn_scale_prior){0};
+    for (int f = 0; f < folds; f++) {
+        KN_TRY(kn_scale_prior_init(ctx, t->columns.F, &t->without[f]));
+        KN_TRY(kn_learner_squares(ctx, l, z0, f, &t->without[f]));
+    }
+    KN_TRY(kn_learner_squares(ctx, l, z0, -1, &t->prior));
+    KN_TRY(kn_scale_prior_fit(ctx, t->D, z0, b, &t->prior));
+    kn_scale_folds rows = {l->fold, folds, t->without, NULL};
+    kn_scale_sample of = {t->D, z0, b, {0}};
+    KN_TRY(kn_mat_new(ctx, folds, l->sampled, &of.spread));
+    for (ptrdiff_t j = 0; j < l->sampled; j++)
+        kn_learner_spread(l, kn_col(l->e, j), kn_col(of.spread, j));
+    status = kn_scale_priors_without(ctx, &of, &rows, t->without);
+    kn_mat_clear(&of.spread);
+out:
+    return status;
+}
+
+static kn_status trial_make(kn_ctx *ctx, const kn_learner *l, kn_mat z0, trial *t)
+{
+    kn_status status;
+    ptrdiff_t n = l->job.n, F = t->columns.F;
+    int folds = l->job.folds;
+    kn_mat b = {0}, D = {0};
+    factor_job job = {.l = l, .t = t, .z0 = z0};
+    KN_TRY(kn_mat_new(ctx, n, F, &D));
+    KN_TRY(kn_mat_new(ctx, n, F, &t->D));
+    kn_scale_columns_apply(&t->columns, l->job.x, D);
+    for (ptrdiff_t f = 0; f < F; f++)
+        kn_learner_in_order(l, kn_col(D, f), kn_col(t->D, f));
+    KN_TRY(kn_mat_new(ctx, F, l->sampled, &b));
+    KN_TRY(trial_priors(ctx, l, z0, b, t));
+    KN_TRY(kn_scale_fit(ctx, t->D, z0, &t->prior, b));
+    KN_TRY(kn_mat_new(ctx, n, l->sampled, &t->factor));
+    KN_TRY(kn_mat_new(ctx, (F + 1) * folds + kn_scale_refit_work(n, F, folds),
+                      kn_workers(ctx, l->sampled, GRAIN), &job.work));
+    job.beta = b;
+    KN_TRY(kn_parallel_or_stop(ctx, l->sampled, GRAIN, try_columns, &job));
+    KN_TRY(kn_alloc_d(ctx, n, &t->score));
+    kn_learner_score(l, t->factor, t->score);
+out:
+    kn_mat_clear(&job.work);
+    kn_mat_clear(&b);
+    kn_mat_clear(&D);
+    return status;
+}
+
+static bool keeps(const kn_learner *l, kn_layer_part *part)
+{
+    part->kept = l->job.how == KN_CALIBRATE_FULL || part->gain > part->se;
+    return part->kept;
+}
+
+static bool has_square(const kn_scale_columns *c)
+{
+    for (ptrdiff_t f = 0; f < c->F; f++)
+        if (c->column[f].kind == KN_SCALE_SQUARE)
+            return true;
+    return false;
+}
+
+/* One kind of scale; what it replaces is cleared. */
+static kn_status try_scale(kn_ctx *ctx, kn_learner *l, kn_mat z0, bool quadratic, trial *best)
+{
+    kn_status status;
+    trial t = {0};
+    kn_layer_part *part = &l->layer->part[quadratic ? KN_LAYER_SQUARE : KN_LAYER_LINE];
+    KN_TRY(kn_scale_columns_new(ctx, l->job.x, quadratic, &t.columns));
+    if (t.columns.F < 2 || t.columns.F * PEOPLE_A_COLUMN > l->job.n ||
+        (quadratic && !has_square(&t.columns)))
+        goto out; /* nothing to vary with, too few people, or nothing new */
+    KN_TRY(trial_make(ctx, l, z0, &t));
+    part->tried = true;
+    part->gain = kn_learner_gain(l->job.n, best->score, t.score, &part->se);
+    KN_TRY(kn_comm_share(ctx, part, sizeof *part, 0));
+    if (keeps(l, part)) {
+        trial old = *best;
+        *best = t;
+        t = old;
+    }
+out:
+    trial_clear(&t, l->job.folds);
+    return status;
+}
+
+double kn_learner_plain_z(const kn_learner *l, ptrdiff_t i, ptrdiff_t j)
+{
+    double V = kn_at(l->v, i, j) + kn_at(l->others, i, j) * kn_at(l->factor, i, j);
+    return V > 0 ? kn_at(l->e, i, j) / sqrt(V) : NAN;
+}
+
+/* zt of the sample in the place of z0. */
+static void student_sample(const kn_learner *l, kn_mat z)
+{
+    for (ptrdiff_t j = 0; j < z.cols; j++) {
+        double *zj = kn_col(z, j);
+        for (ptrdiff_t i = 0; i < z.rows; i++)
+            zj[i] = kn_learner_plain_z(l, i, j);
+        if (l->layer->map)
+            kn_student_map_apply(l->layer->map, z.rows, zj);
+    }
+}
+
+/* after_i = mean_j -ln density of zt by a law without i's fold, before_i by the normal one. */
+static kn_status shape_scores(kn_ctx *ctx, const kn_learner *l, kn_mat zt, kn_mat theta,
+                              double *before, double *after)
+{
+    kn_status status;
+    int folds = l->job.folds;
+    double *cells = NULL, *z1, *some, *spread;
+    KN_TRY(kn_alloc_d(ctx, 3 * l->job.n + folds, &cells));
+    z1 = cells + l->job.n;
+    some = z1 + l->job.n;
+    spread = some + l->job.n;
+    for (ptrdiff_t i = 0; i < l->job.n; i++)
+        before[i] = after[i] = cells[i] = 0;
+    for (ptrdiff_t j = 0; j < zt.cols; j++) {
+        KN_TRY(kn_check_cancel(ctx));
+        const double *z = kn_col(zt, j);
+        kn_learner_spread(l, kn_col(l->e, j), spread);
+        for (ptrdiff_t i = 0; i < l->job.n; i++)
+            z1[i] = kn_learner_plain_z(l, i, j);
+        kn_shash_point at = kn_shash_point_at(&l->layer->nodes, kn_col(theta, j));
+        for (int f = 0; f < folds; f++) {
+            double own[2];
+            ptrdiff_t n = kn_learner_rest(l, z1, f, spread[f], some);
+            kn_shash_step(&at, &l->shape, n, some, kn_col(theta, j), own);
+            kn_shash law = kn_shash_at(&l->layer->nodes, own);
+            for (ptrdiff_t i = l->start[f]; i < l->start[f + 1]; i++) {
+                if (isnan(z[i]))
+                    continue;
+                before[i] += 0.5 * (z[i] * z[i] + KN_LOG_2PI);
+                after[i] += kn_shash_nll(&law, z[i]);
+                cells[i]++;
+            }
+        }
+    }
+    for (ptrdiff_t i = 0; i < l->job.n; i++) {
+        before[i] = cells[i] > 0 ? before[i] / cells[i] : NAN;
+        after[i] = cells[i] > 0 ? after[i] / cells[i] : NAN;
+    }
+out:
+    kn_free(cells);
+    return status;
+}
+
+static kn_status try_shape(kn_ctx *ctx, kn_learner *l, kn_mat zt, bool *kept)
+{
+    kn_status status;
+    kn_mat theta = {0};
+    double *scores = NULL;
+    kn_scale_prior squares;
+    kn_layer_part *part = &l->layer->part[KN_LAYER_SHAPE];
+    student_sample(l, zt);
+    KN_TRY(kn_learner_squares(ctx, l, zt, -1, &squares));
+    KN_TRY(kn_mat_new(ctx, 2, l->sampled, &theta));
+    KN_TRY(kn_shash_prior_fit(ctx, &l->layer->nodes, zt, squares.T_sq, theta, &l->shape));
+    KN_TRY(kn_alloc_d(ctx, 2 * l->job.n, &scores));
+    KN_TRY(shape_scores(ctx, l, zt, theta, scores, scores + l->job.n));
+    part->tried = true;
+    part->gain = kn_learner_gain(l->job.n, scores, scores + l->job.n, &part->se);
+    KN_TRY(kn_comm_share(ctx, part, sizeof *part, 0));
+    *kept = keeps(l, part);
+out:
+    kn_free(scores);
+    kn_mat_clear(&theta);
+    return status;
+}
+
+static void take_scale(kn_learner *l, trial *t)
+{
+    kn_scale_columns_clear(&l->layer->columns);
+    l->layer->columns = t->columns;
+    l->D = t->D;
+    l->prior = t->prior;
+    l->without = t->without;
+    t->columns = (kn_scale_columns){0};
+    t->D = kn_mat_none();
+    t->prior = (kn_scale_prior){0};
+    t->without = NULL;
+}
+
+kn_status kn_learner_choose(kn_ctx *ctx, kn_learner *l)
+{
+    kn_status status;
+    trial best = {0};
+    kn_mat z = {0}, sample[] = {l->e, l->v, l->others, l->factor};
+    bool shape = false;
+    KN_TRY(kn_mat_new(ctx, l->job.n, l->sampled, &z));
+    for (ptrdiff_t j = 0; j < l->sampled; j++)
+        for (ptrdiff_t i = 0; i < l->job.n; i++) {
+            double V = kn_at(l->v, i, j) + kn_at(l->others, i, j);
+            kn_col(z, j)[i] = V > 0 ? kn_at(l->e, i, j) / sqrt(V) : NAN;
+            kn_col(l->factor, j)[i] = 1;
+        }
+    KN_TRY(kn_alloc_d(ctx, l->job.n, &best.score));
+    kn_learner_score(l, kn_mat_none(), best.score);
+    for (int quadratic = 0; l->job.x && quadratic < 2; quadratic++)
+        KN_TRY(try_scale(ctx, l, z, quadratic, &best));
+    if (best.columns.F > 0) {
+        for (ptrdiff_t j = 0; j < l->sampled; j++)
+            for (ptrdiff_t i = 0; i < l->job.n; i++)
+                kn_col(l->factor, j)[i] = kn_at(best.factor, i, j);
+        take_scale(l, &best);
+        KN_TRY(kn_mat_new(ctx, l->layer->columns.F, l->job.T, &l->layer->beta));
+    }
+    if (l->job.site && l->job.S >= 2)
+        KN_TRY(kn_learner_batch(ctx, l, best.score, z));
+    KN_TRY(try_shape(ctx, l, z, &shape));
+    if (shape)
+        KN_TRY(kn_mat_new(ctx, 2, l->job.T, &l->layer->theta));
+out:
+    for (size_t i = 0; i < sizeof sample / sizeof *sample; i++)
+        kn_mat_clear(&sample[i]);
+    l->e = l->v = l->others = l->factor = kn_mat_none();
+    kn_mat_clear(&z);
+    trial_clear(&best, l->job.folds);
+    return status;
+}
+
+ptrdiff_t kn_learner_columns_most(const kn_need_shape *s, ptrdiff_t n)
+{
+    ptrdiff_t F = kn_at_most(1 + s->F, n / PEOPLE_A_COLUMN);
+    return kn_learner_chooses((kn_calibrate)s->calibrate, n) && F > 1 ? F : 0;
+}
+
+/* Scales: the best so far and one that is tried, of which priors without each fold come first. */
+static void choice_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t some)
+{
+    ptrdiff_t F = kn_learner_columns_most(s, n);
+    int folds = s->folds == KN_HELD_OUT_ONCE ? KN_LEARNER_FOLDS : s->folds;
+    kn_hold_d(r, KN_NEED_WORK, n, some); /* z */
+    if (F > 0) {
+        kn_held mark;
+        kn_hold_d(r, KN_NEED_WORK, n, some + 3 * F);
+        kn_hold_d(r, KN_NEED_WORK, F, some);
+        mark = r->now;
+        kn_hold_d(r, KN_NEED_WORK, F, folds * some);
+        kn_let_go(r, mark);
+        kn_hold_d(r, KN_NEED_WORK, n, some);
+        kn_hold_d(r, KN_NEED_WORK, (F + 1) * folds + kn_scale_refit_work(n, F, folds),
+                  kn_workers_of(s->threads, some, GRAIN));
+    }
+}
+
+void kn_learner_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+{
+    kn_hold(r, KN_NEED_WORK, n, sizeof(ptrdiff_t) + sizeof(int));
+    kn_hold_d(r, KN_NEED_WORK, n, kn_learner_columns_most(s, n) + 1); /* with shift */
+    if (!kn_learner_chooses((kn_calibrate)s->calibrate, n))
+        return;
+    kn_held mark = r->now;
+    choice_need(r, s, n, kn_learner_sample_need(r, s, n));
+    kn_let_go(r, mark);
+}
+
+void kn_layer_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+{
+    enum { OF_SHAPE = 2 };
+    if (s->calibrate == KN_CALIBRATE_NONE)
+        return;
+    kn_hold_bytes(r, KN_NEED_REFERENCE, KN_STUDENT_MAP_BYTES);
+    if (kn_learner_chooses((kn_calibrate)s->calibrate, n))
+        kn_hold_d(r, KN_NEED_REFERENCE, kn_learner_columns_most(s, n) + OF_SHAPE, s->T);
+}

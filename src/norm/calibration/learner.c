@@ -1,0 +1,265 @@
+#include "norm/calibration/learner.h"
+
+#include <math.h>
+
+#include "norm/calibration/learn_structure.h"
+
+void kn_learner_free(kn_learner *l)
+{
+    if (!l)
+        return;
+    for (int f = 0; l->without && f < l->job.folds; f++)
+        kn_scale_prior_clear(&l->without[f]);
+    kn_free(l->without);
+    kn_scale_prior_clear(&l->prior);
+    kn_mat *mats[] = {&l->D, &l->e, &l->v, &l->others, &l->factor};
+    for (size_t i = 0; i < sizeof mats / sizeof *mats; i++)
+        kn_mat_clear(mats[i]);
+    kn_free(l->order);
+    kn_free(l->fold);
+    kn_free(l->start);
+    kn_free(l->shift);
+    kn_free(l);
+}
+
+/* People fold by fold, each fold in the order in which they came. */
+static kn_status put_in_order(kn_ctx *ctx, kn_learner *l)
+{
+    kn_status status;
+    const kn_learner_job *job = &l->job;
+    void *memory;
+    ptrdiff_t at = 0;
+    KN_TRY(kn_alloc_i(ctx, job->n, &l->order));
+    KN_TRY(kn_alloc(ctx, job->n, sizeof *l->fold, &memory));
+    l->fold = memory;
+    KN_TRY(kn_alloc_i(ctx, job->folds + 1, &l->start));
+    for (int f = 0; f < job->folds; f++) {
+        l->start[f] = at;
+        for (ptrdiff_t i = 0; i < job->n; i++)
+            if (job->fold[i] == f) {
+                l->fold[at] = f;
+                l->order[at++] = i;
+            }
+    }
+    l->start[job->folds] = at;
+out:
+    return status;
+}
+
+kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job, kn_layer *layer, kn_learner **out)
+{
+    kn_status status;
+    kn_learner *l = NULL;
+    void *memory;
+    *out = NULL;
+    KN_TRY(kn_alloc(ctx, 1, sizeof *l, &memory));
+    l = memory;
+    *l = (kn_learner){.job = *job, .layer = layer};
+    kn_layer_clear(layer);
+    layer->nu = job->how == KN_CALIBRATE_NONE ? 0 : (double)(job->n - 1);
+    KN_TRY(kn_layer_prepare(ctx, layer));
+    KN_TRY(put_in_order(ctx, l));
+    *out = l;
+    l = NULL;
+out:
+    kn_learner_free(l);
+    return status;
+}
+
+/* ---- for both halves ---- */
+
+void kn_learner_in_order(const kn_learner *l, const double *from, double *to)
+{
+    for (ptrdiff_t i = 0; i < l->job.n; i++)
+        to[i] = from[l->order[i]];
+}
+
+void kn_learner_others(const kn_learner *l, const kn_block *b, ptrdiff_t j, kn_held_out_noise of,
+                       double *sums, double *noise)
+{
+    const kn_learner_job *job = &l->job;
+    of.n = job->n;
+    for (ptrdiff_t i = 0; i < job->n; i++)
+        noise[i] = job->noise_of_all[b->first + j];
+    if (job->noise)
+        kn_noise_of_others(job->noise, b, j, job->apart, of, sums, noise);
+}
+
+void kn_learner_factors(const kn_learner *l, kn_mat D, kn_mat beta, double *factor)
+{
+    for (int f = 0; f < l->job.folds; f++) {
+        ptrdiff_t from = l->start[f], n = l->start[f + 1] - from;
+        const double *shift = l->shift ? l->shift + from : NULL;
+        kn_layer_factor(kn_sub(D, from, 0, n, D.cols), kn_col(beta, f), n, shift, factor + from);
+    }
+}
+
+void kn_learner_spread(const kn_learner *l, const double *e, double *spread)
+{
+    double all = 0, n = 0;
+    for (ptrdiff_t i = 0; i < l->job.n; i++)
+        if (isfinite(e[i])) {
+            all += e[i] * e[i];
+            n++;
+        }
+    for (int f = 0; f < l->job.folds; f++) {
+        double rest = all, left = n;
+        for (ptrdiff_t i = l->start[f]; i < l->start[f + 1]; i++)
+            if (isfinite(e[i])) {
+                rest -= e[i] * e[i];
+                left--;
+            }
+        spread[f] = left > 0 && rest > 0 ? sqrt(all / n * left / rest) : 1;
+    }
+}
+
+ptrdiff_t kn_learner_rest(const kn_learner *l, const double *z1, int f, double spread, double *some)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; i < l->job.n; i++)
+        if (l->fold[i] != f && isfinite(z1[i]))
+            some[n++] = z1[i] * spread;
+    if (l->layer->map)
+        kn_student_map_apply(l->layer->map, n, some);
+    return n;
+}
+
+static void as_they_came(const kn_learner *l, const double *from, double *to)
+{
+    for (ptrdiff_t i = 0; i < l->job.n; i++)
+        to[l->order[i]] = from[i];
+}
+
+/* ---- one response after the other ------------------------------------------------------------ */
+
+/* Columns of n doubles in the work of a worker. */
+enum { E, V_MODEL, OTHERS, Z0, FACTOR, TOTAL, ZT, LOSS, COLUMNS };
+
+ptrdiff_t kn_learner_work_of(ptrdiff_t n, ptrdiff_t F, int folds)
+{
+    ptrdiff_t scale = F > 0 ? kn_scale_refit_work(n, F, folds) + F * folds : 0;
+    return COLUMNS * n + 3 * n + scale + 3 * folds;
+}
+
+ptrdiff_t kn_learner_work(const kn_learner *l)
+{
+    return kn_learner_work_of(l->job.n, l->D.cols, l->job.folds);
+}
+
+static double *column(const kn_learner *l, double *work, int k)
+{
+    return work + k * l->job.n;
+}
+
+/* factor without each fold; beta_j of everybody into the layer. */
+static void learn_scale(const kn_learner *l, const kn_learner_column *c, const double *spread,
+                        double *work)
+{
+    ptrdiff_t n = l->job.n, F = l->D.cols;
+    double *beta, *z0 = column(l, work, Z0), *factor = column(l, work, FACTOR);
+    double *room = work + (COLUMNS + 3) * n;
+    if (F == 0) {
+        kn_layer_factor(kn_mat_none(), NULL, n, l->shift, factor);
+        return;
+    }
+    beta = kn_col(l->layer->beta, c->b->first + c->j);
+    kn_mat apart = {room, F, l->job.folds, F};
+    kn_scale_penalty penalty = {l->prior.mu, l->prior.weight};
+    kn_scale_folds rows = {l->fold, l->job.folds, l->without, spread};
+    room += F * l->job.folds;
+    if (!c->known && isnan(kn_scale_newton(l->D, z0, &penalty, room, beta)))
+        for (ptrdiff_t f = 0; f < F; f++)
+            beta[f] = l->prior.mu[f];
+    kn_scale_refit(l->D, z0, &rows, beta, room, apart);
+    kn_learner_factors(l, l->D, apart, factor);
+}
+
+/* theta without each fold (2 x folds); theta_j of everybody into the layer. */
+static void learn_shape(const kn_learner *l, const kn_learner_column *c, const double *spread,
+                        double *work, kn_mat apart)
+{
+    ptrdiff_t n = l->job.n;
+    const double *e = column(l, work, E), *total = column(l, work, TOTAL);
+    double *z1 = column(l, work, ZT), *some = column(l, work, LOSS);
+    double *theta = kn_col(l->layer->theta, c->b->first + c->j);
+    for (ptrdiff_t i = 0; i < n; i++)
+        z1[i] = total[i] > 0 ? e[i] / sqrt(total[i]) : NAN;
+    ptrdiff_t finite = kn_learner_rest(l, z1, -1, 1, some);
+    if (!c->known) {
+        theta[0] = l->shape.mu[0];
+        theta[1] = l->shape.mu[1];
+        kn_shash_newton(&l->layer->nodes, &l->shape, finite, some, theta);
+    }
+    kn_shash_point at = kn_shash_point_at(&l->layer->nodes, theta);
+    for (int f = 0; f < l->job.folds; f++) {
+        finite = kn_learner_rest(l, z1, f, spread[f], some);
+        kn_shash_step(&at, &l->shape, finite, some, theta, kn_col(apart, f));
+    }
+}
+
+/* z by the law of each fold, from total variances; into the order in which people came. */
+static void by_fold(const kn_learner *l, kn_mat apart, double *work, double *z, double *loss)
+{
+    const double *e = column(l, work, E), *total = column(l, work, TOTAL);
+    double *made = column(l, work, ZT), *losses = column(l, work, LOSS);
+    for (int f = 0; f < l->job.folds; f++) {
+        ptrdiff_t from = l->start[f], n = l->start[f + 1] - from;
+        kn_layer_cells cells = {n, e + from, total + from, made + from,
+                                loss ? losses + from : NULL};
+        if (apart.data) {
+            kn_shash law = kn_shash_at(&l->layer->nodes, kn_col(apart, f));
+            kn_layer_z(l->layer, &law, &cells);
+        } else {
+            kn_layer_z(l->layer, NULL, &cells);
+        }
+    }
+    as_they_came(l, made, z);
+    if (loss)
+        as_they_came(l, losses, loss);
+}
+
+/* V = v + noise factor;  by_noise: noise_j alone */
+static void total_variance(const kn_learner *l, const double *noise, double own, bool model,
+                           double *work)
+{
+    const double *v = column(l, work, V_MODEL), *factor = column(l, work, FACTOR);
+    double *total = column(l, work, TOTAL);
+    for (ptrdiff_t i = 0; i < l->job.n; i++)
+        total[i] = (model ? v[i] : 0) + (noise ? noise[i] : own) * factor[i];
+}
+
+void kn_learner_learn(const kn_learner *l, const kn_learner_column *c, double *work)
+{
+    ptrdiff_t n = l->job.n;
+    double own = l->job.noise_of_all[c->b->first + c->j];
+    double *others = column(l, work, OTHERS), *z0 = column(l, work, Z0);
+    double *e = column(l, work, E), *v = column(l, work, V_MODEL);
+    kn_mat apart = kn_mat_none();
+    kn_learner_in_order(l, c->e, e);
+    kn_learner_in_order(l, c->v, v);
+    kn_learner_others(l, c->b, c->j, (kn_held_out_noise){.e = c->e, .v = c->v}, work + COLUMNS * n,
+                      z0);
+    kn_learner_in_order(l, z0, others);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double V = v[i] + others[i];
+        z0[i] = V > 0 ? e[i] / sqrt(V) : NAN;
+    }
+    double *spread = work + kn_learner_work(l) - 3 * l->job.folds;
+    kn_learner_spread(l, e, spread);
+    learn_scale(l, c, spread, work);
+    total_variance(l, others, 0, true, work);
+    if (l->layer->theta.data) {
+        apart = (kn_mat){spread + l->job.folds, 2, l->job.folds, 2};
+        learn_shape(l, c, spread, work, apart);
+    }
+    if (c->z)
+        by_fold(l, apart, work, c->z, c->loss);
+    if (c->joint) {
+        total_variance(l, NULL, own, true, work);
+        by_fold(l, apart, work, c->joint, NULL);
+    }
+    if (c->alone) {
+        total_variance(l, NULL, own, false, work);
+        by_fold(l, apart, work, c->alone, NULL);
+    }
+}

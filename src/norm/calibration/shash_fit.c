@@ -1,0 +1,254 @@
+#include "norm/calibration/shash_fit.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdbool.h>
+
+#include "base/parallel/parallel_for.h"
+
+enum { NEWTON_STEPS = 60, HALVINGS = 30, GATHER = 256 };
+static const double LOWEST[2] = {-3, -2}, HIGHEST[2] = {3, 0.3};
+static const double LONGEST = 0.5;    /* of a step, in either parameter */
+static const double SHORT = 1e-6;     /* the step after one like this would be 1e-12 */
+static const double ROUNDING = 1e-13; /* of the value */
+static const double FIXED = 5;        /* weight of mu0, v0: what few responses need */
+
+kn_shash_prior kn_shash_prior_start(void)
+{
+    return (kn_shash_prior){{0, -0.1}, {0.15 * 0.15, 0.2 * 0.2}};
+}
+
+/* ---- one response ---------------------------------------------------------------------------- */
+
+bool kn_shash_allowed(const double theta[2])
+{
+    return theta[0] >= LOWEST[0] && theta[0] <= HIGHEST[0] && theta[1] >= LOWEST[1] &&
+           theta[1] <= HIGHEST[1];
+}
+
+static double within(int k, double x)
+{
+    return fmin(fmax(x, LOWEST[k]), HIGHEST[k]);
+}
+
+static void add_prior(const kn_shash_prior *prior, const double theta[2], kn_shash_sums *s)
+{
+    for (int k = 0; k < 2; k++) {
+        double d = theta[k] - prior->mu[k];
+        s->value += d * d / (2 * prior->v[k]);
+        s->gradient[k] += d / prior->v[k];
+        s->hessian[2 * k] += 1 / prior->v[k];
+    }
+}
+
+/* -H^-1 g; where H is not positive definite its smallest eigenvalue is first lifted to a tenth of
+ * the largest in size. A parameter at its bound that wants to go further stays. */
+static void newton_step(const kn_shash_sums *s, const double theta[2], double step[2])
+{
+    double a = s->hessian[0], c = s->hessian[1], b = s->hessian[2];
+    double mid = (a + b) / 2, half = hypot((a - b) / 2, c), least = mid - half;
+    double floor = 1e-8 * (fabs(mid) + half);
+    bool held[2];
+    if (least < floor) {
+        double lift = 0.1 * fmax(fabs(mid + half), fabs(least)) - least;
+        a += lift;
+        b += lift;
+    }
+    for (int k = 0; k < 2; k++)
+        held[k] = (theta[k] <= LOWEST[k] && s->gradient[k] > 0) ||
+                  (theta[k] >= HIGHEST[k] && s->gradient[k] < 0);
+    double g[2] = {held[0] ? 0 : s->gradient[0], held[1] ? 0 : s->gradient[1]};
+    if (held[0] || held[1])
+        c = 0;
+    double det = a * b - c * c;
+    step[0] = -(b * g[0] - c * g[1]) / det;
+    step[1] = -(a * g[1] - c * g[0]) / det;
+    double size = fmax(fabs(step[0]), fabs(step[1]));
+    for (int k = 0; k < 2 && size > LONGEST; k++)
+        step[k] *= LONGEST / size;
+}
+
+typedef struct problem {
+    const kn_shash_nodes *nodes;
+    const kn_shash_prior *prior;
+    ptrdiff_t n;
+    const double *zt;
+} problem;
+
+static kn_shash_sums evaluate(const problem *p, const double theta[2])
+{
+    kn_shash_sums s = {0};
+    kn_shash_point at = kn_shash_point_at(p->nodes, theta);
+    kn_shash_add(&at, p->n, p->zt, &s);
+    add_prior(p->prior, theta, &s);
+    return s;
+}
+
+/* Moves theta and s along the step, halved until the value does not rise; how far it went. */
+static double descend(const problem *p, const double step[2], double theta[2], kn_shash_sums *s)
+{
+    double scale = 1;
+    for (int h = 0; h < HALVINGS; h++, scale /= 2) {
+        double to[2] = {within(0, theta[0] + scale * step[0]),
+                        within(1, theta[1] + scale * step[1])};
+        double moved = fmax(fabs(to[0] - theta[0]), fabs(to[1] - theta[1]));
+        bool last = moved <= SHORT;
+        kn_shash_sums t = {0};
+        if (!last)
+            t = evaluate(p, to);
+        if (last || t.value <= s->value + ROUNDING * (1 + fabs(s->value))) {
+            theta[0] = to[0];
+            theta[1] = to[1];
+            *s = t;
+            return moved;
+        }
+    }
+    return 0;
+}
+
+void kn_shash_newton(const kn_shash_nodes *nodes, const kn_shash_prior *prior, ptrdiff_t n,
+                     const double *zt, double theta[2])
+{
+    problem p = {nodes, prior, n, zt};
+    for (int k = 0; k < 2; k++)
+        theta[k] = within(k, n > 0 ? theta[k] : prior->mu[k]);
+    if (n == 0)
+        return;
+    kn_shash_sums s = evaluate(&p, theta);
+    for (int i = 0; i < NEWTON_STEPS; i++) {
+        double step[2];
+        newton_step(&s, theta, step);
+        if (descend(&p, step, theta, &s) <= SHORT)
+            break;
+    }
+}
+
+void kn_shash_step(const kn_shash_point *at, const kn_shash_prior *prior, ptrdiff_t n,
+                   const double *zt, const double theta[2], double out[2])
+{
+    double step[2];
+    kn_shash_sums s = {0};
+    kn_shash_add(at, n, zt, &s);
+    add_prior(prior, theta, &s);
+    newton_step(&s, theta, step);
+    for (int k = 0; k < 2; k++)
+        out[k] = within(k, theta[k] + step[k]);
+}
+
+/* ---- many responses -------------------------------------------------------------------------- */
+
+static ptrdiff_t observed(ptrdiff_t n, const double *zt, double *out)
+{
+    ptrdiff_t m = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (!isnan(zt[i]))
+            out[m++] = zt[i];
+    return m;
+}
+
+typedef struct block_job {
+    const kn_shash_nodes *nodes;
+    const kn_shash_prior *prior;
+    kn_mat zt, theta;
+    double *work; /* zt.rows a worker */
+} block_job;
+
+static void fit_some(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
+{
+    block_job *job = self;
+    double *work = job->work + worker * job->zt.rows;
+    for (ptrdiff_t j = first; j < last; j++) {
+        ptrdiff_t n = observed(job->zt.rows, kn_col(job->zt, j), work);
+        kn_shash_newton(job->nodes, job->prior, n, work, kn_col(job->theta, j));
+    }
+}
+
+kn_status kn_shash_fit(kn_ctx *ctx, const kn_shash_nodes *nodes, const kn_shash_prior *prior,
+                       kn_mat zt, kn_mat theta)
+{
+    enum { GRAIN = 16 };
+    block_job job = {nodes, prior, zt, theta, NULL};
+    kn_status status = kn_alloc_d(ctx, kn_workers(ctx, zt.cols, GRAIN) * zt.rows, &job.work);
+    if (status == KN_OK)
+        status = kn_parallel_or_stop(ctx, zt.cols, GRAIN, fit_some, &job);
+    kn_free(job.work);
+    return status;
+}
+
+/* ---- what responses have in common ----------------------------------------------------------- */
+
+static bool any_value(kn_mat zt, ptrdiff_t j)
+{
+    for (ptrdiff_t i = 0; i < zt.rows; i++)
+        if (!isnan(kn_at(zt, i, j)))
+            return true;
+    return false;
+}
+
+void kn_shash_information(const kn_shash_nodes *nodes, kn_mat zt, double G[2])
+{
+    kn_shash_prior start = kn_shash_prior_start();
+    kn_shash_point at = kn_shash_point_at(nodes, start.mu);
+    kn_shash_sums s = {0};
+    double T = 0, some[GATHER];
+    for (ptrdiff_t j = 0; j < zt.cols; j++) {
+        T += any_value(zt, j);
+        for (ptrdiff_t i = 0; i < zt.rows; i += GATHER) {
+            ptrdiff_t m = zt.rows - i < GATHER ? zt.rows - i : GATHER;
+            kn_shash_add(&at, observed(m, kn_col(zt, j) + i, some), some, &s);
+        }
+    }
+    for (int k = 0; k < 2; k++)
+        G[k] = T > 0 ? s.hessian[2 * k] / T : 0;
+}
+
+void kn_shash_prior_update(kn_shash_prior *prior, const double G[2], double T_sq, kn_mat theta)
+{
+    kn_shash_prior start = kn_shash_prior_start();
+    for (int k = 0; k < 2; k++) {
+        double n = 0, mean = 0, spread = 0;
+        for (ptrdiff_t j = 0; j < theta.cols; j++)
+            if (!isnan(kn_at(theta, k, j))) {
+                n++;
+                mean += kn_at(theta, k, j);
+            }
+        if (n == 0)
+            continue;
+        double mu = (FIXED * start.mu[k] + T_sq * mean / n) / (FIXED + T_sq);
+        for (ptrdiff_t j = 0; j < theta.cols; j++)
+            if (!isnan(kn_at(theta, k, j)))
+                spread += pow(kn_at(theta, k, j) - mu, 2);
+        double v = spread / n + 1 / (G[k] + 1 / prior->v[k]);
+        prior->mu[k] = mu;
+        prior->v[k] = (FIXED * start.v[k] + T_sq * v) / (FIXED + T_sq);
+    }
+}
+
+static void set_column(kn_mat theta, ptrdiff_t j, double a, double log_b)
+{
+    kn_col(theta, j)[0] = a;
+    kn_col(theta, j)[1] = log_b;
+}
+
+kn_status kn_shash_prior_fit(kn_ctx *ctx, const kn_shash_nodes *nodes, kn_mat zt, double T_sq,
+                             kn_mat theta, kn_shash_prior *prior)
+{
+    kn_status status = KN_OK;
+    double G[2];
+    assert(theta.rows == 2 && theta.cols == zt.cols);
+    *prior = kn_shash_prior_start();
+    kn_shash_information(nodes, zt, G);
+    for (ptrdiff_t j = 0; j < zt.cols; j++)
+        set_column(theta, j, prior->mu[0], prior->mu[1]);
+    for (int round = 1; round <= KN_SHASH_ROUNDS; round++) {
+        KN_TRY(kn_shash_fit(ctx, nodes, prior, zt, theta));
+        if (round == KN_SHASH_ROUNDS)
+            break;
+        for (ptrdiff_t j = 0; j < zt.cols; j++)
+            if (!any_value(zt, j))
+                set_column(theta, j, NAN, NAN);
+        kn_shash_prior_update(prior, G, T_sq, theta);
+    }
+out:
+    return status;
+}

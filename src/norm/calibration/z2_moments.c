@@ -1,0 +1,77 @@
+#include "norm/calibration/z2_moments.h"
+
+#include <assert.h>
+#include <math.h>
+
+static const double LEAST_KURT = 0.5;
+
+kn_status kn_squares_init(kn_ctx *ctx, ptrdiff_t n, kn_squares *s)
+{
+    kn_status status;
+    *s = (kn_squares){.n = n};
+    KN_TRY(kn_alloc_d(ctx, n, &s->sum));
+    KN_TRY(kn_alloc_d(ctx, n, &s->count));
+out:
+    if (status != KN_OK)
+        kn_squares_clear(s);
+    return status;
+}
+
+void kn_squares_clear(kn_squares *s)
+{
+    kn_free(s->sum);
+    kn_free(s->count);
+    *s = (kn_squares){0};
+}
+
+/* In two passes: z^2 of one response may vary little about a large mean. */
+static void add_response(kn_squares *s, const double *z)
+{
+    double n = 0, sum = 0, var = 0;
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        if (!isnan(z[i])) {
+            double z2 = z[i] * z[i];
+            n++;
+            sum += z2;
+            s->z4 += z2 * z2;
+            s->sum[i] += z2;
+            s->count[i]++;
+        }
+    if (n == 0)
+        return;
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        if (!isnan(z[i]))
+            var += pow(z[i] * z[i] - sum / n, 2);
+    s->T++;
+    s->var += var / n;
+    s->cells += n;
+    s->z2 += sum;
+}
+
+void kn_squares_add(kn_squares *s, kn_mat z)
+{
+    assert(z.rows == s->n);
+    for (ptrdiff_t j = 0; j < z.cols; j++)
+        add_response(s, kn_col(z, j));
+}
+
+double kn_squares_kurt(const kn_squares *s)
+{
+    double kurt = s->cells * s->z4 / (s->z2 * s->z2) - 1;
+    return kurt > LEAST_KURT ? kurt : LEAST_KURT; /* also of 0/0 */
+}
+
+double kn_squares_T_sq(const kn_squares *s)
+{
+    double n = 0, sum = 0, var = 0;
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        if (s->count[i] > 0) {
+            n++;
+            sum += s->sum[i] / s->count[i];
+        }
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        if (s->count[i] > 0)
+            var += pow(s->sum[i] / s->count[i] - sum / n, 2);
+    double ratio = s->var / s->T / (var / n);
+    return ratio > 1 ? fmin(ratio, s->T) : 1;
+}

@@ -1,0 +1,220 @@
+#include "norm/change/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "stats/polygamma.h"
+
+enum { W, A, D, AA, AD, DD, SUMS };
+
+/* Mean squares of changes, in units of the noise, that are rounding. */
+static const double NO_CHANGE = 1e-12;
+enum { MAPPED_FROM = 4096 }; /* responses from which a map of Student's step pays */
+
+/* ---- sums ---------------------------------------------------------------------------------------
+ */
+
+kn_status kn_change_sums_new(kn_ctx *ctx, ptrdiff_t T, kn_change_sums *out)
+{
+    return kn_mat_new(ctx, T, SUMS, &out->of);
+}
+
+void kn_change_sums_clear(kn_change_sums *s)
+{
+    kn_mat_clear(&s->of);
+}
+
+void kn_change_sums_add(kn_change_sums *s, const double *r1, const double *r2, double w)
+{
+    double *n = kn_col(s->of, W), *a = kn_col(s->of, A), *d = kn_col(s->of, D);
+    double *aa = kn_col(s->of, AA), *ad = kn_col(s->of, AD), *dd = kn_col(s->of, DD);
+    for (ptrdiff_t j = 0; j < s->of.rows; j++) {
+        double x = r1[j], y = r2[j] - r1[j];
+        if (!isfinite(y))
+            continue;
+        n[j] += w;
+        a[j] += w * x;
+        d[j] += w * y;
+        aa[j] += w * x * x;
+        ad[j] += w * x * y;
+        dd[j] += w * y * y;
+    }
+}
+
+/* sum x^2, sum x d and sum d^2 of response j, x about its mean. */
+typedef struct moments {
+    double n, m1, xx, xd, dd;
+} moments;
+
+static moments moments_of(const kn_change_sums *s, ptrdiff_t j)
+{
+    double n = kn_at(s->of, j, W), a = kn_at(s->of, j, A), d = kn_at(s->of, j, D);
+    return (moments){n, a / n, fmax(kn_at(s->of, j, AA) - a * a / n, 0),
+                     kn_at(s->of, j, AD) - a * d / n, fmax(kn_at(s->of, j, DD), 0)};
+}
+
+/* ---- the law ------------------------------------------------------------------------------------
+ */
+
+/* Whether response j has enough participants and changes in at least one of them. The change d
+ * itself is tested: d - gamma x varies with x even where d = 0 for all participants. */
+static bool enough(const kn_change_sums *s, ptrdiff_t j, double least, double noise)
+{
+    static const double SLACK = 1e-9; /* thirds that add up to a person */
+    double n = kn_at(s->of, j, W);
+    return n >= least - SLACK && noise > 0 && kn_at(s->of, j, DD) > NO_CHANGE * n * noise;
+}
+
+static double common_slope(const kn_change_sums *s, const double *noise, double least)
+{
+    double up = 0, down = 0;
+    for (ptrdiff_t j = 0; j < s->of.rows; j++)
+        if (enough(s, j, least, noise[j])) {
+            moments m = moments_of(s, j);
+            up += m.xd / noise[j];
+            down += m.xx / noise[j];
+        }
+    return down > 0 ? fmin(fmax(up / down, -1), 0) : 0;
+}
+
+static double df_of(const kn_change_law *law, double n)
+{
+    return law->conditional ? n - 1 : n;
+}
+
+/* q of each response before it is moderated; 0: none. */
+static void raw_q(const kn_change_sums *s, const double *noise, double least, kn_change_law *law)
+{
+    double g = law->gamma;
+    for (ptrdiff_t j = 0; j < law->T; j++) {
+        if (!enough(s, j, least, noise[j]))
+            continue;
+        moments m = moments_of(s, j);
+        double res = m.dd - 2 * g * m.xd + g * g * m.xx;
+        double q = res / ((law->conditional ? m.n - 0.5 : m.n) * noise[j]);
+        law->n[j] = m.n;
+        law->m1[j] = law->conditional ? m.m1 : 0;
+        law->q[j] = q > NO_CHANGE ? q : 0;
+    }
+}
+
+/* d0 and s0 from q: mean and variance of e in two passes. */
+static void find_prior(kn_change_law *law)
+{
+    double sum = 0, squares = 0, tri = 0, n = 0;
+    double of_n = NAN, of_e = NAN, of_tri = NAN; /* of the last n_j: mostly all have one */
+    for (int pass = 0; pass < 2; pass++)
+        for (ptrdiff_t j = 0; j < law->T; j++) {
+            if (!(law->q[j] > 0))
+                continue;
+            if (law->n[j] != of_n) {
+                double half = df_of(law, law->n[j]) / 2;
+                of_n = law->n[j];
+                of_e = log(half) - kn_digamma(half);
+                of_tri = kn_trigamma(half);
+            }
+            double e = log(law->q[j]) + of_e;
+            if (pass == 0) {
+                sum += e;
+                tri += of_tri;
+                n++;
+            } else {
+                squares += (e - sum / n) * (e - sum / n);
+            }
+        }
+    law->d0 = 0;
+    law->s0 = NAN;
+    if (n < 1)
+        return;
+    law->s0 = exp(sum / n);
+    if (n < 2) /* of one response nothing is known but what it says itself */
+        return;
+    double v = squares / (n - 1) - tri / n;
+    if (v <= kn_trigamma(KN_TRIGAMMA_HIGH)) {
+        law->d0 = INFINITY;
+        return;
+    }
+    double half = kn_trigamma_inverse(v);
+    law->d0 = 2 * half;
+    law->s0 = exp(sum / n + kn_digamma(half) - log(half));
+}
+
+static void moderate(kn_change_law *law)
+{
+    for (ptrdiff_t j = 0; j < law->T; j++) {
+        double df = df_of(law, law->n[j]);
+        if (law->q[j] > 0)
+            law->q[j] =
+                isinf(law->d0) ? law->s0 : (law->d0 * law->s0 + df * law->q[j]) / (law->d0 + df);
+    }
+}
+
+double kn_change_df(const kn_change_law *law, ptrdiff_t j)
+{
+    return law->d0 + df_of(law, law->n[j]);
+}
+
+kn_status kn_change_prepare(kn_ctx *ctx, kn_change_law *law)
+{
+    kn_student_map_free(law->map);
+    law->map = NULL;
+    if (law->T < MAPPED_FROM)
+        return KN_OK;
+    double most = 0; /* whoever has everybody; missing values are few */
+    for (ptrdiff_t j = 0; j < law->T; j++)
+        if (law->q[j] > 0)
+            most = fmax(most, kn_change_df(law, j));
+    if (!(most > 0) || most > KN_STUDENT_MOST)
+        return KN_OK;
+    law->map_df = most;
+    return kn_student_map_new(ctx, most, &law->map);
+}
+
+kn_status kn_change_fit(kn_ctx *ctx, const kn_change_sums *s, const double *noise, bool conditional,
+                        double least, kn_change_law *out)
+{
+    kn_status status;
+    *out = (kn_change_law){.T = s->of.rows, .conditional = conditional};
+    KN_TRY(kn_alloc_d(ctx, out->T, &out->q));
+    KN_TRY(kn_alloc_d(ctx, out->T, &out->m1));
+    KN_TRY(kn_alloc_d(ctx, out->T, &out->n));
+    if (conditional)
+        out->gamma = common_slope(s, noise, least);
+    raw_q(s, noise, least, out);
+    find_prior(out);
+    moderate(out);
+    KN_TRY(kn_change_prepare(ctx, out));
+out:
+    if (status != KN_OK)
+        kn_change_law_clear(out);
+    return status;
+}
+
+void kn_change_law_clear(kn_change_law *law)
+{
+    kn_free(law->q);
+    kn_free(law->m1);
+    kn_free(law->n);
+    kn_student_map_free(law->map);
+    *law = (kn_change_law){0};
+}
+
+/* ---- z ------------------------------------------------------------------------------------------
+ */
+
+void kn_change_z(const kn_change_law *law, const double *noise, const double *r1, const double *r2,
+                 double *z)
+{
+    double g = law->gamma;
+    for (ptrdiff_t j = 0; j < law->T; j++) {
+        double t = r2[j] - r1[j] - g * (r1[j] - law->m1[j]);
+        z[j] = NAN;
+        if (!(law->q[j] > 0) || !isfinite(t))
+            continue;
+        t /= sqrt(noise[j] * law->q[j] * (1 + g * g / law->n[j]));
+        double df = kn_change_df(law, j);
+        z[j] = df > KN_STUDENT_MOST            ? t
+               : law->map && df == law->map_df ? kn_student_map_at(law->map, t)
+                                               : kn_student_to_normal(t, df);
+    }
+}

@@ -1,0 +1,224 @@
+#include "norm/change/reference.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "norm/metrics/burden.h"
+#include "norm/metrics/extreme_statistic.h"
+#include "stats/quantile_summary.h"
+#include "stats/sort_select.h"
+#include "stats/tail_probability.h"
+
+const char *const kn_change_value_name[KN_CHANGE_VALUES] = {"statistic", "mean_z", "negative",
+                                                            "positive", "deviance"};
+
+void kn_change_reference_clear(kn_change_reference *r)
+{
+    kn_change_law_clear(&r->law);
+    for (int k = 0; k < KN_CHANGE_VALUES; k++)
+        kn_free(r->sorted[k]);
+    kn_free(r->interval_name);
+    *r = (kn_change_reference){0};
+}
+
+ptrdiff_t kn_change_describe(const float *z, ptrdiff_t T, const kn_change_reference *r,
+                             double *work, double value[KN_CHANGE_VALUES])
+{
+    double squares = 0;
+    kn_burden b = kn_burden_row(z, T, r->threshold, r->top, work);
+    for (ptrdiff_t j = 0; j < T; j++)
+        if (isfinite(z[j]))
+            squares += (double)z[j] * (double)z[j];
+    value[KN_CHANGE_STATISTIC] = kn_top_f(z, 1, T, r->top, work);
+    value[KN_CHANGE_MEAN_Z] = b.mean_z;
+    value[KN_CHANGE_NEGATIVE] = b.negative;
+    value[KN_CHANGE_POSITIVE] = b.positive;
+    value[KN_CHANGE_DEVIANCE] = b.n > 0 ? squares / (double)b.n : NAN;
+    return b.n;
+}
+
+static void to_doubles(const float *x, ptrdiff_t n, double *out)
+{
+    for (ptrdiff_t j = 0; j < n; j++)
+        out[j] = (double)x[j];
+}
+
+void kn_change_pair_z(const kn_change_law *law, const double *noise, const float *r1,
+                      const float *r2, double *work, float *z)
+{
+    ptrdiff_t T = law->T;
+    double *a = work, *b = work + T, *out = work + 2 * T;
+    to_doubles(r1, T, a);
+    to_doubles(r2, T, b);
+    kn_change_z(law, noise, a, b, out);
+    for (ptrdiff_t j = 0; j < T; j++)
+        z[j] = (float)out[j];
+}
+
+/* ---- everybody, and everybody but one -----------------------------------------------------------
+ */
+
+typedef struct job {
+    const kn_change_pairs *p;
+    const double *noise;
+    kn_mat value;
+    const kn_change_sink *sink; /* or NULL */
+    float *z;                   /* T, of one pair */
+    double *work;               /* 3 T */
+    kn_change_reference *r;
+} job;
+
+static const float *row_of(const kn_change_pairs *p, ptrdiff_t row)
+{
+    return p->R + row * p->T;
+}
+
+/* Where the pairs of the person of pair i end. */
+static ptrdiff_t end_of(const kn_change_pairs *p, ptrdiff_t i)
+{
+    ptrdiff_t k = i + 1;
+    while (k < p->n && p->person[k] == p->person[i])
+        k++;
+    return k;
+}
+
+static bool is_part(const kn_change_pairs *p, ptrdiff_t i)
+{
+    return !p->apart || !p->apart[i];
+}
+
+/* All pairs of a person that count, sign 1 or -1. */
+static void add_person(const job *w, ptrdiff_t from, ptrdiff_t to, double sign, kn_change_sums *s)
+{
+    const kn_change_pairs *p = w->p;
+    double n = 0;
+    for (ptrdiff_t i = from; i < to; i++)
+        n += is_part(p, i);
+    for (ptrdiff_t i = from; i < to; i++) {
+        if (!is_part(p, i))
+            continue;
+        to_doubles(row_of(p, p->first[i]), p->T, w->work);
+        to_doubles(row_of(p, p->second[i]), p->T, w->work + p->T);
+        kn_change_sums_add(s, w->work, w->work + p->T, sign / n);
+    }
+}
+
+static kn_status leave_out(kn_ctx *ctx, const job *w, const kn_change_sums *all, ptrdiff_t from,
+                           ptrdiff_t to, kn_change_sums *s)
+{
+    const kn_change_pairs *p = w->p;
+    kn_change_law law = {0};
+    double value[KN_CHANGE_VALUES];
+    kn_mat_set(s->of, all->of);
+    add_person(w, from, to, -1, s);
+    kn_status status =
+        kn_change_fit(ctx, s, w->noise, w->r->law.conditional, KN_CHANGE_LEAST - 1, &law);
+    for (ptrdiff_t i = from; status == KN_OK && i < to; i++) {
+        float *z = w->z;
+        kn_change_pair_z(&law, w->noise, row_of(p, p->first[i]), row_of(p, p->second[i]), w->work,
+                         z);
+        for (ptrdiff_t j = 0; j < p->T; j++)
+            if (!(w->r->law.q[j] > 0)) /* new people have none here either */
+                z[j] = NAN;
+        kn_change_describe(z, p->T, w->r, w->work, value);
+        for (int k = 0; k < KN_CHANGE_VALUES; k++)
+            kn_col(w->value, k)[i] = value[k];
+        if (w->sink)
+            status = w->sink->take(w->sink->self, ctx, i, z);
+    }
+    kn_change_law_clear(&law);
+    return status;
+}
+
+static kn_status sort_values(kn_ctx *ctx, const job *w)
+{
+    kn_status status = KN_OK;
+    kn_change_reference *r = w->r;
+    for (int k = 0; k < KN_CHANGE_VALUES; k++) {
+        const double *x = kn_col(w->value, k);
+        KN_TRY(kn_alloc_d(ctx, w->p->n, &r->sorted[k]));
+        for (ptrdiff_t i = 0; i < w->p->n; i++)
+            if (isfinite(x[i]) && is_part(w->p, i))
+                r->sorted[k][r->n[k]++] = k == KN_CHANGE_MEAN_Z ? fabs(x[i]) : x[i];
+        kn_sort(r->sorted[k], r->n[k]);
+    }
+out:
+    return status;
+}
+
+kn_status kn_change_reference_make(kn_ctx *ctx, const kn_change_pairs *p, const double *noise,
+                                   kn_mat value, const kn_change_sink *sink, kn_change_reference *r)
+{
+    kn_status status;
+    kn_change_sums all = {0}, others = {0};
+    job w = {.p = p, .noise = noise, .value = value, .sink = sink, .r = r};
+    KN_TRY(kn_change_sums_new(ctx, p->T, &all));
+    KN_TRY(kn_change_sums_new(ctx, p->T, &others));
+    KN_TRY(kn_alloc_d(ctx, 3 * p->T, &w.work));
+    KN_TRY(kn_alloc_f(ctx, p->T, &w.z));
+    r->people = 0;
+    r->pairs = 0;
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        r->pairs += is_part(p, i);
+    for (ptrdiff_t i = 0, to; i < p->n; i = to, r->people++) {
+        to = end_of(p, i);
+        add_person(&w, i, to, 1, &all);
+    }
+    KN_TRY(kn_change_fit(ctx, &all, noise, r->people >= KN_CHANGE_CONDITIONAL, KN_CHANGE_LEAST,
+                         &r->law));
+    for (ptrdiff_t i = 0, to; i < p->n; i = to) {
+        to = end_of(p, i);
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(leave_out(ctx, &w, &all, i, to, &others));
+        kn_tell(ctx, "reference", to, p->n, NAN);
+    }
+    KN_TRY(sort_values(ctx, &w));
+out:
+    kn_change_sums_clear(&all);
+    kn_change_sums_clear(&others);
+    kn_free(w.work);
+    kn_free(w.z);
+    return status;
+}
+
+double kn_change_smallest_p(const kn_change_reference *r, kn_change_value which)
+{
+    return fmax(kn_rarity_least(r->people), 1 / ((double)r->n[which] + 1));
+}
+
+kn_status kn_change_reference_share(kn_ctx *ctx, kn_change_reference *r)
+{
+    kn_status status = KN_OK;
+    for (int k = 0; k < KN_CHANGE_VALUES && status == KN_OK; k++) {
+        kn_quantiles q;
+        bool whole = k == KN_CHANGE_NEGATIVE || k == KN_CHANGE_POSITIVE;
+        status = kn_quantiles_new(ctx, r->sorted[k], r->n[k], &q);
+        if (status != KN_OK)
+            break;
+        r->n[k] = q.K > 0 ? q.n : 0;
+        if (r->n[k] > 0)
+            kn_quantiles_spread(&q, whole, r->sorted[k]);
+        kn_quantiles_clear(&q);
+    }
+    return status;
+}
+
+double kn_change_p(const kn_change_reference *r, kn_change_value which, double value,
+                   const double *own, ptrdiff_t n_own)
+{
+    ptrdiff_t n = r->n[which];
+    if (which == KN_CHANGE_MEAN_Z)
+        value = fabs(value);
+    if (!isfinite(value))
+        return NAN;
+    ptrdiff_t above = n - kn_count_below(r->sorted[which], n, value, 0);
+    for (ptrdiff_t i = 0; i < n_own; i++)
+        if (isfinite(own[i])) {
+            above -= (which == KN_CHANGE_MEAN_Z ? fabs(own[i]) : own[i]) >= value;
+            n--;
+        }
+    if (n < 1)
+        return NAN;
+    double p = (double)(1 + above) / (double)(n + 1);
+    return fmax(p, kn_rarity_least(r->people - (n_own > 0)));
+}

@@ -1,0 +1,292 @@
+#include "norm/deviance/deviance.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "gp/block_visitor.h"
+#include "la/la.h"
+#include "stats/sort_select.h"
+#include "stats/tail_probability.h"
+
+enum { CHUNK = 512, WORD = 64 };
+
+/* Above this trace of M, what subtracting the missing part leaves of M_J could be off by more than
+ * 1e-9 of its smallest eigenvalue, which is at least 1; M_J is then summed over J instead. */
+static const double SUBTRACT_LIMIT = 1e6;
+
+static void clear_prepared(kn_deviance *d)
+{
+    kn_mat_clear(&d->M);
+    kn_mat_clear(&d->L);
+    kn_free(d->w);
+    kn_free(d->sorted);
+    d->w = d->sorted = NULL;
+}
+
+void kn_deviance_clear(kn_deviance *d)
+{
+    clear_prepared(d);
+    kn_mat_clear(&d->Q);
+    kn_free(d->lam);
+    kn_free(d->psi);
+    kn_free(d->ref);
+    *d = (kn_deviance){0};
+}
+
+/* M += sign sum_j w_j w_j'/psi_j over the rows named, w_j the rows of W; lower triangle. work: as
+ * many rows, K columns. */
+static void add_rows(kn_ctx *ctx, const kn_deviance *d, const ptrdiff_t *rows, double sign,
+                     kn_mat work, kn_mat M)
+{
+    for (ptrdiff_t k = 0; k < d->K; k++)
+        for (ptrdiff_t i = 0; i < work.rows; i++)
+            kn_col(work, k)[i] = kn_at(d->Q, rows[i], k) * d->w[k] / sqrt(d->psi[rows[i]]);
+    kn_syrk(ctx, sign, KN_T, work, 1, M);
+}
+
+static void set_identity(kn_mat M)
+{
+    kn_mat_zero(M);
+    for (ptrdiff_t k = 0; k < M.cols; k++)
+        kn_col(M, k)[k] = 1;
+}
+
+static kn_status check_loaded(kn_ctx *ctx, const kn_deviance *d)
+{
+    if (d->T < 1 || d->K < 0 || d->n_ref < 0 || d->Q.rows != d->T || d->Q.cols != d->K)
+        return kn_fail(ctx, KN_ERR_SHAPE, "deviance: Q is %td x %td, expected %td x %td", d->Q.rows,
+                       d->Q.cols, d->T, d->K);
+    for (ptrdiff_t j = 0; j < d->T; j++)
+        if (!(d->psi[j] > 0 && isfinite(d->psi[j])))
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "deviance: residual variance of response %td is %g, expected above 0",
+                           j + 1, d->psi[j]);
+    for (ptrdiff_t i = 0; i < d->n_ref; i++)
+        if (isinf(d->ref[i])) /* NaN of who has too few responses */
+            return kn_fail(ctx, KN_ERR_DATA, "deviance: that of reference sample %td is not finite",
+                           i + 1);
+    return KN_OK;
+}
+
+static void sort_reference(kn_deviance *d)
+{
+    d->n_sorted = 0;
+    for (ptrdiff_t i = 0; i < d->n_ref; i++)
+        if (!isnan(d->ref[i]))
+            d->sorted[d->n_sorted++] = d->ref[i];
+    kn_sort(d->sorted, d->n_sorted);
+}
+
+kn_status kn_deviance_prepare(kn_ctx *ctx, kn_deviance *d)
+{
+    kn_status status;
+    kn_mat work = {0};
+
+    clear_prepared(d);
+    KN_TRY(check_loaded(ctx, d));
+    KN_TRY(kn_alloc_d(ctx, d->K, &d->w));
+    KN_TRY(kn_mat_new(ctx, d->K, d->K, &d->M));
+    KN_TRY(kn_mat_new(ctx, d->K, d->K, &d->L));
+    KN_TRY(kn_alloc_d(ctx, d->n_ref, &d->sorted));
+    KN_TRY(kn_mat_new(ctx, CHUNK, d->K, &work));
+
+    for (ptrdiff_t k = 0; k < d->K; k++) {
+        double explained = d->lam[k]; /* less what psi already gives in this direction */
+        for (ptrdiff_t j = 0; j < d->T; j++)
+            explained -= kn_at(d->Q, j, k) * kn_at(d->Q, j, k) * d->psi[j];
+        d->w[k] = sqrt(fmax(explained, 0));
+    }
+    set_identity(d->M);
+    for (ptrdiff_t first = 0; first < d->T; first += CHUNK) {
+        ptrdiff_t rows[CHUNK], n = d->T - first < CHUNK ? d->T - first : CHUNK;
+        for (ptrdiff_t i = 0; i < n; i++)
+            rows[i] = first + i;
+        add_rows(ctx, d, rows, 1, kn_sub(work, 0, 0, n, d->K), d->M);
+    }
+    kn_mat_set(d->L, d->M);
+    KN_TRY(kn_chol(ctx, d->L, "deviance matrix M"));
+    d->logdet = 0;
+    for (ptrdiff_t k = 0; k < d->K; k++)
+        d->logdet += 2 * log(kn_at(d->L, k, k));
+    for (ptrdiff_t j = 0; j < d->T; j++)
+        d->logdet += log(d->psi[j]);
+    sort_reference(d);
+out:
+    kn_mat_clear(&work);
+    return status;
+}
+
+kn_status kn_deviance_of_values(kn_ctx *ctx, const double *dev, ptrdiff_t n, kn_deviance *out)
+{
+    kn_status status;
+    *out = (kn_deviance){.n_ref = n};
+    KN_TRY(kn_alloc_d(ctx, n, &out->ref));
+    KN_TRY(kn_alloc_d(ctx, n, &out->sorted));
+    memcpy(out->ref, dev, (size_t)n * sizeof *dev);
+    sort_reference(out);
+out:
+    if (status != KN_OK)
+        kn_deviance_clear(out);
+    return status;
+}
+
+double kn_deviance_p(const kn_deviance *d, double dev)
+{
+    return kn_rank_p(d->sorted, d->n_sorted, dev, false);
+}
+
+/* ---- scoring ------------------------------------------------------------------------------ */
+
+typedef struct scoring {
+    const kn_deviance *d;
+    ptrdiff_t rows, people, words; /* words of 64 responses */
+    kn_mat A;                      /* rows x K: a before w */
+    double *q;                     /* rows: sum z^2/psi */
+    ptrdiff_t *missing;            /* rows: how many */
+    uint64_t *mask;                /* words x rows: which; NULL until something is missing */
+    kn_mat work, L;                /* for a sample with missing z */
+} scoring;
+
+static kn_status mark_missing(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t j)
+{
+    if (!s->mask) {
+        void *mask;
+        kn_status status = kn_alloc(ctx, s->words * s->rows, sizeof *s->mask, &mask);
+        if (status != KN_OK)
+            return status;
+        s->mask = mask;
+    }
+    s->mask[i * s->words + j / WORD] |= UINT64_C(1) << (j % WORD);
+    s->missing[i]++;
+    return KN_OK;
+}
+
+/* A += z Psi^-1 Q and q += sum z^2/psi over one block. */
+static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    scoring *s = self;
+    const kn_deviance *d = s->d;
+    kn_mat z = b->z; /* becomes z/psi with 0 for missing */
+    ptrdiff_t first = b->first;
+    for (ptrdiff_t j = 0; j < z.cols; j++) {
+        double *zj = kn_col(z, j), psi = d->psi[first + j];
+        for (ptrdiff_t i = 0; i < s->people; i++) {
+            if (!isfinite(zj[i])) {
+                kn_status status = mark_missing(ctx, s, i, first + j);
+                if (status != KN_OK)
+                    return status;
+                zj[i] = 0;
+            }
+            s->q[i] += zj[i] * zj[i] / psi;
+            zj[i] /= psi;
+        }
+    }
+    if (d->K > 0) /* A += z Psi^-1 Q   rows x K */
+        kn_gemm(ctx, 1, KN_N, z, KN_N, kn_sub(d->Q, first, 0, b->count, d->K), 1, s->A);
+    return KN_OK;
+}
+
+/* L = Cholesky factor of M restricted to the finite set of sample i. */
+static kn_status restricted_factor(kn_ctx *ctx, scoring *s, ptrdiff_t i)
+{
+    const kn_deviance *d = s->d;
+    double trace = 0;
+    for (ptrdiff_t k = 0; k < d->K; k++)
+        trace += kn_at(d->M, k, k);
+    bool subtract = trace <= SUBTRACT_LIMIT;
+    if (subtract)
+        kn_mat_set(s->L, d->M);
+    else
+        set_identity(s->L);
+    ptrdiff_t rows[CHUNK], n = 0;
+    for (ptrdiff_t j = 0; j < d->T; j++) {
+        bool gone = s->mask[i * s->words + j / WORD] >> (j % WORD) & 1;
+        if (gone == subtract)
+            rows[n++] = j;
+        if (n == CHUNK || j == d->T - 1) {
+            add_rows(ctx, d, rows, subtract ? -1 : 1, kn_sub(s->work, 0, 0, n, d->K), s->L);
+            n = 0;
+        }
+    }
+    return kn_chol(ctx, s->L, "deviance matrix M of a sample with missing values");
+}
+
+/* dev = (q - |L^-1 a|^2) T/|J| for sample i. */
+static kn_status finish_row(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t *factored, double *dev)
+{
+    const kn_deviance *d = s->d;
+    ptrdiff_t J = d->T - s->missing[i];
+    kn_mat L = d->L;
+    *dev = NAN;
+    if (2 * J < d->T || J == 0)
+        return KN_OK;
+    if (s->missing[i] > 0 && d->K > 0) {
+        /* Samples that miss the same responses, as those of one site may, share the factor. */
+        ptrdiff_t f = *factored;
+        size_t bytes = (size_t)s->words * sizeof *s->mask;
+        if (f < 0 || memcmp(s->mask + f * s->words, s->mask + i * s->words, bytes) != 0) {
+            kn_status status = restricted_factor(ctx, s, i);
+            if (status != KN_OK)
+                return status;
+            *factored = i;
+        }
+        L = s->L;
+    }
+    kn_mat a = kn_sub(s->work, 0, 0, 1, d->K); /* a as a row: a L^-T */
+    for (ptrdiff_t k = 0; k < d->K; k++)
+        kn_col(a, k)[0] = kn_at(s->A, i, k) * d->w[k];
+    if (d->K > 0)
+        kn_trsm_right(ctx, KN_T, L, a);
+    *dev = (s->q[i] - kn_sumsq(a)) * ((double)d->T / (double)J);
+    return KN_OK;
+}
+
+kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source *z, double *dev)
+{
+    scoring s = {.d = d,
+                 .rows = z->rows,
+                 .people = z->people > 0 ? z->people : z->rows,
+                 .words = (d->T + WORD - 1) / WORD};
+    kn_visitor visitor = {&s, 0, NULL, add_block, NULL};
+    ptrdiff_t factored = -1;
+    kn_status status;
+
+    if (z->cols != d->T)
+        return kn_fail(ctx, KN_ERR_SHAPE, "deviance: z maps have %td responses, the reference %td",
+                       z->cols, d->T);
+    KN_TRY(kn_mat_new(ctx, z->rows, d->K, &s.A));
+    KN_TRY(kn_mat_new(ctx, CHUNK, d->K, &s.work));
+    KN_TRY(kn_mat_new(ctx, d->K, d->K, &s.L));
+    KN_TRY(kn_alloc_d(ctx, z->rows, &s.q));
+    KN_TRY(kn_alloc_i(ctx, z->rows, &s.missing));
+    KN_TRY(kn_z_walk(ctx, z, (kn_walk){0}, &visitor));
+    for (ptrdiff_t i = 0; i < s.people; i++)
+        KN_TRY(finish_row(ctx, &s, i, &factored, &dev[i]));
+out:
+    kn_mat_clear(&s.A);
+    kn_mat_clear(&s.work);
+    kn_mat_clear(&s.L);
+    kn_free(s.q);
+    kn_free(s.missing);
+    kn_free(s.mask);
+    return status;
+}
+
+void kn_deviance_prepare_need(kn_rehearsal *r, ptrdiff_t K)
+{
+    kn_hold_d(r, KN_NEED_REFERENCE, 2 * K, K);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_REFERENCE, CHUNK, K);
+    kn_let_go(r, mark);
+}
+
+void kn_deviance_score_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T)
+{
+    kn_held mark = r->now;
+    ptrdiff_t K = kn_at_most(KN_DEVIANCE_MOST, T);
+    kn_hold_d(r, KN_NEED_WORK, rows + CHUNK + K, K);
+    kn_hold_d(r, KN_NEED_WORK, rows, 2);
+    kn_hold(r, KN_NEED_WORK, (T / WORD + 1) * rows, sizeof(uint64_t));
+    kn_hold_d(r, KN_NEED_WORK, rows, kn_walk_width(0, T)); /* z */
+    kn_let_go(r, mark);
+}

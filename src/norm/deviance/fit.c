@@ -1,0 +1,470 @@
+/* Fit of the joint deviance: see deviance.h for the formulas and the cost, deviance_pass.h for what
+ * is gathered [METHOD 8b]. */
+#include "norm/deviance/fit.h"
+
+#include <math.h>
+
+#include "base/parallel/parallel_for.h"
+#include "data/mpi/partition_responses.h"
+#include "la/la.h"
+#include "norm/deviance/decompose.h"
+#include "norm/deviance/passes.h"
+#include "norm/deviance/sums.h"
+
+static const double LADDER_SHARE = 0.8; /* K stays below this share of N */
+static const double MOST_Z2 = 0x1p20;   /* guessed mean square of a sample's z */
+static const double SINGLE_FROM = 5e9;  /* N (N + 2 folds K) T: larger problems in float */
+
+typedef kn_deviance_fitter fitter;
+typedef kn_deviance_part part;
+
+void kn_deviance_fitter_free(fitter *f)
+{
+    if (!f)
+        return;
+    kn_deviance_pass_free(f);
+    for (int p = 0; f->parts && p <= f->folds; p++) {
+        part *pt = &f->parts[p];
+        for (int l = 0; l < f->n_stages; l++) {
+            kn_mat_clear(&pt->H[l]);
+            kn_mat_clear(&pt->A[l]);
+        }
+        kn_mat_clear(&pt->own);
+        kn_mat_clear(&pt->q);
+        kn_free(pt->s2);
+    }
+    kn_free(f->parts);
+    kn_free(f->order);
+    kn_free(f->ss);
+    kn_sum_clear(&f->sum);
+    kn_gathered_clear(f);
+    kn_mat_clear(&f->G);
+    kn_mat_clear(&f->Q);
+    kn_mat_clear(&f->fold_ss);
+    kn_free(f);
+}
+
+/* Row order and the parts' ranges, by counting. */
+static kn_status lay_out_folds(kn_ctx *ctx, fitter *f, const int *fold)
+{
+    kn_status status;
+    void *parts;
+    KN_TRY(kn_alloc(ctx, f->folds + 1, sizeof *f->parts, &parts));
+    f->parts = parts;
+    KN_TRY(kn_alloc_i(ctx, f->N, &f->order));
+    for (ptrdiff_t i = 0; i < f->N; i++) {
+        if (fold[i] < 0 || fold[i] >= f->folds) {
+            status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                             "deviance: sample %td is in fold %d, expected 0 to %d", i + 1, fold[i],
+                             f->folds - 1);
+            goto out;
+        }
+        f->parts[fold[i]].count++;
+    }
+    ptrdiff_t at = 0;
+    for (int p = 0; p < f->folds; p++) {
+        part *pt = &f->parts[p];
+        if (pt->count == 0 || f->N - pt->count < 2) {
+            status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                             "deviance: fold %d has %td of %td samples, expected at least 1 in it "
+                             "and 2 outside",
+                             p, pt->count, f->N);
+            goto out;
+        }
+        pt->first = at;
+        pt->n = f->N - pt->count;
+        for (ptrdiff_t i = 0; i < f->N; i++)
+            if (fold[i] == p)
+                f->order[at++] = i;
+    }
+    f->parts[f->folds] = (part){.first = f->N, .n = f->N};
+out:
+    return status;
+}
+
+static void climb(fitter *f, ptrdiff_t least)
+{
+    for (int l = 0; l < KN_DEVIANCE_LADDER; l++) {
+        ptrdiff_t k = l == 0 ? 0 : (ptrdiff_t)1 << (l - 1);
+        if (k > 0 && ((double)k >= LADDER_SHARE * (double)f->N || k >= least || k > f->T))
+            break;
+        f->ladder[f->n_stages++] = f->Kmax = k;
+    }
+}
+
+static bool is_large(const fitter *f)
+{
+    double N = (double)f->N;
+    return N * (N + 2.0 * f->folds * (double)f->Kmax) * (double)f->T >= SINGLE_FROM;
+}
+
+static kn_status lay_out_ladder(kn_ctx *ctx, fitter *f, ptrdiff_t K)
+{
+    ptrdiff_t least = f->N; /* the smallest training size */
+    for (int p = 0; p < f->folds; p++)
+        least = f->parts[p].n < least ? f->parts[p].n : least;
+    if (K != KN_DEVIANCE_AUTO) {
+        if (K < 0 || K >= least || K > f->T)
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "deviance: %td components, expected 0 to %td for %td samples (%td "
+                           "outside the largest fold) and %td responses",
+                           K, least - 1 < f->T ? least - 1 : f->T, f->N, least, f->T);
+        f->ladder[0] = f->Kmax = K;
+        f->n_stages = 1;
+        return KN_OK;
+    }
+    climb(f, least);
+    return KN_OK;
+}
+
+static kn_status new_sum(kn_ctx *ctx, fitter *f, double bound)
+{
+    kn_sum_clear(&f->sum);
+    return kn_sum_new_lower(ctx, f->N, bound, f->single ? 1 : 2, &f->sum);
+}
+
+static kn_status allocate(kn_ctx *ctx, fitter *f)
+{
+    kn_status status;
+    for (int p = 0; p <= f->folds; p++) {
+        part *pt = &f->parts[p];
+        KN_TRY(kn_alloc_d(ctx, f->Kmax, &pt->s2));
+        for (int l = 0; p < f->folds && l < f->n_stages; l++) {
+            KN_TRY(kn_mat_new(ctx, f->ladder[l], f->ladder[l], &pt->H[l]));
+            KN_TRY(kn_mat_new(ctx, pt->count, f->ladder[l], &pt->A[l]));
+        }
+        KN_TRY(kn_mat_new(ctx, f->Kmax, f->n_stages, &pt->own));
+        KN_TRY(kn_mat_new(ctx, pt->count, f->n_stages, &pt->q));
+    }
+    KN_TRY(kn_alloc_d(ctx, f->T, &f->ss));
+    KN_TRY(new_sum(ctx, f, MOST_Z2 * (double)f->T));
+    KN_TRY(kn_mat_new(ctx, f->block, f->folds, &f->fold_ss));
+    KN_TRY(kn_deviance_pass_new(ctx, f));
+out:
+    return status;
+}
+
+kn_status kn_deviance_fitter_new(kn_ctx *ctx, const kn_deviance_shape *s, fitter **out)
+{
+    kn_status status;
+    void *memory;
+    fitter *f = NULL;
+    *out = NULL;
+    if (s->T < 1 || s->N < 3 || s->folds < 2)
+        return kn_fail(ctx, KN_ERR_SHAPE,
+                       "deviance: %td samples, %td responses, %d folds; expected at least 3, 1, 2",
+                       s->N, s->T, s->folds);
+    KN_TRY(kn_alloc(ctx, 1, sizeof *f, &memory));
+    f = memory;
+    *f = (fitter){.N = s->N,
+                  .T = s->T,
+                  .Y = s->Y,
+                  .block = s->plan.width,
+                  .folds = s->folds,
+                  .automatic = s->K == KN_DEVIANCE_AUTO,
+                  .workers = kn_workers(ctx, s->N, 1)};
+    KN_TRY(lay_out_folds(ctx, f, s->fold));
+    KN_TRY(lay_out_ladder(ctx, f, s->K));
+    f->single = s->precision == KN_SINGLE || (s->precision == KN_BY_SIZE && is_large(f));
+    KN_TRY(allocate(ctx, f));
+out:
+    if (status != KN_OK) {
+        kn_deviance_fitter_free(f);
+        f = NULL;
+    }
+    *out = f;
+    return status;
+}
+
+/* A fitter of these sizes that holds nothing. */
+static fitter sizes_of(const kn_deviance_sizes *s)
+{
+    fitter f = {.N = s->N,
+                .T = s->T,
+                .block = kn_walk_width(0, s->T),
+                .folds = s->folds,
+                .workers = kn_workers_of(s->threads, s->N, 1)};
+    climb(&f, s->N - (s->N + s->folds - 1) / s->folds);
+    f.single = is_large(&f);
+    return f;
+}
+
+static void sum_need(kn_rehearsal *r, const fitter *f)
+{
+    kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){f->N, f->N, true, {0}}, f->single ? 1 : 2);
+}
+
+void kn_deviance_fitter_need(kn_rehearsal *r, const kn_deviance_sizes *s)
+{
+    fitter f = sizes_of(s);
+    ptrdiff_t most = (s->N + s->folds - 1) / s->folds;
+    kn_hold(r, KN_NEED_WORK, f.folds + 1, sizeof *f.parts);
+    for (int l = 0; l < f.n_stages; l++) {
+        kn_hold_d(r, KN_NEED_WORK, f.folds * f.ladder[l], f.ladder[l]);
+        kn_hold_d(r, KN_NEED_WORK, f.N, f.ladder[l]);
+    }
+    kn_hold_d(r, KN_NEED_WORK, (f.folds + 1) * f.Kmax, f.n_stages + 1);
+    kn_hold_d(r, KN_NEED_WORK, f.N, f.n_stages + 1);
+    kn_hold_d(r, KN_NEED_REFERENCE, f.T, 1);
+    sum_need(r, &f);
+    kn_hold_d(r, KN_NEED_WORK, f.block, f.folds);
+    kn_deviance_pass_need(r, &f, most);
+}
+
+void kn_deviance_turn_need(kn_rehearsal *r, const kn_deviance_sizes *s)
+{
+    fitter f = sizes_of(s);
+    kn_rehearsal given = {0};
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_SAMPLES, f.N, f.N);
+    kn_let_go(r, mark);
+    sum_need(&given, &f);
+    kn_deviance_pass_gram_need(&given, &f);
+    kn_let_go_of(r, (kn_held){0}, given.now);
+    mark = r->now;
+    kn_hold_d(r, KN_NEED_SAMPLES, f.N, f.N);
+    kn_deviance_decompose_need(r, &f, s->threads);
+    kn_let_go(r, mark);
+    kn_gathered_need(r, &f);
+    kn_hold_d(r, KN_NEED_REFERENCE, f.T, f.Kmax);
+}
+
+/* Q of fewer than Kmax columns, at most every other, is a copy. */
+void kn_deviance_finish_need(kn_rehearsal *r, const kn_deviance_sizes *s)
+{
+    fitter f = sizes_of(s);
+    kn_hold_d(r, KN_NEED_REFERENCE, f.T, f.Kmax / 2 + 1);
+    kn_deviance_prepare_need(r, f.Kmax);
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, f.N, 2 * f.n_stages);
+    kn_let_go(r, mark);
+}
+
+void kn_deviance_kept_need(kn_rehearsal *r, const kn_deviance_sizes *s)
+{
+    fitter f = sizes_of(s);
+    kn_hold_d(r, KN_NEED_REFERENCE, f.T, f.Kmax + 1);
+    kn_deviance_prepare_need(r, f.Kmax);
+}
+
+/* z of the reference are finite by construction: a missing one is an error, because leaving it out
+ * would bias the covariance towards 0. */
+kn_status kn_deviance_first(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
+{
+    kn_deviance_pass_gram(ctx, f, first, z);
+    for (ptrdiff_t j = 0; j < z.cols; j++)
+        for (ptrdiff_t i = 0; !isfinite(f->ss[first + j]) && i < f->N; i++)
+            if (!isfinite(kn_at(z, i, j)))
+                return kn_fail(ctx, KN_ERR_DATA,
+                               "deviance: z of reference sample %td, response %td is not finite",
+                               i + 1, first + j + 1);
+    return KN_OK;
+}
+
+/* G from its sum. Where the guessed bound did not hold, the trace is one that does: *again. */
+static kn_status take_gram(kn_ctx *ctx, fitter *f, bool *again)
+{
+    kn_status status;
+    double trace = 0;
+    KN_TRY(kn_everywhere_d(ctx, &f->Y, f->ss));
+    KN_TRY(kn_mat_new(ctx, f->N, f->N, &f->G));
+    status = kn_sum_value(ctx, &f->sum, f->G);
+    if (status != KN_ERR_NUMERIC)
+        goto out;
+    kn_mat_clear(&f->G);
+    for (ptrdiff_t j = 0; j < f->T; j++)
+        trace += f->ss[j];
+    if (f->repeated || !isfinite(trace))
+        return kn_fail(ctx, KN_ERR_NUMERIC, "deviance: the sums of squares of z overflow");
+    *again = f->repeated = true;
+    KN_TRY(new_sum(ctx, f, 2 * trace));
+out:
+    return status;
+}
+
+kn_status kn_deviance_gram(kn_ctx *ctx, fitter *f, bool *again, kn_mat *zz)
+{
+    *again = false;
+    kn_status status = take_gram(ctx, f, again);
+    if (status == KN_OK && !*again) {
+        kn_sum_clear(&f->sum);
+        kn_deviance_pass_gram_end(f);
+    }
+    *zz = f->G;
+    return status;
+}
+
+kn_status kn_deviance_turn(kn_ctx *ctx, fitter *f)
+{
+    kn_status status;
+    KN_TRY(kn_deviance_decompose(ctx, f));
+    kn_mat_clear(&f->G);
+    KN_TRY(kn_gathered_new(ctx, f));
+    KN_TRY(kn_mat_new(ctx, f->T, f->Kmax, &f->Q));
+out:
+    return status;
+}
+
+kn_status kn_deviance_second(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
+{
+    return kn_deviance_pass_gather(ctx, f, first, z);
+}
+
+/* Deviance and log density of a fold's held-out rows for one K:
+ *     M = I + w s^-1 H s^-1 w,  a = A s^-1 w,  Q = C s^-1. */
+static kn_status finish_stage(kn_ctx *ctx, const fitter *f, const part *pt, int l, kn_mat dev,
+                              kn_mat density)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t K = f->ladder[l];
+    kn_mat H = pt->H[l], A = pt->A[l];
+    double *w = kn_col(pt->own, l), log_det = pt->log_psi[l];
+    for (ptrdiff_t k = 0; k < K; k++) { /* w_k / s_k takes the place of sum C^2 psi */
+        double s2 = pt->s2[k];
+        w[k] = s2 > 0 ? sqrt(fmax(s2 / (double)pt->n - w[k] / s2, 0) / s2) : 0;
+    }
+    for (ptrdiff_t k = 0; k < K; k++) {
+        for (ptrdiff_t i = k; i < K; i++)
+            kn_col(H, k)[i] = w[i] * w[k] * kn_at(H, i, k) + (i == k);
+        for (ptrdiff_t i = 0; i < pt->count; i++)
+            kn_col(A, k)[i] *= w[k];
+    }
+    if (K > 0) {
+        KN_TRY(kn_chol(ctx, H, "deviance matrix M of a fold"));
+        kn_trsm_right(ctx, KN_T, H, A); /* a L^-T */
+    }
+    for (ptrdiff_t k = 0; k < K; k++)
+        log_det += 2 * log(kn_at(H, k, k));
+    for (ptrdiff_t i = 0; i < pt->count; i++) {
+        ptrdiff_t at = f->order[pt->first + i];
+        double value = kn_at(pt->q, i, l) - kn_sumsq(kn_sub(A, i, 0, 1, K));
+        kn_col(dev, l)[at] = value;
+        kn_col(density, l)[at] = -0.5 * ((double)f->T * log(2 * M_PI) + log_det + value);
+    }
+out:
+    return status;
+}
+
+/* The smallest K with the highest mean density; its deviances are the reference. */
+static kn_status choose(kn_ctx *ctx, const fitter *f, kn_mat dev, kn_mat density, kn_deviance *d)
+{
+    int chosen = 0;
+    for (int l = 0; l < f->n_stages; l++) {
+        double mean = 0;
+        for (ptrdiff_t i = 0; i < f->N; i++)
+            mean += kn_at(density, i, l) / (double)f->N;
+        d->ladder[l] = f->ladder[l];
+        d->density[l] = mean;
+        if (mean > d->density[chosen])
+            chosen = l;
+    }
+    d->n_ladder = f->automatic ? f->n_stages : 0;
+    d->n_ref = f->N;
+    d->K = f->ladder[chosen];
+    kn_status status = kn_alloc_d(ctx, f->N, &d->ref);
+    for (ptrdiff_t i = 0; status == KN_OK && i < f->N; i++)
+        d->ref[i] = kn_at(dev, i, chosen);
+    return status;
+}
+
+/* The largest |entry| of each column positive, as B's [METHOD 9.10]: the first of equal ones. */
+static void fix_signs(kn_mat Q)
+{
+    for (ptrdiff_t k = 0; k < Q.cols; k++) {
+        double *q = kn_col(Q, k), top = 0;
+        for (ptrdiff_t j = 0; j < Q.rows; j++)
+            top = fabs(q[j]) > fabs(top) ? q[j] : top;
+        for (ptrdiff_t j = 0; top < 0 && j < Q.rows; j++)
+            q[j] = -q[j];
+    }
+}
+
+/* The model of all samples at the K chosen: psi from C, then C to Q, cut to K columns. */
+static kn_status finish_whole(kn_ctx *ctx, fitter *f, kn_deviance *d)
+{
+    kn_status status;
+    const part *all = &f->parts[f->folds];
+    KN_TRY(kn_alloc_d(ctx, d->K, &d->lam));
+    KN_TRY(kn_alloc_d(ctx, f->T, &d->psi));
+    for (ptrdiff_t j = 0; j < f->T; j++)
+        d->psi[j] = f->ss[j];
+    for (ptrdiff_t k = 0; k < d->K; k++) {
+        double *c = kn_col(f->Q, k), s = all->s2[k] > 0 ? 1 / sqrt(all->s2[k]) : 0;
+        d->lam[k] = all->s2[k] / (double)f->N;
+        for (ptrdiff_t j = 0; j < f->T; j++) {
+            d->psi[j] -= c[j] * c[j];
+            c[j] *= s;
+        }
+    }
+    for (ptrdiff_t j = 0; j < f->T; j++)
+        d->psi[j] = fmax(d->psi[j] / (double)(f->N - d->K), all->floor);
+    if (d->K < f->Kmax) {
+        KN_TRY(kn_mat_copy(ctx, kn_cols(f->Q, 0, d->K), &d->Q));
+    } else {
+        d->Q = f->Q;
+        f->Q = kn_mat_none();
+    }
+    fix_signs(d->Q);
+    KN_TRY(kn_deviance_prepare(ctx, d));
+out:
+    return status;
+}
+
+kn_status kn_deviance_finish(kn_ctx *ctx, fitter *f, kn_deviance *out)
+{
+    kn_status status;
+    kn_deviance d = {.T = f->T};
+    kn_mat dev = {0}, density = {0}; /* N x stages */
+    *out = (kn_deviance){0};
+    KN_TRY(kn_gathered_take(ctx, f));
+    KN_TRY(kn_mat_new(ctx, f->N, f->n_stages, &dev));
+    KN_TRY(kn_mat_new(ctx, f->N, f->n_stages, &density));
+    for (int p = 0; p < f->folds; p++)
+        for (int l = 0; l < f->n_stages; l++)
+            KN_TRY(finish_stage(ctx, f, &f->parts[p], l, dev, density));
+    KN_TRY(choose(ctx, f, dev, density, &d));
+    KN_TRY(finish_whole(ctx, f, &d));
+    *out = d;
+    d = (kn_deviance){0};
+out:
+    kn_mat_clear(&density);
+    kn_mat_clear(&dev);
+    kn_deviance_clear(&d);
+    return status;
+}
+
+static kn_status first_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    return kn_deviance_first(ctx, self, b->first, b->z);
+}
+
+static kn_status second_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    return kn_deviance_second(ctx, self, b->first, b->z);
+}
+
+kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, int folds,
+                          ptrdiff_t K, kn_deviance *out)
+{
+    kn_status status;
+    fitter *f = NULL;
+    kn_mat zz;
+    bool again;
+    kn_walk walk = {.stage = "deviance", .total = 2 * z->cols};
+    kn_deviance_shape shape = {
+        .N = z->rows, .T = z->cols, .plan = kn_z_plan(z), .fold = fold, .folds = folds, .K = K};
+    shape.Y = (kn_responses){.scaling = z->scaling, .N = z->rows, .T = z->cols};
+    *out = (kn_deviance){0};
+    KN_TRY(kn_deviance_fitter_new(ctx, &shape, &f));
+    do {
+        KN_TRY(kn_z_walk(ctx, z, walk, &(kn_visitor){f, 0, NULL, first_block, NULL}));
+        KN_TRY(kn_deviance_gram(ctx, f, &again, &zz));
+    } while (again);
+    KN_TRY(kn_deviance_turn(ctx, f));
+    walk.done = z->cols;
+    KN_TRY(kn_z_walk(ctx, z, walk, &(kn_visitor){f, 0, NULL, second_block, NULL}));
+    KN_TRY(kn_deviance_finish(ctx, f, out));
+out:
+    kn_deviance_fitter_free(f);
+    return status;
+}

@@ -1,0 +1,111 @@
+#include "norm/deviance/sums.h"
+
+#include <math.h>
+
+#include "data/mpi/partition_responses.h"
+
+typedef kn_deviance_fitter fitter;
+typedef kn_deviance_part part;
+
+ptrdiff_t kn_gathered_at(const kn_deviance_fitter *f, kn_gathered what, int p, int l)
+{
+    ptrdiff_t before = 0, all = 0; /* columns, or elements of H, of the stages before and of all */
+    const kn_deviance_part *pt = &f->parts[p];
+    for (int k = 0; k < f->n_stages; k++) {
+        ptrdiff_t K = f->ladder[k], n = what == KN_GATHER_H ? K * K : what == KN_GATHER_A ? K : 1;
+        before += k < l ? n : 0;
+        all += n;
+    }
+    switch (what) {
+    case KN_GATHER_A:
+    case KN_GATHER_Q: return pt->first * all + pt->count * before;
+    case KN_GATHER_OWN: return (p * all + before) * f->Kmax;
+    default: return p * all + before;
+    }
+}
+
+static ptrdiff_t gathered_size(const fitter *f, kn_gathered what)
+{
+    ptrdiff_t K = 0, K2 = 0, L = f->n_stages;
+    for (int l = 0; l < f->n_stages; l++) {
+        K += f->ladder[l];
+        K2 += f->ladder[l] * f->ladder[l];
+    }
+    switch (what) {
+    case KN_GATHER_H: return f->folds * K2;
+    case KN_GATHER_A: return f->N * K;
+    case KN_GATHER_OWN: return f->folds * f->Kmax * L;
+    case KN_GATHER_Q: return f->N * L;
+    default: return f->folds * L;
+    }
+}
+
+void kn_gathered_clear(fitter *f)
+{
+    for (int k = 0; k < KN_GATHERED; k++)
+        kn_exact_clear(&f->gathered[k]);
+}
+
+void kn_gathered_need(kn_rehearsal *r, const fitter *f)
+{
+    for (int k = 0; k < KN_GATHERED; k++)
+        kn_hold_d(r, KN_NEED_WORK, gathered_size(f, (kn_gathered)k), 2);
+}
+
+/* Sums for pass 2. V has orthonormal columns, so that sum_k C_jk^2 <= ss_j; and psi_j lies between
+ * the floor and ss_j/dof. Hence, by Cauchy and Schwarz, none of C' Psi^-1 C, z Psi^-1 C, z^2/psi is
+ * above sum_j ss_j/floor, and no sum C^2 psi above sum_j ss_j max psi. */
+kn_status kn_gathered_new(kn_ctx *ctx, fitter *f)
+{
+    static const double GENEROUS = 2, MOST = 1e300, LOG = 1000; /* > |ln x| of any double x > 0 */
+    kn_status status = KN_OK;
+    double total = 0, most = 0, floor = INFINITY, psi = 0;
+    for (ptrdiff_t j = 0; j < f->T; j++) {
+        total += f->ss[j];
+        most = fmax(most, f->ss[j]);
+    }
+    for (int p = 0; p < f->folds; p++) {
+        const part *pt = &f->parts[p];
+        floor = fmin(floor, pt->floor);
+        psi = fmax(psi, fmax(pt->floor, most / (double)(pt->n - f->Kmax)));
+    }
+    for (int k = 0; k < KN_GATHERED; k++) {
+        double bound = k == KN_GATHER_LOG   ? LOG * (double)f->T
+                       : k == KN_GATHER_OWN ? GENEROUS * total * psi
+                                            : GENEROUS * total / floor;
+        KN_TRY(kn_exact_new(ctx, gathered_size(f, (kn_gathered)k), fmin(bound, MOST), 2,
+                            &f->gathered[k]));
+    }
+out:
+    return status;
+}
+
+static void take_columns(const kn_exact *from, ptrdiff_t at, kn_mat to)
+{
+    for (ptrdiff_t j = 0; j < to.cols; j++)
+        kn_exact_value(from, at + j * to.rows, to.rows, kn_col(to, j));
+}
+
+/* What pass 2 gathered, on all ranks. */
+kn_status kn_gathered_take(kn_ctx *ctx, fitter *f)
+{
+    kn_status status = KN_OK;
+    kn_exact *from = f->gathered;
+    for (int k = 0; k < KN_GATHERED; k++)
+        KN_TRY(kn_exact_reduce(ctx, &from[k]));
+    KN_TRY(kn_everywhere_rows(ctx, &f->Y, f->Q));
+    for (int p = 0; p < f->folds; p++) {
+        part *pt = &f->parts[p];
+        for (int l = 0; l < f->n_stages; l++) {
+            take_columns(&from[KN_GATHER_H], kn_gathered_at(f, KN_GATHER_H, p, l), pt->H[l]);
+            take_columns(&from[KN_GATHER_A], kn_gathered_at(f, KN_GATHER_A, p, l), pt->A[l]);
+            kn_exact_value(&from[KN_GATHER_LOG], kn_gathered_at(f, KN_GATHER_LOG, p, l), 1,
+                           &pt->log_psi[l]);
+        }
+        take_columns(&from[KN_GATHER_OWN], kn_gathered_at(f, KN_GATHER_OWN, p, 0), pt->own);
+        take_columns(&from[KN_GATHER_Q], kn_gathered_at(f, KN_GATHER_Q, p, 0), pt->q);
+    }
+    kn_gathered_clear(f);
+out:
+    return status;
+}

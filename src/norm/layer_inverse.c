@@ -1,7 +1,0 @@
-#include "norm/layer_inverse.h"
-
-double kn_layer_inverse(const kn_layer *l, const kn_shash *law, double z)
-{
-    double zt = law ? kn_shash_inverse(law, z) : z;
-    return l->nu > 0 ? kn_normal_to_student(zt, l->nu) : zt;
-}

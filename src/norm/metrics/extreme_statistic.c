@@ -1,0 +1,318 @@
+#include "norm/metrics/extreme_statistic.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+
+#include "base/mpi/comm.h"
+#include "base/parallel/parallel_for.h"
+#include "stats/sort_select.h"
+
+enum { TRIM = 20 }; /* one value in twenty is dropped at each end */
+
+ptrdiff_t kn_top_count(ptrdiff_t T, double fraction)
+{
+    ptrdiff_t k = (ptrdiff_t)floor(fraction * (double)T + 0.5);
+    return k < 1 ? 1 : k < T ? k : T;
+}
+
+/* a: n >= k values, rearranged. Added up in ascending order: who came when has no part in it. */
+static double trimmed_mean_of_largest(double *a, ptrdiff_t n, ptrdiff_t k)
+{
+    ptrdiff_t d = k / TRIM;
+    double sum = 0;
+    kn_select_largest(a, n, k);
+    kn_sort(a, k);
+    for (ptrdiff_t i = d; i < k - d; i++)
+        sum += a[i];
+    return sum / (double)(k - 2 * d);
+}
+
+double kn_top_signed(double *z, ptrdiff_t n, double fraction)
+{
+    return n > 0 ? trimmed_mean_of_largest(z, n, kn_top_count(n, fraction)) : NAN;
+}
+
+double kn_top(const double *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t j = 0; j < T; j++)
+        if (isfinite(z[j * stride]))
+            work[n++] = fabs(z[j * stride]);
+    return kn_top_signed(work, n, fraction);
+}
+
+double kn_top_f(const float *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t j = 0; j < T; j++)
+        if (isfinite(z[j * stride]))
+            work[n++] = fabs((double)z[j * stride]);
+    return kn_top_signed(work, n, fraction);
+}
+
+typedef struct rows_job {
+    const float *z;
+    ptrdiff_t rows, T, lanes;
+    double fraction, *work, *m; /* work: lanes x T */
+} rows_job;
+
+static void some_lanes(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    rows_job *job = self;
+    for (ptrdiff_t lane = first; lane < last; lane++)
+        for (ptrdiff_t i = lane; i < job->rows; i += job->lanes)
+            job->m[i] =
+                kn_top_f(job->z + i * job->T, 1, job->T, job->fraction, job->work + lane * job->T);
+}
+
+kn_status kn_top_rows(kn_ctx *ctx, const float *z, ptrdiff_t rows, ptrdiff_t T, double fraction,
+                      double *m)
+{
+    ptrdiff_t lanes = kn_threads(ctx) < rows ? kn_threads(ctx) : rows;
+    rows_job job = {.z = z, .rows = rows, .T = T, .lanes = lanes, .fraction = fraction, .m = m};
+    kn_status status = kn_alloc_d(ctx, lanes * T, &job.work);
+    if (status == KN_OK)
+        kn_parallel(ctx, lanes, 1, some_lanes, &job);
+    kn_free(job.work);
+    return status;
+}
+
+void kn_top_rows_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T, int threads)
+{
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, kn_at_most(threads, rows), T);
+    kn_let_go(r, mark);
+}
+
+kn_status kn_top_stream_init(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t T, double fraction,
+                             kn_top_stream *s)
+{
+    kn_status status;
+    *s = (kn_top_stream){.rows = rows, .fraction = fraction};
+    if (!(fraction > 0 && fraction <= 1))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "top fraction is %g, expected above 0 and at most 1",
+                       fraction);
+    s->k = kn_top_count(T, fraction);
+    KN_TRY(kn_mat_new(ctx, 2 * s->k, rows, &s->best));
+    KN_TRY(kn_alloc_i(ctx, rows, &s->held));
+    KN_TRY(kn_alloc_i(ctx, rows, &s->finite));
+    KN_TRY(kn_alloc_d(ctx, rows, &s->bar));
+out:
+    if (status != KN_OK)
+        kn_top_stream_clear(s);
+    return status;
+}
+
+void kn_top_stream_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T, double fraction)
+{
+    kn_hold_d(r, KN_NEED_REFERENCE, 2 * kn_top_count(T, fraction), rows);
+    kn_hold_d(r, KN_NEED_REFERENCE, rows, 3);
+}
+
+void kn_top_stream_clear(kn_top_stream *s)
+{
+    kn_mat_clear(&s->best);
+    kn_free(s->held);
+    kn_free(s->finite);
+    kn_free(s->bar);
+    *s = (kn_top_stream){0};
+}
+
+typedef struct add_job {
+    kn_top_stream *stream;
+    kn_mat z;
+} add_job;
+
+static ptrdiff_t not_below(const double *x, ptrdiff_t n, double bar)
+{
+    ptrdiff_t count = 0;
+    for (ptrdiff_t l = 0; l < n; l++)
+        count += x[l] >= bar;
+    return count;
+}
+
+/* Halves the candidates of sample i, or nearly: a bar with k to 5/4 k of them not below it is found
+ * by halving where they lie, without a branch that depends on them. Which go has no part in the
+ * result, as long as the k largest stay. */
+static void shrink(kn_top_stream *s, ptrdiff_t i)
+{
+    enum { TRIES = 24, SLACK = 4 };
+    double *best = kn_col(s->best, i), low = INFINITY, high = 0;
+    ptrdiff_t n = s->held[i], kept = 0, count = n, most = s->k + s->k / SLACK;
+    for (ptrdiff_t l = 0; l < n; l++) {
+        low = best[l] < low ? best[l] : low;
+        high = best[l] > high ? best[l] : high;
+    }
+    double bar = low;
+    for (int t = 0; t < TRIES && count > most;
+         t++) { /* not_below(low) = count >= k > that of high */
+        double middle = low + (high - low) / 2;
+        ptrdiff_t here = not_below(best, n, middle);
+        if (here >= s->k) {
+            low = bar = middle;
+            count = here;
+        } else {
+            high = middle;
+        }
+    }
+    if (count > most) { /* many are equal */
+        kn_select_largest(best, n, s->k);
+        s->held[i] = s->k;
+        for (ptrdiff_t l = 0; l < s->k; l++)
+            bar = l == 0 ? best[l] : fmin(bar, best[l]);
+    } else {
+        for (ptrdiff_t l = 0; l < n; l++) {
+            double a = best[l];
+            best[kept] = a;
+            kept += a >= bar;
+        }
+        s->held[i] = kept;
+    }
+    s->bar[i] = bar;
+}
+
+static void take(kn_top_stream *s, ptrdiff_t i, double a)
+{
+    kn_col(s->best, i)[s->held[i]++] = a;
+    if (s->held[i] == s->best.rows)
+        shrink(s, i);
+}
+
+/* Every value is written behind the candidates, and stays where it is one: a third of them are, and
+ * branches would be guessed wrongly as often. */
+static void add_rows(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    enum { AHEAD = 12, LINE = 8 }; /* columns; doubles of a cache line */
+    add_job *job = self;
+    kn_top_stream *s = job->stream;
+    const kn_mat best = s->best;
+    ptrdiff_t *held = s->held, *seen = s->finite;
+    const double *bar = s->bar;
+    for (ptrdiff_t j = 0; j < job->z.cols; j++) {
+        const double *z = kn_col(job->z, j);
+        if (j + AHEAD < job->z.cols) /* columns are too far apart to be foreseen */
+            for (ptrdiff_t i = first; i < last; i += LINE)
+                __builtin_prefetch(kn_col(job->z, j + AHEAD) + i);
+        for (ptrdiff_t i = first; i < last; i++) {
+            double a = fabs(z[i]);
+            bool finite = a <= DBL_MAX; /* no NaN either */
+            ptrdiff_t n = held[i];
+            seen[i] += finite;
+            kn_col(best, i)[n] = a;
+            n += finite & (a >= bar[i]);
+            held[i] = n;
+            if (n == best.rows)
+                shrink(s, i);
+        }
+    }
+}
+
+void kn_top_stream_add(kn_ctx *ctx, kn_top_stream *s, kn_mat z)
+{
+    enum { ROWS = 16 }; /* two cache lines of each column */
+    assert(z.rows == s->rows);
+    add_job job = {s, z};
+    kn_parallel(ctx, s->rows, ROWS, add_rows, &job);
+}
+
+/* ---- of all ranks -------------------------------------------------------------------------------
+ */
+
+/* The candidates of some samples: how many each has, then their values, k at most. */
+typedef struct parcel {
+    ptrdiff_t first, n; /* samples */
+    double *values;     /* n x (k + 1) */
+} parcel;
+
+static void wrap(const kn_top_stream *s, const parcel *p)
+{
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        double *to = p->values + i * (s->k + 1), *best = kn_col(s->best, p->first + i);
+        ptrdiff_t held = s->held[p->first + i];
+        if (held > s->k)
+            kn_select_largest(best, held, s->k);
+        held = held < s->k ? held : s->k;
+        to[0] = (double)held;
+        for (ptrdiff_t l = 0; l < held; l++)
+            to[1 + l] = best[l];
+    }
+}
+
+static void unwrap(kn_top_stream *s, const parcel *p)
+{
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        const double *from = p->values + i * (s->k + 1);
+        for (ptrdiff_t l = 1; l <= (ptrdiff_t)from[0]; l++)
+            if (from[l] >= s->bar[p->first + i])
+                take(s, p->first + i, from[l]);
+    }
+}
+
+/* Whatever a sample has from all ranks, of which each gives what it came with. */
+static kn_status join(kn_ctx *ctx, kn_top_stream *s, parcel p, double *mine)
+{
+    kn_status status = KN_OK;
+    const kn_comm *c = kn_ctx_comm(ctx);
+    double *theirs = p.values;
+    ptrdiff_t numbers = p.n * (s->k + 1);
+    p.values = mine;
+    wrap(s, &p);
+    for (int r = 0; r < c->size; r++) {
+        p.values = r == c->rank ? mine : theirs;
+        KN_TRY(kn_comm_share(ctx, p.values, numbers * (ptrdiff_t)sizeof(double), r));
+        if (r != c->rank)
+            unwrap(s, &p);
+    }
+out:
+    return status;
+}
+
+/* Samples in a parcel. */
+static ptrdiff_t at_a_time(ptrdiff_t rows, ptrdiff_t k)
+{
+    enum { NUMBERS = 1 << 20 };
+    ptrdiff_t some = NUMBERS / (k + 1) + 1;
+    return some < rows ? some : rows;
+}
+
+void kn_top_join_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T, double fraction)
+{
+    kn_held mark = r->now;
+    ptrdiff_t k = kn_top_count(T, fraction);
+    kn_hold_d(r, KN_NEED_REFERENCE, 2 * at_a_time(rows, k), k + 1);
+    kn_hold_d(r, KN_NEED_REFERENCE, rows, 1);
+    kn_let_go(r, mark);
+}
+
+kn_status kn_top_stream_join(kn_ctx *ctx, kn_top_stream *s)
+{
+    kn_status status = KN_OK;
+    double *room = NULL, *finite = NULL;
+    ptrdiff_t some = at_a_time(s->rows, s->k);
+    if (kn_ctx_comm(ctx)->size == 1)
+        return KN_OK;
+    KN_TRY(kn_alloc_d(ctx, 2 * some * (s->k + 1), &room));
+    KN_TRY(kn_alloc_d(ctx, s->rows, &finite));
+    for (ptrdiff_t i = 0; i < s->rows; i++)
+        finite[i] = (double)s->finite[i];
+    KN_TRY(kn_comm_sum(ctx, finite, s->rows)); /* whole numbers */
+    for (ptrdiff_t i = 0; i < s->rows; i++)
+        s->finite[i] = (ptrdiff_t)finite[i];
+    for (ptrdiff_t i = 0; i < s->rows; i += some) {
+        ptrdiff_t n = s->rows - i < some ? s->rows - i : some;
+        KN_TRY(join(ctx, s, (parcel){i, n, room}, room + some * (s->k + 1)));
+    }
+out:
+    kn_free(finite);
+    kn_free(room);
+    return status;
+}
+
+void kn_top_stream_result(kn_top_stream *s, double *m)
+{
+    for (ptrdiff_t i = 0; i < s->rows; i++)
+        m[i] = s->finite[i] > 0 ? trimmed_mean_of_largest(kn_col(s->best, i), s->held[i],
+                                                          kn_top_count(s->finite[i], s->fraction))
+                                : NAN;
+}

@@ -1,0 +1,69 @@
+#include "norm/metrics/implausible_data.h"
+
+#include <math.h>
+
+#include "stats/sort_select.h"
+
+static const double TIMES = 5;      /* training's own size, or a share of it */
+static const double FROM_ZERO = 3;  /* sd that a mean is from 0, to be missed when y is near 0 */
+static const double FAR = 10;       /* sd that a code for a missing value is from the mean */
+static const double Z2_ALLOWED = 4; /* mean over the smaller half */
+
+const char *kn_implausible_words(kn_implausible why)
+{
+    static const char *const words[KN_N_IMPLAUSIBLE] = {
+        "",
+        "blank or constant",
+        "far larger than in training: other units?",
+        "far smaller than in training: other units?",
+        "far from expected on more than half of the responses",
+        "holds -999 or -9999 where training has nothing like it: a missing value?"};
+    return words[why];
+}
+
+kn_implausible kn_implausible_values(kn_view Y, ptrdiff_t i, const kn_scaling *s)
+{
+    ptrdiff_t finite = 0, larger = 0, missed = 0, smaller = 0, codes = 0;
+    double first = NAN;
+    bool constant = true;
+    for (ptrdiff_t k = 0; k < s->n_kept; k++) {
+        double y = kn_view_at(Y, i, s->kept[k]), mean = fabs(s->mean0[k]), sd = s->sd0[k];
+        if (!isfinite(y))
+            continue;
+        first = finite++ == 0 ? y : first;
+        constant = constant && y == first;
+        bool code = y == -999 || y == -9999;
+        codes += code && fabs(y - s->mean0[k]) > FAR * sd;
+        larger += y * y > TIMES * TIMES * (mean * mean + sd * sd);
+        if (mean > FROM_ZERO * sd) {
+            missed++;
+            smaller += fabs(y) * TIMES < mean;
+        }
+    }
+    if (finite >= KN_CONSTANT_LEAST && constant)
+        return KN_IMPLAUSIBLE_CONSTANT;
+    if (2 * larger > finite)
+        return KN_IMPLAUSIBLE_LARGER;
+    if (2 * smaller > missed)
+        return KN_IMPLAUSIBLE_SMALLER;
+    return codes > 0 ? KN_IMPLAUSIBLE_CODE : KN_PLAUSIBLE;
+}
+
+kn_implausible kn_implausible_z(const float *z, ptrdiff_t T, double *work)
+{
+    ptrdiff_t n = 0, beyond = 0;
+    double sum = 0;
+    for (ptrdiff_t j = 0; j < T; j++)
+        if (isfinite(z[j])) {
+            work[n] = (double)z[j] * (double)z[j];
+            beyond += work[n++] > Z2_ALLOWED;
+        }
+    /* the mean of the smaller half is at most the median: nearly everybody ends here */
+    ptrdiff_t larger = n / 2;
+    if (n < KN_IMPLAUSIBLE_Z_LEAST || beyond <= larger)
+        return KN_PLAUSIBLE;
+    kn_select_largest(work, n, larger);
+    for (ptrdiff_t j = larger; j < n; j++)
+        sum += work[j];
+    return sum > Z2_ALLOWED * (double)(n - larger) ? KN_IMPLAUSIBLE_Z : KN_PLAUSIBLE;
+}

@@ -1,0 +1,41 @@
+/* Scored data that cannot be right: not abnormal, but of another kind than what was learned from
+ *                                                                                     [METHOD 8]
+ *
+ *     constant  all of a person's values are the same one: a blank image
+ *     larger    |y_j| > 5 (mean_j^2 + sd_j^2)^1/2 of training on more than half of the responses
+ *     smaller   |y_j| < |mean_j|/5 on more than half of those that have |mean_j| > 3 sd_j
+ *     code      some y_j is -999 or -9999, and that is more than 10 sd_j from mean_j
+ *     z         the mean of z_j^2 over the half of the responses where it is smallest is above 4
+ *
+ * Units that differ by ten or more move most values past 5, and nobody's own do. The smaller half
+ * of z^2 is what a lesion, however strong, leaves alone as long as it takes less than half of the
+ * map. */
+#ifndef KN_NORM_METRICS_IMPLAUSIBLE_DATA_H
+#define KN_NORM_METRICS_IMPLAUSIBLE_DATA_H
+
+#include "data/responses/responses.h"
+
+typedef enum kn_implausible {
+    KN_PLAUSIBLE = 0,
+    KN_IMPLAUSIBLE_CONSTANT = 1,
+    KN_IMPLAUSIBLE_LARGER = 2,
+    KN_IMPLAUSIBLE_SMALLER = 3,
+    KN_IMPLAUSIBLE_Z = 4,
+    KN_IMPLAUSIBLE_CODE = 5,
+    KN_N_IMPLAUSIBLE = 6
+} kn_implausible;
+
+/* So few responses say nothing of a half of them; nor is one value a constant. */
+enum { KN_IMPLAUSIBLE_Z_LEAST = 8, KN_CONSTANT_LEAST = 2 };
+
+/* "blank or constant", "far larger than in training: other units?", ... ; "" of what is plausible
+ */
+const char *kn_implausible_words(kn_implausible why);
+
+/* By the values of row i, original units, missing ones not counted. O(T). */
+kn_implausible kn_implausible_values(kn_view Y, ptrdiff_t i, const kn_scaling *training);
+
+/* By T values of z, NaN where there is none; work holds T doubles. O(T). */
+kn_implausible kn_implausible_z(const float *z, ptrdiff_t T, double *work);
+
+#endif

@@ -1,0 +1,252 @@
+#include "norm/metrics/permutation_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/parallel/parallel_for.h"
+#include "base/random.h"
+#include "la/target_clones.h"
+#include "stats/fdr.h"
+
+enum { BLOCK = 256 }; /* responses that stay in cache */
+enum { STREAM_LABELS = 401 };
+
+/* ---- labels ------------------------------------------------------------------------------------
+ */
+
+kn_status kn_labels_new(kn_ctx *ctx, const bool *second, ptrdiff_t n, ptrdiff_t B, uint64_t seed,
+                        kn_labels *out)
+{
+    kn_status status;
+    void *memory;
+    ptrdiff_t *order = NULL;
+    kn_rng rng;
+    *out = (kn_labels){.n = n, .words = (n + 63) / 64, .B = B};
+    KN_TRY(kn_alloc(ctx, out->words, sizeof(uint64_t), &memory));
+    out->second = memory;
+    KN_TRY(kn_alloc(ctx, B * out->words, sizeof(uint64_t), &memory));
+    out->drawn = memory;
+    KN_TRY(kn_alloc_i(ctx, n, &order));
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (second[i]) {
+            kn_set_add(out->second, i);
+            out->m++;
+        }
+    kn_rng_init(&rng, seed, STREAM_LABELS);
+    for (ptrdiff_t b = 0; b < B; b++) {
+        kn_rng_permutation(&rng, n, order);
+        for (ptrdiff_t k = 0; k < out->m; k++)
+            kn_set_add(out->drawn + b * out->words, order[k]);
+    }
+out:
+    kn_free(order);
+    if (status != KN_OK)
+        kn_labels_clear(out);
+    return status;
+}
+
+void kn_labels_clear(kn_labels *labels)
+{
+    kn_free(labels->second);
+    kn_free(labels->drawn);
+    *labels = (kn_labels){0};
+}
+
+/* ---- differences -------------------------------------------------------------------------------
+ */
+
+/* How large a difference can be, whoever is of which group: with e beyond and u unobserved, one of
+ * the groups has them all, and m - u or n - m - u people at least are left of it. */
+typedef struct reach {
+    double bound; /* min(1, e / (min(m, n - m) - u)) */
+    ptrdiff_t response;
+} reach;
+
+typedef struct pass {
+    const kn_exceedance *e;
+    const uint64_t *beyond;
+    const kn_labels *labels;
+    kn_relabelled out;
+    reach *order;                     /* T: the largest bound first */
+    ptrdiff_t first;                  /* place in that order of the loop's item 0 */
+    ptrdiff_t *n_beyond, *n_observed; /* T: e_j and N_j */
+    double *most;          /* workers x B: max_k |d*_bk| of the responses that a worker had */
+    double *log_factorial; /* 0 .. n */
+    double *own;           /* T: own_j, NaN where there is no difference */
+} pass;
+
+static inline ptrdiff_t count(const uint64_t *a, const uint64_t *b, ptrdiff_t words)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t w = 0; w < words; w++)
+        n += __builtin_popcountll(a[w] & b[w]);
+    return n;
+}
+
+/* (a N - e m) / (m (N - m)); NaN where a group is empty. */
+static inline double difference(ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdiff_t N)
+{
+    return m > 0 && m < N ? (double)(a * N - e * m) / ((double)m * (double)(N - m)) : NAN;
+}
+
+/* max |d*| over some responses in their order, if that is more than `most`: d is at most the bound,
+ * and those to come have none that is larger. */
+KN_CLONES static double most_of(const pass *p, const uint64_t *set, const reach *some, ptrdiff_t n,
+                                double most)
+{
+    ptrdiff_t words = p->e->words;
+    for (ptrdiff_t k = 0; k < n && some[k].bound > most; k++) {
+        ptrdiff_t j = some[k].response, N = p->n_observed[j], m = p->labels->m;
+        if (N < p->labels->n)
+            m = count(p->e->observed + j * words, set, words);
+        double d = fabs(difference(count(p->beyond + j * words, set, words), p->n_beyond[j], m, N));
+        most = d > most ? d : most; /* NaN is not */
+    }
+    return most;
+}
+
+/* All relabellings meet a block of responses. */
+static void meet(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+{
+    const pass *p = self;
+    const kn_labels *l = p->labels;
+    double *most = p->most + worker * l->B;
+    for (ptrdiff_t b = 0; b < l->B; b++)
+        most[b] =
+            most_of(p, l->drawn + b * l->words, p->order + p->first + from, to - from, most[b]);
+}
+
+/* own = sum of C(e, x) C(N - e, m - x) / C(N, m) over x with a difference at least as large. */
+static double own_p(const pass *p, ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdiff_t N)
+{
+    const double *f = p->log_factorial;
+    ptrdiff_t low = e + m - N > 0 ? e + m - N : 0, high = e < m ? e : m;
+    ptrdiff_t seen = labs(a * N - e * m);
+    double all = f[N] - f[m] - f[N - m], sum = 0;
+    for (ptrdiff_t x = low; x <= high; x++)
+        if (labs(x * N - e * m) >= seen)
+            sum += exp(f[e] - f[x] - f[e - x] + f[N - e] - f[m - x] - f[N - e - m + x] - all);
+    return sum < 1 ? sum : 1;
+}
+
+static void prepare(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const pass *p = self;
+    const kn_labels *l = p->labels;
+    for (ptrdiff_t j = from; j < to; j++) {
+        const uint64_t *beyond = p->beyond + j * l->words;
+        const uint64_t *observed = p->e->observed + j * l->words;
+        ptrdiff_t e = count(beyond, beyond, l->words), N = count(observed, observed, l->words);
+        ptrdiff_t a = count(beyond, l->second, l->words);
+        ptrdiff_t m = count(observed, l->second, l->words);
+        p->n_beyond[j] = e;
+        p->n_observed[j] = N;
+        p->out.difference[j] = difference(a, e, m, N);
+        ptrdiff_t least = (l->m < l->n - l->m ? l->m : l->n - l->m) - (l->n - N);
+        p->order[j] = (reach){e < least ? (double)e / (double)least : e > 0, j};
+        p->own[j] = isnan(p->out.difference[j]) ? NAN : own_p(p, a, e, m, N);
+    }
+}
+
+/* ---- p -----------------------------------------------------------------------------------------
+ */
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* From the maxima of all workers, which end in the first row, sorted. */
+static void family_wise(pass *p, int workers)
+{
+    ptrdiff_t B = p->labels->B;
+    double *most = p->most;
+    for (int w = 1; w < workers; w++)
+        for (ptrdiff_t b = 0; b < B; b++)
+            most[b] = most[w * B + b] > most[b] ? most[w * B + b] : most[b];
+    qsort(most, (size_t)B, sizeof *most, ascending);
+    for (ptrdiff_t j = 0; j < p->e->T; j++) {
+        double d = fabs(p->out.difference[j]);
+        ptrdiff_t low = 0, high = B; /* the first that is not below d */
+        while (low < high) {
+            ptrdiff_t middle = low + (high - low) / 2;
+            if (most[middle] < d)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        p->out.p[j] = isnan(d) ? NAN : (double)(1 + B - low) / (double)(B + 1);
+    }
+}
+
+/* Over the responses that have a difference. */
+static kn_status adjust(kn_ctx *ctx, const pass *p)
+{
+    kn_status status;
+    double *some = NULL;
+    ptrdiff_t n = 0;
+    KN_TRY(kn_alloc_d(ctx, p->e->T, &some));
+    for (ptrdiff_t j = 0; j < p->e->T; j++)
+        if (!isnan(p->own[j]))
+            some[n++] = p->own[j];
+    KN_TRY(kn_fdr_adjust(ctx, n, some, some));
+    for (ptrdiff_t j = 0, k = 0; j < p->e->T; j++)
+        p->out.p_fdr[j] = isnan(p->own[j]) ? NAN : some[k++];
+out:
+    kn_free(some);
+    return status;
+}
+
+static int by_bound(const void *a, const void *b)
+{
+    const reach *x = a, *y = b;
+    return x->bound != y->bound ? (x->bound < y->bound ? 1 : -1)
+                                : (x->response > y->response) - (x->response < y->response);
+}
+
+/* Blocks between two looks at what the caller wants. */
+static kn_status meet_all(kn_ctx *ctx, pass *p)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t T = p->e->T, step = (ptrdiff_t)16 * BLOCK * kn_threads(ctx);
+    for (p->first = 0; p->first < T; p->first += step) {
+        ptrdiff_t some = T - p->first < step ? T - p->first : step;
+        KN_TRY(kn_check_cancel(ctx));
+        kn_parallel_workers(ctx, some, BLOCK, meet, p);
+        kn_tell(ctx, "permuting", p->first + some, T, NAN);
+    }
+out:
+    return status;
+}
+
+kn_status kn_relabel(kn_ctx *ctx, const kn_exceedance *e, kn_sign sign, const kn_labels *labels,
+                     kn_relabelled out)
+{
+    kn_status status;
+    int workers = kn_workers(ctx, e->T, BLOCK);
+    void *memory;
+    pass p = {.e = e, .beyond = e->beyond[sign], .labels = labels, .out = out};
+    KN_TRY(kn_alloc_i(ctx, e->T, &p.n_beyond));
+    KN_TRY(kn_alloc_i(ctx, e->T, &p.n_observed));
+    KN_TRY(kn_alloc_d(ctx, e->T, &p.own));
+    KN_TRY(kn_alloc_d(ctx, workers * labels->B, &p.most));
+    KN_TRY(kn_alloc_d(ctx, labels->n + 1, &p.log_factorial));
+    for (ptrdiff_t i = 1; i <= labels->n; i++)
+        p.log_factorial[i] = p.log_factorial[i - 1] + log((double)i);
+    KN_TRY(kn_alloc(ctx, e->T, sizeof *p.order, &memory));
+    p.order = memory;
+    kn_parallel(ctx, e->T, BLOCK, prepare, &p);
+    qsort(p.order, (size_t)e->T, sizeof *p.order, by_bound);
+    KN_TRY(meet_all(ctx, &p));
+    family_wise(&p, workers);
+    KN_TRY(adjust(ctx, &p));
+out:
+    kn_free(p.n_beyond);
+    kn_free(p.n_observed);
+    kn_free(p.own);
+    kn_free(p.order);
+    kn_free(p.most);
+    kn_free(p.log_factorial);
+    return status;
+}

@@ -1,0 +1,258 @@
+#include "norm/reference/deviance.h"
+
+#include <math.h>
+
+#include "base/memory/alloc.h"
+#include "base/mpi/comm.h"
+#include "data/mpi/partition_responses.h"
+#include "norm/deviance/missing.h"
+#include "norm/reference/memory.h"
+
+void kn_reference_drop_deviances(kn_reference_walk *w)
+{
+    for (int k = 0; k < 2; k++) {
+        kn_deviance_fitter_free(w->deviance[k]);
+        w->deviance[k] = NULL;
+    }
+    kn_deviance_clear(&w->r->deviance);
+    kn_deviance_clear(&w->r->deviance_noise);
+    w->r->neighbours = (kn_resemblance){0};
+}
+
+/* What these data cannot give is left out with a warning, by all ranks or by none. */
+static kn_status no_deviance(kn_ctx *ctx, kn_status status, kn_reference_walk *w)
+{
+    status = kn_agree(ctx, status);
+    if (status == KN_OK)
+        return KN_OK;
+    if (status != KN_ERR_DATA && status != KN_ERR_NUMERIC && status != KN_ERR_ARGUMENT)
+        return status;
+    kn_log(ctx, KN_LOG_WARNING, "no joint deviance: %s", kn_message(ctx));
+    kn_forgive(ctx);
+    kn_reference_drop_deviances(w);
+    return KN_OK;
+}
+
+/* z of the deviances are kept where z itself is, and as far as the allowance has room for them: the
+ * second walk is quicker, and no number is another for it. Where cells are missing they decide
+ * whether there is a deviance, which memory may not. */
+static kn_status new_keeper(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+{
+    kn_status status = KN_OK;
+    const kn_responses *Y = &job->cv->Y;
+    ptrdiff_t n = w->r->n;
+    kn_deviance_sizes sizes = {n, job->gp->T, job->folds, kn_threads(ctx)};
+    kn_z_keeper *k = &w->keeper;
+    void *memory;
+    *k = (kn_z_keeper){.n = n, .T = job->gp->T, .z = w->r->z};
+    if (job->keep_z)
+        k->own = kn_dealt(ctx, Y);
+    else if (!Y->holes && !w->own)
+        k->own = kn_reference_room(ctx, Y, &sizes, job->top);
+    for (int i = 0; i < 2 && k->own.last > k->own.first; i++) {
+        KN_TRY(kn_alloc_raw(ctx, n * (k->own.last - k->own.first), sizeof(float), &memory));
+        k->joint[i] = memory;
+    }
+out:
+    return status;
+}
+
+static kn_status new_fitters(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+{
+    kn_status status = KN_OK;
+    kn_walk walk = kn_z_maker_walk(&w->z, NULL);
+    kn_deviance_shape shape = {.N = w->r->n,
+                               .T = w->z.gp->T,
+                               .plan = kn_walk_plan_of(&walk),
+                               .Y = walk.Y,
+                               .fold = job->fold,
+                               .folds = job->folds,
+                               .K = KN_DEVIANCE_AUTO};
+    for (int k = 0; k < (w->own ? 1 : 2) && status == KN_OK; k++)
+        status = kn_deviance_fitter_new(ctx, &shape, &w->deviance[k]);
+    return no_deviance(ctx, status, w);
+}
+
+kn_status kn_reference_new_deviances(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+{
+    kn_status status = new_keeper(ctx, job, w);
+    return status == KN_OK && !job->cv->Y.holes ? new_fitters(ctx, job, w) : status;
+}
+
+static kn_status first_deviance(kn_ctx *ctx, void *self, kn_block *b)
+{
+    kn_status status = KN_OK;
+    kn_reference_walk *w = self;
+    for (int k = 0; k < 2 && w->deviance[k] && status == KN_OK; k++)
+        status = kn_deviance_first(ctx, w->deviance[k], b->first, k == 0 ? b->z_joint : b->z_noise);
+    if (status == KN_ERR_DATA) { /* no noise, no z: said once the walk is over */
+        w->noiseless = true;
+        kn_reference_drop_deviances(w);
+        status = KN_OK;
+    }
+    return status;
+}
+
+kn_visitor kn_reference_deviances_visitor(kn_reference_walk *w)
+{
+    return (kn_visitor){w, 0, NULL, first_deviance, NULL};
+}
+
+static kn_status second_deviance(kn_ctx *ctx, void *self, kn_block *b)
+{
+    kn_status status;
+    kn_reference_walk *w = self;
+    KN_TRY(kn_deviance_second(ctx, w->deviance[0], b->first, b->z_joint));
+    KN_TRY(kn_deviance_second(ctx, w->deviance[1], b->first, b->z_noise));
+out:
+    return status;
+}
+
+/* zz' of one of them once more */
+static kn_status again_z(kn_ctx *ctx, void *self, kn_block *b)
+{
+    return kn_deviance_first(ctx, ((kn_reference_walk *)self)->deviance[0], b->first, b->z_joint);
+}
+
+static kn_status again_noise(kn_ctx *ctx, void *self, kn_block *b)
+{
+    return kn_deviance_first(ctx, ((kn_reference_walk *)self)->deviance[1], b->first, b->z_noise);
+}
+
+/* z of the deviances once more: recalled where they were kept, else made anew, for which others are
+ * asked for the noise again. */
+static kn_status walk_again(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w,
+                            kn_visitor visitor)
+{
+    kn_status status = KN_OK;
+    kn_walk walk = kn_z_maker_walk(&w->z, "deviance");
+    kn_visitor recall[] = {kn_z_recall(&w->keeper), visitor}, make[3];
+    kn_range all = kn_dealt(ctx, &walk.Y), kept = w->keeper.own;
+    int n = 0;
+    if (w->keeper.joint[0]) {
+        walk.to = kept.last;
+        KN_TRY(kn_walk_run(ctx, &walk, recall, 2));
+        kn_z_keeper_clear(&w->keeper);
+        walk.from = kept.last;
+        walk.to = all.last;
+    }
+    if (walk.from >= all.last)
+        return KN_OK;
+    if (job->noise)
+        make[n++] = kn_noise_visitor(job->noise);
+    make[n++] = kn_z_maker_again(&w->z);
+    make[n++] = visitor;
+    KN_TRY(kn_walk_run(ctx, &walk, make, n));
+out:
+    return status;
+}
+
+static kn_status second_walk(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+{
+    kn_status status;
+    for (int k = 0; k < 2 && w->deviance[k]; k++) {
+        kn_mat zz;
+        bool again;
+        KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
+        while (again) { /* z beyond all bounds: only this one's zz' is made anew */
+            kn_visitor it = {w, 0, NULL, k == 0 ? again_z : again_noise, NULL};
+            KN_TRY(walk_again(ctx, job, w, it));
+            KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
+        }
+        if (k == 0 && !job->cv->sample)
+            KN_TRY(kn_neighbours(ctx, zz, job->order, job->group, job->seed, &w->r->neighbours));
+        if (w->own)
+            return KN_OK;
+        KN_TRY(kn_deviance_turn(ctx, w->deviance[k]));
+    }
+    KN_TRY(walk_again(ctx, job, w, (kn_visitor){w, 0, NULL, second_deviance, NULL}));
+    KN_TRY(kn_deviance_finish(ctx, w->deviance[0], &w->r->deviance));
+    kn_deviance_fitter_free(w->deviance[0]);
+    w->deviance[0] = NULL;
+    KN_TRY(kn_deviance_finish(ctx, w->deviance[1], &w->r->deviance_noise));
+    w->r->has_deviance = true;
+out:
+    return status;
+}
+
+/* Where cells are missing, from the z that are kept. */
+static kn_status deviances_with_holes(kn_ctx *ctx, const kn_reference_job *job,
+                                      kn_reference_walk *w)
+{
+    kn_status status = KN_OK;
+    kn_reference *r = w->r;
+    kn_mat zz = {0};
+    kn_deviance *to[2] = {&r->deviance, &r->deviance_noise};
+    if (!w->keeper.joint[0]) {
+        kn_log(ctx, KN_LOG_WARNING,
+               "no joint deviance: responses are missing, and z of all samples have no room");
+        return KN_OK;
+    }
+    for (int k = 0; k < (w->own ? 1 : 2); k++) {
+        kn_deviance_holes from = {r->n, job->gp->T, w->keeper.joint[k], job->fold, job->folds};
+        KN_TRY(kn_deviance_fit_missing(ctx, &from, k == 0 ? &zz : NULL, to[k]));
+        if (k == 0 && !job->cv->sample)
+            KN_TRY(kn_neighbours(ctx, zz, job->order, job->group, job->seed, &r->neighbours));
+    }
+    if (w->own) /* only whom they resemble was asked */
+        kn_deviance_clear(&r->deviance);
+    r->has_deviance = !w->own;
+out:
+    kn_mat_clear(&zz);
+    return status;
+}
+
+/* Deviances of the model's own law, each person's by the model of the other folds [METHOD 8j]. */
+static kn_status own_deviances(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+{
+    kn_status status = KN_OK;
+    kn_reference *r = w->r;
+    bool sound = true, some = false;
+    for (ptrdiff_t i = 0; i < r->n; i++) {
+        some = some || isfinite(w->law.dev_noise[i]);
+        sound = sound && (job->cv->Y.holes || isfinite(w->law.dev_noise[i]));
+    }
+    if (!sound || !some) {
+        kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
+        return KN_OK;
+    }
+    kn_deviance_clear(&r->deviance);
+    kn_deviance_clear(&r->deviance_noise);
+    KN_TRY(kn_deviance_of_values(ctx, w->law.dev, r->n, &r->deviance));
+    KN_TRY(kn_deviance_of_values(ctx, w->law.dev_noise, r->n, &r->deviance_noise));
+    r->has_deviance = r->own_deviance = true;
+out:
+    return status;
+}
+
+/* As %.2f writes it, without the sign of a zero. */
+static double hundredths(double x)
+{
+    return fabs(x) < 0.005 ? 0 : x;
+}
+
+static void warn_of_neighbours(kn_ctx *ctx, const kn_resemblance *n)
+{
+    if (n->resemble)
+        kn_log(ctx, KN_LOG_WARNING,
+               "people next to each other in the table resemble each other (their residual maps "
+               "correlate by %.2f, %.2f by chance): is there a site, scanner or session that a "
+               "covariate should name?",
+               hundredths(n->correlation), hundredths(n->chance));
+}
+
+kn_status kn_reference_deviances(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+{
+    kn_status status = KN_OK;
+    if (w->noiseless && !w->own)
+        kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
+    if (job->cv->Y.holes)
+        KN_TRY(no_deviance(ctx, deviances_with_holes(ctx, job, w), w));
+    if (w->deviance[0])
+        KN_TRY(no_deviance(ctx, second_walk(ctx, job, w), w));
+    if (w->own)
+        KN_TRY(own_deviances(ctx, job, w));
+    warn_of_neighbours(ctx, &w->r->neighbours);
+out:
+    return status;
+}

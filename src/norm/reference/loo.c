@@ -1,0 +1,71 @@
+#include "norm/reference/loo.h"
+
+#include "gp/predict/loo.h"
+#include "norm/reference/zmap_visitors.h"
+#include "stats/gev_fit.h"
+
+/* D and shift of the samples that maps are of; room: D with one more column. */
+static kn_status take_some(kn_ctx *ctx, const kn_loo_job *job, const kn_reference *r, kn_mat *room,
+                           kn_z_maker *z)
+{
+    ptrdiff_t F = job->D.data ? job->D.cols : 0;
+    kn_status status = kn_mat_new(ctx, r->n, F + 1, room);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t i = 0; i < r->n; i++) {
+        for (ptrdiff_t f = 0; f < F; f++)
+            kn_col(*room, f)[i] = kn_at(job->D, r->sample[i], f);
+        kn_col(*room, F)[i] = job->shift ? job->shift[r->sample[i]] : 0;
+    }
+    z->D = F > 0 ? kn_cols(*room, 0, F) : kn_mat_none();
+    z->shift = job->shift ? kn_col(*room, F) : NULL;
+    return KN_OK;
+}
+
+kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
+                           kn_cv_summary *summary)
+{
+    kn_status status;
+    const kn_gp *gp = job->gp;
+    kn_gp_maps loo = {0};
+    kn_mat some = {0};
+    kn_z_maker z = {.gp = gp,
+                    .maps = &loo,
+                    .share = r->top,
+                    .layer = job->layer,
+                    .D = job->D,
+                    .shift = job->shift};
+    kn_visitor visitor = kn_z_maker_visitor(&z);
+    kn_gev_estimate e;
+    double losses[KN_N_LOSSES];
+    if (r->sample)
+        KN_TRY(take_some(ctx, job, r, &some, &z));
+    KN_TRY(kn_gp_loo(ctx, gp, job->Y, &loo));
+    loo.Y = kn_responses_as_given(job->Y); /* judged by what is observed [METHOD 0b] */
+    if (r->sample)
+        KN_TRY(kn_gp_maps_select(ctx, &loo, r->sample, r->n));
+    KN_TRY(kn_alloc_d(ctx, r->n, &r->loo_statistic));
+    kn_walk walk = kn_z_maker_walk(&z, "leave-one-out");
+    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    KN_TRY(kn_top_stream_join(ctx, &z.top));
+    kn_top_stream_result(&z.top, r->loo_statistic);
+    KN_TRY(kn_slots_sum(ctx, &z.losses, losses));
+    *summary = kn_losses_summary(losses, (int)gp->N);
+    if (r->has_gev) { /* what the folds allow, leave-one-out allows */
+        status = kn_gev_fit(ctx, r->loo_statistic, r->n, &e);
+        r->has_loo_gev = status == KN_OK;
+        if (r->has_loo_gev)
+            r->loo_gev = e.gev;
+        if (status == KN_ERR_DATA || status == KN_ERR_NUMERIC)
+            status = KN_OK;
+    }
+out:
+    if (status != KN_OK) {
+        kn_free(r->loo_statistic);
+        r->loo_statistic = NULL;
+    }
+    kn_mat_clear(&some);
+    kn_z_maker_clear(&z);
+    kn_gp_maps_clear(&loo);
+    return status;
+}

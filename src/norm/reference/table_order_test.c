@@ -1,0 +1,130 @@
+/*     statistic = mean over neighbours of r_ik,   r_ik = (zz')_ik / sqrt((zz')_ii (zz')_kk)
+ *
+ * against the same after permutations of the table: a Mantel test of resemblance against adjacency.
+ *
+ * z is not centred. Over people there is no need: a component that all z have in common raises
+ * every pair, so it raises the permutations alike. Over responses it would take away what a scanner
+ * does most often, a shift of the whole map.
+ *
+ * With groups the table is cut into runs of one group and these are permuted whole: a person's
+ * scans one after the other leave one pair at each border, and free rows would have several times
+ * as many pairs and too narrow a law. Without groups every row is a run. */
+#include "norm/reference/table_order_test.h"
+
+#include <math.h>
+
+#include "base/random.h"
+#include "stats/sort_select.h"
+
+enum {
+    STREAM_NEIGHBOURS = 301,
+    PERMUTATIONS = 999,
+    RANK = 990, /* of the limit: above it p = (1 + #{as large})/(999 + 1) is at most 0.01 */
+    LEAST = 6 /* runs: 5 have 60 orders, forwards and backwards the same, and no 99th percentile */
+};
+
+/* r of two people with a batch in common is the share of the variance of z that the batch explains,
+ * beyond what chance shares out. With thousands of people the limit comes down to where a model's
+ * own errors show (those of its mean are shared by people of like covariates, about F/N), and a
+ * fiftieth of the variance is too little to ask anybody for a covariate. */
+static const double NEGLIGIBLE = 0.02;
+
+typedef struct table {
+    kn_mat zz;
+    const int *group;
+    double *scale;           /* n: 1/sqrt(zz'_ii) */
+    ptrdiff_t *first, *last; /* n_runs: samples at both ends of a run */
+    ptrdiff_t *turn;         /* n_runs: their order */
+    ptrdiff_t n_runs;
+} table;
+
+static bool same_group(const table *t, ptrdiff_t a, ptrdiff_t b)
+{
+    return t->group && t->group[a] == t->group[b];
+}
+
+static double resemblance(const table *t, ptrdiff_t a, ptrdiff_t b)
+{
+    double dot = a > b ? kn_at(t->zz, a, b) : kn_at(t->zz, b, a);
+    return dot * t->scale[a] * t->scale[b];
+}
+
+/* Over the borders of runs in their order; two runs of one group may have met. As soon as there are
+ * two groups, there is a pair. */
+static double mean_of_pairs(const table *t, ptrdiff_t *pairs)
+{
+    double sum = 0;
+    *pairs = 0;
+    for (ptrdiff_t k = 1; k < t->n_runs; k++) {
+        ptrdiff_t a = t->last[t->turn[k - 1]], b = t->first[t->turn[k]];
+        if (same_group(t, a, b))
+            continue;
+        sum += resemblance(t, a, b);
+        ++*pairs;
+    }
+    return sum / (double)*pairs;
+}
+
+static void cut(table *t, const ptrdiff_t *order)
+{
+    for (ptrdiff_t k = 0; k < t->zz.rows; k++) {
+        ptrdiff_t i = order ? order[k] : k, run = t->n_runs;
+        double square = kn_at(t->zz, i, i);
+        if (!(square > 0))
+            continue;
+        t->scale[i] = 1 / sqrt(square);
+        if (run > 0 && same_group(t, t->last[run - 1], i)) {
+            t->last[run - 1] = i;
+            continue;
+        }
+        t->turn[run] = run;
+        t->first[run] = t->last[run] = i;
+        t->n_runs++;
+    }
+}
+
+static void judge(table *t, uint64_t seed, kn_resemblance *out)
+{
+    kn_rng rng;
+    ptrdiff_t pairs;
+    double drawn[PERMUTATIONS], sum = 0;
+    out->correlation = mean_of_pairs(t, &out->pairs);
+    kn_rng_init(&rng, seed, STREAM_NEIGHBOURS);
+    for (int k = 0; k < PERMUTATIONS; k++) {
+        kn_rng_permutation(&rng, t->n_runs, t->turn);
+        drawn[k] = mean_of_pairs(t, &pairs);
+        sum += drawn[k];
+    }
+    kn_sort(drawn, PERMUTATIONS);
+    out->chance = sum / PERMUTATIONS;
+    out->limit = drawn[RANK - 1];
+    out->resemble = out->correlation > out->limit && out->correlation - out->chance >= NEGLIGIBLE;
+}
+
+kn_status kn_neighbours(kn_ctx *ctx, kn_mat zz, const ptrdiff_t *order, const int *group,
+                        uint64_t seed, kn_resemblance *out)
+{
+    kn_status status;
+    table t = {.zz = zz, .group = group};
+    *out = (kn_resemblance){0};
+    KN_TRY(kn_alloc_d(ctx, zz.rows, &t.scale));
+    KN_TRY(kn_alloc_i(ctx, zz.rows, &t.first));
+    KN_TRY(kn_alloc_i(ctx, zz.rows, &t.last));
+    KN_TRY(kn_alloc_i(ctx, zz.rows, &t.turn));
+    cut(&t, order);
+    if (t.n_runs >= LEAST)
+        judge(&t, seed, out);
+out:
+    kn_free(t.scale);
+    kn_free(t.first);
+    kn_free(t.last);
+    kn_free(t.turn);
+    return status;
+}
+
+void kn_neighbours_need(kn_rehearsal *r, ptrdiff_t n)
+{
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_SAMPLES, n, 4);
+    kn_let_go(r, mark);
+}

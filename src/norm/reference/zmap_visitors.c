@@ -1,0 +1,337 @@
+#include "norm/reference/zmap_visitors.h"
+
+#include <math.h>
+
+#include "base/parallel/parallel_for.h"
+#include "gp/assign_folds.h"
+#include "norm/metrics/burden.h"
+#include "norm/reference/reference.h"
+
+enum { ROWS = 32, COLUMNS = 16 }; /* dealt out to the threads at a time */
+
+/* ---- z and what it is made of ---- */
+
+/* Of a worker: residuals, total variances, z, losses, n each; then what the learner works with. */
+enum { E, V, Z, LOSS, WORK };
+
+static kn_status begin_sums(kn_ctx *ctx, kn_z_maker *m, const kn_walk_plan *plan)
+{
+    kn_status status;
+    KN_TRY(kn_alloc_d(ctx, plan->width, &m->iso));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, 1, &m->noise_sum));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, plan->n, &m->y));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, plan->n, &m->model));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, 3 * plan->n, &m->burden));
+out:
+    return status;
+}
+
+static kn_status begin_z(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    kn_status status;
+    kn_z_maker *m = self;
+    void *memory;
+    KN_TRY(kn_alloc(ctx, plan->width, sizeof *m->column, &memory));
+    m->column = memory;
+    ptrdiff_t work = WORK * plan->n + (m->learner ? kn_learner_work(m->learner) : 0);
+    KN_TRY(kn_mat_new(ctx, work, kn_workers(ctx, plan->width, COLUMNS), &m->work));
+    KN_TRY(kn_slots_new(ctx, plan->blocks, KN_N_LOSSES, &m->losses));
+    if (m->whole)
+        KN_TRY(begin_sums(ctx, m, plan));
+    KN_TRY(kn_top_stream_init(ctx, plan->n, plan->T, m->share, &m->top));
+out:
+    return status;
+}
+
+typedef struct block_job {
+    kn_z_maker *m;
+    const kn_block *b;
+} block_job;
+
+static void sum_rows(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const block_job *job = self;
+    const kn_block *b = job->b;
+    double *y_sum = kn_slot(&job->m->y, b->number), *model = kn_slot(&job->m->model, b->number);
+    for (ptrdiff_t j = 0; j < b->count; j++) {
+        const double *y = kn_col(b->y, j), *v = kn_col(b->var, j);
+        double iso = job->m->iso[j];
+        for (ptrdiff_t i = from; i < to; i++) {
+            double e = v[i] - iso;
+            y_sum[i] += isfinite(y[i]) ? y[i] : 0; /* missing [METHOD 0b] */
+            model[i] += e > 0 ? e : 0;
+        }
+    }
+}
+
+/* Sums of z and counts beyond the threshold. */
+static void sum_burden(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const block_job *job = self;
+    const kn_block *b = job->b;
+    double *sum = kn_slot(&job->m->burden, b->number), *low = sum + b->y.rows;
+    double *high = low + b->y.rows;
+    for (ptrdiff_t j = 0; j < b->count; j++) {
+        const double *z = kn_col(b->z, j);
+        for (ptrdiff_t i = from; i < to; i++) {
+            sum[i] += isfinite(z[i]) ? z[i] : 0;
+            low[i] += z[i] < -KN_BURDEN_THRESHOLD;
+            high[i] += z[i] > KN_BURDEN_THRESHOLD;
+        }
+    }
+}
+
+/* z of one response by the layer as it is, and the losses. */
+static void apply_layer(const kn_z_maker *m, ptrdiff_t j, const kn_layer_cells *cells,
+                        const double *v, double *total)
+{
+    const kn_layer *l = m->layer;
+    const kn_shash *law = NULL;
+    kn_shash own;
+    kn_layer_factor(m->D, m->D.data ? kn_col(l->beta, j) : NULL, cells->n, m->shift, total);
+    for (ptrdiff_t i = 0; i < cells->n; i++)
+        total[i] = v[i] + m->gp->noise[j] * total[i];
+    if (l->theta.data) {
+        own = kn_layer_law(l, j);
+        law = &own;
+    }
+    kn_layer_z(l, law, cells);
+}
+
+/* One response: z, and its losses. */
+static void make_column(const kn_z_maker *m, const kn_block *b, ptrdiff_t j, double *work)
+{
+    ptrdiff_t n = b->y.rows, t = b->first + j;
+    double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j), *v = kn_col(b->var, j);
+    double *e = work + E * n, *z = work + Z * n, *loss = work + LOSS * n, *V_ = work + V * n;
+    for (ptrdiff_t i = 0; i < n; i++)
+        e[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
+    if (m->learner) {
+        for (ptrdiff_t i = 0; i < n; i++)
+            V_[i] = v[i];
+        kn_learner_column c = {.b = b,
+                               .j = j,
+                               .e = e,
+                               .v = V_,
+                               .z = m->column ? z : NULL,
+                               .loss = loss,
+                               .joint = v,
+                               .alone = mean,
+                               .known = !m->column};
+        kn_learner_learn(m->learner, &c, work + WORK * n);
+    } else {
+        apply_layer(m, t, &(kn_layer_cells){n, e, V_, z, loss}, v, V_);
+    }
+    if (!m->column)
+        return;
+    const kn_scaling *s = m->maps->Y.scaling;
+    double sd = s->sd0[t] / s->sd[t];
+    kn_trivial trivial = {(s->mean0[t] - s->mean[t]) / s->sd[t], sd * sd};
+    m->column[j] = kn_losses_of(n, y, z, loss, trivial);
+    for (ptrdiff_t i = 0; i < n; i++)
+        y[i] = z[i];
+}
+
+static void make_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+{
+    const block_job *job = self;
+    for (ptrdiff_t j = from; j < to; j++)
+        make_column(job->m, job->b, j, kn_col(job->m->work, worker));
+}
+
+static kn_status make_all(kn_ctx *ctx, kn_z_maker *m, kn_block *b)
+{
+    b->z = b->y;
+    b->z_joint = m->whole ? b->var : kn_mat_none();
+    b->z_noise = m->whole ? b->mean : kn_mat_none();
+    return kn_parallel_or_stop(ctx, b->count, COLUMNS, make_columns, &(block_job){m, b});
+}
+
+static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
+{
+    kn_z_maker *m = self;
+    block_job job = {m, b};
+    double *losses = kn_slot(&m->losses, b->number);
+    if (m->whole) {
+        for (ptrdiff_t j = 0; j < b->count; j++) {
+            m->iso[j] = kn_reference_iso_share(m->gp, b->first + j);
+            *kn_slot(&m->noise_sum, b->number) += m->gp->noise[b->first + j];
+        }
+        kn_parallel(ctx, b->y.rows, ROWS, sum_rows, &job);
+    }
+    kn_status status = make_all(ctx, m, b);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t j = 0; j < b->count; j++)
+        kn_losses_add(losses, &m->column[j]);
+    if (m->whole)
+        kn_parallel(ctx, b->y.rows, ROWS, sum_burden, &job);
+    kn_top_stream_add(ctx, &m->top, b->z);
+    return KN_OK;
+}
+
+/* z of the joint deviances as they would have been kept. */
+static void round_columns(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const kn_block *b = self;
+    const kn_mat of[2] = {b->z_joint, b->z_noise};
+    for (int k = 0; k < 2; k++)
+        for (ptrdiff_t j = from; j < to; j++) {
+            double *z = kn_col(of[k], j);
+            for (ptrdiff_t i = 0; i < of[k].rows; i++)
+                z[i] = (double)(float)z[i];
+        }
+}
+
+/* Without the sums, for a walk that has had them. */
+static kn_status make_z_again(kn_ctx *ctx, void *self, kn_block *b)
+{
+    kn_status status = make_all(ctx, self, b);
+    if (status == KN_OK)
+        kn_parallel(ctx, b->count, COLUMNS, round_columns, b);
+    return status;
+}
+
+kn_walk kn_z_maker_walk(const kn_z_maker *m, const char *stage)
+{
+    return (kn_walk){.Y = kn_gp_maps_y(m->maps), .maps = m->maps, .stage = stage};
+}
+
+kn_visitor kn_z_maker_visitor(kn_z_maker *m)
+{
+    return (kn_visitor){m, KN_WALK_Y | KN_WALK_MAPS, begin_z, make_z, NULL};
+}
+
+kn_visitor kn_z_maker_again(kn_z_maker *m)
+{
+    kn_free(m->column); /* nobody asks for z itself, nor for losses */
+    m->column = NULL;
+    return (kn_visitor){m, KN_WALK_Y | KN_WALK_MAPS, NULL, make_z_again, NULL};
+}
+
+void kn_z_maker_clear(kn_z_maker *m)
+{
+    kn_slots *slots[] = {&m->losses, &m->y, &m->model, &m->noise_sum, &m->burden};
+    kn_mat_clear(&m->work);
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+        kn_slots_clear(slots[i]);
+    kn_free(m->iso);
+    kn_free(m->column);
+    kn_top_stream_clear(&m->top);
+}
+
+void kn_z_maker_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, bool whole)
+{
+    ptrdiff_t blocks = 1 + s->T / KN_BLOCK, width = kn_walk_width(0, s->T);
+    kn_hold(r, KN_NEED_WORK, width, sizeof(kn_losses));
+    int folds = s->folds == KN_HELD_OUT_ONCE ? KN_LEARNER_FOLDS : s->folds;
+    ptrdiff_t learner = kn_learner_work_of(n, kn_learner_columns_most(s, n), folds);
+    kn_hold_d(r, KN_NEED_WORK, WORK * n + (whole ? learner : 0),
+              kn_workers_of(s->threads, width, COLUMNS));
+    kn_slots_need(r, KN_NEED_WORK, blocks, KN_N_LOSSES);
+    if (whole) {
+        kn_hold_d(r, KN_NEED_WORK, width, 1);
+        kn_slots_need(r, KN_NEED_WORK, blocks, 5 * n + 1);
+    }
+}
+
+/* ---- z kept, and recalled ---- */
+
+typedef struct kept_job {
+    kn_z_keeper *k;
+    const kn_block *b;
+} kept_job;
+
+static void keep_rows(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const kept_job *job = self;
+    const kn_block *b = job->b;
+    ptrdiff_t T = job->k->T;
+    for (ptrdiff_t j0 = 0; j0 < b->count; j0 += COLUMNS) {
+        ptrdiff_t j1 = j0 + COLUMNS < b->count ? j0 + COLUMNS : b->count;
+        for (ptrdiff_t i = from; i < to; i++) {
+            float *row = job->k->z + i * T + b->first;
+            for (ptrdiff_t j = j0; j < j1; j++)
+                row[j] = (float)kn_at(b->z, i, j);
+        }
+    }
+}
+
+static void keep_columns(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const kept_job *job = self;
+    const kn_mat of[2] = {job->b->z_joint, job->b->z_noise};
+    ptrdiff_t n = job->k->n;
+    for (int k = 0; k < 2; k++)
+        for (ptrdiff_t j = from; j < to; j++) {
+            float *kept = job->k->joint[k] + (job->b->first - job->k->own.first + j) * n;
+            const double *z = kn_col(of[k], j);
+            for (ptrdiff_t i = 0; i < n; i++)
+                kept[i] = (float)z[i];
+        }
+}
+
+static kn_status keep_z(kn_ctx *ctx, void *self, kn_block *b)
+{
+    kept_job job = {self, b};
+    if (job.k->z)
+        kn_parallel(ctx, job.k->n, ROWS, keep_rows, &job);
+    if (job.k->joint[0] && b->first < job.k->own.last)
+        kn_parallel(ctx, b->count, COLUMNS, keep_columns, &job);
+    return KN_OK;
+}
+
+static kn_status begin_recall(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    kn_status status;
+    kn_z_keeper *k = self;
+    kn_z_keeper_clear(k);
+    KN_TRY(kn_mat_new(ctx, plan->n, plan->width, &k->recalled[0]));
+    KN_TRY(kn_mat_new(ctx, plan->n, plan->width, &k->recalled[1]));
+out:
+    return status;
+}
+
+void kn_z_recall_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T)
+{
+    kn_hold_d(r, KN_NEED_WORK, n, kn_walk_width(0, T));
+    kn_hold_d(r, KN_NEED_WORK, n, kn_walk_width(0, T));
+}
+
+static void recall_columns(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const kept_job *job = self;
+    ptrdiff_t n = job->k->n;
+    for (int k = 0; k < 2; k++)
+        for (ptrdiff_t j = from; j < to; j++) {
+            const float *kept = job->k->joint[k] + (job->b->first - job->k->own.first + j) * n;
+            double *z = kn_col(job->k->recalled[k], j);
+            for (ptrdiff_t i = 0; i < n; i++)
+                z[i] = (double)kept[i];
+        }
+}
+
+static kn_status recall_z(kn_ctx *ctx, void *self, kn_block *b)
+{
+    kn_z_keeper *k = self;
+    kn_parallel(ctx, b->count, COLUMNS, recall_columns, &(kept_job){k, b});
+    b->z_joint = kn_cols(k->recalled[0], 0, b->count);
+    b->z_noise = kn_cols(k->recalled[1], 0, b->count);
+    return KN_OK;
+}
+
+kn_visitor kn_z_keep(kn_z_keeper *k)
+{
+    return (kn_visitor){k, 0, NULL, keep_z, NULL};
+}
+
+kn_visitor kn_z_recall(kn_z_keeper *k)
+{
+    return (kn_visitor){k, 0, begin_recall, recall_z, NULL};
+}
+
+void kn_z_keeper_clear(kn_z_keeper *k)
+{
+    kn_mat_clear(&k->recalled[0]);
+    kn_mat_clear(&k->recalled[1]);
+}

@@ -1,0 +1,161 @@
+#include "norm/sites/adapt.h"
+
+#include <assert.h>
+#include <math.h>
+
+enum { LEAST_SCALE = 3 }; /* controls, for a variance */
+
+kn_status kn_site_adapted_new(kn_ctx *ctx, ptrdiff_t T, kn_site_adapted *out)
+{
+    kn_status status;
+    *out = (kn_site_adapted){.T = T, .kappa = 1, .factor = 1};
+    KN_TRY(kn_alloc_d(ctx, T, &out->n));
+    KN_TRY(kn_alloc_d(ctx, T, &out->raw_offset));
+    KN_TRY(kn_alloc_d(ctx, T, &out->shrink));
+    KN_TRY(kn_alloc_d(ctx, T, &out->offset));
+    KN_TRY(kn_alloc_d(ctx, T, &out->offset_var));
+    KN_TRY(kn_alloc_d(ctx, T, &out->scale));
+out:
+    if (status != KN_OK)
+        kn_site_adapted_clear(out);
+    return status;
+}
+
+void kn_site_adapted_clear(kn_site_adapted *a)
+{
+    kn_free(a->n);
+    kn_free(a->raw_offset);
+    kn_free(a->shrink);
+    kn_free(a->offset);
+    kn_free(a->offset_var);
+    kn_free(a->scale);
+    *a = (kn_site_adapted){0};
+}
+
+/* Of the finite ones: how many, their mean, and variance by the count less one. */
+static double mean_of(kn_site_controls of, const double *x, double *mean, double *var)
+{
+    double n = 0, square = 0;
+    *mean = 0;
+    for (ptrdiff_t i = 0; i < of.n; i++) {
+        double xi = x[of.row ? of.row[i] : i], step = xi - *mean;
+        if (!isfinite(xi))
+            continue;
+        n++;
+        *mean += step / n;
+        square += step * (xi - *mean);
+    }
+    *var = square / (n - 1);
+    return n;
+}
+
+/* Until the end `scale` has V_j, NaN: none. */
+void kn_site_adapted_take(kn_site_adapted *a, ptrdiff_t j, kn_site_controls of, const double *r,
+                          const double *scaled)
+{
+    double var, mean;
+    a->n[j] = mean_of(of, r, &mean, &var);
+    a->raw_offset[j] = a->n[j] > 0 ? mean : NAN;
+    double n = mean_of(of, scaled, &mean, &var);
+    a->scale[j] = n >= LEAST_SCALE && var > 0 ? var : NAN;
+}
+
+/* ---- offsets ----------------------------------------------------------------------------------
+ */
+
+static double kappa_of(const kn_sites *p, const kn_site_adapted *a)
+{
+    double responses = 0, excess = 0;
+    for (ptrdiff_t j = 0; j < a->T; j++) {
+        double m = a->raw_offset[j] - p->mu[j];
+        if (!(a->n[j] > 0 && p->tau2[j] > 0))
+            continue;
+        responses++;
+        excess += (m * m - p->w[j] / a->n[j]) / p->tau2[j];
+    }
+    if (responses == 0) /* and T_eff with it: nothing speaks against the prior */
+        return 1;
+    double T_eff = fmin(p->T_eff_offset, responses);
+    return (p->S1 + T_eff * fmax(0, excess / responses)) / (p->S1 + T_eff);
+}
+
+static void set_offsets(const kn_sites *p, kn_site_adapted *a)
+{
+    for (ptrdiff_t j = 0; j < a->T; j++) {
+        double tau2 = a->kappa * p->tau2[j], error = p->w[j] / a->n[j];
+        a->shrink[j] = 0;
+        a->offset[j] = p->mu[j];
+        a->offset_var[j] = tau2;
+        if (!(a->n[j] > 0))
+            continue;
+        a->shrink[j] = tau2 + error > 0 ? tau2 / (tau2 + error) : 1; /* nothing varies: it is so */
+        a->offset[j] = p->mu[j] + a->shrink[j] * (a->raw_offset[j] - p->mu[j]);
+        a->offset_var[j] = a->shrink[j] * error;
+    }
+}
+
+/* ---- scales -----------------------------------------------------------------------------------
+ */
+
+/* L_j, and f_j with it; NaN: response j says nothing. */
+static double ln_scale(const kn_sites *p, const kn_site_adapted *a, ptrdiff_t j, double *f)
+{
+    *f = p->kurt / (a->n[j] - 1);
+    return p->w_scale[j] > 0 ? log(a->scale[j] / p->w_scale[j]) + 0.5 * *f : NAN;
+}
+
+typedef struct scales { /* of several responses */
+    double n, mean, square, f;
+} scales;
+
+/* Those with that many controls or more. */
+static scales scales_of(const kn_sites *p, const kn_site_adapted *a, double least)
+{
+    scales s = {0};
+    for (ptrdiff_t j = 0; j < a->T; j++) {
+        double f, L = ln_scale(p, a, j, &f), step = L - s.mean;
+        if (isnan(L) || a->n[j] < least)
+            continue;
+        s.n++;
+        s.mean += step / s.n;
+        s.square += step * (L - s.mean);
+        s.f += f;
+    }
+    s.f /= s.n;
+    return s;
+}
+
+/* How responses differ within the site. ln V of a few controls has a long tail to the left, which
+ * f does not know of: its spread would be taken for the site's, and quiet ones be believed. */
+static double spread_of(const kn_sites *p, const kn_site_adapted *a)
+{
+    scales s = scales_of(p, a, KN_SITE_FEW);
+    if (s.n < 2) /* one response does not say how responses differ */
+        return p->v_b;
+    double T_eff = fmin(p->T_eff_scale, s.n);
+    double var = fmax(0, s.square / (s.n - 1) - s.f * (1 - 1 / T_eff));
+    return (p->S1 * p->v_b + T_eff * var) / (p->S1 + T_eff);
+}
+
+static void set_scales(const kn_sites *p, kn_site_adapted *a)
+{
+    scales s = scales_of(p, a, LEAST_SCALE);
+    double T_eff = fmin(p->T_eff_scale, s.n), v = spread_of(p, a);
+    double k_a = p->v_a / (p->v_a + s.f / T_eff);
+    if (s.n > 0)
+        a->factor = exp(k_a * s.mean);
+    for (ptrdiff_t j = 0; j < a->T; j++) {
+        double f, L = ln_scale(p, a, j, &f), k_b = isnan(L) ? 0 : v / (v + f);
+        double own = isnan(L) ? 0 : k_b * (L - s.mean);
+        a->scale[j] =
+            s.n > 0 ? exp(k_a * s.mean + own + 0.5 * (p->v_a * (1 - k_a) + v * (1 - k_b))) : 1;
+    }
+}
+
+void kn_site_adapted_finish(const kn_sites *prior, kn_site_adapted *a)
+{
+    assert(prior->T == a->T);
+    a->kappa = kappa_of(prior, a);
+    set_offsets(prior, a);
+    set_scales(prior, a);
+}

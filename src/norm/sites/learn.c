@@ -1,0 +1,315 @@
+#include "norm/sites/learn.h"
+
+#include <math.h>
+
+#include "base/mpi/comm.h"
+#include "base/parallel/parallel_for.h"
+#include "base/random.h"
+#include "data/mpi/partition_responses.h"
+#include "gp/block_visitor.h"
+#include "gp/method.h"
+
+enum { COLUMNS = 16 };                /* dealt out to the threads at a time */
+static const uint64_t STREAM = 0x517; /* of the seed */
+
+/* ---- a sample of the responses ----------------------------------------------------------------
+ */
+
+static const double SAMPLE_CELLS = 6e5;
+enum { SAMPLE_LEAST = 500, SAMPLE_MOST = 5000 };
+
+static ptrdiff_t sample_size(ptrdiff_t n, ptrdiff_t T)
+{
+    ptrdiff_t most = (ptrdiff_t)(SAMPLE_CELLS / (double)n);
+    most = most < SAMPLE_LEAST ? SAMPLE_LEAST : kn_at_most(most, SAMPLE_MOST);
+    return kn_at_most(T, most);
+}
+
+/* t of T, each set as likely as any other: one by one, as many of the rest as are still wanted. */
+static void draw_sample(uint64_t seed, ptrdiff_t T, ptrdiff_t t, ptrdiff_t *sample)
+{
+    kn_rng rng;
+    ptrdiff_t drawn = 0;
+    kn_rng_init(&rng, seed, STREAM);
+    for (ptrdiff_t j = 0; drawn < t; j++)
+        if (kn_rng_below(&rng, T - j) < t - drawn)
+            sample[drawn++] = j;
+}
+
+/* The first of the sample that is not before response j. */
+static ptrdiff_t place_from(const kn_sites_maker *m, ptrdiff_t j)
+{
+    ptrdiff_t low = 0, high = m->t; /* sample[low - 1] < j <= sample[high] */
+    while (low < high) {
+        ptrdiff_t middle = low + (high - low) / 2;
+        if (m->sample[middle] < j)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Where response j is in the sample; -1: it is not. */
+static ptrdiff_t place_of(const kn_sites_maker *m, ptrdiff_t j)
+{
+    ptrdiff_t place = place_from(m, j);
+    return place < m->t && m->sample[place] == j ? place : -1;
+}
+
+/* ---- from residuals ---------------------------------------------------------------------------
+ */
+
+enum { OF_A_SITE = 3 }; /* kn_site_room */
+
+void kn_sites_maker_clear(kn_sites_maker *m)
+{
+    kn_free(m->sites);
+    kn_slots_clear(&m->sums);
+    kn_free(m->sample);
+    for (int k = 0; k < 2; k++) {
+        kn_mat_clear(&m->within[k]);
+        kn_free(m->dof[k]);
+    }
+    kn_free(m->moments);
+    kn_mat_clear(&m->ln_ratio);
+    kn_mat_clear(&m->count);
+    kn_mat_clear(&m->work);
+    *m = (kn_sites_maker){0};
+}
+
+kn_status kn_sites_maker_new(kn_ctx *ctx, const kn_sites_shape *shape, kn_sites *out,
+                             kn_sites_maker *m)
+{
+    kn_status status;
+    void *memory;
+    ptrdiff_t n = shape->of.n;
+    *m = (kn_sites_maker){.shape = *shape, .out = out};
+    *out = (kn_sites){0};
+    KN_TRY(kn_sites_new(ctx, shape->T, out));
+    KN_TRY(kn_alloc_d(ctx, shape->T, &m->sites));
+    KN_TRY(kn_slots_new(ctx, shape->blocks, kn_site_sums(shape->of.S), &m->sums));
+    m->t = sample_size(n, shape->T);
+    KN_TRY(kn_alloc_i(ctx, m->t, &m->sample));
+    draw_sample(shape->seed, shape->T, m->t, m->sample);
+    for (int k = 0; k < (shape->scaled ? 2 : 1); k++) {
+        KN_TRY(kn_mat_new(ctx, n, m->t, &m->within[k]));
+        KN_TRY(kn_alloc_d(ctx, m->t, &m->dof[k]));
+    }
+    KN_TRY(kn_alloc(ctx, 2 * shape->width, sizeof *m->moments, &memory));
+    m->moments = memory;
+    KN_TRY(kn_mat_new(ctx, shape->of.S, shape->width, &m->ln_ratio));
+    KN_TRY(kn_mat_new(ctx, shape->of.S, shape->width, &m->count));
+    KN_TRY(kn_mat_new(ctx, n + OF_A_SITE * (ptrdiff_t)shape->of.S,
+                      kn_workers(ctx, shape->width, COLUMNS), &m->work));
+out:
+    if (status != KN_OK) {
+        kn_sites_maker_clear(m);
+        kn_sites_clear(out);
+    }
+    return status;
+}
+
+typedef struct take_job {
+    kn_sites_maker *m;
+    const kn_site_block *b;
+} take_job;
+
+/* Moments of one response, as it is (k = 0) or scaled; kept where it is of the sample. */
+static kn_site_moments moments_of(kn_sites_maker *m, int k, const double *e, double *work,
+                                  ptrdiff_t place)
+{
+    ptrdiff_t n = m->shape.of.n;
+    int S = m->shape.of.S;
+    double *site = work + n;
+    kn_site_room room = {site, site + S, site + 2 * (ptrdiff_t)S};
+    kn_site_moments of = kn_site_moments_of(&m->shape.of, e, &room, work);
+    if (place >= 0) {
+        double *kept = kn_col(m->within[k], place);
+        for (ptrdiff_t i = 0; i < n; i++)
+            kept[i] = work[i];
+        m->dof[k][place] = of.N - of.S;
+    }
+    return of;
+}
+
+static void take_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+{
+    const take_job *job = self;
+    kn_sites_maker *m = job->m;
+    kn_sites *out = m->out;
+    ptrdiff_t n = m->shape.of.n;
+    int S = m->shape.of.S;
+    double *work = kn_col(m->work, worker), *site = work + n;
+    kn_site_room room = {site, site + S, site + 2 * (ptrdiff_t)S};
+    for (ptrdiff_t j = from; j < to; j++) {
+        ptrdiff_t response = job->b->first + j, place = place_of(m, response);
+        kn_site_moments *of = &m->moments[2 * j];
+        of[0] = moments_of(m, 0, kn_col(job->b->e, j), work, place);
+        of[1] = of[0];
+        if (m->shape.scaled)
+            of[1] = moments_of(m, 1, kn_col(job->b->scaled, j), work, place);
+        kn_site_ln_ratio(&room, S, of[1].w, kn_col(m->ln_ratio, j));
+        for (int s = 0; s < S; s++)
+            kn_col(m->count, j)[s] = room.count[s];
+        m->sites[response] = of[0].S;
+        out->mu[response] = of[0].mu;
+        out->tau2[response] = of[0].tau2;
+        out->w[response] = of[0].w;
+        out->w_scale[response] = of[1].w;
+    }
+}
+
+void kn_sites_maker_take(kn_ctx *ctx, kn_sites_maker *m, const kn_site_block *b)
+{
+    double *sums = kn_slot(&m->sums, b->number);
+    kn_parallel_workers(ctx, b->e.cols, COLUMNS, take_columns, &(take_job){m, b});
+    for (ptrdiff_t j = 0; j < b->e.cols; j++) /* in their order */
+        kn_site_sums_add(sums, m->shape.of.S, &m->moments[2 * j], &m->moments[2 * j + 1],
+                         kn_col(m->ln_ratio, j), kn_col(m->count, j));
+}
+
+kn_status kn_sites_maker_finish(kn_ctx *ctx, kn_sites_maker *m)
+{
+    kn_status status;
+    double *sums = NULL;
+    kn_sites *out = m->out;
+    KN_TRY(kn_site_T_eff(ctx, m->within[0], m->dof[0], m->shape.T, &out->T_eff_offset));
+    out->T_eff_scale = out->T_eff_offset;
+    if (m->shape.scaled)
+        KN_TRY(kn_site_T_eff(ctx, m->within[1], m->dof[1], m->shape.T, &out->T_eff_scale));
+    KN_TRY(kn_alloc_d(ctx, kn_site_sums(m->shape.of.S), &sums));
+    KN_TRY(kn_slots_sum(ctx, &m->sums, sums));
+    KN_TRY(kn_sites_finish(ctx, sums, m->shape.of.S, m->sites, out));
+out:
+    kn_free(sums);
+    return status;
+}
+
+/* ---- from maps --------------------------------------------------------------------------------
+ */
+
+typedef struct site_walk {
+    const kn_sites_job *job;
+    kn_sites *out;
+    kn_sites_maker maker;
+} site_walk;
+
+static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+{
+    site_walk *w = self;
+    kn_sites_shape shape = {.of = {plan->n, w->job->site, w->job->S},
+                            .T = plan->T,
+                            .blocks = plan->blocks,
+                            .width = plan->width,
+                            .scaled = w->job->D.data != NULL,
+                            .seed = w->job->seed};
+    return kn_sites_maker_new(ctx, &shape, w->out, &w->maker);
+}
+
+typedef struct residual_job {
+    const kn_sites_job *of;
+    const kn_block *b;
+} residual_job;
+
+/* e in the place of y and e exp(-eta/2) in that of the mean; of which nothing is needed then. */
+static void make_residuals(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const residual_job *job = self;
+    const kn_block *b = job->b;
+    kn_mat D = job->of->D;
+    for (ptrdiff_t j = from; j < to; j++) {
+        double *e = kn_col(b->y, j), *scaled = kn_col(b->mean, j);
+        for (ptrdiff_t i = 0; i < b->y.rows; i++)
+            e[i] = isfinite(e[i]) ? e[i] - scaled[i] : NAN;
+        if (!D.data)
+            continue;
+        kn_layer_factor(D, kn_col(job->of->layer->beta, b->first + j), b->y.rows, NULL, scaled);
+        for (ptrdiff_t i = 0; i < b->y.rows; i++)
+            scaled[i] = e[i] / sqrt(scaled[i]);
+    }
+}
+
+static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    site_walk *w = self;
+    kn_parallel(ctx, b->count, COLUMNS, make_residuals, &(residual_job){w->job, b});
+    kn_sites_maker_take(ctx, &w->maker, &(kn_site_block){b->number, b->first, b->y, b->mean});
+    return KN_OK;
+}
+
+/* What rank r has of the sample to the others. */
+static kn_status share_sample(kn_ctx *ctx, kn_sites_maker *m, kn_range of, int r)
+{
+    kn_status status = KN_OK;
+    ptrdiff_t at = place_from(m, of.first), n = place_from(m, of.last) - at, bytes = sizeof(double);
+    for (int k = 0; k < 2 && n > 0 && m->within[k].data; k++) {
+        KN_TRY(kn_comm_share(ctx, kn_col(m->within[k], at), n * m->within[k].ld * bytes, r));
+        KN_TRY(kn_comm_share(ctx, m->dof[k] + at, n * bytes, r));
+    }
+out:
+    return status;
+}
+
+/* Moments of all responses, and the sample, on every rank. */
+static kn_status bring_together(kn_ctx *ctx, const kn_responses *Y, kn_sites_maker *m)
+{
+    kn_status status = KN_OK;
+    double *of_each[] = {m->sites, m->out->mu, m->out->tau2, m->out->w, m->out->w_scale};
+    int ranks = kn_ctx_comm(ctx)->size;
+    for (size_t k = 0; k < sizeof of_each / sizeof *of_each; k++)
+        KN_TRY(kn_everywhere_d(ctx, Y, of_each[k]));
+    for (int r = 0; ranks > 1 && r < ranks; r++)
+        KN_TRY(share_sample(ctx, m, kn_dealt_to(Y, r, ranks), r));
+out:
+    return status;
+}
+
+static kn_status end(kn_ctx *ctx, void *self)
+{
+    site_walk *w = self;
+    kn_responses Y = kn_gp_maps_y(w->job->cv);
+    kn_status status = bring_together(ctx, &Y, &w->maker);
+    return status == KN_OK ? kn_sites_maker_finish(ctx, &w->maker) : status;
+}
+
+kn_status kn_sites_make(kn_ctx *ctx, const kn_sites_job *job, kn_sites *out)
+{
+    site_walk w = {.job = job, .out = out};
+    kn_walk walk = {.Y = kn_gp_maps_y(job->cv), .maps = job->cv, .stage = "sites"};
+    kn_visitor visitor = {&w, KN_WALK_Y | KN_WALK_MEAN, begin, take_block, end};
+    *out = (kn_sites){0};
+    kn_status status = kn_walk_run(ctx, &walk, &visitor, 1);
+    kn_sites_maker_clear(&w.maker);
+    if (status != KN_OK)
+        kn_sites_clear(out);
+    return status;
+}
+
+void kn_sites_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, int S)
+{
+    enum { OF_A_RESPONSE = 4 };
+    ptrdiff_t blocks = 1 + s->T / KN_BLOCK, width = kn_walk_width(0, s->T);
+    ptrdiff_t t = sample_size(n, s->T);
+    kn_rehearse_stage(r, "sites");
+    for (int k = 0; k < OF_A_RESPONSE; k++)
+        kn_hold_d(r, KN_NEED_REFERENCE, s->T, 1);
+    kn_held mark = r->now, room;
+    kn_walk_need(r, n, width, KN_WALK_Y | KN_WALK_MEAN);
+    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_slots_need(r, KN_NEED_WORK, blocks, kn_site_sums(S));
+    kn_hold_d(r, KN_NEED_WORK, kn_site_sums(S), 1);
+    kn_hold(r, KN_NEED_WORK, t, sizeof(ptrdiff_t));
+    kn_hold(r, KN_NEED_WORK, 2 * width, sizeof(kn_site_moments));
+    for (int k = 0; k < 2; k++) { /* as it is and scaled; ratios and counts */
+        kn_hold_d(r, KN_NEED_WORK, n, t);
+        kn_hold_d(r, KN_NEED_WORK, t, 1);
+        kn_hold_d(r, KN_NEED_WORK, S, width);
+    }
+    kn_hold_d(r, KN_NEED_WORK, n + OF_A_SITE * (ptrdiff_t)S,
+              kn_workers_of(s->threads, width, COLUMNS));
+    room = r->now;
+    s->method->need.block(r, s, KN_MAPS_CV, n);
+    kn_site_T_eff_need(r, n, t);
+    kn_let_go_of(r, mark, room);
+}

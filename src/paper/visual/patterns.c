@@ -1,0 +1,122 @@
+#include "paper/visual/patterns.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MAX_STROKES = 10, SHAPES = 5, LETTERS = 5 };
+
+typedef struct stroke { /* from (x0, y0) to (x1, y1) in the unit square, y downwards */
+    double x0, y0, x1, y1;
+} stroke;
+
+static const struct {
+    const char *name;
+    int n;
+    stroke s[MAX_STROKES];
+} DRAWING[SHAPES + LETTERS] = {
+    {"large frame", 4, {{0, 0, 1, 0}, {1, 0, 1, 1}, {1, 1, 0, 1}, {0, 1, 0, 0}}},
+    {"small frame", 4, {{.2, .2, .8, .2}, {.8, .2, .8, .8}, {.8, .8, .2, .8}, {.2, .8, .2, .2}}},
+    {"plus", 2, {{.5, 0, .5, 1}, {0, .5, 1, .5}}},
+    {"cross", 2, {{0, 0, 1, 1}, {1, 0, 0, 1}}},
+    {"square", 3, {{.3, .3, .7, .3}, {.3, .5, .7, .5}, {.3, .7, .7, .7}}},
+    {"n", 4, {{0, 0, 0, 1}, {0, .25, .4, 0}, {.4, 0, 1, .25}, {1, .25, 1, 1}}},
+    {"e",
+     8,
+     {{0, .5, 1, .5},
+      {1, .5, 1, .2},
+      {1, .2, .75, 0},
+      {.75, 0, .25, 0},
+      {.25, 0, 0, .25},
+      {0, .25, 0, .75},
+      {0, .75, .25, 1},
+      {.25, 1, .9, 1}}},
+    {"u", 4, {{0, 0, 0, .75}, {0, .75, .6, 1}, {.6, 1, 1, .75}, {1, 0, 1, 1}}},
+    {"r", 3, {{0, 0, 0, 1}, {0, .3, .4, 0}, {.4, 0, 1, .1}}},
+    {"o",
+     8,
+     {{.3, 0, .7, 0},
+      {.7, 0, 1, .3},
+      {1, .3, 1, .7},
+      {1, .7, .7, 1},
+      {.7, 1, .3, 1},
+      {.3, 1, 0, .7},
+      {0, .7, 0, .3},
+      {0, .3, .3, 0}}},
+};
+
+static const struct {
+    double scale; /* pixels of the unit square's side */
+    double slant; /* pixels of x from the middle to the top */
+} STYLE[] = {{6.5, 0}, {6, 1.5}, {4.5, 0}};
+
+static int drawing_of(int figure)
+{
+    return figure < SHAPES ? figure : SHAPES + (figure - SHAPES) % LETTERS;
+}
+
+static int style_of(int figure)
+{
+    return figure < SHAPES ? 0 : (figure - SHAPES) / LETTERS;
+}
+
+const char *kn_pattern_name(int figure)
+{
+    return DRAWING[drawing_of(figure)].name;
+}
+
+int kn_pattern_fill(int figure)
+{
+    enum { LEAST = 34, STEP = 3, LEVELS = 5 };
+    return LEAST +
+           STEP * ((figure + figure / LEVELS) % LEVELS); /* a letter's three styles differ */
+}
+
+static double distance(stroke s, double x, double y)
+{
+    double dx = s.x1 - s.x0, dy = s.y1 - s.y0;
+    double t = ((x - s.x0) * dx + (y - s.y0) * dy) / (dx * dx + dy * dy);
+    t = t < 0 ? 0 : t > 1 ? 1 : t;
+    return hypot(x - s.x0 - t * dx, y - s.y0 - t * dy);
+}
+
+typedef struct near_pixel {
+    double distance;
+    int pixel;
+} near_pixel;
+
+static int by_distance(const void *a, const void *b)
+{
+    const near_pixel *p = a, *q = b;
+    if (p->distance != q->distance)
+        return p->distance < q->distance ? -1 : 1;
+    return p->pixel - q->pixel;
+}
+
+/* The `fill` pixels nearest to the strokes; distances are rounded, so that ties are ties on every
+ * machine and go by number. */
+void kn_pattern_figure(int figure, unsigned char x[KN_PIXELS])
+{
+    const double middle = (KN_SCREEN - 1) / 2.0, digits = 1e6;
+    int d = drawing_of(figure), fill = kn_pattern_fill(figure);
+    double scale = STYLE[style_of(figure)].scale, slant = STYLE[style_of(figure)].slant;
+    near_pixel order[KN_PIXELS];
+    for (int i = 0; i < KN_PIXELS; i++) {
+        double v = (i % KN_SCREEN - middle) / scale + 0.5, nearest = INFINITY;
+        double u = (i / KN_SCREEN - middle - 2 * slant * (0.5 - v)) / scale + 0.5;
+        for (int k = 0; k < DRAWING[d].n; k++)
+            nearest = fmin(nearest, distance(DRAWING[d].s[k], u, v));
+        order[i] = (near_pixel){floor(nearest * digits + 0.5), i};
+        x[i] = 0;
+    }
+    qsort(order, KN_PIXELS, sizeof *order, by_distance);
+    for (int k = 0; k < fill; k++)
+        x[order[k].pixel] = 1;
+}
+
+void kn_pattern_random(kn_rng *rng, int fill, unsigned char x[KN_PIXELS])
+{
+    ptrdiff_t order[KN_PIXELS];
+    kn_rng_permutation(rng, KN_PIXELS, order);
+    for (int k = 0; k < KN_PIXELS; k++)
+        x[order[k]] = k < fill;
+}

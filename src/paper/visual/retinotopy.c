@@ -1,0 +1,132 @@
+#include "paper/visual/retinotopy.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory/alloc.h"
+#include "cohort/random_field.h"
+
+/* Centre and radii of the ellipsoid of a hemisphere, mm; x is mirrored for the left one. */
+static const double CENTRE[3] = {24, -75, 0}, RADII[3] = {22, 34, 26};
+static const double SCREEN_CENTRE = 4.5, ECCENTRICITY_MIN = 0.3,
+                    ECCENTRICITY_MAX = 6.3;              /* pixels */
+static const double WIDTH_MIN = 0.5, WIDTH_SLOPE = 0.12; /* pixels; pixels per pixel */
+static const double DEGREE = 0.017453292519943295;
+
+const char *const kn_area_name[KN_AREAS] = {"V4v", "VP", "V2v", "V1v", "V1d", "V2d", "V3", "V3A"};
+const double kn_area_signal[KN_AREAS] = {0.25, 0.4, 0.6, 0.75, 0.75, 0.6, 0.4, 0.25};
+
+static const struct {
+    double from,
+        to;       /* polar angle at the ventral and the dorsal border, degrees; 90: straight up */
+    double width; /* of receptive fields, against V1's */
+} AREA[KN_AREAS] = {{-90, 90, 2.2}, {90, 0, 1.6},  {0, 90, 1.3},  {90, 0, 1},
+                    {0, -90, 1},    {-90, 0, 1.3}, {0, -90, 1.6}, {-90, 90, 2.2}};
+
+typedef struct ranked {
+    double key;
+    ptrdiff_t item;
+} ranked;
+
+static int by_key(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return (x->item > y->item) - (x->item < y->item);
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const kn_visual_voxel *x = a, *y = b;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Distance from the nearer pole's ellipsoid; rounded, so that mirror images are equally far. */
+static double distance(const double p[3])
+{
+    const double digits = 1e6;
+    double r = 0, q[3] = {fabs(p[0]), p[1], p[2]};
+    for (int d = 0; d < 3; d++)
+        r += (q[d] - CENTRE[d]) * (q[d] - CENTRE[d]) / (RADII[d] * RADII[d]);
+    return floor(r * digits + 0.5) / digits;
+}
+
+/* What the rank of a voxel among the n of its hemisphere says, 0 <= share < 1. */
+static void set_area(kn_visual_voxel *v, double share)
+{
+    double x = share * KN_AREAS;
+    v->area = (int)x;
+    v->row = AREA[v->area].from + (x - v->area) * (AREA[v->area].to - AREA[v->area].from);
+}
+
+static void set_band(kn_visual_voxel *v, double share)
+{
+    v->band = (int)(share * KN_BANDS);
+    v->col = ECCENTRICITY_MIN + share * (ECCENTRICITY_MAX - ECCENTRICITY_MIN);
+}
+
+/* Polar angle and eccentricity, kept in row and col till now, become a place on the screen. */
+static void set_field(kn_visual_voxel *v)
+{
+    double angle = v->row * DEGREE, e = v->col, side = v->hemisphere == 0 ? 1 : -1;
+    v->row = SCREEN_CENTRE - e * sin(angle);
+    v->col = SCREEN_CENTRE + side * e * cos(angle);
+    v->width = AREA[v->area].width * (WIDTH_MIN + WIDTH_SLOPE * e);
+}
+
+static void rank_hemisphere(int side, kn_visual_voxel *voxel, ptrdiff_t count, ranked *order,
+                            bool areas)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; i < count; i++) {
+        const double *p = voxel[i].place;
+        if (voxel[i].hemisphere == side)
+            order[n++] =
+                (ranked){areas ? atan2(p[2] - CENTRE[2], fabs(p[0]) - CENTRE[0]) : p[1], i};
+    }
+    qsort(order, (size_t)n, sizeof *order, by_key);
+    for (ptrdiff_t k = 0; k < n; k++) {
+        kn_visual_voxel *v = &voxel[order[k].item];
+        (areas ? set_area : set_band)(v, (double)k / (double)n);
+    }
+}
+
+kn_status kn_retinotopy_new(kn_ctx *ctx, const kn_nifti_header *grid, ptrdiff_t count,
+                            kn_visual_voxel **out)
+{
+    ptrdiff_t all = kn_nifti_voxels(grid);
+    ranked *order = NULL;
+    void *p;
+    kn_status status;
+
+    *out = NULL;
+    if (count > all)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%td voxels of %td were asked for", count, all);
+    KN_TRY(kn_alloc(ctx, all, sizeof *order, &p));
+    order = p;
+    KN_TRY(kn_alloc(ctx, count, sizeof **out, &p));
+    kn_visual_voxel *voxel = p;
+    for (ptrdiff_t i = 0; i < all; i++) {
+        double place[3];
+        kn_place(grid, i, place);
+        order[i] = (ranked){distance(place), i};
+    }
+    qsort(order, (size_t)all, sizeof *order, by_key);
+    for (ptrdiff_t i = 0; i < count; i++) {
+        voxel[i].index = order[i].item;
+        kn_place(grid, voxel[i].index, voxel[i].place);
+        voxel[i].hemisphere = voxel[i].place[0] > 0; /* x grows to the right */
+    }
+    qsort(voxel, (size_t)count, sizeof *voxel, by_index);
+    for (int side = 0; side < 2; side++) {
+        rank_hemisphere(side, voxel, count, order, true);
+        rank_hemisphere(side, voxel, count, order, false);
+    }
+    for (ptrdiff_t i = 0; i < count; i++)
+        set_field(&voxel[i]);
+    *out = voxel;
+out:
+    kn_free(order);
+    return status;
+}

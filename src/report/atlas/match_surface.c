@@ -1,0 +1,141 @@
+/* Regions of a table on a surface: responses and labels of one side and one name. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/atlas/regions.h"
+
+typedef struct response { /* of a table, by what it is of */
+    int side;
+    bool asked; /* of the measure that is drawn */
+    char key[KN_REGION_TEXT];
+    ptrdiff_t t;
+} response;
+
+/* By key and side; then those of the measure, then the first. */
+static int by_region(const void *a, const void *b)
+{
+    const response *x = a, *y = b;
+    const int key = strcmp(x->key, y->key);
+    if (key != 0)
+        return key;
+    if (x->side != y->side)
+        return x->side < y->side ? -1 : 1;
+    if (x->asked != y->asked)
+        return x->asked ? -1 : 1;
+    return (x->t > y->t) - (x->t < y->t);
+}
+
+static ptrdiff_t list(const kn_region_table *table, response *out)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t t = 0; t < table->T; t++) {
+        kn_region_name parsed;
+        if (!kn_region_parse(table->name[t], &parsed))
+            continue;
+        response *r = &out[n++];
+        *r = (response){.side = parsed.side, .t = t};
+        r->asked = table->measure && parsed.measure && strcmp(table->measure, parsed.measure) == 0;
+        memcpy(r->key, parsed.key, sizeof r->key);
+    }
+    if (n > 1)
+        qsort(out, (size_t)n, sizeof *out, by_region);
+    return n;
+}
+
+/* The first of this key and side, or of a later one; n: none. */
+static ptrdiff_t search(const response *list, ptrdiff_t n, const char *key, int side)
+{
+    ptrdiff_t low = 0, high = n;
+    while (low < high) {
+        const ptrdiff_t middle = low + (high - low) / 2;
+        const int order = strcmp(list[middle].key, key);
+        if (order < 0 || (order == 0 && list[middle].side < side))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static ptrdiff_t find(const response *list, ptrdiff_t n, const char *label, int side, bool *matched)
+{
+    kn_region_name parsed;
+    ptrdiff_t found = -1;
+    if (!kn_region_parse(label, &parsed) || (parsed.side >= 0 && parsed.side != side))
+        return -1;
+    for (int k = 0; k < 2 && found < 0; k++) { /* of the side, else of both */
+        const int of = k == 0 ? side : -1;
+        ptrdiff_t i = search(list, n, parsed.key, of);
+        if (i < n && list[i].side == of && strcmp(list[i].key, parsed.key) == 0)
+            found = list[i].t;
+        for (; i < n && list[i].side == of && strcmp(list[i].key, parsed.key) == 0; i++)
+            matched[list[i].t] = true; /* of other measures too: they have their region */
+    }
+    return found;
+}
+
+kn_status kn_regions_match(kn_ctx *ctx, const kn_region_table *table,
+                           const kn_vertex_labels *labels, kn_report_mesh *mesh)
+{
+    kn_status status;
+    void *memory = NULL;
+    ptrdiff_t *of = NULL;
+    KN_TRY(kn_alloc(ctx, table->T, sizeof(response), &memory));
+    KN_TRY(kn_alloc_i(ctx, labels->count, &of));
+    const ptrdiff_t n = list(table, memory);
+    for (ptrdiff_t k = 0; k < labels->count; k++)
+        of[k] = find(memory, n, labels->name[k], mesh->side, table->matched);
+    for (ptrdiff_t v = 0; v < mesh->surface.vertices; v++)
+        mesh->response[v] = labels->region[v] >= 0 ? of[labels->region[v]] : -1;
+out:
+    kn_free(memory);
+    kn_free(of);
+    return status;
+}
+
+static bool is_nothing(const char *label)
+{
+    static const char *const NOTHING[] = {"unknown",
+                                          "medialwall",
+                                          "background",
+                                          "freesurferdefinedmedialwall",
+                                          "backgroundfreesurferdefinedmedialwall",
+                                          NULL};
+    kn_region_name parsed;
+    if (!kn_region_parse(label, &parsed))
+        return true;
+    for (const char *const *w = NOTHING; *w; w++)
+        if (strcmp(parsed.key, *w) == 0)
+            return true;
+    return false;
+}
+
+kn_status kn_regions_label(kn_ctx *ctx, kn_arena *arena, const kn_vertex_labels *labels,
+                           kn_report_mesh *mesh)
+{
+    kn_status status;
+    void *memory = NULL, *words = NULL;
+    KN_TRY(kn_arena_alloc(ctx, arena, mesh->surface.vertices, sizeof(char *), &memory));
+    KN_TRY(kn_alloc(ctx, labels->count, sizeof(char *), &words));
+    const char **word = words;
+    mesh->region = memory;
+    for (ptrdiff_t k = 0; k < labels->count; k++)
+        if (!is_nothing(labels->name[k]))
+            KN_TRY(kn_region_words(ctx, arena, labels->name[k], mesh->side, &word[k]));
+    for (ptrdiff_t v = 0; v < mesh->surface.vertices; v++)
+        mesh->region[v] = labels->region[v] >= 0 ? word[labels->region[v]] : NULL;
+out:
+    kn_free(words);
+    return status;
+}
+
+const char *kn_region_of_response(const kn_report_space *space, ptrdiff_t t)
+{
+    for (int k = 0; k < space->meshes; k++) {
+        const kn_report_mesh *m = &space->mesh[k];
+        for (ptrdiff_t v = 0; m->region && v < m->surface.vertices; v++)
+            if (m->response[v] == t)
+                return m->region[v];
+    }
+    return NULL;
+}

@@ -1,0 +1,351 @@
+#include "report/atlas/regions.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "report/atlas/atlas_tables.h"
+
+static const double LEAST_SHARE = 0.8; /* of responses that are known regions */
+
+/* ---- a name taken apart
+ * -------------------------------------------------------------------------- */
+
+typedef struct word {
+    const char *word, *means;
+} word;
+
+static const word MEASURES[] = {
+    {"thickness", "thickness"},
+    {"thickavg", "thickness"},
+    {"thick", "thickness"},
+    {"area", "area"},
+    {"surfavg", "area"},
+    {"surfarea", "area"},
+    {"volume", "volume"},
+    {"vol", "volume"},
+    {"grayvol", "volume"},
+    {"meancurv", "curvature"},
+    {"gauscurv", "Gaussian curvature"},
+    {"thicknessstd", "deviation of thickness"},
+    {"thickstd", "deviation of thickness"},
+    {"foldind", "folding"},
+    {"curvind", "curvature index"},
+    {NULL, NULL},
+};
+/* Says where the name comes from, not what it is of; "and" is what some write for &. */
+static const char *const NOISE[] = {"ctx", "and", "roi", "aparc", "a2009s", "aseg", NULL};
+/* ENIGMA's, behind an L or R without anything between. */
+static const char *const GLUED[] = {"thal",   "caud",    "put",       "pal",      "hippo", "amyg",
+                                    "accumb", "latvent", "thickness", "surfarea", NULL};
+
+static bool alnum(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c & 0x80) != 0;
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static bool among(const char *token, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcasecmp(token, *words) == 0)
+            return true;
+    return false;
+}
+
+static const char *measure_of(const char *token)
+{
+    for (const word *m = MEASURES; m->word; m++)
+        if (strcasecmp(token, m->word) == 0)
+            return m->means;
+    return NULL;
+}
+
+static int side_of(const char *token)
+{
+    static const char *const LEFT[] = {"lh", "left", "l", NULL}, *const RIGHT[] = {"rh", "right",
+                                                                                   "r", NULL};
+    return among(token, LEFT) ? 0 : among(token, RIGHT) ? 1 : -1;
+}
+
+/* lhCortexVol, Lcaud: the side, and what is behind it. */
+static int glued_side(const char **token)
+{
+    const char *t = *token;
+    const int side = lower(t[0]) == 'l' ? 0 : lower(t[0]) == 'r' ? 1 : -1;
+    if (side >= 0 && t[1] == 'h' && t[2] >= 'A' && t[2] <= 'Z') {
+        *token = t + 2;
+        return side;
+    }
+    if (side >= 0 && among(t + 1, GLUED)) {
+        *token = t + 1;
+        return side;
+    }
+    return -1;
+}
+
+static void drop(kn_region_name *n, int i)
+{
+    for (; i + 1 < n->tokens; i++)
+        n->token[i] = n->token[i + 1];
+    n->tokens--;
+}
+
+static bool split(const char *name, kn_region_name *out)
+{
+    const size_t length = strlen(name);
+    if (length >= sizeof out->text)
+        return false;
+    memcpy(out->text, name, length + 1);
+    for (char *c = out->text; *c;) {
+        while (*c && !alnum(*c))
+            *c++ = '\0';
+        if (!*c)
+            break;
+        if (out->tokens == KN_REGION_TOKENS)
+            return false;
+        out->token[out->tokens++] = c;
+        while (alnum(*c))
+            c++;
+    }
+    const char *first = out->tokens > 0 ? out->token[0] : "";
+    if ((first[0] == 'X' || first[0] == 'x') && first[1] >= '0' && first[1] <= '9')
+        out->token[0]++; /* R lets no name begin with a digit */
+    return out->tokens > 0;
+}
+
+static void find_side(kn_region_name *n)
+{
+    for (int i = 0; i < n->tokens && n->tokens > 1 && n->side < 0; i++) {
+        n->side = side_of(n->token[i]);
+        if (n->side >= 0)
+            drop(n, i);
+    }
+    if (n->side < 0)
+        n->side = glued_side(&n->token[0]);
+}
+
+bool kn_region_parse(const char *name, kn_region_name *out)
+{
+    *out = (kn_region_name){.side = -1};
+    if (!split(name, out))
+        return false;
+    for (int i = out->tokens - 1; i >= 0; i--)
+        if (out->tokens > 1 && among(out->token[i], NOISE))
+            drop(out, i);
+    find_side(out);
+    for (int end = 0; end < 2 && out->tokens > 1 && !out->measure; end++) {
+        const int i = end == 0 ? out->tokens - 1 : 0;
+        out->measure = measure_of(out->token[i]);
+        if (out->measure)
+            drop(out, i);
+    }
+    size_t n = 0;
+    for (int i = 0; i < out->tokens; i++)
+        for (const char *c = out->token[i]; *c; c++)
+            out->key[n++] = lower(*c);
+    out->key[n] = '\0';
+    return n > 0;
+}
+
+const char *kn_regions_measure(const char *const *name, ptrdiff_t T)
+{
+    ptrdiff_t count[sizeof MEASURES / sizeof *MEASURES] = {0};
+    const char *best = NULL;
+    ptrdiff_t most = 0;
+    for (ptrdiff_t t = 0; t < T; t++) {
+        kn_region_name n;
+        if (!kn_region_parse(name[t], &n) || !n.measure)
+            continue;
+        int k = 0; /* of words that mean the same the first */
+        while (strcmp(MEASURES[k].means, n.measure) != 0)
+            k++;
+        if (++count[k] > most) {
+            most = count[k];
+            best = MEASURES[k].means;
+        }
+    }
+    return best;
+}
+
+/* ---- known regions
+ * ------------------------------------------------------------------------------- */
+
+typedef struct entry {
+    char key[64];
+    const kn_atlas_region *region;
+} entry;
+
+enum { ENTRIES = 256 };
+
+typedef struct catalogue {
+    entry at[ENTRIES];
+    size_t n;
+} catalogue;
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(((const entry *)a)->key, ((const entry *)b)->key);
+}
+
+static void catalogue_add(catalogue *x, const kn_atlas_region *region, const char *spelling)
+{
+    kn_region_name n;
+    if (!spelling || !kn_region_parse(spelling, &n) || x->n == ENTRIES ||
+        strlen(n.key) >= sizeof x->at->key)
+        return;
+    memcpy(x->at[x->n].key, n.key, strlen(n.key) + 1);
+    x->at[x->n++].region = region;
+}
+
+static void catalogue_make(catalogue *x)
+{
+    x->n = 0;
+    for (const kn_atlas_region *r = kn_atlas_regions; r->name; r++) {
+        catalogue_add(x, r, r->name);
+        catalogue_add(x, r, r->other);
+    }
+    qsort(x->at, x->n, sizeof *x->at, by_key);
+}
+
+static const kn_atlas_region *catalogue_find(const catalogue *x, const char *key)
+{
+    size_t low = 0, high = x->n;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        const int order = strcmp(x->at[middle].key, key);
+        if (order == 0)
+            return x->at[middle].region;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* [7Networks] Default PFC 3: a network, where in it, a number. */
+static const kn_atlas_network *network_of(const kn_region_name *n, int *first)
+{
+    const char *last = n->token[n->tokens - 1];
+    *first = n->tokens > 2 && (strcasecmp(n->token[0], "7Networks") == 0 ||
+                               strcasecmp(n->token[0], "17Networks") == 0);
+    if (n->side < 0 || n->tokens - *first < 2 || last[strspn(last, "0123456789")] != '\0')
+        return NULL;
+    for (const kn_atlas_network *w = kn_atlas_networks; w->name; w++)
+        if (strcasecmp(w->name, n->token[*first]) == 0)
+            return w;
+    return NULL;
+}
+
+static kn_status schaefer(kn_ctx *ctx, kn_arena *arena, const kn_region_name *n,
+                          kn_report_region *out)
+{
+    kn_status status;
+    int first;
+    const kn_atlas_network *w = network_of(n, &first);
+    if (!w)
+        return KN_OK;
+    char where[KN_REGION_TEXT] = "";
+    size_t length = 0;
+    for (int i = first + 1; i < n->tokens - 1; i++) {
+        const size_t add = strlen(n->token[i]);
+        memcpy(where + length, n->token[i], add);
+        where[length + add] = ' ';
+        length += add + 1;
+    }
+    where[length] = '\0';
+    const char *number = n->token[n->tokens - 1];
+    KN_TRY(kn_arena_print(ctx, arena, &out->name, "%s %s%s", w->name, where, number));
+    KN_TRY(kn_arena_print(ctx, arena, &out->full, "%s%s %s%s", w->full, length > 0 ? "," : "",
+                          where, number));
+    out->lobe = w->full;
+out:
+    return status;
+}
+
+static kn_status know(kn_ctx *ctx, kn_arena *arena, const catalogue *x, const char *name,
+                      kn_report_region *out, kn_atlas_kind *kind)
+{
+    kn_region_name n;
+    *out = (kn_report_region){.side = -1};
+    *kind = KN_ATLAS_KINDS;
+    if (!kn_region_parse(name, &n))
+        return KN_OK;
+    out->side = n.side;
+    const kn_atlas_region *r = catalogue_find(x, n.key);
+    if (r) {
+        *kind = r->atlas;
+        out->name = r->name;
+        out->full = r->full;
+        out->lobe = r->lobe;
+        out->measure = r->atlas == KN_ATLAS_SUBCORTICAL ? NULL : n.measure;
+        return KN_OK;
+    }
+    out->measure = n.measure;
+    kn_status status = schaefer(ctx, arena, &n, out);
+    if (out->name)
+        *kind = KN_ATLAS_SCHAEFER;
+    return status;
+}
+
+kn_status kn_regions_recognise(kn_ctx *ctx, kn_arena *arena, const char *const *name, ptrdiff_t T,
+                               kn_report_space *space)
+{
+    kn_status status;
+    ptrdiff_t count[KN_ATLAS_KINDS + 1] = {0}, known = 0;
+    void *memory = NULL, *regions = NULL;
+    space->region = NULL;
+    space->atlas = NULL;
+    KN_TRY(kn_alloc(ctx, 1, sizeof(catalogue), &memory));
+    catalogue *x = memory;
+    catalogue_make(x);
+    KN_TRY(kn_arena_alloc(ctx, arena, T, sizeof(kn_report_region), &regions));
+    kn_report_region *region = regions;
+    for (ptrdiff_t t = 0; t < T; t++) {
+        kn_atlas_kind kind;
+        KN_TRY(know(ctx, arena, x, name[t], &region[t], &kind));
+        count[kind]++;
+        known += kind != KN_ATLAS_KINDS;
+    }
+    if (known == 0 || (double)known < LEAST_SHARE * (double)T)
+        goto out;
+    /* Tables of the cortex have volumes beside it: they name the table only where they are alone.
+     */
+    int best = KN_ATLAS_SUBCORTICAL;
+    for (int k = 0; k < KN_ATLAS_KINDS; k++)
+        if (k != KN_ATLAS_SUBCORTICAL &&
+            count[k] > (best == KN_ATLAS_SUBCORTICAL ? 0 : count[best]))
+            best = k;
+    space->region = region;
+    space->atlas = kn_atlas_name[best];
+out:
+    kn_free(memory);
+    return status;
+}
+
+kn_status kn_region_words(kn_ctx *ctx, kn_arena *arena, const char *label, int side,
+                          const char **out)
+{
+    kn_status status;
+    kn_report_region region;
+    kn_atlas_kind kind;
+    void *memory = NULL;
+    *out = NULL;
+    KN_TRY(kn_alloc(ctx, 1, sizeof(catalogue), &memory));
+    catalogue_make(memory);
+    KN_TRY(know(ctx, arena, memory, label, &region, &kind));
+    const char *of = side == 0 ? "left " : side == 1 ? "right " : "";
+    if (region.full)
+        KN_TRY(kn_arena_print(ctx, arena, out, "%s%s", of, region.full));
+    else
+        KN_TRY(kn_arena_text(ctx, arena, label, out));
+out:
+    kn_free(memory);
+    return status;
+}

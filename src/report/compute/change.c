@@ -1,0 +1,73 @@
+/* What normal change was learned from, and how many changed more than that   [METHOD 8g] */
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "io/file/byte_source.h"
+#include "report/compute/compute.h"
+#include "report/input/json_path.h"
+
+enum { PATH = 4096 };
+
+/* reference.json of the folder; NULL: it was taken away, and the page does without. */
+static kn_status read_reference(kn_ctx *ctx, const kn_material *m, json_t **out)
+{
+    kn_status status = KN_OK;
+    kn_source file = {0};
+    char path[PATH];
+    void *text = NULL;
+    *out = NULL;
+    if (!m->dir || snprintf(path, sizeof path, "%s/reference.json", m->dir) >= PATH ||
+        access(path, F_OK) != 0)
+        return KN_OK;
+    KN_TRY(kn_source_open(ctx, path, &file));
+    KN_TRY(kn_alloc(ctx, file.size + 1, 1, &text));
+    KN_TRY(kn_source_read(ctx, &file, 0, file.size, text));
+    KN_TRY(kn_json_parse(ctx, path, text, out));
+out:
+    kn_source_close(&file);
+    kn_free(text);
+    return status;
+}
+
+static kn_status take_reference(kn_ctx *ctx, kn_report *r, const json_t *j)
+{
+    kn_status status;
+    kn_report_change *c = &r->change;
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(j, "of"), &c->reference));
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(j, "formula"), &c->formula));
+    KN_TRY(
+        kn_arena_text(ctx, &r->arena, kn_json_text_at(j, "interval.column"), &c->interval_units));
+    c->gamma = kn_json_number_at(j, "gamma");
+    c->interval_low = kn_json_number_at(j, "interval.least");
+    c->interval_high = kn_json_number_at(j, "interval.largest");
+    c->smallest_p = kn_json_number_at(j, "smallest_p");
+out:
+    return status;
+}
+
+kn_status kn_compute_change(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_status status;
+    kn_report_change *c = &job->r->change;
+    json_t *summary = NULL, *reference = NULL;
+    if (job->m->kind != KN_MATERIAL_CHANGE)
+        return KN_OK;
+    KN_TRY(kn_json_parse(ctx, "summary.json", job->m->summary_json, &summary));
+    KN_TRY(read_reference(ctx, job->m, &reference));
+    KN_TRY(take_reference(ctx, job->r, reference));
+    c->known = true;
+    c->pairs = job->m->n;
+    c->people = kn_json_count_at(summary, "people");
+    c->reference_people = kn_json_count_at(summary, "reference_people");
+    c->one_visit = kn_json_count_at(summary, "one_visit");
+    c->different_sites = kn_json_count_at(summary, "different_sites");
+    c->far_intervals = kn_json_count_at(summary, "far_intervals");
+    c->with_p = kn_json_count_at(summary, "changed.with_p");
+    c->found = kn_json_count_at(summary, "changed.p_at_most_05");
+    c->expected = kn_json_number_at(summary, "changed.expected");
+out:
+    json_decref(summary);
+    json_decref(reference);
+    return status;
+}

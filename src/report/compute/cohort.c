@@ -1,0 +1,147 @@
+/* Who: each covariate's histogram or levels, of training and of those scored   [METHOD 11a]
+ *
+ * Bars of a number are KN_REPORT_BARS of the same width from the least to the largest of everybody;
+ * the last takes its upper edge. */
+#include <math.h>
+
+#include "report/compute/compute.h"
+#include "report/input/json_path.h"
+
+typedef struct span {
+    double low, high;
+} span;
+
+static span span_of(const double *x, ptrdiff_t n, span so_far)
+{
+    for (ptrdiff_t i = 0; x && i < n; i++)
+        if (isfinite(x[i])) {
+            so_far.low = fmin(so_far.low, x[i]);
+            so_far.high = fmax(so_far.high, x[i]);
+        }
+    return so_far;
+}
+
+static void set_edges(const kn_material *m, const kn_material_column *from, double *edge)
+{
+    span s = {INFINITY, -INFINITY};
+    s = span_of(from->training, m->N, s);
+    s = span_of(from->scored, m->n, s);
+    if (!(s.low <= s.high))
+        s = (span){0, 1};
+    if (s.low == s.high) /* one value: in the middle */
+        s = (span){s.low - 0.5, s.high + 0.5};
+    for (int k = 0; k <= KN_REPORT_BARS; k++)
+        edge[k] = s.low + (s.high - s.low) * k / KN_REPORT_BARS;
+    edge[KN_REPORT_BARS] = s.high;
+}
+
+static ptrdiff_t bar_of(const double *edge, double x)
+{
+    double width = (edge[KN_REPORT_BARS] - edge[0]) / KN_REPORT_BARS;
+    ptrdiff_t k = (ptrdiff_t)((x - edge[0]) / width);
+    if (k > KN_REPORT_BARS - 1)
+        k = KN_REPORT_BARS - 1;
+    while (k > 0 && x < edge[k]) /* what rounding moved */
+        k--;
+    while (k < KN_REPORT_BARS - 1 && x >= edge[k + 1])
+        k++;
+    return k;
+}
+
+/* People in each bar or level; *out NULL where nobody is known. */
+static kn_status count(kn_ctx *ctx, kn_report *r, const kn_report_column *c, const double *x,
+                       ptrdiff_t n, double **out)
+{
+    if (!x)
+        return KN_OK;
+    const ptrdiff_t bars = c->numeric ? KN_REPORT_BARS : c->levels;
+    kn_status status = kn_arena_d(ctx, &r->arena, bars, out);
+    for (ptrdiff_t i = 0; status == KN_OK && i < n; i++)
+        if (isfinite(x[i])) {
+            ptrdiff_t k = c->numeric ? bar_of(c->edge, x[i]) : (ptrdiff_t)x[i];
+            if (k >= 0 && k < bars)
+                (*out)[k]++;
+        }
+    return status;
+}
+
+static ptrdiff_t missing(const double *x, ptrdiff_t n)
+{
+    ptrdiff_t none = 0;
+    for (ptrdiff_t i = 0; x && i < n; i++)
+        none += !isfinite(x[i]);
+    return none;
+}
+
+/* Copies of n texts. */
+static kn_status texts(kn_ctx *ctx, kn_report *r, const char *const *from, ptrdiff_t n,
+                       const char *const **out)
+{
+    kn_status status;
+    void *memory;
+    *out = NULL;
+    KN_TRY(kn_arena_alloc(ctx, &r->arena, n, sizeof(char *), &memory));
+    const char **to = memory;
+    for (ptrdiff_t i = 0; i < n; i++)
+        KN_TRY(kn_arena_text(ctx, &r->arena, from[i] ? from[i] : "", &to[i]));
+    *out = to;
+out:
+    return status;
+}
+
+static kn_status column(kn_ctx *ctx, const kn_report_job *job, const kn_material_column *from,
+                        kn_report_column *to)
+{
+    kn_status status;
+    const kn_material *m = job->m;
+    kn_report *r = job->r;
+    to->numeric = from->numeric;
+    to->batch = from->batch;
+    KN_TRY(kn_arena_text(ctx, &r->arena, from->name, &to->name));
+    if (from->numeric)
+        set_edges(m, from, to->edge);
+    else {
+        to->levels = from->levels;
+        KN_TRY(texts(ctx, r, from->level, from->levels, &to->level));
+    }
+    KN_TRY(count(ctx, r, to, from->training, m->N, &to->training));
+    KN_TRY(count(ctx, r, to, from->scored, m->n, &to->scored));
+    to->training_missing = missing(from->training, m->N);
+    to->scored_missing = missing(from->scored, m->n);
+out:
+    return status;
+}
+
+static kn_status dropped(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_status status;
+    const kn_material *m = job->m;
+    kn_report_cohort *c = &job->r->cohort;
+    KN_TRY(texts(ctx, job->r, m->dropped_id, m->n_dropped, &c->dropped_id));
+    KN_TRY(texts(ctx, job->r, m->dropped_why, m->n_dropped, &c->dropped_why));
+    c->n_dropped = m->n_dropped;
+out:
+    return status;
+}
+
+kn_status kn_compute_cohort(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_status status;
+    const kn_material *m = job->m;
+    kn_report_cohort *c = &job->r->cohort;
+    json_t *summary = NULL;
+    void *memory;
+    KN_TRY(kn_arena_alloc(ctx, &job->r->arena, m->C, sizeof *c->column, &memory));
+    c->column = memory;
+    c->n = m->C;
+    for (ptrdiff_t k = 0; k < m->C; k++)
+        KN_TRY(column(ctx, job, &m->column[k], &c->column[k]));
+    KN_TRY(dropped(ctx, job));
+    KN_TRY(kn_json_parse(ctx, "summary.json", m->summary_json, &summary));
+    KN_TRY(kn_arena_text(ctx, &job->r->arena,
+                         json_string_value(json_object_get(summary, "matched_by")),
+                         &c->matched_by));
+out:
+    json_decref(summary);
+    return status;
+}

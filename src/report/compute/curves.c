@@ -1,0 +1,108 @@
+/* Centile curves of the responses that are shown, with people among them   [METHOD 8f] */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/compute/compute.h"
+
+const double kn_report_centile[KN_REPORT_CENTILES] = {5, 25, 50, 75, 95};
+_Static_assert((int)KN_REPORT_CENTILES == (int)KN_MATERIAL_CENTILES, "the same centiles");
+_Static_assert((int)KN_REPORT_GRID == (int)KN_MATERIAL_GRID, "the same grid");
+
+static kn_status copied(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t n, double **out)
+{
+    *out = NULL;
+    if (!from || n == 0)
+        return KN_OK;
+    kn_status status = kn_arena_d(ctx, &r->arena, n, out);
+    if (status == KN_OK)
+        memcpy(*out, from, (size_t)n * sizeof(double));
+    return status;
+}
+
+static kn_status curve(kn_ctx *ctx, kn_report *r, const kn_material_curve *from,
+                       kn_report_curve *to)
+{
+    kn_status status;
+    KN_TRY(kn_arena_text(ctx, &r->arena, from->label ? from->label : "", &to->label));
+    KN_TRY(kn_arena_text(ctx, &r->arena, from->level ? from->level : "", &to->level));
+    KN_TRY(copied(ctx, r, from->x, KN_REPORT_GRID, &to->x));
+    for (int p = 0; p < KN_REPORT_CENTILES; p++) {
+        KN_TRY(copied(ctx, r, from->value[p], KN_REPORT_GRID, &to->value[p]));
+        KN_TRY(copied(ctx, r, from->low[p], KN_REPORT_GRID, &to->low[p]));
+        KN_TRY(copied(ctx, r, from->high[p], KN_REPORT_GRID, &to->high[p]));
+    }
+out:
+    return status;
+}
+
+static kn_status points(kn_ctx *ctx, kn_report *r, const kn_material_points *from,
+                        kn_report_points *to)
+{
+    kn_status status;
+    void *memory;
+    KN_TRY(copied(ctx, r, from->x, from->n, &to->x));
+    KN_TRY(copied(ctx, r, from->value, from->n, &to->value));
+    KN_TRY(copied(ctx, r, from->z, from->n, &to->z));
+    KN_TRY(kn_arena_alloc(ctx, &r->arena, from->n, sizeof(int), &memory));
+    to->curve = memory;
+    if (from->n > 0)
+        memcpy(to->curve, from->curve, (size_t)from->n * sizeof(int));
+    to->n = from->n;
+out:
+    return status;
+}
+
+static kn_status response(kn_ctx *ctx, kn_report *r, const kn_material_response *from,
+                          kn_report_shown *to)
+{
+    kn_status status;
+    void *memory;
+    KN_TRY(kn_arena_alloc(ctx, &r->arena, from->curves, sizeof *to->curve, &memory));
+    to->curve = memory;
+    to->curves = from->curves;
+    for (ptrdiff_t k = 0; k < from->curves; k++)
+        KN_TRY(curve(ctx, r, &from->curve[k], &to->curve[k]));
+    KN_TRY(points(ctx, r, &from->training, &to->training));
+    KN_TRY(points(ctx, r, &from->scored, &to->scored));
+out:
+    return status;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const ptrdiff_t x = *(const ptrdiff_t *)a, y = *(const ptrdiff_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* They are asked for in ascending order, and shown in the order in which they were chosen. */
+kn_status kn_compute_curves(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_status status = KN_OK;
+    kn_report_curves *c = &job->r->curves;
+    const ptrdiff_t S = c->n;
+    const char *over = NULL;
+    ptrdiff_t *asked = NULL;
+    void *memory = NULL;
+    if (job->m->model && S > 0)
+        KN_TRY(kn_material_over(ctx, job->m, job->s->over, &over));
+    if (!over) {
+        c->n = 0;
+        goto out;
+    }
+    KN_TRY(kn_arena_text(ctx, &job->r->arena, over, &c->over));
+    KN_TRY(kn_alloc_i(ctx, S, &asked));
+    KN_TRY(kn_alloc(ctx, S, sizeof(kn_material_response), &memory));
+    kn_material_response *made = memory;
+    for (ptrdiff_t k = 0; k < S; k++)
+        asked[k] = c->shown[k].response;
+    qsort(asked, (size_t)S, sizeof *asked, ascending);
+    KN_TRY(kn_material_curves(ctx, job->m, over, asked, S, made));
+    for (ptrdiff_t k = 0; k < S; k++)
+        for (ptrdiff_t i = 0; i < S; i++)
+            if (made[i].response == c->shown[k].response)
+                KN_TRY(response(ctx, job->r, &made[i], &c->shown[k]));
+out:
+    kn_free(memory);
+    kn_free(asked);
+    return status;
+}

@@ -1,0 +1,112 @@
+#include "report/compute/distinct_participants.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool kn_report_is_normal(const kn_report_job *job, ptrdiff_t i)
+{
+    const kn_report_people *p = &job->r->people;
+    if (i >= p->n)
+        return false;
+    if (job->m->kind == KN_MATERIAL_CHANGE)
+        return p->person[i].reference;
+    return p->person[i].label != 1 && !p->person[i].training;
+}
+
+typedef struct row {
+    const char *id;
+    ptrdiff_t at;
+} row;
+
+static int by_id(const void *a, const void *b)
+{
+    const row *x = a, *y = b;
+    int order = strcmp(x->id, y->id);
+    return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const row *x = a, *y = b;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* of[i] = the first row of the same id, for the k rows. */
+static void join(row *rows, ptrdiff_t k, ptrdiff_t *of)
+{
+    qsort(rows, (size_t)k, sizeof *rows, by_id);
+    for (ptrdiff_t a = 0; a < k; a++)
+        of[rows[a].at] =
+            a > 0 && strcmp(rows[a].id, rows[a - 1].id) == 0 ? of[rows[a - 1].at] : rows[a].at;
+    qsort(rows, (size_t)k, sizeof *rows, by_place);
+}
+
+static const char *const *ids_of(const kn_material *m, bool training)
+{
+    if (training)
+        return m->training_id;
+    const char *const *person =
+        m->kind == KN_MATERIAL_CHANGE ? kn_material_texts(m, "person") : NULL;
+    return person ? person : m->id;
+}
+
+/* of[i] = the first row of the same group. first: room for one of each. */
+static void join_groups(const ptrdiff_t *group, row *rows, ptrdiff_t k, ptrdiff_t *first,
+                        ptrdiff_t *of)
+{
+    for (ptrdiff_t a = 0; a < k; a++) {
+        ptrdiff_t *of_group = &first[group[rows[a].at]];
+        if (*of_group == 0)
+            *of_group = rows[a].at + 1;
+        of[rows[a].at] = *of_group - 1;
+    }
+}
+
+kn_status kn_counted_new(kn_ctx *ctx, const kn_report_job *job, bool training, kn_counted *out)
+{
+    kn_status status;
+    const kn_report_zhist *h = training ? &job->r->zhist_training : &job->r->zhist;
+    const char *const *id = ids_of(job->m, training);
+    const ptrdiff_t *group = training ? job->m->training_group : NULL;
+    void *memory = NULL;
+    ptrdiff_t *first = NULL;
+    *out = (kn_counted){0};
+    KN_TRY(kn_alloc(ctx, h->n, sizeof(row), &memory));
+    KN_TRY(kn_alloc_i(ctx, h->n, &first)); /* a group has a row or more */
+    KN_TRY(kn_alloc_i(ctx, h->n, &out->of));
+    row *rows = memory;
+    for (ptrdiff_t i = 0; i < h->n; i++) {
+        out->of[i] = -1;
+        if (h->responses[i] > 0 && (training || kn_report_is_normal(job, i)))
+            rows[out->rows++] = (row){.id = id ? id[i] : "", .at = i};
+    }
+    for (ptrdiff_t k = 0; k < out->rows; k++)
+        out->of[rows[k].at] = rows[k].at;
+    if (group)
+        join_groups(group, rows, out->rows, first, out->of);
+    else if (id)
+        join(rows, out->rows, out->of);
+    for (ptrdiff_t k = 0; k < out->rows; k++) { /* the first row comes first: its number is known */
+        ptrdiff_t i = rows[k].at, same = out->of[i];
+        out->of[i] = same == i ? out->n++ : out->of[same];
+    }
+out:
+    kn_free(first);
+    kn_free(memory);
+    if (status != KN_OK)
+        kn_counted_clear(out);
+    return status;
+}
+
+void kn_counted_clear(kn_counted *u)
+{
+    kn_free(u->of);
+    *u = (kn_counted){0};
+}
+
+double kn_counted_widening(const kn_report_job *job, bool training, ptrdiff_t n)
+{
+    const double N = (double)job->m->units;
+    return !training && job->m->kind == KN_MATERIAL_SCORE && N > 0 ? sqrt(1 + (double)n / N) : 1;
+}

@@ -1,0 +1,258 @@
+/* Labelled people against the others   [METHOD 11d]
+ *
+ * ROC of each statistic over everybody who has it, as score takes them for its AUC; the test of
+ * shares over people, Welch's t of each response from the sums that the pass over the maps left.
+ * O(n log n + T log T). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/compute/compute.h"
+#include "report/input/json_path.h"
+#include "stats/normal.h"
+#include "stats/two_sample_tests.h"
+
+static const double SIGNIFICANT = 0.05;
+enum { BEST = 10 };
+
+/* ---- ROC --------------------------------------------------------------------------------------
+ */
+
+typedef struct score {
+    double value;
+    bool labelled;
+} score;
+
+static int larger_first(const void *x, const void *y)
+{
+    double a = ((const score *)x)->value, b = ((const score *)y)->value;
+    return (a < b) - (a > b);
+}
+
+/* One point after each value that differs: ties are one oblique step. */
+static void draw_roc(const score *sorted, ptrdiff_t n, const double total[2], kn_report_roc *roc)
+{
+    double seen[2] = {0, 0};
+    roc->fpr[0] = roc->tpr[0] = 0;
+    roc->n = 1;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        seen[sorted[i].labelled]++;
+        if (i + 1 < n && sorted[i + 1].value == sorted[i].value)
+            continue;
+        roc->fpr[roc->n] = seen[0] / total[0];
+        roc->tpr[roc->n] = seen[1] / total[1];
+        roc->n++;
+    }
+}
+
+static kn_status make_roc(kn_ctx *ctx, kn_report *r, size_t at, kn_report_roc *roc)
+{
+    kn_status status;
+    void *memory = NULL;
+    double total[2] = {0, 0};
+    ptrdiff_t n = 0;
+    KN_TRY(kn_alloc(ctx, r->people.n, sizeof(score), &memory));
+    score *sorted = memory;
+    for (ptrdiff_t i = 0; i < r->people.n; i++) {
+        const kn_report_person *one = &r->people.person[i];
+        double value;
+        memcpy(&value, (const char *)one + at, sizeof value);
+        if (isnan(value) || one->label < 0)
+            continue;
+        sorted[n++] = (score){value, one->label == 1};
+        total[one->label == 1]++;
+    }
+    if (total[0] == 0 || total[1] == 0)
+        goto out;
+    qsort(sorted, (size_t)n, sizeof *sorted, larger_first);
+    KN_TRY(kn_arena_d(ctx, &r->arena, n + 1, &roc->fpr));
+    KN_TRY(kn_arena_d(ctx, &r->arena, n + 1, &roc->tpr));
+    draw_roc(sorted, n, total, roc);
+out:
+    kn_free(memory);
+    return status;
+}
+
+/* The area below the points, where the folder does not say it. */
+static double area(const kn_report_roc *roc)
+{
+    double sum = 0;
+    for (ptrdiff_t i = 1; i < roc->n; i++)
+        sum += (roc->fpr[i] - roc->fpr[i - 1]) * (roc->tpr[i] + roc->tpr[i - 1]) / 2;
+    return sum;
+}
+
+typedef struct roc_row {
+    const char *name, *auc; /* of the page, of summary.json */
+    size_t at;
+} roc_row;
+
+static const roc_row ROCS[] = {
+    {"top statistic", "AUC.top", offsetof(kn_report_person, statistic)},
+    {"deviance", "AUC.deviance", offsetof(kn_report_person, deviance)},
+};
+enum { N_ROCS = sizeof ROCS / sizeof *ROCS };
+
+static kn_status make_rocs(kn_ctx *ctx, const kn_report_job *job, const json_t *summary)
+{
+    kn_status status;
+    kn_report *r = job->r;
+    void *memory;
+    KN_TRY(kn_arena_alloc(ctx, &r->arena, N_ROCS, sizeof *r->group.roc, &memory));
+    r->group.roc = memory;
+    for (int k = 0; k < N_ROCS; k++) {
+        kn_report_roc *roc = &r->group.roc[r->group.rocs];
+        const json_t *auc = kn_json_at(summary, ROCS[k].auc);
+        KN_TRY(make_roc(ctx, r, ROCS[k].at, roc));
+        if (roc->n == 0)
+            continue;
+        roc->name = ROCS[k].name;
+        roc->auc = kn_json_number_at(auc, "auc");
+        if (isnan(roc->auc))
+            roc->auc = area(roc);
+        bool degenerate = kn_json_true_at(auc, "degenerate"); /* then the interval is a point */
+        roc->low = degenerate ? NAN : kn_json_number_at(auc, "low");
+        roc->high = degenerate ? NAN : kn_json_number_at(auc, "high");
+        r->group.rocs++;
+    }
+out:
+    return status;
+}
+
+/* ---- shares -----------------------------------------------------------------------------------
+ */
+
+/* Of training the number of responses is known only now that the maps were read. */
+static void finish_shares(kn_report *r)
+{
+    const kn_report_zhist *z = r->kind == KN_REPORT_MODEL ? &r->zhist_training : &r->zhist;
+    for (ptrdiff_t i = 0; i < r->people.n; i++) {
+        kn_report_person *one = &r->people.person[i];
+        if (isnan(one->responses) && z->n == r->people.n && z->responses && z->responses[i] > 0)
+            one->responses = (double)z->responses[i];
+        if (isnan(one->share) && one->responses > 0)
+            one->share = (one->negative + one->positive) / one->responses;
+    }
+}
+
+static kn_status test_shares(kn_ctx *ctx, kn_report *r)
+{
+    kn_status status;
+    kn_report_group *g = &r->group;
+    double *share[2] = {NULL, NULL};
+    ptrdiff_t n[2] = {0, 0};
+    kn_rank_test test;
+    for (int k = 0; k < 2; k++)
+        KN_TRY(kn_alloc_d(ctx, r->people.n, &share[k]));
+    for (ptrdiff_t i = 0; i < r->people.n; i++) {
+        const kn_report_person *one = &r->people.person[i];
+        int k = one->label == 1 ? 0 : 1;
+        if (one->label >= 0 && isfinite(one->share))
+            share[k][n[k]++] = one->share;
+    }
+    KN_TRY(kn_rank_test_of(ctx, share[0], n[0], share[1], n[1], &test));
+    g->share_p = test.p;
+    g->share_exact = test.exact;
+    for (int k = 0; k < 2; k++)
+        KN_TRY(kn_median_of(ctx, share[k], n[k], &g->share_median[k]));
+out:
+    kn_free(share[0]);
+    kn_free(share[1]);
+    return status;
+}
+
+/* ---- responses --------------------------------------------------------------------------------
+ */
+
+typedef struct effect {
+    double size;
+    ptrdiff_t j;
+} effect;
+
+static int strongest_first(const void *x, const void *y)
+{
+    const effect *a = x, *b = y;
+    return a->size != b->size ? (a->size < b->size) - (a->size > b->size)
+                              : (a->j > b->j) - (a->j < b->j);
+}
+
+static kn_status rank_effects(kn_ctx *ctx, kn_report *r)
+{
+    kn_status status;
+    kn_report_group *g = &r->group;
+    void *memory = NULL;
+    ptrdiff_t n = 0;
+    KN_TRY(kn_alloc(ctx, r->responses.T, sizeof(effect), &memory));
+    effect *all = memory;
+    for (ptrdiff_t j = 0; j < r->responses.T; j++)
+        if (!isnan(g->t[j]))
+            all[n++] = (effect){fabs(g->t[j]), j};
+    if (n > 0)
+        qsort(all, (size_t)n, sizeof *all, strongest_first);
+    g->n_best = n < BEST ? n : BEST;
+    KN_TRY(kn_arena_i(ctx, &r->arena, g->n_best, &g->best));
+    for (ptrdiff_t k = 0; k < g->n_best; k++)
+        g->best[k] = all[k].j;
+out:
+    kn_free(memory);
+    return status;
+}
+
+static kn_status test_responses(kn_ctx *ctx, kn_report *r)
+{
+    kn_status status = KN_OK;
+    kn_report_group *g = &r->group;
+    ptrdiff_t T = r->responses.T;
+    double *p = NULL;
+    for (int k = 0; k < 2; k++)
+        if (!g->count[k] || !g->sum[k] || !g->sum2[k])
+            return KN_OK;
+    KN_TRY(kn_alloc_d(ctx, T, &p));
+    KN_TRY(kn_arena_d(ctx, &r->arena, T, &g->t));
+    KN_TRY(kn_arena_d(ctx, &r->arena, T, &g->q));
+    for (ptrdiff_t j = 0; j < T; j++) {
+        kn_sums of[2];
+        for (int k = 0; k < 2; k++)
+            of[k] = (kn_sums){g->count[k][j], g->sum[k][j], g->sum2[k][j]};
+        kn_welch w = kn_welch_of(of[0], of[1]);
+        g->t[j] = w.t;
+        p[j] = w.p;
+    }
+    KN_TRY(kn_adjusted(ctx, p, T, g->q));
+    g->significant = 0;
+    for (ptrdiff_t j = 0; j < T; j++)
+        g->significant += g->q[j] <= SIGNIFICANT;
+    KN_TRY(rank_effects(ctx, r));
+out:
+    kn_free(p);
+    return status;
+}
+
+/* ---- all --------------------------------------------------------------------------------------
+ */
+
+kn_status kn_compute_group(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_status status;
+    kn_report *r = job->r;
+    kn_report_group *g = &r->group;
+    json_t *summary = NULL;
+    finish_shares(r);
+    g->labelled = g->others = 0;
+    for (ptrdiff_t i = 0; i < r->people.n; i++) {
+        g->labelled += r->people.person[i].label == 1;
+        g->others += r->people.person[i].label == 0;
+    }
+    g->known = g->labelled > 0 && g->others > 0;
+    if (!g->known)
+        return KN_OK;
+    KN_TRY(kn_json_parse(ctx, "summary.json", job->m->summary_json, &summary));
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(summary, "label"), &g->label));
+    KN_TRY(make_rocs(ctx, job, summary));
+    g->share_expected = 2 * kn_normal_cdf(-r->people.threshold);
+    KN_TRY(test_shares(ctx, r));
+    KN_TRY(test_responses(ctx, r));
+out:
+    json_decref(summary);
+    return status;
+}

@@ -1,0 +1,202 @@
+/* Volumes: the grid of the responses, and the grey under their maps   [METHOD 11e]
+ *
+ *     grey(v) = 255 (b(v) - low) / (high - low), within 1 .. 255; 0 where there is no b(v)
+ *
+ * b: the mean map of training, low and high its 2nd and 98th percentile; or {background}, at the
+ * voxel of it that is nearest to the middle of v through both affines, low the 2nd percentile of
+ * all of it that is seen, high the 98th of what lies under responses. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/compute/space.h"
+
+static const double LOW = 0.02, HIGH = 0.98;
+
+/* The k-th smallest comes to place k, none larger before it (Hoare 1961); linear on average. */
+static void put_in_place(float *x, ptrdiff_t n, ptrdiff_t k)
+{
+    for (ptrdiff_t first = 0, last = n - 1; first < last;) {
+        const float middle = x[k];
+        ptrdiff_t i = first, j = last;
+        while (i <= j) {
+            while (x[i] < middle)
+                i++;
+            while (middle < x[j])
+                j--;
+            if (i <= j) {
+                const float swap = x[i];
+                x[i++] = x[j];
+                x[j--] = swap;
+            }
+        }
+        if (j < k)
+            first = i;
+        if (k < i)
+            last = j;
+    }
+}
+
+/* The share q of the finite values; NaN: there are none. Changes their order. */
+static double percentile(float *x, ptrdiff_t n, double q)
+{
+    ptrdiff_t finite = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (isfinite(x[i]))
+            x[finite++] = x[i];
+    if (finite == 0)
+        return NAN;
+    const ptrdiff_t k = (ptrdiff_t)(q * (double)(finite - 1));
+    put_in_place(x, finite, k);
+    return x[k];
+}
+
+static uint8_t grey(double x, double low, double high)
+{
+    if (!isfinite(x))
+        return 0;
+    return (uint8_t)fmax(1, fmin(255, high > low ? round(255 * (x - low) / (high - low)) : 128));
+}
+
+typedef struct ground {
+    float *value, *sorted; /* of every voxel of the grid */
+    ptrdiff_t voxels;
+    const ptrdiff_t *voxel; /* T  of the responses */
+    ptrdiff_t T;
+} ground;
+
+static void paint(const ground *g, bool all, uint8_t *out)
+{
+    for (ptrdiff_t t = 0; t < g->T; t++)
+        g->sorted[t] = g->value[g->voxel[t]];
+    const double high = percentile(g->sorted, g->T, HIGH);
+    memcpy(g->sorted, g->value, (size_t)g->voxels * sizeof *g->sorted);
+    double low = percentile(g->sorted, g->voxels, LOW);
+    if (!all) {
+        for (ptrdiff_t t = 0; t < g->T; t++)
+            g->sorted[t] = g->value[g->voxel[t]];
+        low = percentile(g->sorted, g->T, LOW);
+    }
+    for (ptrdiff_t i = 0; i < g->voxels; i++)
+        out[i] = grey(g->value[i], low, high);
+}
+
+/* A^-1 of the upper 3 x 3, and whether there is one. */
+static bool invert(const double A[4][4], double out[3][3])
+{
+    double scale = 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            const int a = (i + 1) % 3, b = (i + 2) % 3, c = (j + 1) % 3, d = (j + 2) % 3;
+            out[j][i] = A[a][c] * A[b][d] - A[a][d] * A[b][c];
+            scale = fmax(scale, fabs(A[i][j]));
+        }
+    const double det = A[0][0] * out[0][0] + A[0][1] * out[1][0] + A[0][2] * out[2][0];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            out[i][j] /= det;
+    return fabs(det) > 1e-12 * scale * scale * scale;
+}
+
+/* index[v]: the voxel of `from` that is nearest to voxel v of `to`; -1: outside it. */
+static void nearest(const kn_geometry *to, const kn_geometry *from, const double inverse[3][3],
+                    ptrdiff_t *index)
+{
+    ptrdiff_t v = 0, at[3], found[3];
+    for (at[2] = 0; at[2] < to->dim[2]; at[2]++)
+        for (at[1] = 0; at[1] < to->dim[1]; at[1]++)
+            for (at[0] = 0; at[0] < to->dim[0]; at[0]++, v++) {
+                double mm[3];
+                bool inside = true;
+                for (int i = 0; i < 3; i++)
+                    mm[i] = to->affine[i][0] * (double)at[0] + to->affine[i][1] * (double)at[1] +
+                            to->affine[i][2] * (double)at[2] + to->affine[i][3] -
+                            from->affine[i][3];
+                for (int i = 0; i < 3; i++) {
+                    const double x = floor(inverse[i][0] * mm[0] + inverse[i][1] * mm[1] +
+                                           inverse[i][2] * mm[2] + 0.5);
+                    inside = inside && x >= 0 && x < (double)from->dim[i];
+                    found[i] = inside ? (ptrdiff_t)x : 0;
+                }
+                index[v] =
+                    inside ? found[0] + from->dim[0] * (found[1] + from->dim[1] * found[2]) : -1;
+            }
+}
+
+static kn_status overlaps(kn_ctx *ctx, const char *path, const ground *g)
+{
+    for (ptrdiff_t t = 0; t < g->T; t++)
+        if (isfinite(g->value[g->voxel[t]]))
+            return KN_OK;
+    return kn_fail(ctx, KN_ERR_SHAPE,
+                   "%s: lies beside the maps: none of their %td voxels is within it", path, g->T);
+}
+
+static kn_status read_background(kn_ctx *ctx, const char *path, const kn_geometry *to,
+                                 const ground *g)
+{
+    kn_status status;
+    kn_image image = {0};
+    kn_image_reader *reader = NULL;
+    ptrdiff_t *index = NULL;
+    float *voxels = NULL;
+    double inverse[3][3];
+    KN_TRY(kn_image_open(ctx, path, &image));
+    const ptrdiff_t n = kn_nifti_voxels(&image.header);
+    if (!invert(image.geometry.affine, inverse)) {
+        status = kn_fail(ctx, KN_ERR_FORMAT,
+                         "%s: its affine is flat, so that its voxels are nowhere", path);
+        goto out;
+    }
+    if (image.header.volumes > 1) {
+        status = kn_fail(ctx, KN_ERR_SHAPE, "%s: has %td volumes, expected one image", path,
+                         image.header.volumes);
+        goto out;
+    }
+    KN_TRY(kn_alloc_i(ctx, g->voxels, &index));
+    KN_TRY(kn_alloc_f(ctx, n, &voxels));
+    KN_TRY(kn_image_reader_new(ctx, KN_IMAGE_MEMORY, &reader));
+    KN_TRY(kn_image_read(ctx, reader, &image, 0, NULL, n, voxels));
+    nearest(to, &image.geometry, inverse, index);
+    for (ptrdiff_t v = 0; v < g->voxels; v++)
+        g->value[v] = index[v] >= 0 ? voxels[index[v]] : NAN;
+    status = overlaps(ctx, path, g);
+out:
+    kn_image_reader_free(reader);
+    kn_image_clear(&image);
+    kn_free(index);
+    kn_free(voxels);
+    return status;
+}
+
+kn_status kn_space_volume(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_status status;
+    const kn_material *m = job->m;
+    kn_report_space *space = &job->r->space;
+    const kn_geometry *geometry = &m->space.geometry;
+    void *memory;
+    ground g = {.voxels = kn_geometry_voxels(geometry), .T = m->T};
+    space->kind = KN_REPORT_VOLUME;
+    memcpy(space->dim, geometry->dim, sizeof space->dim);
+    memcpy(space->affine, geometry->affine, sizeof space->affine);
+    KN_TRY(kn_arena_i(ctx, &job->r->arena, m->T, &space->voxel));
+    if (m->T > 0)
+        memcpy(space->voxel, m->space.voxel, (size_t)m->T * sizeof *space->voxel);
+    g.voxel = space->voxel;
+    KN_TRY(kn_alloc_f(ctx, g.voxels, &g.value));
+    KN_TRY(kn_alloc_f(ctx, g.voxels, &g.sorted));
+    KN_TRY(kn_arena_alloc(ctx, &job->r->arena, g.voxels, 1, &memory));
+    for (ptrdiff_t i = 0; i < g.voxels; i++)
+        g.value[i] = NAN;
+    for (ptrdiff_t t = 0; t < m->T; t++)
+        g.value[g.voxel[t]] = m->y_mean ? (float)m->y_mean[t] : 0;
+    if (job->s->background)
+        KN_TRY(read_background(ctx, job->s->background, geometry, &g));
+    paint(&g, job->s->background != NULL, memory);
+    space->background = memory;
+out:
+    kn_free(g.value);
+    kn_free(g.sorted);
+    return status;
+}

@@ -1,0 +1,160 @@
+/* One person: z of all responses as a histogram, against that of training people on average and the
+ * normal distribution. The bins of the report, ten to a bar. */
+#include <math.h>
+#include <stdio.h>
+
+#include "report/figures/common.h"
+
+enum { PER_BAR = 10, BARS = KN_REPORT_ZBINS / PER_BAR };
+static const double WIDTH = 2 * KN_REPORT_ZMAX / BARS; /* of a bar, in z */
+
+static ptrdiff_t count(const kn_report *r)
+{
+    return r->zhist.n > 0 ? r->people.n_cards : 0;
+}
+
+/* Densities of a number of people's z, each of the same weight. */
+static void densities(const kn_report_zhist *h, ptrdiff_t from, ptrdiff_t people, double out[BARS])
+{
+    ptrdiff_t of = 0;
+    for (int b = 0; b < BARS; b++)
+        out[b] = 0;
+    for (ptrdiff_t i = from; i < from + people; i++) {
+        const uint32_t *row = h->count + i * KN_REPORT_ZBINS;
+        double all = 0;
+        for (int k = 0; k < KN_REPORT_ZBINS; k++)
+            all += row[k];
+        for (int k = 0; k < KN_REPORT_ZBINS && all > 0; k++)
+            out[k / PER_BAR] += row[k] / (all * WIDTH);
+        of += all > 0;
+    }
+    for (int b = 0; b < BARS && of > 0; b++)
+        out[b] /= (double)of;
+}
+
+typedef struct bars {
+    double person[BARS], training[BARS];
+    bool has_training;
+    int from, to; /* that are drawn: at least -4 .. 4 */
+} bars;
+
+/* Of a change z of training are not the like. */
+static bool has_training(const kn_report *r)
+{
+    return r->zhist_training.n > 0 && r->kind != KN_REPORT_CHANGE;
+}
+
+static bars bars_of(const kn_report *r, ptrdiff_t k)
+{
+    bars b = {.from = (int)(4 / WIDTH), .to = BARS - (int)(4 / WIDTH)};
+    const ptrdiff_t person = r->people.card[k].person;
+    densities(&r->zhist, person, person < r->zhist.n, b.person);
+    densities(&r->zhist_training, 0, r->zhist_training.n, b.training);
+    b.has_training = has_training(r);
+    for (int i = 0; i < BARS; i++)
+        if (b.person[i] > 0) {
+            b.from = i < b.from ? i : b.from;
+            b.to = i + 1 > b.to ? i + 1 : b.to;
+        }
+    return b;
+}
+
+static double edge(int b)
+{
+    return -KN_REPORT_ZMAX + WIDTH * b;
+}
+
+static void draw_training(kn_plot *p, const bars *b)
+{
+    double x[2 * BARS], y[2 * BARS];
+    int n = 0;
+    for (int i = b->from; i < b->to; i++)
+        for (int end = 0; end < 2; end++) {
+            x[n] = edge(i + end);
+            y[n++] = b->training[i];
+        }
+    kn_plot_path(p, "line-training", x, y, n);
+}
+
+static void draw_normal(kn_plot *p, const bars *b)
+{
+    kn_svg_pen(p->svg, "normal");
+    for (int i = 5 * b->from; i <= 5 * b->to; i++) {
+        const double z = -KN_REPORT_ZMAX + WIDTH / 5 * i;
+        kn_svg_pen_to(p->svg, kn_plot_x(p, z),
+                      kn_plot_y(p, exp(-0.5 * z * z) / sqrt(2 * acos(-1))));
+    }
+    kn_svg_pen_up(p->svg, false);
+}
+
+static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
+{
+    const bars b = bars_of(r, k);
+    const ptrdiff_t person = r->people.card[k].person;
+    const bool labelled = kn_figure_labelled(r, person);
+    const kn_svg_head own = kn_figure_head(
+        head, "z of", r->people.person[person].id,
+        "A histogram of the z of one person, with that of training people and the normal curve.");
+    kn_plot p = kn_plot_new(svg, &own);
+    double most = 0.4;
+    for (int i = 0; i < BARS; i++)
+        most = fmax(most, fmax(b.person[i], b.has_training ? b.training[i] : 0));
+    kn_plot_scales(&p, (kn_range){edge(b.from), edge(b.to)}, kn_range_counts(most));
+    kn_svg_open(svg, &own);
+    kn_plot_y_axis(&p, "density of z", false);
+    kn_svg_group(svg, labelled ? "bar-labelled" : "bar");
+    for (int i = b.from; i < b.to; i++) {
+        const double x = kn_plot_x(&p, edge(i)), y = kn_plot_y(&p, b.person[i]);
+        if (b.person[i] > 0)
+            kn_svg_rect(svg, NULL, x + 0.5, y, kn_plot_x(&p, edge(i + 1)) - x - 1, p.bottom - y);
+    }
+    kn_svg_group_end(svg);
+    if (b.has_training)
+        draw_training(&p, &b);
+    draw_normal(&p, &b);
+    kn_plot_x_axis(&p, "z", false);
+    kn_plot_key(&p,
+                (kn_key[]){{labelled ? "bar-labelled" : "bar", KN_SWATCH_AREA, "this person", -1},
+                           {"line-training", KN_SWATCH_LINE, b.has_training ? "training" : NULL,
+                            -1},
+                           {"normal", KN_SWATCH_LINE, "normal", -1}},
+                3);
+    kn_svg_close(svg);
+}
+
+static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
+{
+    const ptrdiff_t person = r->people.card[k].person;
+    kn_html_print(out, "z of the %.0f responses of this person",
+                  r->people.person[person].responses);
+    if (has_training(r))
+        kn_html_print(out, ", against those of %td people of training on average",
+                      r->zhist_training.n);
+    kn_html_raw(out,
+                " and the normal distribution. Bars beyond them at either side are responses that "
+                "stand out.");
+}
+
+static kn_status data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
+{
+    kn_status status;
+    const bars b = bars_of(r, k);
+    KN_TRY(kn_figure_columns(ctx, csv, "id from to density training"));
+    for (int i = b.from; i < b.to; i++)
+        KN_TRY(kn_figure_row(ctx, csv, &r->people.person[r->people.card[k].person].id, 1,
+                             (double[]){edge(i), edge(i + 1), b.person[i],
+                                        b.has_training ? b.training[i] : NAN},
+                             4));
+out:
+    return status;
+}
+
+const kn_figure kn_figure_card = {.name = "card",
+                                  .title = "All responses of one person",
+                                  .count = count,
+                                  .draw = draw,
+                                  .caption = caption,
+                                  .data = data,
+                                  .width = KN_FIGURE_WIDTH,
+                                  .height = 250,
+                                  .many = true};

@@ -1,0 +1,214 @@
+/* Who they are: a covariate of training against that of the people scored, as shares of either.
+ * Numbers as a histogram; levels as bars that lie, so that their names can be read however long and
+ * however many. */
+#include <math.h>
+#include <stdio.h>
+
+#include "report/figures/common.h"
+
+enum { LEVELS = 40, ROW = 32, NAME_CUT = 24 };
+
+static ptrdiff_t bars_of(const kn_report_column *c)
+{
+    return c->numeric ? KN_REPORT_BARS : c->levels;
+}
+
+static double people(const double *count, ptrdiff_t n)
+{
+    double sum = 0;
+    for (ptrdiff_t k = 0; count && k < n; k++)
+        sum += count[k];
+    return sum;
+}
+
+/* None where nobody is known, as of a model that was made to be given away. */
+static ptrdiff_t count(const kn_report *r)
+{
+    double known = 0;
+    for (ptrdiff_t k = 0; k < r->cohort.n; k++) {
+        const kn_report_column *c = &r->cohort.column[k];
+        known += people(c->training, bars_of(c)) + people(c->scored, bars_of(c));
+    }
+    return known > 0 ? r->cohort.n : 0;
+}
+
+/* Shares of people; whoever is unknown has none. */
+static double share(const double *count, ptrdiff_t n, ptrdiff_t k)
+{
+    const double all = people(count, n);
+    return all > 0 ? count[k] / all : 0;
+}
+
+static void key(kn_plot *p, const kn_report_column *c)
+{
+    const ptrdiff_t n = bars_of(c);
+    kn_plot_key(p,
+                (kn_key[]){{"area-training", KN_SWATCH_AREA, c->training ? "training" : NULL,
+                            (ptrdiff_t)people(c->training, n)},
+                           {c->numeric ? "line-scored" : "area-scored",
+                            c->numeric ? KN_SWATCH_LINE : KN_SWATCH_AREA,
+                            c->scored ? "scored" : NULL, (ptrdiff_t)people(c->scored, n)}},
+                2);
+}
+
+/* The outline of bars, down to the axis at both ends. */
+static void outline(kn_plot *p, const kn_report_column *c)
+{
+    double x[2 * KN_REPORT_BARS + 2], y[2 * KN_REPORT_BARS + 2];
+    x[0] = kn_plot_x(p, c->edge[0]);
+    y[0] = p->bottom;
+    for (int k = 0; k < KN_REPORT_BARS; k++)
+        for (int end = 0; end < 2; end++) {
+            x[2 * k + 1 + end] = kn_plot_x(p, c->edge[k + end]);
+            y[2 * k + 1 + end] = kn_plot_y(p, share(c->scored, KN_REPORT_BARS, k));
+        }
+    x[2 * KN_REPORT_BARS + 1] = kn_plot_x(p, c->edge[KN_REPORT_BARS]);
+    y[2 * KN_REPORT_BARS + 1] = p->bottom;
+    kn_svg_path(p->svg, "line-scored", x, y, 2 * KN_REPORT_BARS + 2);
+}
+
+static void draw_numbers(const kn_report_column *c, const kn_svg_head *head, kn_svg *svg)
+{
+    kn_plot p = kn_plot_new(svg, head);
+    double most = 0;
+    for (ptrdiff_t k = 0; k < KN_REPORT_BARS; k++)
+        most = fmax(most, fmax(share(c->training, KN_REPORT_BARS, k),
+                               share(c->scored, KN_REPORT_BARS, k)));
+    kn_range x = kn_range_none();
+    kn_range_take_all(&x, c->edge, KN_REPORT_BARS + 1);
+    kn_plot_scales(&p, kn_range_wide(x, 0), kn_range_counts(most));
+    kn_plot_y_axis(&p, "share of people", true);
+    if (!(x.high > x.low))
+        kn_plot_empty(&p, "everybody has the same");
+    else if (c->training) {
+        kn_svg_group(svg, "area-training");
+        for (ptrdiff_t k = 0; k < KN_REPORT_BARS; k++) {
+            const double a = kn_plot_x(&p, c->edge[k]), b = kn_plot_x(&p, c->edge[k + 1]);
+            const double y = kn_plot_y(&p, share(c->training, KN_REPORT_BARS, k));
+            if (c->training[k] > 0)
+                kn_svg_rect(svg, NULL, a + 0.5, y, b - a - 1, p.bottom - y);
+        }
+        kn_svg_group_end(svg);
+    }
+    if (x.high > x.low && c->scored)
+        outline(&p, c);
+    kn_plot_x_axis(&p, c->name, false);
+    key(&p, c);
+}
+
+static void draw_level(kn_plot *p, const kn_report_column *c, ptrdiff_t k)
+{
+    const double *group[] = {c->training, c->scored};
+    static const char *const CLASS[] = {"area-training", "area-scored"};
+    const double top = p->top + ROW * (double)k;
+    kn_svg_text_cut(p->svg, "end", p->left - 7, top + 19, c->level[k], NAME_CUT);
+    for (int g = 0; g < 2; g++) {
+        char text[KN_TICK_TEXT];
+        const kn_ticks shown = {.percent = true};
+        if (!group[g])
+            continue;
+        const double s = share(group[g], c->levels, k), y = top + 3 + 13 * g;
+        kn_svg_rect(p->svg, CLASS[g], p->left, y, kn_plot_x(p, s) - p->left, 12);
+        kn_tick_text(&shown, s, text);
+        kn_svg_text(p->svg, "small", "start", kn_plot_x(p, s) + 4, y + 10, text);
+    }
+}
+
+static void draw_levels(const kn_report_column *c, const kn_svg_head *head, kn_svg *svg)
+{
+    kn_plot p = kn_plot_new(svg, head);
+    const ptrdiff_t rows = c->levels < LEVELS ? c->levels : LEVELS;
+    double width = 0, most = 0;
+    for (ptrdiff_t k = 0; k < rows; k++) {
+        width = fmax(width, fmin(kn_text_width(c->level[k]), 7.8 * NAME_CUT));
+        most = fmax(most, fmax(share(c->training, c->levels, k), share(c->scored, c->levels, k)));
+    }
+    p.left = width + 14;
+    p.bottom = p.top + ROW * (double)rows;
+    p.right -= 40; /* shares after the bars */
+    kn_plot_scales(&p, (kn_range){0, fmax(most, 0.01)}, (kn_range){0, 1});
+    kn_svg_text_cut(svg, "start", 4, 15, c->name, 40);
+    for (ptrdiff_t k = 0; k < rows; k++)
+        draw_level(&p, c, k);
+    kn_svg_line(svg, "axis", p.left, p.top, p.left, p.bottom);
+    if (rows < c->levels) {
+        char more[64];
+        snprintf(more, sizeof more, "and %td more levels", c->levels - rows);
+        kn_svg_text(svg, NULL, "start", p.left, p.bottom + 16, more);
+    }
+    p.right += 40;
+    key(&p, c);
+}
+
+static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
+{
+    const kn_report_column *c = &r->cohort.column[k];
+    kn_svg_head own = kn_figure_head(head, "Who they are:", c->name,
+                                     "Shares of people of training and of people scored by their "
+                                     "value of a covariate.");
+    if (!c->numeric)
+        own.height = 50 + ROW * (double)(c->levels < LEVELS ? c->levels : LEVELS) +
+                     (c->levels > LEVELS ? 16 : 0);
+    kn_svg_open(svg, &own);
+    (c->numeric ? draw_numbers : draw_levels)(c, &own, svg);
+    kn_svg_close(svg);
+}
+
+static void missing(kn_html *out, ptrdiff_t n, const char *of)
+{
+    if (n > 0)
+        kn_html_print(out, " It is missing for %td of %s.", n, of);
+}
+
+static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
+{
+    const kn_report_column *c = &r->cohort.column[k];
+    kn_html_raw(out, c->batch ? "A site or scanner. Shares of " : "Shares of ");
+    if (c->training)
+        kn_html_print(out, "the %.0f people of training%s", people(c->training, bars_of(c)),
+                      c->scored ? " and of " : "");
+    if (c->scored)
+        kn_html_print(
+            out, "the %.0f people scored%s", people(c->scored, bars_of(c)),
+            c->numeric && c->training
+                ? "; where there is little grey below the line, the model has seen few such people"
+                : "");
+    kn_html_raw(out, ".");
+    missing(out, c->training_missing, "training");
+    missing(out, c->scored_missing, "the people scored");
+}
+
+static const char *title(const kn_report *r, ptrdiff_t k)
+{
+    return r->cohort.column[k].name;
+}
+
+static kn_status data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
+{
+    const kn_report_column *c = &r->cohort.column[k];
+    kn_status status;
+    KN_TRY(kn_figure_columns(ctx, csv,
+                             c->numeric ? "covariate from to training scored"
+                                        : "covariate level training scored"));
+    for (ptrdiff_t b = 0; b < bars_of(c); b++) {
+        const double known[] = {c->training ? c->training[b] : NAN, c->scored ? c->scored[b] : NAN};
+        if (c->numeric)
+            KN_TRY(kn_figure_row(ctx, csv, &c->name, 1,
+                                 (double[]){c->edge[b], c->edge[b + 1], known[0], known[1]}, 4));
+        else
+            KN_TRY(kn_figure_row(ctx, csv, (const char *[]){c->name, c->level[b]}, 2, known, 2));
+    }
+out:
+    return status;
+}
+
+const kn_figure kn_figure_cohort = {.name = "cohort",
+                                    .title = "Cohort",
+                                    .title_of = title,
+                                    .count = count,
+                                    .draw = draw,
+                                    .caption = caption,
+                                    .data = data,
+                                    .width = KN_FIGURE_WIDTH,
+                                    .height = 260,
+                                    .many = true};

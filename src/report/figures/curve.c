@@ -1,0 +1,299 @@
+/* Centile curves of a response: five lines for each level of the category that is drawn, with the
+ * band of the middle one, and everybody at the covariates of the curves, so that z decides the
+ * height. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/figures/common.h"
+
+enum { MEDIAN = 2, LABELLED = 2, LABEL = 22 /* px of a column of centiles at the right */ };
+
+static const char *const SIDE[] = {"a", "b"}; /* blue and orange */
+
+static ptrdiff_t count(const kn_report *r)
+{
+    return r->curves.over ? r->curves.n : 0;
+}
+
+static const char *class_of(const char *kind, ptrdiff_t curve, char out[32])
+{
+    snprintf(out, 32, "%s%s%s", kind,
+             curve < 0                                      ? ""
+             : strcmp(kind, "line") && strcmp(kind, "band") ? " "
+                                                            : "-",
+             curve < 0 ? "" : SIDE[curve % 2]);
+    return out;
+}
+
+/* ---- lines ---- */
+
+static void draw_band(kn_plot *p, const kn_report_curve *c, int q, ptrdiff_t side)
+{
+    double x[KN_REPORT_GRID], low[KN_REPORT_GRID], high[KN_REPORT_GRID];
+    char class[32];
+    if (!c->low[q] || !c->high[q])
+        return;
+    for (int g = 0; g < KN_REPORT_GRID; g++) {
+        x[g] = kn_plot_x(p, c->x[g]);
+        low[g] = kn_plot_y(p, fmax(c->low[q][g], p->y.range.low));
+        high[g] = kn_plot_y(p, fmin(c->high[q][g], p->y.range.high));
+    }
+    kn_svg_band(p->svg, class_of("band", side, class), x, low, high, KN_REPORT_GRID);
+}
+
+static void draw_lines(kn_plot *p, const kn_report_curve *c, ptrdiff_t side)
+{
+    char class[32], thin[48];
+    class_of("line", side, class);
+    snprintf(thin, sizeof thin, "%s thin", class);
+    for (int q = 0; q < KN_REPORT_CENTILES; q++)
+        kn_plot_path(p, q == MEDIAN ? class : thin, c->x, c->value[q], KN_REPORT_GRID);
+}
+
+/* Centiles at the right end, a column for each curve; one that would stand on another moves up. */
+static void draw_labels(kn_plot *p, const kn_report_curve *c, ptrdiff_t side)
+{
+    static const double LEAST = 13;
+    double before = INFINITY;
+    char class[32];
+    for (int q = 0; q < KN_REPORT_CENTILES; q++) {
+        char text[16];
+        double y = kn_plot_y(p, c->value[q][KN_REPORT_GRID - 1]);
+        if (!isfinite(y))
+            continue;
+        y = fmin(y, before - LEAST);
+        before = y;
+        snprintf(text, sizeof text, "%.0f", kn_report_centile[q]);
+        kn_svg_text(p->svg, class_of("halo", side, class), "start",
+                    p->right + 5 + LABEL * (double)side, y + 4.4, text);
+    }
+}
+
+/* ---- people ---- */
+
+static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curves)
+{
+    kn_density d = {.most = 0};
+    char class[32];
+    const bool many = t->n > KN_FIGURE_DOTS;
+    for (ptrdiff_t i = 0; many && i < t->n; i++)
+        kn_density_take(&d, kn_plot_x(p, t->x[i]), kn_plot_y(p, t->value[i]));
+    if (many)
+        kn_density_draw(p->svg, &d, NULL);
+    for (ptrdiff_t c = -1; c < curves && !many; c++) {
+        kn_svg_pen(p->svg, class_of("dots", c, class));
+        for (ptrdiff_t i = 0; i < t->n; i++)
+            if (t->curve[i] == c)
+                kn_svg_pen_dot(p->svg, kn_plot_x(p, t->x[i]), kn_plot_y(p, t->value[i]));
+        kn_svg_pen_up(p->svg, false);
+    }
+}
+
+/* Those of them who are no marks, below the lines. */
+static void draw_crowd(kn_plot *p, const kn_report *r, const kn_report_points *s)
+{
+    kn_density d = {.most = 0};
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        if (!kn_figure_marked(r, i))
+            kn_density_take(&d, kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]));
+    kn_density_draw(p->svg, &d, "scored");
+}
+
+/* By curve, -1 without one; those with the label last. */
+static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *s)
+{
+    p->svg->many = kn_figure_many(s->n);
+    for (int c = -1; c <= LABELLED; c++) { /* a class for each group, not for each of many people */
+        char class[32];
+        kn_svg_group(p->svg, c == LABELLED ? "labelled" : class_of("person", c, class));
+        for (ptrdiff_t i = 0; i < s->n; i++)
+            if (kn_figure_marked(r, i) && (kn_figure_labelled(r, i) ? LABELLED : s->curve[i]) == c)
+                kn_svg_mark(p->svg, NULL, c == LABELLED ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
+                            kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]), i);
+        kn_svg_group_end(p->svg);
+    }
+    p->svg->many = 0;
+}
+
+static ptrdiff_t drawn(const kn_report *r, const kn_report_points *s, bool labelled)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        n += isfinite(s->x[i]) && isfinite(s->value[i]) && kn_figure_labelled(r, i) == labelled;
+    return n;
+}
+
+/* Of training nobody has a label. */
+static ptrdiff_t known(const kn_report_points *t)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; i < t->n; i++)
+        n += isfinite(t->x[i]) && isfinite(t->value[i]);
+    return n;
+}
+
+/* ---- the figure ---- */
+
+static void find_scales(kn_plot *p, const kn_report_shown *s)
+{
+    kn_range x = kn_range_none(), y = kn_range_none();
+    const kn_report_points *points[] = {&s->training, &s->scored};
+    for (ptrdiff_t c = 0; c < s->curves; c++) {
+        kn_range_take_all(&x, s->curve[c].x, KN_REPORT_GRID);
+        for (int q = 0; q < KN_REPORT_CENTILES; q++)
+            kn_range_take_all(&y, s->curve[c].value[q], KN_REPORT_GRID);
+    }
+    for (int k = 0; k < 2; k++)
+        for (ptrdiff_t i = 0; i < points[k]->n; i++)
+            if (isfinite(points[k]->x[i]) && isfinite(points[k]->value[i])) {
+                kn_range_take(&x, points[k]->x[i]);
+                kn_range_take(&y, points[k]->value[i]);
+            }
+    kn_plot_scales(p, kn_range_wide(x, 0.015), kn_range_wide(y, 0.03));
+}
+
+static void draw_key(kn_plot *p, const kn_report *r, const kn_report_shown *s)
+{
+    const bool two = s->curves > 1;
+    const ptrdiff_t scored = drawn(r, &s->scored, false), labelled = drawn(r, &s->scored, true);
+    const ptrdiff_t training = known(&s->training);
+    const char *level[2];
+    for (int c = 0; c < 2; c++)
+        level[c] = two && c < s->curves && s->curve[c].level && s->curve[c].level[0]
+                       ? s->curve[c].level
+                       : NULL;
+    kn_plot_key(p,
+                (kn_key[]){{"line-a", KN_SWATCH_LINE, level[0], -1},
+                           {"line-b", KN_SWATCH_LINE, level[1], -1},
+                           {"dots", KN_SWATCH_DOT, training > 0 ? "training" : NULL, -1},
+                           {"person none", KN_SWATCH_CIRCLE, scored > 0 ? "scored" : NULL, -1},
+                           {"labelled", KN_SWATCH_DIAMOND, labelled > 0 ? "labelled" : NULL, -1}},
+                5);
+}
+
+static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
+{
+    const kn_report_shown *s = &r->curves.shown[k];
+    char room[KN_FIGURE_RESPONSE];
+    const char *name = kn_figure_response(r, s->response, room);
+    const kn_svg_head own = kn_figure_head(
+        head, "Centile curves of", name,
+        "Lines of five centiles along a covariate with people as points about them.");
+    const ptrdiff_t curves = s->curves < 2 ? s->curves : 2;
+    kn_plot p = kn_plot_new(svg, &own);
+    p.right -= LABEL * (double)curves - 8;
+    find_scales(&p, s);
+    kn_svg_open(svg, &own);
+    kn_plot_y_axis(&p, name, false);
+    for (ptrdiff_t c = 0; c < curves; c++)
+        draw_band(&p, &s->curve[c], MEDIAN, c); /* the others' would hide each other */
+    draw_training(&p, &s->training, curves);
+    draw_crowd(&p, r, &s->scored);
+    for (ptrdiff_t c = 0; c < curves; c++)
+        draw_lines(&p, &s->curve[c], c);
+    draw_scored(&p, r, &s->scored);
+    for (ptrdiff_t c = 0; c < curves; c++)
+        draw_labels(&p, &s->curve[c], c);
+    kn_plot_x_axis(&p, r->curves.over, false);
+    p.right += LABEL * (double)curves - 8;
+    draw_key(&p, r, s);
+    kn_svg_close(svg);
+}
+
+static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
+{
+    const kn_report_shown *s = &r->curves.shown[k];
+    kn_html_raw(out, "5, 25, 50, 75 and 95 % of normal people are expected below the lines of ");
+    kn_html_text(out, kn_figure_response(r, s->response, (char[KN_FIGURE_RESPONSE]){0}));
+    bool at = false; /* some covariate besides that of the axis */
+    for (ptrdiff_t c = 0; c < s->curves; c++)
+        if (s->curve[c].label && *s->curve[c].label) {
+            kn_html_raw(out, at ? "; " : " (at ");
+            kn_html_text(out, s->curve[c].label);
+            at = true;
+        }
+    kn_html_raw(out, at ? ")" : "");
+    kn_html_raw(out, s->curves > 0 ? "; band: 95 % of the uncertainty of the middle line. " : ". ");
+    if (known(&s->training) + known(&s->scored) == 0)
+        return;
+    kn_html_raw(out, "People (");
+    if (known(&s->training) > 0)
+        kn_html_print(out, "%td of training%s", known(&s->training),
+                      known(&s->scored) > 0 ? ", " : "");
+    if (known(&s->scored) > 0)
+        kn_html_print(out, "%td scored", known(&s->scored));
+    kn_html_raw(out,
+                ") stand where their z puts them at the covariates of their curve, not at what "
+                "was measured.");
+    if (known(&s->scored) > 0)
+        kn_figure_marked_words(r, out);
+}
+
+/* Where the covariates besides that of the axis are. */
+static const char *place(const kn_report_curve *c)
+{
+    return c->label && *c->label ? c->label : "n/a";
+}
+
+static kn_status write_curves(kn_ctx *ctx, const kn_report *r, const kn_report_shown *s,
+                              kn_table_writer *csv)
+{
+    kn_status status = KN_OK;
+    const char *name = r->responses.name[s->response];
+    for (ptrdiff_t c = 0; c < s->curves; c++)
+        for (int q = 0; q < KN_REPORT_CENTILES; q++)
+            for (int g = 0; g < KN_REPORT_GRID; g++) {
+                const kn_report_curve *u = &s->curve[c];
+                KN_TRY(kn_figure_row(ctx, csv, (const char *[]){name, "curve", "n/a", place(u)}, 4,
+                                     (double[]){kn_report_centile[q], u->x[g], u->value[q][g],
+                                                u->low[q] ? u->low[q][g] : NAN,
+                                                u->high[q] ? u->high[q][g] : NAN, NAN},
+                                     6));
+            }
+out:
+    return status;
+}
+
+/* Whoever is not drawn is not written. */
+static kn_status write_points(kn_ctx *ctx, const kn_report *r, const kn_report_shown *s,
+                              bool scored, kn_table_writer *csv)
+{
+    kn_status status = KN_OK;
+    const kn_report_points *u = scored ? &s->scored : &s->training;
+    for (ptrdiff_t i = 0; i < u->n; i++) {
+        const int c = u->curve[i];
+        const bool named = scored && i < r->people.n;
+        const char *at = c >= 0 && c < s->curves ? place(&s->curve[c]) : "n/a";
+        const char *kind = !scored ? "training" : kn_figure_labelled(r, i) ? "labelled" : "scored";
+        if (isfinite(u->x[i]) && isfinite(u->value[i]))
+            KN_TRY(kn_figure_row(ctx, csv,
+                                 (const char *[]){r->responses.name[s->response], kind,
+                                                  named ? r->people.person[i].id : "n/a", at},
+                                 4, (double[]){NAN, u->x[i], u->value[i], NAN, NAN, u->z[i]}, 6));
+    }
+out:
+    return status;
+}
+
+static kn_status data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
+{
+    kn_status status;
+    const kn_report_shown *s = &r->curves.shown[k];
+    KN_TRY(kn_figure_columns(ctx, csv, "response kind id at centile x value low high z"));
+    KN_TRY(write_curves(ctx, r, s, csv));
+    KN_TRY(write_points(ctx, r, s, false, csv));
+    KN_TRY(write_points(ctx, r, s, true, csv));
+out:
+    return status;
+}
+
+const kn_figure kn_figure_curve = {.name = "curve",
+                                   .title = "Centile curves",
+                                   .count = count,
+                                   .draw = draw,
+                                   .caption = caption,
+                                   .data = data,
+                                   .width = KN_FIGURE_WIDTH,
+                                   .height = 330,
+                                   .many = true};

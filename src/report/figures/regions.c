@@ -1,0 +1,260 @@
+/* One person of a table of regions: z of the regions that stand out most, the left hemisphere on
+ * the left of their names, the right on the right, lobe by lobe. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/figures/common.h"
+
+enum {
+    MOST = 20,
+    WIDTH = 560,
+    NAMES = 248,
+    EDGE = 14,
+    TOP = 30,
+    ROW = 17,
+    HEADING = 20,
+    BELOW = 36,
+    CUT = 38
+};
+static const double BEYOND = 1.96;
+
+typedef struct row { /* a region, of both sides where the table has both */
+    const kn_report_region *region;
+    double z[2], most; /* left, right; NaN: none. most: the larger |z| */
+    bool sided;
+    int group; /* place of its lobe */
+} row;
+
+typedef struct rows {
+    int n;
+    row at[MOST];
+    const char *measure; /* of the first that says one ... */
+    bool measures;       /* ... and of others, another */
+} rows;
+
+static const char *const LOBES[] = {"frontal",    "cingulate",    "insula",      "parietal",
+                                    "temporal",   "occipital",    "subcortical", "cerebellum",
+                                    "ventricles", "white matter", "whole",       NULL};
+
+static ptrdiff_t count(const kn_report *r)
+{
+    return r->space.region ? r->people.n_cards : 0;
+}
+
+static double z_of(const kn_report *r, ptrdiff_t k, ptrdiff_t t)
+{
+    const kn_report_card *card = &r->people.card[k];
+    return card->z && r->space.region[t].name && card->z[t] != KN_REPORT_NO_Z
+               ? card->z[t] * KN_REPORT_ZSTEP
+               : NAN;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same(const kn_report_region *a, const kn_report_region *b)
+{
+    return strcmp(a->name, b->name) == 0 && same_text(a->measure, b->measure);
+}
+
+static row *find(rows *all, const kn_report_region *region)
+{
+    for (int i = 0; i < all->n; i++)
+        if (same(all->at[i].region, region))
+            return &all->at[i];
+    return NULL;
+}
+
+/* Lobes in their order; networks, which are not among them, in that of the table. */
+static int group_of(const kn_report *r, const kn_report_region *region)
+{
+    int k = 0;
+    while (LOBES[k] && !same_text(LOBES[k], region->lobe))
+        k++;
+    ptrdiff_t t = 0;
+    while (!LOBES[k] && !same_text(r->space.region[t].lobe, region->lobe))
+        t++;
+    return LOBES[k] ? k : k + (int)t;
+}
+
+/* The region with the largest |z| of those that are not there yet; of equals the first. */
+static bool add_next(const kn_report *r, ptrdiff_t k, rows *all)
+{
+    const kn_report_region *best = NULL;
+    double most = -1;
+    for (ptrdiff_t t = 0; t < r->responses.T; t++) {
+        const double z = fabs(z_of(r, k, t));
+        if (z > most && !find(all, &r->space.region[t])) {
+            most = z;
+            best = &r->space.region[t];
+        }
+    }
+    if (best)
+        all->at[all->n++] =
+            (row){.region = best, .z = {NAN, NAN}, .most = most, .group = group_of(r, best)};
+    return best != NULL;
+}
+
+static bool before(const row *a, const row *b)
+{
+    return a->group != b->group ? a->group < b->group : a->most > b->most;
+}
+
+static rows rows_of(const kn_report *r, ptrdiff_t k)
+{
+    rows all = {0};
+    while (all.n < MOST && add_next(r, k, &all))
+        ;
+    for (ptrdiff_t t = 0; t < r->responses.T; t++) {
+        const kn_report_region *region = &r->space.region[t];
+        const double z = z_of(r, k, t);
+        row *found = isnan(z) ? NULL : find(&all, region);
+        if (!found)
+            continue;
+        double *to = &found->z[region->side == 0 ? 0 : 1];
+        *to = isnan(*to) || fabs(z) > fabs(*to) ? z : *to;
+        found->sided = found->sided || region->side >= 0;
+        if (!all.measure)
+            all.measure = region->measure;
+        all.measures =
+            all.measures || (region->measure && strcmp(region->measure, all.measure) != 0);
+    }
+    for (int i = 1; i < all.n; i++) /* few: by insertion, which keeps the order of equals */
+        for (int j = i; j > 0 && before(&all.at[j], &all.at[j - 1]); j--) {
+            const row other = all.at[j];
+            all.at[j] = all.at[j - 1];
+            all.at[j - 1] = other;
+        }
+    return all;
+}
+
+static double height_of(const rows *all)
+{
+    double y = TOP + BELOW;
+    for (int i = 0; i < all->n; i++)
+        y += ROW + (i == 0 || all->at[i].group != all->at[i - 1].group ? HEADING : 0);
+    return y;
+}
+
+/* Both hemispheres have the same scale, and below what is expected is to the left in both. */
+static kn_scale scale_of(const rows *all, int side)
+{
+    const double wide = (WIDTH - NAMES) / 2.0 - 2 * EDGE,
+                 left = side == 0 ? EDGE : WIDTH - EDGE - wide;
+    double most = 3;
+    for (int i = 0; i < all->n; i++)
+        most = fmax(most, all->at[i].most);
+    most = ceil(most);
+    return (kn_scale){.range = {-most, most}, .from = left, .to = left + wide};
+}
+
+static void draw_frame(kn_svg *svg, const kn_scale *s, const char *name, double bottom)
+{
+    const kn_ticks ticks = kn_ticks_of(s, 5);
+    char text[KN_TICK_TEXT];
+    kn_svg_text(svg, "strong", "middle", (s->from + s->to) / 2, TOP - 14, name);
+    for (int i = 0; i < ticks.n; i++) {
+        const double x = kn_scale_px(s, ticks.at[i]);
+        kn_svg_line(svg, ticks.at[i] == 0 ? "zero" : "grid", x, TOP, x, bottom);
+        kn_tick_text(&ticks, ticks.at[i], text);
+        kn_svg_text(svg, NULL, "middle", x, bottom + 16, text);
+    }
+    for (int sign = -1; sign <= 1; sign += 2)
+        kn_svg_line(svg, "limit", kn_scale_px(s, sign * BEYOND), TOP, kn_scale_px(s, sign * BEYOND),
+                    bottom);
+    kn_svg_text(svg, NULL, "middle", (s->from + s->to) / 2, bottom + 31, "z");
+}
+
+static void draw_bar(kn_svg *svg, const kn_scale *s, double z, double y, bool labelled)
+{
+    const double zero = kn_scale_px(s, 0), end = kn_scale_px(s, z);
+    const char *class = fabs(z) < BEYOND ? "bar-off" : labelled ? "bar-labelled" : "bar";
+    if (isfinite(z))
+        kn_svg_rect(svg, class, fmin(zero, end), y + 3, fmax(fabs(end - zero), 0.5), ROW - 6);
+}
+
+/* Words of ours and texts of files alike; of a long name the end gives way to the measure. */
+static void draw_name(kn_svg *svg, const row *w, const rows *all, double y)
+{
+    const kn_report_region *g = w->region;
+    const char *words = g->full ? g->full : g->name, *measure = all->measures ? g->measure : NULL;
+    char text[192];
+    const int room = CUT - (measure ? (int)strlen(measure) + 2 : 0);
+    const bool cut = measure && (int)strlen(words) > room;
+    snprintf(text, sizeof text, "%.*s%s%s%s", cut ? room - 1 : (int)sizeof text - 64, words,
+             cut ? "\u2026" : "", measure ? ", " : "", measure ? measure : "");
+    kn_svg_text_cut(svg, "middle", WIDTH / 2.0, y + ROW - 4, text, CUT);
+}
+
+static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
+{
+    const rows all = rows_of(r, k);
+    const ptrdiff_t person = r->people.card[k].person;
+    const bool labelled = kn_figure_labelled(r, person);
+    const kn_scale left = scale_of(&all, 0), right = scale_of(&all, 1);
+    kn_svg_head own =
+        kn_figure_head(head, "Regions of", r->people.person[person].id,
+                       "Bars of z of the regions that stand out most, left hemisphere on the left, "
+                       "right on the right.");
+    own.height = height_of(&all);
+    kn_svg_open(svg, &own);
+    draw_frame(svg, &left, "left", own.height - BELOW);
+    draw_frame(svg, &right, "right", own.height - BELOW);
+    double y = TOP;
+    for (int i = 0; i < all.n; i++) {
+        const row *w = &all.at[i];
+        if (i == 0 || w->group != all.at[i - 1].group) {
+            kn_svg_text(svg, "strong", "middle", WIDTH / 2.0, y + HEADING - 4,
+                        w->region->lobe ? w->region->lobe : "others");
+            y += HEADING;
+        }
+        draw_name(svg, w, &all, y);
+        draw_bar(svg, &left, w->z[0], y, labelled);
+        draw_bar(svg, &right, w->z[1], y, labelled);
+        if (!w->sided) /* of the middle: its one bar is on the right */
+            kn_svg_text(svg, NULL, "end", left.to, y + ROW - 4, "of neither side:");
+        y += ROW;
+    }
+    kn_svg_close(svg);
+}
+
+static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
+{
+    const rows all = rows_of(r, k);
+    kn_html_print(out, "z of %s%d regions of this person%s, lobe by lobe (",
+                  all.n == MOST ? "the " : "", all.n, all.n == MOST ? " that stand out most" : "");
+    kn_html_text(out, r->space.atlas ? r->space.atlas : "regions");
+    kn_html_raw(out, "). Bars to the left of 0 are below what is expected of such a person, bars "
+                     "to the right above, "
+                     "in both hemispheres; dashed lines are at &#8722;1.96 and 1.96, between which "
+                     "95&#160;% of normal "
+                     "values lie, and grey bars are within them.");
+}
+
+static kn_status data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
+{
+    kn_status status;
+    const rows all = rows_of(r, k);
+    KN_TRY(kn_figure_columns(ctx, csv, "id lobe region words measure left right"));
+    for (int i = 0; i < all.n; i++) {
+        const kn_report_region *g = all.at[i].region;
+        const char *text[] = {r->people.person[r->people.card[k].person].id, g->lobe ? g->lobe : "",
+                              g->name, g->full ? g->full : g->name, g->measure ? g->measure : ""};
+        KN_TRY(kn_figure_row(ctx, csv, text, 5, all.at[i].z, 2));
+    }
+out:
+    return status;
+}
+
+const kn_figure kn_figure_regions = {.name = "regions",
+                                     .title = "Regions that stand out",
+                                     .count = count,
+                                     .draw = draw,
+                                     .caption = caption,
+                                     .data = data,
+                                     .width = WIDTH,
+                                     .height = 480,
+                                     .many = true};

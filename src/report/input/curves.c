@@ -1,0 +1,399 @@
+/* Centile curves of some responses, and people among them: those of `kronorm centiles`, by the same
+ * steps [METHOD 8f]. Points of training are at their cross-validated z, of the folder at theirs. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands/centiles/centiles.h"
+#include "data/table/column_name_heuristics.h"
+#include "data/table/columns.h"
+#include "data/table/text_list.h"
+#include "report/input/internal.h"
+#include "stats/normal.h"
+
+const double kn_material_centile[KN_MATERIAL_CENTILES] = {5, 25, 50, 75, 95};
+
+/* ---- over what ---------------------------------------------------------------------------------
+ */
+
+static kn_status grid_over(kn_ctx *ctx, const kn_material *m, const char *over, kn_grid *g)
+{
+    kn_settings s = {.over = over, .grid = KN_MATERIAL_GRID};
+    return kn_grid_new(ctx, m->model, &s, g);
+}
+
+/* Mean over responses of the variance of what is predicted along the curves over it, in units of
+ * the responses' standard deviations; NaN: there are no curves over it. */
+static kn_status movement(kn_ctx *ctx, const kn_material *m, const char *over, double *out)
+{
+    enum { MOST = 1000 }; /* responses that are asked */
+    kn_status status;
+    kn_grid g = {0};
+    kn_mat raw = {0}, mean = {0};
+    ptrdiff_t S = m->T < MOST ? m->T : MOST, *response = NULL;
+    bool was = kn_hush(ctx, true);
+    *out = NAN;
+    status = grid_over(ctx, m, over, &g);
+    kn_hush(ctx, was);
+    if (status == KN_ERR_DATA || status == KN_ERR_ARGUMENT)
+        return KN_OK;
+    KN_TRY(status);
+    KN_TRY(kn_grid_raw(ctx, &g, g.code, m->model, &raw));
+    KN_TRY(kn_alloc_i(ctx, S, &response));
+    KN_TRY(kn_mat_new(ctx, g.n, S, &mean));
+    for (ptrdiff_t j = 0; j < S; j++)
+        response[j] = m->model->y.kept[j * m->T / S];
+    KN_TRY(kn_curves_mean(ctx, m->model, kn_view_cols(raw.data, raw.rows, raw.cols), g.site.alone,
+                          response, mean));
+    *out = 0;
+    for (ptrdiff_t j = 0; j < S; j++)
+        for (ptrdiff_t k = 0; k < g.curves; k++) {
+            const double *y = kn_col(mean, j) + k * g.values;
+            double middle = 0, square = 0, sd = m->y_sd[j * m->T / S];
+            for (ptrdiff_t i = 0; i < g.values; i++)
+                middle += y[i] / (double)g.values;
+            for (ptrdiff_t i = 0; i < g.values; i++)
+                square += (y[i] - middle) * (y[i] - middle) / (double)g.values;
+            *out += square / (sd * sd);
+        }
+out:
+    kn_free(response);
+    kn_mat_clear(&mean);
+    kn_mat_clear(&raw);
+    kn_grid_clear(&g);
+    return status;
+}
+
+/* An age, the one called so before others, else what moves the predictions the most. */
+static kn_status choose_over(kn_ctx *ctx, const kn_material *m, const char **out)
+{
+    kn_status status = KN_OK;
+    double best = -1, most = -1;
+    for (int only = 2; only >= 0 && !*out; only--)
+        for (ptrdiff_t c = 0; c < m->C; c++) {
+            const char *name = m->column[c].name;
+            bool named = kn_same_name_any_case(name, "age"),
+                 age = kn_usual_column(name) == KN_COLUMN_AGE;
+            if (!m->column[c].numeric || (only == 2 && !named) || (only == 1 && !age))
+                continue;
+            KN_TRY(movement(ctx, m, name, &most));
+            if (most > best) { /* false of NaN */
+                *out = name;
+                best = most;
+            }
+        }
+out:
+    return status;
+}
+
+kn_status kn_material_over(kn_ctx *ctx, const kn_material *m, const char *over, const char **out)
+{
+    kn_grid g = {0};
+    *out = NULL;
+    if (!m->model || m->model->recipe.n == 0)
+        return over ? kn_fail(ctx, KN_ERR_ARGUMENT,
+                              "{over=%s}: there is no model of covariates with names, expected one",
+                              kn_clipped(over).text)
+                    : KN_OK;
+    if (!over)
+        return choose_over(ctx, m, out);
+    kn_status status = grid_over(ctx, m, over, &g);
+    if (status == KN_OK)
+        *out = m->column[g.over].name;
+    kn_grid_clear(&g);
+    return status;
+}
+
+/* ---- curves ------------------------------------------------------------------------------------
+ */
+
+typedef struct drawing {
+    kn_material *m;
+    kn_centiles_work w;
+    kn_material_response *out; /* w.S */
+} drawing;
+
+/* "F"; of two drawn categories "F, right". */
+static kn_status level_of(kn_ctx *ctx, drawing *d, ptrdiff_t point, const char **out)
+{
+    const kn_grid *g = &d->w.grid;
+    kn_status status = kn_arena_text(ctx, &d->m->arena, "", out);
+    for (ptrdiff_t c = 0; c < g->C && status == KN_OK; c++)
+        if (g->at[c].drawn)
+            status = kn_arena_print(ctx, &d->m->arena, out, "%s%s%s", *out, **out ? ", " : "",
+                                    d->m->column[c].level[(ptrdiff_t)kn_at(g->code, point, c)]);
+    return status;
+}
+
+static kn_status new_curve(kn_ctx *ctx, drawing *d, ptrdiff_t k, kn_material_curve *out)
+{
+    kn_status status;
+    kn_arena *a = &d->m->arena;
+    const kn_grid *g = &d->w.grid;
+    char label[2048];
+    kn_grid_label(g, k * g->values, false, label, sizeof label);
+    KN_TRY(kn_arena_text(ctx, a, label, &out->label));
+    KN_TRY(level_of(ctx, d, k * g->values, &out->level));
+    KN_TRY(kn_arena_d(ctx, a, g->values, &out->x));
+    KN_TRY(kn_arena_d(ctx, a, g->values, &out->extrapolation));
+    for (int p = 0; p < KN_MATERIAL_CENTILES; p++) {
+        KN_TRY(kn_arena_d(ctx, a, g->values, &out->value[p]));
+        if (d->w.bands == KN_BANDS_NONE)
+            continue;
+        KN_TRY(kn_arena_d(ctx, a, g->values, &out->low[p]));
+        KN_TRY(kn_arena_d(ctx, a, g->values, &out->high[p]));
+    }
+out:
+    return status;
+}
+
+static void fill_curve(const drawing *d, const kn_curves *c, ptrdiff_t j, ptrdiff_t first,
+                       const kn_material_curve *out)
+{
+    const kn_grid *g = &d->w.grid;
+    for (ptrdiff_t i = 0; i < g->values; i++) {
+        out->x[i] = kn_at(g->code, first + i, g->over);
+        out->extrapolation[i] = c->extrapolation[first + i];
+        for (int p = 0; p < KN_MATERIAL_CENTILES; p++) {
+            kn_centile_value v = kn_centiles_value(&d->w, c, 0, first + i, j, p);
+            out->value[p][i] = v.value;
+            if (out->low[p]) {
+                out->low[p][i] = v.value - v.half;
+                out->high[p][i] = v.value + v.half;
+            }
+        }
+    }
+}
+
+static kn_status draw_curves(kn_ctx *ctx, drawing *d)
+{
+    kn_status status;
+    kn_centiles_work *w = &d->w;
+    kn_curves c = kn_centiles_curves(w);
+    void *memory;
+    KN_TRY(kn_curves_make(ctx, kn_view_cols(w->raw.data, w->raw.rows, w->raw.cols), &c));
+    for (ptrdiff_t j = 0; j < w->S; j++) {
+        kn_material_response *r = &d->out[j];
+        KN_TRY(kn_arena_alloc(ctx, &d->m->arena, w->grid.curves, sizeof *r->curve, &memory));
+        r->curve = memory;
+        r->curves = w->grid.curves;
+        for (ptrdiff_t k = 0; k < r->curves; k++) {
+            KN_TRY(new_curve(ctx, d, k, &r->curve[k]));
+            fill_curve(d, &c, j, k * w->grid.values, &r->curve[k]);
+        }
+    }
+out:
+    kn_curves_clear(&c);
+    return status;
+}
+
+/* ---- points ------------------------------------------------------------------------------------
+ */
+
+typedef struct crowd { /* people of training, or of the folder */
+    bool training;
+    ptrdiff_t n, seen; /* those that have a place among the curves */
+    ptrdiff_t *who;    /* n  of these seen */
+    int *curve;        /* n */
+    kn_mat code, raw;  /* seen x covariates, moved to the curves */
+    float *z;          /* n x S */
+} crowd;
+
+static void crowd_clear(crowd *p)
+{
+    kn_free(p->who);
+    kn_free(p->curve);
+    kn_mat_clear(&p->code);
+    kn_mat_clear(&p->raw);
+    kn_free(p->z);
+}
+
+static const double *own(const drawing *d, const crowd *p, ptrdiff_t c)
+{
+    return p->training ? d->m->column[c].training : d->m->column[c].scored;
+}
+
+/* Which curve is of a person's levels; -1: none is. The last that is drawn changes fastest. */
+static int curve_of(const drawing *d, const crowd *p, ptrdiff_t i)
+{
+    const kn_grid *g = &d->w.grid;
+    ptrdiff_t curve = 0, before = 1;
+    for (ptrdiff_t c = g->C - 1; c >= 0; c--) {
+        ptrdiff_t levels = g->model->recipe.column[c].levels.n;
+        double x = own(d, p, c)[i];
+        if (c == g->over && !isfinite(x))
+            return -1;
+        if (!g->at[c].drawn)
+            continue;
+        if (!(x >= 0 && x < (double)levels))
+            return -1;
+        curve += (ptrdiff_t)x * before;
+        before *= levels;
+    }
+    return (int)curve;
+}
+
+/* As kn_grid_move: {over} and drawn levels their own, the rest where the curves are. */
+static kn_status move_people(kn_ctx *ctx, const drawing *d, crowd *p)
+{
+    kn_status status;
+    const kn_grid *g = &d->w.grid;
+    void *memory;
+    KN_TRY(kn_alloc_i(ctx, p->n, &p->who));
+    KN_TRY(kn_alloc(ctx, p->n, sizeof(int), &memory));
+    p->curve = memory;
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        p->curve[i] = curve_of(d, p, i);
+        if (p->curve[i] >= 0)
+            p->who[p->seen++] = i;
+    }
+    KN_TRY(kn_mat_new(ctx, p->seen, g->C, &p->code));
+    for (ptrdiff_t c = 0; c < g->C; c++)
+        for (ptrdiff_t i = 0; i < p->seen; i++)
+            kn_col(p->code, c)[i] =
+                c == g->over || g->at[c].drawn ? own(d, p, c)[p->who[i]] : g->at[c].code;
+    KN_TRY(kn_grid_raw(ctx, g, p->code, d->m->model, &p->raw));
+out:
+    return status;
+}
+
+static kn_status read_z(kn_ctx *ctx, const drawing *d, crowd *p)
+{
+    kn_status status;
+    ptrdiff_t S = d->w.S;
+    float *row = NULL;
+    KN_TRY(kn_alloc_f(ctx, d->m->T, &row));
+    KN_TRY(kn_alloc_f(ctx, p->n * S, &p->z));
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        KN_TRY(p->training ? kn_material_training_z(ctx, d->m, i, row)
+                           : kn_material_z(ctx, d->m, i, row));
+        for (ptrdiff_t j = 0; j < S; j++)
+            p->z[i * S + j] = row[d->w.kept[j]];
+        KN_TRY(kn_check_cancel(ctx));
+        kn_tell(ctx, p->training ? "curves, training" : "curves", i + 1, p->n, NAN);
+    }
+out:
+    kn_free(row);
+    return status;
+}
+
+static kn_status new_points(kn_ctx *ctx, drawing *d, const crowd *p, ptrdiff_t j,
+                            kn_material_points *out)
+{
+    kn_status status;
+    kn_arena *a = &d->m->arena;
+    const double *x = own(d, p, d->w.grid.over);
+    void *memory;
+    KN_TRY(kn_arena_d(ctx, a, p->n, &out->x));
+    KN_TRY(kn_arena_d(ctx, a, p->n, &out->value));
+    KN_TRY(kn_arena_d(ctx, a, p->n, &out->z));
+    KN_TRY(kn_arena_alloc(ctx, a, p->n, sizeof(int), &memory));
+    out->curve = memory;
+    out->n = p->n;
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        out->x[i] = x[i];
+        out->value[i] = NAN;
+        out->z[i] = (double)p->z[i * d->w.S + j];
+        out->curve[i] = p->curve[i];
+    }
+out:
+    return status;
+}
+
+static kn_material_points *points_of(const drawing *d, const crowd *p, ptrdiff_t j)
+{
+    return p->training ? &d->out[j].training : &d->out[j].scored;
+}
+
+/* Of each the curves need a row of covariances with all N of training, and one more of work. */
+static ptrdiff_t people_at_once(const drawing *d)
+{
+    enum { CELLS = 1 << 20, LEAST = 64 };
+    ptrdiff_t by_responses = kn_centiles_batch(d->w.S), by_training = CELLS / (d->m->N + 1) + LEAST;
+    return by_responses < by_training ? by_responses : by_training;
+}
+
+static kn_status put_points(kn_ctx *ctx, drawing *d, const crowd *p)
+{
+    kn_status status = KN_OK;
+    kn_centiles_work *w = &d->w;
+    kn_curves c = kn_centiles_curves(w);
+    kn_view all = kn_view_cols(p->raw.data, p->seen, p->raw.cols);
+    ptrdiff_t batch = people_at_once(d);
+    c.few = true;
+    for (ptrdiff_t j = 0; j < w->S; j++)
+        KN_TRY(new_points(ctx, d, p, j, points_of(d, p, j)));
+    for (ptrdiff_t first = 0; first < p->seen; first += batch) {
+        ptrdiff_t rows = p->seen - first < batch ? p->seen - first : batch;
+        kn_curves_clear(&c);
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_curves_make(ctx, kn_view_some(all, first, rows), &c));
+        for (ptrdiff_t j = 0; j < w->S; j++)
+            for (ptrdiff_t i = 0; i < rows; i++) {
+                kn_material_points *to = points_of(d, p, j);
+                ptrdiff_t who = p->who[first + i];
+                to->value[who] = kn_centiles_at_z(w, &c, i, j, to->z[who]);
+            }
+    }
+out:
+    kn_curves_clear(&c);
+    return status;
+}
+
+static kn_status draw_people(kn_ctx *ctx, drawing *d, bool training)
+{
+    kn_status status;
+    crowd p = {.training = training, .n = training ? d->m->N : d->m->n};
+    bool known = training ? d->m->has_training_z : d->m->kind == KN_MATERIAL_SCORE;
+    if (!known || !own(d, &p, d->w.grid.over))
+        return KN_OK;
+    KN_TRY(move_people(ctx, d, &p));
+    KN_TRY(read_z(ctx, d, &p));
+    KN_TRY(put_points(ctx, d, &p));
+out:
+    crowd_clear(&p);
+    return status;
+}
+
+/* ---- all ---------------------------------------------------------------------------------------
+ */
+
+static kn_status prepare(kn_ctx *ctx, drawing *d, const char *over, const ptrdiff_t *response)
+{
+    kn_status status;
+    kn_centiles_work *w = &d->w;
+    const kn_model *model = w->model;
+    KN_TRY(grid_over(ctx, d->m, over, &w->grid));
+    KN_TRY(kn_grid_raw(ctx, &w->grid, w->grid.code, model, &w->raw));
+    w->n_centiles = KN_MATERIAL_CENTILES;
+    for (int k = 0; k < KN_MATERIAL_CENTILES; k++)
+        w->centile[k] = (kn_centile){.percent = kn_material_centile[k],
+                                     .z = kn_normal_quantile(kn_material_centile[k] / 100)};
+    w->bands = model->info.noise == KN_NOISE_ISO ? KN_BANDS_NONE : KN_BANDS_MODEL;
+    KN_TRY(kn_alloc_i(ctx, w->S, &w->kept));
+    KN_TRY(kn_alloc_i(ctx, w->S, &w->response));
+    for (ptrdiff_t j = 0; j < w->S; j++) {
+        d->out[j] = (kn_material_response){.response = response[j]};
+        w->kept[j] = response[j];
+        w->response[j] = model->y.kept[response[j]];
+    }
+    KN_TRY(kn_centiles_laws(ctx, w));
+out:
+    return status;
+}
+
+kn_status kn_material_curves(kn_ctx *ctx, kn_material *m, const char *over,
+                             const ptrdiff_t *response, ptrdiff_t S, kn_material_response *out)
+{
+    kn_status status;
+    drawing d = {.m = m, .w = {.model = m->model, .S = S}, .out = out};
+    if (S == 0)
+        return KN_OK;
+    KN_TRY(prepare(ctx, &d, over, response));
+    KN_TRY(draw_curves(ctx, &d));
+    KN_TRY(draw_people(ctx, &d, true));
+    KN_TRY(draw_people(ctx, &d, false));
+out:
+    kn_centiles_clear(&d.w);
+    return status;
+}

@@ -1,0 +1,365 @@
+/* What a folder of score, cv or change says: who is in it, with which covariates, and where each
+ * response is in a map. Tables of numbers are in material_tables.c. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands/score/participants_table.h"
+#include "data/table/column_name_heuristics.h"
+#include "data/table/columns.h"
+#include "data/table/levels.h"
+#include "data/table/text_list.h"
+#include "io/formats/nifti_header.h"
+#include "model/model.h"
+#include "report/input/internal.h"
+
+static const kn_scored *scored_of(const kn_material *m)
+{
+    return &m->files->scored;
+}
+
+/* ---- people ------------------------------------------------------------------------------------
+ */
+
+/* Ids of score are the folder's own texts. */
+static kn_status take_ids(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status;
+    const kn_scored *s = scored_of(m);
+    const char **id;
+    m->n = s->n;
+    KN_TRY(kn_material_pointers(ctx, m, m->n, &id));
+    m->id = id;
+    for (ptrdiff_t i = 0; i < m->n; i++) {
+        const char *part[3] = {"", "", ""};
+        id[i] = kn_scored_id(s, i);
+        if (m->kind != KN_MATERIAL_CHANGE)
+            continue;
+        for (int k = 0; k < 3; k++)
+            part[k] =
+                kn_table_cell(s->people, s->row[i], kn_table_find(s->people, s->kind->part[k]));
+        KN_TRY(kn_arena_print(ctx, &m->arena, &id[i], "%s %s to %s", part[0], part[1], part[2]));
+    }
+out:
+    return status;
+}
+
+static kn_status take_dropped(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status;
+    const kn_table *t = scored_of(m)->people;
+    ptrdiff_t use = kn_table_find(t, "status"), why = kn_table_find(t, "why"),
+              name = kn_table_find(t, "participant_id"), rows = kn_table_rows(t);
+    const char **id, **reason;
+    if (m->kind == KN_MATERIAL_CHANGE || why < 0 || rows == m->n)
+        return KN_OK;
+    KN_TRY(kn_material_pointers(ctx, m, rows - m->n, &id));
+    KN_TRY(kn_material_pointers(ctx, m, rows - m->n, &reason));
+    m->dropped_id = id;
+    m->dropped_why = reason;
+    for (ptrdiff_t i = 0; i < rows; i++) {
+        if (strcmp(kn_table_cell(t, i, use), "used") == 0)
+            continue;
+        id[m->n_dropped] = kn_table_cell(t, i, name);
+        reason[m->n_dropped++] = kn_table_cell(t, i, why);
+    }
+out:
+    return status;
+}
+
+/* ---- covariates --------------------------------------------------------------------------------
+ */
+
+typedef struct gathered { /* the levels of a category while people are read */
+    const char **text;
+    ptrdiff_t n, room;
+} gathered;
+
+/* The place of a text among them, at their end if it is not there. */
+static kn_status place_of(kn_ctx *ctx, kn_material *m, gathered *g, const char *text, double *code)
+{
+    const char **more;
+    ptrdiff_t l = 0;
+    while (l < g->n && strcmp(g->text[l], text) != 0)
+        l++;
+    *code = (double)l;
+    if (l < g->n)
+        return KN_OK;
+    if (g->n == g->room) {
+        kn_status status = kn_material_pointers(ctx, m, 2 * g->room + 4, &more);
+        if (status != KN_OK)
+            return status;
+        for (l = 0; l < g->n; l++)
+            more[l] = g->text[l];
+        g->text = more;
+        g->room = 2 * g->room + 4;
+    }
+    return kn_arena_text(ctx, &m->arena, text, &g->text[g->n++]);
+}
+
+/* numbers: 1 in one table is 1.0 in the next, as the recipe has it. */
+static kn_status read_levels(kn_ctx *ctx, kn_material *m, kn_material_column *c, ptrdiff_t col,
+                             bool numbers)
+{
+    kn_status status = KN_OK;
+    const kn_scored *s = scored_of(m);
+    gathered g = {.text = (const char **)c->level, .n = c->levels, .room = c->levels};
+    for (ptrdiff_t i = 0; i < m->n; i++) {
+        char level[KN_LEVEL_SIZE];
+        const char *cell = kn_table_cell(s->people, s->row[i], col);
+        c->scored[i] = NAN;
+        if (!kn_text_is_missing(cell))
+            KN_TRY(place_of(ctx, m, &g, kn_level_of(cell, numbers, level) ? level : cell,
+                            &c->scored[i]));
+    }
+    c->level = g.text;
+    c->levels = g.n;
+out:
+    return status;
+}
+
+static kn_status read_column(kn_ctx *ctx, kn_material *m, kn_material_column *c, ptrdiff_t col,
+                             bool numbers)
+{
+    const kn_scored *s = scored_of(m);
+    kn_status status = kn_arena_d(ctx, &m->arena, m->n, &c->scored);
+    if (status != KN_OK)
+        return status;
+    if (!c->numeric)
+        return read_levels(ctx, m, c, col, numbers);
+    for (ptrdiff_t i = 0; i < m->n; i++)
+        kn_table_number(s->people, s->row[i], col, &c->scored[i]); /* NaN: not a number */
+    return KN_OK;
+}
+
+static kn_status read_covariates(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status = KN_OK;
+    const kn_recipe *r = &m->model->recipe;
+    char name[KN_PEOPLE_NAME];
+    for (ptrdiff_t k = 0; k < r->n; k++) {
+        kn_people_covariate(r->column[k].name, name);
+        ptrdiff_t col = kn_table_find(scored_of(m)->people, name);
+        if (col < 0)
+            return kn_column_unknown(ctx, scored_of(m)->people, name, "which the model has");
+        KN_TRY(read_column(ctx, m, &m->column[k], col, r->column[k].levels.numbers));
+    }
+out:
+    return status;
+}
+
+/* ---- covariates without a model ----------------------------------------------------------------
+ */
+
+/* Two different numbers at most, and it is no age. */
+static bool two_valued(const kn_material *m, ptrdiff_t col)
+{
+    const kn_scored *s = scored_of(m);
+    double seen[2], x;
+    int n = 0;
+    for (ptrdiff_t i = 0; i < m->n && n <= 2; i++) {
+        int k = 0;
+        if (kn_table_number(s->people, s->row[i], col, &x) != KN_CELL_NUMBER)
+            continue;
+        while (k < n && k < 2 && seen[k] != x)
+            k++;
+        if (k == n && n++ < 2)
+            seen[n - 1] = x;
+    }
+    return n == 2 && kn_usual_column(kn_table_name(s->people, col)) != KN_COLUMN_AGE;
+}
+
+/* As kn_recipe_learn would: texts, sites and two numbers are categories. */
+static kn_material_column guess(const kn_material *m, ptrdiff_t col, bool *numbers)
+{
+    const kn_scored *s = scored_of(m);
+    const char *name = kn_table_name(s->people, col);
+    bool site = kn_usual_column(name) == KN_COLUMN_SITE;
+    *numbers = kn_column_census(s->people, col, s->row, s->n).texts == 0;
+    return (kn_material_column){.name = name,
+                                .numeric = *numbers && !site && !two_valued(m, col),
+                                .batch = site};
+}
+
+/* Levels in the order that a model has them in, and people by it. */
+static kn_status sort_levels(kn_ctx *ctx, kn_material *m, kn_material_column *c, bool numbers)
+{
+    kn_status status;
+    const char **sorted;
+    ptrdiff_t *place = NULL;
+    KN_TRY(kn_material_pointers(ctx, m, c->levels, &sorted));
+    KN_TRY(kn_alloc_i(ctx, c->levels, &place));
+    for (ptrdiff_t a = 0; a < c->levels; a++)
+        for (ptrdiff_t b = 0; b < c->levels; b++)
+            place[a] += kn_level_order(c->level[b], c->level[a], numbers) < 0;
+    for (ptrdiff_t a = 0; a < c->levels; a++)
+        sorted[place[a]] = c->level[a];
+    for (ptrdiff_t i = 0; i < m->n; i++)
+        if (!isnan(c->scored[i]))
+            c->scored[i] = (double)place[(ptrdiff_t)c->scored[i]];
+    c->level = sorted;
+out:
+    kn_free(place);
+    return status;
+}
+
+static kn_status guess_covariates(kn_ctx *ctx, kn_material *m)
+{
+    static const char used[] = "used_";
+    kn_status status;
+    const kn_table *t = scored_of(m)->people;
+    ptrdiff_t cols = kn_table_cols(t);
+    void *memory;
+    bool numbers;
+    KN_TRY(kn_arena_alloc(ctx, &m->arena, cols, sizeof *m->column, &memory));
+    m->column = memory;
+    for (ptrdiff_t col = 0; col < cols; col++) {
+        const char *name = kn_table_name(t, col);
+        if (kn_people_ours(name))
+            continue;
+        kn_material_column *c = &m->column[m->C++];
+        *c = guess(m, col, &numbers);
+        if (strncmp(name, used, sizeof used - 1) == 0 && kn_people_ours(name + sizeof used - 1))
+            c->name = name + sizeof used - 1;
+        KN_TRY(read_column(ctx, m, c, col, numbers));
+        if (!c->numeric)
+            KN_TRY(sort_levels(ctx, m, c, numbers));
+    }
+out:
+    return status;
+}
+
+/* ---- responses ---------------------------------------------------------------------------------
+ */
+
+/* Where voxels of part k of the model begin in a map of the folder, which has its parts in the
+ * order of their names. */
+static ptrdiff_t part_begins(const kn_space *files, const kn_space *own, int k)
+{
+    ptrdiff_t at = 0;
+    for (int p = 0; p < files->parts; p++) {
+        if (strcmp(files->part[p].side, own->part[k].side) == 0)
+            return at;
+        at += kn_geometry_voxels(&files->part[p].geometry);
+    }
+    return -1;
+}
+
+static kn_status place_voxels(kn_ctx *ctx, kn_material *m)
+{
+    const kn_space *files = &scored_of(m)->space, *own = &m->space;
+    ptrdiff_t first = own->parts > 1 ? kn_geometry_voxels(&own->part[0].geometry) : PTRDIFF_MAX;
+    ptrdiff_t begin[KN_PARTS] = {0, 0};
+    kn_status status;
+    KN_TRY(kn_geometry_compare(ctx, m->dir, &files->geometry, "the model", &own->geometry));
+    for (int k = 0; own->parts > 1 && k < own->parts; k++) {
+        begin[k] = part_begins(files, own, k);
+        if (begin[k] < 0)
+            return kn_fail(ctx, KN_ERR_DATA, "%s: there is no z map of %s, expected one", m->dir,
+                           own->part[k].side);
+    }
+    for (ptrdiff_t j = 0; j < m->T; j++) {
+        ptrdiff_t v = own->voxel[j];
+        m->files->at[j] = v < first ? begin[0] + v : begin[1] + v - first;
+    }
+out:
+    return status;
+}
+
+/* Columns of a table say which responses they are. */
+static kn_status check_names(kn_ctx *ctx, const kn_material *m)
+{
+    const kn_scored *s = scored_of(m);
+    const bool named = s->space.kind == KN_SPACE_TABLE && m->space.kind == KN_SPACE_TABLE;
+    for (ptrdiff_t j = 0; named && j < m->T; j++) {
+        ptrdiff_t at = m->files->at[j];
+        if (strcmp(s->space.name[at], m->name[j]) != 0)
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "%s/%s: column %td is '%s', expected '%s' as the model has it", m->dir,
+                           s->tail[0], at + 2, kn_clipped(s->space.name[at]).text,
+                           kn_clipped(m->name[j]).text);
+    }
+    return KN_OK;
+}
+
+/* Of a model: columns as it has them, of those in use; voxels of its mask. */
+static kn_status place_responses(kn_ctx *ctx, kn_material *m)
+{
+    const kn_space *files = &scored_of(m)->space;
+    const kn_scaling *y = &m->model->y;
+    kn_status status = kn_arena_i(ctx, &m->arena, m->T, &m->files->at);
+    if (status != KN_OK)
+        return status;
+    if (files->kind == KN_SPACE_IMAGE && m->space.kind == KN_SPACE_IMAGE)
+        return place_voxels(ctx, m);
+    if (files->kind == KN_SPACE_IMAGE || files->T != y->n_all)
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s: z maps of %td responses, expected %td as the model has", m->dir,
+                       files->T, y->n_all);
+    for (ptrdiff_t j = 0; j < m->T; j++)
+        m->files->at[j] = y->kept[j];
+    return check_names(ctx, m);
+}
+
+/* Voxels that a mask has let in: outside of it maps are 0, which a z or a mean of their squares is
+ * not, and inside NaN where there is no value. */
+static kn_status find_mask(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status;
+    struct kn_material_files *f = m->files;
+    ptrdiff_t all = f->scored.space.T;
+    float *map = NULL;
+    bool found = false;
+    KN_TRY(kn_alloc_f(ctx, all, &map));
+    KN_TRY(kn_scored_single(ctx, &f->scored, "metrics_z2", &found, map));
+    KN_TRY(kn_scored_z(ctx, &f->scored, 0, f->row));
+    KN_TRY(kn_arena_i(ctx, &m->arena, all, &f->at));
+    for (ptrdiff_t v = 0; v < all; v++)
+        if (f->row[v] != 0 || (found && map[v] != 0))
+            f->at[m->T++] = v;
+    if (m->T == 0)
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: z are 0 everywhere, expected those of cv", m->dir);
+out:
+    kn_free(map);
+    return status;
+}
+
+/* Of a folder of cv all responses. */
+static kn_status take_space(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status = KN_OK;
+    struct kn_material_files *f = m->files;
+    const kn_space *from = &f->scored.space;
+    if (from->kind == KN_SPACE_IMAGE) {
+        KN_TRY(find_mask(ctx, m));
+    } else {
+        KN_TRY(kn_arena_i(ctx, &m->arena, from->T, &f->at));
+        for (; m->T < from->T; m->T++)
+            f->at[m->T] = m->T;
+    }
+    KN_TRY(kn_space_copy(ctx, from, &m->space));
+    m->space.T = m->T;
+    for (ptrdiff_t j = 0; m->space.voxel && j < m->T; j++)
+        m->space.voxel[j] = f->at[j];
+    KN_TRY(kn_material_name(ctx, m, NULL));
+out:
+    return status;
+}
+
+kn_status kn_material_take_folder(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status;
+    bool change = m->kind == KN_MATERIAL_CHANGE;
+    struct kn_material_files *f = m->files;
+    KN_TRY(kn_scored_open(ctx, m->dir, change ? &kn_scored_by_change : &kn_scored_by_score,
+                          &f->scored));
+    KN_TRY(kn_arena_f(ctx, &m->arena, f->scored.space.T, &f->row));
+    KN_TRY(take_ids(ctx, m));
+    KN_TRY(take_dropped(ctx, m));
+    if (!change)
+        KN_TRY(m->model ? read_covariates(ctx, m) : guess_covariates(ctx, m));
+    KN_TRY(m->model ? place_responses(ctx, m) : take_space(ctx, m));
+    KN_TRY(kn_material_take_tables(ctx, m));
+out:
+    return status;
+}

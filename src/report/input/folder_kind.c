@@ -1,0 +1,114 @@
+/* Whose folder it is: summary.json says who wrote it, and by which model. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "data/table/text_list.h"
+#include "io/file/byte_source.h"
+#include "model/file/file.h"
+#include "report/input/internal.h"
+
+enum { PATH = 4096, HASH = 32 };
+static const char EXPECTED[] = "expected a folder that score, cv or change wrote";
+
+static kn_status path_of(kn_ctx *ctx, const kn_material *m, const char *name, char path[PATH])
+{
+    return snprintf(path, PATH, "%s/%s", m->dir, name) < PATH
+               ? KN_OK
+               : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", m->dir);
+}
+
+static kn_status read_summary(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status;
+    char path[PATH];
+    kn_source file = {0};
+    void *text;
+    KN_TRY(path_of(ctx, m, "summary.json", path));
+    if (access(path, F_OK) != 0)
+        return kn_fail(ctx, KN_ERR_IO, "%s: has no summary.json, %s", m->dir, EXPECTED);
+    KN_TRY(kn_source_open(ctx, path, &file));
+    KN_TRY(kn_arena_alloc(ctx, &m->arena, file.size + 1, 1, &text));
+    KN_TRY(kn_source_read(ctx, &file, 0, file.size, text));
+    m->summary_json = text;
+out:
+    kn_source_close(&file);
+    return status;
+}
+
+static bool has_file(const kn_material *m, const char *name)
+{
+    char path[PATH];
+    return snprintf(path, PATH, "%s/%s", m->dir, name) < PATH && access(path, F_OK) == 0;
+}
+
+/* By what only they have. */
+static kn_status find_kind(kn_ctx *ctx, kn_material *m, const json_t *summary, const char *hash)
+{
+    bool change = json_object_get(summary, "changed") && json_object_get(summary, "pairs");
+    bool scores = json_object_get(summary, "abnormality") && json_object_get(summary, "metrics");
+    if (!change && !scores)
+        return kn_fail(ctx, KN_ERR_DATA, "%s: its summary.json is of another kind, %s", m->dir,
+                       EXPECTED);
+    m->kind = change                              ? KN_MATERIAL_CHANGE
+              : !hash && has_file(m, "folds.tsv") ? KN_MATERIAL_CV
+                                                  : KN_MATERIAL_SCORE;
+    return KN_OK;
+}
+
+/* saved: hash of the same model with the reference of change that it was saved with. */
+static kn_status check_model(kn_ctx *ctx, const kn_material *m, const char *hash, const char *saved)
+{
+    const char *command = m->kind == KN_MATERIAL_CHANGE ? "change" : "score";
+    char own[HASH];
+    uint64_t h = 0;
+    if (m->kind == KN_MATERIAL_CV)
+        return !m->model ? KN_OK
+                         : kn_fail(ctx, KN_ERR_ARGUMENT,
+                                   "%s: was written by cv, which has no one model, expected no "
+                                   "model beside it",
+                                   m->dir);
+    if (!m->model)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "%s: was written by %s, expected the model that it was made by", m->dir,
+                       command);
+    if (!hash)
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s: its summary.json does not say which model it was made by, as those of "
+                       "older versions (run %s again)",
+                       m->dir, command);
+    kn_status status = kn_model_hash(ctx, m->model, &h);
+    if (status != KN_OK)
+        return status;
+    snprintf(own, sizeof own, "xxh64:%016" PRIx64, h);
+    if (strcmp(own, hash) == 0 || (saved && strcmp(own, saved) == 0))
+        return KN_OK;
+    return kn_fail(ctx, KN_ERR_DATA,
+                   "%s: was scored by another model (%s, this one is %s), expected a folder of "
+                   "this one",
+                   m->dir, kn_clipped(hash).text, own);
+}
+
+kn_status kn_material_recognise(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status;
+    json_t *summary = NULL;
+    json_error_t error;
+    KN_TRY(read_summary(ctx, m));
+    summary = json_loads(m->summary_json, JSON_REJECT_DUPLICATES, &error);
+    if (!summary)
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s/summary.json line %d: is not JSON, expected the file as it was written",
+                       m->dir, error.line);
+    const json_t *hashes = json_object_get(summary, "hashes");
+    const char *hash = json_string_value(json_object_get(hashes, "model"));
+    const char *saved = json_string_value(json_object_get(hashes, "saved"));
+    KN_TRY(find_kind(ctx, m, summary, hash));
+    KN_TRY(check_model(ctx, m, hash, saved));
+out:
+    json_decref(summary);
+    return status;
+}

@@ -1,0 +1,163 @@
+#include "report/input/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void files_clear(struct kn_material_files *f)
+{
+    if (!f)
+        return;
+    kn_scored_clear(&f->scored);
+    kn_table_free(f->judged);
+    kn_table_free(f->folds);
+}
+
+void kn_material_clear(kn_material *m)
+{
+    files_clear(m->files);
+    kn_space_clear(&m->space);
+    kn_arena_clear(&m->arena);
+    *m = (kn_material){0};
+}
+
+kn_status kn_material_pointers(kn_ctx *ctx, kn_material *m, ptrdiff_t n, const char ***out)
+{
+    void *memory;
+    kn_status status = kn_arena_alloc(ctx, &m->arena, n, sizeof(char *), &memory);
+    *out = memory;
+    return status;
+}
+
+/* ---- names -------------------------------------------------------------------------------------
+ */
+
+/* Characters of a number from 0 to n - 1. */
+static int digits(ptrdiff_t n)
+{
+    int d = 1;
+    for (n--; n > 9; n /= 10)
+        d++;
+    return d;
+}
+
+/* One block for all: there can be a million of them. */
+static kn_status number_names(kn_ctx *ctx, kn_material *m, const ptrdiff_t *number,
+                              const char **name)
+{
+    const kn_space *s = &m->space;
+    bool image = s->kind == KN_SPACE_IMAGE;
+    const ptrdiff_t *dim = s->geometry.dim;
+    ptrdiff_t most = number && m->T > 0 ? number[m->T - 1] + 2 : m->T + 1;
+    int width = image ? digits(dim[0]) + digits(dim[1]) + digits(dim[2]) + 3 : digits(most) + 1;
+    void *memory;
+    kn_status status = kn_arena_alloc(ctx, &m->arena, m->T, (size_t)width, &memory);
+    for (ptrdiff_t j = 0; j < m->T && status == KN_OK; j++) {
+        char *text = (char *)memory + j * width;
+        if (image) { /* voxel coordinates, from 0 */
+            ptrdiff_t v = s->voxel[j];
+            snprintf(text, (size_t)width, "%td,%td,%td", v % dim[0], v / dim[0] % dim[1],
+                     v / (dim[0] * dim[1]));
+        } else {
+            snprintf(text, (size_t)width, "%td", (number ? number[j] : j) + 1);
+        }
+        name[j] = text;
+    }
+    return status;
+}
+
+kn_status kn_material_name(kn_ctx *ctx, kn_material *m, const ptrdiff_t *number)
+{
+    const char **name;
+    kn_status status = kn_material_pointers(ctx, m, m->T, &name);
+    if (status != KN_OK)
+        return status;
+    m->name = name;
+    if (m->space.kind != KN_SPACE_TABLE)
+        return number_names(ctx, m, number, name);
+    for (ptrdiff_t j = 0; j < m->T; j++)
+        name[j] = m->space.name[j];
+    return KN_OK;
+}
+
+/* ---- open --------------------------------------------------------------------------------------
+ */
+
+static kn_status take(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status = KN_OK;
+    void *memory;
+    KN_TRY(kn_arena_alloc(ctx, &m->arena, 1, sizeof *m->files, &memory));
+    m->files = memory;
+    if (m->dir)
+        KN_TRY(kn_material_recognise(ctx, m));
+    if (m->model)
+        KN_TRY(kn_material_take_model(ctx, m));
+    if (m->dir)
+        KN_TRY(kn_material_take_folder(ctx, m));
+out:
+    return status;
+}
+
+kn_status kn_material_open(kn_ctx *ctx, const kn_model *model, const char *dir, kn_material *out)
+{
+    *out = (kn_material){.model = model};
+    if (!model && !dir)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "there is neither a model nor a folder, expected a model or {scored}");
+    kn_status status = kn_arena_text(ctx, &out->arena, dir, &out->dir);
+    if (status == KN_OK)
+        status = take(ctx, out);
+    if (status != KN_OK)
+        kn_material_clear(out);
+    return status;
+}
+
+/* ---- by name -----------------------------------------------------------------------------------
+ */
+
+static const kn_material_named *find(const kn_material_list *list, const char *name)
+{
+    for (ptrdiff_t k = 0; k < list->n; k++)
+        if (strcmp(list->column[k].name, name) == 0)
+            return &list->column[k];
+    return NULL;
+}
+
+static const double *numbers(const kn_material_list *list, const char *name)
+{
+    const kn_material_named *c = find(list, name);
+    return c ? c->number : NULL;
+}
+
+const double *kn_material_people(const kn_material *m, const char *name)
+{
+    return numbers(&m->files->people, name);
+}
+
+const char *const *kn_material_texts(const kn_material *m, const char *name)
+{
+    const kn_material_named *c = find(&m->files->people, name);
+    return c ? c->text : NULL;
+}
+
+const double *kn_material_training(const kn_material *m, const char *name)
+{
+    return numbers(&m->files->training, name);
+}
+
+const double *kn_material_responses(const kn_material *m, const char *name)
+{
+    return numbers(&m->files->responses, name);
+}
+
+/* ---- z -----------------------------------------------------------------------------------------
+ */
+
+kn_status kn_material_z(kn_ctx *ctx, kn_material *m, ptrdiff_t i, float *z)
+{
+    struct kn_material_files *f = m->files;
+    kn_status status = kn_scored_z(ctx, &f->scored, i, f->row);
+    for (ptrdiff_t j = 0; j < m->T && status == KN_OK; j++)
+        z[j] = f->row[f->at[j]];
+    return status;
+}

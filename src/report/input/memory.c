@@ -1,0 +1,241 @@
+#include "report/input/memory.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory/budget.h"
+#include "commands/centiles/centiles.h"
+#include "commands/memory/memory_plan.h"
+#include "commands/score/scores.h"
+#include "gp/block_visitor.h"
+#include "gp/method.h"
+#include "io/file/path.h"
+#include "io/image/image.h"
+#include "model/model.h"
+
+enum { NAME = 2 * 64 }; /* bytes of a short text by itself */
+
+/* ---- looking ----------------------------------------------------------------------------------
+ */
+
+typedef struct looked {
+    double bytes, cells, lines;
+} looked;
+
+/* {0} where it cannot be read; a pipe or a device would have no end. */
+static looked look_at(const char *path)
+{
+    char piece[1 << 14];
+    looked l = {0};
+    struct stat what;
+    bool file = stat(path, &what) == 0 && S_ISREG(what.st_mode);
+    FILE *f = file ? fopen(path, "rb") : NULL;
+    for (size_t n; f && (n = fread(piece, 1, sizeof piece, f)) > 0; l.bytes += (double)n)
+        for (size_t i = 0; i < n; i++) {
+            l.lines += piece[i] == '\n';
+            l.cells += piece[i] == '\n' || piece[i] == '\t' || piece[i] == ',';
+        }
+    if (f)
+        fclose(f);
+    return l;
+}
+
+static void add_table(kn_material_table *t, looked l)
+{
+    t->bytes += l.bytes;
+    t->cells += l.cells;
+}
+
+static bool is_any(const char *name, const char *const *list)
+{
+    while (*list && strcmp(name, *list) != 0)
+        list++;
+    return *list != NULL;
+}
+
+/* One file of z, or one for each person, of which the largest counts. */
+static void add_maps(kn_material_sizes *s, const char *path)
+{
+    struct stat what;
+    if (kn_path_ends(path, "z.csv")) {
+        looked l = look_at(path);
+        if (l.bytes > s->maps.bytes)
+            s->maps = (kn_material_table){l.bytes, l.cells};
+        return;
+    }
+    if (stat(path, &what) == 0 && S_ISREG(what.st_mode))
+        s->packed = fmax(s->packed, (double)what.st_size);
+}
+
+static void look_into(const char *dir, kn_material_sizes *s, double *responses)
+{
+    static const char *const STAY[] = {"people.tsv", "abnormality.tsv", "folds.tsv", "change.tsv",
+                                       NULL};
+    char path[4096];
+    DIR *folder = opendir(dir);
+    for (struct dirent *d; folder && (d = readdir(folder));) {
+        const char *name = d->d_name;
+        bool z = strncmp(name, "z.", 2) == 0 || strstr(name, "_z.");
+        if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
+            continue;
+        if (is_any(name, STAY)) {
+            looked l = look_at(path);
+            add_table(&s->people, l);
+            s->n = (ptrdiff_t)fmax((double)s->n, l.lines);
+        } else if (strcmp(name, "metrics.tsv") == 0) {
+            looked l = look_at(path);
+            add_table(&s->metrics, l);
+            *responses = l.lines;
+        } else if (z) {
+            add_maps(s, path);
+        }
+    }
+    if (folder)
+        closedir(folder);
+}
+
+/* Of each category of two levels both are drawn. */
+static ptrdiff_t curves_of(const kn_model *m)
+{
+    ptrdiff_t curves = 1;
+    for (ptrdiff_t c = 0; c < m->x.C && curves < 64; c++)
+        curves *= m->x.column[c].levels == 2 ? 2 : 1;
+    return m->recipe.n > 0 ? curves : 0;
+}
+
+static void measure_model(kn_ctx *ctx, const kn_settings *settings, kn_material_sizes *s)
+{
+    const kn_model *m = s->model;
+    s->model_bytes = kn_model_bytes(m);
+    s->N = m->gp.N;
+    s->T = m->y.n_kept;
+    s->C = m->x.C;
+    s->named = m->space.name != NULL;
+    s->voxels = m->space.kind == KN_SPACE_IMAGE ? kn_geometry_voxels(&m->space.geometry) : 0;
+    s->curves = curves_of(m);
+    s->shape = kn_room_to_score(ctx, settings, m, 0, 0).shape;
+    s->shape.N = s->N;
+    s->shape.T = s->T;
+    s->shape.F = m->x.F;
+}
+
+void kn_material_measure(kn_ctx *ctx, const kn_settings *settings, const kn_model *model,
+                         const char *dir, kn_material_sizes *out)
+{
+    enum {
+        SPARSE = 8
+    }; /* what a map of cv has in voxels and bytes, at most, of each in the mask */
+    double responses = 0;
+    *out = (kn_material_sizes){.model = model};
+    if (model)
+        measure_model(ctx, settings, out);
+    if (dir)
+        look_into(dir, out, &responses);
+    if (!model) {
+        out->T = (ptrdiff_t)responses;
+        out->named = out->packed == 0;
+        out->voxels = out->packed > 0 ? SPARSE * out->T : 0;
+    }
+    out->image = out->packed == 0
+                     ? 0
+                     : fmin(KN_IMAGE_MEMORY, sizeof(float) * (double)out->n * (double)out->voxels);
+}
+
+/* ---- rehearsing --------------------------------------------------------------------------------
+ */
+
+/* Text and the position of each cell in it; while the table is parsed, also the file's bytes. */
+static void table_need(kn_rehearsal *r, kn_material_table t)
+{
+    kn_hold_bytes(r, KN_NEED_WORK, t.bytes + sizeof(ptrdiff_t) * t.cells);
+    kn_held mark = r->now;
+    kn_hold_bytes(r, KN_NEED_WORK, t.bytes);
+    kn_let_go(r, mark);
+}
+
+/* Beside the model: means and deviations, names, where a response is in files, statistics and
+ * covariates of training. */
+static void taken_need(kn_rehearsal *r, const kn_material_sizes *s)
+{
+    enum { WORDS = 48, STATISTICS = 16 };
+    ptrdiff_t all = s->voxels > s->T ? s->voxels : s->T;
+    kn_hold_d(r, KN_NEED_WORK, s->T, 2 + KN_N_METRICS + 1);
+    kn_hold(r, KN_NEED_WORK, s->T, 3 * sizeof(ptrdiff_t) + (s->named ? 3 * NAME : WORDS));
+    kn_hold_f(r, KN_NEED_WORK, all, 2);
+    kn_hold_d(r, KN_NEED_WORK, s->N, s->C + STATISTICS);
+    kn_hold(r, KN_NEED_WORK, s->n, NAME + (size_t)s->C * sizeof(double));
+}
+
+void kn_material_need(kn_rehearsal *r, const kn_material_sizes *s)
+{
+    static const double SMALL = 192e3; /* texts of a summary and of a model, headers */
+    kn_rehearse_stage(r, "tables");
+    kn_hold_bytes(r, KN_NEED_BASIS, s->model_bytes);
+    kn_hold_bytes(r, KN_NEED_WORK, SMALL);
+    taken_need(r, s);
+    table_need(r, s->people);
+    kn_hold_bytes(r, KN_NEED_WORK, 2 * sizeof(double) * s->people.cells); /* numbers and texts */
+    table_need(r, s->maps);
+    kn_hold_bytes(r, KN_NEED_WORK, s->packed + s->image);
+    kn_held mark = r->now;
+    table_need(r, s->metrics);
+    kn_let_go(r, mark);
+}
+
+/* Curves at some points: means and variances of a block, and what predicts them. */
+static void points_need(kn_rehearsal *r, const kn_material_sizes *s, ptrdiff_t points, ptrdiff_t S)
+{
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, points, 2 * KN_BLOCK);
+    kn_hold_d(r, KN_NEED_WORK, points, 3 * S + 4 * s->shape.F + 2 * s->C + 8);
+    s->shape.method->need.maps(r, &s->shape, KN_MAPS_PREDICT, points);
+    s->shape.method->need.block(r, &s->shape, KN_MAPS_PREDICT, points);
+    kn_let_go(r, mark);
+}
+
+void kn_material_curves_need(kn_rehearsal *r, const kn_material_sizes *s, ptrdiff_t S)
+{
+    enum { ASKED = 1000, OF_CURVE = 2 + 3 * KN_MATERIAL_CENTILES, OF_POINT = 4 };
+    ptrdiff_t grid = KN_MATERIAL_GRID * s->curves, people = s->N > s->n ? s->N : s->n;
+    ptrdiff_t batch = kn_at_most(kn_centiles_batch(S), (1 << 20) / (s->N + 1) + 64);
+    if (s->curves == 0 || S == 0)
+        return;
+    kn_rehearse_stage(r, "curves");
+    kn_held mark = r->now;
+    kn_hold_d(r, KN_NEED_WORK, grid, kn_at_most(s->T, ASKED) + 2 * s->C); /* which covariate */
+    s->shape.method->need.maps(r, &s->shape, KN_MAPS_PREDICT, grid);
+    s->shape.method->need.block(r, &s->shape, KN_MAPS_PREDICT, grid);
+    kn_let_go(r, mark);
+    kn_hold_d(r, KN_NEED_WORK, S * s->curves, KN_MATERIAL_GRID * OF_CURVE);
+    kn_hold_d(r, KN_NEED_WORK, S * (s->N + s->n), OF_POINT);
+    points_need(r, s, grid, S);
+    kn_held between = r->now;
+    kn_hold_d(r, KN_NEED_WORK, people, 2 + 2 * s->C + S); /* whose z and covariates */
+    kn_hold_f(r, KN_NEED_WORK, s->T, 1);
+    points_need(r, s, kn_at_most(people, batch), S);
+    kn_let_go(r, between);
+}
+
+/* ---- room --------------------------------------------------------------------------------------
+ */
+
+kn_status kn_material_room(kn_ctx *ctx, const kn_rehearsal *r, const char *what)
+{
+    const kn_allowance a = kn_allowance_of(ctx);
+    const double program = kn_need_program(kn_threads(ctx)), model = r->peak.part[KN_NEED_BASIS],
+                 work = kn_held_sum(&r->peak) - model, bytes = program + model + work;
+    char parts[160];
+    snprintf(parts, sizeof parts, "model %s, work space %s, program and BLAS %s",
+             kn_size_in_words(model).text, kn_size_in_words(work).text,
+             kn_size_in_words(program).text);
+    kn_log(ctx, KN_LOG_DETAIL, "memory: this %s needs %s (%s), most of it for the %s; %s %s", what,
+           kn_size_in_words(bytes).text, parts, r->peak_stage, a.from,
+           kn_size_in_words(a.bytes).text);
+    if (bytes <= a.bytes)
+        return KN_OK;
+    return kn_fail(ctx, KN_ERR_MEMORY, "this %s needs %s (%s), but %s %s", what,
+                   kn_size_in_words(bytes).text, parts, a.from, kn_size_in_words(a.bytes).text);
+}

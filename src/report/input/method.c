@@ -1,0 +1,17 @@
+#include <string.h>
+
+#include "gp/method.h"
+#include "model/model.h"
+#include "report/input/input.h"
+
+const char *kn_material_method(const kn_material *m, const char *what)
+{
+    const kn_method *method = m->model ? m->model->gp.method : NULL;
+    if (!method)
+        return NULL;
+    return strcmp(what, "title") == 0   ? method->title
+           : strcmp(what, "words") == 0 ? method->words
+           : strcmp(what, "cite") == 0  ? method->cite
+           : strcmp(what, "paper") == 0 ? method->paper
+                                        : NULL;
+}

@@ -1,0 +1,253 @@
+/* What a model says of its training: people by their covariates, which are read back from the
+ * columns of the process' X, and by what the reference has of them; responses by their scale. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/table/number.h"
+#include "model/model.h"
+#include "report/input/internal.h"
+
+/* ---- covariates --------------------------------------------------------------------------------
+ */
+
+/* Of raw column c, x = X sd + mean; the ten digits that a table would have had where they give the
+ * same X to the bit: 34.2 is not 34.199999999999996. */
+static double raw_number(const kn_model *m, ptrdiff_t c, ptrdiff_t i)
+{
+    const kn_design *d = &m->x;
+    char text[KN_NUMBER_SIZE];
+    double x, shortest;
+    if (d->column[c].x < 0)
+        return d->column[c].min; /* of everybody */
+    double X = kn_at(m->gp.latent.X, i, d->column[c].x);
+    x = X * d->sd[c] + d->mean[c];
+    kn_number_short(x, text);
+    kn_number_parse(text, &shortest);
+    return (shortest - d->mean[c]) / d->sd[c] == X ? shortest : x;
+}
+
+/* Place of the level, from indicators of the design; NaN: it was missing. */
+static double code_of(const kn_model *m, ptrdiff_t c, ptrdiff_t i)
+{
+    const kn_design_column *k = &m->x.column[c];
+    for (int l = 0; k->x >= 0 && l < k->levels; l++)
+        if (kn_at(m->gp.latent.X, i, k->x + l) == 1)
+            return l;
+    for (int l = 0; k->x < 0 && l < k->levels; l++) /* one level, of everybody */
+        if (k->shares[l] == 1)
+            return l;
+    return NAN;
+}
+
+/* From indicators as raw columns f ..: one of two levels, else one each. */
+static double spread_code(const kn_model *m, ptrdiff_t f, ptrdiff_t levels, ptrdiff_t i)
+{
+    if (levels == 2)
+        return raw_number(m, f, i) > 0.5;
+    for (ptrdiff_t l = 0; l < levels; l++)
+        if (raw_number(m, f + l, i) > 0.5)
+            return (double)l;
+    return NAN;
+}
+
+/* Column k of the recipe, raw columns from f on; without a recipe raw column k. */
+static kn_status take_training(kn_ctx *ctx, kn_material *m, ptrdiff_t k, ptrdiff_t f)
+{
+    const kn_model *model = m->model;
+    kn_material_column *c = &m->column[k];
+    if (!model->gp.latent.X.data)
+        return KN_OK;
+    kn_status status = kn_arena_d(ctx, &m->arena, m->N, &c->training);
+    for (ptrdiff_t i = 0; i < m->N && status == KN_OK; i++)
+        c->training[i] = c->numeric                  ? raw_number(model, f, i)
+                         : model->x.column[f].levels ? code_of(model, f, i)
+                                                     : spread_code(model, f, c->levels, i);
+    return status;
+}
+
+static kn_status from_recipe(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status = KN_OK;
+    const kn_recipe *r = &m->model->recipe;
+    for (ptrdiff_t k = 0, f = 0; k < r->n; k++) {
+        const kn_covariate *from = &r->column[k];
+        bool numeric = from->kind == KN_COVARIATE_NUMERIC;
+        m->column[k] = (kn_material_column){.name = from->name,
+                                            .numeric = numeric,
+                                            .batch = from->batch,
+                                            .levels = numeric ? 0 : from->levels.n,
+                                            .level = (const char *const *)from->levels.text};
+        KN_TRY(take_training(ctx, m, k, f));
+        f += r->codes || numeric || from->levels.n < 3 ? 1 : from->levels.n;
+    }
+out:
+    return status;
+}
+
+/* Covariates that were numbers without names: x1, x2, ... */
+static kn_status from_design(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status = KN_OK;
+    const kn_design *d = &m->model->x;
+    for (ptrdiff_t k = 0; k < d->C; k++) {
+        kn_material_column *c = &m->column[k];
+        const char **level;
+        *c = (kn_material_column){.numeric = d->column[k].levels == 0,
+                                  .batch = d->column[k].batch,
+                                  .levels = d->column[k].levels};
+        KN_TRY(kn_arena_print(ctx, &m->arena, &c->name, "x%td", k + 1));
+        KN_TRY(kn_material_pointers(ctx, m, c->levels, &level));
+        for (ptrdiff_t l = 0; l < c->levels; l++)
+            KN_TRY(kn_arena_print(ctx, &m->arena, &level[l], "%td", l));
+        c->level = level;
+        KN_TRY(take_training(ctx, m, k, k));
+    }
+out:
+    return status;
+}
+
+static kn_status take_covariates(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status;
+    void *memory;
+    bool named = m->model->recipe.n > 0;
+    m->C = named ? m->model->recipe.n : m->model->x.C;
+    KN_TRY(kn_arena_alloc(ctx, &m->arena, m->C, sizeof *m->column, &memory));
+    m->column = memory;
+    KN_TRY(named ? from_recipe(ctx, m) : from_design(ctx, m));
+out:
+    return status;
+}
+
+/* ---- the reference -----------------------------------------------------------------------------
+ */
+
+/* Spread over all N, NaN where a sample is not in the reference. */
+static kn_status take_statistics(kn_ctx *ctx, kn_material *m)
+{
+    const kn_reference *r = &m->model->reference;
+    kn_material_list *list = &m->files->training;
+    const struct {
+        const char *name;
+        const double *values;
+        bool sorted; /* nobody's in particular */
+    } all[] = {{"statistic", r->statistic, false},
+               {"mean_z", r->mean_z, false},
+               {"negative", r->negative, false},
+               {"positive", r->positive, false},
+               {"deviance", r->has_deviance ? r->deviance.ref : NULL, false},
+               {"deviance_noise", r->has_deviance ? r->deviance_noise.ref : NULL, false},
+               {"extrapolation", r->extrapolation, true}};
+    enum { ALL = sizeof all / sizeof *all };
+    kn_status status;
+    void *memory;
+    KN_TRY(kn_arena_alloc(ctx, &m->arena, ALL, sizeof *list->column, &memory));
+    list->column = memory;
+    for (int k = 0; k < ALL; k++) {
+        double *to;
+        if (r->n == 0 || !all[k].values)
+            continue;
+        KN_TRY(kn_arena_d(ctx, &m->arena, m->N, &to));
+        for (ptrdiff_t i = 0; i < m->N; i++)
+            to[i] = NAN;
+        for (ptrdiff_t i = 0; i < r->n && i < m->N; i++)
+            to[r->sample && !all[k].sorted ? r->sample[i] : i] = all[k].values[i];
+        list->column[list->n++] = (kn_material_named){.name = all[k].name, .number = to};
+    }
+out:
+    return status;
+}
+
+kn_status kn_material_training_z(kn_ctx *ctx, kn_material *m, ptrdiff_t i, float *z)
+{
+    const kn_reference *r = m->model ? &m->model->reference : NULL;
+    ptrdiff_t row = m->has_training_z ? kn_reference_row(r, i) : -1;
+    if (row >= 0)
+        memcpy(z, r->z + row * m->T, (size_t)m->T * sizeof *z);
+    for (ptrdiff_t j = 0; row < 0 && j < m->T; j++)
+        z[j] = NAN;
+    return kn_check_cancel(ctx);
+}
+
+/* ---- responses ---------------------------------------------------------------------------------
+ */
+
+/* Those in use of the space of all. */
+static kn_status take_space(kn_ctx *ctx, kn_material *m)
+{
+    const kn_space *from = &m->model->space;
+    const ptrdiff_t *kept = m->model->y.kept;
+    kn_space *to = &m->space;
+    kn_status status = KN_OK;
+    const char **name = NULL;
+    char **copies;
+    *to = (kn_space){.kind = from->kind, .geometry = from->geometry, .parts = from->parts};
+    for (int k = 0; k < from->parts; k++)
+        KN_TRY(kn_image_part_copy(ctx, &from->part[k], &to->part[k]));
+    if (from->kind == KN_SPACE_IMAGE) {
+        KN_TRY(kn_alloc_i(ctx, m->T, &to->voxel));
+        for (ptrdiff_t j = 0; j < m->T; j++)
+            to->voxel[j] = from->voxel[kept[j]];
+    }
+    if (from->kind == KN_SPACE_TABLE) {
+        KN_TRY(kn_material_pointers(ctx, m, m->T, &name));
+        for (ptrdiff_t j = 0; j < m->T; j++)
+            name[j] = from->name[kept[j]];
+        KN_TRY(kn_names_copy(ctx, name, m->T, &copies));
+        to->name = copies;
+    }
+    to->T = m->T;
+    KN_TRY(kn_material_name(ctx, m, kept));
+out:
+    return status;
+}
+
+static kn_status take_scale(kn_ctx *ctx, kn_material *m)
+{
+    const kn_scaling *y = &m->model->y;
+    kn_status status;
+    KN_TRY(kn_arena_d(ctx, &m->arena, m->T, &m->y_mean));
+    KN_TRY(kn_arena_d(ctx, &m->arena, m->T, &m->y_sd));
+    for (ptrdiff_t j = 0; j < m->T; j++) {
+        m->y_mean[j] = (y->mean0 ? y->mean0 : y->mean)[j];
+        m->y_sd[j] = (y->sd0 ? y->sd0 : y->sd)[j];
+    }
+out:
+    return status;
+}
+
+/* ---- all ---------------------------------------------------------------------------------------
+ */
+
+typedef kn_status (*telling)(kn_ctx *ctx, const kn_model *model, char **text);
+
+static kn_status take_text(kn_ctx *ctx, kn_material *m, telling tell, const char **out)
+{
+    char *text = NULL;
+    kn_status status = tell(ctx, m->model, &text);
+    if (status == KN_OK)
+        status = kn_arena_text(ctx, &m->arena, text, out);
+    kn_text_free(text);
+    return status;
+}
+
+kn_status kn_material_take_model(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status;
+    const kn_model *model = m->model;
+    m->N = model->info.n_samples;
+    m->T = model->y.n_kept;
+    m->units = model->reference.units > 0 ? model->reference.units : m->N;
+    m->training_group = model->gp.latent.groups.of;
+    m->training_id = (const char *const *)model->ids;
+    m->has_training_z = model->reference.z != NULL;
+    KN_TRY(take_covariates(ctx, m));
+    KN_TRY(take_statistics(ctx, m));
+    KN_TRY(take_space(ctx, m));
+    KN_TRY(take_scale(ctx, m));
+    KN_TRY(take_text(ctx, m, kn_model_json, &m->model_json));
+    KN_TRY(take_text(ctx, m, kn_model_words, &m->model_words));
+out:
+    return status;
+}

@@ -1,0 +1,181 @@
+/* Tables of a folder as columns: of people abnormality.tsv or change.tsv, folds.tsv of cv, and
+ * people.tsv; of responses metrics.tsv, or maps of metrics where there is no table. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands/score/scores.h"
+#include "data/table/text_list.h"
+#include "model/model.h"
+#include "report/input/internal.h"
+
+enum { PATH = 4096 };
+
+static kn_status path_of(kn_ctx *ctx, const kn_material *m, const char *name, char path[PATH])
+{
+    return snprintf(path, PATH, "%s/%s", m->dir, name) < PATH
+               ? KN_OK
+               : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", m->dir);
+}
+
+/* Room for `more` columns. */
+static kn_status list_grow(kn_ctx *ctx, kn_material *m, ptrdiff_t more, kn_material_list *list)
+{
+    void *memory;
+    kn_status status =
+        kn_arena_alloc(ctx, &m->arena, list->n + more, sizeof *list->column, &memory);
+    if (status == KN_OK && list->n > 0)
+        memcpy(memory, list->column, (size_t)list->n * sizeof *list->column);
+    if (status == KN_OK)
+        list->column = memory;
+    return status;
+}
+
+/* ---- people ------------------------------------------------------------------------------------
+ */
+
+/* The columns of a table, of the rows row[0 .. n-1] (NULL: 0 ..). The first of a name is found. */
+static kn_status add_table(kn_ctx *ctx, kn_material *m, const kn_table *t, const ptrdiff_t *row)
+{
+    kn_status status;
+    kn_material_list *list = &m->files->people;
+    ptrdiff_t cols = kn_table_cols(t);
+    KN_TRY(list_grow(ctx, m, cols, list));
+    for (ptrdiff_t c = 0; c < cols; c++) {
+        const char **text;
+        double *number;
+        KN_TRY(kn_material_pointers(ctx, m, m->n, &text));
+        KN_TRY(kn_arena_d(ctx, &m->arena, m->n, &number));
+        for (ptrdiff_t i = 0; i < m->n; i++) {
+            ptrdiff_t r = row ? row[i] : i;
+            text[i] = kn_table_cell(t, r, c);
+            kn_table_number(t, r, c, &number[i]); /* NaN: not a number */
+        }
+        list->column[list->n++] = (kn_material_named){kn_table_name(t, c), number, text};
+    }
+out:
+    return status;
+}
+
+/* The same people in the same order? */
+static kn_status check_ids(kn_ctx *ctx, const kn_material *m, const kn_table *t)
+{
+    if (kn_table_rows(t) != m->n)
+        return kn_fail(ctx, KN_ERR_DATA, "%s: %td people, expected %td as in people.tsv",
+                       kn_table_path(t), kn_table_rows(t), m->n);
+    for (ptrdiff_t i = 0; i < m->n; i++)
+        if (strcmp(kn_table_cell(t, i, 0), m->id[i]) != 0)
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "%s line %td: %s is '%s', expected '%s' as in people.tsv",
+                           kn_table_path(t), kn_table_line(t, i),
+                           kn_clipped(kn_table_name(t, 0)).text,
+                           kn_clipped(kn_table_cell(t, i, 0)).text, kn_clipped(m->id[i]).text);
+    return KN_OK;
+}
+
+static kn_status take_people(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status;
+    char path[PATH];
+    struct kn_material_files *f = m->files;
+    if (m->kind != KN_MATERIAL_CHANGE) {
+        KN_TRY(path_of(ctx, m, "abnormality.tsv", path));
+        KN_TRY(kn_table_read(ctx, path, &f->judged));
+        KN_TRY(check_ids(ctx, m, f->judged));
+        KN_TRY(add_table(ctx, m, f->judged, NULL));
+    }
+    if (m->kind == KN_MATERIAL_CV) {
+        KN_TRY(path_of(ctx, m, "folds.tsv", path));
+        KN_TRY(kn_table_read(ctx, path, &f->folds));
+        KN_TRY(check_ids(ctx, m, f->folds));
+        KN_TRY(add_table(ctx, m, f->folds, NULL));
+    }
+    KN_TRY(add_table(ctx, m, f->scored.people, f->scored.row));
+out:
+    return status;
+}
+
+/* ---- responses ---------------------------------------------------------------------------------
+ */
+
+/* Rows are all responses of the model, or those of a folder of cv. */
+static kn_status check_responses(kn_ctx *ctx, const kn_material *m, const kn_table *t)
+{
+    ptrdiff_t all = m->model ? m->model->y.n_all : m->T;
+    if (kn_table_rows(t) != all)
+        return kn_fail(ctx, KN_ERR_DATA, "%s: %td responses, expected %td", kn_table_path(t),
+                       kn_table_rows(t), all);
+    const bool named = m->model || m->space.kind == KN_SPACE_TABLE;
+    for (ptrdiff_t j = 0; named && j < m->T; j++) {
+        ptrdiff_t row = m->model ? m->model->y.kept[j] : j;
+        if (strcmp(kn_table_cell(t, row, 0), m->name[j]) != 0)
+            return kn_fail(ctx, KN_ERR_DATA, "%s line %td: %s is '%s', expected '%s' as %s",
+                           kn_table_path(t), kn_table_line(t, row),
+                           kn_clipped(kn_table_name(t, 0)).text,
+                           kn_clipped(kn_table_cell(t, row, 0)).text, kn_clipped(m->name[j]).text,
+                           m->model ? "the model has it" : "the z maps have it");
+    }
+    return KN_OK;
+}
+
+static kn_status from_table(kn_ctx *ctx, kn_material *m, const char *path)
+{
+    kn_status status;
+    kn_table *t = NULL;
+    kn_material_list *list = &m->files->responses;
+    KN_TRY(kn_table_read(ctx, path, &t));
+    KN_TRY(check_responses(ctx, m, t));
+    KN_TRY(list_grow(ctx, m, kn_table_cols(t), list));
+    for (ptrdiff_t c = 1; c < kn_table_cols(t); c++) {
+        kn_material_named *to = &list->column[list->n];
+        KN_TRY(kn_arena_text(ctx, &m->arena, kn_table_name(t, c), &to->name));
+        KN_TRY(kn_arena_d(ctx, &m->arena, m->T, &to->number));
+        for (ptrdiff_t j = 0; j < m->T; j++)
+            kn_table_number(t, m->model ? m->model->y.kept[j] : j, c, &to->number[j]);
+        list->n++;
+    }
+out:
+    kn_table_free(t);
+    return status;
+}
+
+static kn_status from_maps(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status;
+    struct kn_material_files *f = m->files;
+    KN_TRY(list_grow(ctx, m, KN_N_METRIC_MAPS, &f->responses));
+    for (int k = 0; k < KN_N_METRIC_MAPS; k++) {
+        kn_material_named *to = &f->responses.column[f->responses.n];
+        bool found;
+        KN_TRY(kn_scored_single(ctx, &f->scored, kn_metric_maps[k].file, &found, f->row));
+        if (!found)
+            continue;
+        to->name = kn_metric_maps[k].metric;
+        KN_TRY(kn_arena_d(ctx, &m->arena, m->T, &to->number));
+        for (ptrdiff_t j = 0; j < m->T; j++)
+            to->number[j] = (double)f->row[f->at[j]];
+        f->responses.n++;
+    }
+out:
+    return status;
+}
+
+/* The table of two hemispheres without a model may have them in another order than the maps. */
+static kn_status take_responses(kn_ctx *ctx, kn_material *m)
+{
+    char path[PATH];
+    kn_status status = path_of(ctx, m, "metrics.tsv", path);
+    bool unsure = !m->model && m->files->scored.parts > 1;
+    if (status != KN_OK || m->kind == KN_MATERIAL_CHANGE)
+        return status;
+    return !unsure && access(path, F_OK) == 0 ? from_table(ctx, m, path) : from_maps(ctx, m);
+}
+
+kn_status kn_material_take_tables(kn_ctx *ctx, kn_material *m)
+{
+    kn_status status;
+    KN_TRY(take_people(ctx, m));
+    KN_TRY(take_responses(ctx, m));
+out:
+    return status;
+}

@@ -1,0 +1,209 @@
+#include "report/json/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/json/internal.h"
+#include "report/markup/html.h"
+
+/* ---- values -----------------------------------------------------------------------------------
+ */
+
+void kn_jot(kn_jotter *w, json_t *object, const char *key, json_t *value)
+{
+    w->failed |= json_object_set_new(object, key, value) != 0;
+}
+
+void kn_jot_next(kn_jotter *w, json_t *array, json_t *value)
+{
+    w->failed |= json_array_append_new(array, value) != 0;
+}
+
+json_t *kn_jot_number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+json_t *kn_jot_count(ptrdiff_t n)
+{
+    return json_integer((json_int_t)n);
+}
+
+/* Characters one by one, each that is none as U+FFFD. */
+static json_t *repaired(const char *text)
+{
+    static const char UNKNOWN[] = "\xEF\xBF\xBD";
+    size_t n = strlen(text), used = 0;
+    char *clean = malloc(3 * n + 1);
+    json_t *out = NULL;
+    for (size_t i = 0, length; clean && i < n; i += length) {
+        unsigned char lead = (unsigned char)text[i];
+        length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
+        json_t *one = length <= n - i ? json_stringn(text + i, length) : NULL;
+        const char *piece = one ? text + i : UNKNOWN;
+        size_t bytes = one ? length : sizeof UNKNOWN - 1;
+        length = one ? length : 1;
+        memcpy(clean + used, piece, bytes);
+        used += bytes;
+        json_decref(one);
+    }
+    if (clean)
+        out = json_stringn(clean, used);
+    free(clean);
+    return out;
+}
+
+json_t *kn_jot_text(const char *text)
+{
+    if (!text)
+        return json_null();
+    json_t *out = json_string(text);
+    return out ? out : repaired(text);
+}
+
+json_t *kn_jot_numbers(const double *x, ptrdiff_t n)
+{
+    json_t *a = x || n == 0 ? json_array() : json_null();
+    for (ptrdiff_t i = 0; x && i < n; i++)
+        json_array_append_new(a, kn_jot_number(x[i]));
+    return a;
+}
+
+json_t *kn_jot_counts(const ptrdiff_t *x, ptrdiff_t n)
+{
+    json_t *a = x || n == 0 ? json_array() : json_null();
+    for (ptrdiff_t i = 0; x && i < n; i++)
+        json_array_append_new(a, kn_jot_count(x[i]));
+    return a;
+}
+
+json_t *kn_jot_texts(const char *const *text, ptrdiff_t n)
+{
+    json_t *a = text || n == 0 ? json_array() : json_null();
+    for (ptrdiff_t i = 0; text && i < n; i++)
+        json_array_append_new(a, kn_jot_text(text[i]));
+    return a;
+}
+
+json_t *kn_jot_bytes(kn_jotter *w, const void *bytes, ptrdiff_t n)
+{
+    kn_writer *writer = NULL;
+    void *text = NULL;
+    ptrdiff_t length = 0;
+    json_t *out = NULL;
+    if (!bytes)
+        return json_null();
+    kn_status status = kn_writer_new_memory(w->ctx, "JSON", &writer);
+    if (status == KN_OK) {
+        kn_html h = {.ctx = w->ctx, .file = writer};
+        kn_html_base64(&h, bytes, n);
+        status = h.status;
+    }
+    if (status == KN_OK)
+        status = kn_writer_take(w->ctx, writer, &text, &length);
+    if (status == KN_OK)
+        out = json_stringn(text, (size_t)length);
+    kn_writer_free(writer);
+    kn_free(text);
+    return out;
+}
+
+/* ---- the page ---------------------------------------------------------------------------------
+ */
+
+static json_t *notes(kn_jotter *w, const kn_report_notes *from)
+{
+    json_t *a = json_array();
+    for (ptrdiff_t i = 0; i < from->n; i++) {
+        json_t *note = json_object();
+        kn_jot(w, note, "code", kn_jot_text(from->note[i].code));
+        kn_jot(w, note, "title", kn_jot_text(from->note[i].title));
+        kn_jot(w, note, "words", kn_jot_text(from->note[i].words));
+        kn_jot_next(w, a, note);
+    }
+    return a;
+}
+
+static json_t *summary(kn_jotter *w)
+{
+    const kn_report *r = w->r;
+    json_t *j = json_object();
+    kn_jot(w, j, "people", kn_jot_count(r->people.n));
+    kn_jot(w, j, "responses", kn_jot_count(r->responses.T));
+    kn_jot(w, j, "training", kn_jot_count(r->people.N));
+    kn_jot(w, j, "sentence", kn_jot_text(r->sentence));
+    kn_jot(w, j, "warnings", notes(w, &r->warnings));
+    kn_jot(w, j, "good", notes(w, &r->good));
+    return j;
+}
+
+static json_t *words(kn_jotter *w)
+{
+    const kn_report_words *from = &w->r->words;
+    json_t *j = json_object(), *facts = json_array();
+    kn_jot(w, j, "paragraphs", kn_jot_texts(from->paragraph, from->paragraphs));
+    kn_jot(w, j, "references", kn_jot_texts(from->reference, from->references));
+    for (ptrdiff_t i = 0; i < from->facts; i++) {
+        json_t *fact = json_object();
+        kn_jot(w, fact, "name", kn_jot_text(from->fact[i].name));
+        kn_jot(w, fact, "value", kn_jot_text(from->fact[i].value));
+        kn_jot_next(w, facts, fact);
+    }
+    kn_jot(w, j, "facts", facts);
+    return j;
+}
+
+static json_t *both(kn_jotter *w, const char *first, json_t *a, const char *second, json_t *b)
+{
+    json_t *j = json_object();
+    kn_jot(w, j, first, a);
+    kn_jot(w, j, second, b);
+    return j;
+}
+
+static void put_parts(kn_jotter *w, json_t *j)
+{
+    const kn_report *r = w->r;
+    kn_jot(w, j, "summary", summary(w));
+    kn_jot(w, j, "cohort", kn_jot_cohort(w));
+    kn_jot(w, j, "model", kn_jot_model(w));
+    kn_jot(w, j, "zhist",
+           both(w, "training", kn_jot_zhist(w, &r->zhist_training), "scored",
+                kn_jot_zhist(w, &r->zhist)));
+    kn_jot(w, j, "calibration",
+           both(w, "training", kn_jot_calibration(w, &r->calibration[0]), "scored",
+                kn_jot_calibration(w, &r->calibration[1])));
+    kn_jot(w, j, "response", kn_jot_responses(w));
+    kn_jot(w, j, "curves", kn_jot_curves(w));
+    kn_jot(w, j, "people", kn_jot_people(w));
+    kn_jot(w, j, "abnormality", kn_jot_abnormality(w));
+    kn_jot(w, j, "cards", kn_jot_cards(w));
+    kn_jot(w, j, "group", kn_jot_group(w));
+    kn_jot(w, j, "change", kn_jot_change(w));
+    kn_jot(w, j, "space", kn_jot_space(w));
+    kn_jot(w, j, "words", words(w));
+}
+
+kn_status kn_report_json_text(kn_ctx *ctx, const kn_report *r, char **out)
+{
+    static const char *const KINDS[] = {"model", "score", "cv", "change"};
+    kn_jotter w = {.ctx = ctx, .r = r};
+    json_t *j = json_object();
+    *out = NULL;
+    kn_jot(&w, j, "kind", kn_jot_text(KINDS[r->kind]));
+    kn_jot(&w, j, "title", kn_jot_text(r->title));
+    kn_jot(&w, j, "stripped", json_boolean(r->stripped));
+    put_parts(&w, j);
+    char *text = w.failed ? NULL : json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(j);
+    void *copy = NULL;
+    kn_status status =
+        text ? kn_alloc(ctx, (ptrdiff_t)strlen(text) + 1, 1, &copy)
+             : kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the numbers of the page");
+    if (status == KN_OK)
+        memcpy(copy, text, strlen(text) + 1);
+    free(text);
+    *out = copy;
+    return status;
+}

@@ -1,0 +1,250 @@
+/* Text to mark-up. Every byte of a text goes through next(), which believes nothing: RFC 3629, with
+ * what a broken sequence has of well-formed bytes taken as one U+FFFD (Unicode 15, 3.9, "maximal
+ * subpart"). */
+#include "report/markup/html.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { REPLACEMENT = 0xfffd };
+
+typedef struct piece { /* bytes on their way to the writer */
+    kn_html *h;
+    ptrdiff_t n;
+    char bytes[1024];
+} piece;
+
+/* The one way to the writer. */
+static void give(kn_html *h, const char *bytes, ptrdiff_t n)
+{
+    if (h->status == KN_OK && n > 0)
+        h->status = kn_writer_write(h->ctx, h->file, bytes, n);
+    if (h->status == KN_OK)
+        h->bytes += n;
+}
+
+static void flush(piece *p)
+{
+    give(p->h, p->bytes, p->n);
+    p->n = 0;
+}
+
+static void put(piece *p, const char *bytes, size_t n)
+{
+    if ((size_t)p->n + n > sizeof p->bytes)
+        flush(p);
+    memcpy(p->bytes + p->n, bytes, n);
+    p->n += (ptrdiff_t)n;
+}
+
+/* The next character of a text, at least a byte of it; anything but well-formed UTF-8 is
+ * REPLACEMENT. The bounds of the second byte shut out overlong forms, surrogates and what is beyond
+ * U+10FFFF. */
+static uint32_t next(const unsigned char **text)
+{
+    const unsigned char *s = *text;
+    const unsigned lead = *s++;
+    unsigned low = 0x80, high = 0xbf, more = 0;
+    uint32_t code = lead;
+    if (lead >= 0xc2 && lead <= 0xdf)
+        more = 1, code = lead & 0x1f;
+    else if (lead >= 0xe0 && lead <= 0xef)
+        more = 2, code = lead & 0x0f, low = lead == 0xe0 ? 0xa0 : low,
+        high = lead == 0xed ? 0x9f : high;
+    else if (lead >= 0xf0 && lead <= 0xf4)
+        more = 3, code = lead & 0x07, low = lead == 0xf0 ? 0x90 : low,
+        high = lead == 0xf4 ? 0x8f : high;
+    else if (lead >= 0x80)
+        code = REPLACEMENT;
+    for (; more > 0; more--, low = 0x80, high = 0xbf) {
+        if (*s < low || *s > high) { /* a text's final 0 too */
+            code = REPLACEMENT;
+            break;
+        }
+        code = code << 6 | (*s++ & 0x3fu);
+    }
+    *text = s;
+    return code;
+}
+
+/* Controls, what turns the direction of writing, and what is no character, are not shown as they
+ * are. */
+static uint32_t harmless(uint32_t c)
+{
+    if (c == '\n' || c == '\t')
+        return ' ';
+    const bool control = c < 0x20 || (c >= 0x7f && c <= 0x9f);
+    const bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
+                       c == 0x200e || c == 0x200f || c == 0x061c;
+    const bool none = (c & 0xfffe) == 0xfffe || (c >= 0xfdd0 && c <= 0xfdef) || c == 0xfeff;
+    return control || turns || none ? REPLACEMENT : c;
+}
+
+static void put_utf8(piece *p, uint32_t c)
+{
+    char b[4];
+    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (size_t i = n; i-- > 1; c >>= 6)
+        b[i] = (char)(0x80 | (c & 0x3f));
+    b[0] = (char)(lead[n] | c);
+    put(p, b, n);
+}
+
+static void put_text(piece *p, uint32_t c)
+{
+    static const struct {
+        char c;
+        const char *entity;
+    } special[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+        if (c == (uint32_t)special[i].c) {
+            put(p, special[i].entity, strlen(special[i].entity));
+            return;
+        }
+    put_utf8(p, c);
+}
+
+void kn_html_raw(kn_html *h, const char *mark_up)
+{
+    give(h, mark_up, (ptrdiff_t)strlen(mark_up));
+}
+
+void kn_html_print(kn_html *h, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    assert(n >= 0 && (size_t)n < sizeof text);
+    kn_html_raw(h, text);
+}
+
+ptrdiff_t kn_html_length(const char *text)
+{
+    ptrdiff_t length = 0;
+    for (const unsigned char *s = (const unsigned char *)text; *s; length++)
+        next(&s);
+    return length;
+}
+
+void kn_html_cut(kn_html *h, const char *text, ptrdiff_t most)
+{
+    const ptrdiff_t length = kn_html_length(text);
+    piece p = {.h = h};
+    const unsigned char *s = (const unsigned char *)text;
+    for (ptrdiff_t i = 0; *s && i < (length > most ? most - 1 : most); i++)
+        put_text(&p, harmless(next(&s)));
+    if (length > most)
+        put(&p, "…", strlen("…"));
+    flush(&p);
+}
+
+void kn_html_text(kn_html *h, const char *text)
+{
+    kn_html_cut(h, text, PTRDIFF_MAX);
+}
+
+/* With a point under every locale: what is neither digit nor sign is the host's own. */
+static void put_decimal(piece *p, double x, int digits)
+{
+    char text[400]; /* 309 digits of the largest double */
+    snprintf(text, sizeof text, "%.*f", digits, fabs(x));
+    if (x < 0 && strpbrk(text, "123456789"))
+        put(p, "−", strlen("−"));
+    bool point = false;
+    for (const char *s = text; *s; s++) {
+        const bool digit = *s >= '0' && *s <= '9';
+        if (digit || !point)
+            put(p, digit ? s : ".", 1);
+        point = point || !digit;
+    }
+}
+
+void kn_html_fixed(kn_html *h, double x, int digits)
+{
+    piece p = {.h = h};
+    assert(digits >= 0 && digits <= 17);
+    if (isnan(x))
+        put(&p, "n/a", 3);
+    else if (isinf(x)) {
+        const char *text = x < 0 ? "−∞" : "∞";
+        put(&p, text, strlen(text));
+    } else
+        put_decimal(&p, x, digits);
+    flush(&p);
+}
+
+/* 10^-4 and above as decimals, below as 3.2×10⁻⁵. */
+void kn_html_p(kn_html *h, double p, bool bound)
+{
+    static const char *const raised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    static const double smallest = 1e-300;
+    piece out = {.h = h};
+    if (isnan(p)) {
+        kn_html_raw(h, "n/a");
+        return;
+    }
+    if (bound || !(p >= smallest))
+        put(&out, "&lt; ", 5);
+    p = fmin(fmax(p, smallest), 1);
+    if (bound) { /* never said to be smaller than it is; what rounding added is not taken for more
+                  */
+        const double unit = pow(10, 1 - floor(log10(p)));
+        p = fmin(ceil(p * unit * (1 - 1e-9)) / unit, 1);
+    }
+    int exponent = (int)floor(log10(p));
+    if (p * pow(10, -exponent) >= 9.95) /* two digits of it are 10 */
+        exponent++;
+    if (exponent >= -4)
+        put_decimal(&out, p, exponent >= 0 ? 2 : 1 - exponent);
+    else {
+        put_decimal(&out, p * pow(10, -exponent), 1);
+        put(&out, "×10⁻", strlen("×10⁻"));
+        for (int ten = exponent <= -100 ? 100 : exponent <= -10 ? 10 : 1; ten > 0; ten /= 10) {
+            const char *digit = raised[-exponent / ten % 10];
+            put(&out, digit, strlen(digit));
+        }
+    }
+    flush(&out);
+}
+
+void kn_html_json(kn_html *h, const char *text)
+{
+    piece p = {.h = h};
+    put(&p, "\"", 1);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        uint32_t c = harmless(next(&s));
+        char code[16];
+        if (c >= 0x20 && c < 0x7f && !strchr("\"\\<>&'", (int)c))
+            snprintf(code, sizeof code, "%c", (int)c);
+        else if (c < 0x10000)
+            snprintf(code, sizeof code, "\\u%04x", (unsigned)c);
+        else
+            snprintf(code, sizeof code, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (c >> 10)),
+                     (unsigned)(0xdc00 | (c & 0x3ff)));
+        put(&p, code, strlen(code));
+    }
+    put(&p, "\"", 1);
+    flush(&p);
+}
+
+void kn_html_base64(kn_html *h, const void *bytes, ptrdiff_t n)
+{
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *s = bytes;
+    piece p = {.h = h};
+    for (; n > 0 && h->status == KN_OK; s += 3, n -= 3) {
+        const unsigned b1 = n > 1 ? s[1] : 0, b2 = n > 2 ? s[2] : 0;
+        const char four[4] = {digit[s[0] >> 2], digit[(s[0] & 3u) << 4 | b1 >> 4],
+                              n > 1 ? digit[(b1 & 15) << 2 | b2 >> 6] : '=',
+                              n > 2 ? digit[b2 & 63] : '='};
+        put(&p, four, 4);
+    }
+    flush(&p);
+}

@@ -1,0 +1,42 @@
+/* 4. Centile curves. All of them are in the page, one under the other; report.js shows one at a
+ * time. */
+#include "report/figures/figures.h"
+#include "report/page/internal.h"
+
+bool kn_page_curves_has(const kn_report *r)
+{
+    return r->curves.over && r->curves.n > 0;
+}
+
+static void chooser(kn_page *p)
+{
+    kn_html_raw(p->h, "<p class=\"control\" hidden><label for=\"which-curve\">Response</label> "
+                      "<select id=\"which-curve\">");
+    for (ptrdiff_t k = 0; k < p->r->curves.n; k++) {
+        kn_html_print(p->h, "<option value=\"%td\">", k);
+        kn_page_response_short(p, p->r->curves.shown[k].response);
+        kn_html_raw(p->h, "</option>");
+    }
+    kn_html_raw(p->h, "</select></p>\n");
+}
+
+void kn_page_curves(kn_page *p)
+{
+    const kn_report_curves *c = &p->r->curves;
+    kn_html_raw(p->h, "<p>What the model expects over <b>");
+    kn_page_name(p, c->over);
+    kn_html_raw(p->h,
+                "</b>, and where people are. The height of a point is the z of a person, drawn at "
+                "the covariates "
+                "of the curve: a point above the 95&nbsp;% line is a person with z above 1.64, "
+                "whatever the covariates of that person.</p>\n");
+    if (c->n > 1)
+        chooser(p);
+    for (ptrdiff_t k = 0; k < c->n; k++) {
+        kn_html_print(p->h, "<div class=\"curve beside\" id=\"curve%td\"><h3>", k);
+        kn_page_response(p, c->shown[k].response);
+        kn_html_raw(p->h, "</h3>\n");
+        kn_figure_inline(p->r, "curve", k, p->h);
+        kn_html_raw(p->h, "</div>\n");
+    }
+}

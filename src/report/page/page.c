@@ -1,0 +1,145 @@
+/* The page: head, navigation, the parts in the order of a reader's questions, script. And how large
+ * it may be: it is drawn once with everything, every piece that could be left out measured on the
+ * way; if that is too much, a plan of what fits is made from the sizes, and it is drawn again. */
+#include "report/page/page.h"
+
+#include <string.h>
+
+#include "report/assets/assets.h"
+#include "report/page/internal.h"
+#include "report/page/size_budget.h"
+#include "report/viewer/viewer.h"
+
+typedef struct part {
+    const char *id, *title; /* ours; an id is also the place that links go to */
+    bool (*has)(const kn_report *r);
+    void (*draw)(kn_page *p);
+} part;
+
+static const part PARTS[] = {
+    {"summary", "Summary", kn_page_summary_has, kn_page_summary},
+    {"cohort", "Cohort", kn_page_cohort_has, kn_page_cohort},
+    {"model", "Model and calibration", kn_page_model_has, kn_page_model},
+    {"curves", "Centile curves", kn_page_curves_has, kn_page_curves},
+    {"people", "People", kn_page_people_has, kn_page_people},
+    {"group", "Group", kn_page_group_has, kn_page_group},
+    {"change", "Change", kn_page_change_has, kn_page_change},
+    {"methods", "Methods text", kn_page_methods_has, kn_page_methods},
+    {"reproduce", "Reproduce", kn_page_reproduce_has, kn_page_reproduce},
+};
+enum { N_PARTS = sizeof PARTS / sizeof *PARTS };
+
+static void asset(kn_page *p, const char *element, const kn_asset *a)
+{
+    kn_html_print(p->h, "<%s>", element);
+    kn_html_raw(p->h, a->text);
+    kn_html_print(p->h, "</%s>\n", element);
+}
+
+/* What the page may do: show its own pictures, and run what was compiled into kronorm. */
+static void policy(kn_page *p)
+{
+    kn_html_print(p->h,
+                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                  "img-src data:; style-src '%s'; script-src '%s'; base-uri 'none'; form-action "
+                  "'none'\">\n",
+                  kn_asset_page_css.csp, kn_asset_page_js.csp);
+}
+
+static void head(kn_page *p)
+{
+    kn_html_raw(p->h, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    policy(p);
+    kn_html_raw(p->h, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                      "<meta name=\"referrer\" content=\"no-referrer\">\n"
+                      "<meta name=\"robots\" content=\"noindex, nofollow\">\n");
+    kn_html_print(p->h, "<meta name=\"generator\" content=\"kronorm %s\">\n<title>", kn_version());
+    kn_html_cut(p->h, p->r->title ? p->r->title : "kronorm report", 200);
+    kn_html_raw(p->h, "</title>\n");
+    asset(p, "style", &kn_asset_page_css);
+    kn_html_raw(p->h, "</head>\n");
+}
+
+static void navigation(kn_page *p)
+{
+    kn_html_raw(p->h, "<a class=\"skip\" href=\"#summary\">Skip to the summary</a>\n"
+                      "<header class=\"top\"><nav aria-label=\"Parts of the page\"><ul>\n");
+    for (int k = 0; k < N_PARTS; k++)
+        if (PARTS[k].has(p->r))
+            kn_html_print(p->h, "<li><a href=\"#%s\">%s</a></li>\n", PARTS[k].id, PARTS[k].title);
+    kn_html_raw(p->h, "</ul></nav></header>\n");
+}
+
+static void draw(kn_page *p)
+{
+    head(p);
+    kn_html_raw(p->h, "<body>\n");
+    navigation(p);
+    kn_page_maps_shared(p);
+    kn_html_raw(p->h, "<main>\n");
+    for (int k = 0; k < N_PARTS; k++)
+        if (PARTS[k].has(p->r)) {
+            if (p->h->status == KN_OK) /* cards of maps take a while */
+                p->h->status = kn_check_cancel(p->ctx);
+            kn_html_print(p->h, "<section id=\"%s\" aria-labelledby=\"h-%s\">\n", PARTS[k].id,
+                          PARTS[k].id);
+            kn_html_print(p->h, "<h%d id=\"h-%s\">", k == 0 ? 1 : 2, PARTS[k].id);
+            if (k == 0)
+                kn_html_cut(p->h, p->r->title ? p->r->title : "kronorm report", 200);
+            else
+                kn_html_raw(p->h, PARTS[k].title);
+            kn_html_print(p->h, "</h%d>\n", k == 0 ? 1 : 2);
+            PARTS[k].draw(p);
+            kn_html_raw(p->h, "</section>\n");
+        }
+    kn_html_print(p->h,
+                  "</main>\n<footer><p>Made by kronorm %s. Nothing of this page is loaded from "
+                  "elsewhere, and nothing leaves it.</p></footer>\n",
+                  kn_version());
+    asset(p, "script", &kn_asset_page_js);
+    kn_html_raw(p->h, "</body>\n</html>\n");
+}
+
+/* The page by the plan; not committed where it is above the limit. */
+static kn_status attempt(kn_page *p, const char *path, ptrdiff_t *bytes, bool *fits)
+{
+    kn_status status;
+    kn_html h = {.ctx = p->ctx};
+    KN_TRY(kn_writer_new(p->ctx, path, &p->options->write, &h.file));
+    p->h = &h;
+    draw(p);
+    KN_TRY(h.status);
+    KN_TRY(kn_check_cancel(p->ctx));
+    *bytes = h.bytes;
+    *fits = (double)h.bytes <= p->options->max_size;
+    if (*fits)
+        KN_TRY(kn_writer_commit(p->ctx, h.file));
+out:
+    p->h = NULL;
+    kn_writer_free(h.file);
+    return status;
+}
+
+kn_status kn_page_write(kn_ctx *ctx, const kn_report *r, const char *path,
+                        const kn_page_options *options, ptrdiff_t *cards, ptrdiff_t *bytes)
+{
+    kn_status status;
+    kn_page p = {.ctx = ctx, .r = r, .options = options};
+    bool fits = false;
+    KN_TRY(kn_page_plan_all(&p));
+    KN_TRY(kn_pictures_new(ctx, &r->space, r->responses.T, &p.pictures));
+    if (p.pictures)
+        KN_TRY(kn_pictures_ground(ctx, p.pictures, &p.ground));
+    KN_TRY(attempt(&p, path, bytes, &fits));
+    while (!fits) { /* a plan leaves something out each time, or fails */
+        KN_TRY(kn_page_plan_less(&p, path, *bytes));
+        KN_TRY(attempt(&p, path, bytes, &fits));
+    }
+    *cards = p.plan.cards;
+out:
+    kn_page_plan_clear(&p);
+    kn_picture_clear(&p.ground);
+    kn_pictures_free(p.pictures);
+    return status;
+}

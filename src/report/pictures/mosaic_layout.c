@@ -1,0 +1,168 @@
+#include <math.h>
+
+#include "report/pictures/mosaic.h"
+
+const kn_mosaic_plane kn_mosaic_plane_of[KN_MOSAIC_PLANES] = {
+    [KN_AXIAL] = {0, 2, 1, "axial"},
+    [KN_CORONAL] = {0, 1, 2, "coronal"},
+    [KN_SAGITTAL] = {1, 0, 2, "sagittal"},
+};
+
+/* Pixels: the picture is made about WIDTH wide by enlarging, and thinned above MOST_WIDE or
+ * MOST_HIGH. */
+enum { WIDTH = 900, HEIGHT = 500, MOST_WIDE = 1000, MOST_HIGH = 1000, GAP = 4 };
+enum { LABEL = KN_PICTURE_LETTER + 6 }; /* under each slice */
+enum { LEAST = 8 }; /* voxels across and up, below which a further view shows nothing */
+
+static ptrdiff_t extent(const kn_mosaic *m, int axis)
+{
+    return m->box.high[axis] - m->box.low[axis] + 1;
+}
+
+/* Can this view be looked at: more than `least` voxels across and up? */
+static bool shows(const kn_mosaic *m, int plane, ptrdiff_t least)
+{
+    const kn_mosaic_plane *p = &kn_mosaic_plane_of[plane];
+    return extent(m, p->across) >= least && extent(m, p->up) >= least;
+}
+
+/* Axial, unless the volume is a single slice of another kind. */
+static int main_plane(const kn_mosaic *m)
+{
+    for (int plane = 0; plane < KN_MOSAIC_PLANES; plane++)
+        if (shows(m, plane, 2))
+            return plane;
+    return KN_AXIAL;
+}
+
+static double middle_mm(const kn_mosaic *m, int axis, ptrdiff_t slice)
+{
+    double mm = m->o.affine[axis][3];
+    for (int i = 0; i < 3; i++)
+        mm += m->o.affine[axis][i] *
+              (i == axis ? (double)slice : (double)(m->box.low[i] + m->box.high[i]) / 2);
+    return mm;
+}
+
+/* At most `most` slices of a plane, evenly over those that have a twentieth of the responses that
+ * the fullest has: the tips of a brain show nothing. */
+static kn_status choose_slices(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T, int plane,
+                               int most, kn_mosaic *m)
+{
+    const int axis = kn_mosaic_plane_of[plane].through;
+    const ptrdiff_t stride = m->o.stride[axis], width = stride < 0 ? -stride : stride;
+    ptrdiff_t *filled = NULL, n = 0, fullest = 0;
+    kn_status status;
+    KN_TRY(kn_alloc_i(ctx, m->o.dim[axis], &filled));
+    for (ptrdiff_t t = 0; t < T; t++) {
+        ptrdiff_t at = space->voxel[t] / width % m->o.dim[axis];
+        ptrdiff_t now = ++filled[stride < 0 ? m->o.dim[axis] - 1 - at : at];
+        fullest = now > fullest ? now : fullest;
+    }
+    for (ptrdiff_t s = 0; s < m->o.dim[axis]; s++)
+        if (20 * filled[s] >= fullest)
+            filled[n++] = s; /* n is never ahead of s */
+    int count = n < most ? (int)n : most;
+    for (int k = 0; k < count; k++) {
+        ptrdiff_t slice = filled[(2 * k + 1) * n / (2 * count)];
+        m->tile[m->tiles++] =
+            (kn_mosaic_tile){.plane = plane, .slice = slice, .mm = middle_mm(m, axis, slice)};
+    }
+out:
+    kn_free(filled);
+    return status;
+}
+
+/* Rows of KN_MOSAIC_ROW slices of the first kind, the further kinds in a row of their own. */
+static void place(kn_mosaic *m, double pixel)
+{
+    ptrdiff_t x = GAP, y = GAP, highest = 0;
+    m->pixel = pixel;
+    m->width = 0;
+    for (int k = 0; k < m->tiles; k++) {
+        kn_mosaic_tile *t = &m->tile[k];
+        const kn_mosaic_plane *p = &kn_mosaic_plane_of[t->plane];
+        bool further = k > 0 && t->plane != m->tile[0].plane;
+        if (k > 0 && ((further && m->tile[k - 1].plane == m->tile[0].plane) ||
+                      (!further && k % KN_MOSAIC_ROW == 0))) {
+            y += highest + LABEL + GAP;
+            x = GAP;
+            highest = 0;
+        }
+        t->x = x;
+        t->y = y;
+        t->width = lround(fmax(1, (double)extent(m, p->across) * m->o.size[p->across] / pixel));
+        t->height = lround(fmax(1, (double)extent(m, p->up) * m->o.size[p->up] / pixel));
+        x += t->width + GAP;
+        highest = t->height > highest ? t->height : highest;
+        m->width = x > m->width ? x : m->width;
+    }
+    m->height = y + highest + LABEL + GAP;
+}
+
+/* Rows as wide as the picture: what is left of it between their slices. */
+static void spread(kn_mosaic *m)
+{
+    for (int from = 0, to; from < m->tiles; from = to) {
+        for (to = from; to < m->tiles && m->tile[to].y == m->tile[from].y; to++)
+            ;
+        const kn_mosaic_tile *last = &m->tile[to - 1];
+        const ptrdiff_t left = m->width - GAP - (last->x + last->width), n = to - from;
+        for (int k = from; k < to; k++)
+            m->tile[k].x += left * (2 * (k - from) + 1) / (2 * n);
+    }
+}
+
+/* The smallest step of the axes that are seen, enlarged or thinned by a whole number. */
+static void choose_pixel(kn_mosaic *m)
+{
+    double step = INFINITY, enlarge, thin;
+    for (int i = 0; i < 3; i++)
+        if (extent(m, i) > 1)
+            step = fmin(step, m->o.size[i]);
+    step = isfinite(step) ? step : 1;
+    /* Steps so unlike that the picture would have no bounds are thinned before they are counted. */
+    for (int i = 0; i < 3; i++)
+        step = fmax(step, (double)extent(m, i) * m->o.size[i] / 1e6);
+    place(m, step);
+    thin = ceil(fmax((double)m->width / MOST_WIDE, (double)m->height / MOST_HIGH));
+    enlarge =
+        floor(fmin((double)WIDTH / (double)m->width + .5, (double)HEIGHT / (double)m->height + .5));
+    place(m, thin > 1 ? step * thin : enlarge > 1 ? step / enlarge : step);
+    for (int k = 0; k < 20 && (m->width > MOST_WIDE || m->height > MOST_HIGH); k++)
+        place(m, 2 * m->pixel); /* strips that cannot become thinner than a pixel; gaps stay */
+    spread(m);
+}
+
+kn_status kn_mosaic_layout(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T, kn_mosaic *out)
+{
+    kn_status status;
+    *out = (kn_mosaic){0};
+    kn_orientation_of(space, &out->o);
+    kn_orientation_box(&out->o, space, T, &out->box);
+    const int first = main_plane(out);
+    KN_TRY(choose_slices(ctx, space, T, first, 2 * KN_MOSAIC_ROW, out));
+    for (int plane = 0; plane < KN_MOSAIC_PLANES; plane++)
+        if (plane != first && shows(out, plane, LEAST))
+            KN_TRY(choose_slices(ctx, space, T, plane, KN_MOSAIC_ROW / 2, out));
+    choose_pixel(out);
+out:
+    return status;
+}
+
+/* Along an axis: the voxel under the middle of pixel u. */
+static ptrdiff_t along(const kn_mosaic *m, int axis, ptrdiff_t u)
+{
+    ptrdiff_t at = (ptrdiff_t)(((double)u + .5) * m->pixel / m->o.size[axis]);
+    return m->box.low[axis] + (at < extent(m, axis) ? at : extent(m, axis) - 1);
+}
+
+ptrdiff_t kn_mosaic_voxel(const kn_mosaic *m, const kn_mosaic_tile *t, ptrdiff_t u, ptrdiff_t v)
+{
+    const kn_mosaic_plane *p = &kn_mosaic_plane_of[t->plane];
+    ptrdiff_t at[3];
+    at[p->through] = t->slice;
+    at[p->across] = along(m, p->across, u);
+    at[p->up] = along(m, p->up, t->height - 1 - v);
+    return kn_orientation_at(&m->o, at[0], at[1], at[2]);
+}

@@ -1,0 +1,82 @@
+#include "report/protected_inputs.h"
+
+#include <dirent.h>
+#include <string.h>
+
+#include "io/file/path.h"
+#include "io/image/image.h"
+
+static kn_status add(kn_ctx *ctx, kn_arena *arena, const char *path, size_t length,
+                     kn_protected *out)
+{
+    kn_status status;
+    void *more;
+    if (out->n == out->room) {
+        KN_TRY(kn_arena_alloc(ctx, arena, 2 * out->room + 16, sizeof *out->path, &more));
+        if (out->n > 0)
+            memcpy(more, out->path, (size_t)out->n * sizeof *out->path);
+        out->path = more;
+        out->room = 2 * out->room + 16;
+    }
+    KN_TRY(kn_arena_print(ctx, arena, &out->path[out->n], "%.*s", (int)length, path));
+    out->n++;
+out:
+    return status;
+}
+
+/* LEFT,RIGHT, or one file; NULL: none. */
+static kn_status add_files(kn_ctx *ctx, kn_arena *arena, const char *list, kn_protected *out)
+{
+    kn_status status = KN_OK;
+    while (list && *list) {
+        size_t length = strcspn(list, ",");
+        KN_TRY(add(ctx, arena, list, length, out));
+        list += length + (list[length] == ',');
+    }
+out:
+    return status;
+}
+
+/* As score, cv and change name them; figures are .svg, and .csv of other names. */
+static bool is_theirs(const char *name)
+{
+    bool maps = strncmp(name, "z.", 2) == 0 || kn_path_ends(name, "_z.csv");
+    return kn_path_ends(name, ".tsv") || kn_path_ends(name, ".json") ||
+           kn_path_ends(name, ".npy") || kn_image_is_name(name) ||
+           (maps && kn_path_ends(name, ".csv"));
+}
+
+static kn_status add_folder(kn_ctx *ctx, kn_arena *arena, const char *dir, kn_protected *out)
+{
+    kn_status status = KN_OK;
+    DIR *folder = opendir(dir);
+    if (!folder) /* is gone since it was read: there is nothing to be written over */
+        return KN_OK;
+    for (struct dirent *d; (d = readdir(folder));) {
+        const char *path;
+        if (!is_theirs(d->d_name))
+            continue;
+        KN_TRY(kn_arena_print(ctx, arena, &path, "%s/%s", dir, d->d_name));
+        KN_TRY(add(ctx, arena, path, strlen(path), out));
+    }
+out:
+    closedir(folder);
+    return status;
+}
+
+kn_status kn_protected_find(kn_ctx *ctx, const kn_settings *s, kn_arena *arena, kn_protected *out)
+{
+    kn_status status = KN_OK;
+    const char *const whole[] = {s->model, s->background};
+    const char *const list[] = {s->surface, s->labels, s->sulc};
+    *out = (kn_protected){0};
+    for (size_t k = 0; k < sizeof whole / sizeof *whole; k++)
+        if (whole[k])
+            KN_TRY(add(ctx, arena, whole[k], strlen(whole[k]), out));
+    for (size_t k = 0; k < sizeof list / sizeof *list; k++)
+        KN_TRY(add_files(ctx, arena, list[k], out));
+    if (s->page_scored)
+        KN_TRY(add_folder(ctx, arena, s->page_scored, out));
+out:
+    return status;
+}

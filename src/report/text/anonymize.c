@@ -1,0 +1,195 @@
+#include "report/text/anonymize.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/text/sentence.h"
+
+/* ---- numbers ----------------------------------------------------------------------------------
+ */
+
+typedef struct named {
+    const char *name;
+    ptrdiff_t i;
+} named;
+
+static int by_name(const void *x, const void *y)
+{
+    const named *a = x, *b = y;
+    int c = strcmp(a->name, b->name);
+    return c ? c : (a->i > b->i) - (a->i < b->i);
+}
+
+kn_status kn_strip_numbers(kn_ctx *ctx, const char *const *name, ptrdiff_t n, ptrdiff_t *number)
+{
+    void *memory;
+    kn_status status = kn_alloc(ctx, n, sizeof(named), &memory);
+    if (status != KN_OK || n == 0)
+        return status;
+    named *all = memory;
+    ptrdiff_t last = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        all[i] = (named){name[i], i};
+    qsort(all, (size_t)n, sizeof *all, by_name);
+    for (ptrdiff_t k = 0; k < n; k++) /* of equal names the first is the earliest */
+        number[all[k].i] = k > 0 && strcmp(all[k].name, all[k - 1].name) == 0 ? number[all[k - 1].i]
+                                                                              : -1 - all[k].i;
+    /* -1-i: first met at i. Numbers are given in the order of i. */
+    for (ptrdiff_t i = 0; i < n; i++) {
+        ptrdiff_t first = -1 - number[i];
+        number[i] = first == i ? ++last : number[first];
+    }
+    kn_free(memory);
+    return KN_OK;
+}
+
+ptrdiff_t kn_strip_hyphens(const char *const *name, ptrdiff_t n, ptrdiff_t least)
+{
+    static const char word[] = "person";
+    const size_t length = sizeof word - 1;
+    for (ptrdiff_t i = 0; name && i < n; i++) {
+        if (strncmp(name[i], word, length) != 0)
+            continue;
+        size_t hyphens = strspn(name[i] + length, "-");
+        if (isdigit((unsigned char)name[i][length + hyphens]) && (ptrdiff_t)hyphens > least)
+            least = (ptrdiff_t)hyphens;
+    }
+    return least;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------
+ */
+
+typedef struct entry {
+    const char *id, *instead;
+    ptrdiff_t i;
+} entry;
+
+struct kn_stripper {
+    ptrdiff_t n;
+    entry *sorted; /* by id, then as given */
+    const char *own;
+};
+
+static int by_id(const void *x, const void *y)
+{
+    const entry *a = x, *b = y;
+    int c = strcmp(a->id, b->id);
+    return c ? c : (a->i > b->i) - (a->i < b->i);
+}
+
+static bool is_number(const char *id)
+{
+    return strspn(id, "0123456789.") == strlen(id);
+}
+
+static bool is_telling(const char *id)
+{
+    return *id && !(is_number(id) && strlen(id) < 3);
+}
+
+kn_status kn_stripper_new(kn_ctx *ctx, const kn_alias *alias, ptrdiff_t n, const char *own,
+                          kn_stripper **out)
+{
+    kn_status status;
+    void *memory = NULL, *sorted = NULL;
+    *out = NULL;
+    KN_TRY(kn_alloc(ctx, 1, sizeof **out, &memory));
+    KN_TRY(kn_alloc(ctx, n, sizeof(entry), &sorted));
+    kn_stripper *s = memory;
+    s->sorted = sorted;
+    s->own = own;
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (is_telling(alias[i].id))
+            s->sorted[s->n++] = (entry){alias[i].id, alias[i].instead, i};
+    if (s->n > 0)
+        qsort(s->sorted, (size_t)s->n, sizeof *s->sorted, by_id);
+    *out = s;
+    memory = sorted = NULL;
+out:
+    kn_free(memory);
+    kn_free(sorted);
+    return status;
+}
+
+void kn_stripper_free(kn_stripper *s)
+{
+    if (!s)
+        return;
+    kn_free(s->sorted);
+    kn_free(s);
+}
+
+/* Bytes beyond ASCII are letters: an id of them ends where they end. */
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
+/* The first of sorted[low .. high) whose k-th byte is not below c. */
+static ptrdiff_t bound(const kn_stripper *s, ptrdiff_t low, ptrdiff_t high, ptrdiff_t k, int c)
+{
+    while (low < high) {
+        ptrdiff_t middle = low + (high - low) / 2;
+        if ((unsigned char)s->sorted[middle].id[k] < c)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The longest id that `text` begins with and that ends as a word; the range of ids that begin alike
+ * narrows byte by byte. NULL: none. */
+static const entry *match(const kn_stripper *s, const char *text, bool sentence)
+{
+    const entry *longest = NULL;
+    ptrdiff_t low = 0, high = s->n;
+    for (ptrdiff_t k = 0; low < high; k++) {
+        const entry *shortest = &s->sorted[low]; /* one that ends here sorts first */
+        bool ends = k > 0 && (!in_word(text[k]) || !in_word(text[k - 1]));
+        if (shortest->id[k] == '\0' && ends && !(sentence && is_number(shortest->id)))
+            longest = shortest;
+        if (text[k] == '\0')
+            break;
+        int c = (unsigned char)text[k];
+        low = bound(s, low, high, k, c);
+        high = bound(s, low, high, k, c + 1);
+    }
+    return longest;
+}
+
+/* Bytes of an alias that `text` begins with; 0: none. */
+static size_t alias_at(const kn_stripper *s, const char *text)
+{
+    static const char digits[] = "0123456789";
+    size_t n = strlen(s->own), number;
+    if (strncmp(text, s->own, n) != 0)
+        return 0;
+    number = strspn(text + n, digits);
+    return number ? n + number : 0;
+}
+
+kn_status kn_strip(kn_ctx *ctx, const kn_stripper *s, const char *text, bool sentence,
+                   kn_arena *arena, const char **out)
+{
+    kn_say said = {.ctx = ctx, .arena = arena};
+    const char *kept = text; /* from here on nothing is written yet */
+    *out = text;
+    for (const char *at = text; at && *at;) {
+        bool begins = at == text || !in_word(at[-1]) || !in_word(*at);
+        size_t ours = begins ? alias_at(s, at) : 0;
+        const entry *a = begins && !ours ? match(s, at, sentence) : NULL;
+        if (!a) {
+            at += ours ? ours : 1;
+            continue;
+        }
+        kn_say_words(&said, "%.*s%s", (int)(at - kept), kept, a->instead);
+        kept = at += strlen(a->id);
+    }
+    if (kept == text)
+        return KN_OK;
+    kn_say_words(&said, "%s", kept);
+    return kn_say_end(&said, out);
+}

@@ -1,0 +1,188 @@
+#include "report/text/sentence.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool make_room(kn_say *s, ptrdiff_t n)
+{
+    if (s->status != KN_OK)
+        return false;
+    if (s->used + n + 1 <= s->room)
+        return true;
+    void *larger;
+    ptrdiff_t room = 2 * (s->used + n + 1);
+    s->status = kn_alloc(s->ctx, room, 1, &larger);
+    if (s->status != KN_OK)
+        return false;
+    if (s->used > 0)
+        memcpy(larger, s->text, (size_t)s->used);
+    kn_free(s->text);
+    s->text = larger;
+    s->room = room;
+    return true;
+}
+
+static void append(kn_say *s, const char *text)
+{
+    ptrdiff_t n = (ptrdiff_t)strlen(text);
+    if (!make_room(s, n))
+        return;
+    memcpy(s->text + s->used, text, (size_t)n + 1);
+    s->used += n;
+}
+
+void kn_say_words(kn_say *s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n < 0 || !make_room(s, n))
+        return;
+    va_start(args, format);
+    vsnprintf(s->text + s->used, (size_t)n + 1, format, args);
+    va_end(args);
+    s->used += n;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------
+ */
+
+/* A locale's decimal mark, of however many bytes, becomes a point. */
+static void with_point(char *text)
+{
+    size_t n = strspn(text, "+-0123456789");
+    if (text[n] == '\0' || text[n] == '.' || text[n] == 'e')
+        return;
+    size_t mark = strcspn(text + n, "0123456789");
+    text[n] = '.';
+    memmove(text + n + 1, text + n + mark, strlen(text + n + mark) + 1);
+}
+
+static kn_said fixed(double x, int digits, bool sign)
+{
+    static const double LARGE = 1e15;
+    kn_said s;
+    if (!isfinite(x)) {
+        snprintf(s.text, sizeof s.text, "%s", isnan(x) ? "n/a" : x > 0 ? "infinity" : "-infinity");
+        return s;
+    }
+    if (fabs(x) >= LARGE)
+        snprintf(s.text, sizeof s.text, sign ? "%+.*e" : "%.*e", digits < 12 ? digits : 12, x);
+    else
+        snprintf(s.text, sizeof s.text, sign ? "%+.*f" : "%.*f", digits < 16 ? digits : 16, x);
+    with_point(s.text);
+    if (strspn(s.text, "+-0.") == strlen(s.text)) /* 0 has no sign */
+        memmove(s.text, s.text + strspn(s.text, "+-"), strlen(s.text + strspn(s.text, "+-")) + 1);
+    return s;
+}
+
+kn_said kn_said_fixed(double x, int digits)
+{
+    return fixed(x, digits, false);
+}
+
+kn_said kn_said_signed(double x, int digits)
+{
+    return fixed(x, digits, true);
+}
+
+/* Digits behind the point that leave so many significant ones. */
+static int digits_after(double x, int digits)
+{
+    return digits - 1 - (int)floor(log10(fabs(x)));
+}
+
+kn_said kn_said_figures(double x, int digits)
+{
+    kn_said s;
+    if (!isfinite(x) || x == 0)
+        return fixed(x, 0, false);
+    int after = digits_after(x, digits);
+    if (after <= 9 + digits)
+        return fixed(x, after > 0 ? after : 0, false);
+    snprintf(s.text, sizeof s.text, "%.*e", digits - 1, x);
+    with_point(s.text);
+    return s;
+}
+
+static int percent_digits(double percent)
+{
+    double far = fmin(fabs(percent), fabs(100 - percent));
+    return far >= 0.1 || far == 0 ? 1 : far >= 0.01 ? 2 : 3;
+}
+
+kn_said kn_said_percent(double share)
+{
+    return fixed(100 * share, percent_digits(100 * share), false);
+}
+
+/* A share that rounding alone has moved off a digit stays there. */
+static const double ROUNDING = 1e-9;
+
+kn_said kn_said_percent_least(double share)
+{
+    int digits = percent_digits(100 * share);
+    double unit = pow(10, digits);
+    return fixed(floor(100 * share * unit + ROUNDING) / unit, digits, false);
+}
+
+kn_said kn_said_p(double p)
+{
+    return p <= 0 ? (kn_said){"0.000001"} : kn_said_figures(p, 2);
+}
+
+kn_said kn_said_p_bound(double p)
+{
+    int after = p > 0 ? digits_after(p, 2) : 0;
+    double unit = pow(10, after);
+    if (p > 0 && isfinite(unit))
+        p = ceil(p * unit * (1 - ROUNDING)) / unit;
+    return kn_said_p(p);
+}
+
+/* ---- pieces -----------------------------------------------------------------------------------
+ */
+
+void kn_say_fixed(kn_say *s, double x, int digits)
+{
+    append(s, kn_said_fixed(x, digits).text);
+}
+
+void kn_say_figures(kn_say *s, double x, int digits)
+{
+    append(s, kn_said_figures(x, digits).text);
+}
+
+void kn_say_percent(kn_say *s, double share)
+{
+    append(s, kn_said_percent(share).text);
+    append(s, " %");
+}
+
+void kn_say_p(kn_say *s, double p, bool bound)
+{
+    bound = bound || p <= 0; /* nothing is impossible: less than any number here */
+    append(s, bound ? "p < " : "p = ");
+    append(s, bound ? kn_said_p_bound(p).text : kn_said_p(p).text);
+}
+
+void kn_say_and(kn_say *s, ptrdiff_t k, ptrdiff_t n)
+{
+    if (k > 0)
+        append(s, k == n - 1 ? " and " : ", ");
+}
+
+kn_status kn_say_end(kn_say *s, const char **out)
+{
+    *out = NULL;
+    append(s, "");
+    kn_status status = s->status;
+    if (status == KN_OK)
+        status = kn_arena_text(s->ctx, s->arena, s->text, out);
+    kn_free(s->text);
+    *s = (kn_say){.ctx = s->ctx, .arena = s->arena};
+    return status;
+}

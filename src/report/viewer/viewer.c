@@ -1,0 +1,210 @@
+/* Data and place of the viewer. Volumes go into the page along the axes of the head
+ * (report/pictures/orientation.h) and cut to the box of the mask, so that viewer.js need not know
+ * how they were stored:
+ *
+ *   #viewer-space   JSON: dim, affine of that box, colours of z, what is what
+ *   #viewer-mask    a bit a voxel, x fastest, the lowest bit of a byte first
+ *   #viewer-ground  a grey a voxel, packed
+ *   #zK             the z of card K, of the voxels of the mask only, in their order, packed
+ *
+ * packed: each byte less the one before it (mod 256), gzip, base64. The differences are the smaller
+ * by a tenth to a fifth on maps of z. */
+#include "report/viewer/viewer.h"
+
+#include <string.h>
+
+#include "io/table/number.h"
+#include "report/pictures/orientation.h"
+#include "report/pictures/picture.h"
+#include "report/viewer/pack.h"
+
+enum {
+    MARGIN = 2
+}; /* voxels around the mask: what the ground has there helps to see where one is */
+enum { START = 2 };     /* |z| from which colour is shown at first */
+enum { GREY_STEP = 4 }; /* of the ground: finer is not seen, and does not compress */
+
+typedef struct view { /* what of the volume is in the page */
+    kn_orientation o;
+    ptrdiff_t low[3], dim[3], step;
+    double affine[3][4];
+    int32_t *response; /* of each voxel of the volume; -1: none */
+} view;
+
+static bool has_map(const kn_report *r, ptrdiff_t k)
+{
+    return r->space.kind == KN_REPORT_VOLUME && r->responses.T > 0 && r->people.card[k].z;
+}
+
+bool kn_viewer_has(const kn_report *r)
+{
+    for (ptrdiff_t k = 0; k < r->people.n_cards; k++)
+        if (has_map(r, k))
+            return true;
+    return false;
+}
+
+static kn_status view_make(kn_ctx *ctx, const kn_report *r, kn_arena *arena, view *v)
+{
+    const ptrdiff_t T = r->responses.T;
+    kn_head_box box;
+    kn_orientation_of(&r->space, &v->o);
+    kn_orientation_box(&v->o, &r->space, T, &box);
+    v->step = T > KN_VIEWER_MOST ? 2 : 1;
+    memcpy(v->affine, v->o.affine, sizeof v->affine);
+    for (int i = 0; i < 3; i++) {
+        ptrdiff_t high =
+            box.high[i] + MARGIN < v->o.dim[i] ? box.high[i] + MARGIN : v->o.dim[i] - 1;
+        v->low[i] = box.low[i] > MARGIN ? box.low[i] - MARGIN : 0;
+        v->dim[i] = (high - v->low[i]) / v->step + 1;
+        for (int k = 0; k < 3; k++) { /* the first voxel of the box, and longer steps */
+            v->affine[k][3] += v->o.affine[k][i] * (double)v->low[i];
+            v->affine[k][i] *= (double)v->step;
+        }
+    }
+    return kn_response_of_voxel(ctx, &r->space, T, arena, &v->response);
+}
+
+/* Index in the volume of voxel i of the view. */
+static ptrdiff_t voxel_at(const view *v, ptrdiff_t i)
+{
+    ptrdiff_t a = i % v->dim[0], b = i / v->dim[0] % v->dim[1], c = i / v->dim[0] / v->dim[1];
+    return kn_orientation_at(&v->o, v->low[0] + a * v->step, v->low[1] + b * v->step,
+                             v->low[2] + c * v->step);
+}
+
+static ptrdiff_t voxels_of(const view *v)
+{
+    return v->dim[0] * v->dim[1] * v->dim[2];
+}
+
+static kn_status put_mask(const view *v, kn_html *out)
+{
+    void *memory = NULL;
+    const ptrdiff_t n = voxels_of(v), bytes = (n + 7) / 8;
+    kn_status status;
+    KN_TRY(kn_alloc(out->ctx, bytes, 1, &memory));
+    uint8_t *bit = memory;
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (v->response[voxel_at(v, i)] >= 0)
+            bit[i / 8] = (uint8_t)(bit[i / 8] | 1u << i % 8);
+    kn_html_raw(out, "<script type=\"application/octet-stream\" id=\"viewer-mask\">");
+    kn_pack_bytes(out, bit, bytes);
+out:
+    kn_free(memory);
+    return status;
+}
+
+static kn_status put_ground(const kn_report *r, const view *v, kn_html *out)
+{
+    void *memory = NULL;
+    const ptrdiff_t n = voxels_of(v);
+    kn_status status;
+    KN_TRY(kn_alloc(out->ctx, n, 1, &memory));
+    uint8_t *grey = memory;
+    for (ptrdiff_t i = 0; i < n; i++)
+        grey[i] = (uint8_t)(r->space.background[voxel_at(v, i)] / GREY_STEP * GREY_STEP);
+    kn_pack_differences(grey, n);
+    kn_html_raw(out, "<script type=\"application/octet-stream\" id=\"viewer-ground\">");
+    kn_pack_bytes(out, grey, n);
+out:
+    kn_free(memory);
+    return status;
+}
+
+static void put_json(const view *v, kn_html *out)
+{
+    char number[KN_NUMBER_SIZE];
+    kn_html_print(out,
+                  "<script type=\"application/json\" id=\"viewer-space\">"
+                  "{\"dim\":[%td,%td,%td],\"thinned\":%s,\"sides\":%s,\"affine\":[",
+                  v->dim[0], v->dim[1], v->dim[2], v->step > 1 ? "true" : "false",
+                  v->o.known ? "true" : "false");
+    for (int i = 0; i < 12; i++) {
+        kn_number_text(v->affine[i / 4][i % 4], number);
+        kn_html_print(out, "%s%s", i ? "," : "", number);
+    }
+    kn_html_raw(out, "],");
+    kn_pack_colours(out);
+    kn_html_raw(out, "}</script>\n");
+}
+
+void kn_viewer_space(const kn_report *r, kn_html *out)
+{
+    kn_arena arena = {0};
+    view v = {0};
+    if (out->status == KN_OK)
+        out->status = view_make(out->ctx, r, &arena, &v);
+    if (out->status == KN_OK)
+        put_json(&v, out);
+    if (out->status == KN_OK)
+        out->status = put_mask(&v, out);
+    if (out->status == KN_OK && r->space.background)
+        out->status = put_ground(r, &v, out);
+    kn_arena_clear(&arena);
+}
+
+static kn_status put_z(const kn_report *r, const int8_t *z, kn_html *out)
+{
+    kn_arena arena = {0};
+    view v = {0};
+    void *memory;
+    ptrdiff_t n = 0;
+    kn_status status;
+    KN_TRY(view_make(out->ctx, r, &arena, &v));
+    KN_TRY(kn_arena_alloc(out->ctx, &arena, r->responses.T, 1, &memory));
+    uint8_t *byte = memory;
+    for (ptrdiff_t i = 0; i < voxels_of(&v); i++) {
+        int32_t response = v.response[voxel_at(&v, i)];
+        if (response >= 0)
+            byte[n++] = (uint8_t)z[response];
+    }
+    kn_pack_differences(byte, n);
+    kn_pack_bytes(out, byte, n);
+out:
+    kn_arena_clear(&arena);
+    return status;
+}
+
+void kn_viewer_card(const kn_report *r, ptrdiff_t k, kn_html *out)
+{
+    if (!has_map(r, k))
+        return;
+    kn_html_print(out, "<script type=\"application/octet-stream\" id=\"z%td\">", k);
+    kn_status status = out->status == KN_OK ? put_z(r, r->people.card[k].z, out) : KN_OK;
+    if (out->status == KN_OK)
+        out->status = status;
+}
+
+/* ---- its place
+ * ----------------------------------------------------------------------------------- */
+
+void kn_viewer_place(const kn_report *r, ptrdiff_t k, kn_html *out)
+{
+    static const char *const NAME[] = {"sagittal", "coronal",
+                                       "axial"}; /* by the axis looked along */
+    if (!has_map(r, k))
+        return;
+    kn_html_print(
+        out, "<div class=\"viewer\" data-card=\"%td\" hidden>\n<div class=\"viewer-planes\">\n", k);
+    for (int axis = 2; axis >= 0; axis--)
+        kn_html_print(out,
+                      "<canvas class=\"viewer-plane\" data-axis=\"%d\" width=\"10\" height=\"10\" "
+                      "tabindex=\"0\" role=\"img\" aria-label=\"%s slice\"></canvas>\n",
+                      axis, NAME[axis]);
+    kn_html_print(
+        out,
+        "</div>\n<p class=\"viewer-controls\"><label>show |z| from <input type=\"range\" "
+        "class=\"viewer-threshold\" min=\"0\" max=\"%.0f\" step=\"0.1\" value=\"%d\"></label> "
+        "<output class=\"viewer-from\">%d</output>\n",
+        KN_PICTURE_ZMAX, START, START);
+    if (r->space.background)
+        kn_html_raw(out, "<label><input type=\"checkbox\" class=\"viewer-background\" checked> "
+                         "background</label>\n");
+    kn_html_raw(
+        out, "<button type=\"button\" class=\"viewer-peak\">largest |z|</button></p>\n"
+             "<p class=\"viewer-where\" role=\"status\"></p>\n"
+             "<p class=\"quiet\">Click or drag in a slice to move. Keys, in a slice that has the "
+             "focus: arrows within it, Page Up and Page Down through it, Home to the largest "
+             "|z|.</p>\n</div>\n");
+}

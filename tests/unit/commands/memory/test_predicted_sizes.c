@@ -1,0 +1,71 @@
+/* The need of a fit as its sizes change. */
+#include "support/needs.h"
+
+#include "gp/method.h"
+
+static void z_beyond_a_gigabyte_are_not_kept(void **state)
+{
+    (void)state;
+    kn_need_shape s = PLAIN;
+    kn_need need;
+    s.T = 500000; /* 1.2 GB of z */
+    kn_need_of(&s, &need);
+    assert_true(need.reference < 4.0 * 600 * 500000 + 2.5 * 8 * 500000 * 128);
+}
+
+static void more_of_anything_never_needs_less(void **state)
+{
+    (void)state;
+    for (int method = 0; method < kn_method_count(); method++)
+        for (int folds = 0; folds <= 10; folds += 10) {
+            kn_need_shape s = PLAIN;
+            s.method = kn_method_at(method);
+            s.iso = s.method->identity;
+            s.folds = folds;
+            s.T = 1000;
+            double before = total(s);
+            s.T = 2000;
+            assert_true(total(s) > before);
+            before = total(s);
+            s.N = s.M = 1200;
+            assert_true(total(s) > before);
+            before = total(s);
+            s.threads = 8;
+            assert_true(total(s) > before);
+        }
+}
+
+static void a_low_rank_with_a_range_finder_has_no_square_of_samples(void **state)
+{
+    (void)state;
+    kn_need_shape s = PLAIN, twice;
+    s.N = 50000;
+    s.M = s.range = 100;
+    s.T = 10;
+    s.folds = 0;
+    twice = s;
+    twice.N = 100000;
+    assert_true(total(twice) < 2.01 * total(s));
+    s.M = s.N;
+    assert_true(total(s) > 5 * 8.0 * 50000 * 50000); /* pairs twice, U, H, and dsyevr's */
+}
+
+static void auto_allows_for_the_top_of_its_ladder(void **state)
+{
+    (void)state;
+    kn_need_shape s = PLAIN, top = PLAIN;
+    s.P = 0;
+    top.P = 280; /* the last below 600/2 */
+    assert_true(total(s) >= total(top));
+}
+
+TEST_PROGRAM(memory_predicted_sizes)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(z_beyond_a_gigabyte_are_not_kept),
+        cmocka_unit_test(more_of_anything_never_needs_less),
+        cmocka_unit_test(a_low_rank_with_a_range_finder_has_no_square_of_samples),
+        cmocka_unit_test(auto_allows_for_the_top_of_its_ladder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+/* Signed burden and false discovery rate, against their definitions. */
+#include "support/test.h"
+
+#include "base/random.h"
+#include "norm/metrics/burden.h"
+#include "norm/metrics/extreme_statistic.h"
+#include "stats/fdr.h"
+#include "stats/normal.h"
+#include "stats/sort_select.h"
+#include "stats/tail_probability.h"
+
+static kn_ctx *ctx;
+static kn_rng rng;
+
+static void adjusted_p_match_golden(void **state)
+{
+    (void)state;
+    json_t *j = ref_json("norms", "expected.json");
+    kn_mat p = ref_numbers(j, "bh.p"), expected = ref_numbers(j, "bh.adjusted");
+    double out[8], back[8], turned[8];
+    assert_ok(ctx, kn_fdr_adjust(ctx, 8, p.data, out));
+    for (int i = 0; i < 8; i++) {
+        assert_close(out[i], expected.data[i], 1e-15);
+        turned[i] = p.data[(i * 3 + 2) % 8];
+    }
+    assert_ok(ctx, kn_fdr_adjust(ctx, 8, turned, back));
+    for (int i = 0; i < 8; i++)
+        assert_close(back[i], out[(i * 3 + 2) % 8], 0);
+    assert_ok(ctx, kn_fdr_adjust(ctx, 0, NULL, NULL));
+    kn_fail_allocation(ctx, 1);
+    assert_int_equal(kn_fdr_adjust(ctx, 8, p.data, out), KN_ERR_MEMORY);
+    kn_fail_allocation(ctx, 0);
+    free(p.data), free(expected.data);
+    json_decref(j);
+}
+
+/* z of a map: noise, and a share that deviates by `shift`; some missing. */
+static ptrdiff_t make(float *z, ptrdiff_t T, double share, double shift)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t j = 0; j < T; j++) {
+        double v = kn_rng_normal(&rng) + (kn_rng_uniform(&rng) < share ? shift : 0);
+        z[j] = (float)(kn_rng_uniform(&rng) < 0.05 ? NAN : v);
+        n += !isnan(z[j]);
+    }
+    return n;
+}
+
+static void rejections_are_those_of_adjusted_p(void **state)
+{
+    (void)state;
+    enum { MOST = 700 };
+    static const ptrdiff_t SIZE[] = {1, 2, 5, 60, MOST};
+    float z[MOST];
+    double work[MOST], p[MOST], adjusted[MOST];
+    ptrdiff_t findings = 0;
+    for (int round = 0; round < 200; round++) {
+        ptrdiff_t T = SIZE[round % 5], n = 0, negative = 0, positive = 0;
+        double q = round % 3 ? 0.05 : 0.3, least = INFINITY;
+        make(z, T, 0.1 * (round % 4), round % 2 ? -3 : 4);
+        for (ptrdiff_t j = 0; j < T; j++) {
+            if (!isnan(z[j]))
+                p[n++] = 2 * kn_normal_upper(fabs((double)z[j]));
+        }
+        assert_ok(ctx, kn_fdr_adjust(ctx, n, p, adjusted));
+        for (ptrdiff_t j = 0, k = 0; j < T; j++)
+            if (!isnan(z[j]) && adjusted[k++] <= q) {
+                negative += z[j] < 0;
+                positive += z[j] > 0;
+                least = fmin(least, fabs((double)z[j]));
+            }
+        kn_fdr r = kn_fdr_row(z, T, q, work);
+        assert_int_equal(r.n, n);
+        assert_int_equal(r.negative, negative);
+        assert_int_equal(r.positive, positive);
+        assert_true(r.bar == least);
+        findings += negative + positive;
+    }
+    assert_true(findings > 1000);
+    float none[2] = {NAN, INFINITY};
+    kn_fdr r = kn_fdr_row(none, 2, 0.05, work);
+    assert_true(r.n == 0 && r.negative == 0 && r.positive == 0 && r.bar == INFINITY);
+}
+
+/* At its word: sort, take k, drop d at each end. */
+static double literal_top(const float *z, ptrdiff_t T, double sign)
+{
+    double a[1000], sum = 0;
+    ptrdiff_t n = 0;
+    for (ptrdiff_t j = 0; j < T; j++)
+        if (!isnan(z[j]))
+            a[n++] = sign * (double)z[j];
+    kn_sort(a, n);
+    ptrdiff_t k = (ptrdiff_t)floor(0.05 * (double)n + 0.5), d;
+    k = k < 1 ? 1 : k;
+    d = k / 20;
+    for (ptrdiff_t i = n - k + d; i < n - d; i++)
+        sum += a[i];
+    return sign * sum / (double)(k - 2 * d);
+}
+
+static void burden_of_a_row_is_its_definition(void **state)
+{
+    (void)state;
+    enum { MOST = 1000 };
+    static const ptrdiff_t SIZE[] = {1, 2, 5, 19, 40, MOST};
+    float z[MOST];
+    double work[MOST];
+    for (int round = 0; round < 60; round++) {
+        ptrdiff_t T = SIZE[round % 6], n = make(z, T, 0.1, -3);
+        double sum = 0, below = 0, above = 0;
+        for (ptrdiff_t j = 0; j < T; j++) {
+            if (!isnan(z[j])) {
+                sum += z[j];
+                below += (double)z[j] < -1.5;
+                above += (double)z[j] > 1.5;
+            }
+        }
+        kn_burden b = kn_burden_row(z, T, 1.5, KN_TOP_FRACTION, work);
+        assert_int_equal(b.n, n);
+        if (n == 0)
+            continue;
+        assert_close(b.mean_z, sum / (double)n, 1e-14);
+        assert_true(n < 20 ? isnan(b.negative) && isnan(b.positive)
+                           : b.negative == below && b.positive == above);
+        assert_close(b.top_negative, literal_top(z, T, -1), 1e-14);
+        assert_close(b.top_positive, literal_top(z, T, 1), 1e-14);
+        assert_true(b.top_negative <= b.mean_z && b.top_positive >= b.mean_z);
+    }
+    float none[1] = {NAN};
+    kn_burden b = kn_burden_row(none, 1, 1.96, KN_TOP_FRACTION, work);
+    assert_true(b.n == 0 && isnan(b.mean_z) && isnan(b.top_negative) && isnan(b.negative));
+}
+
+static void ties_count_against_the_person_and_a_member_meets_the_others(void **state)
+{
+    (void)state;
+    const double mean_z[] = {0.1, 0.2, 0.3, 0.4}, negative[] = {1, 3, 3};
+    assert_close(kn_rank_p(mean_z, 4, 0.2, false), 4.0 / 5, 1e-15);
+    assert_close(kn_rank_p(negative, 3, 3, false), 3.0 / 4, 1e-15);
+    assert_close(kn_rank_p(negative, 3, 6, false), 1.0 / 4, 1e-15);
+    assert_close(kn_rank_p(mean_z, 4, 0.2, true), 3.0 / 4, 1e-15); /* .3, .4 of the three others */
+    assert_close(kn_rank_p(negative, 3, 3, true), 2.0 / 3, 1e-15);
+    assert_true(isnan(kn_rank_p(negative, 3, NAN, true)));
+}
+
+/* What a cohort of n can say of somebody. */
+static void no_p_is_smaller_than_a_cohort_can_tell(void **state)
+{
+    (void)state;
+    double sorted[100];
+    for (int i = 0; i < 100; i++)
+        sorted[i] = 2 + 0.01 * i;
+    kn_rarity_law law = {sorted, 100, 100, true, {0, 2.4, 0.2}};
+    kn_rarity far = kn_rarity_of(&law, 50, false);
+    assert_close(far.p, 1.0 / 202, 1e-15);
+    assert_int_equal(far.note, KN_RARITY_BOUND);
+    assert_int_equal(kn_rarity_of(&law, 2.5, false).note, KN_RARITY_PLAIN);
+    law.units = 40; /* groups of people */
+    kn_rarity rough = kn_rarity_of(&law, 3.2, false);
+    assert_true(rough.p > 1.0 / 82 && rough.p < 0.02);
+    assert_int_equal(rough.note, KN_RARITY_ROUGH);
+    law.has_gev = false;
+    assert_close(kn_rarity_of(&law, 50, false).p, 1.0 / 82, 1e-15);
+    law.n = 1;
+    assert_true(isnan(kn_rarity_of(&law, 2, true).p)); /* nobody else */
+    law.n = 0;
+    assert_true(isnan(kn_rarity_of(&law, 2, false).p));
+}
+
+/* A site that is not known is one of S + 1, and so is what it does to a map. */
+static void no_p_at_an_unknown_site_is_smaller_than_sites_can_tell(void **state)
+{
+    (void)state;
+    double least = kn_rarity_least_unseen(3);
+    kn_rarity rough = {0.01, KN_RARITY_ROUGH}, usual = {0.6, KN_RARITY_PLAIN};
+    assert_close(least, 0.25, 1e-15);
+    assert_close(kn_rarity_held(rough, least).p, least, 1e-15);
+    assert_int_equal(kn_rarity_held(rough, least).note, KN_RARITY_BOUND);
+    assert_close(kn_rarity_held(usual, least).p, 0.6, 1e-15);
+    assert_int_equal(kn_rarity_held(usual, least).note, KN_RARITY_PLAIN);
+    assert_int_equal(kn_rarity_held(rough, 0).note, KN_RARITY_ROUGH);
+    assert_true(isnan(kn_rarity_held((kn_rarity){NAN, KN_RARITY_PLAIN}, least).p));
+}
+
+TEST_PROGRAM(norm_burden)
+{
+    ctx = kn_ctx_new();
+    ref_rng_init(&rng, 55, 0);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(adjusted_p_match_golden),
+        cmocka_unit_test(rejections_are_those_of_adjusted_p),
+        cmocka_unit_test(burden_of_a_row_is_its_definition),
+        cmocka_unit_test(ties_count_against_the_person_and_a_member_meets_the_others),
+        cmocka_unit_test(no_p_is_smaller_than_a_cohort_can_tell),
+        cmocka_unit_test(no_p_at_an_unknown_site_is_smaller_than_sites_can_tell),
+    };
+    int failed = cmocka_run_group_tests_name("burden", tests, NULL, NULL);
+    kn_ctx_free(ctx);
+    return failed;
+}

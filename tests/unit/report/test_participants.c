@@ -1,0 +1,143 @@
+/* People of the page: order, ranks, ranges and cards. */
+#include "support/reports.h"
+
+#include "report/compute/cluster.h"
+#include "report/compute/participants_order.h"
+#include "report/text/anonymize.h"
+#include "stats/distributions.h"
+#include "stats/two_sample_tests.h"
+
+static void the_most_abnormal_come_first(void **state)
+{
+    (void)state;
+    static const double P[] = {.5, NAN, .01, .01, NAN, .01, .5};
+    static const double M[] = {1, 9, 2, 3, NAN, 2, 1};
+    static const ptrdiff_t EXPECTED[] = {3, 2, 5, 0, 6, 1, 4};
+    kn_report *r = new_report(7);
+    for (int i = 0; i < 7; i++) {
+        r->people.person[i].p = P[i];
+        r->people.person[i].statistic = M[i];
+    }
+    assert_ok(ctx, kn_people_sort(ctx, r));
+    assert_memory_equal(r->people.order, EXPECTED, sizeof EXPECTED);
+    free_report(r);
+}
+
+static void ranks_are_among_the_others(void **state)
+{
+    (void)state;
+    static const double X[] = {1, -3, NAN, 2, 2}, UP[] = {.75, 1, NAN, .5, .5},
+                        BOTH[] = {1, .25, NAN, .75, .75};
+    double p[5];
+    for (int sizes = 0; sizes < 2; sizes++) {
+        assert_ok(ctx, kn_people_rank(ctx, X, 5, sizes, p));
+        for (int i = 0; i < 5; i++)
+            assert_true(isnan(X[i]) ? isnan(p[i]) : p[i] == (sizes ? BOTH : UP)[i]);
+    }
+    assert_ok(ctx, kn_people_rank(ctx, X, 1, false, p));
+    assert_true(isnan(p[0])); /* nobody else */
+}
+
+static void who_is_labelled_is_not_expected_to_be_normal(void **state)
+{
+    (void)state;
+    kn_report *r = new_report(30);
+    for (int i = 0; i < 30; i++) {
+        r->people.person[i].deviance_p = i < 4 ? .02 : .5;
+        r->people.person[i].label = i == 0;
+        r->people.person[i].training = i == 1;
+    }
+    r->people.person[29].deviance_p = NAN;
+    kn_people_count(r, .04);
+    assert_int_equal(r->people.deviance_of, 27);
+    assert_int_equal(r->people.deviance_found, 2);
+    double low, high;
+    kn_laws_binomial_range(27, .04, &low, &high);
+    assert_close(r->people.deviance_expected_low, low, 0);
+    assert_close(r->people.deviance_expected_high, high, 0);
+    kn_people_count(r, 0); /* no p can be .05: then nothing is expected, and nothing is said */
+    assert_true(isnan(r->people.deviance_expected_low) && isnan(r->people.deviance_expected_high));
+    free_report(r);
+}
+
+static void cards_are_of_whom_was_asked_for(void **state)
+{
+    (void)state;
+    kn_report *r = new_report(12);
+    const char *id[12];
+    for (int i = 0; i < 12; i++) {
+        id[i] = r->people.person[i].id;
+        r->people.person[i].statistic = i == 11 ? NAN : (double)i;
+    }
+    const kn_people_named named = {.id = id, .where = "scored/people.tsv"};
+    assert_ok(ctx, kn_people_sort(ctx, r));
+    assert_ok(ctx, kn_people_choose(ctx, r, "3", &named));
+    assert_int_equal(r->people.n_cards, 3);
+    assert_int_equal(r->people.card[0].person, 10);
+    assert_ok(ctx, kn_people_choose(ctx, r, "99", &named));
+    assert_int_equal(r->people.n_cards, 11); /* who has no statistic has nothing to show */
+    assert_ok(ctx, kn_people_choose(ctx, r, "sub-12, sub-03,sub-12", &named));
+    assert_int_equal(r->people.n_cards, 2);
+    assert_int_equal(r->people.card[0].person, 11);
+    assert_int_equal(r->people.card[1].person, 2);
+    assert_int_equal(kn_people_choose(ctx, r, "sub-99", &named), KN_ERR_DATA);
+    assert_string_equal(kn_message(ctx),
+                        "{people}: scored/people.tsv has no 'sub-99'; is it 'sub-09'?");
+    assert_int_equal(kn_people_choose(ctx, r, "unlike any of them", &named), KN_ERR_DATA);
+    assert_string_equal(kn_message(ctx), "{people}: scored/people.tsv has no 'unlike any of them'");
+    free_report(r);
+}
+
+/* Each allocation fails in its turn: the sentence is about memory, and nothing is lost (valgrind).
+ */
+static void memory_that_is_not_there_is_told(void **state)
+{
+    (void)state;
+    static const double A[] = {1, 2, 3}, B[] = {2, 4};
+    static const kn_alias ALIAS[] = {{"sub-1", "person-1"}};
+    ptrdiff_t voxel[] = {0, 1, 2, 3};
+    const float z[] = {4, 4, -4, 1};
+    kn_report_space space = {.kind = KN_REPORT_VOLUME, .dim = {2, 2, 1}, .voxel = voxel};
+    kn_status status = KN_ERR_MEMORY;
+    int k = 0;
+    while (status != KN_OK) {
+        kn_report_cluster found[4];
+        kn_cluster_list list = {.cluster = found, .most = 4};
+        kn_clusters *c = NULL;
+        kn_stripper *s = NULL;
+        kn_arena arena = {0};
+        kn_rank_test test;
+        const char *text;
+        kn_fail_allocation(ctx, ++k);
+        status = kn_clusters_new(ctx, &space, 4, &c);
+        if (status == KN_OK)
+            status = kn_clusters_find(ctx, c, z, 3, &list);
+        if (status == KN_OK)
+            status = kn_rank_test_of(ctx, A, 3, B, 2, &test);
+        if (status == KN_OK)
+            status = kn_stripper_new(ctx, ALIAS, 1, "person-", &s);
+        if (status == KN_OK)
+            status = kn_strip(ctx, s, "of sub-1", true, &arena, &text);
+        kn_fail_allocation(ctx, 0);
+        assert_true(status == KN_OK || status == KN_ERR_MEMORY);
+        kn_clusters_free(c);
+        kn_stripper_free(s);
+        kn_arena_clear(&arena);
+    }
+    assert_true(k > 8);
+}
+
+TEST_PROGRAM(report_participants)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_most_abnormal_come_first),
+        cmocka_unit_test(ranks_are_among_the_others),
+        cmocka_unit_test(who_is_labelled_is_not_expected_to_be_normal),
+        cmocka_unit_test(cards_are_of_whom_was_asked_for),
+        cmocka_unit_test(memory_that_is_not_there_is_told),
+    };
+    ctx = kn_ctx_new();
+    int failed = cmocka_run_group_tests_name("report_people", tests, NULL, NULL);
+    kn_ctx_free(ctx);
+    return failed;
+}

@@ -1,0 +1,28 @@
+/* What a fit of ordinary size needs. */
+#ifndef KN_TEST_NEEDS_H
+#define KN_TEST_NEEDS_H
+
+#include "support/test.h"
+
+#include "commands/memory/memory_plan.h"
+#include "gp/methods/smtgpr/smtgpr.h"
+
+static const kn_need_shape PLAIN = {.method = &kn_method_smtgpr,
+                                    .N = 600,
+                                    .T = 100000,
+                                    .F = 5,
+                                    .P = 25,
+                                    .M = 600,
+                                    .folds = 10,
+                                    .top = 0.05,
+                                    .value = 4,
+                                    .threads = 2};
+
+static inline double total(kn_need_shape s)
+{
+    kn_need need;
+    kn_need_of(&s, &need);
+    return kn_need_total(&need);
+}
+
+#endif
