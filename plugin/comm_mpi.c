@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/base/comm_plugin.h"
+#include "../src/base/mpi/plugin_abi.h"
 
 enum { CUT = 1 << 26, CALL = 1, PARCEL, COLLECTED }; /* the last three: tags of messages */
 
