@@ -2,6 +2,7 @@
 #include "support/stgpr_cohorts.h"
 
 #include "gp/methods/stgpr/cells.h"
+#include "gp/methods/stgpr/lattice.h"
 #include "gp/methods/stgpr/per_response.h"
 
 typedef struct shortfall {
@@ -51,11 +52,25 @@ static shortfall against_own_optimum(kn_mat X, kn_mat Y, int restarts)
     return s;
 }
 
+/* The largest number of n responses that may miss their maximum when each does with probability p:
+ * more do in less than one run of a million. */
+static int most_missed(int n, double p)
+{
+    int k = 0;
+    double one = pow(1 - p, n), below = one; /* P(X = k), P(X <= k) */
+    while (1 - below > 1e-6) {
+        one *= (n - k) * p / ((k + 1) * (1 - p));
+        below += one;
+        k++;
+    }
+    return k;
+}
+
 static void assert_close_to_own_optimum(kn_mat X, kn_mat Y, int restarts)
 {
     standardise(X), standardise(Y);
     shortfall s = against_own_optimum(X, Y, restarts);
-    assert_true(s.within >= s.n - 1);
+    assert_true(s.n - s.within <= most_missed(s.n, 0.01));
     assert_true(s.worst < 1);
     free(X.data), free(Y.data);
 }
@@ -106,30 +121,40 @@ static void cells_come_close_to_the_optimum_of_each_region_of_a_cohort(void **st
     assert_close_to_own_optimum(X, Y, 1);
 }
 
-/* The largest number of n responses that may miss their maximum when each does with probability p:
- * more do in less than one run of a million. */
-static int most_missed(int n, double p)
+/* best[j] = the largest LML of response j over n_rho x n_length places in the box of a family, and
+ * at rho = 0 and 1. Places are the ends and what is between, or the centres of as many cells. */
+static void best_of_family(kn_cell_work *w, const kn_cov_family *family, const kn_box *box,
+                           kn_mat Y, int n_rho, int n_length, bool centres, double *best)
 {
-    int k = 0;
-    double one = pow(1 - p, n), below = one; /* P(X = k), P(X <= k) */
-    while (1 - below > 1e-6) {
-        one *= (n - k) * p / ((k + 1) * (1 - p));
-        below += one;
-        k++;
-    }
-    return k;
+    double lower[2], upper[2];
+    kn_family_box(family, box, lower, upper);
+    for (ptrdiff_t j = 0; j < Y.cols; j++)
+        best[j] = -INFINITY;
+    for (int a = -1; a <= n_rho; a++)
+        for (int b = 0; b < (a < 0 ? 1 : n_length); b++) {
+            double s = centres ? (a + 0.5) / n_rho : (double)a / (n_rho - 1);
+            double t = centres ? (b + 0.5) / n_length : (double)b / (n_length - 1);
+            double x = lower[0] + (upper[0] - lower[0]) * s;
+            double rho = a < 0 ? 0 : a == n_rho ? 1 : 1 / (1 + exp(-x));
+            double length = exp(lower[1] + (upper[1] - lower[1]) * t);
+            kn_cov_point at = kn_family_at(family, rho, length);
+            assert_ok(ctx, kn_cell_decompose(ctx, w, &at, 0));
+            assert_ok(ctx, kn_cell_fit(ctx, w, Y, 1e-3));
+            for (ptrdiff_t j = 0; j < Y.cols; j++)
+                best[j] = fmax(best[j], w->lml[j]);
+        }
 }
 
-/* The best of a fine lattice over all of the family. A maximum between coarse cells may be missed:
- * of 31 x 100 simulated responses 30 fell short by more than 0.1 nat, by 0.10 more on average and
- * at most by 0.6. An exponential tail of that mean exceeds 2 nats in less than one run of a
- * million. */
+/* Against the best of a fine lattice over all of the family. A narrow maximum between coarse cells,
+ * or between these and the bounds, may be missed: of 31 x 100 simulated responses 30 fell short by
+ * more than 0.1 nat. But nobody is worse off than with the best coarse cell, except for the 0.01
+ * nat that is given up to share a cell and the 1e-3 to which likelihoods are compared. */
 static void additive_cells_come_close_to_the_best_of_their_family(void **state)
 {
     (void)state;
-    enum { N = 60, RHOS = 57, LENGTHS = 41 };
+    enum { N = 60 };
     int T = repeat(300, 100), within = 0;
-    double worst = -INFINITY, lower[2], upper[2], total;
+    double worst = -INFINITY, total;
     kn_rng own;
     ref_rng_init(&own, 1, 35);
     cohort c = cohort_of(&own, N, T, 1, 0);
@@ -147,37 +172,26 @@ static void additive_cells_come_close_to_the_best_of_their_family(void **state)
     kn_box box;
     kn_cell_work w;
     kn_cell_samples samples = {.cov = cov, .pairs = &pairs};
-    double *best = calloc((size_t)T, sizeof *best);
-    for (int j = 0; j < T; j++)
-        best[j] = -INFINITY;
+    double *best = calloc((size_t)T, sizeof *best), *coarse = calloc((size_t)T, sizeof *coarse);
     assert_ok(ctx, kn_pairs_within(ctx, model->gp.latent.X, &cov->stats, &pairs));
     assert_ok(ctx, kn_box_new(ctx, cov, &pairs, kn_mat_none(), &box));
-    kn_family_box(&family, &box, lower, upper);
     assert_ok(ctx, kn_cell_work_new(ctx, N, &samples, T, &w));
-    for (int a = -1; a <= RHOS; a++)
-        for (int b = 0; b < (a < 0 ? 1 : LENGTHS); b++) {
-            double x = lower[0] + (upper[0] - lower[0]) * a / (RHOS - 1);
-            double rho = a < 0 ? 0 : a == RHOS ? 1 : 1 / (1 + exp(-x));
-            double length = exp(lower[1] + (upper[1] - lower[1]) * b / (LENGTHS - 1));
-            kn_cov_point at = kn_family_at(&family, rho, length);
-            assert_ok(ctx, kn_cell_decompose(ctx, &w, &at, 0));
-            assert_ok(ctx, kn_cell_fit(ctx, &w, c.Y, 1e-3));
-            for (int j = 0; j < T; j++)
-                best[j] = fmax(best[j], w.lml[j]);
-        }
+    best_of_family(&w, &family, &box, c.Y, 57, 41, false, best);
+    best_of_family(&w, &family, &box, c.Y, KN_LATTICE_CELLS, KN_LATTICE_CELLS, true, coarse);
     kn_view lml = kn_model_array(model, "lml");
     for (int j = 0; j < T; j++) {
-        double short_by = best[j] - kn_view_at(lml, j, 0);
+        double found = kn_view_at(lml, j, 0), short_by = best[j] - found;
         within += short_by <= 0.1;
         worst = fmax(worst, short_by);
+        assert_true(found >= coarse[j] - 0.01 - 2e-3);
     }
     if (getenv("KN_VERBOSE"))
         fprintf(stderr, "%d of %d within 0.1 nat, worst %.3g, %td cells\n", within, T, worst,
                 kn_model_array(model, "cells").rows);
-    assert_true(T - within <= most_missed(T, 0.01) && worst < 2);
+    assert_true(T - within <= most_missed(T, 0.01));
     kn_cell_work_clear(&w);
     kn_pairs_clear(&pairs);
-    free(best);
+    free(best), free(coarse);
     kn_model_free(joint);
     kn_model_free(model);
     cohort_free(c);
